@@ -1,0 +1,121 @@
+"""Pass contracts: what a pass promises, as data.  The table itself is in ``oracles.contracts``."""
+
+from __future__ import annotations
+
+import enum
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+
+class Idempotence(enum.Enum):
+    """What a second run of the pass on its own output may do."""
+
+    IDEMPOTENT = "idempotent"  # P(P(m)) == P(m)
+    FIXPOINT = "fixpoint"  # some P^k is a fixed point, k <= Contract.fixpoint_runs
+    NEVER = "never"  # never converges, by design; the second run must still be safe
+    UNKNOWN = "unknown"  # nothing promised (a user's pass); the second run must still be safe
+    REFUSES = "refuses"  # the second run may refuse, with one of Contract.second_run_refusals
+
+
+class NumericPromise(enum.Enum):
+    """How close the transformed program's results stay to the original's."""
+
+    BIT_EXACT = "bit-exact"
+    REASSOCIATION = "reassociation"  # same real-number formula, other order of rounding
+    APPROXIMATE = "approximate"  # polynomial approximations of transcendental functions
+    LOSSY = "lossy"  # narrower intermediates (float16)
+    NONE = "none"  # results legitimately change
+
+
+class Abi(enum.Enum):
+    """How callers must change so that outputs compare with the original's."""
+
+    SAME = "same"
+    LIFT_TRANSFORM_PARAMS = "lift-transform-params"
+    BUNDLE_MODEL_PARAMS = "bundle-model-params"
+    LAZY_GET_INPUT = "lazy-get-input"
+    LAZY_SET_OUTPUT = "lazy-set-output"
+    LAZY_TRANSFORM_PARAMS = "lazy-transform-params"
+    ADDS_FUNCTIONS = "adds-functions"  # public signatures stay, new public functions appear
+    OTHER = "other"  # changed in a way no adapter knows: numbers are not compared
+
+
+class Stage(enum.Enum):
+    """Form of the IR that a pass needs or gives."""
+
+    HIGH_LEVEL = "high-level"
+    LEGALIZED = "legalized"
+    ANNOTATED = "annotated"
+    FUSED = "fused"
+    LOWERED = "lowered"
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A documented error by which a pass refuses an input.
+
+    Attributes:
+        error: Name of the exception type.
+        pattern: Regular expression searched in the message.
+        reason: Short phrase under which the reject is counted.
+        source: What establishes that this is a refusal and not a defect.
+    """
+
+    error: str
+    pattern: str
+    reason: str
+    source: str
+
+    def matches(self, error: str, message: str) -> bool:
+        """Whether an exception of type name ``error`` with ``message`` is this refusal."""
+        return error == self.error and re.search(self.pattern, message) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Contract:
+    """What one pass promises.
+
+    Attributes:
+        name: Name of the pass; the key of the table.
+        prepare: Names of passes (built without arguments) that bring a high-level module to the stage this one needs.
+        needs: Stage that the pass needs.
+        gives: Stage that the pass yields.
+        idempotence: What a second run may do.
+        fixpoint_runs: For ``FIXPOINT``: after at most so many runs another one changes nothing.
+        numeric: How close the results stay.
+        abi: How callers must change.
+        preconditions: Each takes the module and returns ``None``, or the reason why the pass is not
+            meant for it (counted as a skip).
+        refusals: Documented errors of the first run.
+        second_run_refusals: Documented errors of a second run.
+        tolerated_ill_formedness: Regular expressions of complaints of TVM's checker that the pass
+            causes by design.
+        keeps_public_signatures: Whether public functions keep name, parameter and return types.
+        notes: Surprising claims, each with what established it.
+    """
+
+    name: str
+    prepare: tuple[str, ...] = ()
+    needs: Stage = Stage.HIGH_LEVEL
+    gives: Stage = Stage.HIGH_LEVEL
+    idempotence: Idempotence = Idempotence.IDEMPOTENT
+    fixpoint_runs: int = 1
+    numeric: NumericPromise = NumericPromise.BIT_EXACT
+    abi: Abi = Abi.SAME
+    preconditions: tuple[Callable[[Any], str | None], ...] = ()
+    refusals: tuple[Refusal, ...] = ()
+    second_run_refusals: tuple[Refusal, ...] = ()
+    tolerated_ill_formedness: tuple[str, ...] = ()
+    keeps_public_signatures: bool = True
+    notes: str = ""
+
+
+def default_contract(name: str) -> Contract:
+    """The conservative contract of a pass that the user brings without one.
+
+    Idempotence is not promised (the second run must only be safe), results may be reassociated,
+    public signatures stay.
+    """
+    return Contract(name, idempotence=Idempotence.UNKNOWN, numeric=NumericPromise.REASSOCIATION)

@@ -1,0 +1,115 @@
+"""References to passes: source text that builds a pass, so that it can be stored and pasted into a script."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import importlib.util
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+USER_PREFIX = "user:"
+
+
+class PassReferenceError(ValueError):
+    """A pass reference that does not import, is not callable, raises, or does not give a pass."""
+
+
+@dataclass(frozen=True, slots=True)
+class PassRef:
+    """A pass under test, by name and by the text that builds it.
+
+    Attributes:
+        name: Name of the pass, the key of its contract (``LiftTransformParams``).
+        expression: A Python expression over the names of :func:`namespace`, for instance
+            ``relax.transform.ToMixedPrecision(out_dtype="float16")``; or ``user:FILE.py:FACTORY`` or
+            ``user:package.module:FACTORY`` for a pass that the user brings.
+    """
+
+    name: str
+    expression: str
+
+    @property
+    def is_user(self) -> bool:
+        """Whether the user brought this pass."""
+        return self.expression.startswith(USER_PREFIX)
+
+    def build(self) -> Any:
+        """Build the ``tvm.ir.transform.Pass``; raises ``PassReferenceError`` for a user's pass that cannot be built."""
+        if self.is_user:
+            return _call_factory(self.expression)
+        return eval(self.expression, namespace())  # the text is our own strategy's or a stored case's
+
+
+@functools.cache
+def namespace() -> dict[str, Any]:
+    """The names that a pass expression may use; the repro script imports the same ones."""
+    import numpy as np
+    import tvm
+    from tvm import relax, tirx
+    from tvm.relax.dpl import is_op, wildcard
+    from tvm.script import ir, tirx as script_tirx
+    from tvm.script import relax as script_relax
+
+    return {
+        "np": np, "tvm": tvm, "relax": relax, "tirx": tirx, "is_op": is_op, "wildcard": wildcard,
+        "I": ir, "R": script_relax, "T": script_tirx,
+    }  # fmt: skip
+
+
+def load_factory(target: str) -> Callable[[], Any]:
+    """Import ``FILE.py:NAME`` or ``package.module:NAME`` and return the callable; raises ``PassReferenceError``."""
+    where, separator, name = target.rpartition(":")
+    if not separator or not where or not name:
+        raise PassReferenceError(f"'{target}' is not FILE.py:FACTORY or package.module:FACTORY")
+    try:
+        module = _import_file(Path(where)) if where.endswith(".py") else importlib.import_module(where)
+    except PassReferenceError:
+        raise
+    except BaseException as error:
+        if isinstance(error, KeyboardInterrupt):
+            raise
+        raise PassReferenceError(f"'{where}' does not import: {type(error).__name__}: {error}") from error
+    factory = getattr(module, name, None)
+    if factory is None:
+        raise PassReferenceError(f"'{where}' has no '{name}'")
+    if not callable(factory):
+        raise PassReferenceError(f"'{target}' is not callable: it is a {type(factory).__name__}")
+    return factory  # type: ignore[no-any-return]  # callable() narrows to a callable of unknown result
+
+
+def _call_factory(expression: str) -> Any:
+    import tvm
+
+    target = expression[len(USER_PREFIX) :]
+    factory = load_factory(target)
+    try:
+        built = factory()
+    except Exception as error:
+        raise PassReferenceError(f"'{target}' raised {type(error).__name__}: {error}") from error
+    if not isinstance(built, tvm.ir.transform.Pass):
+        raise PassReferenceError(f"'{target}' gave a {type(built).__name__}, not a tvm.ir.transform.Pass")
+    return built
+
+
+def _import_file(path: Path) -> ModuleType:
+    if not path.is_file():
+        raise PassReferenceError(f"'{path}' is not a file")
+    name = f"relaxfuzz_user_{path.stem}_{abs(hash(str(path.resolve())))}"
+    if name in sys.modules:
+        return sys.modules[name]
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise PassReferenceError(f"'{path}' cannot be imported")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]
+        raise
+    return module
