@@ -94,6 +94,13 @@ class Contract:
             causes by design.
         keeps_public_signatures: Whether public functions keep name, parameter and return types.
         notes: Surprising claims, each with what established it.
+        prepared_when: Says of a module that it needs no preparation.
+        fixpoint_extra: For ``FIXPOINT``: runs granted besides ``fixpoint_runs``, computed from the module.
+        address_ordered: Whether the order in the output follows addresses of objects, so that two runs can be
+            compared only when they start from the same objects.
+        costly: Whether one run takes milliseconds (Python legalization, compiling kernels); the determinism
+            oracle then repeats it once instead of several times.
+        composed: Whether it is a pipeline of other public passes; a failure is then blamed on the inner pass.
     """
 
     name: str
@@ -110,6 +117,11 @@ class Contract:
     tolerated_ill_formedness: tuple[str, ...] = ()
     keeps_public_signatures: bool = True
     notes: str = ""
+    prepared_when: Callable[[Any], bool] | None = None
+    fixpoint_extra: Callable[[Any], int] | None = None
+    address_ordered: bool = False
+    costly: bool = False
+    composed: bool = False
 
 
 def default_contract(name: str) -> Contract:

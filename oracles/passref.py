@@ -45,6 +45,21 @@ class PassRef:
         return eval(self.expression, namespace())  # the text is our own strategy's or a stored case's
 
 
+@dataclass(frozen=True, slots=True)
+class GivenPass(PassRef):
+    """A pass that exists already as an object, given to ``oracles.check``; it cannot be stored.
+
+    Attributes:
+        given: The ``tvm.ir.transform.Pass``.
+    """
+
+    given: Any = None
+
+    def build(self) -> Any:
+        """Return the pass."""
+        return self.given
+
+
 @functools.cache
 def namespace() -> dict[str, Any]:
     """The names that a pass expression may use; the repro script imports the same ones."""

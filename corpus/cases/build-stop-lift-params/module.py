@@ -1,0 +1,11 @@
+# ruff: noqa
+from tvm.script import ir as I
+from tvm.script import relax as R
+
+
+@I.ir_module(s_tir=True)
+class Module:
+    @R.function
+    def main(x: R.Tensor((2, 3), "float32")) -> R.Tensor((2, 3), "float32"):
+        y = R.builtin.stop_lift_params(x)
+        return y

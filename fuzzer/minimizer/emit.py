@@ -1,0 +1,223 @@
+"""A sketch back to an ``IRModule``: vars are bound anew and types are inferred again wherever something changed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tvm
+import tvm_ffi
+from tvm import relax
+from tvm.relax.expr import _update_type
+
+from fuzzer.minimizer import walk
+from fuzzer.minimizer.retype import Invalid
+from fuzzer.minimizer.sketch import Binding, Block, Body, Branch, Func, Sketch, is_missing
+
+
+def emit(sketch: Sketch) -> Any:
+    """The ``IRModule`` of ``sketch``; raises ``Invalid`` when it has none, or one that is ill formed."""
+    try:
+        module = _Emitter(sketch).module()
+        if not relax.analysis.check_well_formed(module):
+            raise Invalid("ill formed")
+    except Invalid:
+        raise
+    except Exception as error:  # type inference rejects the edited program in many ways, all of them mean the same
+        raise Invalid(f"{type(error).__name__}: {error}") from error
+    return module
+
+
+def same_type(left: Any, right: Any) -> bool:
+    """Whether two types are the same, with the same symbolic vars."""
+    return left is right or bool(left.same_as(right)) or bool(tvm_ffi.structural_equal(left, right))
+
+
+class _Emitter:
+    def __init__(self, sketch: Sketch) -> None:
+        self.sketch = sketch
+        self.retype = sketch.retype
+        self.env: dict[Any, Any] = {}  # var of the sketch -> what stands for it now
+        self.global_vars: dict[str, Any] = {}
+        self.builder = relax.BlockBuilder()
+        self.names: dict[str, int] = {}
+
+    def module(self) -> Any:
+        functions: dict[Any, Any] = {}
+        for name in walk.callees_first(self.sketch):
+            item = self.sketch.functions[name]
+            if not isinstance(item, Func):
+                self.global_vars[name] = self.sketch.global_vars[name]
+                functions[self.global_vars[name]] = item
+                continue
+            if name in walk.called(item):  # recursion: its own type has to be known before its body
+                params = [self.retype.type(param.ty) for param in item.params]
+                self._declare(name, relax.FuncType(params, self.retype.type(item.ret_ty), item.pure))
+            function = self._function(item, local=False)
+            self._declare(name, function.ty)
+            functions[self.global_vars[name]] = function
+        attrs = tvm.ir.make_node("ir.DictAttrs", **self.sketch.attrs) if self.sketch.attrs else None
+        return tvm.IRModule(functions, attrs=attrs, global_infos=self.sketch.global_infos)
+
+    def _declare(self, name: str, ty: Any) -> None:
+        if name in self.global_vars:
+            if not same_type(self.global_vars[name].ty, ty):
+                raise Invalid(f"the type of the recursive {name} changed")
+            return
+        old = self.sketch.global_vars.get(name)
+        if old is not None and not is_missing(old.ty) and same_type(old.ty, ty):
+            self.global_vars[name] = old
+            return
+        self.global_vars[name] = tvm.ir.GlobalVar(name)
+        _update_type(self.global_vars[name], ty)
+
+    # -- functions and bodies ----------------------------------------------------------------------------------------
+
+    def _function(self, func: Func, *, local: bool) -> Any:
+        if not local:
+            self.names = {}
+        params = []
+        for param in func.params:
+            new = relax.Var(self._name(param, "x"), self.retype.type(param.ty, self.env))
+            self.env[param] = new
+            params.append(new)
+        if not local:
+            self.builder.begin_scope(params)
+        try:
+            body = self._body(func.body)
+            ret_ty = self._return_type(func, params, body, local=local)
+        finally:
+            if not local:
+                self.builder.end_scope()
+        attrs = tvm.ir.make_node("ir.DictAttrs", **func.attrs) if func.attrs else None
+        return relax.Function(params, body, ret_ty, func.pure, attrs)
+
+    def _return_type(self, func: Func, params: list[Any], body: Any, *, local: bool) -> Any:
+        if not is_missing(func.body.ty) and same_type(self.retype.type(func.body.ty, self.env), body.ty):
+            return self.retype.type(func.ret_ty, self.env)
+        if local:
+            return body.ty
+        known = [var for param in params for var in relax.analysis.definable_tir_vars_in_type(param.ty)]
+        known += [param for param in params if isinstance(param.ty, tvm.ir.PrimType)]
+        return relax.analysis.erase_to_well_defined(body.ty, {var: var for var in known}, {item: item for item in params})
+
+    def _body(self, body: Body) -> Any:
+        outside = walk.used_outside_blocks(body)
+        blocks = [self._block(block, outside) for block in body.blocks if block.bindings]
+        seq = relax.SeqExpr(blocks, self.expr(body.result))
+        if is_missing(seq.ty):
+            result = self.builder.normalize(seq)
+            if len(result.blocks) != len(blocks):  # normalizing bound something: keep to one form
+                raise Invalid("not in normal form")
+            seq = result
+        return seq
+
+    def _block(self, block: Block, outside: set[Any]) -> Any:
+        bindings = [self._binding(item, block.dataflow, outside) for item in block.bindings]
+        return relax.DataflowBlock(bindings) if block.dataflow else relax.BindingBlock(bindings)
+
+    def _binding(self, binding: Binding, dataflow: bool, outside: set[Any]) -> Any:
+        old = binding.var
+        inner = dataflow and isinstance(old, relax.DataflowVar) and old not in outside
+        make = relax.DataflowVar if inner else relax.Var
+        if binding.cast is not None:
+            value = self.expr(binding.value)
+            var = make(self._name(old, "lv"), self.retype.type(old.ty, self.env))
+            self.env[old] = var
+            return relax.MatchCast(var, value, self.retype.type(binding.cast, self.env))
+        value, before = self._value(binding.value)
+        mapped = self.retype.type(before, self.env) if not is_missing(before) else None
+        keep = mapped is not None and same_type(mapped, value.ty)
+        var = make(self._name(old, "lv"), self.retype.type(old.ty, self.env) if keep else value.ty)
+        self.env[old] = var
+        return relax.VarBinding(var, value)
+
+    def _value(self, value: Any) -> tuple[Any, Any]:
+        """The new value and the type that the old one had."""
+        if isinstance(value, Branch):
+            then, otherwise = self._body(value.then), self._body(value.otherwise)
+            return self.builder.normalize(relax.If(self.expr(value.condition), then, otherwise)), value.ty
+        if isinstance(value, Func):
+            return self._function(value, local=True), None
+        new = self.expr(value)
+        if is_missing(new.ty):
+            new = self.builder.normalize(new)
+        if isinstance(new, relax.SeqExpr) or is_missing(new.ty):
+            raise Invalid("not in normal form")
+        return new, value.ty
+
+    # -- expressions -------------------------------------------------------------------------------------------------
+
+    def expr(self, expr: Any) -> Any:
+        """The expression with vars, global vars and types replaced; the same object where nothing changed."""
+        if isinstance(expr, relax.Var):
+            return self._var(expr)
+        if isinstance(expr, tvm.ir.GlobalVar):
+            try:
+                return self.global_vars[expr.name_hint]
+            except KeyError:
+                raise Invalid(f"{expr.name_hint} is gone") from None
+        if isinstance(expr, relax.Tuple):
+            fields = [self.expr(item) for item in expr.fields]
+            return expr if _unchanged(fields, expr.fields) else relax.Tuple(fields)
+        if isinstance(expr, relax.TupleGetItem):
+            inner = self.expr(expr.tuple_value)
+            return expr if inner.same_as(expr.tuple_value) else relax.TupleGetItem(inner, expr.index)
+        if isinstance(expr, relax.ShapeExpr):
+            values = [self.retype.dim(item, self.env) for item in expr.values]
+            return expr if _unchanged(values, expr.values) else relax.ShapeExpr(values)
+        if isinstance(expr, tvm.ir.GenericConst):
+            return self.retype.constant(expr)
+        if isinstance(expr, tvm.ir.Call):
+            return self._call(expr)
+        if isinstance(expr, relax.Function | relax.If | relax.SeqExpr):
+            raise Invalid("not in normal form")
+        if hasattr(expr, "ty") and isinstance(expr.ty, tvm.ir.PrimType):
+            return self.retype.prim(expr, self.env)
+        return expr
+
+    def _var(self, var: Any) -> Any:
+        if var in self.env:
+            return self.env[var]
+        if isinstance(var.ty, tvm.ir.PrimType):  # a symbolic dim, bound by a shape
+            return self.retype.symbols.get(var, var)
+        raise Invalid(f"{var.name} is not bound")
+
+    def _call(self, call: Any) -> Any:
+        target, args = self.expr(call.op), [self.expr(item) for item in call.args]
+        ty_args = [self.retype.type(item, self.env) for item in call.ty_args]
+        if target.same_as(call.op) and _unchanged(args, call.args) and _unchanged(ty_args, call.ty_args):
+            return call
+        attrs = call.attrs
+        wanted = self.retype.dtypes.get(_attr_dtype(attrs) or "")
+        if wanted is not None:
+            raise Invalid("a dtype in the attributes")  # the reduction of the operator itself comes first
+        new = tvm.ir.Call(target, args, attrs, ty_args)
+        old_types = [self.retype.type(item.ty, self.env) for item in (call.op, *call.args) if _typed(item)]
+        new_types = [item.ty for item in (target, *args) if _typed(item)]
+        same = len(old_types) == len(new_types) and all(map(same_type, old_types, new_types))
+        if same and self.retype.empty and _unchanged(ty_args, call.ty_args) and not is_missing(call.ty):
+            _update_type(new, self.retype.type(call.ty, self.env))
+        return new
+
+    def _name(self, var: Any, stem: str) -> str:
+        if not self.sketch.rename:
+            return str(var.name)
+        count = self.names.get(stem, 0)
+        self.names[stem] = count + 1
+        return f"{stem}{count}" if count else stem
+
+
+def _attr_dtype(attrs: Any) -> str | None:
+    try:
+        dtype = getattr(attrs, "dtype", None)
+    except Exception:  # not every attribute object answers
+        return None
+    return None if dtype is None else str(dtype)
+
+
+def _typed(expr: Any) -> bool:
+    return not isinstance(expr, tvm.ir.Op) and getattr(expr, "ty", None) is not None and not is_missing(expr.ty)
+
+
+def _unchanged(new: Any, old: Any) -> bool:
+    return len(new) == len(old) and all(left.same_as(right) for left, right in zip(new, old, strict=True))

@@ -1,0 +1,119 @@
+"""Module-wide edits of types: other dims, other dtypes, no vdevices.  Applied to every type, shape and constant alike."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import tvm
+from tvm import relax
+
+
+class Invalid(Exception):
+    """The edited module cannot be built: the candidate is discarded."""
+
+
+@dataclass(slots=True)
+class Retype:
+    """What to change in every type of a module.
+
+    Attributes:
+        dims: Static extent -> its new extent (both elements, not bytes).
+        symbols: Symbolic var -> the prim expression that stands for it.
+        dtypes: Dtype name -> its new name.
+        devices: Whether vdevices stay.
+    """
+
+    dims: dict[int, int] = field(default_factory=dict)
+    symbols: dict[Any, Any] = field(default_factory=dict)
+    dtypes: dict[str, str] = field(default_factory=dict)
+    devices: bool = True
+
+    def copy(self) -> Retype:
+        """An independent copy."""
+        return Retype(dict(self.dims), dict(self.symbols), dict(self.dtypes), self.devices)
+
+    @property
+    def empty(self) -> bool:
+        """Whether nothing changes."""
+        return not (self.dims or self.symbols or self.dtypes) and self.devices
+
+    def prim(self, value: Any, env: dict[Any, Any] | None = None) -> Any:
+        """A prim expression (dim, index) with symbolic vars replaced; static extents only when it is a whole dim."""
+        result = self._symbols(value, env or {})
+        if result is value or isinstance(result, tvm.tirx.IntImm):
+            return result
+        return tvm.sym.Analyzer().simplify(result)
+
+    def dim(self, value: Any, env: dict[Any, Any] | None = None) -> Any:
+        """One extent of a shape."""
+        if isinstance(value, tvm.tirx.IntImm):
+            new = self.dims.get(int(value))
+            return value if new is None else tvm.tirx.IntImm(_dtype(value), new)
+        return self.prim(value, env)
+
+    def type(self, ty: Any, env: dict[Any, Any] | None = None) -> Any:
+        """The type that takes the place of ``ty``; the same object where nothing changes."""
+        if isinstance(ty, relax.TensorType):
+            return self._tensor(ty, env)
+        if isinstance(ty, relax.TupleType):
+            fields = [self.type(item, env) for item in ty.fields]
+            return ty if _all_same(fields, ty.fields) else relax.TupleType(fields)
+        if isinstance(ty, relax.ShapeType):
+            if ty.values is None:
+                return ty
+            values = [self.dim(item, env) for item in ty.values]
+            return ty if _all_same(values, ty.values) else relax.ShapeType(values)
+        if isinstance(ty, relax.FuncType) and ty.params is not None:
+            params, ret = [self.type(item, env) for item in ty.params], self.type(ty.ret, env)
+            return ty if _all_same(params, ty.params) and ret is ty.ret else relax.FuncType(params, ret, ty.purity)
+        return ty
+
+    def constant(self, constant: Any) -> Any:
+        """A constant of the new shape and dtype; its elements are the leading ones, repeated where there are too few."""
+        ty = self.type(constant.ty)
+        if ty is constant.ty or not isinstance(constant.ty, relax.TensorType):
+            return constant
+        old = constant.value.numpy()
+        shape = tuple(int(item) for item in ty.shape.values)
+        data = np.resize(old, shape) if old.size else np.zeros(shape, old.dtype)
+        return relax.const(data.astype(str(ty.dtype)), str(ty.dtype))
+
+    def _tensor(self, ty: Any, env: dict[Any, Any] | None) -> Any:
+        shape = ty.shape
+        if isinstance(shape, relax.ShapeExpr):
+            values = [self.dim(item, env) for item in shape.values]
+            if not _all_same(values, shape.values):
+                shape = relax.ShapeExpr(values)
+        elif shape is not None and env is not None and shape in env:
+            shape = env[shape]
+        old = "" if ty.dtype is None else str(ty.dtype)
+        dtype = self.dtypes.get(old, old)
+        device = ty.vdevice if self.devices else None
+        if shape is ty.shape and dtype == old and device is ty.vdevice or (not self.devices and ty.vdevice is None):
+            if shape is ty.shape and dtype == old:
+                return ty
+        if shape is not None:
+            return relax.TensorType(shape, dtype or None, device)
+        return relax.TensorType(None, dtype or None, device, ty.ndim)
+
+    def _symbols(self, value: Any, env: dict[Any, Any]) -> Any:
+        if isinstance(value, relax.Var):
+            new = env.get(value, value)
+            return self.symbols.get(new, new) if isinstance(new, relax.Var) else new
+        if hasattr(value, "a") and hasattr(value, "b"):
+            left, right = self._symbols(value.a, env), self._symbols(value.b, env)
+            return value if left is value.a and right is value.b else type(value)(left, right)
+        if isinstance(value, tvm.tirx.Cast):
+            inner = self._symbols(value.value, env)
+            return value if inner is value.value else tvm.tirx.Cast(_dtype(value), inner)
+        return value
+
+
+def _dtype(expr: Any) -> str:
+    return str(expr.ty.dtype) if hasattr(expr.ty, "dtype") else str(expr.ty)
+
+
+def _all_same(new: Any, old: Any) -> bool:
+    return all(left is right or left.same_as(right) for left, right in zip(new, old, strict=True))

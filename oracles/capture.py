@@ -1,0 +1,75 @@
+"""From an exception to evidence: its type, its message and the frames inside TVM."""
+
+from __future__ import annotations
+
+import re
+import traceback
+from pathlib import PurePath
+
+from oracles.verdict import Evidence
+
+# Frames that every pass run shares say nothing of the defect.
+_INFRASTRUCTURE = frozenset(
+    {
+        "ir/transform.py:__call__",
+        "src/ir/transform.cc",
+        "src/relax/ir/transform.cc",
+        "src/s_tir/transform",
+    }
+)
+_CXX_SOURCE = re.compile(r"(?:^|/)((?:src|include)/.+\.(?:cc|h|cpp|hpp))$")
+_TEMPLATE = re.compile(r"<[^<>]*>")
+_MAX_FRAMES = 12
+
+
+def evidence_of(error: BaseException) -> Evidence:
+    """The evidence that ``error`` gives: kind is its type's name, message its text, frames innermost first."""
+    return Evidence(kind=type(error).__name__, message=str(error), frames=frames_of(error))
+
+
+def frames_of(error: BaseException) -> tuple[str, ...]:
+    """Frames of ``error`` inside TVM, ``file:function``, innermost first, at most 12.
+
+    TVM attaches the frames of its C++ side to the Python traceback, with their source file. When no frame
+    lies in TVM (a user's pass written in Python raised), the frames outside this package are given instead.
+    """
+    summary = traceback.extract_tb(error.__traceback__)
+    inside = [name for frame in summary if (name := _tvm_frame(frame.filename, frame.name)) is not None]
+    if not inside:
+        inside = [
+            f"{PurePath(frame.filename).name}:{frame.name}" for frame in summary if not _is_ours(frame.filename)
+        ]
+    return tuple(reversed(inside))[:_MAX_FRAMES]
+
+
+def _tvm_frame(filename: str, function: str) -> str | None:
+    path = filename.replace("\\", "/")
+    source = _CXX_SOURCE.search(path)
+    if source is not None:
+        file = source.group(1)
+        if file.startswith("include/tvm/ffi/") or file in _INFRASTRUCTURE:
+            return None
+        return f"{file}:{short_function(function)}"
+    _, found, tail = path.rpartition("/tvm/")
+    if not found or not tail.endswith(".py"):
+        return None
+    name = f"{tail}:{function}"
+    return None if name in _INFRASTRUCTURE else name
+
+
+def _is_ours(filename: str) -> bool:
+    path = filename.replace("\\", "/")
+    return "/oracles/" in path or "tvm_ffi" in path or path.endswith(".pxi") or "/tvm/" in path
+
+
+def short_function(name: str) -> str:
+    """A C++ function's qualified name without return type, arguments, template arguments and ``tvm::``.
+
+    For instance ``GetGroupFromVar`` with its class for
+    ``Group* tvm::relax::OperatorFusor::GetGroupFromVar(const tvm::Var&)``.
+    """
+    text = name.split("(", 1)[0] if not name.startswith("(") else name
+    while (shorter := _TEMPLATE.sub("", text)) != text:
+        text = shorter
+    text = text.strip().rsplit(" ", 1)[-1].lstrip("*&")
+    return text.removeprefix("tvm::") or name

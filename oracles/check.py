@@ -1,0 +1,75 @@
+"""``check``: judge one module under one pass and raise when an oracle fails; for use in ordinary tests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from oracles.contract import Contract
+from oracles.judge import judge
+from oracles.passref import GivenPass, PassRef
+from oracles.subject import Subject
+from oracles.verdict import OracleName, Outcome, Verdict
+
+
+class OracleFailure(AssertionError):
+    """At least one oracle failed.
+
+    Attributes:
+        verdicts: All verdicts on the subject, also those that passed.
+    """
+
+    def __init__(self, verdicts: list[Verdict]) -> None:
+        self.verdicts = verdicts
+        super().__init__("\n".join(_line(verdict) for verdict in verdicts if verdict.outcome in _BAD))
+
+
+_BAD = (Outcome.FAIL, Outcome.INVALID)
+
+
+def check(
+    module: Any,
+    *passes: Any,
+    oracles: Iterable[OracleName] | None = None,
+    contract: Contract | None = None,
+    input_seed: int = 0,
+) -> list[Verdict]:
+    """Judge ``passes`` on ``module`` and return the verdicts.
+
+    Args:
+        module: A well-formed ``tvm.IRModule``.
+        passes: ``tvm.ir.transform.Pass`` objects or ``PassRef``; several make a pipeline.
+        oracles: Which oracles to ask; all by default.
+        contract: What each of the passes promises; by default the pass's own attribute ``contract``, the
+            table's row for a pass of TVM's, or the conservative default.
+        input_seed: Seed of the inputs of the numeric oracle.
+
+    Raises:
+        OracleFailure: An oracle said ``fail``, or the harness itself was wrong.
+        ValueError: No pass was given.
+    """
+    refs = [each if isinstance(each, PassRef) else _given(each) for each in passes]
+    contracts = None if contract is None else [contract] * len(refs)
+    verdicts = judge(Subject(module, refs, contracts, input_seed), oracles)
+    if any(verdict.outcome in _BAD for verdict in verdicts):
+        raise OracleFailure(verdicts)
+    return verdicts
+
+
+def _given(built: Any) -> GivenPass:
+    name = str(built.info.name)
+    return GivenPass(name.removeprefix("relax."), f"<{name}>", built)
+
+
+def _line(verdict: Verdict) -> str:
+    text = f"{verdict.oracle} {verdict.outcome}: {verdict.culprit}"
+    if verdict.reason:
+        text += f" ({verdict.reason})"
+    if verdict.evidence is not None:
+        evidence = verdict.evidence
+        text += f"\n  {evidence.kind}: {evidence.message}"
+        for label, value in (("expected", evidence.expected), ("observed", evidence.observed)):
+            if value:
+                text += f"\n  {label}: {value}"
+        text += "".join(f"\n  at {frame}" for frame in evidence.frames)
+    return text

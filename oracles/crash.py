@@ -1,0 +1,65 @@
+"""Crash oracle: does the pass raise an error that its contract does not document?"""
+
+from __future__ import annotations
+
+from oracles.blame import inner_culprit
+from oracles.contract import Refusal
+from oracles.facts import complaint
+from oracles.subject import Subject
+from oracles.verdict import Evidence, OracleName, Outcome, Verdict
+from oracles.well_formed import tolerated
+
+
+def judge(subject: Subject) -> Verdict:
+    """``FAIL`` for an undocumented error, ``REJECT`` for a documented one.
+
+    Death of the process, a hang and exhausted memory cannot be seen from inside: the runner reports them.
+    """
+    skipped = unfit_step(subject)
+    step = subject.last_step
+    error = subject.output.error
+    if error is None:
+        if skipped:
+            return Verdict(OracleName.CRASH, Outcome.SKIP, step.ref.name, skipped)
+        return Verdict(OracleName.CRASH, Outcome.PASS, subject.name)
+    if step.inserted:
+        return Verdict(OracleName.CRASH, Outcome.SKIP, step.ref.name, f"prepare failed: {step.ref.name}")
+    if skipped:
+        return Verdict(OracleName.CRASH, Outcome.SKIP, step.ref.name, skipped)
+    refusal = refusal_of(error, step.contract.refusals)
+    if refusal is not None:
+        return Verdict(OracleName.CRASH, Outcome.REJECT, step.ref.name, refusal.reason)
+    index = len(subject.chain) - 1
+    if index > 0 and not tolerated(complaint(subject.input_of(index)), subject.plan.steps[:index]):
+        return Verdict(OracleName.CRASH, Outcome.SKIP, step.ref.name, "input of the pass is ill-formed")
+    culprit = step.ref.name
+    if step.contract.composed:
+        culprit = inner_culprit(subject.built(index), subject.input_of(index)) or culprit
+    return Verdict(
+        OracleName.CRASH, Outcome.FAIL, culprit, evidence=Evidence(error.kind, error.message, error.frames)
+    )
+
+
+def unfit_step(subject: Subject) -> str:
+    """Why a later step of a pipeline was not meant for what it got; empty when all were."""
+    for index, step in enumerate(subject.plan.steps[: len(subject.chain)]):
+        if index == 0:
+            continue  # judged before anything ran
+        for precondition in step.contract.preconditions:
+            if (reason := precondition(subject.input_of(index))) is not None:
+                return reason
+    return ""
+
+
+def refusal_of(error: Evidence, refusals: tuple[Refusal, ...]) -> Refusal | None:
+    """The documented refusal that ``error`` is, if it is one."""
+    return next((refusal for refusal in refusals if refusal.matches(error.kind, error.message)), None)
+
+
+def without_output(oracle: OracleName, subject: Subject) -> Verdict | None:
+    """The skip that every later oracle gives when the passes gave no output, or were not meant for the module."""
+    if subject.output.error is not None:
+        return Verdict(oracle, Outcome.SKIP, subject.name, "no output")
+    if reason := unfit_step(subject):
+        return Verdict(oracle, Outcome.SKIP, subject.name, reason)
+    return None

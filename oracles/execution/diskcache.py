@@ -1,0 +1,109 @@
+"""A bounded directory of object files that several processes share.
+
+An entry is one file: a digest of the payload, then the payload.  It is written to a temporary name and renamed, so a
+reader sees all of it or nothing; an entry whose digest does not fit is dropped and built again.  The least recently
+used entries go when the directory outgrows its limit.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import tempfile
+from pathlib import Path
+
+DEFAULT_LIMIT = 2 << 30
+ENVIRONMENT = "RELAXFUZZ_CACHE"
+_MAGIC = b"relaxfuzz-object-1\n"
+_DIGEST = hashlib.sha256().digest_size
+_STORES_BETWEEN_SWEEPS = 256
+
+
+def default_directory() -> Path:
+    """``$RELAXFUZZ_CACHE``, else ``relaxfuzz`` in the XDG cache directory."""
+    chosen = os.environ.get(ENVIRONMENT)
+    if chosen:
+        return Path(chosen)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "relaxfuzz"
+
+
+class DiskCache:
+    """Payloads by key on disk; a directory that cannot be written just caches nothing.
+
+    Args:
+        directory: Where the entries live; created on the first store.
+        limit: Bytes that the entries may take together; a sweep runs every 256 stores of a process, so the
+            directory can exceed the limit by that many entries for a while.
+    """
+
+    def __init__(self, directory: Path, limit: int = DEFAULT_LIMIT) -> None:
+        self.directory = directory
+        self.limit = limit
+        self._stores = 0
+
+    def load(self, key: str) -> bytes | None:
+        """Payload of a key, or ``None`` when there is none or it is damaged (which removes it)."""
+        path = self._path(key)
+        try:
+            data = path.read_bytes()
+        except OSError:
+            return None
+        payload = _checked(data)
+        with contextlib.suppress(OSError):
+            if payload is None:
+                path.unlink()
+            else:
+                os.utime(path)  # the time of last use, which the sweep goes by
+        return payload
+
+    def store(self, key: str, payload: bytes) -> None:
+        """Keep a payload; a full disk or a read-only directory is no error, only no cache."""
+        path = self._path(key)
+        with contextlib.suppress(OSError):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".tmp")
+            try:
+                with os.fdopen(handle, "wb") as file:
+                    file.write(_MAGIC + hashlib.sha256(payload).digest() + payload)
+                os.replace(temporary, path)
+            except OSError:
+                with contextlib.suppress(OSError):
+                    os.unlink(temporary)
+                raise
+        self._stores += 1
+        if self._stores % _STORES_BETWEEN_SWEEPS == 1:
+            self.sweep()
+
+    def sweep(self) -> int:
+        """Remove the least recently used entries until nine tenths of the limit are kept; returns how many went."""
+        entries = []
+        with contextlib.suppress(OSError):
+            for path in self.directory.rglob("*"):
+                with contextlib.suppress(OSError):
+                    stat = path.stat()
+                    if path.is_file():
+                        entries.append((stat.st_mtime_ns, stat.st_size, path))
+        total = sum(size for _, size, _ in entries)
+        if total <= self.limit:
+            return 0
+        removed = 0
+        for _, size, path in sorted(entries, key=lambda entry: entry[0]):
+            if total <= self.limit * 9 // 10:
+                break
+            with contextlib.suppress(OSError):  # another process was faster
+                path.unlink()
+                removed += 1
+            total -= size
+        return removed
+
+    def _path(self, key: str) -> Path:
+        return self.directory / key[:2] / f"{key}.o"
+
+
+def _checked(data: bytes) -> bytes | None:
+    start = len(_MAGIC) + _DIGEST
+    payload = data[start:]
+    if data[: len(_MAGIC)] != _MAGIC or data[len(_MAGIC) : start] != hashlib.sha256(payload).digest():
+        return None
+    return payload

@@ -1,0 +1,81 @@
+"""The minimal reference pipeline: from any stage of a Relax module to what CodeGenVM takes.
+
+No memory planning, no fusion, no kills: each of these is a subject of the fuzzer, so the reference must not trust it.
+Every pass here leaves an already lowered module executable, so the same pipeline finishes a module from any stage
+(``tests/oracles/test_lowering.py`` executes all of them).
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import tvm
+from tvm import relax
+
+TARGET_TEXT = "llvm"
+STOP_LIFT = "relax.builtin.stop_lift_params"
+
+
+@functools.cache
+def target() -> Any:
+    """The target that modules are lowered for."""
+    return tvm.target.Target(TARGET_TEXT)
+
+
+@functools.cache
+def reference_pipeline() -> Any:
+    """The minimal pipeline as one ``tvm.transform.Sequential``."""
+    transform = relax.transform
+    return tvm.transform.Sequential(
+        [
+            transform.RealizeVDevice(),
+            relax.backend.DispatchSampling(),
+            relax.backend.DispatchSortScan(),
+            transform.LambdaLift(),
+            transform.LegalizeOps(),
+            transform.ToNonDataflow(),
+            transform.RemovePurityChecking(),
+            transform.CallTIRRewrite(),
+            transform.LowerAllocTensor(),
+            transform.LowerRuntimeBuiltin(),
+            transform.ComputePrimValue(),
+            transform.VMShapeLower(),
+            transform.AttachGlobalSymbol(),
+        ]
+    )
+
+
+def lower(module: Any) -> Any:
+    """Lower a module by the reference pipeline; raises whatever TVM raises."""
+    module = erase_markers(module)
+    with target():
+        return reference_pipeline()(module)
+
+
+def erase_markers(module: Any) -> Any:
+    """Replace ``stop_lift_params(x)`` by ``x``; the argument itself is not touched.
+
+    The operator is documented as the identity and marks where LiftTransformParams must stop; only that pass removes
+    it, so no other subject with the marker would execute.
+    """
+    marked = [gv for gv, function in module.functions.items() if _is_marked(function)]
+    if not marked:
+        return module
+    erased = module.clone()
+    for gv in marked:
+        erased.update_func(gv, _Eraser().visit_expr(module[gv]))
+    return erased
+
+
+def _is_marked(function: Any) -> bool:
+    return isinstance(function, relax.Function) and STOP_LIFT in tvm.ir.save_json(function)
+
+
+@relax.expr_functor.mutator
+class _Eraser(relax.PyExprMutator):  # type: ignore[misc]  # a TVM class: Any to mypy
+    def visit_call_(self, op: Any) -> Any:
+        call = self.visit_expr_post_order(op)
+        if isinstance(call.op, tvm.ir.Op) and call.op.name == STOP_LIFT:
+            return call.args[0]
+        return call

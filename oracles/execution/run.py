@@ -1,0 +1,114 @@
+"""Build and run modules in this process."""
+
+from __future__ import annotations
+
+import shutil
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import tvm
+from tvm import relax
+
+from oracles.execution.assemble import assemble, machine
+from oracles.execution.diskcache import DiskCache, default_directory
+from oracles.execution.kernels import KernelCache
+from oracles.execution.lowering import lower, target
+from oracles.execution.mode import ExecMode
+from oracles.execution.values import Value, from_tvm, to_tvm
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A module that is ready to run.
+
+    Attributes:
+        machine: The ``relax.VirtualMachine``.
+    """
+
+    machine: Any
+
+    def call(self, function: str, arguments: Sequence[Any]) -> Value:
+        """Call a function by its global symbol; raises what the program raises."""
+        return from_tvm(self.machine[function](*[to_tvm(argument) for argument in arguments]))
+
+    def call_raw(self, function: str, arguments: Sequence[Any]) -> Any:
+        """As :meth:`call`, with arguments and result as TVM objects."""
+        return self.machine[function](*arguments)
+
+    def arity(self, function: str) -> int:
+        """Number of parameters of a function."""
+        return int(self.machine._get_function_arity(function))
+
+    def has(self, function: str) -> bool:
+        """Whether the program has a Relax function of this global symbol."""
+        try:
+            return self.machine.module.implements_function(function) or self.machine[function] is not None
+        except (AttributeError, ValueError, RuntimeError):
+            return False
+
+    def instrument(self, observer: Callable[..., Any] | None) -> None:
+        """Have ``observer(function, symbol, before, result, *arguments)`` called around every kernel; ``None`` ends it."""
+        self.machine.set_instrument(observer if observer is not None else _ignore)
+
+
+def _ignore(*_: Any) -> None:
+    return None
+
+
+class Session:
+    """What a process needs to execute modules: the kernel cache.
+
+    Args:
+        disk: Cache on disk; ``None`` for none.
+    """
+
+    def __init__(self, disk: DiskCache | None = None) -> None:
+        self.kernels = KernelCache(disk)
+
+    def build(self, module: Any, mode: ExecMode = ExecMode.BYTECODE, *, lowered: bool = False) -> Program:
+        """Lower (unless it is ``lowered``) and build a module; raises whatever TVM raises."""
+        return Program(assemble(module if lowered else lower(module), mode, self.kernels))
+
+
+_session: Session | None = None
+
+
+def session() -> Session:
+    """The process's session, with the cache directory of :func:`~oracles.execution.diskcache.default_directory`."""
+    global _session
+    if _session is None:
+        _session = Session(DiskCache(default_directory()))
+    return _session
+
+
+def cxx_available() -> bool:
+    """Whether there is a C++ compiler, which ``relax.build``'s virtual machine needs to link."""
+    return shutil.which(os.environ.get("CXX") or "g++") is not None or shutil.which("clang++") is not None
+
+
+def plain_build(module: Any, mode: ExecMode = ExecMode.BYTECODE, *, lowered: bool = False) -> Program:
+    """Build by ``relax.build`` as it comes, with LLVM's default optimisation and the system linker: the judge of record.
+
+    Args:
+        module: The module.
+        mode: Execution mode.
+        lowered: Whether the module is lowered already; else the reference pipeline lowers it.
+
+    Raises:
+        RuntimeError: There is no C++ compiler (:func:`cxx_available`).
+        Exception: Whatever TVM raises.
+    """
+    with target():
+        executable = relax.build(
+            module if lowered else lower(module), target=target(), relax_pipeline=None, exec_mode=mode.value
+        )
+        return Program(machine(executable.jit()))
+
+
+def plain_build_and_run(
+    module: Any, function: str, arguments: Sequence[Any], mode: ExecMode = ExecMode.BYTECODE
+) -> Value:
+    """Build by :func:`plain_build` and call one function."""
+    return plain_build(module, mode).call(function, arguments)

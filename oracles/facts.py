@@ -1,0 +1,97 @@
+"""What is true of a module whatever the pass, computed once and shared by all passes that are tried on it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import tvm
+import tvm_ffi
+from tvm_ffi.serialization import from_json_graph_str
+
+from oracles.capture import evidence_of
+from oracles.passref import PassRef
+from oracles.verdict import Evidence
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """Outcome of running a pass: a module, or the error that it raised (exactly one of the two)."""
+
+    module: Any | None
+    error: Evidence | None = None
+
+
+def target() -> Any:
+    """The target under which all passes run: plain ``llvm``, as in the stock build pipelines."""
+    return tvm.target.Target("llvm")
+
+
+def apply(built: Any, module: Any) -> Result:
+    """Run a built pass on a module inside :func:`target`; an exception becomes the result's error."""
+    try:
+        with target():
+            return Result(built(module))
+    except Exception as error:
+        return Result(None, evidence_of(error))
+
+
+def complaint(module: Any) -> Evidence | None:
+    """TVM's own objection to the module's form, or ``None`` when it is well formed."""
+    try:
+        tvm.relax.analysis.well_formed(module)
+    except Exception as error:
+        found = evidence_of(error)
+        return Evidence("ill-formed", found.message, ())
+    return None
+
+
+def equal(left: Any, right: Any) -> bool:
+    """Structural equality of two modules."""
+    return bool(tvm_ffi.structural_equal(left, right))
+
+
+class ModuleFacts:
+    """Facts of one module, computed when asked for.
+
+    Attributes:
+        module: The module; replaced by a reload of the snapshot when a pass has modified it.
+    """
+
+    def __init__(self, module: Any) -> None:
+        self.module = module
+        self._prepared: dict[str, ModuleFacts | Evidence] = {}
+
+    @cached_property
+    def snapshot(self) -> str:
+        """The module as JSON: sees variable names, spans and the order of functions as well."""
+        return str(tvm.ir.save_json(self.module))
+
+    @cached_property
+    def reload(self) -> Any:
+        """A copy that shares no object with the module, or ``None`` when the module does not equal its own copy."""
+        copy = from_json_graph_str(self.snapshot)
+        return copy if equal(copy, self.module) else None
+
+    @cached_property
+    def complaint(self) -> Evidence | None:
+        """TVM's objection to the module's form."""
+        return complaint(self.module)
+
+    def modified(self) -> bool:
+        """Whether the module is no longer what it was when :attr:`snapshot` was taken."""
+        return str(tvm.ir.save_json(self.module)) != self.snapshot
+
+    def restore(self) -> None:
+        """Replace a modified module by a reload of its snapshot."""
+        self.module = from_json_graph_str(self.snapshot)
+
+    def prepared(self, ref: PassRef) -> ModuleFacts | Evidence:
+        """Facts of the module after a preparing pass, or what that pass raised; computed once per pass."""
+        if ref.expression not in self._prepared:
+            result = apply(ref.build(), self.module)
+            self._prepared[ref.expression] = (
+                ModuleFacts(result.module) if result.error is None else result.error
+            )
+        return self._prepared[ref.expression]

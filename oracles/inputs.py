@@ -1,0 +1,220 @@
+"""Concrete arguments for a function of a module, drawn from the default input domain.
+
+The domain, per element: float dtypes a multiple of 2**-6 in [-2, 2] (exact in float16); signed integers in
+[-3, 3]; unsigned integers in [0, 3]; booleans both; integer ``R.Prim`` and every symbolic dim in [1, 4], one value
+per variable and run; an attribute ``tir_var_upper_bound`` lowers the upper end.  A tensor of which only the rank is
+known takes the shape of a ``match_cast`` in the body, else dims in [1, 4].  Modules are generated so that any
+arguments from this domain are free of undefined behaviour.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import tvm
+from tvm import relax
+
+from oracles.dims import DimEnvironment, UnknownDim
+
+MAX_DIM = 4
+MAX_ELEMENTS = 1 << 22
+
+
+class Unmaterializable(Exception):
+    """No arguments can be made for this function.
+
+    Attributes:
+        reason: Short phrase without names, so that equal reasons can be counted.
+    """
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+def materialize(module: Any, function: str, seed: int) -> list[Any]:
+    """Draw the arguments of one Relax function.
+
+    Args:
+        module: The ``tvm.IRModule``.
+        function: Name of the ``GlobalVar``.
+        seed: The same (module, function, seed) always gives the same arguments.
+
+    Returns:
+        One entry per parameter: ``numpy.ndarray`` for a tensor, ``tvm.runtime.ShapeTuple`` for a shape, ``int``,
+        ``float`` or ``bool`` for ``R.Prim``, ``tuple`` (nested) for a tuple.
+
+    Raises:
+        Unmaterializable: A parameter is a closure, an object, or of a dtype that NumPy does not know.
+    """
+    return _Materializer(module[function], _generator(function, seed)).arguments()
+
+
+def _generator(function: str, seed: int) -> np.random.Generator:
+    digest = hashlib.sha256(f"{seed}:{function}".encode()).digest()
+    return np.random.default_rng(int.from_bytes(digest[:16], "little"))
+
+
+class _Materializer:
+    """Draws the arguments of one function; ``dims`` holds the value of every symbolic dim."""
+
+    def __init__(self, function: Any, random: np.random.Generator) -> None:
+        self.function = function
+        self.random = random
+        self.dims = DimEnvironment(self._draw_dim)
+        self.bounds = _upper_bounds(function)
+        self.casts: dict[Any, Any] = {}
+
+    def arguments(self) -> list[Any]:
+        params = list(self.function.params)
+        for param in params:
+            self._bind(param.ty, param)
+        self.casts = self._resolve_casts(params)
+        return [self._value(param.ty, param) for param in params]
+
+    def _draw_dim(self, name: str) -> int:
+        return int(self.random.integers(1, max(1, min(MAX_DIM, self.bounds.get(name, MAX_DIM))) + 1))
+
+    def _bind(self, ty: Any, param: Any = None) -> None:
+        """Give every symbolic dim that stands alone a value, in order of appearance."""
+        if isinstance(ty, relax.TensorType) and ty.shape is not None and isinstance(ty.shape, relax.ShapeExpr):
+            self.dims.bind_all(ty.shape.values)
+        elif isinstance(ty, relax.ShapeType) and ty.values is not None:
+            self.dims.bind_all(ty.values)
+        elif isinstance(ty, relax.TupleType):
+            for field in ty.fields:
+                self._bind(field)
+        elif isinstance(ty, tvm.ir.PrimType) and param is not None and _kind(str(ty.dtype)) in "iu":
+            self.dims.bind(param)
+
+    def _resolve_casts(self, params: list[Any]) -> dict[Any, Any]:
+        """Shapes that ``match_cast`` demands of parameters, as type by parameter."""
+        aliases = {param: param for param in params}
+        casts: dict[Any, Any] = {}
+        for binding in bindings_of(self.function.body):
+            source = aliases.get(binding.value) if isinstance(binding.value, relax.Var) else None
+            if source is None:
+                continue
+            if not isinstance(binding, relax.MatchCast):
+                aliases[binding.var] = source
+                continue
+            aliases[binding.var] = source
+            demanded = _shape_values(binding.ty)
+            if demanded is None:
+                continue
+            known = _shape_values(casts[source] if source in casts else source.ty)
+            if known is None:
+                casts[source] = binding.ty
+                self.dims.bind_all(demanded)
+            else:
+                for dim, have in zip(demanded, known, strict=False):
+                    self.dims.unify(dim, have)
+        return casts
+
+    def _value(self, ty: Any, param: Any = None) -> Any:
+        if isinstance(ty, relax.TensorType):
+            return self._tensor(ty, param)
+        if isinstance(ty, relax.ShapeType):
+            return tvm.runtime.ShapeTuple(self._shape(ty, param))
+        if isinstance(ty, relax.TupleType):
+            return tuple(self._value(field) for field in ty.fields)
+        if isinstance(ty, tvm.ir.PrimType):
+            return self._prim(str(ty.dtype), param)
+        raise Unmaterializable(f"parameter of type {type(ty).__name__}")
+
+    def _tensor(self, ty: Any, param: Any) -> np.ndarray[Any, Any]:
+        dtype = str(ty.dtype) if ty.dtype is not None else ""
+        if dtype in ("", "void"):
+            raise Unmaterializable("parameter of unknown dtype")
+        shape = self._shape(ty, param)
+        if int(np.prod(shape, dtype=np.int64)) > MAX_ELEMENTS:
+            raise Unmaterializable("parameter too large")
+        return draw_array(self.random, shape, dtype)
+
+    def _shape(self, ty: Any, param: Any) -> list[int]:
+        values = _shape_values(ty)
+        if values is None and param is not None and param in self.casts:
+            values = _shape_values(self.casts[param])
+        if values is None:
+            if ty.ndim < 0:
+                raise Unmaterializable("parameter of unknown rank")
+            return [int(self.random.integers(1, MAX_DIM + 1)) for _ in range(ty.ndim)]
+        try:
+            shape = [self.dims.value(dim) for dim in values]
+        except UnknownDim as error:
+            raise Unmaterializable("symbolic dim that cannot be evaluated") from error
+        if any(dim < 0 for dim in shape):
+            raise Unmaterializable("negative dim")
+        return shape
+
+    def _prim(self, dtype: str, param: Any) -> Any:
+        kind = _kind(dtype)
+        if kind == "b":
+            return bool(self.random.integers(0, 2))
+        if kind == "f":
+            return int(self.random.integers(-128, 129)) / 64.0
+        if kind in ("i", "u"):
+            return self.dims.value(param) if param is not None else int(self.random.integers(1, MAX_DIM + 1))
+        raise Unmaterializable("prim parameter of unsupported dtype")
+
+
+def draw_array(random: np.random.Generator, shape: list[int], dtype: str) -> np.ndarray[Any, Any]:
+    """Draw an array of the default domain; raises ``Unmaterializable`` for a dtype NumPy does not know."""
+    kind = _kind(dtype)
+    if kind == "b":
+        return random.integers(0, 2, shape).astype("bool")
+    if kind == "f":
+        return (random.integers(-128, 129, shape) / 64.0).astype(numpy_dtype(dtype))
+    if kind == "i":
+        return random.integers(-3, 4, shape).astype(numpy_dtype(dtype))
+    if kind == "u":
+        return random.integers(0, 4, shape).astype(numpy_dtype(dtype))
+    raise Unmaterializable("parameter of unsupported dtype")
+
+
+def numpy_dtype(dtype: str) -> Any:
+    """The NumPy dtype of a TVM dtype name; raises ``Unmaterializable`` when there is none."""
+    if dtype == "bfloat16":
+        try:
+            import ml_dtypes
+        except ImportError as error:
+            raise Unmaterializable("parameter of unsupported dtype") from error
+        return ml_dtypes.bfloat16
+    try:
+        return np.dtype(dtype)
+    except TypeError as error:
+        raise Unmaterializable("parameter of unsupported dtype") from error
+
+
+def _kind(dtype: str) -> str:
+    for prefix, kind in (("bool", "b"), ("bfloat", "f"), ("float", "f"), ("int", "i"), ("uint", "u")):
+        if dtype.startswith(prefix):
+            return kind
+    return "?"
+
+
+def _shape_values(ty: Any) -> list[Any] | None:
+    if isinstance(ty, relax.TensorType):
+        return list(ty.shape.values) if isinstance(ty.shape, relax.ShapeExpr) else None
+    if isinstance(ty, relax.ShapeType):
+        return list(ty.values) if ty.values is not None else None
+    return None
+
+
+def _upper_bounds(function: Any) -> dict[str, int]:
+    attribute = function.attrs.get("tir_var_upper_bound") if function.attrs is not None else None
+    return {str(name): int(value) for name, value in attribute.items()} if attribute is not None else {}
+
+
+def bindings_of(body: Any) -> Iterator[Any]:
+    """All bindings of a function's body in order of evaluation, those in branches included, local functions not."""
+    if isinstance(body, relax.SeqExpr):
+        for block in body.blocks:
+            for binding in block.bindings:
+                yield binding
+                if isinstance(binding.value, relax.If):
+                    yield from bindings_of(binding.value.true_branch)
+                    yield from bindings_of(binding.value.false_branch)

@@ -1,0 +1,88 @@
+"""All oracles on one subject."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable, Iterable
+
+from oracles import crash, determinism, idempotence, mutation, sequential, well_formed
+from oracles.capture import evidence_of
+from oracles.subject import Subject
+from oracles.verdict import Evidence, OracleName, Outcome, Verdict
+
+Oracle = Callable[[Subject], Verdict]
+
+# Mutation follows crash at once, so that it sees the input after the first run only.
+ORDER: tuple[tuple[OracleName, Oracle], ...] = (
+    (OracleName.CRASH, crash.judge),
+    (OracleName.MUTATION, mutation.judge),
+    (OracleName.WELL_FORMED, well_formed.judge),
+    (OracleName.DETERMINISM, determinism.judge),
+    (OracleName.SEQUENTIAL, sequential.judge),
+    (OracleName.IDEMPOTENCE, idempotence.judge),
+)
+
+
+def judge(subject: Subject, oracles: Iterable[OracleName] | None = None) -> list[Verdict]:
+    """Verdicts of the chosen oracles (default: all), in a fixed order.
+
+    Never raises for an error of TVM or of a pass: those are verdicts. An error of our own becomes an
+    ``INVALID`` verdict with the traceback as evidence.
+    """
+    wanted = frozenset(OracleName) if oracles is None else frozenset(oracles)
+    table = (*ORDER, (OracleName.NUMERIC, _numeric))
+    unfit = _guarded(OracleName.CRASH, _unfit, subject)
+    verdicts: list[Verdict] = []
+    for name, oracle in table:
+        if name not in wanted:
+            continue
+        if isinstance(unfit, Verdict):
+            verdicts.append(Verdict(name, Outcome.INVALID, subject.name, unfit.reason, unfit.evidence))
+        elif unfit:
+            verdicts.append(Verdict(name, Outcome.SKIP, subject.name, unfit))
+        else:
+            verdict = _guarded(name, oracle, subject)
+            assert isinstance(verdict, Verdict)
+            verdicts.append(verdict)
+    if not unfit:
+        _protect(subject)
+    return verdicts
+
+
+def _unfit(subject: Subject) -> str:
+    """Why no oracle can judge this subject; empty when they can."""
+    facts = subject.facts
+    if facts is None:
+        return subject.unprepared
+    if facts.complaint is not None:
+        return "prepared module is ill-formed" if subject.plan.prepare else "input is ill-formed"
+    for precondition in subject.contract.preconditions:
+        if (reason := precondition(facts.module)) is not None:
+            return reason
+    return ""
+
+
+def _protect(subject: Subject) -> None:
+    """Give the next subject on the same module a fresh copy when this one's passes modified it."""
+    facts = subject.facts
+    if facts is not None and facts.modified():
+        facts.restore()
+
+
+def _numeric(subject: Subject) -> Verdict:
+    try:
+        from oracles.numeric import judge_numeric
+    except ImportError:
+        return Verdict(OracleName.NUMERIC, Outcome.SKIP, subject.name, "numeric oracle not available")
+    return judge_numeric(subject)
+
+
+def _guarded(
+    name: OracleName, oracle: Callable[[Subject], Verdict | str], subject: Subject
+) -> Verdict | str:
+    try:
+        return oracle(subject)
+    except Exception as error:
+        found = evidence_of(error)
+        evidence = Evidence(found.kind, found.message, found.frames, observed=traceback.format_exc())
+        return Verdict(name, Outcome.INVALID, subject.name, f"harness error: {found.kind}", evidence)

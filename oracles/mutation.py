@@ -1,0 +1,49 @@
+"""Mutation oracle: is the input module what it was before the pass ran?"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tvm
+from tvm_ffi.serialization import from_json_graph_str
+
+from oracles.difference import describe, text_difference
+from oracles.facts import apply
+from oracles.subject import Subject
+from oracles.verdict import Evidence, OracleName, Outcome, Verdict
+
+
+def judge(subject: Subject) -> Verdict:
+    """Compare the JSON of the same input object before and after the first run, whether or not that raised.
+
+    JSON sees what structural comparison does not: names, spans, ``GlobalVar.ty``, the order of functions.
+    """
+    facts = subject.facts
+    assert facts is not None
+    before = facts.snapshot
+    subject.chain  # noqa: B018  # running the passes is the point
+    after = str(tvm.ir.save_json(facts.module))
+    if after == before:
+        return Verdict(OracleName.MUTATION, Outcome.PASS, subject.name)
+    old = from_json_graph_str(before)
+    evidence = Evidence(
+        "mutated",
+        describe(old, facts.module) or "only parts that structural comparison ignores changed",
+        expected="the input module stays as it was",
+        observed=text_difference(old, facts.module),
+    )
+    return Verdict(OracleName.MUTATION, Outcome.FAIL, _culprit(subject, before), evidence=evidence)
+
+
+def _culprit(subject: Subject, before: str) -> str:
+    """The first step after which the input is modified."""
+    module: Any = from_json_graph_str(before)
+    current = module
+    for index, step in enumerate(subject.plan.steps):
+        result = apply(subject.built(index), current)
+        if str(tvm.ir.save_json(module)) != before:
+            return step.ref.name
+        if result.error is not None:
+            break
+        current = result.module
+    return subject.name

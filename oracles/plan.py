@@ -1,0 +1,68 @@
+"""Order of work for one subject: which passes prepare the module, which are judged."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from oracles.contract import Contract, Stage
+from oracles.passref import PassRef
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One pass of a pipeline.
+
+    Attributes:
+        ref: The pass.
+        contract: What it promises.
+        inserted: Whether it was put in because the next one needs it, and not drawn.
+    """
+
+    ref: PassRef
+    contract: Contract
+    inserted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Passes that prepare the module, and the passes under judgement, in order."""
+
+    prepare: tuple[PassRef, ...]
+    steps: tuple[Step, ...]
+
+
+_BACKEND = frozenset({"DispatchSampling", "DispatchSortScan"})
+
+
+def preparing(name: str) -> PassRef:
+    """Reference to a preparing pass, which takes no arguments."""
+    room = "relax.backend" if name in _BACKEND else "relax.transform"
+    return PassRef(name, f"{room}.{name}()")
+
+
+def plan_of(passes: Sequence[PassRef], contracts: Sequence[Contract], module: Any) -> Plan:
+    """Plan for ``passes`` on the high-level ``module``.
+
+    The first pass's preparation runs before anything is judged. A later pass that needs a later stage than
+    the ones before it reach gets the missing passes of its own preparation in front.
+    """
+    first = preparation(contracts[0], module)
+    done = list(first)
+    steps: list[Step] = []
+    for index, (ref, contract) in enumerate(zip(passes, contracts, strict=True)):
+        if index > 0 and contract.needs is not Stage.HIGH_LEVEL:
+            missing = [name for name in preparation(contract, module) if name not in done]
+            steps += [Step(preparing(name), Contract(name), inserted=True) for name in missing]
+            done += missing
+        steps.append(Step(ref, contract))
+        done.append(ref.name)
+    return Plan(tuple(preparing(name) for name in first), tuple(steps))
+
+
+def preparation(contract: Contract, module: Any) -> tuple[str, ...]:
+    """Names of the passes that must run before the contract's pass; none when ``prepared_when`` says it is ready."""
+    if contract.prepared_when is not None and contract.prepared_when(module):
+        return ()
+    return contract.prepare

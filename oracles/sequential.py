@@ -1,0 +1,81 @@
+"""Sequential oracle: does it matter whether passes are called one by one or by ``Sequential``?"""
+
+from __future__ import annotations
+
+import re
+
+import tvm
+
+from oracles.crash import unfit_step
+from oracles.difference import describe, text_difference
+from oracles.facts import Result, apply, equal
+from oracles.subject import Subject
+from oracles.verdict import Evidence, OracleName, Outcome, Verdict
+from oracles.well_formed import output_is_well_formed
+
+
+def judge(subject: Subject) -> Verdict:
+    """Compare ``p_n(...p_1(m))`` with ``Sequential([p_1, ..., p_n])(m)`` on the same input object.
+
+    ``Sequential`` obeys ``opt_level`` and ``disabled_pass`` of the context, a direct call does not; the
+    default context (level 2, nothing disabled) runs all public passes either way.
+    """
+    if reason := unfit_step(subject):
+        return Verdict(OracleName.SEQUENTIAL, Outcome.SKIP, subject.name, reason)
+    direct, grouped = subject.output, subject.sequential
+    if direct.error is not None or grouped.error is not None:
+        return _errors(subject, direct.error, grouped.error)
+    if not output_is_well_formed(subject):
+        return Verdict(OracleName.SEQUENTIAL, Outcome.SKIP, subject.name, "output is ill-formed")
+    ordered = any(step.contract.address_ordered for step in subject.plan.steps)
+    if ordered and (len(subject.plan.steps) > 1 or subject.contract.composed):
+        return Verdict(OracleName.SEQUENTIAL, Outcome.SKIP, subject.name, "order follows addresses")
+    if equal(direct.module, grouped.module):
+        return Verdict(OracleName.SEQUENTIAL, Outcome.PASS, subject.name)
+    evidence = Evidence(
+        "not-equal",
+        describe(direct.module, grouped.module),
+        expected="the module of direct calls",
+        observed=f"another module from Sequential\n{text_difference(direct.module, grouped.module)}",
+    )
+    return Verdict(OracleName.SEQUENTIAL, Outcome.FAIL, _culprit(subject), evidence=evidence)
+
+
+def _errors(subject: Subject, direct: Evidence | None, grouped: Evidence | None) -> Verdict:
+    if direct is not None and grouped is not None and _same(direct, grouped):
+        return Verdict(OracleName.SEQUENTIAL, Outcome.SKIP, subject.name, "both raise the same error")
+    error = grouped if grouped is not None else direct
+    assert error is not None
+    evidence = Evidence(
+        error.kind,
+        error.message,
+        error.frames,
+        expected=_said("direct calls", direct),
+        observed=_said("Sequential", grouped),
+    )
+    return Verdict(OracleName.SEQUENTIAL, Outcome.FAIL, _culprit(subject), evidence=evidence)
+
+
+def _said(who: str, error: Evidence | None) -> str:
+    return f"{who}: no error" if error is None else f"{who}: {error.kind}: {error.message}"
+
+
+def _same(left: Evidence, right: Evidence) -> bool:
+    """Same type and message, addresses aside."""
+    return left.kind == right.kind and _plain(left.message) == _plain(right.message)
+
+
+def _plain(message: str) -> str:
+    return re.sub(r"0x[0-9a-f]+", "0x", message)
+
+
+def _culprit(subject: Subject) -> str:
+    """Last pass of the shortest prefix of the pipeline that already differs; else the subject's name."""
+    for count in range(1, len(subject.plan.steps) + 1):
+        prefix = tvm.transform.Sequential([subject.built(index) for index in range(count)])
+        grouped: Result = apply(prefix, subject.module)
+        direct = subject.chain[min(count, len(subject.chain)) - 1]
+        raised = direct.error is not None or grouped.error is not None
+        if raised or not equal(direct.module, grouped.module):
+            return subject.plan.steps[count - 1].ref.name
+    return subject.name

@@ -1,0 +1,89 @@
+"""Types of functions across a pass: declared against computed, public signature against the original's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tvm
+import tvm_ffi
+from tvm import relax
+
+from oracles.verdict import Evidence
+
+_NO_INTERSECTION = relax.analysis.BaseCheckResult.FAIL_L0
+
+
+def contradicted_type(before: Any, after: Any) -> Evidence | None:
+    """The first function whose declared return type has no value in common with its body's type.
+
+    TVM's checker does not compare the two. A function of the same name that contradicted itself already
+    before the pass is not reported.
+    """
+    for var, function in after.functions_items():
+        if not isinstance(function, relax.Function) or not _contradicts(function):
+            continue
+        old = _by_name(before, var.name_hint)
+        if old is not None and _contradicts(old):
+            continue
+        return Evidence(
+            "contradicted-type",
+            f"declared return type contradicts the body's type: {function.ret_ty} against {function.body.ty}",
+            expected=f"{var.name_hint} returns {function.ret_ty}, as declared",
+            observed=f"its body has type {function.body.ty}",
+        )
+    return None
+
+
+def changed_signature(before: Any, after: Any) -> Evidence | None:
+    """The first public Relax function that is gone, or whose parameter or return types are others.
+
+    A return type may be refined (a shape where there was only a rank), or its dimensions written otherwise.
+    """
+    now = {str(function.attrs["global_symbol"]): function for function in _public(after)}
+    for old in _public(before):
+        name = str(old.attrs["global_symbol"])
+        new = now.get(name)
+        if new is None:
+            return Evidence("signature", "a public function is gone", expected=f"function {name}", observed="none")
+        if new.same_as(old) or tvm_ffi.structural_equal(old.ty, new.ty, map_free_vars=True):
+            continue
+        if (fault := _fault(old, new)) is not None:
+            return Evidence("signature", fault, expected=f"{name}: {old.ty}", observed=f"{name}: {new.ty}")
+    return None
+
+
+def _fault(old: Any, new: Any) -> str | None:
+    if len(old.params) != len(new.params):
+        return "a public function has another number of parameters"
+    olds = relax.TupleType([param.ty for param in old.params])
+    news = relax.TupleType([param.ty for param in new.params])
+    if not tvm_ffi.structural_equal(olds, news, map_free_vars=True):
+        return "a public function has other parameter types"
+    # Structurally equal, so that the symbolic variables correspond in order of definition.
+    theirs = relax.analysis.definable_tir_vars_in_type(news)
+    ours = relax.analysis.definable_tir_vars_in_type(olds)
+    binding = {new_var: old_var for new_var, old_var in zip(theirs, ours, strict=True) if not new_var.same_as(old_var)}
+    result = new.bind_symbolic_vars(binding).ret_ty if binding else new.ret_ty
+    if not old.ret_ty.is_base_of(result):
+        return "a public function has another return type"
+    return None
+
+
+def _contradicts(function: Any) -> bool:
+    check = relax.analysis.type_base_check(function.ret_ty, function.body.ty)
+    return bool(check == _NO_INTERSECTION)
+
+
+def _public(module: Any) -> list[Any]:
+    return [
+        function
+        for _, function in module.functions_items()
+        if isinstance(function, relax.Function) and function.attrs is not None and "global_symbol" in function.attrs
+    ]
+
+
+def _by_name(module: Any, name: str) -> Any:
+    if not module.has_global_var(name) if hasattr(module, "has_global_var") else False:
+        return None
+    found = {var.name_hint: function for var, function in module.functions_items()}.get(name)
+    return found if isinstance(found, tvm.relax.Function) else None

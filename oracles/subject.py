@@ -1,0 +1,173 @@
+"""A subject: one module under one pass or pipeline, with everything the oracles need computed at most once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import Any
+
+import tvm
+
+from oracles.contract import Contract
+from oracles.contracts import contract_for
+from oracles.facts import ModuleFacts, Result, apply, complaint
+from oracles.passref import PassRef
+from oracles.plan import Plan, Step, plan_of
+from oracles.verdict import Evidence
+
+PIPELINE_STEP = " > "
+
+
+class Subject:
+    """One module under one pass (or a pipeline of several), lazily run.
+
+    Attributes:
+        original: The module as it was given.
+        passes: The passes under judgement, one or more.
+        contracts: One contract per pass.
+        input_seed: Seed of the inputs that the numeric oracle draws.
+        facts: Facts of the prepared module, which may be shared with other subjects; ``None`` when
+            preparation failed (then :attr:`unprepared` says why).
+    """
+
+    def __init__(
+        self,
+        module: Any,
+        passes: Sequence[PassRef],
+        contracts: Sequence[Contract] | None = None,
+        input_seed: int = 0,
+        stage: Callable[[str], None] | None = None,
+        facts: ModuleFacts | None = None,
+    ) -> None:
+        if not passes:
+            raise ValueError("a subject needs at least one pass")
+        self.original = module
+        self.passes = tuple(passes)
+        self.contracts = tuple(contract_for(ref) for ref in passes) if contracts is None else tuple(contracts)
+        if len(self.contracts) != len(self.passes):
+            raise ValueError("a subject needs one contract per pass")
+        self.input_seed = input_seed
+        self._stage = stage
+        self._given_facts = facts if facts is not None else ModuleFacts(module)
+        self._built: dict[int, Any] = {}
+        self.unprepared: str = ""
+
+    @property
+    def name(self) -> str:
+        """Names of the passes under judgement, in order."""
+        return PIPELINE_STEP.join(ref.name for ref in self.passes)
+
+    @property
+    def is_pipeline(self) -> bool:
+        """Whether more than one pass is judged."""
+        return len(self.passes) > 1
+
+    @property
+    def contract(self) -> Contract:
+        """Contract of the only, or the first, pass."""
+        return self.contracts[0]
+
+    def stage(self, oracle: object, what: str | None = None) -> None:
+        """Leave a breadcrumb before a step that may kill the process."""
+        if self._stage is not None:
+            self._stage(f"{oracle}: {what or self.name}")
+
+    @cached_property
+    def plan(self) -> Plan:
+        """What prepares the module and what is judged."""
+        return plan_of(self.passes, self.contracts, self.original)
+
+    @cached_property
+    def facts(self) -> ModuleFacts | None:
+        """Facts of the prepared module; ``None``, with :attr:`unprepared` set, when a preparing pass failed."""
+        facts = self._given_facts
+        for ref in self.plan.prepare:
+            self.stage("prepare", ref.name)
+            ready = facts.prepared(ref)
+            if isinstance(ready, Evidence):
+                self.unprepared = f"prepare failed: {ref.name}"
+                return None
+            facts = ready
+        return facts
+
+    @property
+    def module(self) -> Any:
+        """The module that the passes are applied to, after preparation; ``None`` when that failed."""
+        return None if self.facts is None else self.facts.module
+
+    @property
+    def before(self) -> str:
+        """The prepared module as JSON, as it was before any pass under judgement ran."""
+        assert self.facts is not None
+        return self.facts.snapshot
+
+    def built(self, index: int) -> Any:
+        """The pass of one step of the plan, built once so that its own state is under judgement, too."""
+        if index not in self._built:
+            self._built[index] = self.plan.steps[index].ref.build()
+        return self._built[index]
+
+    @cached_property
+    def sequence(self) -> Any:
+        """All steps as one ``Sequential``."""
+        return tvm.transform.Sequential([self.built(index) for index in range(len(self.plan.steps))])
+
+    def run(self, module: Any) -> Result:
+        """Apply the passes to a module, one after the other, by direct calls."""
+        result = Result(module)
+        for index in range(len(self.plan.steps)):
+            result = apply(self.built(index), result.module)
+            if result.error is not None:
+                break
+        return result
+
+    @cached_property
+    def chain(self) -> tuple[Result, ...]:
+        """Results after each step by direct calls; shorter than the plan when a step raised."""
+        results: list[Result] = []
+        module = self.module
+        assert self.before  # the snapshot must exist before the first run
+        for index, step in enumerate(self.plan.steps):
+            self.stage("crash", step.ref.name)
+            results.append(apply(self.built(index), module))
+            if results[-1].error is not None:
+                break
+            module = results[-1].module
+        return tuple(results)
+
+    @property
+    def output(self) -> Result:
+        """Result of the passes, one after the other."""
+        return self.chain[-1]
+
+    @property
+    def output_module(self) -> Any:
+        """The transformed module, or ``None`` when there is none."""
+        return None if self.facts is None else self.output.module
+
+    @property
+    def last_step(self) -> Step:
+        """The step that raised, or the last one."""
+        return self.plan.steps[len(self.chain) - 1]
+
+    def input_of(self, index: int) -> Any:
+        """The module that a step was applied to."""
+        return self.module if index == 0 else self.chain[index - 1].module
+
+    @cached_property
+    def sequential(self) -> Result:
+        """Result of ``Sequential`` of all steps on the module."""
+        self.stage("sequential")
+        return apply(self.sequence, self.module)
+
+    @cached_property
+    def twice(self) -> Result:
+        """Result of the passes on their own output."""
+        self.stage("idempotence")
+        return self.run(self.output.module)
+
+    @cached_property
+    def output_complaint(self) -> Evidence | None:
+        """The checker's objection to the output, whether or not the contract tolerates it."""
+        self.stage("well-formed")
+        return complaint(self.output.module)

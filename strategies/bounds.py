@@ -1,0 +1,174 @@
+"""Intervals: what is known about the values of a tensor, so that modules are drawn free of undefined behaviour.
+
+Every value of a module under construction carries a closed interval that holds each of its elements, for all inputs of
+the default input domain. Operators with a narrower domain (logarithm, integer division, shifts, indices) look at it
+and guard their operands only where they must.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+ROUNDING = 2.0**-6
+"""Relative allowance for rounding of one operator: float16 has 2**-11; the rest covers polynomial approximations
+(FastMathTransform) and short chains that a pass turns into float16 (ToMixedPrecision)."""
+
+FLOAT_LIMIT = 1.0e4
+"""Magnitude up to which float values are kept, so that float16 (largest 65504) holds every intermediate."""
+
+INT_LIMIT = 2.0**20
+"""Magnitude up to which 32- and 64-bit integers are kept: products of two such operands are guarded, not drawn."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """A closed, finite interval that holds every element of a tensor.
+
+    Attributes:
+        lo: Least value.
+        hi: Greatest value, at least ``lo``.
+        integral: Whether every element is a whole number (an integer dtype, or the result of ``floor``).
+
+    Raises:
+        ValueError: when an end is not finite or the ends are out of order.
+    """
+
+    lo: float
+    hi: float
+    integral: bool = False
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.lo) and math.isfinite(self.hi) and self.lo <= self.hi):
+            raise ValueError(f"no interval from {self.lo} to {self.hi}")
+
+    @property
+    def magnitude(self) -> float:
+        """The largest absolute value in the interval."""
+        return max(abs(self.lo), abs(self.hi))
+
+    def contains(self, other: Bounds) -> bool:
+        """Whether ``other`` lies in this interval (and is whole where this one promises whole numbers)."""
+        return self.lo <= other.lo and other.hi <= self.hi and (other.integral or not self.integral)
+
+    def union(self, other: Bounds) -> Bounds:
+        """The least interval holding both."""
+        return Bounds(min(self.lo, other.lo), max(self.hi, other.hi), self.integral and other.integral)
+
+    def including(self, value: float) -> Bounds:
+        """The least interval holding this one and ``value``."""
+        return self.union(Bounds(value, value, float(value).is_integer()))
+
+    def __neg__(self) -> Bounds:
+        return Bounds(-self.hi, -self.lo, self.integral)
+
+    def __add__(self, other: Bounds) -> Bounds:
+        return Bounds(self.lo + other.lo, self.hi + other.hi, self.integral and other.integral)
+
+    def __sub__(self, other: Bounds) -> Bounds:
+        return self + -other
+
+    def __mul__(self, other: Bounds) -> Bounds:
+        products = (self.lo * other.lo, self.lo * other.hi, self.hi * other.lo, self.hi * other.hi)
+        return Bounds(min(products), max(products), self.integral and other.integral)
+
+    def __truediv__(self, other: Bounds) -> Bounds:
+        """Quotients; raises ``ZeroDivisionError`` when ``other`` holds zero."""
+        if other.lo <= 0 <= other.hi:
+            raise ZeroDivisionError(f"{other} holds zero")
+        inverse = Bounds(min(1 / other.lo, 1 / other.hi), max(1 / other.lo, 1 / other.hi))
+        return self * inverse
+
+    def scaled(self, factor: float) -> Bounds:
+        """The interval times a number."""
+        return self * Bounds(factor, factor, float(factor).is_integer())
+
+    def summed(self, count: int) -> Bounds:
+        """Sums of ``count`` elements; of none: zero."""
+        return self.scaled(float(count))
+
+    def up_to(self, count: int) -> Bounds:
+        """Sums of any number of elements up to ``count``, none included."""
+        return self.scaled(float(count)).including(0.0)
+
+    def absolute(self) -> Bounds:
+        """Absolute values."""
+        low = 0.0 if self.lo <= 0 <= self.hi else min(abs(self.lo), abs(self.hi))
+        return Bounds(low, self.magnitude, self.integral)
+
+    def square(self) -> Bounds:
+        """Squares, never negative."""
+        positive = self.absolute()
+        return Bounds(positive.lo * positive.lo, positive.hi * positive.hi, self.integral)
+
+    def minimum(self, other: Bounds) -> Bounds:
+        """Element-wise minima."""
+        return Bounds(min(self.lo, other.lo), min(self.hi, other.hi), self.integral and other.integral)
+
+    def maximum(self, other: Bounds) -> Bounds:
+        """Element-wise maxima."""
+        return Bounds(max(self.lo, other.lo), max(self.hi, other.hi), self.integral and other.integral)
+
+    def clipped(self, lo: float, hi: float) -> Bounds:
+        """Values after clipping to ``[lo, hi]``."""
+        whole = self.integral and float(lo).is_integer() and float(hi).is_integer()
+        return Bounds(min(max(self.lo, lo), hi), min(max(self.hi, lo), hi), whole)
+
+    def monotone(self, function: Callable[[float], float], integral: bool = False) -> Bounds:
+        """Values of a non-decreasing function."""
+        return Bounds(function(self.lo), function(self.hi), integral)
+
+    def floor(self) -> Bounds:
+        """Whole numbers by rounding in any direction: from the floor of ``lo`` to the ceiling of ``hi``."""
+        return Bounds(math.floor(self.lo), math.ceil(self.hi), True)
+
+    def rounded(self) -> Bounds:
+        """Widened by :data:`ROUNDING` for a float result; an end at zero stays, because rounding keeps the sign."""
+        lo = self.lo * (1 - ROUNDING if self.lo > 0 else 1 + ROUNDING)
+        hi = self.hi * (1 + ROUNDING if self.hi > 0 else 1 - ROUNDING)
+        return Bounds(lo, hi, self.integral)
+
+
+def union_of(bounds: Iterable[Bounds]) -> Bounds:
+    """The least interval holding all; raises ``ValueError`` for none."""
+    items = list(bounds)
+    if not items:
+        raise ValueError("the union of no intervals")
+    return functools.reduce(Bounds.union, items)
+
+
+def is_float(dtype: str) -> bool:
+    """Whether a dtype name is of floating point (``float16``, ``bfloat16``, ``float32``, ``float64``)."""
+    return "float" in dtype
+
+
+@functools.cache
+def default_bounds(dtype: str) -> Bounds:
+    """The default input domain of a dtype: what a parameter of a public function may hold.
+
+    Floats lie in [-2, 2], signed integers in [-3, 3], unsigned ones in [0, 3], booleans in [0, 1].
+    """
+    if is_float(dtype):
+        return Bounds(-2.0, 2.0)
+    if dtype == "bool":
+        return Bounds(0, 1, True)
+    return Bounds(0, 3, True) if dtype.startswith("uint") else Bounds(-3, 3, True)
+
+
+@functools.cache
+def dtype_bounds(dtype: str) -> Bounds:
+    """How far values of a dtype may go in a drawn module: its range, or the limits of this file where those are less."""
+    if is_float(dtype):
+        return Bounds(-FLOAT_LIMIT, FLOAT_LIMIT)
+    if dtype == "bool":
+        return Bounds(0, 1, True)
+    unsigned = dtype.startswith("uint")
+    bits = int(dtype.removeprefix("uint" if unsigned else "int"))
+    top = min(INT_LIMIT, 2.0 ** (bits if unsigned else bits - 1) - 1)
+    return Bounds(0 if unsigned else -top, top, True)
+
+
+DEFAULT_BOUNDS = default_bounds
+"""The default input domain, under the name that tables use."""

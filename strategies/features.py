@@ -1,0 +1,138 @@
+"""Features: the switches of a generated module, thrown anew for every case (swarm testing).
+
+A case that may use everything uses everything a little; a case with half of the features off meets far more often the
+combinations that make a pass act (Groce et al., "Swarm Testing", ISSTA 2012).
+"""
+
+from __future__ import annotations
+
+import enum
+import functools
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from hypothesis import strategies as st
+
+Draw = Callable[[st.SearchStrategy[Any]], Any]
+
+
+class Feature(str, enum.Enum):
+    """What a module may contain; the value is the name in reports."""
+
+    SYMBOLIC_SHAPES = "symbolic-shapes"
+    MATCH_CAST = "match-cast"
+    SHAPE_EXPRESSIONS = "shape-expressions"
+    UNKNOWN_SHAPES = "unknown-shapes"
+    SHAPE_PARAMS = "shape-params"
+    PRIM_PARAMS = "prim-params"
+    UPPER_BOUNDS = "upper-bounds"
+    IF = "if"
+    TUPLES = "tuples"
+    NESTED_TUPLES = "nested-tuples"
+    CONSTANTS = "constants"
+    ORDINARY_BLOCKS = "ordinary-blocks"
+    MULTIPLE_FUNCTIONS = "multiple-functions"
+    PRIVATE_CALLS = "private-calls"
+    LOCAL_FUNCTIONS = "local-functions"
+    KERNELS = "kernels"
+    VDEVICE = "vdevice"
+    DEVICE_HINTS = "device-hints"
+    COMPOSITE = "composite"
+    CODEGEN = "codegen"
+    WEIGHTS = "weights"
+    STOP_LIFT = "stop-lift"
+    NON_EXECUTABLE = "non-executable"
+    HALF = "half"
+    DOUBLE = "double"
+    INTEGERS = "integers"
+    BOOLEANS = "booleans"
+    EMPTY_TENSORS = "empty-tensors"
+    DEAD_CODE = "dead-code"
+    DUPLICATE_CODE = "duplicate-code"
+    ALIASES = "aliases"
+    IDIOMS = "idioms"
+
+    def __str__(self) -> str:
+        return self.value
+
+
+REQUIRES: dict[Feature, tuple[Feature, ...]] = {
+    Feature.SHAPE_EXPRESSIONS: (Feature.SYMBOLIC_SHAPES,),
+    Feature.UPPER_BOUNDS: (Feature.SYMBOLIC_SHAPES,),
+    Feature.NESTED_TUPLES: (Feature.TUPLES,),
+    Feature.PRIVATE_CALLS: (Feature.MULTIPLE_FUNCTIONS,),
+    Feature.DEVICE_HINTS: (Feature.VDEVICE,),
+    Feature.STOP_LIFT: (Feature.WEIGHTS,),
+    Feature.IF: (Feature.ORDINARY_BLOCKS,),
+}
+"""A feature on the left cannot occur without those on the right."""
+
+NEVER_EXECUTABLE = frozenset({Feature.NON_EXECUTABLE, Feature.STOP_LIFT})
+"""Features that keep a module from being built by the reference pipeline."""
+
+ODDS: dict[Feature, int] = {
+    Feature.NON_EXECUTABLE: 6,
+    Feature.STOP_LIFT: 24,
+    Feature.EMPTY_TENSORS: 12,
+    Feature.UNKNOWN_SHAPES: 20,
+    Feature.SHAPE_PARAMS: 16,
+    Feature.PRIM_PARAMS: 16,
+    Feature.VDEVICE: 16,
+    Feature.DEVICE_HINTS: 32,
+    Feature.CODEGEN: 12,
+    Feature.COMPOSITE: 16,
+    Feature.WEIGHTS: 20,
+    Feature.LOCAL_FUNCTIONS: 12,
+    Feature.UPPER_BOUNDS: 16,
+    Feature.MULTIPLE_FUNCTIONS: 40,
+    Feature.PRIVATE_CALLS: 48,
+    Feature.CONSTANTS: 44,
+    Feature.IDIOMS: 48,
+}
+"""Chance of a feature to be on, in 64ths, before what requires it is counted; half where nothing is said."""
+
+_FEATURES = tuple(Feature)
+_EVEN = 32
+
+
+@functools.cache
+def _word() -> st.SearchStrategy[int]:
+    return st.integers(0, 2**48 - 1)
+
+
+def draw_swarm(draw: Draw, demand: Iterable[Feature] = (), forbid: Iterable[Feature] = ()) -> frozenset[Feature]:
+    """Draw the features that one case may use; four draws, none of them filtered.
+
+    All-zero draws (what a shrinker aims for) switch everything off but the demanded features.
+
+    Raises:
+        ValueError: when a demanded feature, or one that it requires, is forbidden.
+    """
+    demanded = closure(demand)
+    forbidden = frozenset(forbid)
+    if clash := demanded & forbidden:
+        raise ValueError(f"features both demanded and forbidden: {', '.join(sorted(clash))}")
+    on = set(demanded)
+    for start in range(0, len(_FEATURES), 8):
+        word = draw(_word())
+        for feature in _FEATURES[start : start + 8]:
+            word, digit = divmod(word, 64)
+            if digit >= 64 - ODDS.get(feature, _EVEN):
+                on.add(feature)
+    on -= forbidden
+    # What lost its ground goes too; a fixed point is reached after as many rounds as the table is deep.
+    while lost := {f for f in on if any(need not in on for need in REQUIRES.get(f, ()))}:
+        on -= lost
+    return frozenset(on)
+
+
+def closure(features: Iterable[Feature]) -> frozenset[Feature]:
+    """The features with all that they require."""
+    found: set[Feature] = set()
+    todo = list(features)
+    while todo:
+        feature = todo.pop()
+        if feature not in found:
+            found.add(feature)
+            todo.extend(REQUIRES.get(feature, ()))
+    return frozenset(found)

@@ -1,0 +1,127 @@
+"""Frames: what is shared by the functions of a module under construction, and what belongs to one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from tvm import relax, tirx
+
+from strategies.bounds import Bounds
+from strategies.dims import Range
+from strategies.features import Feature
+from strategies.values import Dim, Value
+
+_SYMBOL_NAMES = ("n", "m", "k", "b", "h", "s", "t", "u", "q", "r")
+
+_BASE = ("float32",)
+_MORE: dict[Feature, tuple[str, ...]] = {
+    Feature.HALF: ("float16",),
+    Feature.DOUBLE: ("float64",),
+    Feature.INTEGERS: ("int32", "int64", "int8", "uint8", "int16", "uint32", "uint16"),
+    Feature.BOOLEANS: ("bool",),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """What a caller must know of a function: its name, its parameters and what its result is bounded by."""
+
+    var: Any
+    parameters: tuple[Value, ...]
+    result: Value
+    symbols: dict[Any, Range]
+    depth: int = 1
+    weights: int = 0
+
+
+@dataclass(slots=True)
+class ModuleFrame:
+    """What the functions of a module under construction share.
+
+    Attributes:
+        builder: The block builder that holds the module.
+        features: The features that this case may use.
+        executable: Whether the module must be executable on a CPU.
+        callables: The functions that a later function may call.
+        vdevices: The vdevice table, empty for a module without one.
+        kernels: Signatures of the kernels by what they compute, so that equal ones are shared.
+    """
+
+    builder: Any
+    features: frozenset[Feature]
+    executable: bool
+    callables: list[Signature] = field(default_factory=list)
+    vdevices: tuple[Any, ...] = ()
+    kernels: dict[Any, Any] = field(default_factory=dict)
+    dtypes: tuple[str, ...] = _BASE
+    _shapes: dict[tuple[int, ...], Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        more = [dtype for feature, dtypes in _MORE.items() if feature in self.features for dtype in dtypes]
+        self.dtypes = _BASE + tuple(more)
+
+    def shared_shape(self, dims: tuple[int, ...]) -> Any:
+        """One ``ShapeExpr`` object for all uses of a static shape."""
+        if dims not in self._shapes:
+            self._shapes[dims] = relax.ShapeExpr(list(dims))
+        return self._shapes[dims]
+
+
+@dataclass(slots=True)
+class FunctionFrame:
+    """One function under construction.
+
+    Attributes:
+        parameters: Its parameters so far, in order of their making.
+        weights: Which of them are weights (they go last).
+        symbols: Range of each symbolic dim known in the function.
+        symbol_list: The symbolic dims that parameters define.
+        max_parameters: How many parameters it may get.
+        outputs: Outputs of the open dataflow block so far.
+        escaping: Variables of the open dataflow block that are seen after it.
+        scopes: How often the builder's scope was opened for this function.
+    """
+
+    max_parameters: int = 5
+    parameters: list[Value] = field(default_factory=list)
+    weights: list[Value] = field(default_factory=list)
+    symbols: dict[Any, Range] = field(default_factory=dict)
+    symbol_list: list[Any] = field(default_factory=list)
+    outputs: int = 0
+    escaping: set[Any] = field(default_factory=set)
+    pending_casts: bool = False
+    scopes: int = 0
+    device: Any = None
+
+    def new_symbol(self, limits: Range, *, listed: bool = True) -> Any:
+        """A fresh symbolic dim with its range; ``listed`` ones may appear in types of further parameters."""
+        count = len(self.symbols)
+        name = _SYMBOL_NAMES[count] if count < len(_SYMBOL_NAMES) else f"n{count}"
+        var = tirx.Var(name, "int64")
+        self.symbols[var] = limits
+        if listed:
+            self.symbol_list.append(var)
+        return var
+
+    def tensor_type(self, dims: Sequence[Dim], dtype: str) -> Any:
+        """The type of a tensor, with the function's vdevice where it has one."""
+        return relax.TensorType(list(dims), dtype, self.device)
+
+    def add_parameter(
+        self,
+        builder: Any,
+        ty: Any,
+        bounds: Bounds | None,
+        *,
+        actual: tuple[Dim, ...] | None = None,
+        name: str | None = None,
+    ) -> Value:
+        """Make a parameter; the builder learns the symbolic dims that it defines."""
+        var = relax.Var(name or f"p{len(self.parameters)}", ty)
+        value = Value(var, ty, bounds, actual=actual)
+        self.parameters.append(value)
+        builder.begin_scope([var])
+        self.scopes += 1
+        return value

@@ -1,0 +1,92 @@
+"""Guards: bring a value into bounds, so that what follows is defined for every input."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from tvm import relax
+
+from strategies.bounds import Bounds, is_float
+
+if TYPE_CHECKING:
+    from strategies.scope import Scope
+    from strategies.values import Value
+
+op = relax.op
+
+
+def number_in(bounds: Bounds, dtype: str) -> float:
+    """A simple number of ``dtype`` within bounds: 1, else 0, else one near the lower end."""
+    for number in (1.0, 0.0):
+        if bounds.lo <= number <= bounds.hi:
+            return number if is_float(dtype) else int(number)
+    if not is_float(dtype) or bounds.integral:
+        return math.ceil(bounds.lo)
+    lo, _ = _grid(bounds)
+    return lo
+
+
+def guard(scope: Scope, value: Value, bounds: Bounds) -> Value:
+    """Emit bindings after which the value lies in ``bounds``; see ``Scope.guard``."""
+    if value.dtype == "bool":
+        return _fixed(scope, value, bounds)
+    if not is_float(value.dtype):
+        return _guard_integer(scope, value, bounds)
+    lo, hi = _grid(bounds)
+    known = value.bounds
+    if bounds.integral and not (known and known.integral):
+        value = scope.emit(op.floor(value.expr), known.floor() if known else None)
+        known = value.bounds
+    if known is not None and bounds.contains(known):
+        return value
+    inside = Bounds(lo, hi, bounds.integral)
+    way = scope.index(4)
+    if way == 1 and known is not None and known.lo >= lo:
+        limit = relax.const(hi, value.dtype)
+        return scope.emit(op.minimum(value.expr, limit), Bounds(min(known.lo, hi), hi, bounds.integral))
+    if way == 2 and known is not None and known.hi <= hi:
+        limit = relax.const(lo, value.dtype)
+        return scope.emit(op.maximum(value.expr, limit), Bounds(lo, max(known.hi, lo), bounds.integral))
+    if way == 3 and known is not None and not bounds.integral:
+        positive = known.absolute()
+        if lo >= 0 and positive.hi + lo <= hi * 0.875:  # room for rounding
+            shifted = op.add(op.abs(value.expr), relax.const(lo, value.dtype))
+            return scope.emit(shifted, Bounds(lo, min(positive.hi * 1.02 + lo * 1.02, hi)))
+    return scope.emit(_clip(value, lo, hi), inside)
+
+
+def _guard_integer(scope: Scope, value: Value, bounds: Bounds) -> Value:
+    lo, hi = math.ceil(bounds.lo), math.floor(bounds.hi)
+    if lo > hi:
+        raise ValueError(f"no integer within {bounds}")
+    inside = Bounds(lo, hi, True)
+    if lo == 0 and scope.index(4) == 3:
+        divisor = relax.const(hi + 1, value.dtype)
+        if hi + 1 <= 127:
+            return scope.emit(op.floor_mod(value.expr, divisor), inside)
+    if scope.index(4) == 2:
+        upper = scope.emit(op.minimum(value.expr, relax.const(hi, value.dtype)), None)
+        return scope.emit(op.maximum(upper.expr, relax.const(lo, value.dtype)), inside)
+    return scope.emit(_clip(value, lo, hi), inside)
+
+
+def _fixed(scope: Scope, value: Value, bounds: Bounds) -> Value:
+    """A boolean that must be constant: ``x or true``, ``x and false``."""
+    if bounds.lo > 0:
+        return scope.emit(op.logical_or(value.expr, relax.const(True, "bool")), Bounds(1, 1, True))
+    return scope.emit(op.logical_and(value.expr, relax.const(False, "bool")), Bounds(0, 0, True))
+
+
+def _clip(value: Value, lo: float, hi: float) -> Any:
+    return op.clip(value.expr, lo, hi)
+
+
+def _grid(bounds: Bounds) -> tuple[float, float]:
+    """Ends of the largest interval inside ``bounds`` that float16 holds exactly, or the ends where none is."""
+    for grain in (64.0, 4096.0):
+        lo, hi = math.ceil(bounds.lo * grain) / grain, math.floor(bounds.hi * grain) / grain
+        if lo <= hi:
+            # float16 holds 11 bits: beyond 32, multiples of 1/64 are rounded, so take whole numbers there.
+            return (math.ceil(lo) if abs(lo) > 16 else lo), (math.floor(hi) if abs(hi) > 16 else hi)
+    return bounds.lo, bounds.hi

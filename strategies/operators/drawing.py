@@ -1,0 +1,161 @@
+"""Small draws that every family needs: choices, axes, positive extents, and values kept within limits.
+
+A draw costs Hypothesis some ten microseconds, so each helper makes one choice from a cached strategy and derives the
+rest from it.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from hypothesis import strategies as st
+from tvm import relax
+
+from strategies.bounds import Bounds, default_bounds, dtype_bounds, is_float
+from strategies.dims import dim_range, most_elements
+
+if TYPE_CHECKING:
+    from strategies.scope import Scope, Value
+
+T = TypeVar("T")
+
+FLOATS = ("float32", "float64", "float16")
+"""Floating dtypes whose kernels LLVM compiles for nearly every operator."""
+WIDE_FLOATS = ("float32", "float64")
+"""For operators without a float16 kernel on LLVM (``unknown intrinsic``) or whose float16 result is ill-conditioned."""
+SIGNED = ("int64", "int32", "int8")
+UNSIGNED = ("uint8", "uint32")
+INTEGERS = SIGNED + UNSIGNED
+NUMBERS = FLOATS + INTEGERS
+SIGNED_NUMBERS = FLOATS + SIGNED
+BOOLEAN = ("bool",)
+ANY = (*NUMBERS, "bool")
+
+@functools.cache
+def _integers(lo: int, hi: int) -> st.SearchStrategy[int]:
+    return st.integers(lo, hi)
+
+
+def integer(scope: Scope, lo: int, hi: int) -> int:
+    """Draw an integer of ``[lo, hi]``; a single possibility costs no draw."""
+    return lo if lo == hi else scope.draw(_integers(lo, hi))
+
+
+def flip(scope: Scope) -> bool:
+    """Draw a boolean that shrinks to ``False``."""
+    return bool(scope.draw(_integers(0, 1)))
+
+
+def rarely(scope: Scope) -> bool:
+    """Draw a boolean that is true once in eight times."""
+    return bool(scope.draw(_integers(0, 7)) == 7)
+
+
+def pick(scope: Scope, options: Sequence[T]) -> T:
+    """Draw one of ``options``; shrinks to the first."""
+    return options[integer(scope, 0, len(options) - 1)]
+
+
+def axis(scope: Scope, rank: int) -> int:
+    """Draw an axis of a tensor, counted from the front or, negative, from the back; ``rank`` is at least 1."""
+    drawn = integer(scope, 0, 2 * rank - 1)
+    return drawn if drawn < rank else drawn - 2 * rank
+
+
+def axes(scope: Scope, rank: int, empty: bool = False) -> list[int]:
+    """Draw distinct axes, each positive or negative; none only when ``empty`` allows or ``rank`` is 0."""
+    if rank == 0:
+        return []
+    mask = integer(scope, 0 if empty else 1, 2**rank - 1)
+    chosen = [index for index in range(rank) if mask >> index & 1]
+    if chosen and flip(scope):
+        chosen[0] -= rank
+        chosen.reverse()
+    return chosen
+
+
+def permutation(scope: Scope, rank: int) -> list[int]:
+    """Draw a permutation of ``range(rank)`` by one integer (its factorial code)."""
+    total = 1
+    for factor in range(2, rank + 1):
+        total *= factor
+    code = integer(scope, 0, total - 1)
+    rest, drawn = list(range(rank)), []
+    for size in range(rank, 0, -1):
+        code, index = divmod(code, size)
+        drawn.append(rest.pop(index))
+    return drawn
+
+
+def static(dim: Any) -> int | None:
+    """The value of a dimension known now, or ``None`` for a symbolic one."""
+    return dim if isinstance(dim, int) else None
+
+
+def shape_of(value: Value) -> tuple[Any, ...]:
+    """The dimensions of a tensor of known shape: Python integers where static, else TVM expressions."""
+    if value.dims is None:
+        raise ValueError("a tensor without a known shape is no operand")
+    return value.dims
+
+
+def ranges(scope: Scope, dims: Sequence[Any]) -> list[tuple[int, int]]:
+    """The least and greatest value of each dimension in the default input domain."""
+    return [dim_range(dim, scope.symbols) for dim in dims]
+
+
+def nonempty(scope: Scope) -> Callable[[Value], bool]:
+    """A predicate: no dimension of the tensor can be 0."""
+    return lambda value: all(lo > 0 for lo, _ in ranges(scope, shape_of(value)))
+
+
+def count(scope: Scope, dims: Sequence[Any]) -> int:
+    """Upper limit of the number of elements of ``dims``."""
+    return most_elements(dims, scope.symbols)
+
+
+def bounds_of(value: Value) -> Bounds:
+    """The bounds of a tensor; of one that carries none, all that its dtype may hold in a drawn module."""
+    return dtype_bounds(value.dtype) if value.bounds is None else value.bounds
+
+
+def keep(scope: Scope, value: Value, lo: float, hi: float) -> Value:
+    """The value itself when it lies in ``[lo, hi]``, else a guarded one that does."""
+    known = bounds_of(value)
+    if lo <= known.lo and known.hi <= hi:
+        return value
+    return scope.guard(value, Bounds(lo, hi, not is_float(value.dtype)))
+
+
+def within(scope: Scope, value: Value, result: Callable[[Bounds], Bounds]) -> Value:
+    """Guard ``value`` to its default domain when ``result`` of its bounds leaves what its dtype may hold."""
+    dtype = value.dtype
+    if dtype_bounds(dtype).contains(_whole(result(bounds_of(value)), dtype)):
+        return value
+    domain = default_bounds(dtype)
+    return keep(scope, value, domain.lo, domain.hi)
+
+
+def _whole(bounds: Bounds, dtype: str) -> Bounds:
+    return Bounds(bounds.lo, bounds.hi, not is_float(dtype))
+
+
+def emit(scope: Scope, expr: Any, bounds: Bounds, dtype: str) -> Value:
+    """Emit a call whose elements lie in ``bounds``: widened for the rounding of a float, whole for an integer."""
+    known = bounds.rounded() if is_float(dtype) and not bounds.integral else _whole(bounds, dtype)
+    if not is_float(dtype):
+        known = Bounds(known.lo // 1, -(-known.hi // 1), True)
+    return scope.emit(expr, known)
+
+
+def project(scope: Scope, call: Any, bounds: Sequence[Bounds | None]) -> Value:
+    """Emit a call with a tuple result and project its fields: usually one of them, sometimes all (the rest is dead)."""
+    whole = scope.emit(call, None)
+    index = integer(scope, 0, len(bounds) - 1)
+    if rarely(scope):
+        for other, known in enumerate(bounds):
+            if other != index:
+                scope.emit(relax.TupleGetItem(whole.expr, other), known)
+    return scope.emit(relax.TupleGetItem(whole.expr, index), bounds[index])

@@ -1,0 +1,152 @@
+"""Reductions over axes, and searches by reduction.
+
+Extents that may be 0 are refused: the mean of nothing is NaN, its maximum the least value of the dtype, and its argmax
+undefined.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from tvm import relax
+
+from strategies.bounds import Bounds, default_bounds, dtype_bounds
+from strategies.operators.drawing import (
+    FLOATS,
+    NUMBERS,
+    WIDE_FLOATS,
+    axes,
+    axis,
+    bounds_of,
+    count,
+    emit,
+    flip,
+    integer,
+    keep,
+    nonempty,
+    shape_of,
+)
+from strategies.operators.row import Family, OperatorRow
+
+if TYPE_CHECKING:
+    from strategies.scope import Scope, Value
+
+op = relax.op
+
+ANY_RANK = (1, 2, 3, 4, 0)
+
+
+def _mean(bounds: Bounds, elements: int) -> Bounds:
+    return Bounds(bounds.lo, bounds.hi)
+
+
+def _same(bounds: Bounds, elements: int) -> Bounds:
+    return bounds
+
+
+def _sum(bounds: Bounds, elements: int) -> Bounds:
+    return bounds.summed(elements).union(bounds)
+
+
+def _deviation(bounds: Bounds, elements: int) -> Bounds:
+    return Bounds(0.0, bounds.hi - bounds.lo)
+
+
+def _variance(bounds: Bounds, elements: int) -> Bounds:
+    """At most a quarter of the squared width; the whole of it leaves room for rounding."""
+    return Bounds(0.0, (bounds.hi - bounds.lo) ** 2)
+
+
+@dataclass(frozen=True, slots=True)
+class Reduction:
+    """A reduction over any set of axes; ``result`` gives bounds from the operand's and the number of elements."""
+
+    name: str
+    call: Callable[..., Any]
+    dtypes: tuple[str, ...]
+    result: Callable[[Bounds, int], Bounds]
+
+    def draw(self, scope: Scope) -> Value | None:
+        """Draw an operand, its axes (none given: all) and ``keepdims``."""
+        operand = scope.tensor(dtypes=self.dtypes, where=nonempty(scope))
+        dims = shape_of(operand)
+        chosen = None if not dims or integer(scope, 0, 3) == 3 else axes(scope, len(dims))
+        elements = count(scope, dims if chosen is None else [dims[index] for index in chosen])
+        limit, domain = dtype_bounds(operand.dtype), default_bounds(operand.dtype)
+        known = self.result(bounds_of(operand), elements)
+        if known.lo < limit.lo or known.hi > limit.hi:
+            operand = keep(scope, operand, domain.lo, domain.hi)
+            known = self.result(bounds_of(operand), elements)
+            if known.lo < limit.lo or known.hi > limit.hi:
+                return None  # too many elements for the dtype: int8 holds 42 threes
+        call = self.call(operand.expr, axis=chosen, keepdims=flip(scope))
+        return emit(scope, call, known, operand.dtype)
+
+    def row(self) -> OperatorRow:
+        """The row of the operator table."""
+        return OperatorRow(f"relax.{self.name}", Family.REDUCE, self.draw)
+
+
+REDUCTIONS = (
+    Reduction("sum", op.sum, NUMBERS, _sum),
+    Reduction("mean", op.mean, FLOATS, _mean),
+    Reduction("max", op.max, NUMBERS, _same),
+    Reduction("min", op.min, NUMBERS, _same),
+    # A deviation is a root of a small difference: float16 has too few digits for it to be comparable.
+    Reduction("std", op.std, WIDE_FLOATS, _deviation),
+    Reduction("variance", op.variance, FLOATS, _variance),
+)
+
+
+def draw_prod(scope: Scope) -> Value | None:
+    """``prod``: factors of magnitude at most 2, over at most 6 of them, so that the product stays below 100."""
+    operand = scope.tensor(dtypes=NUMBERS, where=nonempty(scope), ranks=ANY_RANK)
+    dims = shape_of(operand)
+    chosen = None if not dims else axes(scope, len(dims))
+    elements = count(scope, dims if chosen is None else [dims[index] for index in chosen])
+    if elements > 6:
+        chosen = chosen[:1] if chosen else None
+        elements = count(scope, dims if chosen is None else [dims[index] for index in chosen])
+        if elements > 6:
+            return None
+    operand = keep(scope, operand, 0 if operand.dtype.startswith("uint") else -2, 2)
+    size = 2.0**elements
+    call = op.prod(operand.expr, axis=chosen, keepdims=flip(scope))
+    return emit(scope, call, Bounds(-size if bounds_of(operand).lo < 0 else 0, size), operand.dtype)
+
+
+def draw_median(scope: Scope) -> Value | None:
+    """``median``: over one axis it gives values and indices, over all axes values alone; sorts 64-bit and floats."""
+    operand = scope.tensor(dtypes=(*WIDE_FLOATS, "int64", "int32"), where=nonempty(scope), ranks=ANY_RANK)
+    known = bounds_of(operand)
+    dims = shape_of(operand)
+    if not dims or flip(scope):
+        return scope.emit(op.median(operand.expr, axis=None, keepdims=flip(scope)), known)
+    call = op.median(operand.expr, axis=axis(scope, len(dims)), keepdims=flip(scope))
+    whole = scope.emit(call, None)
+    # Which of several equal elements the index names is up to the sort, so only the value is used.
+    return scope.emit(relax.TupleGetItem(whole.expr, 0), known)
+
+
+def _draw_search(call: Callable[..., Any]) -> Callable[[Scope], Value | None]:
+    def draw(scope: Scope) -> Value | None:
+        operand = scope.tensor(dtypes=NUMBERS, where=nonempty(scope), ranks=ANY_RANK)
+        dims = shape_of(operand)
+        chosen = None if not dims or integer(scope, 0, 3) == 3 else axis(scope, len(dims))
+        elements = count(scope, dims if chosen is None else [dims[chosen]])
+        bounds = Bounds(0, max(elements - 1, 0), True)
+        return emit(scope, call(operand.expr, axis=chosen, keepdims=flip(scope)), bounds, "int64")
+
+    return draw
+
+
+ROWS = (
+    *(reduction.row() for reduction in REDUCTIONS),
+    OperatorRow("relax.prod", Family.REDUCE, draw_prod),
+    OperatorRow("relax.median", Family.REDUCE, draw_median),
+    OperatorRow("relax.argmax", Family.SEARCH, _draw_search(op.argmax)),
+    OperatorRow("relax.argmin", Family.SEARCH, _draw_search(op.argmin)),
+)
+

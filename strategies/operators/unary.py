@@ -1,0 +1,151 @@
+"""Elementwise operators of one operand: a table of functions with their domains and the bounds of their results."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from tvm import relax
+
+from strategies.bounds import FLOAT_LIMIT, Bounds, is_float
+from strategies.operators.drawing import (
+    BOOLEAN,
+    FLOATS,
+    INTEGERS,
+    NUMBERS,
+    SIGNED_NUMBERS,
+    WIDE_FLOATS,
+    bounds_of,
+    emit,
+    integer,
+    pick,
+    within,
+)
+from strategies.operators.row import Family, OperatorRow
+
+if TYPE_CHECKING:
+    from strategies.scope import Scope, Value
+
+op = relax.op
+
+NEAR_ONE = Bounds(-0.875, 0.875)
+"""Inside (-1, 1) with room for the rounding of approximations that passes may put before asin, acos and atanh."""
+POSITIVE = Bounds(2.0**-4, FLOAT_LIMIT)
+"""Above 0 with room for rounding; the derivative of sqrt and log stays moderate."""
+MODERATE = Bounds(-8.0, 8.0)
+"""Where exp stays below 3000."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unary:
+    """An elementwise function: its call, dtypes, the domain of floats (``None``: all) and the bounds of its result.
+
+    ``more`` are dtypes that type inference takes but for which LLVM has no kernel: drawn only in modules that need
+    not run.
+    """
+
+    name: str
+    call: Callable[[Any], Any]
+    dtypes: tuple[str, ...]
+    result: Callable[[Bounds], Bounds]
+    domain: Bounds | None = None
+    more: tuple[str, ...] = ()
+    out: str | None = None
+    family: Family = Family.UNARY
+
+    def draw(self, scope: Scope) -> Value | None:
+        """Draw the operand inside the domain and emit the call."""
+        dtypes = self.dtypes if scope.executable else self.dtypes + self.more
+        operand = scope.tensor(dtypes=dtypes, bounds=self.domain)
+        operand = within(scope, operand, self.result) if self.out is None else operand
+        dtype = self.out or operand.dtype
+        return emit(scope, self.call(operand.expr), self.result(bounds_of(operand)), dtype)
+
+    def row(self) -> OperatorRow:
+        """The row of the operator table."""
+        return OperatorRow(f"relax.{self.name}", self.family, self.draw)
+
+
+def _within(lo: float, hi: float) -> Callable[[Bounds], Bounds]:
+    return lambda _: Bounds(lo, hi)
+
+
+def _monotone(function: Callable[[float], float]) -> Callable[[Bounds], Bounds]:
+    return lambda bounds: bounds.monotone(function)
+
+
+def _cosh(bounds: Bounds) -> Bounds:
+    return Bounds(1.0, math.cosh(bounds.magnitude))
+
+
+def _sign(bounds: Bounds) -> Bounds:
+    return Bounds(-1, 1, True)
+
+
+def _truth(bounds: Bounds) -> Bounds:
+    return Bounds(0, 1, True)
+
+
+_HALF = ("float16",)
+
+UNARY = (
+    Unary("abs", op.abs, NUMBERS, Bounds.absolute),
+    Unary("acos", op.acos, WIDE_FLOATS, _within(0.0, 3.1875), NEAR_ONE, _HALF),
+    Unary("acosh", op.acosh, WIDE_FLOATS, _monotone(math.acosh), Bounds(1.125, FLOAT_LIMIT), _HALF),
+    Unary("asin", op.asin, WIDE_FLOATS, _monotone(math.asin), NEAR_ONE, _HALF),
+    Unary("asinh", op.asinh, WIDE_FLOATS, _monotone(math.asinh), None, _HALF),
+    Unary("atan", op.atan, WIDE_FLOATS, _monotone(math.atan), None, _HALF),
+    Unary("atanh", op.atanh, FLOATS, _monotone(math.atanh), NEAR_ONE),
+    Unary("ceil", op.ceil, NUMBERS, Bounds.floor),
+    Unary("cos", op.cos, FLOATS, _within(-1.0, 1.0)),
+    Unary("cosh", op.cosh, WIDE_FLOATS, _cosh, MODERATE, _HALF),
+    Unary("erf", op.erf, FLOATS, _monotone(math.erf)),
+    Unary("exp", op.exp, FLOATS, _monotone(math.exp), MODERATE),
+    Unary("floor", op.floor, NUMBERS, Bounds.floor),
+    Unary("isfinite", op.isfinite, NUMBERS, _truth, out="bool", family=Family.COMPARISON),
+    Unary("isinf", op.isinf, NUMBERS, _truth, out="bool", family=Family.COMPARISON),
+    Unary("isnan", op.isnan, NUMBERS, _truth, out="bool", family=Family.COMPARISON),
+    Unary("log", op.log, FLOATS, _monotone(math.log), POSITIVE),
+    Unary("negative", op.negative, SIGNED_NUMBERS, Bounds.__neg__),
+    Unary("round", op.round, NUMBERS, Bounds.floor),
+    Unary("rsqrt", op.rsqrt, FLOATS, lambda b: Bounds(b.hi**-0.5, b.lo**-0.5), POSITIVE),
+    Unary("sigmoid", op.sigmoid, FLOATS, _within(0.0, 1.0)),
+    Unary("sign", op.sign, SIGNED_NUMBERS, _sign),
+    Unary("sin", op.sin, FLOATS, _within(-1.0, 1.0)),
+    Unary("sinh", op.sinh, WIDE_FLOATS, _monotone(math.sinh), MODERATE, _HALF),
+    Unary("sqrt", op.sqrt, FLOATS, _monotone(math.sqrt), POSITIVE),
+    Unary("square", op.square, NUMBERS, Bounds.square),
+    Unary("tan", op.tan, FLOATS, _monotone(math.tan), Bounds(-1.25, 1.25)),
+    Unary("tanh", op.tanh, FLOATS, _monotone(math.tanh)),
+    Unary("trunc", op.trunc, NUMBERS, Bounds.floor),
+    Unary("logical_not", op.logical_not, BOOLEAN, _truth, family=Family.LOGICAL),
+)
+
+
+def draw_clip(scope: Scope) -> Value | None:
+    """``clip`` between two drawn limits inside the default domain."""
+    operand = scope.tensor(dtypes=NUMBERS)
+    dtype = operand.dtype
+    lowest = 0 if dtype.startswith("uint") else -2
+    lo = integer(scope, lowest, 2)
+    hi = integer(scope, lo, 3)
+    step = pick(scope, (0.0, 0.25)) if is_float(dtype) else 0
+    ends = (lo + step, hi + step)
+    return emit(scope, op.clip(operand.expr, *ends), bounds_of(operand).clipped(*ends), dtype)
+
+
+def draw_bitwise_not(scope: Scope) -> Value | None:
+    """``bitwise_not``: of a signed integer ``-x - 1``; of an unsigned one the distance from its greatest value."""
+    operand = scope.tensor(dtypes=(*INTEGERS, "bool"), where=lambda value: value.dtype != "uint32")
+    dtype, known = operand.dtype, bounds_of(operand)
+    top = 1.0 if dtype == "bool" else 255.0 if dtype == "uint8" else -1.0
+    return emit(scope, op.bitwise_not(operand.expr), Bounds(top, top, True) - known, dtype)
+
+
+ROWS = (
+    *(unary.row() for unary in UNARY),
+    OperatorRow("relax.clip", Family.UNARY, draw_clip),
+    OperatorRow("relax.bitwise_not", Family.BITWISE, draw_bitwise_not),
+)

@@ -1,0 +1,325 @@
+"""Scope: what is visible at one point of a function under construction, and how to get more.
+
+Operators, kernels and idioms draw their operands from here; none of the requests below can fail, because what no value
+at hand satisfies is made: a constant, a new parameter, or a value brought into bounds.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+from hypothesis import strategies as st
+from tvm import relax, tirx
+
+from strategies import guards
+from strategies.bounds import Bounds, default_bounds, is_float
+from strategies.contents import contents
+from strategies.dims import POOL, SYMBOL_RANGE, Range, dim_range, most_elements
+from strategies.features import Draw, Feature
+from strategies.frame import FunctionFrame, ModuleFrame
+from strategies.values import Dim, Value, same_dims
+
+__all__ = ["Scope", "Value"]
+
+T = TypeVar("T")
+
+MAX_ELEMENTS = 1024
+"""Tensors that the scope itself makes hold at most this many elements, so that a run stays cheap."""
+
+_POCKET = 1 << 48
+_RANKS = (2, 1, 2, 3, 0, 2, 1, 4)
+"""Ranks of what is made when any will do, weighted by repetition, simplest first."""
+
+
+@functools.cache
+def _below(count: int) -> st.SearchStrategy[int]:
+    return st.integers(0, count - 1)
+
+
+class Unfit(Exception):
+    """No tensor satisfies a request's ``where``; the driver of the rows takes it for ``None``."""
+
+
+class Scope:
+    """What is visible at a point of a function under construction.
+
+    Attributes:
+        draw: The Hypothesis draw function.  Prefer :meth:`integer`, :meth:`index`, :meth:`chance` and :meth:`pick`:
+            they take several small choices from one draw, and a draw costs some ten microseconds.
+        features: The features that this case may use.
+        builder: The ``relax.BlockBuilder`` with an open block.
+        executable: Whether the module must be executable on a CPU.
+        module: What the functions of the module share.
+        frame: The function under construction.
+        values: The visible values, oldest first.
+        in_dataflow: Whether the open block is a dataflow block.
+        keep_outputs: While true, every value emitted in a dataflow block becomes one of its outputs.
+        closed: While true, no parameter can be added.
+    """
+
+    def __init__(self, draw: Draw, module: ModuleFrame, frame: FunctionFrame) -> None:
+        self.draw = draw
+        self.module = module
+        self.frame = frame
+        self.features = module.features
+        self.builder = module.builder
+        self.executable = module.executable
+        self.values: list[Value] = []
+        self.in_dataflow = False
+        self.keep_outputs = False
+        self.closed = False
+        self._pocket = 0
+        self._left = 1
+
+    # -- choices ------------------------------------------------------------------------------------------------
+
+    def index(self, count: int) -> int:
+        """Draw an integer of ``[0, count)``; shrinks to 0.  Several calls share one Hypothesis draw."""
+        if count <= 1:
+            return 0
+        if self._left < count * 64:  # the rest would be visibly uneven
+            self._pocket, self._left = self.draw(_below(_POCKET)), _POCKET
+        self._pocket, digit = divmod(self._pocket, count)
+        self._left //= count
+        return int(digit)
+
+    def integer(self, lo: int, hi: int) -> int:
+        """Draw an integer of ``[lo, hi]``; shrinks to ``lo``."""
+        return lo + self.index(hi - lo + 1)
+
+    def chance(self, parts: int) -> bool:
+        """Draw true in ``parts`` of 64 cases; shrinks to false."""
+        return self.index(64) >= 64 - parts
+
+    def pick(self, options: Sequence[T]) -> T:
+        """Draw one of ``options``; shrinks to the first."""
+        return options[self.index(len(options))]
+
+    def renew(self) -> None:
+        """Begin a new draw: what follows shrinks apart from what came before."""
+        self._left = 1
+
+    def has(self, feature: Feature) -> bool:
+        """Whether a feature is on in this case."""
+        return feature in self.features
+
+    # -- what is known about values -----------------------------------------------------------------------------
+
+    def dims(self, value: Value) -> list[Dim]:
+        """Dims of a tensor: ``int`` where static, else an expression over symbolic dims."""
+        return list(value.dims or ())
+
+    def is_static(self, value: Value) -> bool:
+        """Whether every dim is a number."""
+        return value.is_static
+
+    def dtype(self, value: Value) -> str:
+        """Element type."""
+        return value.dtype
+
+    def rank(self, value: Value) -> int:
+        """Number of dims."""
+        return value.rank
+
+    def dim_range(self, dim: Dim) -> Range:
+        """Least and greatest value that a dim takes, both included."""
+        return dim_range(dim, self.frame.symbols)
+
+    def most_elements(self, dims: Sequence[Dim]) -> int:
+        """The greatest number of elements that a tensor of these dims may have."""
+        return most_elements(dims, self.frame.symbols)
+
+    def small_dim(self) -> int:
+        """Draw a static dim from the pool (mostly 1 to 5, rarely 8; 0 rarely, and only with EMPTY_TENSORS)."""
+        index = self.index(len(POOL) * 2)
+        if index == len(POOL) * 2 - 1 and self.has(Feature.EMPTY_TENSORS):
+            return 0
+        return POOL[index % len(POOL)]
+
+    def tensors(self, predicate: Callable[[Value], bool] | None = None) -> list[Value]:
+        """Visible tensors of known shape and dtype, oldest first."""
+        return [v for v in self.values if v.is_tensor and (predicate is None or predicate(v))]
+
+    # -- getting values -----------------------------------------------------------------------------------------
+
+    def tensor(
+        self,
+        *,
+        dtypes: tuple[str, ...] | None = None,
+        ranks: Sequence[int] | None = None,
+        shape: Sequence[Dim] | None = None,
+        static: bool = False,
+        bounds: Bounds | None = None,
+        where: Callable[[Value], bool] | None = None,
+    ) -> Value:
+        """A tensor that fits: one at hand, or a new one.
+
+        Args:
+            dtypes: Accepted element types, ``None`` for any.
+            ranks: Accepted ranks, ``None`` for any.
+            shape: The exact dims.
+            static: Whether every dim must be a number.
+            bounds: What its elements must lie in; a value outside is guarded.
+            where: A further condition, asked of candidates (of one to be made, before it is emitted: its ``expr`` is
+                ``None`` then).
+
+        Raises:
+            Unfit: when eight made-up candidates in a row do not satisfy ``where``.
+        """
+        fits = []
+        for value in reversed(self.values):
+            if value.dims is None or not value.dtype:
+                continue
+            if dtypes is not None and value.dtype not in dtypes:
+                continue
+            if shape is not None:
+                if not same_dims(value.dims, shape):
+                    continue
+            elif (ranks is not None and value.rank not in ranks) or (static and not value.is_static):
+                continue
+            if where is None or where(value):
+                fits.append(value)
+        if not fits:
+            return self._made(dtypes, ranks, shape, static, bounds, where)
+        # Once in nine times something new, or a case would feed on its first parameter alone.
+        index = self.index(len(fits) * 8 + len(fits)) // 8 if self._may_make() else self.index(len(fits))
+        if index >= len(fits):
+            return self._made(dtypes, ranks, shape, static, bounds, where)
+        return self.guard(fits[index], bounds) if bounds is not None else fits[index]
+
+    def tensor_like(self, value: Value, *, bounds: Bounds | None = None) -> Value:
+        """A tensor of the same shape and dtype as ``value``, another or the same."""
+        return self.tensor(dtypes=(value.dtype,), shape=value.dims, bounds=bounds)
+
+    def constant(self, shape: Sequence[int], dtype: str, bounds: Bounds | None = None) -> Value:
+        """A constant tensor of a static shape with elements in ``bounds`` (default: the default domain)."""
+        array = contents(tuple(shape), dtype, bounds or default_bounds(dtype), self.index(256))
+        expr = relax.const(array, dtype)
+        known = Bounds(float(array.min()), float(array.max()), not is_float(dtype)) if array.size else bounds
+        return Value(expr, expr.ty, known or default_bounds(dtype))
+
+    def scalar(self, number: float, dtype: str) -> Value:
+        """A rank-0 constant."""
+        expr = relax.const(number, dtype)
+        return Value(expr, expr.ty, Bounds(number, number, float(number).is_integer()))
+
+    def emit(self, expr: Any, bounds: Bounds | None = None, hint: str = "lv", *, parts: Sequence[Value] = ()) -> Value:
+        """Bind ``expr`` to a new variable that later requests see; returns it with the type that TVM inferred."""
+        if self.in_dataflow and self.keep_outputs:
+            var = self.builder.emit_output(expr, "gv")
+            self.frame.outputs += 1
+            self.frame.escaping.add(var)
+        else:
+            var = self.builder.emit(expr, hint)
+        return self.see(Value(var, var.ty, bounds, tuple(parts)))
+
+    def see(self, value: Value) -> Value:
+        """Make a value visible."""
+        self.values.append(value)
+        return value
+
+    def guard(self, value: Value, bounds: Bounds | None) -> Value:
+        """A tensor equal to ``value`` where that lies in ``bounds``, and within them everywhere."""
+        if bounds is None or (value.bounds is not None and bounds.contains(value.bounds)):
+            return value
+        return guards.guard(self, value, bounds)
+
+    def match_cast(self, value: Value, dims: Sequence[Dim], dtype: str | None = None) -> Value:
+        """Bind ``match_cast(value, Tensor(dims, dtype))``; the dims must hold at run time."""
+        ty = relax.TensorType(list(dims), dtype or value.dtype)
+        var = self.builder.match_cast(value.expr, ty, "lv")
+        if self.in_dataflow:
+            self.frame.pending_casts = True
+        return self.see(Value(var, ty, value.bounds))
+
+    def shape_expr(self, dims: Sequence[Dim]) -> Any:
+        """A ``ShapeExpr``; a static one is the same object in every function of the module (as upstream's passes see it
+        after a builder shared it)."""
+        if not all(isinstance(dim, int) for dim in dims):
+            return relax.ShapeExpr(list(dims))
+        return self.module.shared_shape(tuple(dims))
+
+    # -- symbols and parameters ---------------------------------------------------------------------------------
+
+    def symbol(self) -> Any:
+        """A symbolic dim of this function: one at hand, or a new one that a parameter must define at once."""
+        known = self.frame.symbol_list
+        index = self.index(len(known) * 2 + 1)
+        return known[index // 2] if index < len(known) * 2 else self.frame.new_symbol(SYMBOL_RANGE)
+
+    def draw_shape(self, ranks: Sequence[int] | None = None, static: bool = False) -> tuple[Dim, ...]:
+        """Draw dims for something that is about to be made; symbolic ones only when a parameter can define them."""
+        rank = self.pick(_RANKS if ranks is None else list(ranks))
+        symbolic = not static and self.has(Feature.SYMBOLIC_SHAPES)
+        dims: list[Dim] = []
+        for _ in range(rank):
+            if symbolic and self.index(8) >= 4:
+                dims.append(self.symbol() if self.can_add_parameter() else self._known_dim())
+            else:
+                dims.append(self.small_dim())
+        while self.most_elements(dims) > MAX_ELEMENTS:
+            widest = max(range(rank), key=lambda i: self.dim_range(dims[i])[1])
+            dims[widest] = 2
+        return tuple(dims)
+
+    def _known_dim(self) -> Dim:
+        known = self.frame.symbol_list
+        return self.pick(known) if known else self.small_dim()
+
+    def can_add_parameter(self) -> bool:
+        """Whether the function can still get a parameter."""
+        return not self.closed and len(self.frame.parameters) < self.frame.max_parameters
+
+    def parameter(self, ty: Any, bounds: Bounds | None = None, *, actual: tuple[Dim, ...] | None = None) -> Value:
+        """Add a parameter of a type; symbolic dims in it that no earlier parameter has are defined by it."""
+        return self.see(self.frame.add_parameter(self.builder, ty, bounds, actual=actual))
+
+    def _may_make(self) -> bool:
+        return self.has(Feature.CONSTANTS) or self.can_add_parameter()
+
+    def _made(
+        self,
+        dtypes: tuple[str, ...] | None,
+        ranks: Sequence[int] | None,
+        shape: Sequence[Dim] | None,
+        static: bool,
+        bounds: Bounds | None,
+        where: Callable[[Value], bool] | None,
+    ) -> Value:
+        for _ in range(8):
+            dtype = self.pick_dtype(dtypes)
+            dims = tuple(shape) if shape is not None else self.draw_shape(ranks, static)
+            candidate = Value(None, relax.TensorType(list(dims), dtype), bounds or default_bounds(dtype))
+            if where is None or where(candidate):
+                return self.make(dims, dtype, bounds)
+        raise Unfit(f"nothing of dtypes {dtypes}, ranks {ranks}, shape {shape} satisfies the row")
+
+    def make(self, dims: Sequence[Dim], dtype: str, bounds: Bounds | None = None) -> Value:
+        """A new tensor: a parameter, a constant or a filled tensor."""
+        static = all(isinstance(dim, int) for dim in dims)
+        as_parameter = self.can_add_parameter()
+        if as_parameter and static and (self.has(Feature.CONSTANTS) or len(self.frame.parameters) >= 3):
+            as_parameter = not self.chance(24)
+        if as_parameter:
+            made = self.parameter(self.frame.tensor_type(dims, dtype), default_bounds(dtype))
+            return self.guard(made, bounds)
+        if static:
+            return self.constant([int(dim) for dim in dims], dtype, bounds)
+        domain = bounds or default_bounds(dtype)
+        number = guards.number_in(domain, dtype)
+        filled = relax.op.full(relax.ShapeExpr(list(dims)), relax.const(number, dtype), dtype)
+        return self.emit(filled, Bounds(number, number, domain.integral))
+
+    def pick_dtype(self, dtypes: tuple[str, ...] | None) -> str:
+        """Draw a dtype among the accepted ones, of those that the features allow where there are any."""
+        allowed = self.module.dtypes
+        if dtypes is not None:
+            allowed = tuple(d for d in allowed if d in dtypes) or tuple(dict.fromkeys(dtypes))
+        return self.pick(allowed)
+
+
+def is_symbol(dim: Dim) -> bool:
+    """Whether a dim is a bare symbolic variable."""
+    return isinstance(dim, tirx.Var)

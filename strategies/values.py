@@ -1,0 +1,98 @@
+"""Values: what a function under construction has at hand, with what is known about each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import tvm_ffi
+from tvm import relax, tirx
+from tvm.ir import PrimType
+
+from strategies.bounds import Bounds
+
+Dim = Any
+"""A dimension: a Python ``int`` when static, else a ``tirx`` expression over symbolic dims (int64)."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Value:
+    """A value that later bindings may use.
+
+    Attributes:
+        expr: The Relax variable or constant.
+        ty: Its Relax type.
+        bounds: Interval that holds every element, for all inputs of the default domain; ``None`` for what is no tensor.
+        parts: For a tuple, its elements as values (their ``expr`` is meaningless: project first).
+        actual: For a tensor of unknown shape, the dims that it will really have where that is known, else ``None``.
+        device: Index of the vdevice in its type, or ``None``.
+        dims: Shape of a tensor whose shape is known, else ``None``.  Derived.
+        dtype: Element type of a tensor, ``""`` when unknown or no tensor.  Derived.
+        rank: Number of dims of a tensor, -1 when unknown or no tensor.  Derived.
+    """
+
+    expr: Any
+    ty: Any
+    bounds: Bounds | None = None
+    parts: tuple[Value, ...] = ()
+    actual: tuple[Dim, ...] | None = None
+    device: int | None = None
+    dims: tuple[Dim, ...] | None = field(init=False, default=None)
+    dtype: str = field(init=False, default="")
+    rank: int = field(init=False, default=-1)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.ty, relax.TensorType):
+            return
+        dtype = self.ty.dtype
+        object.__setattr__(self, "dtype", "" if dtype is None else str(dtype))
+        object.__setattr__(self, "rank", self.ty.ndim)
+        if isinstance(self.ty.shape, relax.ShapeExpr):
+            object.__setattr__(self, "dims", dims_of(self.ty.shape))
+
+    @property
+    def is_tensor(self) -> bool:
+        """Whether this is a tensor of known shape and dtype, what operators take."""
+        return self.dims is not None and bool(self.dtype)
+
+    @property
+    def is_tuple(self) -> bool:
+        """Whether this is a tuple."""
+        return isinstance(self.ty, relax.TupleType)
+
+    @property
+    def is_shape(self) -> bool:
+        """Whether this is a shape value."""
+        return isinstance(self.ty, relax.ShapeType)
+
+    @property
+    def is_prim(self) -> bool:
+        """Whether this is a primitive (int64) value."""
+        return isinstance(self.ty, PrimType)
+
+    @property
+    def is_static(self) -> bool:
+        """Whether every dim is known as a number."""
+        return self.dims is not None and all(isinstance(dim, int) for dim in self.dims)
+
+
+def dims_of(shape: Any) -> tuple[Dim, ...]:
+    """Dims of a ``relax.ShapeExpr``, static ones as ``int``."""
+    return tuple(int(dim) if isinstance(dim, tirx.IntImm) else dim for dim in shape.values)
+
+
+def same_dim(left: Dim, right: Dim) -> bool:
+    """Whether two dims are the same expression (not: whether they are provably equal)."""
+    if isinstance(left, int) or isinstance(right, int):
+        return isinstance(left, int) and isinstance(right, int) and left == right
+    return bool(left.same_as(right)) or (
+        not isinstance(left, tirx.Var) and not isinstance(right, tirx.Var) and tvm_ffi.structural_equal(left, right)
+    )
+
+
+def same_dims(left: Sequence[Dim] | None, right: Sequence[Dim] | None) -> bool:
+    """Whether two shapes are known and the same, dim by dim."""
+    if left is None or right is None or len(left) != len(right):
+        return False
+    return all(same_dim(a, b) for a, b in zip(left, right, strict=True))
