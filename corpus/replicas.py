@@ -6,21 +6,9 @@ catch the defect if it came back.  None of them hides or adds anything else.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
-from oracles.contract import Contract, Idempotence, NumericPromise
-
-
-def _replica(name: str) -> Callable[[Callable[[], Any]], Callable[[], Any]]:
-    """Give the factory the contract of the pass that it stands for: the repaired pass is what it is judged as."""
-
-    def mark(factory: Callable[[], Any]) -> Callable[[], Any]:
-        # An attribute of the factory is how a user's pass brings its contract.
-        setattr(factory, "contract", Contract(name, Idempotence.IDEMPOTENT))  # noqa: B010
-        return factory
-
-    return mark
+from oracles.contracts import CONTRACTS
 
 
 def lift_transform_params_duplicate() -> Any:
@@ -57,9 +45,10 @@ def lift_transform_params_duplicate() -> Any:
 def realize_vdevice_in_place() -> Any:
     """RealizeVDevice of apache/tvm#17205: its first step writes the devices into the input.
 
-    The first step put the device of a hint into the types of the hint's operand and of what it derives from, in
-    place, and then removed the hints whose operand had had no device.  A second application therefore met operands
-    that had one already, took their hints for changes of device, and left them.
+    The first step (``HintOnDeviceRemover``) wrote the hint's device into the type of the hint's operand, from where the
+    second step carried it on, all in the objects of the input, and it removed a hint only when its operand had had no
+    device.  A second application therefore met operands that had one and left their hints.  Only hints in the
+    function's own blocks are followed; in branches and local functions this is today's pass.
     """
     import tvm
     from tvm import relax
@@ -69,16 +58,49 @@ def realize_vdevice_in_place() -> Any:
     @tvm.transform.module_pass(opt_level=0, name="RealizeVDevice")
     def run(module: Any, _context: Any) -> Any:
         out = realize(module)
-        for var, function in module.functions_items():
+        for var, function in list(module.functions_items()):
             if not isinstance(function, relax.Function):
                 continue
-            if _operand_has_device(function):
-                out.update_func(var, function)
-            elif _has_hint(function):
-                module.update_func(var, _with_devices_and_hints(out[var.name_hint], function))
+            hints = _hints(function)
+            realized = out[var.name_hint]
+            kept = [index for index, call in hints.items() if call.args[0].ty.vdevice is not None]
+            if kept:
+                out.update_func(var, _with_hints(realized, {index: hints[index] for index in kept}))
+            if len(kept) < len(hints):
+                module.update_func(var, _with_hints(realized, hints))
         return out
 
     return run
+
+
+def _hints(function: Any) -> dict[int, Any]:
+    """The ``hint_on_device`` calls of a function by the position of their binding among all of its blocks'."""
+    import tvm
+    from tvm import relax
+
+    hint = tvm.ir.Op.get("relax.hint_on_device")
+    bindings = [binding for block in function.body.blocks for binding in block.bindings]
+    values = [binding.value if isinstance(binding, relax.VarBinding) else None for binding in bindings]
+    calls = {index: value for index, value in enumerate(values) if isinstance(value, relax.Call)}
+    return {index: call for index, call in calls.items() if call.op.same_as(hint)}
+
+
+def _with_hints(realized: Any, hints: dict[int, Any]) -> Any:
+    """A realised function with the hints put back that became aliases; those that became transfers stay transfers."""
+    from tvm import relax
+
+    builder, blocks, position = relax.BlockBuilder(), [], 0
+    for block in realized.body.blocks:
+        bindings = []
+        for binding in block.bindings:
+            if position in hints and isinstance(binding.value, relax.Var):
+                call = builder.normalize(relax.Call(hints[position].op, [binding.value], hints[position].attrs))
+                binding = relax.VarBinding(binding.var, call)
+            bindings.append(binding)
+            position += 1
+        blocks.append(type(block)(bindings))
+    body = relax.SeqExpr(blocks, realized.body.body)
+    return relax.Function(realized.params, body, realized.ret_ty, realized.is_pure, realized.attrs)
 
 
 def merge_composite_by_object() -> Any:
@@ -95,17 +117,44 @@ def merge_composite_by_object() -> Any:
 
     @tvm.transform.module_pass(opt_level=0, name="MergeCompositeFunctions")
     def run(module: Any, _context: Any) -> Any:
-        group_map: set[Any] = set()
-        judged = []
-        for var, function in module.functions_items():
-            attrs = function.attrs or {}
-            if isinstance(function, relax.Function) and "Composite" not in attrs and "Codegen" not in attrs:
-                judged.append(var)
-                for obj in _objects(function):
-                    if obj in group_map:
-                        raise tvm.error.InternalError("Check failed: (!group_map.count(obj)) is false: ")
-                for obj in _objects(function):
-                    group_map.add(obj)
+        group_map: list[Any] = []
+        functions = [function for _, function in module.functions_items() if isinstance(function, relax.Function)]
+        judged = [function for function in functions if not _is_composite(function)]
+        for function in judged:
+            groups = _shapes(function)
+            for shape in groups:
+                if any(shape.same_as(other) for other in group_map):
+                    raise tvm.error.InternalError("Check failed: (!group_map.count(obj)) is false: ")
+            group_map += groups
+        # What the pass did next with several functions is not published in full: it is left out.
         return merge(module) if len(judged) == 1 else module
 
     return run
+
+
+def _is_composite(function: Any) -> bool:
+    attrs = function.attrs
+    return attrs is not None and ("Composite" in attrs or "Codegen" in attrs)
+
+
+def _shapes(function: Any) -> list[Any]:
+    """The ``ShapeExpr`` objects of a function, each once."""
+    from tvm import relax
+
+    found: list[Any] = []
+
+    def visit(expr: Any) -> None:
+        if isinstance(expr, relax.ShapeExpr) and not any(expr.same_as(other) for other in found):
+            found.append(expr)
+
+    relax.analysis.post_order_visit(function, visit)
+    return found
+
+
+# The contract of the pass that each stands for; an attribute of the factory is how a user's pass brings its own.
+for _factory, _name in (
+    (lift_transform_params_duplicate, "LiftTransformParams"),
+    (realize_vdevice_in_place, "RealizeVDevice"),
+    (merge_composite_by_object, "MergeCompositeFunctions"),
+):
+    setattr(_factory, "contract", CONTRACTS[_name])  # noqa: B010

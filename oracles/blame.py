@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import tvm
+from tvm.ir.instrument import pass_instrument
 
 from oracles.facts import apply, complaint
 
 
-@tvm.instrument.pass_instrument
+@pass_instrument
 class _Trace:
     """Records the passes that are running, outermost first, and the first that gave an ill-formed module."""
 

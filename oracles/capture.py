@@ -12,13 +12,17 @@ from oracles.verdict import Evidence
 _INFRASTRUCTURE = frozenset(
     {
         "ir/transform.py:__call__",
+        "ir/utils.py:method",
+        "relax/pipeline.py:_pipeline",
+        "relax/pipeline.py:f_zero_pipeline",
+        "relax/backend/cpu_generic/pipeline.py:_pipeline",
         "src/ir/transform.cc",
         "src/relax/ir/transform.cc",
-        "src/s_tir/transform",
     }
 )
 _CXX_SOURCE = re.compile(r"(?:^|/)((?:src|include)/.+\.(?:cc|h|cpp|hpp))$")
-_TEMPLATE = re.compile(r"<[^<>]*>")
+_TEMPLATE = re.compile(r"<(?!lambda)[^<>]*>")
+_ARGUMENTS = re.compile(r"\([^()]*\)")
 _MAX_FRAMES = 12
 
 
@@ -36,9 +40,7 @@ def frames_of(error: BaseException) -> tuple[str, ...]:
     summary = traceback.extract_tb(error.__traceback__)
     inside = [name for frame in summary if (name := _tvm_frame(frame.filename, frame.name)) is not None]
     if not inside:
-        inside = [
-            f"{PurePath(frame.filename).name}:{frame.name}" for frame in summary if not _is_ours(frame.filename)
-        ]
+        inside = [f"{PurePath(frame.filename).name}:{frame.name}" for frame in summary if not _is_ours(frame.filename)]
     return tuple(reversed(inside))[:_MAX_FRAMES]
 
 
@@ -52,6 +54,8 @@ def _tvm_frame(filename: str, function: str) -> str | None:
         return f"{file}:{short_function(function)}"
     _, found, tail = path.rpartition("/tvm/")
     if not found or not tail.endswith(".py"):
+        return None
+    if tail == "relax/expr_functor.py":  # dispatch: how often it recurs depends on the module
         return None
     name = f"{tail}:{function}"
     return None if name in _INFRASTRUCTURE else name
@@ -68,8 +72,10 @@ def short_function(name: str) -> str:
     For instance ``GetGroupFromVar`` with its class for
     ``Group* tvm::relax::OperatorFusor::GetGroupFromVar(const tvm::Var&)``.
     """
-    text = name.split("(", 1)[0] if not name.startswith("(") else name
-    while (shorter := _TEMPLATE.sub("", text)) != text:
-        text = shorter
-    text = text.strip().rsplit(" ", 1)[-1].lstrip("*&")
-    return text.removeprefix("tvm::") or name
+    text = name.replace("operator()", "operator-call").replace("{anonymous}::", "")
+    text = text.split(" [with ", 1)[0]
+    for nested in (_TEMPLATE, _ARGUMENTS):
+        while (shorter := nested.sub("", text)) != text:
+            text = shorter
+    text = text.replace(" const", "").replace("::<lambda>", "").strip()
+    return text.rsplit(" ", 1)[-1].lstrip("*&").removeprefix("tvm::") or name

@@ -21,7 +21,7 @@ def judge(subject: Subject) -> Verdict:
     if error is None:
         if skipped:
             return Verdict(OracleName.CRASH, Outcome.SKIP, step.ref.name, skipped)
-        return Verdict(OracleName.CRASH, Outcome.PASS, subject.name)
+        return Verdict(OracleName.CRASH, Outcome.PASS, subject.judged)
     if step.inserted:
         return Verdict(OracleName.CRASH, Outcome.SKIP, step.ref.name, f"prepare failed: {step.ref.name}")
     if skipped:
@@ -35,9 +35,7 @@ def judge(subject: Subject) -> Verdict:
     culprit = step.ref.name
     if step.contract.composed:
         culprit = inner_culprit(subject.built(index), subject.input_of(index)) or culprit
-    return Verdict(
-        OracleName.CRASH, Outcome.FAIL, culprit, evidence=Evidence(error.kind, error.message, error.frames)
-    )
+    return Verdict(OracleName.CRASH, Outcome.FAIL, culprit, evidence=Evidence(error.kind, error.message, error.frames))
 
 
 def unfit_step(subject: Subject) -> str:
@@ -59,7 +57,7 @@ def refusal_of(error: Evidence, refusals: tuple[Refusal, ...]) -> Refusal | None
 def without_output(oracle: OracleName, subject: Subject) -> Verdict | None:
     """The skip that every later oracle gives when the passes gave no output, or were not meant for the module."""
     if subject.output.error is not None:
-        return Verdict(oracle, Outcome.SKIP, subject.name, "no output")
+        return Verdict(oracle, Outcome.SKIP, subject.judged, "no output")
     if reason := unfit_step(subject):
-        return Verdict(oracle, Outcome.SKIP, subject.name, reason)
+        return Verdict(oracle, Outcome.SKIP, subject.judged, reason)
     return None

@@ -22,10 +22,10 @@ def judge(subject: Subject) -> Verdict:
     if (skip := without_output(OracleName.DETERMINISM, subject)) is not None:
         return skip
     if not output_is_well_formed(subject):
-        return Verdict(OracleName.DETERMINISM, Outcome.SKIP, subject.name, "output is ill-formed")
+        return Verdict(OracleName.DETERMINISM, Outcome.SKIP, subject.judged, "output is ill-formed")
     ordered = any(step.contract.address_ordered for step in subject.plan.steps)
     if ordered and (subject.is_pipeline or subject.contract.composed):
-        return Verdict(OracleName.DETERMINISM, Outcome.SKIP, subject.name, "order follows addresses")
+        return Verdict(OracleName.DETERMINISM, Outcome.SKIP, subject.judged, "order follows addresses")
     facts = subject.facts
     assert facts is not None
     costly = any(step.contract.costly for step in subject.plan.steps)
@@ -40,7 +40,7 @@ def judge(subject: Subject) -> Verdict:
         compared += 1
         if (failed := _compare(subject, subject.run(facts.module), "the same input object")) is not None:
             return failed
-    return Verdict(OracleName.DETERMINISM, Outcome.PASS, subject.name)
+    return Verdict(OracleName.DETERMINISM, Outcome.PASS, subject.judged)
 
 
 def _compare(subject: Subject, again: Result, what: str) -> Verdict | None:
@@ -59,4 +59,4 @@ def _compare(subject: Subject, again: Result, what: str) -> Verdict | None:
             expected="the module of the first run",
             observed=f"another module on {what}\n{text_difference(first, again.module)}",
         )
-    return Verdict(OracleName.DETERMINISM, Outcome.FAIL, subject.name, evidence=evidence)
+    return Verdict(OracleName.DETERMINISM, Outcome.FAIL, subject.judged, evidence=evidence)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import re
 from typing import Any
 
 import tvm_ffi
@@ -12,18 +11,28 @@ _MAX_LINES = 60
 
 
 def describe(left: Any, right: Any) -> str:
-    """The first structural mismatch, as a path into the module; empty when the modules are structurally equal."""
-    found = tvm_ffi.get_first_structural_mismatch(left, right)
-    if found is None:
+    """What kind of part differs, in words that do not name anything of the module; empty when nothing does.
+
+    The words go into the signature of a finding, so that one defect keeps one signature.
+    """
+    if tvm_ffi.structural_equal(left, right):
         return ""
-    path = str(found[0])
-    return f"first mismatch at {re.sub('<root>', 'module', path)}"
+    ours = {var.name_hint: function for var, function in left.functions_items()}
+    theirs = {var.name_hint: function for var, function in right.functions_items()}
+    if len(ours) != len(theirs):
+        return "another number of functions"
+    if ours.keys() != theirs.keys():
+        return "other names of functions"
+    kinds = {type(ours[name]).__name__ for name in ours if not tvm_ffi.structural_equal(ours[name], theirs[name])}
+    return f"another {' and '.join(sorted(kinds))}" if kinds else "other attributes or relations of functions"
 
 
 def text_difference(left: Any, right: Any) -> str:
-    """A unified diff of the modules' TVMScript, at most 60 lines."""
+    """The path of the first mismatch and a unified diff of the modules' TVMScript, at most 60 lines."""
+    found = tvm_ffi.get_first_structural_mismatch(left, right)
+    where = [] if found is None else [f"first mismatch at {str(found[0]).replace('<root>', 'module')}"]
     lines = difflib.unified_diff(_script(left), _script(right), "expected", "observed", lineterm="", n=1)
-    return "\n".join(list(lines)[:_MAX_LINES])
+    return "\n".join(where + list(lines)[:_MAX_LINES])
 
 
 def _script(module: Any) -> list[str]:

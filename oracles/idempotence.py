@@ -30,7 +30,7 @@ def judge(subject: Subject) -> Verdict:
     if (verdict := _unsafe(subject, subject.twice)) is not None:
         return verdict
     if contract.idempotence in (Idempotence.NEVER, Idempotence.UNKNOWN, Idempotence.REFUSES):
-        return Verdict(OracleName.IDEMPOTENCE, Outcome.PASS, subject.name)
+        return Verdict(OracleName.IDEMPOTENCE, Outcome.PASS, subject.judged)
     return _converges(subject)
 
 
@@ -44,21 +44,21 @@ def _converges(subject: Subject) -> Verdict:
     previous, current = subject.output.module, subject.twice.module
     for _ in range(runs - 1):
         if equal(previous, current):
-            return Verdict(OracleName.IDEMPOTENCE, Outcome.PASS, subject.name)
+            return Verdict(OracleName.IDEMPOTENCE, Outcome.PASS, subject.judged)
         subject.stage("idempotence")
         result = subject.run(current)
         if (verdict := _unsafe(subject, result)) is not None:
             return verdict
         previous, current = current, result.module
     if equal(previous, current):
-        return Verdict(OracleName.IDEMPOTENCE, Outcome.PASS, subject.name)
+        return Verdict(OracleName.IDEMPOTENCE, Outcome.PASS, subject.judged)
     evidence = Evidence(
         "not-equal",
         describe(previous, current),
         expected=f"no change after {runs} run{'s' * (runs > 1)}",
         observed=text_difference(previous, current),
     )
-    return Verdict(OracleName.IDEMPOTENCE, Outcome.FAIL, subject.name, evidence=evidence)
+    return Verdict(OracleName.IDEMPOTENCE, Outcome.FAIL, subject.judged, evidence=evidence)
 
 
 def _unsafe(subject: Subject, result: Result) -> Verdict | None:
@@ -68,9 +68,9 @@ def _unsafe(subject: Subject, result: Result) -> Verdict | None:
     if error is not None:
         refusal = refusal_of(error, contract.second_run_refusals + contract.refusals)
         if refusal is not None:
-            return Verdict(OracleName.IDEMPOTENCE, Outcome.REJECT, subject.name, f"second run: {refusal.reason}")
+            return Verdict(OracleName.IDEMPOTENCE, Outcome.REJECT, subject.judged, f"second run: {refusal.reason}")
         evidence = Evidence(error.kind, error.message, error.frames, "a safe second run", "an error")
-        return Verdict(OracleName.IDEMPOTENCE, Outcome.FAIL, subject.name, evidence=evidence)
+        return Verdict(OracleName.IDEMPOTENCE, Outcome.FAIL, subject.judged, evidence=evidence)
     found = complaint(result.module)
     if tolerated(found, subject.plan.steps):
         return None
@@ -81,8 +81,8 @@ def _unsafe(subject: Subject, result: Result) -> Verdict | None:
         expected="a well-formed module from a second run on a well-formed module",
         observed=text_difference(subject.output.module, result.module),
     )
-    return Verdict(OracleName.IDEMPOTENCE, Outcome.FAIL, subject.name, evidence=evidence)
+    return Verdict(OracleName.IDEMPOTENCE, Outcome.FAIL, subject.judged, evidence=evidence)
 
 
 def _skip(subject: Subject, reason: str) -> Verdict:
-    return Verdict(OracleName.IDEMPOTENCE, Outcome.SKIP, subject.name, reason)
+    return Verdict(OracleName.IDEMPOTENCE, Outcome.SKIP, subject.judged, reason)

@@ -37,15 +37,15 @@ def judge(subject: Subject, oracles: Iterable[OracleName] | None = None) -> list
         if name not in wanted:
             continue
         if isinstance(unfit, Verdict):
-            verdicts.append(Verdict(name, Outcome.INVALID, subject.name, unfit.reason, unfit.evidence))
+            verdicts.append(Verdict(name, Outcome.INVALID, subject.judged, unfit.reason, unfit.evidence))
         elif unfit:
-            verdicts.append(Verdict(name, Outcome.SKIP, subject.name, unfit))
+            verdicts.append(Verdict(name, Outcome.SKIP, subject.judged, unfit))
         else:
             verdict = _guarded(name, oracle, subject)
             assert isinstance(verdict, Verdict)
             verdicts.append(verdict)
-    if not unfit:
-        _protect(subject)
+    if not isinstance(unfit, Verdict):
+        _protect(subject, verdicts)
     return verdicts
 
 
@@ -62,27 +62,26 @@ def _unfit(subject: Subject) -> str:
     return ""
 
 
-def _protect(subject: Subject) -> None:
+def _protect(subject: Subject, verdicts: list[Verdict]) -> None:
     """Give the next subject on the same module a fresh copy when this one's passes modified it."""
+    seen = any(each.oracle is OracleName.MUTATION and each.outcome is Outcome.FAIL for each in verdicts)
     facts = subject.facts
-    if facts is not None and facts.modified():
-        facts.restore()
+    if seen or (facts is not None and facts.modified()):
+        subject.given_facts.restore()
 
 
 def _numeric(subject: Subject) -> Verdict:
     try:
         from oracles.numeric import judge_numeric
     except ImportError:
-        return Verdict(OracleName.NUMERIC, Outcome.SKIP, subject.name, "numeric oracle not available")
+        return Verdict(OracleName.NUMERIC, Outcome.SKIP, subject.judged, "numeric oracle not available")
     return judge_numeric(subject)
 
 
-def _guarded(
-    name: OracleName, oracle: Callable[[Subject], Verdict | str], subject: Subject
-) -> Verdict | str:
+def _guarded(name: OracleName, oracle: Callable[[Subject], Verdict | str], subject: Subject) -> Verdict | str:
     try:
         return oracle(subject)
     except Exception as error:
         found = evidence_of(error)
         evidence = Evidence(found.kind, found.message, found.frames, observed=traceback.format_exc())
-        return Verdict(name, Outcome.INVALID, subject.name, f"harness error: {found.kind}", evidence)
+        return Verdict(name, Outcome.INVALID, subject.judged, f"harness error: {found.kind}", evidence)

@@ -24,7 +24,7 @@ def judge(subject: Subject) -> Verdict:
     subject.chain  # noqa: B018  # running the passes is the point
     after = str(tvm.ir.save_json(facts.module))
     if after == before:
-        return Verdict(OracleName.MUTATION, Outcome.PASS, subject.name)
+        return Verdict(OracleName.MUTATION, Outcome.PASS, subject.judged)
     old = from_json_graph_str(before)
     evidence = Evidence(
         "mutated",
@@ -46,4 +46,4 @@ def _culprit(subject: Subject, before: str) -> str:
         if result.error is not None:
             break
         current = result.module
-    return subject.name
+    return subject.judged

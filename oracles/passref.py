@@ -67,8 +67,9 @@ def namespace() -> dict[str, Any]:
     import tvm
     from tvm import relax, tirx
     from tvm.relax.dpl import is_op, wildcard
-    from tvm.script import ir, tirx as script_tirx
+    from tvm.script import ir
     from tvm.script import relax as script_relax
+    from tvm.script import tirx as script_tirx
 
     return {
         "np": np, "tvm": tvm, "relax": relax, "tirx": tirx, "is_op": is_op, "wildcard": wildcard,

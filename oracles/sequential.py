@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import re
 
-import tvm
-
 from oracles.crash import unfit_step
 from oracles.difference import describe, text_difference
-from oracles.facts import Result, apply, equal
+from oracles.facts import equal
 from oracles.subject import Subject
 from oracles.verdict import Evidence, OracleName, Outcome, Verdict
 from oracles.well_formed import output_is_well_formed
@@ -21,17 +19,17 @@ def judge(subject: Subject) -> Verdict:
     default context (level 2, nothing disabled) runs all public passes either way.
     """
     if reason := unfit_step(subject):
-        return Verdict(OracleName.SEQUENTIAL, Outcome.SKIP, subject.name, reason)
+        return Verdict(OracleName.SEQUENTIAL, Outcome.SKIP, subject.judged, reason)
     direct, grouped = subject.output, subject.sequential
     if direct.error is not None or grouped.error is not None:
         return _errors(subject, direct.error, grouped.error)
     if not output_is_well_formed(subject):
-        return Verdict(OracleName.SEQUENTIAL, Outcome.SKIP, subject.name, "output is ill-formed")
+        return Verdict(OracleName.SEQUENTIAL, Outcome.SKIP, subject.judged, "output is ill-formed")
     ordered = any(step.contract.address_ordered for step in subject.plan.steps)
     if ordered and (len(subject.plan.steps) > 1 or subject.contract.composed):
-        return Verdict(OracleName.SEQUENTIAL, Outcome.SKIP, subject.name, "order follows addresses")
+        return Verdict(OracleName.SEQUENTIAL, Outcome.SKIP, subject.judged, "order follows addresses")
     if equal(direct.module, grouped.module):
-        return Verdict(OracleName.SEQUENTIAL, Outcome.PASS, subject.name)
+        return Verdict(OracleName.SEQUENTIAL, Outcome.PASS, subject.judged)
     evidence = Evidence(
         "not-equal",
         describe(direct.module, grouped.module),
@@ -43,7 +41,7 @@ def judge(subject: Subject) -> Verdict:
 
 def _errors(subject: Subject, direct: Evidence | None, grouped: Evidence | None) -> Verdict:
     if direct is not None and grouped is not None and _same(direct, grouped):
-        return Verdict(OracleName.SEQUENTIAL, Outcome.SKIP, subject.name, "both raise the same error")
+        return Verdict(OracleName.SEQUENTIAL, Outcome.SKIP, subject.judged, "both raise the same error")
     error = grouped if grouped is not None else direct
     assert error is not None
     evidence = Evidence(
@@ -72,10 +70,9 @@ def _plain(message: str) -> str:
 def _culprit(subject: Subject) -> str:
     """Last pass of the shortest prefix of the pipeline that already differs; else the subject's name."""
     for count in range(1, len(subject.plan.steps) + 1):
-        prefix = tvm.transform.Sequential([subject.built(index) for index in range(count)])
-        grouped: Result = apply(prefix, subject.module)
+        grouped = subject.grouped(count)
         direct = subject.chain[min(count, len(subject.chain)) - 1]
         raised = direct.error is not None or grouped.error is not None
         if raised or not equal(direct.module, grouped.module):
             return subject.plan.steps[count - 1].ref.name
-    return subject.name
+    return subject.judged

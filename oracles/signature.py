@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import tvm
 import tvm_ffi
 from tvm import relax
 
@@ -27,7 +26,7 @@ def contradicted_type(before: Any, after: Any) -> Evidence | None:
             continue
         return Evidence(
             "contradicted-type",
-            f"declared return type contradicts the body's type: {function.ret_ty} against {function.body.ty}",
+            "declared return type contradicts the body's type",
             expected=f"{var.name_hint} returns {function.ret_ty}, as declared",
             observed=f"its body has type {function.body.ty}",
         )
@@ -78,12 +77,13 @@ def _public(module: Any) -> list[Any]:
     return [
         function
         for _, function in module.functions_items()
-        if isinstance(function, relax.Function) and function.attrs is not None and "global_symbol" in function.attrs
+        if isinstance(function, relax.Function)
+        and function.attrs is not None
+        and "global_symbol" in function.attrs
+        and "Codegen" not in function.attrs  # public for the linker only: no caller of the module uses it
     ]
 
 
 def _by_name(module: Any, name: str) -> Any:
-    if not module.has_global_var(name) if hasattr(module, "has_global_var") else False:
-        return None
-    found = {var.name_hint: function for var, function in module.functions_items()}.get(name)
-    return found if isinstance(found, tvm.relax.Function) else None
+    found = next((function for var, function in module.functions_items() if var.name_hint == name), None)
+    return found if isinstance(found, relax.Function) else None

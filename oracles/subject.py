@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any
@@ -15,6 +16,7 @@ from oracles.passref import PassRef
 from oracles.plan import Plan, Step, plan_of
 from oracles.verdict import Evidence
 
+PIPELINE = "pipeline"
 PIPELINE_STEP = " > "
 
 
@@ -26,8 +28,7 @@ class Subject:
         passes: The passes under judgement, one or more.
         contracts: One contract per pass.
         input_seed: Seed of the inputs that the numeric oracle draws.
-        facts: Facts of the prepared module, which may be shared with other subjects; ``None`` when
-            preparation failed (then :attr:`unprepared` says why).
+        given_facts: Facts of the original module, which may be shared with other subjects on the same module.
     """
 
     def __init__(
@@ -48,7 +49,7 @@ class Subject:
             raise ValueError("a subject needs one contract per pass")
         self.input_seed = input_seed
         self._stage = stage
-        self._given_facts = facts if facts is not None else ModuleFacts(module)
+        self.given_facts = facts if facts is not None else ModuleFacts(module)
         self._built: dict[int, Any] = {}
         self.unprepared: str = ""
 
@@ -56,6 +57,11 @@ class Subject:
     def name(self) -> str:
         """Names of the passes under judgement, in order."""
         return PIPELINE_STEP.join(ref.name for ref in self.passes)
+
+    @property
+    def judged(self) -> str:
+        """Name under which verdicts are counted: the pass, or ``pipeline`` for several."""
+        return PIPELINE if self.is_pipeline else self.passes[0].name
 
     @property
     def is_pipeline(self) -> bool:
@@ -80,7 +86,7 @@ class Subject:
     @cached_property
     def facts(self) -> ModuleFacts | None:
         """Facts of the prepared module; ``None``, with :attr:`unprepared` set, when a preparing pass failed."""
-        facts = self._given_facts
+        facts = self.given_facts
         for ref in self.plan.prepare:
             self.stage("prepare", ref.name)
             ready = facts.prepared(ref)
@@ -106,11 +112,6 @@ class Subject:
         if index not in self._built:
             self._built[index] = self.plan.steps[index].ref.build()
         return self._built[index]
-
-    @cached_property
-    def sequence(self) -> Any:
-        """All steps as one ``Sequential``."""
-        return tvm.transform.Sequential([self.built(index) for index in range(len(self.plan.steps))])
 
     def run(self, module: Any) -> Result:
         """Apply the passes to a module, one after the other, by direct calls."""
@@ -154,11 +155,22 @@ class Subject:
         """The module that a step was applied to."""
         return self.module if index == 0 else self.chain[index - 1].module
 
+    def grouped(self, count: int) -> Result:
+        """Result of ``Sequential`` of the first ``count`` steps on the module.
+
+        ``Sequential`` leaves out a pass above the context's level (2 by default), a direct call does not: the
+        level is raised where a user's pass asks for more, so that both run it.
+        """
+        built = [self.built(index) for index in range(count)]
+        level = max([2, *(int(each.info.opt_level) for each in built)])
+        with tvm.transform.PassContext(opt_level=level) if level > 2 else contextlib.nullcontext():
+            return apply(tvm.transform.Sequential(built), self.module)
+
     @cached_property
     def sequential(self) -> Result:
         """Result of ``Sequential`` of all steps on the module."""
         self.stage("sequential")
-        return apply(self.sequence, self.module)
+        return self.grouped(len(self.plan.steps))
 
     @cached_property
     def twice(self) -> Result:

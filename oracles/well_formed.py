@@ -25,7 +25,7 @@ def judge(subject: Subject) -> Verdict:
     if (skip := without_output(OracleName.WELL_FORMED, subject)) is not None:
         return skip
     if (found := _defect(subject, len(subject.plan.steps))) is None:
-        return Verdict(OracleName.WELL_FORMED, Outcome.PASS, subject.name)
+        return Verdict(OracleName.WELL_FORMED, Outcome.PASS, subject.judged)
     count = next(
         (count for count in range(1, len(subject.plan.steps)) if _defect(subject, count) is not None),
         len(subject.plan.steps),

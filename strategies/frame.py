@@ -11,6 +11,7 @@ from tvm import relax, tirx
 from strategies.bounds import Bounds
 from strategies.dims import Range
 from strategies.features import Feature
+from strategies.type_features import TYPE_FEATURES, type_features
 from strategies.values import Dim, Value
 
 _SYMBOL_NAMES = ("n", "m", "k", "b", "h", "s", "t", "u", "q", "r")
@@ -24,6 +25,10 @@ _MORE: dict[Feature, tuple[str, ...]] = {
 }
 
 
+class Unfit(Exception):
+    """What was asked for cannot be had under the features of this case; the step is left undone."""
+
+
 @dataclass(frozen=True, slots=True)
 class Signature:
     """What a caller must know of a function: its name, its parameters and what its result is bounded by."""
@@ -32,8 +37,9 @@ class Signature:
     parameters: tuple[Value, ...]
     result: Value
     symbols: dict[Any, Range]
+    casts: dict[Any, tuple[Dim, ...]]
     depth: int = 1
-    weights: int = 0
+    private: bool = False
 
 
 @dataclass(slots=True)
@@ -47,6 +53,9 @@ class ModuleFrame:
         callables: The functions that a later function may call.
         vdevices: The vdevice table, empty for a module without one.
         kernels: Signatures of the kernels by what they compute, so that equal ones are shared.
+        forbidden: What the caller forbade.
+        dtypes: Element types that the features of this case allow.
+        watched: What is forbidden and shows in a type, so that each binding must be looked at.
     """
 
     builder: Any
@@ -55,12 +64,24 @@ class ModuleFrame:
     callables: list[Signature] = field(default_factory=list)
     vdevices: tuple[Any, ...] = ()
     kernels: dict[Any, Any] = field(default_factory=dict)
+    forbidden: frozenset[Feature] = frozenset()
     dtypes: tuple[str, ...] = _BASE
+    watched: frozenset[Feature] = frozenset()
     _shapes: dict[tuple[int, ...], Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         more = [dtype for feature, dtypes in _MORE.items() if feature in self.features for dtype in dtypes]
         self.dtypes = _BASE + tuple(more)
+        self.watched = self.forbidden & (TYPE_FEATURES | {Feature.DUPLICATE_CODE})
+
+    def permits(self, dtype: str) -> bool:
+        """Whether the caller did not forbid an element type."""
+        return not any(dtype in dtypes for feature, dtypes in _MORE.items() if feature in self.forbidden)
+
+    def refuse(self, ty: Any) -> None:
+        """Raise ``Unfit`` when a type shows what the caller forbade."""
+        if self.watched and (clash := type_features(ty) & self.watched):
+            raise Unfit(f"forbidden: {', '.join(sorted(clash))}")
 
     def shared_shape(self, dims: tuple[int, ...]) -> Any:
         """One ``ShapeExpr`` object for all uses of a static shape."""
@@ -79,9 +100,10 @@ class FunctionFrame:
         symbols: Range of each symbolic dim known in the function.
         symbol_list: The symbolic dims that parameters define.
         max_parameters: How many parameters it may get.
-        outputs: Outputs of the open dataflow block so far.
-        escaping: Variables of the open dataflow block that are seen after it.
         scopes: How often the builder's scope was opened for this function.
+        casts: Shapes that tensors of unknown shape were cast to, by variable.
+        device: The vdevice of its typed parameters, or ``None``.
+        depth: Length of the longest chain of calls from it, itself counted.
     """
 
     max_parameters: int = 5
@@ -89,11 +111,10 @@ class FunctionFrame:
     weights: list[Value] = field(default_factory=list)
     symbols: dict[Any, Range] = field(default_factory=dict)
     symbol_list: list[Any] = field(default_factory=list)
-    outputs: int = 0
-    escaping: set[Any] = field(default_factory=set)
-    pending_casts: bool = False
     scopes: int = 0
+    casts: dict[Any, tuple[Dim, ...]] = field(default_factory=dict)
     device: Any = None
+    depth: int = 1
 
     def new_symbol(self, limits: Range, *, listed: bool = True) -> Any:
         """A fresh symbolic dim with its range; ``listed`` ones may appear in types of further parameters."""
@@ -120,7 +141,7 @@ class FunctionFrame:
     ) -> Value:
         """Make a parameter; the builder learns the symbolic dims that it defines."""
         var = relax.Var(name or f"p{len(self.parameters)}", ty)
-        value = Value(var, ty, bounds, actual=actual)
+        value = Value(var, ty, bounds, actual=actual, is_parameter=True)
         self.parameters.append(value)
         builder.begin_scope([var])
         self.scopes += 1

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from hypothesis import strategies as st
+import tvm_ffi
 from tvm import relax, tirx
 
 from strategies import guards
@@ -18,10 +19,10 @@ from strategies.bounds import Bounds, default_bounds, is_float
 from strategies.contents import contents
 from strategies.dims import POOL, SYMBOL_RANGE, Range, dim_range, most_elements
 from strategies.features import Draw, Feature
-from strategies.frame import FunctionFrame, ModuleFrame
+from strategies.frame import FunctionFrame, ModuleFrame, Unfit
 from strategies.values import Dim, Value, same_dims
 
-__all__ = ["Scope", "Value"]
+__all__ = ["Scope", "Unfit", "Value"]
 
 T = TypeVar("T")
 
@@ -36,10 +37,6 @@ _RANKS = (2, 1, 2, 3, 0, 2, 1, 4)
 @functools.cache
 def _below(count: int) -> st.SearchStrategy[int]:
     return st.integers(0, count - 1)
-
-
-class Unfit(Exception):
-    """No tensor satisfies a request's ``where``; the driver of the rows takes it for ``None``."""
 
 
 class Scope:
@@ -57,6 +54,8 @@ class Scope:
         in_dataflow: Whether the open block is a dataflow block.
         keep_outputs: While true, every value emitted in a dataflow block becomes one of its outputs.
         closed: While true, no parameter can be added.
+        outputs: Outputs of the open dataflow block so far.
+        branches: How many branches the open block is in.
     """
 
     def __init__(self, draw: Draw, module: ModuleFrame, frame: FunctionFrame) -> None:
@@ -70,6 +69,8 @@ class Scope:
         self.in_dataflow = False
         self.keep_outputs = False
         self.closed = False
+        self.outputs = 0
+        self.branches = 0
         self._pocket = 0
         self._left = 1
 
@@ -104,6 +105,10 @@ class Scope:
     def has(self, feature: Feature) -> bool:
         """Whether a feature is on in this case."""
         return feature in self.features
+
+    def forbids(self, feature: Feature) -> bool:
+        """Whether the caller of ``ir_modules`` forbade a feature (more than that it is off in this case)."""
+        return feature in self.module.forbidden
 
     # -- what is known about values -----------------------------------------------------------------------------
 
@@ -170,8 +175,8 @@ class Scope:
         """
         fits = []
         for value in reversed(self.values):
-            if value.dims is None or not value.dtype:
-                continue
+            if value.dims is None or not value.dtype or value.device is not None:
+                continue  # what lives on another device joins no computation until it is moved back
             if dtypes is not None and value.dtype not in dtypes:
                 continue
             if shape is not None:
@@ -205,15 +210,53 @@ class Scope:
         expr = relax.const(number, dtype)
         return Value(expr, expr.ty, Bounds(number, number, float(number).is_integer()))
 
-    def emit(self, expr: Any, bounds: Bounds | None = None, hint: str = "lv", *, parts: Sequence[Value] = ()) -> Value:
-        """Bind ``expr`` to a new variable that later requests see; returns it with the type that TVM inferred."""
+    def emit(
+        self,
+        expr: Any,
+        bounds: Bounds | None = None,
+        hint: str = "lv",
+        *,
+        parts: Sequence[Value] = (),
+        part_of: Value | None = None,
+        device: int | None = None,
+    ) -> Value:
+        """Bind ``expr`` to a new variable that later requests see; returns it with the type that TVM inferred.
+
+        Args:
+            expr: A leaf or a call of leaves.
+            bounds: What every element of the result lies in, for all inputs of the default domain.
+            hint: Name of the variable in a dataflow or ordinary block.
+            parts: For a tuple, what is known of its elements.
+            part_of: For a ``TupleGetItem``, the tuple: what is known of the element is taken from it.
+            device: Index of the vdevice that the value was moved to.
+
+        Raises:
+            Unfit: when the caller of ``ir_modules`` forbade what the result would be.
+        """
+        if self.module.watched:
+            expr = self.builder.normalize(expr)
+            self.module.refuse(expr.ty)
+            if (known := self._repeated(expr)) is not None:
+                return known
         if self.in_dataflow and self.keep_outputs:
             var = self.builder.emit_output(expr, "gv")
-            self.frame.outputs += 1
-            self.frame.escaping.add(var)
+            self.outputs += 1
         else:
             var = self.builder.emit(expr, hint)
-        return self.see(Value(var, var.ty, bounds, tuple(parts)))
+        if part_of is not None and part_of.parts:
+            part = part_of.parts[expr.index]
+            return self.see(Value(var, var.ty, part.bounds, part.parts, part.actual, part.device))
+        return self.see(Value(var, var.ty, bounds, tuple(parts), device=device))
+
+    def _repeated(self, expr: Any) -> Value | None:
+        """The value bound to an equal call before, where duplicated code is forbidden."""
+        if not self.forbids(Feature.DUPLICATE_CODE) or not isinstance(expr, (relax.Call, relax.Tuple)):
+            return None
+        for value in self.values:
+            bound = self.builder.lookup_binding(value.expr) if isinstance(value.expr, relax.Var) else None
+            if bound is not None and tvm_ffi.structural_equal(bound, expr):
+                return value
+        return None
 
     def see(self, value: Value) -> Value:
         """Make a value visible."""
@@ -227,12 +270,17 @@ class Scope:
         return guards.guard(self, value, bounds)
 
     def match_cast(self, value: Value, dims: Sequence[Dim], dtype: str | None = None) -> Value:
-        """Bind ``match_cast(value, Tensor(dims, dtype))``; the dims must hold at run time."""
-        ty = relax.TensorType(list(dims), dtype or value.dtype)
+        """Bind ``match_cast(value, Tensor(dims, dtype))``; the dims must hold at run time.
+
+        Raises:
+            Unfit: when the caller of ``ir_modules`` forbade casts.
+        """
+        if self.forbids(Feature.MATCH_CAST):
+            raise Unfit("casts are forbidden")
+        ty = relax.TensorType(list(dims), dtype or value.dtype, value.ty.vdevice)
+        self.module.refuse(ty)
         var = self.builder.match_cast(value.expr, ty, "lv")
-        if self.in_dataflow:
-            self.frame.pending_casts = True
-        return self.see(Value(var, ty, value.bounds))
+        return self.see(Value(var, ty, value.bounds, device=value.device))
 
     def shape_expr(self, dims: Sequence[Dim]) -> Any:
         """A ``ShapeExpr``; a static one is the same object in every function of the module (as upstream's passes see it
@@ -316,7 +364,9 @@ class Scope:
         """Draw a dtype among the accepted ones, of those that the features allow where there are any."""
         allowed = self.module.dtypes
         if dtypes is not None:
-            allowed = tuple(d for d in allowed if d in dtypes) or tuple(dict.fromkeys(dtypes))
+            allowed = tuple(d for d in allowed if d in dtypes) or tuple(d for d in dtypes if self.module.permits(d))
+        if not allowed:
+            raise Unfit(f"none of the dtypes {dtypes} is permitted")
         return self.pick(allowed)
 
 

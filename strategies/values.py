@@ -26,7 +26,8 @@ class Value:
         bounds: Interval that holds every element, for all inputs of the default domain; ``None`` for what is no tensor.
         parts: For a tuple, its elements as values (their ``expr`` is meaningless: project first).
         actual: For a tensor of unknown shape, the dims that it will really have where that is known, else ``None``.
-        device: Index of the vdevice in its type, or ``None``.
+        device: Index of the vdevice it was moved to, or ``None`` for the function's own; only like goes with like.
+        is_parameter: Whether it is a parameter of the function under construction.
         dims: Shape of a tensor whose shape is known, else ``None``.  Derived.
         dtype: Element type of a tensor, ``""`` when unknown or no tensor.  Derived.
         rank: Number of dims of a tensor, -1 when unknown or no tensor.  Derived.
@@ -38,6 +39,7 @@ class Value:
     parts: tuple[Value, ...] = ()
     actual: tuple[Dim, ...] | None = None
     device: int | None = None
+    is_parameter: bool = False
     dims: tuple[Dim, ...] | None = field(init=False, default=None)
     dtype: str = field(init=False, default="")
     rank: int = field(init=False, default=-1)
@@ -55,6 +57,11 @@ class Value:
     def is_tensor(self) -> bool:
         """Whether this is a tensor of known shape and dtype, what operators take."""
         return self.dims is not None and bool(self.dtype)
+
+    @property
+    def is_function(self) -> bool:
+        """Whether this is a local function."""
+        return isinstance(self.ty, relax.FuncType)
 
     @property
     def is_tuple(self) -> bool:

@@ -36,7 +36,7 @@ class _Emitter:
     def __init__(self, sketch: Sketch) -> None:
         self.sketch = sketch
         self.retype = sketch.retype
-        self.env: dict[Any, Any] = {}  # var of the sketch -> what stands for it now
+        self.env: dict[Any, Any] = {}  # var of the sketch -> what stands for it now, in the function at hand
         self.global_vars: dict[str, Any] = {}
         self.builder = relax.BlockBuilder()
         self.names: dict[str, int] = {}
@@ -74,7 +74,7 @@ class _Emitter:
 
     def _function(self, func: Func, *, local: bool) -> Any:
         if not local:
-            self.names = {}
+            self.names, self.env = {}, {}
         params = []
         for param in func.params:
             new = relax.Var(self._name(param, "x"), self.retype.type(param.ty, self.env))
@@ -101,7 +101,7 @@ class _Emitter:
         return relax.analysis.erase_to_well_defined(body.ty, {var: var for var in known}, {item: item for item in params})
 
     def _body(self, body: Body) -> Any:
-        outside = walk.used_outside_blocks(body)
+        outside = walk.used_outside_blocks(body, self.sketch.aliases)
         blocks = [self._block(block, outside) for block in body.blocks if block.bindings]
         seq = relax.SeqExpr(blocks, self.expr(body.result))
         if is_missing(seq.ty):
@@ -178,6 +178,8 @@ class _Emitter:
     def _var(self, var: Any) -> Any:
         if var in self.env:
             return self.env[var]
+        if var in self.sketch.aliases:
+            return self.expr(self.sketch.aliases[var])
         if isinstance(var.ty, tvm.ir.PrimType):  # a symbolic dim, bound by a shape
             return self.retype.symbols.get(var, var)
         raise Invalid(f"{var.name} is not bound")
@@ -187,11 +189,7 @@ class _Emitter:
         ty_args = [self.retype.type(item, self.env) for item in call.ty_args]
         if target.same_as(call.op) and _unchanged(args, call.args) and _unchanged(ty_args, call.ty_args):
             return call
-        attrs = call.attrs
-        wanted = self.retype.dtypes.get(_attr_dtype(attrs) or "")
-        if wanted is not None:
-            raise Invalid("a dtype in the attributes")  # the reduction of the operator itself comes first
-        new = tvm.ir.Call(target, args, attrs, ty_args)
+        new = tvm.ir.Call(target, args, self._attrs(call.attrs), ty_args)
         old_types = [self.retype.type(item.ty, self.env) for item in (call.op, *call.args) if _typed(item)]
         new_types = [item.ty for item in (target, *args) if _typed(item)]
         same = len(old_types) == len(new_types) and all(map(same_type, old_types, new_types))
@@ -199,20 +197,21 @@ class _Emitter:
             _update_type(new, self.retype.type(call.ty, self.env))
         return new
 
+    def _attrs(self, attrs: Any) -> Any:
+        """Operator attributes with their ``dtype`` field edited."""
+        if attrs is None or not self.retype.dtypes or not hasattr(type(attrs), "__tvm_ffi_type_info__"):
+            return attrs
+        info = type(attrs).__tvm_ffi_type_info__
+        fields = {item.name: getattr(attrs, item.name) for item in info.fields}
+        wanted = self.retype.dtypes.get(str(fields.get("dtype")))
+        return attrs if wanted is None else tvm.ir.make_node(info.type_key, **{**fields, "dtype": wanted})
+
     def _name(self, var: Any, stem: str) -> str:
         if not self.sketch.rename:
             return str(var.name)
         count = self.names.get(stem, 0)
         self.names[stem] = count + 1
         return f"{stem}{count}" if count else stem
-
-
-def _attr_dtype(attrs: Any) -> str | None:
-    try:
-        dtype = getattr(attrs, "dtype", None)
-    except Exception:  # not every attribute object answers
-        return None
-    return None if dtype is None else str(dtype)
 
 
 def _typed(expr: Any) -> bool:

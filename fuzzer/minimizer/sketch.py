@@ -126,6 +126,7 @@ class Sketch:
         attrs: Module attributes.
         global_infos: As in the module.
         retype: Type edits that the emission applies everywhere.
+        aliases: What stands for a var that is bound nowhere any more; applied by the emission.
         rename: Whether the emission gives canonical names.
     """
 
@@ -134,13 +135,20 @@ class Sketch:
     attrs: dict[str, Any]
     global_infos: dict[str, Any]
     retype: Retype = field(default_factory=Retype)
+    aliases: dict[Any, Any] = field(default_factory=dict)
     rename: bool = False
 
     def copy(self) -> Sketch:
         """An independent copy."""
         functions = {name: item.copy() if isinstance(item, Func) else item for name, item in self.functions.items()}
         return Sketch(
-            functions, dict(self.global_vars), dict(self.attrs), dict(self.global_infos), self.retype.copy(), self.rename
+            functions,
+            dict(self.global_vars),
+            dict(self.attrs),
+            dict(self.global_infos),
+            self.retype.copy(),
+            dict(self.aliases),
+            self.rename,
         )
 
     def relax_functions(self) -> dict[str, Func]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import tvm
@@ -113,51 +113,18 @@ def callees_first(sketch: Sketch) -> list[str]:
     return order
 
 
-def used_outside_blocks(body: Body) -> set[Any]:
-    """Vars that another block or the result mentions: those must not be dataflow vars."""
-    outside = set(leaves(body.result))
+def used_outside_blocks(body: Body, aliases: Mapping[Any, Any]) -> set[Any]:
+    """Vars that another block or the result mentions, aliases followed: those must not be dataflow vars."""
+    outside = set(_followed(leaves(body.result), aliases))
     for index, block in enumerate(body.blocks):
-        mentioned = {item for binding in block.bindings for item in of_binding(binding)}
+        mentioned = set(_followed((item for binding in block.bindings for item in of_binding(binding)), aliases))
         defined = {binding.var for other in body.blocks[:index] for binding in other.bindings}
         outside |= mentioned & defined
     return outside
 
 
-def substitute(expr: Any, replace: Callable[[Any], Any]) -> Any:
-    """``expr`` with each var replaced by ``replace(var)``; the same object where nothing changed."""
-    if isinstance(expr, relax.Var):
-        return replace(expr)
-    if isinstance(expr, relax.Tuple):
-        fields = [substitute(item, replace) for item in expr.fields]
-        return expr if _same(fields, expr.fields) else relax.Tuple(fields)
-    if isinstance(expr, relax.TupleGetItem):
-        inner = substitute(expr.tuple_value, replace)
-        if inner.same_as(expr.tuple_value):
-            return expr
-        return inner.fields[expr.index] if isinstance(inner, relax.Tuple) else relax.TupleGetItem(inner, expr.index)
-    if isinstance(expr, tvm.ir.Call):
-        args = [substitute(item, replace) for item in expr.args]
-        target = substitute(expr.op, replace)
-        if _same(args, expr.args) and target.same_as(expr.op):
-            return expr
-        return tvm.ir.Call(target, args, expr.attrs, list(expr.ty_args))
-    return expr
-
-
-def substitute_body(body: Body, replace: Callable[[Any], Any]) -> None:
-    """:func:`substitute` in place in every value and result of a body, nested bodies included."""
-    for binding in body.bindings():
-        value = binding.value
-        if isinstance(value, Branch):
-            value.condition = substitute(value.condition, replace)
-            substitute_body(value.then, replace)
-            substitute_body(value.otherwise, replace)
-        elif isinstance(value, Func):
-            substitute_body(value.body, replace)
-        else:
-            binding.value = substitute(value, replace)
-    body.result = substitute(body.result, replace)
-
-
-def _same(new: Any, old: Any) -> bool:
-    return all(left.same_as(right) for left, right in zip(new, old, strict=True))
+def _followed(items: Iterator[Any], aliases: Mapping[Any, Any]) -> Iterator[Any]:
+    for item in items:
+        if item in aliases:
+            yield from _followed(leaves(aliases[item]), aliases)
+        yield item

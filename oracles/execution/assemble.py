@@ -53,9 +53,11 @@ def _by_structure(lowered: Any, cache: KernelCache) -> tuple[Any, dict[str, Any]
     for global_var, function in lowered.functions.items():
         if isinstance(function, tirx.PrimFunc):
             symbol = cache.symbol(function)
+            while symbol in kernels:  # the same kernel twice in a module: global symbols must differ
+                symbol += "_"
             kernels[symbol] = function
             renamed.update_func(global_var, function.with_attr("global_symbol", symbol))
-    return renamed, kernels
+    return relax.transform.NormalizeGlobalVar()(renamed), kernels
 
 
 def _kernel_modules(renamed: Any, kernels: dict[str, Any], cache: KernelCache) -> list[Any]:

@@ -43,7 +43,10 @@ def _toolchain() -> str:
 def compile_object(functions: dict[str, Any]) -> bytes:
     """Compile PrimFuncs, by symbol, to one relocatable object file; raises whatever TVM raises."""
     module = tvm.IRModule(
-        {tvm.ir.GlobalVar(symbol): function.with_attr("global_symbol", symbol) for symbol, function in functions.items()}
+        {
+            tvm.ir.GlobalVar(symbol): function.with_attr("global_symbol", symbol)
+            for symbol, function in functions.items()
+        }
     )
     return object_of(module)
 
@@ -123,4 +126,3 @@ class KernelCache:
 
 def _key(symbol: str) -> str:
     return hashlib.sha256(f"{symbol}|{_toolchain()}".encode()).hexdigest()[:40]
-

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import shutil
 import os
+import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import tvm
 from tvm import relax
 
 from oracles.execution.assemble import assemble, machine

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Union
 
@@ -37,9 +36,9 @@ def to_tvm(argument: Any) -> Any:
     """Convert an argument (array, number, shape, callable, nested tuple or list, TVM object) for the machine."""
     if isinstance(argument, np.ndarray):
         return tvm.runtime.tensor(argument, device=tvm.cpu(0))
-    if isinstance(argument, (tuple, list)):
+    if isinstance(argument, (tuple, list)) and not isinstance(argument, tvm.runtime.ShapeTuple):
         return tvm_ffi.convert([to_tvm(item) for item in argument])
-    if isinstance(argument, Callable):  # type: ignore[arg-type]
+    if callable(argument) and not isinstance(argument, tvm_ffi.Object):
         return tvm_ffi.convert(argument)
     return argument
 

@@ -20,7 +20,6 @@ from strategies.operators.drawing import (
     WIDE_FLOATS,
     bounds_of,
     emit,
-    integer,
     keep,
     shape_of,
 )
@@ -36,13 +35,13 @@ Combine = Callable[[Bounds, Bounds], Bounds]
 
 def broadcast_shape(scope: Scope, dims: tuple[Any, ...]) -> tuple[Any, ...]:
     """Draw a shape that broadcasts to ``dims``: the same, a suffix, one with ones, or a scalar's."""
-    kind = integer(scope, 0, 7)
+    kind = scope.integer(0, 7)
     if kind <= 4 or not dims:
         return dims
     if kind == 5:
-        return dims[integer(scope, 1, len(dims)) :] if len(dims) > 1 else ()
+        return dims[scope.integer(1, len(dims)) :] if len(dims) > 1 else ()
     if kind == 6:
-        mask = integer(scope, 1, 2 ** len(dims) - 1)
+        mask = scope.integer(1, 2 ** len(dims) - 1)
         return tuple(1 if mask >> index & 1 else dim for index, dim in enumerate(dims))
     return ()
 
@@ -101,7 +100,7 @@ class Binary:
             left = keep(scope, left, domain.lo, domain.hi)
         right = partner(scope, left, None if self.second is None else self.second(dtype))
         if self.first is None and self.second is None:
-            if integer(scope, 0, 3) == 3:
+            if scope.integer(0, 3) == 3:
                 left, right = right, left
             if self.out is None:
                 left, right = calm(scope, left, right, self.result)

@@ -1,66 +1,42 @@
-"""Small draws that every family needs: choices, axes, positive extents, and values kept within limits.
-
-A draw costs Hypothesis some ten microseconds, so each helper makes one choice from a cached strategy and derives the
-rest from it.
-"""
+"""Small draws that every family needs: axes, permutations, positive extents, and values kept within limits."""
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
-from hypothesis import strategies as st
 from tvm import relax
 
 from strategies.bounds import Bounds, default_bounds, dtype_bounds, is_float
-from strategies.dims import dim_range, most_elements
 
 if TYPE_CHECKING:
     from strategies.scope import Scope, Value
-
-T = TypeVar("T")
 
 FLOATS = ("float32", "float64", "float16")
 """Floating dtypes whose kernels LLVM compiles for nearly every operator."""
 WIDE_FLOATS = ("float32", "float64")
 """For operators without a float16 kernel on LLVM (``unknown intrinsic``) or whose float16 result is ill-conditioned."""
-SIGNED = ("int64", "int32", "int8")
-UNSIGNED = ("uint8", "uint32")
+SIGNED = ("int64", "int32", "int8", "int16")
+UNSIGNED = ("uint8", "uint32", "uint16")
 INTEGERS = SIGNED + UNSIGNED
 NUMBERS = FLOATS + INTEGERS
 SIGNED_NUMBERS = FLOATS + SIGNED
 BOOLEAN = ("bool",)
 ANY = (*NUMBERS, "bool")
 
-@functools.cache
-def _integers(lo: int, hi: int) -> st.SearchStrategy[int]:
-    return st.integers(lo, hi)
-
-
-def integer(scope: Scope, lo: int, hi: int) -> int:
-    """Draw an integer of ``[lo, hi]``; a single possibility costs no draw."""
-    return lo if lo == hi else scope.draw(_integers(lo, hi))
-
-
 def flip(scope: Scope) -> bool:
     """Draw a boolean that shrinks to ``False``."""
-    return bool(scope.draw(_integers(0, 1)))
+    return scope.index(2) == 1
 
 
 def rarely(scope: Scope) -> bool:
     """Draw a boolean that is true once in eight times."""
-    return bool(scope.draw(_integers(0, 7)) == 7)
-
-
-def pick(scope: Scope, options: Sequence[T]) -> T:
-    """Draw one of ``options``; shrinks to the first."""
-    return options[integer(scope, 0, len(options) - 1)]
+    return scope.index(8) == 7
 
 
 def axis(scope: Scope, rank: int) -> int:
     """Draw an axis of a tensor, counted from the front or, negative, from the back; ``rank`` is at least 1."""
-    drawn = integer(scope, 0, 2 * rank - 1)
+    drawn = scope.integer(0, 2 * rank - 1)
     return drawn if drawn < rank else drawn - 2 * rank
 
 
@@ -68,7 +44,7 @@ def axes(scope: Scope, rank: int, empty: bool = False) -> list[int]:
     """Draw distinct axes, each positive or negative; none only when ``empty`` allows or ``rank`` is 0."""
     if rank == 0:
         return []
-    mask = integer(scope, 0 if empty else 1, 2**rank - 1)
+    mask = scope.integer(0 if empty else 1, 2**rank - 1)
     chosen = [index for index in range(rank) if mask >> index & 1]
     if chosen and flip(scope):
         chosen[0] -= rank
@@ -81,7 +57,7 @@ def permutation(scope: Scope, rank: int) -> list[int]:
     total = 1
     for factor in range(2, rank + 1):
         total *= factor
-    code = integer(scope, 0, total - 1)
+    code = scope.integer(0, total - 1)
     rest, drawn = list(range(rank)), []
     for size in range(rank, 0, -1):
         code, index = divmod(code, size)
@@ -101,19 +77,9 @@ def shape_of(value: Value) -> tuple[Any, ...]:
     return value.dims
 
 
-def ranges(scope: Scope, dims: Sequence[Any]) -> list[tuple[int, int]]:
-    """The least and greatest value of each dimension in the default input domain."""
-    return [dim_range(dim, scope.symbols) for dim in dims]
-
-
 def nonempty(scope: Scope) -> Callable[[Value], bool]:
     """A predicate: no dimension of the tensor can be 0."""
-    return lambda value: all(lo > 0 for lo, _ in ranges(scope, shape_of(value)))
-
-
-def count(scope: Scope, dims: Sequence[Any]) -> int:
-    """Upper limit of the number of elements of ``dims``."""
-    return most_elements(dims, scope.symbols)
+    return lambda value: all(scope.dim_range(dim)[0] > 0 for dim in shape_of(value))
 
 
 def bounds_of(value: Value) -> Bounds:
@@ -153,7 +119,7 @@ def emit(scope: Scope, expr: Any, bounds: Bounds, dtype: str) -> Value:
 def project(scope: Scope, call: Any, bounds: Sequence[Bounds | None]) -> Value:
     """Emit a call with a tuple result and project its fields: usually one of them, sometimes all (the rest is dead)."""
     whole = scope.emit(call, None)
-    index = integer(scope, 0, len(bounds) - 1)
+    index = scope.integer(0, len(bounds) - 1)
     if rarely(scope):
         for other, known in enumerate(bounds):
             if other != index:

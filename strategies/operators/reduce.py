@@ -16,14 +16,13 @@ from strategies.bounds import Bounds, default_bounds, dtype_bounds
 from strategies.operators.drawing import (
     FLOATS,
     NUMBERS,
+    SIGNED,
     WIDE_FLOATS,
     axes,
     axis,
     bounds_of,
-    count,
     emit,
     flip,
-    integer,
     keep,
     nonempty,
     shape_of,
@@ -35,7 +34,9 @@ if TYPE_CHECKING:
 
 op = relax.op
 
-ANY_RANK = (1, 2, 3, 4, 0)
+def _ranks(scope: Scope) -> tuple[int, ...]:
+    """Rank 0 only where nothing runs: argmax and argmin have no kernel for it, and median's has another shape."""
+    return (1, 2, 3, 4) if scope.executable else (1, 2, 3, 4, 0)
 
 
 def _mean(bounds: Bounds, elements: int) -> Bounds:
@@ -61,19 +62,25 @@ def _variance(bounds: Bounds, elements: int) -> Bounds:
 
 @dataclass(frozen=True, slots=True)
 class Reduction:
-    """A reduction over any set of axes; ``result`` gives bounds from the operand's and the number of elements."""
+    """A reduction over any set of axes; ``result`` gives bounds from the operand's and the number of elements.
+
+    ``more`` are dtypes that type inference takes but whose legalization yields another dtype than inferred: drawn only
+    in modules that need not run.
+    """
 
     name: str
     call: Callable[..., Any]
     dtypes: tuple[str, ...]
     result: Callable[[Bounds, int], Bounds]
+    more: tuple[str, ...] = ()
 
     def draw(self, scope: Scope) -> Value | None:
         """Draw an operand, its axes (none given: all) and ``keepdims``."""
-        operand = scope.tensor(dtypes=self.dtypes, where=nonempty(scope))
+        dtypes = self.dtypes if scope.executable else self.dtypes + self.more
+        operand = scope.tensor(dtypes=dtypes, where=nonempty(scope))
         dims = shape_of(operand)
-        chosen = None if not dims or integer(scope, 0, 3) == 3 else axes(scope, len(dims))
-        elements = count(scope, dims if chosen is None else [dims[index] for index in chosen])
+        chosen = None if not dims or scope.integer(0, 3) == 3 else axes(scope, len(dims))
+        elements = scope.most_elements(dims if chosen is None else [dims[index] for index in chosen])
         limit, domain = dtype_bounds(operand.dtype), default_bounds(operand.dtype)
         known = self.result(bounds_of(operand), elements)
         if known.lo < limit.lo or known.hi > limit.hi:
@@ -91,24 +98,24 @@ class Reduction:
 
 REDUCTIONS = (
     Reduction("sum", op.sum, NUMBERS, _sum),
-    Reduction("mean", op.mean, FLOATS, _mean),
+    Reduction("mean", op.mean, FLOATS, _mean, SIGNED),
     Reduction("max", op.max, NUMBERS, _same),
     Reduction("min", op.min, NUMBERS, _same),
     # A deviation is a root of a small difference: float16 has too few digits for it to be comparable.
-    Reduction("std", op.std, WIDE_FLOATS, _deviation),
-    Reduction("variance", op.variance, FLOATS, _variance),
+    Reduction("std", op.std, WIDE_FLOATS, _deviation, SIGNED),
+    Reduction("variance", op.variance, FLOATS, _variance, SIGNED),
 )
 
 
 def draw_prod(scope: Scope) -> Value | None:
     """``prod``: factors of magnitude at most 2, over at most 6 of them, so that the product stays below 100."""
-    operand = scope.tensor(dtypes=NUMBERS, where=nonempty(scope), ranks=ANY_RANK)
+    operand = scope.tensor(dtypes=NUMBERS, where=nonempty(scope), ranks=_ranks(scope))
     dims = shape_of(operand)
     chosen = None if not dims else axes(scope, len(dims))
-    elements = count(scope, dims if chosen is None else [dims[index] for index in chosen])
+    elements = scope.most_elements(dims if chosen is None else [dims[index] for index in chosen])
     if elements > 6:
         chosen = chosen[:1] if chosen else None
-        elements = count(scope, dims if chosen is None else [dims[index] for index in chosen])
+        elements = scope.most_elements(dims if chosen is None else [dims[index] for index in chosen])
         if elements > 6:
             return None
     operand = keep(scope, operand, 0 if operand.dtype.startswith("uint") else -2, 2)
@@ -119,11 +126,13 @@ def draw_prod(scope: Scope) -> Value | None:
 
 def draw_median(scope: Scope) -> Value | None:
     """``median``: over one axis it gives values and indices, over all axes values alone; sorts 64-bit and floats."""
-    operand = scope.tensor(dtypes=(*WIDE_FLOATS, "int64", "int32"), where=nonempty(scope), ranks=ANY_RANK)
+    operand = scope.tensor(dtypes=(*WIDE_FLOATS, "int64", "int32"), where=nonempty(scope), ranks=_ranks(scope))
     known = bounds_of(operand)
     dims = shape_of(operand)
     if not dims or flip(scope):
-        return scope.emit(op.median(operand.expr, axis=None, keepdims=flip(scope)), known)
+        # The legalized median of all elements forgets keepdims: only where nothing runs.
+        keepdims = not scope.executable and flip(scope)
+        return scope.emit(op.median(operand.expr, axis=None, keepdims=keepdims), known)
     call = op.median(operand.expr, axis=axis(scope, len(dims)), keepdims=flip(scope))
     whole = scope.emit(call, None)
     # Which of several equal elements the index names is up to the sort, so only the value is used.
@@ -132,10 +141,10 @@ def draw_median(scope: Scope) -> Value | None:
 
 def _draw_search(call: Callable[..., Any]) -> Callable[[Scope], Value | None]:
     def draw(scope: Scope) -> Value | None:
-        operand = scope.tensor(dtypes=NUMBERS, where=nonempty(scope), ranks=ANY_RANK)
+        operand = scope.tensor(dtypes=NUMBERS, where=nonempty(scope), ranks=_ranks(scope))
         dims = shape_of(operand)
-        chosen = None if not dims or integer(scope, 0, 3) == 3 else axis(scope, len(dims))
-        elements = count(scope, dims if chosen is None else [dims[chosen]])
+        chosen = None if not dims or scope.integer(0, 3) == 3 else axis(scope, len(dims))
+        elements = scope.most_elements(dims if chosen is None else [dims[chosen]])
         bounds = Bounds(0, max(elements - 1, 0), True)
         return emit(scope, call(operand.expr, axis=chosen, keepdims=flip(scope)), bounds, "int64")
 

@@ -19,8 +19,6 @@ from strategies.operators.drawing import (
     WIDE_FLOATS,
     bounds_of,
     emit,
-    integer,
-    pick,
     within,
 )
 from strategies.operators.row import Family, OperatorRow
@@ -129,9 +127,9 @@ def draw_clip(scope: Scope) -> Value | None:
     operand = scope.tensor(dtypes=NUMBERS)
     dtype = operand.dtype
     lowest = 0 if dtype.startswith("uint") else -2
-    lo = integer(scope, lowest, 2)
-    hi = integer(scope, lo, 3)
-    step = pick(scope, (0.0, 0.25)) if is_float(dtype) else 0
+    lo = scope.integer(lowest, 2)
+    hi = scope.integer(lo, 3)
+    step = scope.pick((0.0, 0.25)) if is_float(dtype) else 0
     ends = (lo + step, hi + step)
     return emit(scope, op.clip(operand.expr, *ends), bounds_of(operand).clipped(*ends), dtype)
 
@@ -140,7 +138,7 @@ def draw_bitwise_not(scope: Scope) -> Value | None:
     """``bitwise_not``: of a signed integer ``-x - 1``; of an unsigned one the distance from its greatest value."""
     operand = scope.tensor(dtypes=(*INTEGERS, "bool"), where=lambda value: value.dtype != "uint32")
     dtype, known = operand.dtype, bounds_of(operand)
-    top = 1.0 if dtype == "bool" else 255.0 if dtype == "uint8" else -1.0
+    top = {"bool": 1.0, "uint8": 255.0, "uint16": 65535.0}.get(dtype, -1.0)
     return emit(scope, op.bitwise_not(operand.expr), Bounds(top, top, True) - known, dtype)
 
 

@@ -1,0 +1,1 @@
+"""Minimization of a finding on its IR."""

@@ -1,0 +1,126 @@
+"""Keeping a numeric finding true: a reduction must not feed an operator values from outside its domain.
+
+Modules are generated so that no input of the default domain meets undefined behaviour; the generator guards the
+operands of operators with a narrower domain.  An edit could remove such a guard and the two executions would then
+disagree for no fault of TVM's.  So each operand of such an operator is named by the whole expression that computes
+it, from the parameters' types on, and a candidate may only contain names that the original module contains too (or
+operands that are constants of ones, as the minimizer itself puts in).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+import numpy as np
+import tvm
+import tvm_ffi
+from tvm import relax
+
+from fuzzer.minimizer.sketch import Binding, Body, Branch, Func, Sketch, take
+
+# Operators that are undefined, or not finite, on a part of the default input domain.
+NARROW = frozenset(
+    f"relax.{name}"
+    for name in """
+    log sqrt rsqrt asin acos acosh atanh power log_add_exp divide floor_divide mod floor_mod left_shift right_shift
+    astype take gather_elements gather_nd scatter_elements scatter_nd slice_scatter index_put index_tensor one_hot
+    bucketize strided_slice dynamic_strided_slice reverse_sequence nn.nll_loss nn.cross_entropy_with_logits
+    nn.batch_norm nn.attention nn.attention_bias grad.take_backward grad.nll_loss_backward quantize dequantize
+    multinomial_from_uniform image.grid_sample vision.all_class_non_max_suppression vision.get_valid_counts
+    vision.non_max_suppression vision.roi_align vision.roi_pool vision.multibox_transform_loc call_tir call_tir_inplace
+    call_dps_packed call_pure_packed call_inplace_packed
+    """.split()
+)
+
+
+def hazards(module: Any) -> frozenset[str]:
+    """Names of the guarded operands in ``module``; a candidate's must be among the original's."""
+    return _Names(take(module)).all()
+
+
+class _Names:
+    def __init__(self, sketch: Sketch) -> None:
+        self.sketch = sketch
+        self.values: dict[Any, Any] = {}
+        self.arguments: dict[Any, list[Any]] = {}  # parameter -> what the callers give
+        self.cache: dict[Any, str] = {}
+        self.calls: list[Any] = []
+        for func in sketch.relax_functions().values():
+            self._body(func.body)
+
+    def all(self) -> frozenset[str]:
+        found = set()
+        for call in self.calls:
+            if str(call.op.name) in NARROW and not all(_ones(item) for item in call.args):
+                found.add(self.name(call))
+        return frozenset(found)
+
+    def name(self, expr: Any) -> str:
+        """The name of an expression: equal for equal computations from equal parameters."""
+        if isinstance(expr, relax.Var):
+            if expr not in self.cache:
+                self.cache[expr] = "recursive"
+                self.cache[expr] = _digest(self._var(expr))
+            return self.cache[expr]
+        if isinstance(expr, Branch):
+            parts = [self.name(item) for item in (expr.condition, expr.then.result, expr.otherwise.result)]
+            return _digest("if", *parts)
+        if isinstance(expr, tvm.ir.GenericConst):
+            return _digest("const", str(expr.ty), expr.value.numpy().tobytes().hex())
+        if isinstance(expr, tvm.ir.Call):
+            target = str(expr.op.name) if isinstance(expr.op, tvm.ir.Op) else self.name(expr.op)
+            return _digest("call", target, repr(expr.attrs), str(expr.ty), *(self.name(item) for item in expr.args))
+        if isinstance(expr, relax.Tuple):
+            return _digest("tuple", *(self.name(item) for item in expr.fields))
+        if isinstance(expr, relax.TupleGetItem):
+            inner = expr.tuple_value
+            while isinstance(inner, relax.Var) and inner in self.values:
+                inner = self.values[inner]
+            if isinstance(inner, relax.Tuple):
+                return self.name(inner.fields[expr.index])
+            return _digest("item", str(expr.index), self.name(expr.tuple_value))
+        if isinstance(expr, tvm.ir.GlobalVar):
+            function = self.sketch.functions.get(str(expr.name_hint))
+            if isinstance(function, Func):
+                return self.name(function.body.result)
+            return _digest("kernel", str(tvm_ffi.structural_hash(function)))
+        return str(expr)
+
+    def _var(self, var: Any) -> str:
+        if var in self.values:
+            return self.name(self.values[var])
+        given = self.arguments.get(var)
+        if given:
+            return _digest(*sorted({self.name(item) for item in given}))
+        return f"parameter {var.ty}"
+
+    def _body(self, body: Body) -> None:
+        for binding in body.bindings():
+            self._binding(binding)
+
+    def _binding(self, binding: Binding) -> None:
+        value = binding.value
+        if isinstance(value, Branch):
+            self._body(value.then)
+            self._body(value.otherwise)
+        elif isinstance(value, Func):
+            self._body(value.body)
+            return
+        elif isinstance(value, tvm.ir.Call):
+            if isinstance(value.op, tvm.ir.Op):
+                self.calls.append(value)
+            elif isinstance(value.op, tvm.ir.GlobalVar):
+                callee = self.sketch.functions.get(str(value.op.name_hint))
+                if isinstance(callee, Func) and "global_symbol" not in callee.attrs:
+                    for param, argument in zip(callee.params, value.args, strict=True):
+                        self.arguments.setdefault(param, []).append(argument)
+        self.values[binding.var] = value
+
+
+def _ones(expr: Any) -> bool:
+    return isinstance(expr, tvm.ir.GenericConst) and bool(np.all(expr.value.numpy() == 1))
+
+
+def _digest(*parts: str) -> str:
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]

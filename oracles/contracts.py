@@ -1,0 +1,30 @@
+"""The table of pass contracts, and how a pass finds its row."""
+
+from __future__ import annotations
+
+from oracles.contract import Contract, default_contract
+from oracles.contracts_clean import ROWS as CLEAN
+from oracles.contracts_fusion import ROWS as FUSION
+from oracles.contracts_lowering import ROWS as LOWERING
+from oracles.contracts_params import ROWS as PARAMS
+from oracles.contracts_pipelines import ROWS as PIPELINES
+from oracles.contracts_rewrite import ROWS as REWRITE
+from oracles.passref import USER_PREFIX, GivenPass, PassRef, load_factory
+
+CONTRACTS: dict[str, Contract] = {row.name: row for row in (*CLEAN, *PARAMS, *REWRITE, *FUSION, *LOWERING, *PIPELINES)}
+
+
+def contract_for(ref: PassRef) -> Contract:
+    """The contract of a pass.
+
+    A pass of TVM's has a row in the table. A user's pass may bring its contract as attribute ``contract`` of the
+    factory (or of the pass object, when it was given as one); without, it gets :func:`default_contract`.
+    """
+    if ref.is_user:
+        own = getattr(load_factory(ref.expression[len(USER_PREFIX) :]), "contract", None)
+        return own if isinstance(own, Contract) else default_contract(ref.name)
+    if isinstance(ref, GivenPass):
+        own = getattr(ref.given, "contract", None)
+        if isinstance(own, Contract):
+            return own
+    return CONTRACTS.get(ref.name) or default_contract(ref.name)

@@ -1,0 +1,64 @@
+"""Contracts of fusion and of passes around external code generators."""
+
+from __future__ import annotations
+
+from oracles.contract import Abi, Contract, Idempotence, Refusal, Stage
+from oracles.preconditions import private_call_depth
+
+LEGALIZED = ("LegalizeOps",)
+ANNOTATED = (*LEGALIZED, "AnnotateTIROpPattern")
+FUSED = (*ANNOTATED, "FuseOps")
+
+ROWS: tuple[Contract, ...] = (
+    Contract("AnnotateTIROpPattern", prepare=LEGALIZED, needs=Stage.LEGALIZED, gives=Stage.ANNOTATED),
+    Contract("FuseOps", prepare=ANNOTATED, needs=Stage.ANNOTATED, gives=Stage.FUSED),
+    Contract(
+        "FuseTIR",
+        prepare=FUSED,
+        needs=Stage.FUSED,
+        gives=Stage.FUSED,
+        idempotence=Idempotence.FIXPOINT,
+        fixpoint_runs=3,
+        fixpoint_extra=private_call_depth,
+        notes="embeds ExpandTupleArguments, RemoveUnusedParameters and DeadCodeElimination",
+    ),
+    Contract(
+        "FuseOpsByPattern",
+        abi=Abi.ADDS_FUNCTIONS,
+        refusals=(
+            Refusal(
+                "InternalError",
+                r"cyclic dependency detected between the groups",
+                "pattern would make a cycle",
+                "src/relax/transform/fuse_ops.cc",
+            ),
+        ),
+    ),
+    Contract(
+        "MergeCompositeFunctions",
+        abi=Abi.ADDS_FUNCTIONS,
+        idempotence=Idempotence.NEVER,
+        refusals=(
+            Refusal(
+                "ValueError",
+                r'Cannot find global var "main"',
+                "no function main",
+                "the message names what is missing; the pass merges the composite calls of main",
+            ),
+        ),
+        notes="wraps what it merged once more at each run, under a longer name",
+    ),
+    Contract(
+        "RunCodegen",
+        refusals=(
+            Refusal(
+                "InternalError", r"Codegen is not found", "no such code generator", "src/relax/transform/run_codegen.cc"
+            ),
+        ),
+    ),
+    Contract("AllocateWorkspace"),
+    Contract("AlterOpImpl", prepare=LEGALIZED, needs=Stage.LEGALIZED, gives=Stage.LEGALIZED),
+    Contract("AttachAttrLayoutFreeBuffers", prepare=LEGALIZED, needs=Stage.LEGALIZED, gives=Stage.LEGALIZED),
+    Contract("SplitLayoutRewritePreproc", prepare=LEGALIZED, needs=Stage.LEGALIZED, gives=Stage.LEGALIZED),
+    Contract("SpecializePrimFuncBasedOnCallSite", prepare=LEGALIZED, needs=Stage.LEGALIZED, gives=Stage.LEGALIZED),
+)

@@ -1,0 +1,51 @@
+"""Contracts of the lowering passes, each with the chain that must run before it."""
+
+from __future__ import annotations
+
+from oracles.contract import Contract, Idempotence, Refusal, Stage
+
+LEGALIZED = ("RealizeVDevice", "DispatchSampling", "DispatchSortScan", "LambdaLift", "LegalizeOps")
+PLAIN = (*LEGALIZED, "ToNonDataflow")
+IMPURE = (*PLAIN, "RemovePurityChecking")
+CALLS = (*IMPURE, "CallTIRRewrite")
+ALLOCATED = (*CALLS, "LowerAllocTensor")
+BUILTIN = (*ALLOCATED, "LowerRuntimeBuiltin")
+PRIMS = (*BUILTIN, "ComputePrimValue")
+SHAPES = (*PRIMS, "VMShapeLower")
+
+LOWERED = Stage.LOWERED
+
+ROWS: tuple[Contract, ...] = (
+    Contract("RewriteDataflowReshape", prepare=("LegalizeOps",), needs=Stage.LEGALIZED, gives=Stage.LEGALIZED),
+    Contract("ToNonDataflow"),
+    Contract("RemovePurityChecking", prepare=("ToNonDataflow",)),
+    Contract("CallTIRRewrite", prepare=IMPURE, needs=Stage.LEGALIZED, gives=LOWERED),
+    Contract("StaticPlanBlockMemory", prepare=CALLS, needs=LOWERED, gives=LOWERED),
+    Contract("RewriteCUDAGraph", prepare=CALLS, needs=LOWERED, gives=LOWERED),
+    Contract("LowerAllocTensor", prepare=CALLS, needs=LOWERED, gives=LOWERED),
+    Contract("KillAfterLastUse", prepare=ALLOCATED, needs=LOWERED, gives=LOWERED),
+    Contract(
+        "LowerRuntimeBuiltin",
+        prepare=ALLOCATED,
+        needs=LOWERED,
+        gives=LOWERED,
+        refusals=(
+            Refusal(
+                "InternalError",
+                r"VMBuiltinLower encountered .*alloc_tensor",
+                "alloc_tensor not lowered",
+                "src/relax/backend/vm/lower_runtime_builtin.cc: LowerAllocTensor must run first",
+            ),
+        ),
+    ),
+    Contract("ComputePrimValue", prepare=BUILTIN, needs=LOWERED, gives=LOWERED),
+    Contract(
+        "VMShapeLower",
+        prepare=PRIMS,
+        needs=LOWERED,
+        gives=LOWERED,
+        idempotence=Idempotence.NEVER,
+        address_ordered=True,
+    ),
+    Contract("AttachGlobalSymbol", idempotence=Idempotence.IDEMPOTENT),
+)

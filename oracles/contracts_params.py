@@ -1,0 +1,120 @@
+"""Contracts of high-level passes that bind, lift or retype parameters: callers change."""
+
+from __future__ import annotations
+
+from oracles.contract import Abi, Contract, Idempotence, NumericPromise, Refusal
+from oracles.preconditions import (
+    has_transform_params,
+    needs_num_input,
+    needs_transform_params,
+    needs_vdevices,
+    valid_num_input,
+)
+
+ROWS: tuple[Contract, ...] = (
+    Contract(
+        "BindParams",
+        idempotence=Idempotence.REFUSES,
+        abi=Abi.OTHER,
+        keeps_public_signatures=False,
+        refusals=(
+            Refusal(
+                "InternalError",
+                r"(does not have parameter|not a parameter|duplicate|ambiguous)",
+                "no such parameter",
+                "src/relax/transform/bind_params.cc: the key must name exactly one parameter",
+            ),
+        ),
+        second_run_refusals=(
+            Refusal(
+                "InternalError",
+                r"does not have parameter with name",
+                "parameter bound already",
+                "src/relax/transform/bind_params.cc: the first run removed the parameter",
+            ),
+        ),
+    ),
+    Contract(
+        "BindSymbolicVars",
+        idempotence=Idempotence.REFUSES,
+        keeps_public_signatures=False,
+        refusals=(
+            Refusal(
+                "InternalError",
+                r"did not correspond to any symbolic variables",
+                "no such symbolic variable",
+                "src/relax/transform/bind_symbolic_vars.cc: every key must be used",
+            ),
+        ),
+        second_run_refusals=(
+            Refusal(
+                "InternalError",
+                r"did not correspond to any symbolic variables",
+                "symbolic variable bound already",
+                "src/relax/transform/bind_symbolic_vars.cc: the first run substituted the variable",
+            ),
+        ),
+        notes="results agree for inputs that satisfy the binding only",
+    ),
+    Contract(
+        "BundleModelParams",
+        idempotence=Idempotence.NEVER,
+        abi=Abi.BUNDLE_MODEL_PARAMS,
+        preconditions=(valid_num_input,),
+        keeps_public_signatures=False,
+        notes="wraps the tuple in a tuple at each run",
+    ),
+    Contract(
+        "LiftTransformParams",
+        abi=Abi.LIFT_TRANSFORM_PARAMS,
+        preconditions=(needs_num_input, valid_num_input),
+        keeps_public_signatures=False,
+        refusals=(
+            Refusal(
+                "InternalError",
+                r"functions\.size\(\)",
+                "shared transform of no function",
+                "src/relax/transform/lift_transform_params.cc: shared_transform needs a function with num_input",
+            ),
+        ),
+        notes="idempotent since upstream issue 17200 was repaired",
+    ),
+    Contract(
+        "LazyGetInput",
+        idempotence=Idempotence.NEVER,
+        abi=Abi.LAZY_GET_INPUT,
+        preconditions=(valid_num_input,),
+        keeps_public_signatures=False,
+        notes="each run adds another callback",
+    ),
+    Contract(
+        "LazySetOutput",
+        prepare=("ToNonDataflow",),
+        idempotence=Idempotence.NEVER,
+        abi=Abi.LAZY_SET_OUTPUT,
+        preconditions=(valid_num_input,),
+        keeps_public_signatures=False,
+        notes="ToNonDataflow must run first: otherwise impure calls land in a dataflow block",
+    ),
+    Contract(
+        "LazyTransformParams",
+        prepare=("LiftTransformParams", "ToNonDataflow", "RemovePurityChecking"),
+        prepared_when=has_transform_params,
+        idempotence=Idempotence.REFUSES,
+        abi=Abi.LAZY_TRANSFORM_PARAMS,
+        preconditions=(needs_transform_params,),
+        keeps_public_signatures=False,
+        second_run_refusals=(
+            Refusal("IndexError", r"", "no parameters left", "the first run removed all parameters"),
+            Refusal("AssertionError", r"", "no parameters left", "the first run removed all parameters"),
+        ),
+        notes="the pass's own output is outside its contract: it has no tuple of parameters any more",
+    ),
+    Contract(
+        "UpdateParamType",
+        numeric=NumericPromise.LOSSY,
+        abi=Abi.OTHER,
+        keeps_public_signatures=False,
+    ),
+    Contract("UpdateVDevice", preconditions=(needs_vdevices,), keeps_public_signatures=False),
+)

@@ -1,0 +1,50 @@
+"""Contracts of the stock pipelines, judged as one pass each; a failure is blamed on the pass inside."""
+
+from __future__ import annotations
+
+from oracles.contract import Contract, Idempotence, Stage
+from oracles.passref import PassRef
+
+PIPELINES: dict[str, str] = {
+    "build:default": 'relax.get_pipeline("default_build")',
+    "build:cpu": 'relax.get_default_pipeline(tvm.target.Target("llvm"))',
+    "build:zero": 'relax.get_pipeline("zero")',
+}
+
+
+def pipeline(name: str) -> PassRef:
+    """Reference to a stock pipeline, ``build:default``, ``build:cpu`` or ``build:zero``."""
+    return PassRef(name, PIPELINES[name])
+
+
+# The stock pipelines contain neither pass, and document neither: hints and local functions would be refused at
+# the end (VMShapeLower: "do not work for local functions, make sure to run it after LambdaLift").
+_BEFORE = ("RealizeVDevice", "LambdaLift")
+
+ROWS: tuple[Contract, ...] = (
+    Contract(
+        "build:default",
+        prepare=_BEFORE,
+        gives=Stage.LOWERED,
+        idempotence=Idempotence.NEVER,
+        address_ordered=True,
+        costly=True,
+        composed=True,
+    ),
+    Contract(
+        "build:cpu",
+        prepare=_BEFORE,
+        gives=Stage.LOWERED,
+        idempotence=Idempotence.NEVER,
+        address_ordered=True,
+        costly=True,
+        composed=True,
+    ),
+    Contract(
+        "build:zero",
+        gives=Stage.FUSED,
+        idempotence=Idempotence.NEVER,
+        costly=True,
+        composed=True,
+    ),
+)

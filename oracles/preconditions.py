@@ -1,0 +1,93 @@
+"""Preconditions of passes: each takes the module and says why the pass is not meant for it, or ``None``.
+
+A precondition may only state what a pass documents about its input. It must not step round a defect.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from tvm import relax
+
+
+def relax_functions(module: Any) -> Iterator[tuple[str, Any]]:
+    """Relax functions of the module with their names."""
+    for var, function in module.functions_items():
+        if isinstance(function, relax.Function):
+            yield var.name_hint, function
+
+
+def has_attribute(function: Any, key: str) -> bool:
+    """Whether the function carries the attribute."""
+    return function.attrs is not None and key in function.attrs
+
+
+def has_transform_params(module: Any) -> bool:
+    """Whether some Relax function's name ends in ``transform_params``."""
+    return any(name.endswith("transform_params") for name, _ in relax_functions(module))
+
+
+def needs_transform_params(module: Any) -> str | None:
+    """LazyTransformParams works on functions whose name ends in ``transform_params``, and on nothing else."""
+    return None if has_transform_params(module) else "no transform_params function"
+
+
+def needs_num_input(module: Any) -> str | None:
+    """LiftTransformParams and BundleModelParams work on functions with the attribute ``num_input``."""
+    if any(has_attribute(function, "num_input") for _, function in relax_functions(module)):
+        return None
+    return "no function with num_input"
+
+
+def valid_num_input(module: Any) -> str | None:
+    """``num_input`` counts leading parameters; more than there are is meaningless (the passes ICHECK it)."""
+    for _, function in relax_functions(module):
+        if has_attribute(function, "num_input") and int(function.attrs["num_input"]) > len(function.params):
+            return "num_input exceeds the parameters"
+    return None
+
+
+def needs_vdevices(module: Any) -> str | None:
+    """UpdateVDevice replaces an entry of ``global_infos["vdevice"]``, which must exist."""
+    return None if "vdevice" in module.global_infos else "no vdevice in global_infos"
+
+
+def no_local_functions(module: Any) -> str | None:
+    """VMShapeLower does not work for local functions: LambdaLift must run first, and closures must be gone."""
+    return "has local functions" if local_functions(module) else None
+
+
+def local_functions(module: Any) -> bool:
+    """Whether a Relax function is nested in another."""
+    found: list[Any] = []
+
+    def visit(expr: Any) -> None:
+        if isinstance(expr, relax.Function):
+            found.append(expr)
+
+    for _, function in relax_functions(module):
+        relax.analysis.post_order_visit(function.body, visit)
+        if found:
+            return True
+    return False
+
+
+def private_call_depth(module: Any) -> int:
+    """Longest chain of calls through private Relax functions; 0 when there are none (recursion counts once)."""
+    private = {
+        var: relax.analysis.all_global_vars(function)
+        for var, function in module.functions_items()
+        if isinstance(function, relax.Function) and not has_attribute(function, "global_symbol")
+    }
+    depths: dict[Any, int] = {}
+
+    def depth(var: Any) -> int:
+        if var not in private:
+            return 0
+        if var not in depths:
+            depths[var] = 1  # what a recursive call sees
+            depths[var] = 1 + max((depth(callee) for callee in private[var]), default=0)
+        return depths[var]
+
+    return max((depth(var) for var in private), default=0)

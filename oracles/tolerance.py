@@ -1,0 +1,115 @@
+"""How far a transformed program's floats may be off: measured on the original by stochastic arithmetic.
+
+A pass that may reorder roundings changes each intermediate result by some roundings, and how much the output moves
+depends on the program: a subtraction of nearly equal numbers amplifies them without bound.  So the amplification is
+measured, not assumed.  The ORIGINAL program runs ``RUNS`` times with every float input and every float result of a
+kernel moved by one random rounding of the granted unit ``u`` (:mod:`oracles.execution.perturb`).  The observed spread
+of an output element, the largest deviation from the plain run, is what one rounding at every place does to it.
+
+``tolerance = C * (spread + u * |value|)`` with ``C = 4 + 2 * sqrt(N)``, ``N`` the number of elements of the largest
+tensor that a kernel got.  A kernel is perturbed at its result only, while a reduction of ``N`` terms inside it rounds
+at every step: ``N`` roundings of at most ``u / 2`` relative to partial sums.  With random signs the partial sums and
+the roundings each grow as ``sqrt(N)``, so the error is about ``u/2 * N * rms`` against a measured spread of about
+``u * sqrt(N) * rms``; for two evaluation orders that is a ratio of ``sqrt(N)``, doubled for safety.  The 4 covers
+programs without reductions: two programs, and a kernel of several operations where the measurement sees one.
+
+``u`` is the machine epsilon of the narrowest float dtype in the original (float16 intermediates with a float32 result
+round as float16); float16's for ``LOSSY``; ``APPROXIMATE_UNIT`` for polynomial approximations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from oracles.contract import NumericPromise
+from oracles.execution.perturb import smallest_subnormal
+from oracles.execution.values import Value
+
+RUNS = 8
+EPSILON = {"float16": 2.0**-10, "bfloat16": 2.0**-7, "float32": 2.0**-23, "float64": 2.0**-52}
+APPROXIMATE_UNIT = 2.0**-16
+FLOAT16_MAX = 65504.0
+FLOAT16_TINY = 2.0**-14
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """One rounding.
+
+    Attributes:
+        relative: Its relative size.
+        floor: Its absolute size near zero.
+    """
+
+    relative: float
+    floor: float
+
+
+def unit_of(promise: NumericPromise, dtypes: Sequence[str]) -> Unit:
+    """The rounding that a promise grants, given the float dtypes of the original module."""
+    widths = [EPSILON[dtype] for dtype in dtypes if dtype in EPSILON]
+    narrowest = max(widths, default=EPSILON["float32"])
+    name = next((dtype for dtype in EPSILON if EPSILON[dtype] == narrowest), "float32")
+    if promise is NumericPromise.LOSSY and narrowest < EPSILON["float16"]:
+        return Unit(EPSILON["float16"], smallest_subnormal("float16"))
+    if promise is NumericPromise.APPROXIMATE and narrowest < APPROXIMATE_UNIT:
+        return Unit(APPROXIMATE_UNIT, smallest_subnormal(name))
+    return Unit(narrowest, smallest_subnormal(name))
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What the perturbed runs of one function showed.
+
+    Attributes:
+        runs: Outputs of the perturbed runs.
+        unit: The rounding that they were perturbed by.
+        elements: Number of elements of the largest tensor that a kernel got.
+        largest: Largest magnitude of an intermediate result; infinite when one was not finite.
+        smallest: Smallest magnitude other than zero of an intermediate result.
+    """
+
+    runs: tuple[Value, ...]
+    unit: Unit
+    elements: int
+    largest: float
+    smallest: float
+
+    @property
+    def factor(self) -> float:
+        """The constant ``C`` of the module's docstring."""
+        return 4.0 + 2.0 * float(np.sqrt(self.elements))
+
+    def tolerance(
+        self, path: tuple[int, ...], expected: np.ndarray[Any, Any], _observed: np.ndarray[Any, Any]
+    ) -> np.ndarray[Any, Any]:
+        """Absolute tolerance of every element of the output at ``path``."""
+        nominal = expected.astype("float64")
+        spread = np.zeros(nominal.shape)
+        with np.errstate(invalid="ignore", over="ignore"):
+            for run in self.runs:
+                array = _at(run, path)
+                if array is None or array.shape != nominal.shape:
+                    continue
+                # A run that left the domain of an operator at its border (NaN) tells nothing of the spread.
+                deviation = np.abs(array.astype("float64") - nominal)
+                spread = np.fmax(spread, np.where(np.isfinite(deviation), deviation, 0.0))
+            allowed = self.factor * (spread + self.unit.relative * np.abs(nominal) + self.unit.floor)
+        return np.asarray(np.where(np.isfinite(allowed), allowed, 0.0))
+
+    @property
+    def may_leave_float16(self) -> bool:
+        """Whether an intermediate is too large or too small for float16, where a lossy pass may overflow."""
+        return self.largest * 2 > FLOAT16_MAX or self.smallest < FLOAT16_TINY
+
+
+def _at(value: Value, path: tuple[int, ...]) -> np.ndarray[Any, Any] | None:
+    for index in path:
+        if not isinstance(value, tuple) or index >= len(value):
+            return None
+        value = value[index]
+    return np.asarray(value) if isinstance(value, (np.ndarray, int, float)) else None

@@ -1,0 +1,93 @@
+"""A campaign's report as Markdown (GitHub's dialect)."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Callable, Iterable, Sequence
+
+from fuzzer.store import FindingRecord
+from reports.modules import module_text, passes_text
+from reports.tables import Report, duration, first_line, oracle_rows, percent, reason_rows
+
+_SPECIAL = re.compile(r"([\\`*_\[\]~|#])")
+
+
+def render_markdown(report: Report, module_of: Callable[[FindingRecord], str] = module_text) -> str:
+    """The report; ``module_of`` gives a finding's module as text, or an empty text."""
+    info = report.info
+    lines = [
+        "# Fuzzing report",
+        "",
+        f"Seed {info.seed}, TVM {cell(info.tvm_version)} (ffi {cell(info.ffi_version)}): {info.modules} modules, "
+        f"{info.examples} cases in {duration(info.elapsed_seconds)} with {info.workers} workers; {cell(info.state)}.",
+        "",
+        "## Oracles",
+        "",
+        *_table(
+            ("oracle", "pass", "fail", "pass rate", "skip", "reject", "invalid"),
+            (
+                (row.name, row.passed, row.failed, percent(row.rate), row.skipped, row.rejected, row.invalid)
+                for row in oracle_rows(report.tallies)
+            ),
+            "lrrrrrr",
+        ),
+        "",
+    ]
+    reasons = reason_rows(report.tallies)
+    if reasons:
+        rows = ((row.oracle, str(row.outcome), row.reason, row.count) for row in reasons)
+        lines += ["## What judged nothing", "", *_table(("oracle", "outcome", "why", "count"), rows, "lllr"), ""]
+    lines += ["## Findings", ""]
+    if not report.findings:
+        lines += ["None.", ""]
+    else:
+        lines += _table(
+            ("id", "oracle", "pass", "count", "bindings", "state", "message"),
+            (
+                (f.id, str(f.oracle), f.culprit, f.count, "-" if f.bindings is None else f.bindings, f.state.value,
+                 first_line(f.message, f.kind))
+                for f in report.findings
+            ),
+            "lllrrll",
+        )  # fmt: skip
+        lines.append("")
+        for finding in report.findings:
+            lines += _finding(finding, module_of(finding))
+    return "\n".join(lines)
+
+
+def cell(text: object) -> str:
+    """Text that Markdown shows as it is, on one line: names in a module or a message may hold anything."""
+    flat = " ".join(str(text).split())
+    return _SPECIAL.sub(r"\\\1", html.escape(flat, quote=False))
+
+
+def fenced(text: str, language: str = "") -> list[str]:
+    """A code block whose fence is longer than any run of backticks inside."""
+    longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return [fence + language, *text.splitlines(), fence]
+
+
+def _finding(finding: FindingRecord, module: str) -> list[str]:
+    lines = [f"### {finding.id}: {cell(finding.oracle)}, {cell(finding.culprit)}", ""]
+    lines += [f"Signature: {cell(finding.signature)}", ""]
+    if finding.note:
+        lines += [cell(finding.note), ""]
+    if finding.repro:
+        lines += [f"Script that reproduces it: {cell(finding.repro)}", ""]
+    lines += [*fenced(passes_text(finding), "python"), ""]
+    lines += [*fenced(finding.message or finding.kind, "text"), ""]
+    if module:
+        lines += [*fenced(module, "python"), ""]
+    return lines
+
+
+def _table(headers: Sequence[str], rows: Iterable[Sequence[object]], align: str) -> list[str]:
+    marks = {"l": "---", "r": "---:"}
+    return [
+        f"| {' | '.join(headers)} |",
+        f"| {' | '.join(marks[letter] for letter in align)} |",
+        *(f"| {' | '.join(cell(value) for value in row)} |" for row in rows),
+    ]

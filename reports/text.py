@@ -1,0 +1,84 @@
+"""A campaign's report as plain text, readable at 80 columns and without colour."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tabulate import tabulate
+
+from fuzzer.store import FindingRecord
+from reports.tables import (
+    SETTLED,
+    Report,
+    counted,
+    duration,
+    first_line,
+    oracle_rows,
+    percent,
+    reason_rows,
+    shorten,
+)
+
+WIDTH = 80
+_REASONS = 8
+
+
+def render_text(report: Report) -> str:
+    """The closing summary of a campaign."""
+    parts = [_head(report), _oracles(report), _reasons(report), _findings(report.findings)]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _head(report: Report) -> str:
+    info = report.info
+    return (
+        f"Campaign of seed {info.seed} on TVM {info.tvm_version}: {info.modules} modules, {info.examples} cases\n"
+        f"in {duration(info.elapsed_seconds)} with {counted(info.workers, 'worker')}; {counted(len(info.passes), 'pass')[:-1]}"
+        f"{'es' if len(info.passes) != 1 else 's'}; {info.state}"
+    )
+
+
+def _oracles(report: Report) -> str:
+    rows = [
+        (row.name, row.passed, row.failed, percent(row.rate), row.skipped, row.rejected, row.invalid)
+        for row in oracle_rows(report.tallies)
+    ]
+    if not rows:
+        return "No verdicts yet."
+    headers = ("oracle", "pass", "fail", "pass rate", "skip", "reject", "invalid")
+    return tabulate(rows, headers, tablefmt="simple", colalign=("left", *["right"] * 6), disable_numparse=True)
+
+
+def _reasons(report: Report) -> str:
+    rows = [
+        (row.count, row.oracle, str(row.outcome), shorten(row.reason, 45))
+        for row in reason_rows(report.tallies, _REASONS)
+    ]
+    if not rows:
+        return ""
+    table = tabulate(rows, ("count", "oracle", "outcome", "why"), tablefmt="simple", disable_numparse=True)
+    return f"What judged nothing, most frequent first:\n{table}"
+
+
+def _findings(findings: Sequence[FindingRecord]) -> str:
+    if not findings:
+        return "No findings."
+    rows = [
+        (
+            finding.id, str(finding.oracle), shorten(finding.culprit, 26), finding.count,
+            "-" if finding.bindings is None else finding.bindings, finding.state.value,
+        )
+        for finding in findings
+    ]  # fmt: skip
+    headers = ("id", "oracle", "pass", "count", "bindings", "state")
+    lines = tabulate(rows, headers, tablefmt="simple", disable_numparse=True).splitlines()
+    shown = lines[:2]
+    # The message gets a line of its own: beside six columns there is no room for it at 80.
+    for line, finding in zip(lines[2:], findings, strict=True):
+        shown.append(line.rstrip())
+        shown.append("  " + shorten(first_line(finding.message, finding.kind), WIDTH - 2))
+        if finding.repro:
+            shown.append(f"  repro: {finding.repro}")
+    still_open = sum(finding.state not in SETTLED for finding in findings)
+    title = f"{counted(len(findings), 'finding')}, {still_open} of them open:"
+    return "\n".join([title, *shown])

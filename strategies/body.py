@@ -1,0 +1,67 @@
+"""Bodies: the sequence of dataflow and ordinary blocks of a function or branch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tvm import relax
+
+from strategies.features import Feature
+from strategies.scope import Scope
+from strategies.values import Value
+
+
+class Body:
+    """The blocks of one function, local function or branch under construction.
+
+    Between :meth:`open` and :meth:`close` the builder has a block to emit into; values of a closed dataflow block that
+    are not its outputs leave the scope.
+    """
+
+    def __init__(self, scope: Scope) -> None:
+        self.scope = scope
+        self.blocks: list[Any] = []
+        self._outer = scope.in_dataflow
+        self._outputs = 0
+
+    def open(self, dataflow: bool) -> None:
+        """Begin a block."""
+        if dataflow:
+            self.scope.builder._begin_dataflow_block()
+        else:
+            self.scope.builder._begin_binding_block()
+        self._outputs, self.scope.outputs = self.scope.outputs, 0
+        self.scope.in_dataflow = dataflow
+
+    def close(self) -> None:
+        """End the block; an empty one vanishes, and a dataflow block gets an output when it has none."""
+        scope = self.scope
+        if scope.in_dataflow:
+            local = [value for value in scope.values if _is_local(value)]
+            if local and scope.outputs == 0:
+                _output(scope, local[-1])
+            if local:
+                scope.values = [value for value in scope.values if not _is_local(value)]
+        block = scope.builder._end_block()
+        if len(block.bindings):
+            self.blocks.append(block)
+        scope.in_dataflow = self._outer
+        scope.outputs = self._outputs
+
+    def sequence(self, result: Any) -> Any:
+        """The ``SeqExpr`` of the closed blocks with a result."""
+        return relax.SeqExpr(self.blocks, result)
+
+
+def _is_local(value: Value) -> bool:
+    return isinstance(value.expr, relax.DataflowVar)
+
+
+def _output(scope: Scope, value: Value) -> None:
+    """Make the value of a dataflow variable seen behind its block: by an alias, or by a no-op where none may be."""
+    expr = value.expr
+    if value.is_tensor and scope.forbids(Feature.ALIASES):
+        expr = relax.op.permute_dims(value.expr, list(range(value.rank)))
+    scope.keep_outputs = True
+    scope.emit(expr, value.bounds, parts=value.parts, device=value.device)
+    scope.keep_outputs = False

@@ -1,0 +1,166 @@
+"""Composite functions: what ``FuseOpsByPattern`` and ``MergeCompositeFunctions`` leave, written directly.
+
+Without ``annotate_codegen`` a match becomes a private function with ``Composite`` and ``Primitive``; with it, a public
+function with ``Codegen`` that holds a local function with ``Composite`` and its call; merging puts several of those into
+one ``Codegen`` function.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tvm import relax, tirx
+
+from strategies.bounds import Bounds, default_bounds
+from strategies.scope import Scope
+from strategies.values import Dim, Value
+
+op = relax.op
+BACKEND = "pyext"
+
+Operands = Callable[[Scope], list[Value]]
+_SMALL = Bounds(-8.0, 8.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """A group of operators that a backend takes as one.
+
+    Attributes:
+        name: What follows the backend's name in ``Composite``.
+        operands: Draws the operands.
+        steps: One function per operator, from the operands and all results so far.
+        bounds: Bounds of the result from those of the operands.
+    """
+
+    name: str
+    operands: Operands
+    steps: tuple[Callable[[list[Any]], Any], ...]
+    bounds: Callable[[list[Bounds]], Bounds]
+
+
+def _one(scope: Scope) -> list[Value]:
+    return [scope.tensor(dtypes=("float32", "float16"), bounds=_SMALL)]
+
+
+def _two(scope: Scope) -> list[Value]:
+    first = _one(scope)[0]
+    return [first, scope.tensor_like(first, bounds=_SMALL)]
+
+
+def _matmul(scope: Scope) -> list[Value]:
+    left = scope.tensor(dtypes=("float32",), ranks=(2,), bounds=_SMALL)
+    inner = (left.dims or ())[1]
+    return [left, scope.tensor(dtypes=("float32",), shape=(inner, 3), bounds=_SMALL)]
+
+
+def _matmul_add(scope: Scope) -> list[Value]:
+    left, right = _matmul(scope)
+    return [left, right, scope.tensor(dtypes=("float32",), shape=(3,), bounds=_SMALL)]
+
+
+def _conv(scope: Scope) -> list[Value]:
+    data = scope.tensor(dtypes=("float32",), shape=(1, 2, 4, 4), bounds=_SMALL)
+    return [data, scope.tensor(dtypes=("float32",), shape=(3, 2, 1, 1), bounds=_SMALL)]
+
+
+_WIDE = Bounds(-8192.0, 8192.0)
+
+REGIONS: tuple[Region, ...] = (
+    Region("exp", _one, (lambda v: op.exp(v[0]),), lambda b: Bounds(0.0, 3000.0)),
+    Region("add", _two, (lambda v: op.add(v[0], v[1]),), lambda b: (b[0] + b[1]).rounded()),
+    Region("multiply_relu", _two, (lambda v: op.multiply(v[0], v[1]), lambda v: op.nn.relu(v[2])),
+           lambda b: (b[0] * b[1]).including(0).rounded()),
+    Region("matmul", _matmul, (lambda v: op.matmul(v[0], v[1]),), lambda b: _WIDE),
+    Region("matmul_add", _matmul_add, (lambda v: op.matmul(v[0], v[1]), lambda v: op.add(v[3], v[2])), lambda b: _WIDE),
+    Region("conv2d_relu", _conv, (lambda v: op.nn.conv2d(v[0], v[1]), lambda v: op.nn.relu(v[2])), lambda b: _WIDE),
+)  # fmt: skip
+
+
+def draw_composite(scope: Scope) -> Value:
+    """Bind the call of a private ``Composite`` function, made for it or shared with an earlier call."""
+    region = scope.pick(REGIONS)
+    operands = region.operands(scope)
+    function = _function(scope, region, operands, {"Composite": f"{BACKEND}.{region.name}", "Primitive": True})
+    var = scope.builder.add_func(function, f"fused_relax_{region.name}")
+    bounds = region.bounds([v.bounds or default_bounds(v.dtype) for v in operands])
+    return scope.emit(relax.Call(var, [v.expr for v in operands]), bounds)
+
+
+def draw_codegen(scope: Scope) -> Value:
+    """Bind the call of a public ``Codegen`` function that holds one or two local ``Composite`` functions."""
+    region = scope.pick(REGIONS)
+    operands = region.operands(scope)
+    parameters, types = _parameters(scope, operands)
+    locals_ = 1 + scope.index(2)
+    builder = scope.builder
+    builder._begin_binding_block()
+    result = _local_call(scope, region, operands, parameters, "local_func")
+    bounds = region.bounds([v.bounds or default_bounds(v.dtype) for v in operands])
+    if locals_ == 2:
+        relu = Region("relu", _one, (lambda v: op.nn.relu(v[0]),), lambda b: b[0])
+        result = _local_call(scope, relu, [Value(None, result.ty)], [result], "local_func")
+        bounds = bounds.including(0.0)
+    block = builder._end_block()
+    name = builder.get_unique_name(f"fused_relax_{region.name}_{BACKEND}")
+    attrs = {"Codegen": BACKEND, "global_symbol": name}
+    function = _finished(scope, parameters, [block], result, attrs)
+    del types
+    var = builder.add_func(function, name)
+    return scope.emit(relax.Call(var, [v.expr for v in operands]), bounds)
+
+
+def _local_call(scope: Scope, region: Region, like: Sequence[Value], arguments: Sequence[Any], hint: str) -> Any:
+    inner = _function(scope, region, like, {"Composite": f"{BACKEND}.{region.name}"})
+    var = scope.builder.emit(inner, hint)
+    return scope.builder.emit(relax.Call(var, list(arguments)), "output")
+
+
+def _function(scope: Scope, region: Region, operands: Sequence[Value], attrs: dict[str, Any]) -> Any:
+    """A function that applies the region's operators to its parameters in one dataflow block."""
+    parameters, _ = _parameters(scope, operands)
+    builder = scope.builder
+    builder.begin_scope(parameters)
+    builder._begin_dataflow_block()
+    known: list[Any] = list(parameters)
+    for index, step in enumerate(region.steps):
+        last = index == len(region.steps) - 1
+        known.append(builder.emit_output(step(known), "gv") if last else builder.emit(step(known), "lv"))
+    block = builder._end_block()
+    builder.end_scope()
+    return _finished(scope, parameters, [block], known[-1], attrs)
+
+
+def _finished(scope: Scope, parameters: list[Any], blocks: list[Any], result: Any, attrs: dict[str, Any]) -> Any:
+    scope.builder.begin_scope(parameters)
+    body = scope.builder.normalize(relax.SeqExpr(blocks, result))
+    scope.builder.end_scope()
+    function = relax.Function(parameters, body)
+    for key, value in attrs.items():
+        function = function.with_attr(key, value)
+    return function
+
+
+def _parameters(scope: Scope, operands: Sequence[Value]) -> tuple[list[Any], list[Any]]:
+    """Parameters of the operands' types with symbolic dims of their own: bare ones first met define them."""
+    fresh: dict[Any, Any] = {}
+
+    def renamed(dim: Dim) -> Dim:
+        if isinstance(dim, int):
+            return dim
+        key = next((known for known in fresh if _same(known, dim)), None)
+        if key is None:
+            key = dim
+            fresh[dim] = tirx.Var(f"d{len(fresh)}", "int64")
+        return fresh[key]
+
+    types = [relax.TensorType([renamed(dim) for dim in v.ty.shape.values], v.dtype) for v in operands]
+    return [relax.Var(f"param_{index}", ty) for index, ty in enumerate(types)], types
+
+
+def _same(left: Any, right: Any) -> bool:
+    from strategies.values import same_dim
+
+    return same_dim(left, right)

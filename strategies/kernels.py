@@ -1,0 +1,96 @@
+"""Kernels: PrimFuncs through ``call_tir``, from TE and topi and written in TVMScript."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import tvm_ffi
+from tvm import relax
+
+from strategies.bounds import Bounds, dtype_bounds, is_float
+from strategies.kernel_table import KERNELS, Kernel
+from strategies.scope import Scope
+from strategies.values import Dim, Value, same_dim
+
+Key = tuple[Any, ...]
+
+_TEXTS: dict[Key, str] = {}
+"""JSON of every kernel built in this process: building one costs a millisecond and more, loading a copy a tenth, and a
+copy cannot be spoilt by a pass that edits in place."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """Shapes with symbolic dims numbered: equal patterns share a kernel."""
+
+    shapes: tuple[tuple[int | str, ...], ...]
+
+
+def draw_kernel(scope: Scope) -> Value:
+    """Bind a ``call_tir`` of a kernel that fits values at hand; gives the (first) output."""
+    kernel = scope.pick(KERNELS)
+    operands = kernel.operands(scope)
+    limit = dtype_bounds(operands[0].dtype)
+    bounds = kernel.bounds(*[operand.bounds for operand in operands])
+    if not all(limit.contains(Bounds(b.lo, b.hi, limit.integral)) for b in bounds):
+        operands = [scope.guard(operand, _domain(operand.dtype)) for operand in operands]
+        bounds = kernel.bounds(*[operand.bounds for operand in operands])
+    return emit_kernel(scope, kernel, operands, bounds)
+
+
+def _domain(dtype: str) -> Bounds:
+    return Bounds(-2.0, 2.0) if is_float(dtype) else Bounds(0, 2, True)
+
+
+def emit_kernel(scope: Scope, kernel: Kernel, operands: Sequence[Value], bounds: Sequence[Bounds]) -> Value:
+    """Bind the call; several outputs come as a tuple of which one or all are projected."""
+    outputs = kernel.outputs(*[operand.dims for operand in operands])
+    var = _function(scope, kernel, operands)
+    types = [relax.TensorType(list(dims), operands[0].dtype) for dims in outputs]
+    arguments = [operand.expr for operand in operands]
+    wide = [Bounds(b.lo, b.hi, True) if not is_float(operands[0].dtype) else b.rounded() for b in bounds]
+    if kernel.in_place:
+        fresh = scope.emit(relax.op.add(arguments[0], arguments[0]), operands[0].bounds)
+        scope.values.remove(fresh)  # the call consumes it
+        call = relax.op.call_tir_inplace(var, relax.Tuple([fresh.expr]), [0], types)
+        return scope.emit(call, wide[0])
+    call = relax.call_tir(var, arguments, types[0] if len(types) == 1 else types)
+    if len(types) == 1:
+        return scope.emit(call, wide[0])
+    parts = [Value(None, ty, known) for ty, known in zip(types, wide, strict=True)]
+    whole = scope.emit(call, parts=parts)
+    first = scope.emit(relax.TupleGetItem(whole.expr, 0), part_of=whole)
+    if scope.index(2):
+        return scope.emit(relax.TupleGetItem(whole.expr, len(types) - 1), part_of=whole)
+    return first
+
+
+def _function(scope: Scope, kernel: Kernel, operands: Sequence[Value]) -> Any:
+    """The global variable of the kernel in the module under construction."""
+    key = (kernel.name, operands[0].dtype, numbered([operand.dims or () for operand in operands]))
+    found = scope.module.kernels.get(key)
+    if found is None:
+        if key not in _TEXTS:
+            function = kernel.build(key[2], operands[0].dtype)
+            _TEXTS[key] = tvm_ffi.serialization.to_json_graph_str(function)
+        function = tvm_ffi.serialization.from_json_graph_str(_TEXTS[key])
+        found = scope.module.kernels[key] = scope.builder.add_func(function, kernel.name)
+    return found
+
+
+def numbered(shapes: Sequence[Sequence[Dim]]) -> tuple[tuple[int | str, ...], ...]:
+    """Shapes with each distinct symbolic dim replaced by a name (``d0``, ``d1``, ...)."""
+    seen: list[Dim] = []
+
+    def name(dim: Dim) -> int | str:
+        if isinstance(dim, int):
+            return dim
+        for index, other in enumerate(seen):
+            if same_dim(dim, other):
+                return f"d{index}"
+        seen.append(dim)
+        return f"d{len(seen) - 1}"
+
+    return tuple(tuple(name(dim) for dim in shape) for shape in shapes)

@@ -1,0 +1,28 @@
+"""The table of relax operators: how to draw each, and why some are not drawn."""
+
+from __future__ import annotations
+
+from strategies.operators import (
+    binary,
+    create,
+    index,
+    reduce,
+    scan_sort,
+    shape,
+    unary,
+)
+from strategies.operators.exclusions import exclusions
+from strategies.operators.row import Family, OperatorRow
+
+__all__ = ["OPERATORS", "Family", "OperatorRow", "exclusions"]
+
+OPERATORS: tuple[OperatorRow, ...] = (
+    *unary.ROWS,
+    *binary.ROWS,
+    *reduce.ROWS,
+    *scan_sort.ROWS,
+    *create.ROWS,
+    *shape.ROWS,
+    *index.ROWS,
+)
+"""Every relax operator that modules are drawn from, one row each."""

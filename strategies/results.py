@@ -1,0 +1,94 @@
+"""Results and tuples: packing values, taking them apart, and choosing what a function returns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tvm import relax
+
+from strategies.bounds import Bounds
+from strategies.features import Feature
+from strategies.scope import Scope
+from strategies.values import Value
+
+MAX_PARTS = 4
+
+
+def as_tuple(values: Sequence[Value]) -> Any:
+    """A ``relax.Tuple`` expression of values."""
+    return relax.Tuple([value.expr for value in values])
+
+
+def pack(scope: Scope) -> Value:
+    """Bind a tuple of one to three values, sometimes nested; what it holds may be of any kind."""
+    parts = [_member(scope) for _ in range(1 + scope.index(3))]
+    return scope.emit(as_tuple(parts), parts=parts)
+
+
+def _member(scope: Scope) -> Value:
+    if scope.has(Feature.NESTED_TUPLES) and scope.index(4) == 3:
+        inner = [value for value in scope.values if value.is_tuple]
+        if inner:
+            return scope.pick(inner)
+        parts = (scope.tensor(), scope.tensor())
+        expr = as_tuple(parts)
+        return Value(expr, relax.TupleType([part.ty for part in parts]), parts=parts)
+    if scope.index(4) == 3:
+        known = [v for v in scope.values if not v.is_tuple and not v.is_function]
+        if known:
+            return scope.pick(known)
+    return scope.tensor()
+
+
+def project(scope: Scope) -> Value | None:
+    """Bind an element of a tuple at hand; ``None`` without one."""
+    tuples = [value for value in scope.values if value.parts]
+    if not tuples:
+        return None
+    whole = tuples[-1 - scope.index(len(tuples))]
+    index = scope.index(len(whole.parts))
+    return scope.emit(relax.TupleGetItem(whole.expr, index), part_of=whole)
+
+
+def choose_result(scope: Scope, wanted: Sequence[Value] = ()) -> Value:
+    """What a function returns: a value, a tuple, or a nested tuple; ``wanted`` values are always in it.
+
+    Called with every block closed: only what is visible then can be returned.
+    """
+    visible = {id(value) for value in scope.values}
+    chosen = [value for value in wanted if id(value) in visible]
+    candidates = [v for v in scope.values if not v.is_function]
+    if not candidates and not chosen:
+        chosen.append(scope.tensor())
+        candidates = [chosen[0]]
+    if not scope.has(Feature.TUPLES):
+        chosen = chosen or [value for value in reversed(candidates) if not value.is_tuple][:1] or [scope.tensor()]
+        if len(chosen) == 1:
+            return chosen[0]
+        return _packed(chosen)
+    shape = scope.index(4)
+    if not chosen or shape:
+        # Newest first, because that is what the rest of the function led to.
+        newest = [value for value in reversed(candidates) if value not in chosen][: MAX_PARTS if shape > 1 else 1]
+        chosen = newest + chosen
+    if shape == 0 and len(chosen) == 1:
+        return chosen[0]
+    if shape == 3 and scope.has(Feature.NESTED_TUPLES) and len(chosen) > 1:
+        return _packed([chosen[0], _packed(chosen[1:])])
+    return _packed(chosen)
+
+
+def _packed(parts: Sequence[Value]) -> Value:
+    return Value(as_tuple(parts), relax.TupleType([part.ty for part in parts]), parts=tuple(parts))
+
+
+def bounds_like(ty: Any, template: Value | None) -> Value:
+    """A value of a type without an expression, whose bounds are those of ``template`` part by part."""
+    if template is None:
+        return Value(None, ty)
+    if isinstance(ty, relax.TupleType) and len(template.parts) == len(ty.fields):
+        parts = tuple(bounds_like(field, part) for field, part in zip(ty.fields, template.parts, strict=True))
+        return Value(None, ty, parts=parts)
+    bounds: Bounds | None = template.bounds
+    return Value(None, ty, bounds)

@@ -1,0 +1,273 @@
+"""Planted bugs for the well-formed oracle: results that are not the module they claim to be."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tvm
+from tvm import relax, tirx
+
+
+def _pass(name: str, edit: Any) -> Any:
+    """A pass that returns a copy of its input on which ``edit(copy)`` was called (or what ``edit`` returns)."""
+
+    def run(mod: Any, _context: Any) -> Any:
+        result = mod.clone()
+        return edit(result) or result
+
+    return tvm.transform.module_pass(run, opt_level=0, name=name)
+
+
+def _relax_functions(mod: Any) -> list[tuple[Any, Any]]:
+    return [(variable, function) for variable, function in mod.functions_items() if isinstance(function, relax.Function)]
+
+
+def _is_public(function: Any) -> bool:
+    return "global_symbol" in (function.attrs or {})
+
+
+def _without(mod: Any, dropped: Any) -> Any:
+    functions = {variable: f for variable, f in mod.functions_items() if not variable.same_as(dropped)}
+    return tvm.IRModule(functions, attrs=mod.attrs, global_infos=mod.global_infos)
+
+
+def _called(mod: Any) -> set[str]:
+    """Names of the functions that some function of the module mentions."""
+    names: set[str] = set()
+
+    def look(expr: Any) -> None:
+        if isinstance(expr, tvm.ir.GlobalVar):
+            names.add(expr.name_hint)
+
+    for _variable, function in _relax_functions(mod):
+        relax.analysis.post_order_visit(function, look)
+    return names
+
+
+def _body(function: Any, body: Any, **changes: Any) -> Any:
+    return relax.Function(
+        changes.get("params", function.params), body, changes.get("ret_ty"), function.is_pure, function.attrs, function.span
+    )
+
+
+def renames_public() -> Any:
+    """Prefixes the name and the symbol of public functions that nobody in the module calls."""
+
+    def edit(mod: Any) -> Any:
+        called = _called(mod)
+        functions = {}
+        for variable, function in mod.functions_items():
+            if isinstance(function, relax.Function) and _is_public(function) and variable.name_hint not in called:
+                name = "relax_" + variable.name_hint
+                new = tvm.ir.GlobalVar(name)
+                relax.expr._update_type(new, variable.ty)
+                functions[new] = function.with_attr("global_symbol", name)
+            else:
+                functions[variable] = function
+        return tvm.IRModule(functions, attrs=mod.attrs, global_infos=mod.global_infos)
+
+    return _pass("renames_public", edit)
+
+
+def renames_public_clean() -> Any:
+    """Keeps public names."""
+    return _pass("renames_public", lambda mod: None)
+
+
+def drops_public() -> Any:
+    """Takes a public function that nobody calls for dead code, if there is another one."""
+
+    def edit(mod: Any) -> Any:
+        called = _called(mod)
+        public = [v for v, function in _relax_functions(mod) if _is_public(function)]
+        dead = [v for v in public if v.name_hint not in called]
+        return _without(mod, dead[-1]) if len(public) > 1 and dead else None
+
+    return _pass("drops_public", edit)
+
+
+def drops_public_clean() -> Any:
+    """Drops only private functions that nobody calls."""
+
+    def edit(mod: Any) -> Any:
+        called = _called(mod)
+        for variable, function in _relax_functions(mod):
+            if not _is_public(function) and variable.name_hint not in called:
+                return _without(mod, variable)
+        return None
+
+    return _pass("drops_public", edit)
+
+
+def drops_callee() -> Any:
+    """Removes a private function that is still called."""
+
+    def edit(mod: Any) -> Any:
+        called = _called(mod)
+        private = [v for v, function in _relax_functions(mod) if not _is_public(function) and v.name_hint in called]
+        return _without(mod, private[0]) if private else None
+
+    return _pass("drops_callee", edit)
+
+
+def drops_callee_clean() -> Any:
+    """Removes private functions that nobody calls."""
+    return drops_public_clean()
+
+
+def _with_return_type(function: Any, change: Any) -> Any:
+    return relax.Function(
+        function.params, function.body, change(function.ret_ty), function.is_pure, function.attrs, function.span
+    )
+
+
+def wrong_return_type() -> Any:
+    """Declares that a tensor result has one more row than it has; TVM's checker accepts that."""
+
+    def change(ty: Any) -> Any:
+        if isinstance(ty, relax.TensorType) and isinstance(ty.shape, relax.ShapeExpr) and len(ty.shape.values):
+            first, *rest = ty.shape.values
+            return relax.TensorType([first + 1, *rest], ty.dtype, ty.vdevice)
+        if isinstance(ty, relax.TupleType):
+            return relax.TupleType([change(field) for field in ty.fields])
+        return ty
+
+    def edit(mod: Any) -> None:
+        for variable, function in _relax_functions(mod):
+            if _is_public(function):
+                mod.update_func(variable, _with_return_type(function, change))
+
+    return _pass("wrong_return_type", edit)
+
+
+def wrong_return_type_clean() -> Any:
+    """Writes the return types down again as they are."""
+
+    def edit(mod: Any) -> None:
+        for variable, function in _relax_functions(mod):
+            mod.update_func(variable, _with_return_type(function, lambda ty: ty))
+
+    return _pass("wrong_return_type", edit)
+
+
+def _without_binding(function: Any, droppable: Any) -> Any:
+    """The function without the first binding for which ``droppable(var)`` holds."""
+    blocks = []
+    dropped = False
+    for block in function.body.blocks:
+        bindings = []
+        for binding in block.bindings:
+            if not dropped and droppable(binding.var):
+                dropped = True
+            else:
+                bindings.append(binding)
+        kind = relax.DataflowBlock if isinstance(block, relax.DataflowBlock) else relax.BindingBlock
+        if bindings:
+            blocks.append(kind(bindings, block.span))
+    return _body(function, relax.SeqExpr(blocks, function.body.body), ret_ty=function.ret_ty) if dropped else function
+
+
+def _uses(function: Any) -> dict[Any, int]:
+    uses: dict[Any, int] = {}
+
+    def look(expr: Any) -> None:
+        if isinstance(expr, relax.Var):
+            uses[expr] = uses.get(expr, 0) + 1
+
+    for block in function.body.blocks:
+        for binding in block.bindings:
+            relax.analysis.post_order_visit(binding.value, look)
+    relax.analysis.post_order_visit(function.body.body, look)
+    return uses
+
+
+def undefined_variable() -> Any:
+    """Removes the binding of a variable that is used once, as if one use were none."""
+
+    def edit(mod: Any) -> None:
+        for variable, function in _relax_functions(mod):
+            uses = _uses(function)
+            mod.update_func(variable, _without_binding(function, lambda var, uses=uses: uses.get(var, 0) == 1))
+
+    return _pass("undefined_variable", edit)
+
+
+def undefined_variable_clean() -> Any:
+    """Removes the binding of a dataflow variable that is never used."""
+
+    def edit(mod: Any) -> None:
+        for variable, function in _relax_functions(mod):
+            uses = _uses(function)
+            mod.update_func(
+                variable,
+                _without_binding(
+                    function, lambda var, uses=uses: uses.get(var, 0) == 0 and isinstance(var, relax.DataflowVar)
+                ),
+            )
+
+    return _pass("undefined_variable", edit)
+
+
+def dataflow_escape() -> Any:
+    """Turns the outputs of dataflow blocks into variables that end with their block."""
+    return _pass("dataflow_escape", lambda mod: _retype_outputs(mod, relax.DataflowVar))
+
+
+def dataflow_escape_clean() -> Any:
+    """Gives the outputs of dataflow blocks fresh variables."""
+    return _pass("dataflow_escape", lambda mod: _retype_outputs(mod, relax.Var))
+
+
+def _retype_outputs(mod: Any, kind: Any) -> None:
+    @relax.expr_functor.mutator
+    class Renewer(relax.PyExprMutator):  # type: ignore[misc]
+        def __init__(self, renewed: dict[Any, Any]) -> None:
+            super().__init__()
+            self.renewed = renewed
+
+        def visit_var_(self, var: Any) -> Any:
+            return self.renewed.get(var, var)
+
+        def visit_var_def_(self, var: Any) -> Any:
+            return self.renewed.get(var, var)
+
+    for variable, function in _relax_functions(mod):
+        outputs = [
+            binding.var
+            for block in function.body.blocks
+            if isinstance(block, relax.DataflowBlock)
+            for binding in block.bindings
+            if not isinstance(binding.var, relax.DataflowVar) and not isinstance(binding, relax.MatchCast)
+        ]
+        renewed = {var: kind(var.name, var.ty, var.span) for var in outputs}
+        if renewed:
+            mod.update_func(variable, Renewer(renewed).visit_expr(function))
+
+
+def undefined_dim() -> Any:
+    """Only where shapes are symbolic: declares parameters over a fresh symbol that nothing else knows."""
+
+    def edit(mod: Any) -> None:
+        for variable, function in _relax_functions(mod):
+            symbols = relax.analysis.defined_symbolic_vars(function)
+            if symbols:
+                fresh = tirx.Var("fresh", "int64")
+                ty = relax.TensorType([fresh, fresh + symbols[0]], "float32")
+                alias = relax.VarBinding(relax.Var("scratch", ty), relax.op.zeros(relax.ShapeExpr(ty.shape.values), "float32"))
+                blocks = [relax.BindingBlock([alias]), *function.body.blocks]
+                body = relax.SeqExpr(blocks, function.body.body)
+                mod.update_func(variable, relax.BlockBuilder(mod).normalize(_body(function, body, ret_ty=function.ret_ty)))
+
+    return _pass("undefined_dim", edit)
+
+
+def undefined_dim_clean() -> Any:
+    """Only where shapes are symbolic: uses a symbol that the function defines."""
+
+    def edit(mod: Any) -> None:
+        for variable, function in _relax_functions(mod):
+            symbols = relax.analysis.defined_symbolic_vars(function)
+            if symbols and symbols[0] in set(relax.analysis.free_symbolic_vars(function)) | set(symbols):
+                mod.update_func(variable, function.with_attr("symbols", len(symbols)))
+
+    return _pass("undefined_dim", edit)

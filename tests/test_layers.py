@@ -1,0 +1,28 @@
+"""The rooms import one way: ``reports`` -> ``fuzzer``, ``corpus`` -> ``strategies``, ``oracles``."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+LINT = Path(sys.executable).parent / "lint-imports"
+
+
+def test_imports_respect_the_layers() -> None:
+    done = subprocess.run([str(LINT)], cwd=ROOT, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "KEPT" in done.stdout
+
+
+def test_an_upward_import_is_noticed(tmp_path: Path) -> None:
+    """The contract of ``pyproject.toml``, on a toy copy of the rooms in which one imports upward."""
+    for room in ("strategies", "oracles", "fuzzer", "reports", "corpus"):
+        (tmp_path / room).mkdir()
+        (tmp_path / room / "__init__.py").write_text("import fuzzer\n" if room == "oracles" else "")
+    (tmp_path / "pyproject.toml").write_text((ROOT / "pyproject.toml").read_text())
+    command = [sys.executable, "-c", "import sys; sys.path.insert(0, '.'); from importlinter.cli import lint_imports_command as c; c()"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert done.returncode != 0
+    assert "oracles is not allowed to import fuzzer" in done.stdout
