@@ -87,6 +87,11 @@ class ModuleFacts:
         """Structural hash of the module as it was first seen."""
         return int(tvm_ffi.structural_hash(self.module))
 
+    def observe(self) -> None:
+        """Compute what must be known before a pass runs, since the pass may modify the module."""
+        assert self.snapshot
+        self.reload  # noqa: B018  # computed and kept
+
     def modified(self) -> bool:
         """Whether the module's structural hash is another one than at first.
 

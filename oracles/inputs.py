@@ -105,7 +105,7 @@ class _Materializer:
             demanded = _shape_values(binding.ty)
             if demanded is None:
                 continue
-            known = _shape_values(casts[source] if source in casts else source.ty)
+            known = _shape_values(casts.get(source, source.ty))
             if known is None:
                 casts[source] = binding.ty
                 self.dims.bind_all(demanded)

@@ -11,7 +11,7 @@ import tvm
 
 from oracles.contract import Contract
 from oracles.contracts import contract_for
-from oracles.facts import ModuleFacts, Result, apply, complaint
+from oracles.facts import ModuleFacts, Result, apply, complaint, equal
 from oracles.passref import PassRef
 from oracles.plan import Plan, Step, plan_of
 from oracles.verdict import Evidence
@@ -126,8 +126,9 @@ class Subject:
     def chain(self) -> tuple[Result, ...]:
         """Results after each step by direct calls; shorter than the plan when a step raised."""
         results: list[Result] = []
+        assert self.facts is not None
+        self.facts.observe()
         module = self.module
-        assert self.before  # the snapshot must exist before the first run
         for index, step in enumerate(self.plan.steps):
             self.stage("crash", step.ref.name)
             results.append(apply(self.built(index), module))
@@ -171,6 +172,24 @@ class Subject:
         """Result of ``Sequential`` of all steps on the module."""
         self.stage("sequential")
         return self.grouped(len(self.plan.steps))
+
+    @cached_property
+    def random(self) -> bool:
+        """Whether repeated runs on the same, unmodified input object differ; costs several runs.
+
+        Asked only when two results differ that should not: the determinism oracle reports such a pass, and
+        comparisons of the other oracles say nothing of it. Eight repeats let a pass that tosses one coin
+        through once in 256 times.
+        """
+        assert self.facts is not None
+        if self.facts.modified():
+            return False  # then the input differs, and not the pass
+        first = self.output.module
+        for _ in range(8):
+            again = self.run(self.module)
+            if again.error is not None or not equal(first, again.module):
+                return not self.facts.modified()
+        return False
 
     @cached_property
     def twice(self) -> Result:

@@ -50,7 +50,9 @@ def _argument(scope: Scope, parameter: Value, binding: Binding, callee: Signatur
     dims = parameter.dims if parameter.dims is not None else callee.casts.get(parameter.expr)
     if dims is None:  # any shape of that rank will do
         return scope.tensor(dtypes=(parameter.dtype,), ranks=(parameter.rank,), bounds=parameter.bounds).expr
-    fits = [v for v in reversed(scope.tensors()) if v.device is None and _fits(scope, v, parameter, dims, binding, callee)]
+    fits = [
+        v for v in reversed(scope.tensors()) if v.device is None and _fits(scope, v, parameter, dims, binding, callee)
+    ]
     if fits and (index := scope.index(len(fits) + 1)) < len(fits):
         chosen = fits[index]
         _unify(scope, chosen.dims or (), dims, binding, callee)
@@ -152,5 +154,3 @@ def substitute(dim: Any, binding: Binding) -> Dim | None:
     elif isinstance(dim, tirx.Max):
         made = max(a, b) if isinstance(a, int) and isinstance(b, int) else tirx.max(a, b)
     return int(made) if isinstance(made, tirx.IntImm) else made
-
-

@@ -7,8 +7,8 @@ from typing import Any
 
 from tvm import relax
 
-from strategies.bounds import Bounds
 from strategies.body import Body
+from strategies.bounds import Bounds
 from strategies.features import Feature
 from strategies.results import as_tuple
 from strategies.scope import Scope
@@ -59,9 +59,7 @@ def _nonempty(scope: Scope, value: Value) -> bool:
     return all(scope.dim_range(dim)[0] > 0 for dim in value.dims or ())
 
 
-def _branch(
-    scope: Scope, step: Step, depth: int, results: Callable[[], list[Value]]
-) -> tuple[Any, list[Value]]:
+def _branch(scope: Scope, step: Step, depth: int, results: Callable[[], list[Value]]) -> tuple[Any, list[Value]]:
     """One branch as a ``SeqExpr``, and the values that it gives."""
     before, mark = scope.values, len(scope.values)
     scope.values = list(before)

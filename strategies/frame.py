@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -54,6 +55,8 @@ class ModuleFrame:
         vdevices: The vdevice table, empty for a module without one.
         kernels: Signatures of the kernels by what they compute, so that equal ones are shared.
         forbidden: What the caller forbade.
+        rows: The operators that this case may use.
+        unrunnable: Those that never execute, when the case may use them.
         dtypes: Element types that the features of this case allow.
         watched: What is forbidden and shows in a type, so that each binding must be looked at.
     """
@@ -65,6 +68,8 @@ class ModuleFrame:
     vdevices: tuple[Any, ...] = ()
     kernels: dict[Any, Any] = field(default_factory=dict)
     forbidden: frozenset[Feature] = frozenset()
+    rows: tuple[Any, ...] = ()
+    unrunnable: tuple[Any, ...] = ()
     dtypes: tuple[str, ...] = _BASE
     watched: frozenset[Feature] = frozenset()
     _shapes: dict[tuple[int, ...], Any] = field(default_factory=dict)
@@ -89,6 +94,15 @@ class ModuleFrame:
             self._shapes[dims] = relax.ShapeExpr(list(dims))
         return self._shapes[dims]
 
+    @contextlib.contextmanager
+    def builder_scope(self) -> Iterator[None]:
+        """Make the builder the current one, as some operators' Python code expects."""
+        relax.BlockBuilder._stack.append(self.builder)
+        try:
+            yield
+        finally:
+            relax.BlockBuilder._stack.pop()
+
 
 @dataclass(slots=True)
 class FunctionFrame:
@@ -97,6 +111,7 @@ class FunctionFrame:
     Attributes:
         parameters: Its parameters so far, in order of their making.
         weights: Which of them are weights (they go last).
+        weight_work: Values computed from weights alone.
         symbols: Range of each symbolic dim known in the function.
         symbol_list: The symbolic dims that parameters define.
         max_parameters: How many parameters it may get.
@@ -104,17 +119,22 @@ class FunctionFrame:
         casts: Shapes that tensors of unknown shape were cast to, by variable.
         device: The vdevice of its typed parameters, or ``None``.
         depth: Length of the longest chain of calls from it, itself counted.
+        is_weighted: Whether it has ``num_input``.
+        allowed: The actions that may be taken, by kind of place.
     """
 
     max_parameters: int = 5
     parameters: list[Value] = field(default_factory=list)
     weights: list[Value] = field(default_factory=list)
+    weight_work: list[Value] = field(default_factory=list)
     symbols: dict[Any, Range] = field(default_factory=dict)
     symbol_list: list[Any] = field(default_factory=list)
     scopes: int = 0
     casts: dict[Any, tuple[Dim, ...]] = field(default_factory=dict)
     device: Any = None
     depth: int = 1
+    is_weighted: bool = False
+    allowed: dict[tuple[bool, bool], list[Any]] = field(default_factory=dict)
 
     def new_symbol(self, limits: Range, *, listed: bool = True) -> Any:
         """A fresh symbolic dim with its range; ``listed`` ones may appear in types of further parameters."""
@@ -142,6 +162,16 @@ class FunctionFrame:
         """Make a parameter; the builder learns the symbolic dims that it defines."""
         var = relax.Var(name or f"p{len(self.parameters)}", ty)
         value = Value(var, ty, bounds, actual=actual, is_parameter=True)
+        self.parameters.append(value)
+        builder.begin_scope([var])
+        self.scopes += 1
+        return value
+
+    def add_tuple_parameter(self, builder: Any, parts: Sequence[Value]) -> Value:
+        """Make a parameter that is a tuple of static tensors."""
+        ty = relax.TupleType([part.ty for part in parts])
+        var = relax.Var(f"t{len(self.parameters)}", ty)
+        value = Value(var, ty, parts=tuple(parts), is_parameter=True)
         self.parameters.append(value)
         builder.begin_scope([var])
         self.scopes += 1

@@ -26,6 +26,13 @@ def pack(scope: Scope) -> Value:
     return scope.emit(as_tuple(parts), parts=parts)
 
 
+def pack_nested(scope: Scope) -> Value:
+    """Bind a tuple that holds a tuple."""
+    inner = pack(scope)
+    parts = (scope.tensor(), inner)
+    return scope.emit(as_tuple(parts), parts=parts)
+
+
 def _member(scope: Scope) -> Value:
     if scope.has(Feature.NESTED_TUPLES) and scope.index(4) == 3:
         inner = [value for value in scope.values if value.is_tuple]

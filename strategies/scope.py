@@ -10,8 +10,8 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-from hypothesis import strategies as st
 import tvm_ffi
+from hypothesis import strategies as st
 from tvm import relax, tirx
 
 from strategies import guards

@@ -3,7 +3,6 @@
 Parsing a kernel takes some fifteen milliseconds: it happens when one is first drawn.
 """
 
-# ruff: noqa: E741, F821
 # mypy: ignore-errors
 
 import functools

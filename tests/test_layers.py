@@ -22,7 +22,11 @@ def test_an_upward_import_is_noticed(tmp_path: Path) -> None:
         (tmp_path / room).mkdir()
         (tmp_path / room / "__init__.py").write_text("import fuzzer\n" if room == "oracles" else "")
     (tmp_path / "pyproject.toml").write_text((ROOT / "pyproject.toml").read_text())
-    command = [sys.executable, "-c", "import sys; sys.path.insert(0, '.'); from importlinter.cli import lint_imports_command as c; c()"]
+    command = [
+        sys.executable,
+        "-c",
+        "import sys; sys.path.insert(0, '.'); from importlinter.cli import lint_imports_command as c; c()",
+    ]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120)
     assert done.returncode != 0
     assert "oracles is not allowed to import fuzzer" in done.stdout

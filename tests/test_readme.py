@@ -14,7 +14,9 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-COMMANDS = [line for block in re.findall(r"```sh\n(.*?)```", README, re.DOTALL) for line in block.splitlines() if line.strip()]
+COMMANDS = [
+    line for block in re.findall(r"```sh\n(.*?)```", README, re.DOTALL) for line in block.splitlines() if line.strip()
+]
 
 
 def test_the_two_commands_set_up_run_and_test() -> None:
@@ -50,9 +52,3 @@ def test_options_named_in_readme_exist(command: str) -> None:
     assert done.returncode == 0, done.stderr
     for option in options:
         assert option in done.stdout, f"{verb} has no {option}"
-
-
-def test_links_lead_somewhere() -> None:
-    for target in re.findall(r"\]\(([^)#]+)\)", README):
-        if not target.startswith("http"):
-            assert (ROOT / target).exists(), target

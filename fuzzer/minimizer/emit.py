@@ -98,7 +98,9 @@ class _Emitter:
             return body.ty
         known = [var for param in params for var in relax.analysis.definable_tir_vars_in_type(param.ty)]
         known += [param for param in params if isinstance(param.ty, tvm.ir.PrimType)]
-        return relax.analysis.erase_to_well_defined(body.ty, {var: var for var in known}, {item: item for item in params})
+        return relax.analysis.erase_to_well_defined(
+            body.ty, {var: var for var in known}, {item: item for item in params}
+        )
 
     def _body(self, body: Body) -> Any:
         outside = walk.used_outside_blocks(body, self.sketch.aliases)

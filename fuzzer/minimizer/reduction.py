@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from fuzzer.minimizer.messages import Key
 from fuzzer.minimizer.sketch import Sketch
 
-Key = tuple[int, ...]
 Edit = tuple[Key, Callable[[], "Sketch | None"]]
 
 

@@ -1,4 +1,4 @@
-"""Module-wide edits of types: other dims, other dtypes, no vdevices.  Applied to every type, shape and constant alike."""
+"""Module-wide edits of types: other dims, other dtypes, no vdevices; applied to every type, shape and constant."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class Retype:
         return ty
 
     def constant(self, constant: Any) -> Any:
-        """A constant of the new shape and dtype; its elements are the leading ones, repeated where there are too few."""
+        """A constant of the new shape and dtype; its elements are the first ones, repeated where there are too few."""
         ty = self.type(constant.ty)
         if ty is constant.ty or not isinstance(constant.ty, relax.TensorType):
             return constant
@@ -91,9 +91,8 @@ class Retype:
         old = "" if ty.dtype is None else str(ty.dtype)
         dtype = self.dtypes.get(old, old)
         device = ty.vdevice if self.devices else None
-        if shape is ty.shape and dtype == old and device is ty.vdevice or (not self.devices and ty.vdevice is None):
-            if shape is ty.shape and dtype == old:
-                return ty
+        if shape is ty.shape and dtype == old and (self.devices or ty.vdevice is None):
+            return ty
         if shape is not None:
             return relax.TensorType(shape, dtype or None, device)
         return relax.TensorType(None, dtype or None, device, ty.ndim)

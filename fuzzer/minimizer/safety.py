@@ -20,9 +20,7 @@ from tvm import relax
 from fuzzer.minimizer.sketch import Binding, Body, Branch, Func, Sketch, take
 
 # Operators that are undefined, or not finite, on a part of the default input domain.
-NARROW = frozenset(
-    f"relax.{name}"
-    for name in """
+_NARROW_NAMES = """
     log sqrt rsqrt asin acos acosh atanh power log_add_exp divide floor_divide mod floor_mod left_shift right_shift
     astype take gather_elements gather_nd scatter_elements scatter_nd slice_scatter index_put index_tensor one_hot
     bucketize strided_slice dynamic_strided_slice reverse_sequence nn.nll_loss nn.cross_entropy_with_logits
@@ -30,8 +28,8 @@ NARROW = frozenset(
     multinomial_from_uniform image.grid_sample vision.all_class_non_max_suppression vision.get_valid_counts
     vision.non_max_suppression vision.roi_align vision.roi_pool vision.multibox_transform_loc call_tir call_tir_inplace
     call_dps_packed call_pure_packed call_inplace_packed
-    """.split()
-)
+"""
+NARROW = frozenset(f"relax.{name}" for name in _NARROW_NAMES.split())
 
 
 def hazards(module: Any) -> frozenset[str]:

@@ -7,8 +7,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from fuzzer.minimizer.propose import Facts, Proposal, Request
-from fuzzer.minimizer.reductions import REDUCTIONS
+from fuzzer.minimizer.messages import Facts, Proposal, Request
 
 if TYPE_CHECKING:
     from fuzzer.cases import Case
@@ -145,14 +144,14 @@ class Search:
     def _round(self) -> bool:
         """All reductions once; whether any of them was accepted."""
         changed = False
-        for index, reduction in enumerate(REDUCTIONS):
-            if not reduction.final:
+        for index, (_, final) in enumerate(self.facts.reductions):
+            if not final:
                 changed = self._exhaust(index) or changed
         return changed
 
     def _final(self) -> None:
-        for index, reduction in enumerate(REDUCTIONS):
-            if reduction.final:
+        for index, (_, final) in enumerate(self.facts.reductions):
+            if final:
                 self._exhaust(index)
 
     def _exhaust(self, index: int) -> bool:
@@ -171,7 +170,7 @@ class Search:
                     continue
                 self.seen.add(mark)
                 smaller = dataclasses.replace(self.case, module_json=candidate.module_json)
-                if self._accept(smaller, REDUCTIONS[index].name):
+                if self._accept(smaller, self.facts.reductions[index][0]):
                     accepted = candidate
                     break
             if accepted is not None:

@@ -72,7 +72,9 @@ def in_child(kind: str, seconds: float) -> tuple[str, str]:
             return "DIFFERENT", "an exception instead: " + first_line(child.stdout)
         seen = "memory" if child.returncode == 4 else f"signal {-child.returncode}"
     if seen == kind:
-        return "BUG", {"hang": f"no end within {seconds:g} s", "memory": "memory exhausted"}.get(seen, "killed by " + seen)
+        return "BUG", {"hang": f"no end within {seconds:g} s", "memory": "memory exhausted"}.get(
+            seen, "killed by " + seen
+        )
     return "DIFFERENT", f"expected {kind}, the child process ended with {seen}"
 
 
@@ -82,7 +84,10 @@ def child(body: Callable[[], Any], megabytes: int) -> int:
         if megabytes:
             import resource
 
-            resource.setrlimit(resource.RLIMIT_AS, (megabytes << 20, megabytes << 20))
+            with open("/proc/self/statm", encoding="ascii") as statm:
+                mapped = int(statm.read().split()[0]) * resource.getpagesize()
+            limit = mapped + (megabytes << 20)
+            resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
         body()
     except MemoryError:
         return 4

@@ -7,9 +7,7 @@ from typing import Any
 from fuzzer.repro_pieces.frame import complaint, equal, expected_error, first_line, run_passes
 
 
-def check_idempotence(
-    module: Any, passes: list[Any], kind: str, fragments: list[str], runs: int
-) -> tuple[str, str]:
+def check_idempotence(module: Any, passes: list[Any], kind: str, fragments: list[str], runs: int) -> tuple[str, str]:
     """Run the pass on its own output; after ``runs`` runs another one must not change anything.
 
     ``kind`` is what goes wrong: ``not-equal``, ``ill-formed``, or the type of the exception of the further run.

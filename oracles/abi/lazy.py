@@ -97,8 +97,8 @@ class Collect:
             return self.finish(self._output(0))
         first = self.received.get(0)
         # The pass looks at the form of the body: a tuple bound to a variable arrives whole, as output 0.
-        whole = len(self.received) == 1 and isinstance(first, tvm_ffi.Array) and not self.nested
-        if whole and self.arity in (-1, len(first)):
+        whole = isinstance(first, tvm_ffi.Array) and len(self.received) == 1 and not self.nested
+        if whole and self.arity in (-1, len(list(first or ()))):
             return self.finish(first)
         length = len(self.received) if self.arity < 0 else self.arity
         return self.finish(tvm_ffi.convert([self._output(index) for index in range(length)]))

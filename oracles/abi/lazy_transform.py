@@ -57,7 +57,8 @@ class LazyTransformParams:
         if len(items) == 1 and isinstance(items[0], tvm_ffi.Array):
             items = tuple(items[0])
         _mailbox.weights = list(items)
-        _mailbox.received = received = {}
+        received: dict[int, Any] = {}
+        _mailbox.received = received
         finish: Callable[[Any], Any] = frame.finish
         if self.set_item is not None:
             finish = Collect(received, 0 if frame.silent else -1, frame.finish)

@@ -73,7 +73,7 @@ def _is_marked(function: Any) -> bool:
 
 
 @relax.expr_functor.mutator
-class _Eraser(relax.PyExprMutator):  # type: ignore[misc]  # a TVM class: Any to mypy
+class _Eraser(relax.PyExprMutator):
     def visit_call_(self, op: Any) -> Any:
         call = self.visit_expr_post_order(op)
         if isinstance(call.op, tvm.ir.Op) and call.op.name == STOP_LIFT:

@@ -30,7 +30,15 @@ class Program:
 
     def call(self, function: str, arguments: Sequence[Any]) -> Value:
         """Call a function by its global symbol; raises what the program raises."""
-        return from_tvm(self.machine[function](*[to_tvm(argument) for argument in arguments]))
+        return from_tvm(self.machine[function](*self.arguments(arguments)))
+
+    def arguments(self, arguments: Sequence[Any]) -> tuple[Any, ...]:
+        """Arguments as TVM objects; what is one already stays itself."""
+        return tuple(to_tvm(argument) for argument in arguments)
+
+    def plain(self, arguments: Sequence[Any]) -> tuple[Any, ...]:
+        """Arguments that are TVM objects as plain values."""
+        return tuple(from_tvm(argument) for argument in arguments)
 
     def call_raw(self, function: str, arguments: Sequence[Any]) -> Any:
         """As :meth:`call`, with arguments and result as TVM objects."""
@@ -48,7 +56,7 @@ class Program:
             return False
 
     def instrument(self, observer: Callable[..., Any] | None) -> None:
-        """Have ``observer(function, symbol, before, result, *arguments)`` called around every kernel; ``None`` ends it."""
+        """Have ``observer(function, symbol, before, result, *arguments)`` called around every kernel; ``None`` ends."""
         self.machine.set_instrument(observer if observer is not None else _ignore)
 
 
@@ -88,7 +96,7 @@ def cxx_available() -> bool:
 
 
 def plain_build(module: Any, mode: ExecMode = ExecMode.BYTECODE, *, lowered: bool = False) -> Program:
-    """Build by ``relax.build`` as it comes, with LLVM's default optimisation and the system linker: the judge of record.
+    """Build by plain ``relax.build``, with LLVM's default optimisation and the system linker: the judge of record.
 
     Args:
         module: The module.

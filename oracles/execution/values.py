@@ -28,8 +28,8 @@ class Opaque:
     kind: str
 
 
-# A tree of results: arrays, shapes, numbers, and tuples of those.
-Value = Union[np.ndarray[Any, Any], ShapeValue, Opaque, int, float, bool, str, None, tuple["Value", ...]]
+# A tree of results: arrays, shapes, numbers, and tuples of those; "|" takes no forward reference in Python 3.10.
+Value = Union[np.ndarray[Any, Any], ShapeValue, Opaque, int, float, bool, str, None, tuple["Value", ...]]  # noqa: UP007
 
 
 def to_tvm(argument: Any) -> Any:

@@ -6,6 +6,10 @@ from strategies.operators import (
     binary,
     create,
     index,
+    linalg,
+    nn_activation,
+    nn_conv,
+    nn_pool,
     reduce,
     scan_sort,
     shape,
@@ -24,5 +28,9 @@ OPERATORS: tuple[OperatorRow, ...] = (
     *create.ROWS,
     *shape.ROWS,
     *index.ROWS,
+    *linalg.ROWS,
+    *nn_conv.ROWS,
+    *nn_pool.ROWS,
+    *nn_activation.ROWS,
 )
 """Every relax operator that modules are drawn from, one row each."""

@@ -71,7 +71,7 @@ def draw_gather_nd(scope: Scope) -> Value | None:
     dims = shape_of(operand)
     depth = scope.integer(1, operand.rank)
     least = min((scope.dim_range(dim)[0] for dim in dims[:depth]), default=1)
-    indices = indices_below(scope, least, (*_small_shape(scope, (1, 2)), depth))
+    indices = indices_below(scope, least, (*_small_shape(scope, (1, 2)), depth), ("int64",))
     return scope.emit(op.gather_nd(operand.expr, indices.expr, 0), bounds_of(operand))
 
 
@@ -103,7 +103,9 @@ def draw_strided_slice(scope: Scope) -> Value | None:
         begin.append(first)
         end.append(last)
         strides.append(stride)
-    named = [place - operand.rank if scope.index(4) == 3 else place for place in chosen]
+    # A negative axis passes inference, not the kernel ("axis < src_tensor_dim").
+    negative = not scope.executable and flip(scope)
+    named = [place - operand.rank if negative else place for place in chosen]
     call = op.strided_slice(operand.expr, named, begin, end, strides, assume_inbound=False)
     return scope.emit(call, bounds_of(operand))
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 import tvm
-from oracles.contract import Contract, Idempotence, NumericPromise
 from tvm import relax
+
+from oracles.contract import Contract, Idempotence, NumericPromise
 
 
 def _promise(*factories: Any) -> None:

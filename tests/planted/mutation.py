@@ -10,8 +10,9 @@ from __future__ import annotations
 from typing import Any
 
 import tvm
-from oracles.contract import Contract, Idempotence, NumericPromise
 from tvm import relax
+
+from oracles.contract import Contract, Idempotence, NumericPromise
 
 
 def _pass(name: str, edit: Any, in_place: bool) -> Any:

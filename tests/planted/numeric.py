@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 import tvm
-from oracles.contract import Contract, Idempotence, NumericPromise
 from tvm import relax
+
+from oracles.contract import Contract, Idempotence, NumericPromise
 
 op = relax.op
 FLOATS = ("float32", "float64")

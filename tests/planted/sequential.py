@@ -1,6 +1,6 @@
 """Planted bugs for the sequential oracle: passes that know whether ``Sequential`` called them.
 
-Each does harmless rewriting (operands of additions swapped, or an attribute set), but not the same inside and outside of ``Sequential``.
+Each sets an attribute, which harms nobody, but not the same inside and outside of ``Sequential``.
 """
 
 from __future__ import annotations

@@ -19,7 +19,9 @@ def _pass(name: str, edit: Any) -> Any:
 
 
 def _relax_functions(mod: Any) -> list[tuple[Any, Any]]:
-    return [(variable, function) for variable, function in mod.functions_items() if isinstance(function, relax.Function)]
+    return [
+        (variable, function) for variable, function in mod.functions_items() if isinstance(function, relax.Function)
+    ]
 
 
 def _is_public(function: Any) -> bool:
@@ -44,10 +46,8 @@ def _called(mod: Any) -> set[str]:
     return names
 
 
-def _body(function: Any, body: Any, **changes: Any) -> Any:
-    return relax.Function(
-        changes.get("params", function.params), body, changes.get("ret_ty"), function.is_pure, function.attrs, function.span
-    )
+def _with_body(function: Any, body: Any) -> Any:
+    return relax.Function(function.params, body, function.ret_ty, function.is_pure, function.attrs, function.span)
 
 
 def renames_public() -> Any:
@@ -164,7 +164,7 @@ def _without_binding(function: Any, droppable: Any) -> Any:
         kind = relax.DataflowBlock if isinstance(block, relax.DataflowBlock) else relax.BindingBlock
         if bindings:
             blocks.append(kind(bindings, block.span))
-    return _body(function, relax.SeqExpr(blocks, function.body.body), ret_ty=function.ret_ty) if dropped else function
+    return _with_body(function, relax.SeqExpr(blocks, function.body.body)) if dropped else function
 
 
 def _uses(function: Any) -> dict[Any, int]:
@@ -244,30 +244,28 @@ def _retype_outputs(mod: Any, kind: Any) -> None:
             mod.update_func(variable, Renewer(renewed).visit_expr(function))
 
 
-def undefined_dim() -> Any:
-    """Only where shapes are symbolic: declares parameters over a fresh symbol that nothing else knows."""
+def _scratch(name: str, second_dim: Any) -> Any:
+    """A pass that, only where parameters have a symbolic dim ``n``, makes an unused tensor ``(n, second_dim(n))``."""
 
     def edit(mod: Any) -> None:
         for variable, function in _relax_functions(mod):
-            symbols = relax.analysis.defined_symbolic_vars(function)
+            params = relax.TupleType([param.ty for param in function.params])
+            symbols = relax.analysis.definable_tir_vars_in_type(params)
             if symbols:
-                fresh = tirx.Var("fresh", "int64")
-                ty = relax.TensorType([fresh, fresh + symbols[0]], "float32")
-                alias = relax.VarBinding(relax.Var("scratch", ty), relax.op.zeros(relax.ShapeExpr(ty.shape.values), "float32"))
-                blocks = [relax.BindingBlock([alias]), *function.body.blocks]
-                body = relax.SeqExpr(blocks, function.body.body)
-                mod.update_func(variable, relax.BlockBuilder(mod).normalize(_body(function, body, ret_ty=function.ret_ty)))
+                zeros = relax.op.zeros(relax.ShapeExpr([symbols[0], second_dim(symbols[0])]), "float32")
+                ty = relax.TensorType([symbols[0], zeros.args[0].values[1]], "float32")
+                block = relax.BindingBlock([relax.VarBinding(relax.Var("scratch", ty), zeros)])
+                body = relax.SeqExpr([block, *function.body.blocks], function.body.body)
+                mod.update_func(variable, relax.BlockBuilder(mod).normalize(_with_body(function, body)))
 
-    return _pass("undefined_dim", edit)
+    return _pass(name, edit)
+
+
+def undefined_dim() -> Any:
+    """Uses a fresh symbol that nobody defines."""
+    return _scratch("undefined_dim", lambda n: tirx.Var("fresh", "int64"))
 
 
 def undefined_dim_clean() -> Any:
-    """Only where shapes are symbolic: uses a symbol that the function defines."""
-
-    def edit(mod: Any) -> None:
-        for variable, function in _relax_functions(mod):
-            symbols = relax.analysis.defined_symbolic_vars(function)
-            if symbols and symbols[0] in set(relax.analysis.free_symbolic_vars(function)) | set(symbols):
-                mod.update_func(variable, function.with_attr("symbols", len(symbols)))
-
-    return _pass("undefined_dim", edit)
+    """Uses a symbol that the function's parameters define."""
+    return _scratch("undefined_dim", lambda n: n + 1)

@@ -28,7 +28,7 @@ def _cut(sketch: Sketch, name: str, place: int, *, everything: bool) -> Sketch |
     result = sketch.copy()
     body = result.functions[name].body
     bindings = body.bindings()
-    if not bindings or place >= len(bindings) - 1 and body.result.same_as(bindings[-1].var):
+    if not bindings or (place >= len(bindings) - 1 and body.result.same_as(bindings[-1].var)):
         return None
     kept = bindings[: place + 1]
     used = {item for later in bindings[place + 1 :] for item in walk.of_binding(later)} | set(walk.leaves(body.result))

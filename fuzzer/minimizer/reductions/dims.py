@@ -14,7 +14,8 @@ from fuzzer.minimizer.reduction import Edit, Reduction
 from fuzzer.minimizer.sketch import Sketch
 from fuzzer.minimizer.slots import slots_of
 
-_SIZES = (1, 2, 3)
+# No extent becomes 1: broadcasting makes that one special, and the defect might turn into a neighbour of itself.
+_SIZES = (2, 3)
 
 
 def _edits(sketch: Sketch) -> Iterator[Edit]:
@@ -25,9 +26,10 @@ def _edits(sketch: Sketch) -> Iterator[Edit]:
     for number, symbol in enumerate(symbols):
         for place, size in enumerate((2, 3)):
             yield (1, number, place), partial(_retype, sketch, {symbol: size}, {})
-    large = sorted((item for item in extents if item > 2 or item == 0), reverse=True)
-    if len(large) > 1:
-        yield (2,), partial(_retype, sketch, {}, dict.fromkeys(large, 2))
+    large = sorted(item for item in extents if item > 1)
+    packed = {extent: 2 + place for place, extent in enumerate(large) if extent != 2 + place}
+    if len(packed) > 1:  # all at once, and distinct ones stay distinct
+        yield (2,), partial(_retype, sketch, {}, packed)
     for size in _SIZES:
         for extent in sorted(extents, reverse=True):
             if extent > size or extent == 0:

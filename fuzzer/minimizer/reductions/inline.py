@@ -51,7 +51,7 @@ def _match(declared: Any, given: Any, aliases: dict[Any, Any]) -> None:
         if isinstance(declared.shape, relax.ShapeExpr) and isinstance(given.shape, relax.ShapeExpr):
             _dims(declared.shape.values, given.shape.values, aliases)
     elif isinstance(declared, relax.ShapeType) and isinstance(given, relax.ShapeType):
-        if declared.values is not None and given.values is not None:
+        if None not in (declared.values, given.values):
             _dims(declared.values, given.values, aliases)
 
 

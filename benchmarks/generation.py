@@ -1,0 +1,137 @@
+"""How fast modules are generated, and what is in them.
+
+python benchmarks/generation.py [--modules 500] [--seed 1] [--json]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import time
+from collections import Counter
+from typing import Any
+
+from tabulate import tabulate
+
+
+def operators_of(module: Any) -> list[list[str]]:
+    """For each Relax function, the operators that it calls, in order of binding, local functions included."""
+    import tvm
+    from tvm import relax
+
+    listed = []
+    for function in module.functions.values():
+        if isinstance(function, relax.Function):
+            names: list[str] = []
+
+            def look(expr: Any, names: list[str] = names) -> None:
+                if isinstance(expr, relax.Call) and isinstance(expr.op, tvm.ir.Op):
+                    names.append(expr.op.name)
+
+            relax.analysis.post_order_visit(function, look)
+            listed.append(names)
+    return listed
+
+
+def pairs_of(module: Any) -> set[tuple[str, str]]:
+    """Pairs of operators of which the second takes the first's result."""
+    import tvm
+    from tvm import relax
+
+    pairs: set[tuple[str, str]] = set()
+    for function in module.functions.values():
+        if not isinstance(function, relax.Function):
+            continue
+        made_by: dict[Any, str] = {}
+        calls: list[Any] = []
+
+        def look(expr: Any, made_by: dict[Any, str] = made_by, calls: list[Any] = calls) -> None:
+            if isinstance(expr, relax.SeqExpr):
+                for block in expr.blocks:
+                    for binding in block.bindings:
+                        if isinstance(binding, relax.VarBinding):
+                            name = _operator(binding.value)
+                            if name:
+                                made_by[binding.var] = name
+            if _operator(expr):
+                calls.append(expr)
+
+        relax.analysis.post_order_visit(function, look)
+        for call in calls:
+            for argument in call.args:
+                fields = argument.fields if isinstance(argument, relax.Tuple) else [argument]
+                for field in fields:
+                    if isinstance(field, tvm.relax.Var) and field in made_by:
+                        pairs.add((made_by[field], call.op.name))
+    return pairs
+
+
+def _operator(expr: Any) -> str:
+    import tvm
+    from tvm import relax
+
+    return str(expr.op.name) if isinstance(expr, relax.Call) and isinstance(expr.op, tvm.ir.Op) else ""
+
+
+def measure(count: int, seed: int) -> dict[str, Any]:
+    """Generate ``count`` modules and describe them."""
+    from strategies.drive import draw_from_bytes
+    from tvm import relax
+
+    from strategies import features_of, ir_modules
+
+    source = random.Random(seed)
+    strategy = ir_modules()
+    modules: list[Any] = []
+    discarded = 0
+    spent = 0.0
+    while len(modules) < count:
+        data = source.randbytes(8192)
+        start = time.process_time()
+        module = draw_from_bytes(strategy, data)
+        spent += time.process_time() - start
+        if module is None:
+            discarded += 1
+        else:
+            modules.append(module)
+
+    operators: Counter[str] = Counter()
+    pairs: set[tuple[str, str]] = set()
+    features: Counter[str] = Counter()
+    for module in modules:
+        operators.update({name for names in operators_of(module) for name in names})
+        pairs |= pairs_of(module)
+        features.update(str(getattr(feature, "value", feature)) for feature in features_of(module))
+    # A module that says of itself that it is not executable, because of an operator that no pipeline can lower.
+    executable = count - features.get("non-executable", 0)
+    return {
+        "modules": count,
+        "modules_per_second_per_core": count / spent,
+        "operators": len(operators),
+        "operator_pairs": len(pairs),
+        "discarded_share": discarded / (count + discarded),
+        "well_formed_share": sum(bool(relax.analysis.check_well_formed(module)) for module in modules) / count,
+        "executable_share": executable / count,
+        "features": {name: number / count for name, number in sorted(features.items())},
+        "operator_share": {name: number / count for name, number in operators.most_common()},
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--modules", type=int, default=500)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    options = parser.parse_args()
+    result = measure(options.modules, options.seed)
+    if options.json:
+        print(json.dumps(result))
+        return
+    single = [(key, value) for key, value in result.items() if not isinstance(value, dict)]
+    print(tabulate(single, floatfmt=".3f"))
+    print(tabulate(result["features"].items(), headers=("feature", "share of modules"), floatfmt=".3f"))
+
+
+if __name__ == "__main__":
+    main()

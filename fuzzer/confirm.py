@@ -1,0 +1,75 @@
+"""Confirmation: does a finding show again, in fresh processes?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from fuzzer.minimizer.judging import DEFAULT_MEMORY, DEFAULT_SECONDS, Judge
+
+if TYPE_CHECKING:
+    from fuzzer.cases import Case
+    from fuzzer.isolation import IsolatedWorker
+    from oracles.verdict import OracleName, Verdict
+
+WorkerFactory = Callable[[], "AbstractContextManager[IsolatedWorker]"]
+
+
+@dataclass(frozen=True, slots=True)
+class Confirmation:
+    """How often a finding showed again.
+
+    Attributes:
+        hits: Runs in which the signature came back.
+        runs: Fresh processes that judged the case.
+        verdict: A failing verdict of the last hit.
+    """
+
+    hits: int
+    runs: int
+    verdict: Verdict | None = None
+
+    @property
+    def confirmed(self) -> bool:
+        """Whether every run showed it."""
+        return self.runs > 0 and self.hits == self.runs
+
+    @property
+    def rate(self) -> float:
+        """Share of runs that showed it."""
+        return self.hits / self.runs if self.runs else 0.0
+
+    def __str__(self) -> str:
+        return f"{self.hits} of {self.runs} runs"
+
+
+def confirm(
+    case: Case,
+    signature_id: str,
+    worker_factory: WorkerFactory,
+    runs: int = 3,
+    *,
+    oracles: tuple[OracleName, ...] = (),
+    seconds: float = DEFAULT_SECONDS,
+    memory: int = DEFAULT_MEMORY,
+) -> Confirmation:
+    """Judge ``case`` in ``runs`` fresh processes, one after the other.
+
+    Args:
+        case: The failing case.
+        signature_id: The signature that must come back.
+        worker_factory: Gives a context manager of a worker; each entry is a process of its own.
+        runs: How many processes.
+        oracles: The oracles to run; all when empty.
+        seconds: Time limit of one run.
+        memory: Memory limit in bytes.
+    """
+    hits, last = 0, None
+    for _ in range(runs):
+        with worker_factory() as worker:
+            verdict = Judge(worker, oracles, seconds, memory).verdict(case, signature_id)
+        if verdict is not None:
+            hits, last = hits + 1, verdict
+    return Confirmation(hits, runs, last)

@@ -1,0 +1,122 @@
+"""Judging a case in an isolated worker: which signatures does it fail with?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from fuzzer.minimizer.messages import Facts, Proposal, Request
+
+if TYPE_CHECKING:
+    from fuzzer.cases import Case
+    from fuzzer.isolation import IsolatedWorker
+    from oracles.verdict import OracleName, Verdict
+
+DEFAULT_SECONDS = 20.0
+DEFAULT_MEMORY = 3 << 30  # bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What :func:`judge_request` is to judge: a case by some oracles; all of them when none are named."""
+
+    case: Case
+    oracles: tuple[OracleName, ...]
+
+
+def judge_request(request: Judgement) -> list[Verdict]:
+    """Runs in the worker; leaves a breadcrumb before each risky step."""
+    from fuzzer.cases import judge_case
+    from fuzzer.isolation import breadcrumb
+    from oracles.verdict import OracleName
+
+    return judge_case(request.case, request.oracles or tuple(OracleName), breadcrumb)
+
+
+def propose_request(request: Request) -> Proposal:
+    """Runs in the worker: the next candidates of a reduction."""
+    from fuzzer.isolation import breadcrumb
+    from fuzzer.minimizer.propose import propose
+
+    breadcrumb("minimizer")
+    return propose(request)
+
+
+def facts_request(module_json: str) -> Facts:
+    """Runs in the worker: facts of a module."""
+    from fuzzer.minimizer.propose import facts
+
+    return facts(module_json)
+
+
+class Judge:
+    """Judges cases in one worker.
+
+    Args:
+        worker: An entered ``IsolatedWorker``.
+        oracles: Which oracles may judge: the finding's own suffices. Empty for all.
+        seconds: Time limit of one case.
+        memory: Memory limit of the worker in bytes.
+    """
+
+    def __init__(
+        self,
+        worker: IsolatedWorker,
+        oracles: tuple[OracleName, ...],
+        seconds: float = DEFAULT_SECONDS,
+        memory: int = DEFAULT_MEMORY,
+    ) -> None:
+        self.worker = worker
+        self.oracles = oracles
+        self.seconds = seconds
+        self.memory = memory
+
+    def verdicts(self, case: Case) -> list[Verdict]:
+        """All failing verdicts on ``case``; the worker's death is one."""
+        from fuzzer.isolation import Died
+        from fuzzer.signatures import death_verdict
+        from oracles.verdict import Outcome
+
+        answer: Any = self.worker.call(judge_request, Judgement(case, self.oracles), self.seconds, self.memory)
+        if isinstance(answer, Died):
+            return [death_verdict(answer, case.name)]
+        return [verdict for verdict in answer if verdict.outcome is Outcome.FAIL]
+
+    def signatures(self, case: Case) -> set[str]:
+        """Signature ids of all failures of ``case``."""
+        from fuzzer.signatures import signature
+
+        return {signature(verdict).id for verdict in self.verdicts(case)}
+
+    def verdict(self, case: Case, signature_id: str) -> Verdict | None:
+        """The failing verdict with this signature, if ``case`` has it."""
+        from fuzzer.signatures import signature
+
+        return next((item for item in self.verdicts(case) if signature(item).id == signature_id), None)
+
+    def propose(self, request: Request) -> Proposal | None:
+        """Candidates, or ``None`` when building them killed the worker."""
+        answer: Any = self.worker.call(propose_request, request, 2 * self.seconds, self.memory)
+        return answer if isinstance(answer, Proposal) else None
+
+    def facts(self, case: Case) -> Facts | None:
+        """Facts of the case's module, or ``None`` when they cannot be had."""
+        answer: Any = self.worker.call(facts_request, case.module_json, 2 * self.seconds, self.memory)
+        return answer if isinstance(answer, Facts) else None
+
+    def ask(self, function: Callable[[Any], Any], argument: Any) -> Any:
+        """Any other module-level function in the worker; its result or ``Died``."""
+        return self.worker.call(function, argument, 2 * self.seconds, self.memory)
+
+
+def judging_oracles(verdict: Verdict) -> tuple[OracleName, ...]:
+    """The oracles that must run for a failure to show again: its own, or those up to where the process died."""
+    from fuzzer.repro_checks import is_death, stage_of
+    from oracles.verdict import OracleName
+
+    evidence = verdict.evidence
+    if evidence is None or not is_death(evidence):
+        return (verdict.oracle,)
+    stage = stage_of(evidence)
+    return (OracleName.CRASH,) if stage in (None, OracleName.CRASH) else (OracleName.CRASH, stage)

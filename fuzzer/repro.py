@@ -1,0 +1,60 @@
+"""Standalone repro scripts: only TVM and NumPy are needed to run one.
+
+A script ends with 1 and one line ``BUG: ...`` when the defect is there, with 0 when it is gone (``OK: ...``) or
+something else happens (``DIFFERENT: ...``), and with 2 when the environment does not fit (``ENVIRONMENT: ...``).
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from fuzzer.cases import Case
+    from oracles.verdict import Verdict
+
+CHECK_SECONDS = 120.0
+
+
+@dataclass(frozen=True, slots=True)
+class ReproResult:
+    """Outcome of running a script: its exit code (``None`` after the time limit) and what it printed."""
+
+    exit_code: int | None
+    output: str
+
+    @property
+    def confirmed(self) -> bool:
+        """Whether the script shows the defect."""
+        return self.exit_code == 1 and any(line.startswith("BUG: ") for line in self.output.splitlines())
+
+
+def check_repro(path: Path, timeout: float = CHECK_SECONDS) -> ReproResult:
+    """Run a script in a fresh process of the same interpreter; ``timeout`` in seconds."""
+    command = [sys.executable, str(path)]
+    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
+    try:
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=timeout, env=environment, check=False, cwd=path.parent
+        )
+    except subprocess.TimeoutExpired as error:
+        said = error.stdout or ""
+        return ReproResult(None, said.decode(errors="replace") if isinstance(said, bytes) else said)
+    return ReproResult(done.returncode, done.stdout if done.returncode in (0, 1, 2) else done.stdout + done.stderr)
+
+
+def render_repro(case: Case, verdict: Verdict, signature: str) -> str:
+    """The text of the script for one failing verdict.
+
+    Args:
+        case: Module and passes.
+        verdict: A failing verdict on exactly this case: its message is what the script looks for.
+        signature: One line that names the finding, for the header.
+    """
+    from fuzzer.repro_render import render  # imports TVM, which the verbs' error paths must not wait for
+
+    return render(case, verdict, signature)

@@ -1,0 +1,129 @@
+"""Which check a repro script makes: one entry per oracle and kind of failure."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from oracles.contract import Idempotence
+from oracles.contracts import contract_for
+from oracles.verdict import Evidence, OracleName
+
+if TYPE_CHECKING:
+    from fuzzer.cases import Case
+    from oracles.verdict import Verdict
+
+_REPEATS = 20  # true failures of determinism are random
+_HANG_SECONDS = 20.0
+_DEATH_SECONDS = 90.0
+_MEGABYTES = 3072  # the memory limit of a campaign's worker
+_BREAKS = re.compile(r"0x[0-9a-f]+|\d+|[\"'`()\[\]{}<>]|\n")
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """The oracle's part of a script.
+
+    Attributes:
+        call: Expression over ``module`` and ``passes`` that gives the outcome and a line of text.
+        pieces: Names of the pieces that it needs besides the frame.
+        preamble: Definitions that stand in front of it.
+        death: How the child process is expected to end; empty when nothing is risky.
+        seconds: Time limit of the child process.
+        megabytes: Limit of the child process's address space; 0 for none.
+    """
+
+    call: str
+    pieces: tuple[str, ...]
+    preamble: str = ""
+    death: str = ""
+    seconds: float = _DEATH_SECONDS
+    megabytes: int = 0
+
+
+def check_of(case: Case, verdict: Verdict, module: Any) -> Check:
+    """The check that shows the failure of ``verdict`` on ``case``."""
+    evidence = verdict.evidence
+    assert evidence is not None
+    if is_death(evidence):
+        return _death(case, verdict, module, evidence)
+    return _plain(case, verdict, module, evidence)
+
+
+def is_death(evidence: Evidence) -> bool:
+    """Whether the process died, hung or ran out of memory, which only its parent can see."""
+    return evidence.kind in ("hang", "memory") or evidence.kind.startswith("signal")
+
+
+def stage_of(evidence: Evidence) -> OracleName | None:
+    """The oracle at work when the process died, from the breadcrumb in the message."""
+    found = re.search(r"during ([\w-]+)", evidence.message)
+    return next((name for name in OracleName if found is not None and name.value == found.group(1)), None)
+
+
+def fragments(message: str) -> list[str]:
+    """Distinctive parts of a message: the longest runs of words of its first lines, no numbers, no quoted names."""
+    lines = [line for line in message.splitlines() if line.strip()][:3]
+    runs = [run.strip(" .,:;=") for line in lines for run in _BREAKS.split(line)]
+    longest = sorted({run for run in runs if len(run) > 3}, key=lambda run: (-len(run), run))
+    return longest[:2]
+
+
+def _plain(case: Case, verdict: Verdict, module: Any, evidence: Evidence) -> Check:
+    said = fragments(evidence.message)
+    oracle = verdict.oracle
+    if oracle is OracleName.CRASH:
+        return Check(f"check_crash(module, passes, {evidence.kind!r}, {said!r})", ("crash",))
+    if oracle is OracleName.MUTATION:
+        return Check("check_mutation(module, passes)", ("mutation",))
+    if oracle is OracleName.DETERMINISM:
+        error = "" if evidence.kind == "not-equal" else evidence.kind
+        call = f"check_determinism(module, passes, {error!r}, {said if error else []!r}, {_REPEATS})"
+        return Check(call, ("determinism",))
+    if oracle is OracleName.SEQUENTIAL:
+        return Check(f"check_sequential(module, passes, {evidence.kind != 'not-equal'})", ("sequential",))
+    if oracle is OracleName.IDEMPOTENCE:
+        words = [] if evidence.kind == "not-equal" else said
+        call = f"check_idempotence(module, passes, {evidence.kind!r}, {words!r}, {_runs(case, module)})"
+        return Check(call, ("idempotence",))
+    if oracle is OracleName.WELL_FORMED:
+        call = {
+            "contradicted-type": "check_contradicted_type(module, passes)",
+            "signature": "check_signatures(module, passes)",
+        }.get(evidence.kind, f"check_well_formed(module, passes, {said!r})")
+        return Check(call, ("well_formed",))
+    from fuzzer.repro_numeric import numeric_check
+
+    return numeric_check(case, verdict, module)
+
+
+def _runs(case: Case, module: Any) -> int:
+    contract = contract_for(case.passes[0])
+    if contract.idempotence is not Idempotence.FIXPOINT:
+        return 1
+    extra = contract.fixpoint_extra(module) if contract.fixpoint_extra is not None else 0
+    return int(contract.fixpoint_runs) + int(extra)
+
+
+def _death(case: Case, verdict: Verdict, module: Any, evidence: Evidence) -> Check:
+    """The same step as in the oracle at work, inside a child process."""
+    stage = stage_of(evidence) or OracleName.CRASH
+    seconds = _HANG_SECONDS if evidence.kind == "hang" else _DEATH_SECONDS
+    megabytes = _MEGABYTES if evidence.kind == "memory" else 0
+    calls = {
+        OracleName.DETERMINISM: (f"check_determinism(module, passes, '', [], {_REPEATS})", "determinism"),
+        OracleName.SEQUENTIAL: ("check_sequential(module, passes, False)", "sequential"),
+        OracleName.IDEMPOTENCE: (
+            f"check_idempotence(module, passes, 'not-equal', [], {_runs(case, module)})",
+            "idempotence",
+        ),
+        OracleName.WELL_FORMED: ("check_well_formed(module, passes, [])", "well_formed"),
+    }
+    if stage is OracleName.NUMERIC:
+        from fuzzer.repro_numeric import numeric_death
+
+        check = numeric_death(case, module)
+        return Check(check.call, check.pieces, check.preamble, evidence.kind, seconds, megabytes)
+    call, name = calls.get(stage, ("('OK', str(type(run_passes(passes, module))))", ""))
+    return Check(call, (name,) if name else (), "", evidence.kind, seconds, megabytes)

@@ -1,0 +1,120 @@
+"""Signatures: what stays of a failure when everything that belongs to one module is taken away."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from oracles.verdict import Evidence, OracleName, Outcome, Verdict
+
+if TYPE_CHECKING:
+    from fuzzer.isolation import Died
+
+# Two frames tell apart what two messages of one check do not, and stay the same from module to module;
+# a third is already the visitor's recursion, whose depth depends on the module.
+FRAMES = 2
+MAX_MESSAGE = 200
+
+# Order matters: longer constructs first, so that their parts do not survive them.
+_RULES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
+    (re.compile(pattern, re.DOTALL), replacement)
+    for pattern, replacement in (
+        (r"0x[0-9a-fA-F]+", "@"),
+        (r"(?:[A-Za-z]:)?(?:/[\w.+-]+)+/([\w.+-]+)", r"\1"),  # a path keeps its last part
+        (r"#\s*from tvm\.script import.*", "<script>"),
+        (r"\b[IRT]\.(?:Tensor|Tuple|Shape|Prim|Callable|Object|Any)\b(?:\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\))?", "<type>"),
+        (r"\b[IRT]\.GlobalVar\([^()]*\)", "<function>"),
+        (r"\"[^\"]*\"|“[^”]*”", "<name>"),
+        (r"(?<!\w)'[^']*'(?!\w)", "<name>"),
+        (r"\b(?:T|R)\.(?:u?int|float|bool)\w*\([^()]*\)", "<n>"),
+        (r"\b(?:u?int|float|bfloat)(?:8|16|32|64)\b|\bbool\b", "<dtype>"),
+        (r"\b(?:lv|gv|cse|fused|main|func|helper|param|private|public|f|g|x|y|w|p|n|m|k|v|t|u|s|c)_?\d*(?:_\w+)?\d*\b(?=\s*(?:is|was|,|\)|$|vs|:|has|cannot|could|\]))", "<name>"),
+        (r"\[[^\[\]]*\]", "<list>"),
+        (r"-?\b\d+(?:\.\d+)?(?:e[+-]?\d+)?\b", "<n>"),
+        (r"(?<=[A-Za-z_])\d+\b", ""),
+        (r"\s+", " "),
+    )
+)  # fmt: skip
+_OPERATOR = re.compile(r"\b(?:relax|tirx|tir)\.[a-z_][\w.]*")
+_CHECK_FAILED = re.compile(r"Check failed: .*", re.DOTALL)
+_TRACE_LINE = re.compile(r"^\s*(?:\[bt\]|File \"|\d+: |Traceback|Stack trace)", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """Identity of a finding; equal for all modules, seeds and machines that show the same failure.
+
+    Attributes:
+        oracle: Who failed.
+        culprit: The pass to blame.
+        kind: Class of the failure (``oracles.verdict.Evidence.kind``).
+        message: The normalised message.
+        frames: The innermost frames inside TVM.
+    """
+
+    oracle: OracleName
+    culprit: str
+    kind: str
+    message: str
+    frames: tuple[str, ...]
+
+    @property
+    def text(self) -> str:
+        """The signature as one line."""
+        where = f" at {' < '.join(self.frames)}" if self.frames else ""
+        return f"{self.oracle}: {self.culprit}: {self.kind}: {self.message}{where}"
+
+    @property
+    def id(self) -> str:
+        """Ten hexadecimal digits that stand for the signature."""
+        return hashlib.sha256(self.text.encode()).hexdigest()[:10]
+
+
+def normalise(message: str) -> str:
+    """The message without numbers, names, types, addresses, paths and whatever follows its first paragraph.
+
+    Names of operators and what a ``Check failed`` compared stay: they say which check it was.
+    """
+    text = message.strip()
+    cut = _TRACE_LINE.search(text)
+    if cut is not None and cut.start() > 0:
+        text = text[: cut.start()]
+    check = _CHECK_FAILED.search(text)
+    if check is not None:
+        text = check.group()
+    text = _first_paragraph(text)
+    for pattern, replacement in _RULES:
+        text = pattern.sub(replacement, text)
+    return text.strip()[:MAX_MESSAGE]
+
+
+def _first_paragraph(text: str) -> str:
+    """The first line that says something, joined with the next one when it ends in a colon."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    if not lines:
+        return ""
+    first = lines[0]
+    if first.endswith(":") and len(lines) > 1:
+        first += " " + lines[1]
+    return first
+
+
+def signature(verdict: Verdict) -> Signature:
+    """Signature of a verdict that failed; raises ``ValueError`` for one without evidence."""
+    if verdict.evidence is None:
+        raise ValueError(f"a verdict that is {verdict.outcome} has no signature")
+    found = verdict.evidence
+    return Signature(verdict.oracle, verdict.culprit, found.kind, normalise(found.message), found.frames[:FRAMES])
+
+
+def death_verdict(died: Died, name: str) -> Verdict:
+    """The crash oracle's verdict on a case that killed its process, hung or ate the memory.
+
+    The culprit is the pass that the last breadcrumb names; ``name`` stands in when there was none.
+    """
+    stage, _, culprit = died.stage.partition(": ")
+    evidence = Evidence(died.kind, f"{died.kind} during {stage or 'unknown stage'}", expected="a living process",
+                        observed=died.detail)  # fmt: skip
+    return Verdict(OracleName.CRASH, Outcome.FAIL, culprit or name, evidence=evidence)

@@ -1,0 +1,76 @@
+"""Whom the numeric oracle blames: the pass of a pipeline, or the pass inside a composed one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tvm
+from tvm.ir.instrument import pass_instrument
+
+from oracles.abi import NoAdapter
+from oracles.facts import target
+from oracles.original import Original
+
+
+def culprit_of(subject: Any, original: Original, finding: Any) -> str:
+    """Name of the first pass after which something is wrong.
+
+    Args:
+        subject: The subject.
+        original: The original of its module.
+        finding: What is wrong after all passes.
+    """
+    steps = subject.plan.steps
+    index = next((i for i in range(len(steps) - 1) if _prefix_fails(subject, original, i)), len(steps) - 1)
+    step = steps[index]
+    if step.contract.composed and not finding.unlegalized:
+        return _inner(subject, original, index) or str(step.ref.name)
+    return str(step.ref.name)
+
+
+def _prefix_fails(subject: Any, original: Original, index: int) -> bool:
+    from oracles.numeric import candidate_of
+
+    return _fails(subject, original, lambda: candidate_of(subject, original, index))
+
+
+def _fails(subject: Any, original: Original, make: Any) -> bool:
+    from oracles.numeric import Undecidable, examine
+
+    try:
+        return examine(original, make(), subject, compiled=False) is not None
+    except (Undecidable, NoAdapter):
+        return False
+
+
+def _inner(subject: Any, original: Original, index: int) -> str | None:
+    """Of a composed pass, the first public pass inside whose output, finished by the reference pipeline, is wrong."""
+    from oracles.contracts import CONTRACTS
+    from oracles.numeric import Candidate, promise_of
+
+    trace = _Trace(frozenset(CONTRACTS) - {subject.plan.steps[index].ref.name})
+    with tvm.transform.PassContext(instruments=[trace]), target():
+        subject.built(index)(original.module if index == 0 else subject.input_of(index))
+    promise = promise_of(subject, index)
+    for name, module in trace.outputs:
+        if _fails(subject, original, lambda module=module: Candidate(module, False, (), promise)):
+            return name
+    return None
+
+
+@pass_instrument
+class _Trace:
+    """Keeps the output of every public pass that runs and is not inside another one."""
+
+    def __init__(self, names: frozenset[str]) -> None:
+        self.names = names
+        self.running: list[str] = []
+        self.outputs: list[tuple[str, Any]] = []
+
+    def run_before_pass(self, module: Any, info: Any) -> None:
+        self.running.append(str(info.name))
+
+    def run_after_pass(self, module: Any, info: Any) -> None:
+        name = self.running.pop()
+        if name in self.names and not any(outer in self.names for outer in self.running):
+            self.outputs.append((name, module))

@@ -1,0 +1,181 @@
+"""The original program's side of numeric comparison: built once, run once, shared by all passes tried on a module."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from oracles.abi.compose import num_input_of, public_functions
+from oracles.capture import evidence_of
+from oracles.comparison import compare
+from oracles.decisions import decides_on_floats
+from oracles.execution import ExecMode, Program, Value, from_tvm, session
+from oracles.execution.perturb import Perturber
+from oracles.inputs import Unmaterializable, materialize
+from oracles.tolerance import RUNS, Measured, Unit
+from oracles.verdict import Evidence
+
+KEPT = 16
+_FLOATS = ("float16", "bfloat16", "float32", "float64")
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One public function of the original, run on its arguments.
+
+    Attributes:
+        symbol: Its global symbol.
+        num_input: Its attribute of that name.
+        arguments: What it was called with.
+        output: What it returned; meaningless when ``problem`` is set.
+        problem: Why its results cannot be compared; empty when they can.
+        error: What it raised.
+    """
+
+    symbol: str
+    num_input: int | None
+    arguments: tuple[Any, ...]
+    output: Value = None
+    problem: str = ""
+    error: Evidence | None = None
+
+
+class Original:
+    """A module before the pass, as an executable reference.
+
+    Args:
+        module: The module.
+        text: The module as JSON.
+        seed: Seed of the arguments.
+        stage: Called with a few words before each step that may kill the process.
+    """
+
+    def __init__(self, module: Any, text: str, seed: int, stage: Callable[[str], None]) -> None:
+        self.module = module
+        self.seed = seed
+        self.stage = stage
+        self.float_dtypes = tuple(dtype for dtype in _FLOATS if f'"{dtype}"' in text)
+        self._measured: dict[tuple[str, Unit], Measured | None] = {}
+        self.build_error: Evidence | None = None
+
+    @cached_property
+    def program(self) -> Program | None:
+        """The module through the reference pipeline; ``None``, with :attr:`build_error` set, when that fails."""
+        self.stage("build original")
+        try:
+            return session().build(self.module)
+        except Exception as error:
+            self.build_error = evidence_of(error)
+            return None
+
+    @cached_property
+    def compiled(self) -> Program | None:
+        """The module in compiled mode, or ``None`` when it does not build that way."""
+        self.stage("build original compiled")
+        try:
+            return session().build(self.module, ExecMode.COMPILED)
+        except Exception:
+            return None
+
+    @cached_property
+    def decides(self) -> bool:
+        """Whether the module makes discrete decisions on floats."""
+        return decides_on_floats(self.module)
+
+    @cached_property
+    def entries(self) -> tuple[Entry, ...]:
+        """Every public Relax function, run once, and once more to see that it can be trusted."""
+        names = {str(f.attrs["global_symbol"]): gv.name_hint for gv, f in self.module.functions_items() if _public(f)}
+        entries = []
+        for symbol, function in sorted(public_functions(self.module).items()):
+            try:
+                arguments = tuple(materialize(self.module, names[symbol], self.seed))
+            except Unmaterializable as error:
+                entries.append(Entry(symbol, None, (), problem=error.reason))
+                continue
+            entries.append(self._run(symbol, num_input_of(function), arguments))
+        return tuple(entries)
+
+    def _run(self, symbol: str, num_input: int | None, arguments: tuple[Any, ...]) -> Entry:
+        assert self.program is not None
+        self.stage(f"run original {symbol}")
+        before = copied(arguments)
+        try:
+            tensors = self.program.arguments(arguments)
+            output = self.program.call(symbol, tensors)
+            overwritten = compare(before, self.program.plain(tensors)) is not None
+            again = self.program.call(symbol, arguments)
+        except Exception as error:
+            return Entry(symbol, num_input, arguments, problem="original raises at run time", error=evidence_of(error))
+        if overwritten:
+            return Entry(symbol, num_input, arguments, problem="original overwrites its inputs")
+        if compare(output, again) is not None:
+            return Entry(symbol, num_input, arguments, problem="original is not deterministic")
+        return Entry(symbol, num_input, arguments, output)
+
+    def measured(self, entry: Entry, unit: Unit) -> Measured | None:
+        """Perturbed runs of a function, made when they are asked for; ``None`` when one of them raised."""
+        key = (entry.symbol, unit)
+        if key not in self._measured:
+            self.stage(f"perturb original {entry.symbol}")
+            self._measured[key] = self._measure(entry, unit)
+        return self._measured[key]
+
+    def _measure(self, entry: Entry, unit: Unit) -> Measured | None:
+        assert self.program is not None
+        random = np.random.default_rng(self.seed & 0xFFFFFFFF)
+        observer = Perturber(random, unit.relative, unit.floor)
+        runs = []
+        self.program.instrument(observer)
+        try:
+            for _ in range(RUNS):
+                runs.append(self.program.call(entry.symbol, [_moved(a, observer) for a in entry.arguments]))
+        except Exception:
+            return None
+        finally:
+            self.program.instrument(None)
+        return Measured(tuple(runs), unit, observer.elements, observer.largest, observer.smallest)
+
+
+def copied(value: Any) -> Any:
+    """A copy of a tree of arguments in plain values."""
+    if isinstance(value, np.ndarray):
+        return value.copy()
+    if type(value) in (tuple, list):
+        return tuple(copied(item) for item in value)
+    return from_tvm(value)
+
+
+def _moved(argument: Any, observer: Perturber) -> Any:
+    """An argument with its floats moved by one rounding, but not out of the default domain's [-2, 2]."""
+    if isinstance(argument, np.ndarray) and "float" in argument.dtype.name:
+        return np.clip(observer.rounded(argument).astype("float64"), -2.0, 2.0).astype(argument.dtype)
+    if type(argument) in (tuple, list):
+        return tuple(_moved(item, observer) for item in argument)
+    return argument
+
+
+def _public(function: Any) -> bool:
+    return getattr(function, "attrs", None) is not None and "global_symbol" in function.attrs
+
+
+_kept: OrderedDict[tuple[int, int], tuple[Any, Original]] = OrderedDict()
+
+
+def original_of(facts: Any, module: Any, seed: int, stage: Callable[[str], None]) -> Original:
+    """The original of a module's facts and a seed, made once while both stay in use."""
+    key = (id(facts), seed)
+    found = _kept.get(key)
+    if found is None:
+        # The facts are kept with it, so that their address is not given to another object.
+        found = _kept[key] = (facts, Original(module, facts.snapshot, seed, stage))
+        while len(_kept) > KEPT:
+            _kept.popitem(last=False)
+    _kept.move_to_end(key)
+    found[1].stage = stage
+    return found[1]

@@ -1,0 +1,240 @@
+"""Actions: the steps that a function under construction may take, as a table."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from tvm import relax
+
+from strategies import calls, composites, control_flow, devices, idioms, kernels, local_functions, results, shapes
+from strategies import weights as weight_steps
+from strategies.features import Feature
+from strategies.frame import Unfit
+from strategies.scope import Scope
+from strategies.values import Value
+
+Run = Callable[[Scope], "Value | None"]
+
+
+class Place(enum.Enum):
+    """Where a step may stand."""
+
+    ANYWHERE = "anywhere"
+    ORDINARY = "ordinary"
+    TOP_LEVEL = "top-level"
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """A step.
+
+    Attributes:
+        weight: How often it is taken, next to an operator's 64.
+        run: Takes it.
+        feature: What must be on, ``None`` for always.
+        place: ``ORDINARY``: outside of dataflow blocks; ``TOP_LEVEL``: outside of branches too.
+    """
+
+    weight: int
+    run: Run
+    feature: Feature | None = None
+    place: Place = Place.ANYWHERE
+
+
+def operator(scope: Scope) -> Value | None:
+    """An operator of the table."""
+    row = scope.pick(scope.module.rows)
+    scope.renew()
+    result: Value | None = row.draw(scope)
+    return result
+
+
+def non_executable(scope: Scope) -> Value | None:
+    """An operator that CodeGenVM can never run."""
+    row = scope.pick(scope.module.unrunnable)
+    result: Value | None = row.draw(scope)
+    return result
+
+
+def alias(scope: Scope) -> Value:
+    """A variable bound to a variable, or to a constant."""
+    if scope.has(Feature.CONSTANTS) and scope.index(4) == 3:
+        made = scope.constant((2,), "float32")
+        return scope.emit(made.expr, made.bounds)
+    value = scope.pick([v for v in reversed(scope.values) if not v.is_function] or [scope.tensor()])
+    if isinstance(value.expr, relax.Tuple):
+        value = scope.tensor()
+    return scope.emit(value.expr, value.bounds, parts=value.parts, device=value.device)
+
+
+def duplicate(scope: Scope) -> Value | None:
+    """A call bound once more; of an operator when nothing at hand can be repeated."""
+    bound = [(v, e) for v in reversed(scope.values[-8:]) if (e := _repeatable(scope, v)) is not None]
+    if not bound:
+        value = scope.tensor()
+        expr = relax.op.permute_dims(value.expr, list(range(value.rank)))
+        scope.emit(expr, value.bounds)
+        return scope.emit(expr, value.bounds)
+    value, expr = scope.pick(bound)
+    return scope.emit(expr, value.bounds, parts=value.parts, device=value.device)
+
+
+def _repeatable(scope: Scope, value: Value) -> Any:
+    if value.is_parameter or not isinstance(value.expr, relax.Var):
+        return None
+    expr = scope.builder.lookup_binding(value.expr)
+    if not isinstance(expr, relax.Call) or "inplace" in str(expr.op):
+        return None
+    visible = {v.expr for v in scope.values if isinstance(v.expr, relax.Var)}
+    return expr if all(var in visible for var in relax.analysis.free_vars(expr)) else None
+
+
+def constant(scope: Scope) -> Value:
+    """A constant tensor at hand for later steps, and an operator on constants alone (FoldConstant's food)."""
+    value = scope.constant(scope.draw_shape((1, 2, 3), static=True), "float32")
+    scope.see(value)
+    other = scope.constant([int(dim) for dim in value.dims or ()], value.dtype)
+    if value.bounds is not None and other.bounds is not None:
+        return scope.emit(relax.op.maximum(value.expr, other.expr), value.bounds.union(other.bounds))
+    return value
+
+
+def condition(scope: Scope) -> Value:
+    """An ``If``."""
+    return control_flow.draw_if(scope, branch_step)
+
+
+def dead(scope: Scope) -> Value | None:
+    """A binding that nothing uses: it leaves the scope at once."""
+    value = scope.tensor()
+    made = scope.emit(relax.op.permute_dims(value.expr, list(range(value.rank))), value.bounds)
+    scope.values.remove(made)
+    return None
+
+
+ACTIONS: tuple[Action, ...] = (
+    Action(64, operator),
+    Action(12, idioms.plant),
+    Action(10, kernels.draw_kernel, Feature.KERNELS),
+    Action(14, calls.draw_call, Feature.MULTIPLE_FUNCTIONS),
+    Action(6, condition, Feature.IF, Place.ORDINARY),
+    Action(6, results.pack, Feature.TUPLES),
+    Action(8, results.project, Feature.TUPLES),
+    Action(6, shapes.cast, Feature.MATCH_CAST, Place.TOP_LEVEL),
+    Action(4, shapes.unknown_parameter, Feature.UNKNOWN_SHAPES, Place.TOP_LEVEL),
+    Action(4, shapes.expression_tensor, Feature.SHAPE_EXPRESSIONS, Place.TOP_LEVEL),
+    Action(5, shapes.use_shape, Feature.SHAPE_PARAMS),
+    Action(4, shapes.use_shape, Feature.PRIM_PARAMS),
+    Action(4, alias, Feature.ALIASES),
+    Action(6, duplicate, Feature.DUPLICATE_CODE),
+    Action(3, dead, Feature.DEAD_CODE),
+    Action(4, constant, Feature.CONSTANTS),
+    Action(10, devices.hint, Feature.DEVICE_HINTS),
+    Action(10, composites.draw_composite, Feature.COMPOSITE),
+    Action(10, composites.draw_codegen, Feature.CODEGEN, Place.TOP_LEVEL),
+    Action(5, local_functions.draw_local, Feature.LOCAL_FUNCTIONS, Place.ORDINARY),
+    Action(16, weight_steps.draw_weight_work, Feature.WEIGHTS, Place.TOP_LEVEL),
+    Action(12, non_executable, Feature.NON_EXECUTABLE),
+)
+
+
+def step(scope: Scope) -> Value | None:
+    """Take one drawn step; one that cannot be taken under the features of this case is left undone."""
+    scope.renew()
+    allowed = _allowed(scope)
+    total = sum(action.weight for action in allowed)
+    ticket = scope.index(total)
+    for action in allowed:
+        ticket -= action.weight
+        if ticket < 0:
+            try:
+                return action.run(scope)
+            except Unfit:
+                return None
+    return None
+
+
+def _allowed(scope: Scope) -> list[Action]:
+    frame, features = scope.frame, scope.features
+    key = (scope.in_dataflow, bool(scope.branches))
+    cached = frame.allowed.get(key)
+    if cached is None:
+        cached = [
+            action
+            for action in ACTIONS
+            if (action.feature is None or action.feature in features)
+            and (action.place is Place.ANYWHERE or not scope.in_dataflow or action.run in _DATAFLOW_TOO)
+            and (action.place is not Place.TOP_LEVEL or not scope.branches)
+            and (action.feature is not Feature.WEIGHTS or frame.is_weighted)
+        ]
+        frame.allowed[key] = cached
+    return cached
+
+
+_DATAFLOW_TOO = frozenset(action.run for action in ACTIONS if action.place is Place.TOP_LEVEL)
+"""Steps at the top level are at home in dataflow blocks as well."""
+
+
+def branch_step(scope: Scope, depth: int) -> None:
+    """A step inside a branch: as at the top level, and another ``If`` while the nesting allows."""
+    if depth >= control_flow.MAX_DEPTH or scope.in_dataflow:
+        try:
+            operator(scope)
+        except Unfit:
+            return
+    elif scope.index(6) == 5:
+        control_flow.draw_if(scope, branch_step, depth)
+    else:
+        step_without_if(scope)
+
+
+def step_without_if(scope: Scope) -> None:
+    """A step that is no ``If``: depth is counted by the caller."""
+    features, scope.features = scope.features, scope.features - {Feature.IF}
+    allowed, scope.frame.allowed = scope.frame.allowed, {}
+    try:
+        step(scope)
+    finally:
+        scope.features, scope.frame.allowed = features, allowed
+
+
+ENSURED: dict[Feature, Callable[[Scope], Value | None]] = {
+    Feature.SYMBOLIC_SHAPES: shapes.symbol_parameter,
+    Feature.SHAPE_EXPRESSIONS: shapes.expression_tensor,
+    Feature.UNKNOWN_SHAPES: shapes.unknown_parameter,
+    Feature.MATCH_CAST: shapes.cast,
+    Feature.SHAPE_PARAMS: shapes.shape_parameter,
+    Feature.PRIM_PARAMS: shapes.prim_parameter,
+    Feature.IF: condition,
+    Feature.TUPLES: results.pack,
+    Feature.NESTED_TUPLES: results.pack_nested,
+    Feature.CONSTANTS: constant,
+    Feature.LOCAL_FUNCTIONS: local_functions.draw_local,
+    Feature.KERNELS: kernels.draw_kernel,
+    Feature.DEVICE_HINTS: devices.hint,
+    Feature.COMPOSITE: composites.draw_composite,
+    Feature.CODEGEN: composites.draw_codegen,
+    Feature.STOP_LIFT: weight_steps.stop_lift,
+    Feature.NON_EXECUTABLE: non_executable,
+    Feature.HALF: lambda scope: typed_tensor(scope, "float16"),
+    Feature.DOUBLE: lambda scope: typed_tensor(scope, "float64"),
+    Feature.INTEGERS: lambda scope: typed_tensor(scope, "int32"),
+    Feature.BOOLEANS: lambda scope: typed_tensor(scope, "bool"),
+    Feature.EMPTY_TENSORS: lambda scope: typed_tensor(scope, "float32", (0, 2)),
+    Feature.ALIASES: alias,
+    Feature.DUPLICATE_CODE: duplicate,
+    Feature.DEAD_CODE: dead,
+}
+"""What makes sure that a demanded feature occurs; the others show in the plan of the module."""
+
+OUTSIDE_DATAFLOW = frozenset({Feature.IF, Feature.LOCAL_FUNCTIONS})
+
+
+def typed_tensor(scope: Scope, dtype: str, shape: tuple[int, ...] | None = None) -> Value:
+    """A parameter or filled tensor of a dtype."""
+    if shape is None:
+        return scope.make(scope.draw_shape(), dtype)
+    return shapes.filled(scope, list(shape), dtype)

@@ -1,0 +1,43 @@
+"""Removal of dead bindings from blocks under construction, for cases without DEAD_CODE.
+
+Written here and not borrowed from TVM: the pass of that name is a subject of the tests.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from tvm import relax
+
+
+def without_dead(blocks: Sequence[Any], result: Any) -> list[Any]:
+    """The blocks without bindings that neither ``result`` nor another kept binding uses.
+
+    ``match_cast`` stays: it may define symbolic dims, and its check is an effect.
+    """
+    needed = set(relax.analysis.free_vars(result))
+    kept_blocks = []
+    for block in reversed(list(blocks)):
+        kept = []
+        for binding in reversed(list(block.bindings)):
+            if isinstance(binding, relax.MatchCast) or binding.var in needed:
+                kept.append(binding)
+                needed.update(_uses(binding.value))
+        if kept:
+            kept.reverse()
+            kind = relax.DataflowBlock if isinstance(block, relax.DataflowBlock) else relax.BindingBlock
+            same = len(kept) == len(block.bindings)
+            kept_blocks.append(block if same else kind(kept))
+    kept_blocks.reverse()
+    return kept_blocks
+
+
+def dead_bindings(sequence: Any) -> int:
+    """How many bindings of a ``SeqExpr`` (its branches not counted) are dead."""
+    before = sum(len(block.bindings) for block in sequence.blocks)
+    return before - sum(len(block.bindings) for block in without_dead(sequence.blocks, sequence.body))
+
+
+def _uses(value: Any) -> Iterable[Any]:
+    return list(relax.analysis.free_vars(value))

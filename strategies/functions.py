@@ -1,0 +1,179 @@
+"""Functions: from a plan to a Relax function in the module under construction."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from tvm import relax
+
+from strategies import actions, devices, results, shapes, weights
+from strategies.body import Body
+from strategies.bounds import default_bounds
+from strategies.calls import call
+from strategies.dead_code import without_dead
+from strategies.features import Draw, Feature
+from strategies.frame import FunctionFrame, ModuleFrame, Signature, Unfit
+from strategies.scope import Scope
+from strategies.values import Value
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a function is to be.
+
+    Attributes:
+        name: Its name in the module; what comes out may carry a suffix.
+        private: Whether it has no ``global_symbol``.
+        steps: How many steps its body takes.
+        weighted: Whether it has ``num_input`` and weights.
+        demand: Features that must occur in it.
+        callees: Functions that it must call.
+        tuple_only: Whether it takes one tuple and returns one, as a transform of parameters does.
+    """
+
+    name: str
+    private: bool = False
+    steps: int = 1
+    weighted: bool = False
+    demand: tuple[Feature, ...] = ()
+    callees: tuple[Signature, ...] = field(default_factory=tuple)
+    tuple_only: bool = False
+
+
+def build(draw: Draw, module: ModuleFrame, plan: Plan) -> Signature:
+    """Draw the body of a planned function, add it to the module and give what callers must know."""
+    frame = FunctionFrame(max_parameters=4 if plan.private else 6, is_weighted=plan.weighted)
+    scope = Scope(draw, module, frame)
+    builder = module.builder
+    builder.begin_scope([])
+    if not plan.private and devices.typed(scope):
+        frame.device = module.vdevices[0]
+    body = Body(scope)
+    ordinary = scope.has(Feature.ORDINARY_BLOCKS)
+    body.open(not (ordinary and scope.index(4) == 3))
+    _first_parameters(scope, plan)
+    for number in range(plan.steps):
+        # The first digit of a step's draw says how the block goes on; zero, the simplest, is "as it was".
+        scope.renew()
+        if number and scope.index(4) == 3:
+            body.close()
+            body.open(not (ordinary and scope.index(2)))
+        scope.keep_outputs = number == plan.steps - 1 or scope.chance(12)
+        actions.step(scope)
+    scope.keep_outputs = True
+    wanted = _demanded(scope, body, plan)
+    wanted += [call(scope, callee) for callee in plan.callees]
+    if plan.tuple_only and not any(value.is_tuple and not value.is_parameter for value in scope.values):
+        wanted.append(scope.emit(results.as_tuple([scope.tensor()]), parts=()))
+    scope.keep_outputs = False
+    body.close()
+    body.open(False)
+    scope.renew()
+    wanted = [_survivor(scope, value) for value in wanted]
+    result = wanted[-1] if plan.tuple_only else results.choose_result(scope, [v for v in wanted if v is not None])
+    body.close()
+    return _finish(scope, body, plan, result)
+
+
+def _survivor(scope: Scope, value: Value | None) -> Value | None:
+    return value
+
+
+def _first_parameters(scope: Scope, plan: Plan) -> None:
+    """What a function has from the start; more parameters come as steps ask for them."""
+    if plan.tuple_only or (plan.private and scope.has(Feature.TUPLES) and scope.index(4) == 3):
+        _tuple_parameter(scope)
+        scope.closed = plan.tuple_only
+        if plan.tuple_only:
+            return
+    for feature, make in _PARAMETERS:
+        if scope.has(feature) and scope.index(3) == 2:
+            make(scope)
+    dtype = scope.pick_dtype(None)
+    dims = scope.draw_shape()
+    scope.parameter(scope.frame.tensor_type(dims, dtype), default_bounds(dtype))
+    if plan.weighted:
+        weights.weight(scope)
+
+
+def _tuple_parameter(scope: Scope) -> Value:
+    """A parameter that is a tuple of one to three tensors of static shapes."""
+    parts = []
+    for _ in range(1 + scope.index(3)):
+        dtype = scope.pick_dtype(None)
+        ty = relax.TensorType(list(scope.draw_shape((1, 2), static=True)), dtype)
+        parts.append(Value(None, ty, default_bounds(dtype)))
+    value = scope.frame.add_tuple_parameter(scope.builder, parts)
+    scope.see(value)
+    scope.emit(relax.TupleGetItem(value.expr, 0), part_of=value)
+    return value
+
+
+_PARAMETERS = (
+    (Feature.SHAPE_PARAMS, shapes.shape_parameter),
+    (Feature.PRIM_PARAMS, shapes.prim_parameter),
+    (Feature.UNKNOWN_SHAPES, shapes.unknown_parameter),
+)
+
+
+def _demanded(scope: Scope, body: Body, plan: Plan) -> list[Value | None]:
+    """Do what makes the demanded features occur; gives what must be part of the result."""
+    wanted: list[Value | None] = []
+    for feature in plan.demand:
+        make = actions.ENSURED.get(feature)
+        if make is None:
+            continue
+        if feature in actions.OUTSIDE_DATAFLOW and scope.in_dataflow:
+            body.close()
+            body.open(False)
+        scope.renew()
+        try:
+            wanted.append(make(scope))
+        except Unfit:  # the other demands and what is forbidden leave no room
+            continue
+    if Feature.ORDINARY_BLOCKS in plan.demand:
+        if scope.in_dataflow:
+            body.close()
+            body.open(False)
+        value = scope.tensor()
+        wanted.append(scope.emit(relax.op.permute_dims(value.expr, list(range(value.rank))), value.bounds))
+    return wanted
+
+
+def _finish(scope: Scope, body: Body, plan: Plan, result: Value) -> Signature:
+    frame, builder = scope.frame, scope.builder
+    blocks = body.blocks
+    if scope.forbids(Feature.DEAD_CODE) or not scope.has(Feature.DEAD_CODE):
+        blocks = without_dead(blocks, result.expr)
+    sequence = builder.normalize(relax.SeqExpr(blocks, result.expr))
+    for _ in range(frame.scopes + 1):
+        builder.end_scope()
+    heavy = {id(value) for value in frame.weights}
+    inputs = [value for value in frame.parameters if id(value) not in heavy]
+    parameters = (*inputs, *frame.weights)
+    function = relax.Function([value.expr for value in parameters], sequence)
+    for key, attr in _attributes(scope, plan, len(inputs)).items():
+        function = function.with_attr(key, attr)
+    var = builder.add_func(function, plan.name)
+    template = results.bounds_like(function.ret_ty, result)
+    return Signature(var, parameters, template, frame.symbols, frame.casts, frame.depth, plan.private)
+
+
+def _attributes(scope: Scope, plan: Plan, inputs: int) -> dict[str, Any]:
+    attrs: dict[str, Any] = {}
+    if not plan.private:
+        attrs["global_symbol"] = plan.name
+    if plan.weighted:
+        attrs["num_input"] = inputs
+    symbols = scope.frame.symbol_list
+    if symbols and scope.has(Feature.UPPER_BOUNDS) and not plan.private:
+        if Feature.UPPER_BOUNDS in plan.demand or scope.index(2):
+            attrs["tir_var_upper_bound"] = {var.name: 4 + 4 * scope.index(2) for var in symbols}
+    return attrs
+
+
+def uncalled(callables: Iterable[Signature], called: set[str]) -> tuple[Signature, ...]:
+    """Private functions that nothing calls yet."""
+    return tuple(s for s in callables if s.private and s.var.name_hint not in called)

@@ -1,0 +1,140 @@
+"""Modules: the strategy of whole Relax modules."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable
+from typing import Any
+
+import tvm
+from hypothesis import strategies as st
+from tvm import relax
+
+from strategies import devices
+from strategies.features import NEVER_EXECUTABLE, Draw, Feature, closure, draw_swarm
+from strategies.frame import FunctionFrame, ModuleFrame, Signature
+from strategies.functions import Plan, build
+from strategies.operators import OPERATORS
+from strategies.scope import Scope
+
+PUBLIC_NAMES = ("main", "main", "main", "main", "run", "forward", "predict")
+OTHER_NAMES = ("other", "decode", "step", "second")
+PRIVATE_NAMES = ("helper", "inner", "fused", "block", "leaf")
+MAX_CALLED = 2
+
+
+@st.composite
+def _modules(
+    draw: Draw,
+    demand: frozenset[Feature],
+    forbid: frozenset[Feature],
+    max_functions: int,
+    max_bindings: int,
+    executable: bool | None,
+) -> Any:
+    features = draw_swarm(draw, demand, forbid)
+    runs = executable if executable is not None else not (features & NEVER_EXECUTABLE)
+    frame = ModuleFrame(relax.BlockBuilder(), features, bool(runs), forbidden=forbid)
+    top = Scope(draw, frame, FunctionFrame())
+    frame.rows, frame.unrunnable = _rows(top)
+    if top.has(Feature.VDEVICE):
+        frame.vdevices = devices.table(top.index(2), frame.executable)
+    with frame.builder_scope():
+        _functions(top, demand, max_functions, max_bindings)
+        module = frame.builder.get()
+    if frame.vdevices:
+        module.update_global_info("vdevice", list(frame.vdevices))
+    return module
+
+
+def ir_modules(
+    demand: Iterable[Feature] = (),
+    forbid: Iterable[Feature] = (),
+    max_functions: int = 5,
+    max_bindings: int = 12,
+    executable: bool | None = None,
+) -> st.SearchStrategy[Any]:
+    """A strategy of well-formed ``tvm.IRModule``s of Relax functions.
+
+    Every module is free of undefined behaviour for all inputs of the default domain (``strategies.bounds``), and every
+    value of it has one meaning: the same module from the same draws.
+
+    Args:
+        demand: Features that every module must have.
+        forbid: Features that no module may have.
+        max_functions: Most Relax functions, from 1 to 5 (composite functions come on top).
+        max_bindings: Most steps in all functions together; a step is one operator with the guards that it needs.
+        executable: ``True``: only modules that the minimal reference pipeline builds for a CPU; ``False``: only modules
+            with an operator that never executes; ``None``: mostly executable ones.
+
+    Raises:
+        ValueError: when a feature is both demanded and forbidden, or the counts are out of range.
+    """
+    wanted, unwanted = frozenset(demand), frozenset(forbid)
+    if executable is True:
+        unwanted |= NEVER_EXECUTABLE
+    elif executable is False:
+        wanted |= {Feature.NON_EXECUTABLE}
+    if clash := closure(wanted) & unwanted:
+        raise ValueError(f"features both demanded and forbidden: {', '.join(sorted(clash))}")
+    if not 1 <= max_functions <= 5 or max_bindings < 1:
+        raise ValueError(f"no modules of {max_functions} functions and {max_bindings} bindings")
+    return _modules(wanted, unwanted, max_functions, max_bindings, executable)
+
+
+@functools.cache
+def _families() -> tuple[Any, ...]:
+    return tuple(dict.fromkeys(row.family for row in OPERATORS))
+
+
+def _rows(top: Scope) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    """The operators of this case: all, or half of the families (a swarm of operators, too)."""
+    families = _families()
+    mask = top.index(1 << len(families)) if top.index(2) else 0
+    chosen = {family for bit, family in enumerate(families) if not mask >> bit & 1}
+    able = [row for row in OPERATORS if row.feature is None or row.feature in top.features]
+    runnable = tuple(row for row in able if row.executable and row.feature is not Feature.NON_EXECUTABLE)
+    rows = tuple(row for row in runnable if row.family in chosen) or runnable
+    return rows, tuple(row for row in able if not row.executable or row.feature is Feature.NON_EXECUTABLE)
+
+
+def _functions(top: Scope, demand: frozenset[Feature], max_functions: int, max_bindings: int) -> None:
+    """Draw the functions, callees first; the last one, usually ``main``, answers for what is demanded."""
+    frame, draw = top.module, top.draw
+    top.renew()
+    steps = min(1 + top.index(max_bindings * 3 // 2), max_bindings)
+    count = _count(top, demand, max_functions)
+    name = top.pick(PUBLIC_NAMES)
+    weighted = top.has(Feature.WEIGHTS)
+    called: set[str] = set()
+    for number in range(count - 1):
+        private = top.has(Feature.PRIVATE_CALLS) and (number == 0 or top.index(4) < 3)
+        share = top.integer(1, max(1, steps // count))
+        steps -= share if steps > share else 0
+        transform = not private and top.has(Feature.TUPLES) and top.index(6) == 5
+        own = f"{name}_transform_params" if transform else (PRIVATE_NAMES if private else OTHER_NAMES)[number % 4]
+        plan = Plan(own, private, share, tuple_only=transform)
+        frame.callables.append(build(draw, frame, plan))
+    missing = _uncalled(frame) if demand or top.index(4) < 3 else ()
+    del called
+    build(
+        draw,
+        frame,
+        Plan(name, False, steps, weighted, tuple(sorted(demand, key=list(Feature).index)), missing[:MAX_CALLED]),
+    )
+
+
+def _count(top: Scope, demand: frozenset[Feature], max_functions: int) -> int:
+    if not top.has(Feature.MULTIPLE_FUNCTIONS) or max_functions == 1:
+        return 1
+    return 2 + top.index(max_functions - 1) * top.index(2)
+
+
+def _uncalled(frame: ModuleFrame) -> tuple[Signature, ...]:
+    """Private functions that no function calls yet, newest first."""
+    module: tvm.IRModule = frame.builder.get()
+    used: set[str] = set()
+    for function in module.functions.values():
+        if isinstance(function, relax.Function):
+            used |= {var.name_hint for var in relax.analysis.all_global_vars(function)}
+    return tuple(s for s in reversed(frame.callables) if s.private and s.var.name_hint not in used)

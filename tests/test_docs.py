@@ -1,0 +1,27 @@
+"""The documents speak of files that exist."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+DOCS = sorted([*(ROOT / "docs").glob("*.md"), ROOT / "README.md", *ROOT.glob("benchmarks/*.md")])
+ROOMS = ("strategies", "oracles", "fuzzer", "reports", "corpus", "tests", "benchmarks", "docs")
+
+
+@pytest.mark.parametrize("document", DOCS, ids=lambda path: path.name)
+def test_named_paths_exist(document: Path) -> None:
+    text = document.read_text(encoding="utf-8")
+    named = re.findall(rf"`((?:{'|'.join(ROOMS)})/[\w./*-]*)`", text)
+    missing = [path for path in named if not any(ROOT.glob(path))]
+    assert not missing
+
+
+@pytest.mark.parametrize("document", DOCS, ids=lambda path: path.name)
+def test_links_lead_somewhere(document: Path) -> None:
+    targets = re.findall(r"\]\(([^)#\s]+)\)", document.read_text(encoding="utf-8"))
+    missing = [target for target in targets if not target.startswith("http") and not (document.parent / target).exists()]
+    assert not missing

@@ -1,0 +1,125 @@
+"""Each planted bug is caught by its oracle, and by no other, from generated modules; its clean twin by none."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import sys
+from collections import Counter
+
+import pytest
+from fuzzer.cases import Case, judge_case
+from fuzzer.isolation import Died, IsolatedWorker
+from planted.catalogue import CLEAN, HERE, PLANTED, Manner, Planted
+from planted.generated import modules, text
+
+from oracles import Subject, judge
+from oracles.contracts import contract_for
+from oracles.passref import PassRef, _import_file
+from oracles.verdict import OracleName, Outcome
+
+STRUCTURAL = tuple(name for name in OracleName if name is not OracleName.NUMERIC)
+DEATHS = {"segfault_on_bool": "signal 11", "abort_on_device_move": "signal 6", "hang_on_scan": "", "memory_eater": ""}
+
+# A twin's numbers are compared on so many modules that it changes, in the default run and in the slow one.
+FEW, MANY = 3, 40
+
+in_process = [planted for planted in PLANTED if planted.manner is Manner.VERDICT]
+deadly = [planted for planted in PLANTED if planted.manner is Manner.DEATH]
+
+
+def named(cases: list[Planted]) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize("planted", cases, ids=lambda planted: planted.id)
+
+
+def test_every_oracle_has_three() -> None:
+    count = Counter(planted.oracle for planted in PLANTED)
+    assert all(count[oracle] >= 3 for oracle in OracleName), count
+    assert len(PLANTED) >= 24
+
+
+def test_every_factory_is_in_the_catalogue_with_its_twin() -> None:
+    listed = {planted.id for planted in PLANTED}
+    for file in sorted({planted.file for planted in PLANTED}):
+        defined = {
+            name
+            for name, value in vars(_import_file(HERE / file)).items()
+            if inspect.isfunction(value) and not name.startswith("_") and not inspect.signature(value).parameters
+        }
+        buggy = {name for name in defined if not name.endswith("_clean")}
+        assert defined == buggy | {name + "_clean" for name in buggy}
+        assert {f"{file}:{name}" for name in buggy} == {name for name in listed if name.startswith(file)}
+
+
+def failing(ref: PassRef, index: int, module: object, oracles: tuple[OracleName, ...]) -> set[OracleName]:
+    """The oracles that fail the pass on a module; an oracle that is itself broken fails the test."""
+    verdicts = judge(Subject(module, [ref], [contract_for(ref)], input_seed=index), oracles)
+    for verdict in verdicts:
+        assert verdict.outcome is not Outcome.INVALID, verdict
+    return {verdict.oracle for verdict in verdicts if verdict.outcome is Outcome.FAIL}
+
+
+@named(in_process)
+def test_is_caught_by_its_oracle_and_no_other(planted: Planted) -> None:
+    oracles = tuple(OracleName) if planted.oracle is OracleName.NUMERIC else STRUCTURAL
+    for index, module in enumerate(modules(planted.within)):
+        found = failing(planted.ref(), index, module, oracles)
+        assert found <= {planted.oracle}, f"module {index} was caught by {sorted(map(str, found))}"
+        if found:
+            print(f"{planted.id} caught after {index + 1} modules", file=sys.stderr)
+            return
+    pytest.fail(f"not caught within {planted.within} modules")
+
+
+@named(in_process)
+def test_clean_twin_is_caught_by_none(planted: Planted) -> None:
+    accuse(planted.ref(clean=True), min(planted.within, 60), FEW if planted.oracle is OracleName.NUMERIC else 1)
+
+
+@pytest.mark.slow
+@named(in_process)
+def test_clean_twin_is_caught_by_none_of_many(planted: Planted) -> None:
+    accuse(planted.ref(clean=True), 300, MANY)
+
+
+@pytest.mark.parametrize("ref", CLEAN, ids=lambda ref: ref.name)
+def test_a_pass_without_bug_is_caught_by_none(ref: PassRef) -> None:
+    accuse(ref, 60, FEW)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("ref", CLEAN, ids=lambda ref: ref.name)
+def test_a_pass_without_bug_is_caught_by_none_of_many(ref: PassRef) -> None:
+    accuse(ref, 500, MANY)
+
+
+def accuse(ref: PassRef, count: int, numeric: int) -> None:
+    """Fails when an oracle finds anything in ``count`` modules; numbers are compared on ``numeric`` changed ones."""
+    for index, module in enumerate(modules(count)):
+        oracles = tuple(OracleName) if numeric else STRUCTURAL
+        subject = Subject(module, [ref], [contract_for(ref)], input_seed=index)
+        verdicts = judge(subject, oracles)
+        bad = [verdict for verdict in verdicts if verdict.outcome in (Outcome.FAIL, Outcome.INVALID)]
+        assert not bad, f"module {index}: {bad}"
+        numeric -= any(v.oracle is OracleName.NUMERIC and v.outcome is Outcome.PASS for v in verdicts)
+
+
+@named(deadly)
+def test_deadly_pass_is_caught_outside_of_the_process(planted: Planted) -> None:
+    call = functools.partial(judge_case, oracles=(OracleName.CRASH,))
+    with IsolatedWorker() as worker:
+        for index in range(planted.within):
+            case = Case(text(index), (planted.ref(),), 0)
+            result = worker.call(call, case, time_limit=3.0, memory_limit=1 << 30)
+            if isinstance(result, Died):
+                assert DEATHS[planted.factory] in result.detail
+                assert "crash" in result.stage
+                print(f"{planted.id} caught after {index + 1} modules: {result}", file=sys.stderr)
+                return
+            assert all(verdict.outcome is not Outcome.FAIL for verdict in result)
+    pytest.fail(f"not caught within {planted.within} modules")
+
+
+@named(deadly)
+def test_deadly_pass_has_a_harmless_twin(planted: Planted) -> None:
+    accuse(planted.ref(clean=True), min(planted.within, 60), 0)
