@@ -1,10 +1,13 @@
-"""``relax.build`` as a pass, so that the crash oracle can judge it: a well-formed module must build."""
+"""``relax.build`` as a pass, so that the crash oracle can judge it: a well-formed module must build, and run."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from oracles.contract import Contract, Idempotence, NumericPromise
+
+# Enough seeds that a condition drawn as an input is once true and once false.
+_SEEDS = range(6)
 
 
 def code_gen_vm() -> Any:
@@ -24,5 +27,29 @@ def code_gen_vm() -> Any:
     return build
 
 
-# An attribute of the factory is how a user's pass brings its contract.
-setattr(code_gen_vm, "contract", Contract("CodeGenVM", idempotence=Idempotence.IDEMPOTENT, numeric=NumericPromise.BIT_EXACT))  # noqa: B010
+def default_build_and_run() -> Any:
+    """Lowers its input with the ``default`` build pipeline and runs ``main`` on inputs of the default domain.
+
+    The executable runs in this process, through the kernel cache, so that no C++ compiler is needed.  It may kill the
+    process: a case with it is ``isolated``.
+    """
+    import tvm
+    from tvm import relax
+
+    from oracles.execution import session
+    from oracles.inputs import materialize
+
+    @tvm.transform.module_pass(opt_level=0, name="default_build")
+    def run(module: Any, _context: Any) -> Any:
+        program = session().build(relax.get_pipeline("default_build")(module), lowered=True)
+        for seed in _SEEDS:
+            program.call("main", materialize(module, "main", seed))
+        return module
+
+    return run
+
+
+for _factory in (code_gen_vm, default_build_and_run):
+    # An attribute of the factory is how a user's pass brings its contract.
+    _contract = Contract(_factory.__name__, idempotence=Idempotence.IDEMPOTENT, numeric=NumericPromise.BIT_EXACT)
+    setattr(_factory, "contract", _contract)  # noqa: B010

@@ -6,6 +6,8 @@ import re
 import traceback
 from pathlib import PurePath
 
+import tvm
+
 from oracles.verdict import Evidence
 
 # Frames that every pass run shares say nothing of the defect.
@@ -20,6 +22,8 @@ _INFRASTRUCTURE = frozenset(
         "src/relax/ir/transform.cc",
     }
 )
+_OURS = PurePath(__file__).parent.as_posix() + "/"
+_TVM = PurePath(tvm.__file__).parent.as_posix() + "/"
 _CXX_SOURCE = re.compile(r"(?:^|/)((?:src|include)/.+\.(?:cc|h|cpp|hpp))$")
 _TEMPLATE = re.compile(r"<(?!lambda)[^<>]*>")
 _ARGUMENTS = re.compile(r"\([^()]*\)")
@@ -52,9 +56,9 @@ def _tvm_frame(filename: str, function: str) -> str | None:
         if file.startswith("include/tvm/ffi/") or file in _INFRASTRUCTURE:
             return None
         return f"{file}:{short_function(function)}"
-    _, found, tail = path.rpartition("/tvm/")
-    if not found or not tail.endswith(".py"):
+    if not path.startswith(_TVM):
         return None
+    tail = path[len(_TVM) :]
     if tail == "relax/expr_functor.py":  # dispatch: how often it recurs depends on the module
         return None
     name = f"{tail}:{function}"
@@ -63,7 +67,7 @@ def _tvm_frame(filename: str, function: str) -> str | None:
 
 def _is_ours(filename: str) -> bool:
     path = filename.replace("\\", "/")
-    return "/oracles/" in path or "tvm_ffi" in path or path.endswith(".pxi") or "/tvm/" in path
+    return path.startswith((_OURS, _TVM)) or "/tvm_ffi/" in path or path.endswith(".pxi")
 
 
 def short_function(name: str) -> str:

@@ -37,11 +37,11 @@ class Body:
         """End the block; an empty one vanishes, and a dataflow block gets an output when it has none."""
         scope = self.scope
         if scope.in_dataflow:
-            local = [value for value in scope.values if _is_local(value)]
+            local = [value for value in scope.values if value.is_local]
             if local and scope.outputs == 0:
                 _output(scope, local[-1])
             if local:
-                scope.values = [value for value in scope.values if not _is_local(value)]
+                scope.values = [value for value in scope.values if not value.is_local]
         block = scope.builder._end_block()
         if len(block.bindings):
             self.blocks.append(block)
@@ -51,10 +51,6 @@ class Body:
     def sequence(self, result: Any) -> Any:
         """The ``SeqExpr`` of the closed blocks with a result."""
         return relax.SeqExpr(self.blocks, result)
-
-
-def _is_local(value: Value) -> bool:
-    return isinstance(value.expr, relax.DataflowVar)
 
 
 def _output(scope: Scope, value: Value) -> None:

@@ -19,7 +19,7 @@ Binding = dict[Any, Dim]
 
 def draw_call(scope: Scope) -> Value | None:
     """Bind a call of an earlier function; ``None`` when there is none that may be called."""
-    known = [s for s in scope.module.callables if s.depth < MAX_CHAIN]
+    known = [s for s in scope.module.callables if s.depth < MAX_CHAIN and not s.typed]
     if not known:
         return None
     return call(scope, known[-1 - scope.index(len(known))])

@@ -1,8 +1,8 @@
 """Composite functions: what ``FuseOpsByPattern`` and ``MergeCompositeFunctions`` leave, written directly.
 
 Without ``annotate_codegen`` a match becomes a private function with ``Composite`` and ``Primitive``; with it, a public
-function with ``Codegen`` that holds a local function with ``Composite`` and its call; merging puts several of those into
-one ``Codegen`` function.
+function with ``Codegen`` that holds a local function with ``Composite`` and its call; merging puts several of those
+into one ``Codegen`` function.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from tvm import relax, tirx
 
 from strategies.bounds import Bounds, default_bounds
 from strategies.scope import Scope
-from strategies.values import Dim, Value
+from strategies.values import Dim, Value, same_dim
 
 op = relax.op
 BACKEND = "pyext"
@@ -93,7 +93,7 @@ def draw_codegen(scope: Scope) -> Value:
     """Bind the call of a public ``Codegen`` function that holds one or two local ``Composite`` functions."""
     region = scope.pick(REGIONS)
     operands = region.operands(scope)
-    parameters, types = _parameters(scope, operands)
+    parameters = _parameters(operands)
     locals_ = 1 + scope.index(2)
     builder = scope.builder
     builder._begin_binding_block()
@@ -104,10 +104,10 @@ def draw_codegen(scope: Scope) -> Value:
         result = _local_call(scope, relu, [Value(None, result.ty)], [result], "local_func")
         bounds = bounds.including(0.0)
     block = builder._end_block()
-    name = builder.get_unique_name(f"fused_relax_{region.name}_{BACKEND}")
+    count = scope.module.next_number(region.name)
+    name = f"fused_relax_{region.name}_{BACKEND}{count or ''}"
     attrs = {"Codegen": BACKEND, "global_symbol": name}
     function = _finished(scope, parameters, [block], result, attrs)
-    del types
     var = builder.add_func(function, name)
     return scope.emit(relax.Call(var, [v.expr for v in operands]), bounds)
 
@@ -120,7 +120,7 @@ def _local_call(scope: Scope, region: Region, like: Sequence[Value], arguments: 
 
 def _function(scope: Scope, region: Region, operands: Sequence[Value], attrs: dict[str, Any]) -> Any:
     """A function that applies the region's operators to its parameters in one dataflow block."""
-    parameters, _ = _parameters(scope, operands)
+    parameters = _parameters(operands)
     builder = scope.builder
     builder.begin_scope(parameters)
     builder._begin_dataflow_block()
@@ -143,24 +143,18 @@ def _finished(scope: Scope, parameters: list[Any], blocks: list[Any], result: An
     return function
 
 
-def _parameters(scope: Scope, operands: Sequence[Value]) -> tuple[list[Any], list[Any]]:
+def _parameters(operands: Sequence[Value]) -> list[Any]:
     """Parameters of the operands' types with symbolic dims of their own: bare ones first met define them."""
     fresh: dict[Any, Any] = {}
 
     def renamed(dim: Dim) -> Dim:
         if isinstance(dim, int):
             return dim
-        key = next((known for known in fresh if _same(known, dim)), None)
+        key = next((known for known in fresh if same_dim(known, dim)), None)
         if key is None:
             key = dim
             fresh[dim] = tirx.Var(f"d{len(fresh)}", "int64")
         return fresh[key]
 
     types = [relax.TensorType([renamed(dim) for dim in v.ty.shape.values], v.dtype) for v in operands]
-    return [relax.Var(f"param_{index}", ty) for index, ty in enumerate(types)], types
-
-
-def _same(left: Any, right: Any) -> bool:
-    from strategies.values import same_dim
-
-    return same_dim(left, right)
+    return [relax.Var(f"param_{index}", ty) for index, ty in enumerate(types)]

@@ -27,6 +27,11 @@ def draw_if(scope: Scope, step: Step, depth: int = 0) -> Value:
     """
     condition = _condition(scope)
     scope.renew()
+    with scope.symbols_in_scope():
+        return _draw_if(scope, step, depth, condition)
+
+
+def _draw_if(scope: Scope, step: Step, depth: int, condition: Value) -> Value:
     count = 1 + (scope.index(3) if scope.has(Feature.TUPLES) else 0)
     then_branch, then_values = _branch(scope, step, depth, lambda: [_result(scope, index) for index in range(count)])
     scope.renew()

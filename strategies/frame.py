@@ -32,7 +32,18 @@ class Unfit(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """What a caller must know of a function: its name, its parameters and what its result is bounded by."""
+    """What a caller must know of a function.
+
+    Attributes:
+        var: Its global variable.
+        parameters: Its parameters, with their bounds.
+        result: What its result is bounded by, part by part.
+        symbols: Range of each of its symbolic dims.
+        casts: The shapes that its parameters of unknown shape are cast to.
+        depth: Length of the longest chain of calls from it, itself counted.
+        private: Whether it has no ``global_symbol``.
+        typed: Whether its parameters are bound to a vdevice, which their arguments must share.
+    """
 
     var: Any
     parameters: tuple[Value, ...]
@@ -41,6 +52,7 @@ class Signature:
     casts: dict[Any, tuple[Dim, ...]]
     depth: int = 1
     private: bool = False
+    typed: bool = False
 
 
 @dataclass(slots=True)
@@ -73,6 +85,7 @@ class ModuleFrame:
     dtypes: tuple[str, ...] = _BASE
     watched: frozenset[Feature] = frozenset()
     _shapes: dict[tuple[int, ...], Any] = field(default_factory=dict)
+    _numbers: dict[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         more = [dtype for feature, dtypes in _MORE.items() if feature in self.features for dtype in dtypes]
@@ -87,6 +100,12 @@ class ModuleFrame:
         """Raise ``Unfit`` when a type shows what the caller forbade."""
         if self.watched and (clash := type_features(ty) & self.watched):
             raise Unfit(f"forbidden: {', '.join(sorted(clash))}")
+
+    def next_number(self, kind: str) -> int:
+        """0, 1, 2, ... for each kind of name."""
+        number = self._numbers.get(kind, 0)
+        self._numbers[kind] = number + 1
+        return number
 
     def shared_shape(self, dims: tuple[int, ...]) -> Any:
         """One ``ShapeExpr`` object for all uses of a static shape."""
@@ -115,7 +134,6 @@ class FunctionFrame:
         symbols: Range of each symbolic dim known in the function.
         symbol_list: The symbolic dims that parameters define.
         max_parameters: How many parameters it may get.
-        scopes: How often the builder's scope was opened for this function.
         casts: Shapes that tensors of unknown shape were cast to, by variable.
         device: The vdevice of its typed parameters, or ``None``.
         depth: Length of the longest chain of calls from it, itself counted.
@@ -129,7 +147,6 @@ class FunctionFrame:
     weight_work: list[Value] = field(default_factory=list)
     symbols: dict[Any, Range] = field(default_factory=dict)
     symbol_list: list[Any] = field(default_factory=list)
-    scopes: int = 0
     casts: dict[Any, tuple[Dim, ...]] = field(default_factory=dict)
     device: Any = None
     depth: int = 1
@@ -152,27 +169,22 @@ class FunctionFrame:
 
     def add_parameter(
         self,
-        builder: Any,
         ty: Any,
         bounds: Bounds | None,
         *,
         actual: tuple[Dim, ...] | None = None,
         name: str | None = None,
     ) -> Value:
-        """Make a parameter; the builder learns the symbolic dims that it defines."""
+        """Make a parameter."""
         var = relax.Var(name or f"p{len(self.parameters)}", ty)
         value = Value(var, ty, bounds, actual=actual, is_parameter=True)
         self.parameters.append(value)
-        builder.begin_scope([var])
-        self.scopes += 1
         return value
 
-    def add_tuple_parameter(self, builder: Any, parts: Sequence[Value]) -> Value:
+    def add_tuple_parameter(self, parts: Sequence[Value]) -> Value:
         """Make a parameter that is a tuple of static tensors."""
         ty = relax.TupleType([part.ty for part in parts])
         var = relax.Var(f"t{len(self.parameters)}", ty)
         value = Value(var, ty, parts=tuple(parts), is_parameter=True)
         self.parameters.append(value)
-        builder.begin_scope([var])
-        self.scopes += 1
         return value

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -65,20 +64,16 @@ def build(draw: Draw, module: ModuleFrame, plan: Plan) -> Signature:
     scope.keep_outputs = True
     wanted = _demanded(scope, body, plan)
     wanted += [call(scope, callee) for callee in plan.callees]
-    if plan.tuple_only and not any(value.is_tuple and not value.is_parameter for value in scope.values):
-        wanted.append(scope.emit(results.as_tuple([scope.tensor()]), parts=()))
+    if plan.tuple_only:
+        made = [v for v in scope.values if v.is_tuple and not v.is_parameter and v.parts and not v.is_local]
+        wanted = made[-1:] or [results.pack(scope)]
     scope.keep_outputs = False
     body.close()
     body.open(False)
     scope.renew()
-    wanted = [_survivor(scope, value) for value in wanted]
     result = wanted[-1] if plan.tuple_only else results.choose_result(scope, [v for v in wanted if v is not None])
     body.close()
     return _finish(scope, body, plan, result)
-
-
-def _survivor(scope: Scope, value: Value | None) -> Value | None:
-    return value
 
 
 def _first_parameters(scope: Scope, plan: Plan) -> None:
@@ -105,7 +100,7 @@ def _tuple_parameter(scope: Scope) -> Value:
         dtype = scope.pick_dtype(None)
         ty = relax.TensorType(list(scope.draw_shape((1, 2), static=True)), dtype)
         parts.append(Value(None, ty, default_bounds(dtype)))
-    value = scope.frame.add_tuple_parameter(scope.builder, parts)
+    value = scope.frame.add_tuple_parameter(parts)
     scope.see(value)
     scope.emit(relax.TupleGetItem(value.expr, 0), part_of=value)
     return value
@@ -147,18 +142,21 @@ def _finish(scope: Scope, body: Body, plan: Plan, result: Value) -> Signature:
     blocks = body.blocks
     if scope.forbids(Feature.DEAD_CODE) or not scope.has(Feature.DEAD_CODE):
         blocks = without_dead(blocks, result.expr)
-    sequence = builder.normalize(relax.SeqExpr(blocks, result.expr))
-    for _ in range(frame.scopes + 1):
-        builder.end_scope()
+    builder.end_scope()
     heavy = {id(value) for value in frame.weights}
     inputs = [value for value in frame.parameters if id(value) not in heavy]
     parameters = (*inputs, *frame.weights)
+    builder.begin_scope([value.expr for value in parameters])
+    sequence = builder.normalize(relax.SeqExpr(blocks, result.expr))
+    builder.end_scope()
     function = relax.Function([value.expr for value in parameters], sequence)
     for key, attr in _attributes(scope, plan, len(inputs)).items():
         function = function.with_attr(key, attr)
     var = builder.add_func(function, plan.name)
     template = results.bounds_like(function.ret_ty, result)
-    return Signature(var, parameters, template, frame.symbols, frame.casts, frame.depth, plan.private)
+    return Signature(
+        var, parameters, template, frame.symbols, frame.casts, frame.depth, plan.private, frame.device is not None
+    )
 
 
 def _attributes(scope: Scope, plan: Plan, inputs: int) -> dict[str, Any]:
@@ -168,12 +166,7 @@ def _attributes(scope: Scope, plan: Plan, inputs: int) -> dict[str, Any]:
     if plan.weighted:
         attrs["num_input"] = inputs
     symbols = scope.frame.symbol_list
-    if symbols and scope.has(Feature.UPPER_BOUNDS) and not plan.private:
-        if Feature.UPPER_BOUNDS in plan.demand or scope.index(2):
-            attrs["tir_var_upper_bound"] = {var.name: 4 + 4 * scope.index(2) for var in symbols}
+    bounded = scope.has(Feature.UPPER_BOUNDS) and not plan.private
+    if symbols and bounded and (Feature.UPPER_BOUNDS in plan.demand or scope.index(2)):
+        attrs["tir_var_upper_bound"] = {var.name: 4 + 4 * scope.index(2) for var in symbols}
     return attrs
-
-
-def uncalled(callables: Iterable[Signature], called: set[str]) -> tuple[Signature, ...]:
-    """Private functions that nothing calls yet."""
-    return tuple(s for s in callables if s.private and s.var.name_hint not in called)

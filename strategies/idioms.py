@@ -193,7 +193,7 @@ def in_place_food(scope: Scope) -> Value:
     return scope.emit(op.subtract(second.expr, value.expr), Bounds(-10.5, 10.5))
 
 
-def contradicting_scalars(scope: Scope) -> Value:
+def folded_scalars(scope: Scope) -> Value:
     """Constants to fold around a value: ``x + (1 + 2)``."""
     value = scope.tensor(dtypes=("float32", "int32"), bounds=Bounds(-3.0, 3.0))
     total = scope.emit(op.add(relax.const(1, value.dtype), relax.const(2, value.dtype)), Bounds(3, 3, True))
@@ -222,6 +222,6 @@ IDIOMS: tuple[Callable[[Scope], Value], ...] = (
     layout_pair,
     approximated,
     in_place_food,
-    contradicting_scalars,
+    folded_scalars,
     explicit_dims,
 )

@@ -133,7 +133,7 @@ _ONE = Bounds(1, 1, True)
 
 KERNELS: tuple[Kernel, ...] = (
     Kernel("te_add", _two, _same, lambda a, b: [a + b], _like(lambda a, b: a + b)),
-    Kernel("te_add_one", _one, _same, lambda a: [a + _ONE], _like(lambda a: a + tirx.const(1, a.dtype))),
+    Kernel("te_add_one", _one, _same, lambda a: [a + _ONE], _like(lambda a: a + 1)),
     Kernel("two_stages", _one, _same, lambda a: [(a + _ONE).scaled(2)], _two_stages),
     Kernel("topi_multiply", _two, _same, lambda a, b: [a * b], lambda a, b: [topi.multiply(a, b)]),
     Kernel("topi_maximum", _two, _same, lambda a, b: [a.maximum(b)], lambda a, b: [topi.maximum(a, b)]),

@@ -106,17 +106,17 @@ def _functions(top: Scope, demand: frozenset[Feature], max_functions: int, max_b
     count = _count(top, demand, max_functions)
     name = top.pick(PUBLIC_NAMES)
     weighted = top.has(Feature.WEIGHTS)
-    called: set[str] = set()
     for number in range(count - 1):
         private = top.has(Feature.PRIVATE_CALLS) and (number == 0 or top.index(4) < 3)
         share = top.integer(1, max(1, steps // count))
         steps -= share if steps > share else 0
         transform = not private and top.has(Feature.TUPLES) and top.index(6) == 5
         own = f"{name}_transform_params" if transform else (PRIVATE_NAMES if private else OTHER_NAMES)[number % 4]
+        again = frame.next_number(own)
+        own += str(again) if again else ""
         plan = Plan(own, private, share, tuple_only=transform)
         frame.callables.append(build(draw, frame, plan))
     missing = _uncalled(frame) if demand or top.index(4) < 3 else ()
-    del called
     build(
         draw,
         frame,

@@ -6,8 +6,9 @@ at hand satisfies is made: a constant, a new parameter, or a value brought into 
 
 from __future__ import annotations
 
+import contextlib
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
 import tvm_ffi
@@ -238,11 +239,17 @@ class Scope:
             self.module.refuse(expr.ty)
             if (known := self._repeated(expr)) is not None:
                 return known
-        if self.in_dataflow and self.keep_outputs:
+        output = self.in_dataflow and self.keep_outputs
+        if output:
+            expr = self.builder.normalize(expr)
+            output = not _depends(expr.ty)
+        if output:
             var = self.builder.emit_output(expr, "gv")
             self.outputs += 1
         else:
             var = self.builder.emit(expr, hint)
+            if _depends(var.ty):  # its type speaks of a shape variable, which must not be seen outside of the block
+                return Value(var, var.ty, bounds)
         if part_of is not None and part_of.parts:
             part = part_of.parts[expr.index]
             return self.see(Value(var, var.ty, part.bounds, part.parts, part.actual, part.device))
@@ -281,6 +288,15 @@ class Scope:
         self.module.refuse(ty)
         var = self.builder.match_cast(value.expr, ty, "lv")
         return self.see(Value(var, ty, value.bounds, device=value.device))
+
+    @contextlib.contextmanager
+    def symbols_in_scope(self) -> Iterator[None]:
+        """Tell the builder all symbolic dims known so far, or it would forget them in the type of an ``If``."""
+        self.builder.begin_scope([relax.Var("symbols", relax.ShapeType(list(self.frame.symbols)))])
+        try:
+            yield
+        finally:
+            self.builder.end_scope()
 
     def shape_expr(self, dims: Sequence[Dim]) -> Any:
         """A ``ShapeExpr``; a static one is the same object in every function of the module (as upstream's passes see it
@@ -322,7 +338,7 @@ class Scope:
 
     def parameter(self, ty: Any, bounds: Bounds | None = None, *, actual: tuple[Dim, ...] | None = None) -> Value:
         """Add a parameter of a type; symbolic dims in it that no earlier parameter has are defined by it."""
-        return self.see(self.frame.add_parameter(self.builder, ty, bounds, actual=actual))
+        return self.see(self.frame.add_parameter(ty, bounds, actual=actual))
 
     def _may_make(self) -> bool:
         return self.has(Feature.CONSTANTS) or self.can_add_parameter()
@@ -368,6 +384,13 @@ class Scope:
         if not allowed:
             raise Unfit(f"none of the dtypes {dtypes} is permitted")
         return self.pick(allowed)
+
+
+def _depends(ty: Any) -> bool:
+    """Whether a type's shape is a variable bound in the block (``R.Tensor(lv, "float32")``)."""
+    if isinstance(ty, relax.TupleType):
+        return any(_depends(field) for field in ty.fields)
+    return isinstance(ty, relax.TensorType) and isinstance(ty.shape, relax.Var)
 
 
 def is_symbol(dim: Dim) -> bool:

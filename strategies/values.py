@@ -59,6 +59,11 @@ class Value:
         return self.dims is not None and bool(self.dtype)
 
     @property
+    def is_local(self) -> bool:
+        """Whether it is seen inside its dataflow block only."""
+        return isinstance(self.expr, relax.DataflowVar)
+
+    @property
     def is_function(self) -> bool:
         """Whether this is a local function."""
         return isinstance(self.ty, relax.FuncType)

@@ -1,4 +1,4 @@
-"""Weights: parameters known at compile time (``num_input``), and work on them alone, which LiftTransformParams moves."""
+"""Weights: parameters known early (``num_input``), and work on them alone, which LiftTransformParams moves."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def weight(scope: Scope) -> Value:
     """A new weight parameter of a static shape."""
     dtype = "float32" if scope.index(4) else scope.pick_dtype(None)
     ty = scope.frame.tensor_type(scope.pick(_SHAPES), dtype)
-    value = scope.frame.add_parameter(scope.builder, ty, default_bounds(dtype), name=f"w{len(scope.frame.weights)}")
+    value = scope.frame.add_parameter(ty, default_bounds(dtype), name=f"w{len(scope.frame.weights)}")
     scope.frame.weights.append(value)
     return scope.see(value)
 

@@ -5,10 +5,13 @@ from __future__ import annotations
 from strategies.operators import (
     binary,
     create,
+    image,
     index,
     linalg,
     nn_activation,
     nn_conv,
+    nn_loss,
+    nn_norm,
     nn_pool,
     reduce,
     scan_sort,
@@ -32,5 +35,8 @@ OPERATORS: tuple[OperatorRow, ...] = (
     *nn_conv.ROWS,
     *nn_pool.ROWS,
     *nn_activation.ROWS,
+    *nn_norm.ROWS,
+    *nn_loss.ROWS,
+    *image.ROWS,
 )
 """Every relax operator that modules are drawn from, one row each."""

@@ -34,6 +34,11 @@ def _dip(least: float) -> Callable[[Bounds], Bounds]:
     return lambda bounds: Bounds(max(least, min(bounds.lo, 0.0)), max(bounds.hi, 0.0) * 1.0625)
 
 
+def _selu(bounds: Bounds) -> Bounds:
+    """Slopes of at most 1.7581 below zero, where it levels off at -1.7581, and of 1.0507 above."""
+    return Bounds(max(-1.78125, min(bounds.lo, 0.0) * 1.78125), max(bounds.hi, 0.0) * 1.0625)
+
+
 def _softplus(bounds: Bounds) -> Bounds:
     return Bounds(0.0, max(bounds.hi, 0.0) + 1.5)
 
@@ -68,7 +73,7 @@ ACTIVATIONS = (
     # x ** 3 inside: 30 ** 3 is within float16.
     Activation("gelu_tanh", nn.gelu_tanh, FLOATS, _dip(-0.25), limit=30.0),
     Activation("silu", nn.silu, FLOATS, _dip(-0.375), limit=10.0),
-    Activation("selu", nn.selu, FLOATS, _dip(-2.0), limit=8.0),
+    Activation("selu", nn.selu, FLOATS, _selu, limit=8.0),
     # The threshold bounds the exponent: exp(beta * x) with beta * x <= 20 overflows float16, so stay below.
     Activation("softplus", nn.softplus, FLOATS, _softplus, limit=4.0, attributes=((), (2.0, 20.0), (0.5, 2.0))),
     Activation("leakyrelu", nn.leakyrelu, FLOATS, lambda b: b.including(0.0), attributes=((), (0.125,), (0.5,))),
@@ -77,7 +82,8 @@ ACTIVATIONS = (
 
 def draw_prelu(scope: Scope) -> Value | None:
     """``prelu`` with a slope for each element of an axis."""
-    operand = scope.tensor(dtypes=FLOATS, ranks=(2, 3, 4, 1))
+    # Its kernel takes static shapes alone ("Expect value to be constant int") and no negative axis.
+    operand = scope.tensor(dtypes=FLOATS, ranks=(2, 3, 4, 1), static=scope.executable)
     where = axis(scope, operand.rank)
     if scope.executable:
         where %= operand.rank

@@ -66,7 +66,8 @@ def _draw_adaptive(dimensions: int, call: Callable[..., Any]) -> Callable[[Scope
         data = spatial_tensor(scope, layout, FLOATS)
         sizes = dict(zip(layout, shape_of(data), strict=True))
         target: list[int] | None = [scope.integer(1, int(sizes[letter])) for letter in layout if letter not in "NC"]
-        if scope.index(8) == 7:
+        # None keeps the extent; the one-dimensional legalization then fails ("Cannot convert from type ir.IntImm").
+        if scope.index(8) == 7 and (dimensions > 1 or not scope.executable):
             target = None
         return emit(scope, call(data.expr, target, layout), bounds_of(data), data.dtype)
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +13,8 @@ from oracles.judge import judge
 from oracles.passref import PassRef
 from oracles.subject import Subject
 from oracles.verdict import OracleName, Verdict
+
+sys.path.append(str(Path(__file__).resolve().parent))  # for the sample modules, whatever import mode pytest uses
 
 STRUCTURAL = frozenset(OracleName) - {OracleName.NUMERIC}
 Say = Callable[..., dict[OracleName, Verdict]]

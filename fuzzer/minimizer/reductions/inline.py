@@ -50,9 +50,12 @@ def _match(declared: Any, given: Any, aliases: dict[Any, Any]) -> None:
     elif isinstance(declared, relax.TensorType) and isinstance(given, relax.TensorType):
         if isinstance(declared.shape, relax.ShapeExpr) and isinstance(given.shape, relax.ShapeExpr):
             _dims(declared.shape.values, given.shape.values, aliases)
-    elif isinstance(declared, relax.ShapeType) and isinstance(given, relax.ShapeType):
-        if None not in (declared.values, given.values):
-            _dims(declared.values, given.values, aliases)
+    elif _known(declared) and _known(given):
+        _dims(declared.values, given.values, aliases)
+
+
+def _known(ty: Any) -> bool:
+    return isinstance(ty, relax.ShapeType) and ty.values is not None
 
 
 def _dims(declared: Any, given: Any, aliases: dict[Any, Any]) -> None:

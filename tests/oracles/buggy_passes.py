@@ -76,19 +76,23 @@ def renames_parameters_of_input() -> GivenPass:
         result = module.clone()
         for var, function in result.functions_items():
             if isinstance(function, relax.Function):
-                fresh = [relax.Var(param.name.upper(), param.ty) for param in function.params]
-                new = relax.Function(fresh, relax.SeqExpr([], fresh[0]), None, True, function.attrs)
-                if tvm_equal(new, function):
-                    module.update_func(var, new)
+                module.update_func(var, relax.utils.copy_with_new_vars(_with_renamed_parameters(function)))
         return result
 
     return make("renames_parameters_of_input", run)
 
 
-def tvm_equal(left: Any, right: Any) -> bool:
-    import tvm_ffi
+def _with_renamed_parameters(function: Any) -> Any:
+    fresh = [relax.Var(param.name + "_renamed", param.ty) for param in function.params]
+    renamed = dict(zip(function.params, fresh, strict=True))
 
-    return bool(tvm_ffi.structural_equal(left, right))
+    @relax.expr_functor.mutator
+    class Renamer(relax.PyExprMutator):  # type: ignore[misc]
+        def visit_var_(self, var: Any) -> Any:
+            return renamed.get(var, var)
+
+    body = Renamer().visit_expr(function.body)
+    return relax.Function(fresh, body, function.ret_ty, function.is_pure, function.attrs)
 
 
 def drops(name: str) -> GivenPass:

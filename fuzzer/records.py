@@ -1,0 +1,154 @@
+"""Records of a campaign: what the store keeps and what reports, gate and verbs read."""
+
+from __future__ import annotations
+
+import enum
+from collections import Counter
+from dataclasses import dataclass, field
+
+from fuzzer.cases import Case
+from fuzzer.signatures import Signature
+from oracles.verdict import Evidence, Verdict
+
+
+class FindingState(str, enum.Enum):
+    """How far a finding has come."""
+
+    NEW = "new"  # seen, not yet looked into
+    CONFIRMED = "confirmed"  # shows in fresh processes, and in its repro script
+    FLAKY = "flaky"  # does not show every time, or no script shows it
+    KNOWN = "known"  # confirmed, and listed as known
+
+    def __str__(self) -> str:
+        return self.value
+
+
+@dataclass(frozen=True, slots=True)
+class CampaignInfo:
+    """A campaign as a whole.
+
+    Attributes:
+        seed: Decides everything that is drawn.
+        started_at: Start of the first session, ISO 8601 with time zone.
+        elapsed_seconds: Wall time of all sessions together.
+        examples: Subjects judged (one module under one pass or pipeline each).
+        modules: Modules drawn.
+        workers: Workers of the last session.
+        tvm_version: Installed ``apache-tvm``.
+        ffi_version: Installed ``apache-tvm-ffi``.
+        passes: Names of the passes under test.
+        oracles: Names of the oracles that judge.
+        state: ``running``, ``finished``, ``interrupted``.
+        budget_text: The budget as the user gave it, ``10m`` or ``2000 examples``.
+    """
+
+    seed: int
+    started_at: str
+    elapsed_seconds: float
+    examples: int
+    modules: int
+    workers: int
+    tvm_version: str
+    ffi_version: str
+    passes: tuple[str, ...]
+    oracles: tuple[str, ...]
+    state: str
+    budget_text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """How often an oracle said the same of the same pass; strings, as the store keeps them."""
+
+    oracle: str
+    culprit: str
+    outcome: str
+    reason: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class FindingRecord:
+    """Everything with one signature.
+
+    Attributes:
+        id: Id of the signature.
+        signature: The signature in one line.
+        oracle: Name of the oracle.
+        culprit: Name of the pass to blame.
+        kind: Class of the failure.
+        message: Message of the first case, as TVM gave it.
+        frames: Innermost frames inside TVM.
+        count: Cases that showed it.
+        state: How far it has come.
+        first_seen_seconds: Campaign time of the first sighting.
+        last_seen_seconds: Campaign time of the last one.
+        case: The case of the lowest shard and number that showed it.
+        minimized: The smallest case that shows it, once it was minimized.
+        bindings: Bindings of the minimized module.
+        repro: Path of the script, relative to the campaign's directory.
+        evidence: Evidence of ``case``.
+        note: What triage had to say.
+    """
+
+    id: str
+    signature: str
+    oracle: str
+    culprit: str
+    kind: str
+    message: str
+    frames: tuple[str, ...]
+    count: int
+    state: FindingState
+    first_seen_seconds: float
+    last_seen_seconds: float
+    case: Case
+    minimized: Case | None
+    bindings: int | None
+    repro: str | None
+    evidence: Evidence
+    note: str
+
+    def to_object(self) -> dict[str, object]:
+        """What ``relaxfuzz findings --json`` prints of it."""
+        return {
+            "id": self.id, "signature": self.signature, "oracle": self.oracle, "pass": self.culprit, "kind": self.kind,
+            "message": self.message, "count": self.count, "state": self.state.value,
+            "first_seen_seconds": round(self.first_seen_seconds, 3),
+            "last_seen_seconds": round(self.last_seen_seconds, 3),
+            "bindings": self.bindings, "repro": self.repro, "note": self.note,
+        }  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """First sighting of a signature within a shard, and how often the shard showed it."""
+
+    signature: Signature
+    verdict: Verdict
+    case: Case
+    index: int
+    count: int
+
+
+@dataclass(slots=True)
+class ShardResult:
+    """What one shard gave.
+
+    Attributes:
+        number: Number of the shard.
+        examples: Subjects judged.
+        modules: Modules drawn.
+        discarded: Draws that gave no module.
+        tallies: Count per (oracle, culprit, outcome, reason).
+        features: Modules per feature name.
+        hits: By signature id.
+    """
+
+    number: int
+    examples: int = 0
+    modules: int = 0
+    discarded: int = 0
+    tallies: Counter[tuple[str, str, str, str]] = field(default_factory=Counter)
+    features: Counter[str] = field(default_factory=Counter)
+    hits: dict[str, Hit] = field(default_factory=dict)

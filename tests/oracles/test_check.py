@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+import buggy_passes as buggy
+import pytest
+import sample_modules as samples
+from conftest import STRUCTURAL
+from tvm import relax
+
+from oracles import OracleFailure, OracleName, check
+from oracles.contract import Contract
+from oracles.verdict import Outcome
+
+
+def test_returns_verdicts_when_all_is_well() -> None:
+    verdicts = check(samples.dataflow(), relax.transform.DeadCodeElimination(), oracles=STRUCTURAL)
+    assert {verdict.outcome for verdict in verdicts} == {Outcome.PASS}
+    assert [verdict.oracle for verdict in verdicts] == sorted(STRUCTURAL, key=list(_ORDER).index)
+
+
+_ORDER = (
+    OracleName.CRASH,
+    OracleName.MUTATION,
+    OracleName.WELL_FORMED,
+    OracleName.DETERMINISM,
+    OracleName.SEQUENTIAL,
+    OracleName.IDEMPOTENCE,
+)
+
+
+def test_raises_with_the_evidence() -> None:
+    with pytest.raises(OracleFailure, match=r"crash fail: raises\n  ValueError: odd") as caught:
+        check(samples.dataflow(), buggy.raises(ValueError("odd")).given, oracles=STRUCTURAL)
+    assert isinstance(caught.value, AssertionError)
+    assert len(caught.value.verdicts) == len(STRUCTURAL)
+
+
+def test_given_contract_and_own_contract_count() -> None:
+    strict = Contract("counts_runs")
+    appends = buggy.appends_mark(strict)
+    with pytest.raises(OracleFailure, match="idempotence fail"):
+        check(samples.dataflow(), appends.given, oracles=[OracleName.IDEMPOTENCE])
+    with pytest.raises(OracleFailure, match="idempotence fail"):
+        plain = buggy.appends_mark(None)  # type: ignore[arg-type]
+        check(samples.dataflow(), plain.given, oracles=[OracleName.IDEMPOTENCE], contract=strict)
+
+
+def test_chosen_oracles_only() -> None:
+    verdicts = check(samples.dataflow(), relax.transform.Normalize(), oracles=[OracleName.MUTATION])
+    assert [verdict.oracle for verdict in verdicts] == [OracleName.MUTATION]
+
+
+def test_no_pass_is_an_error_of_the_caller() -> None:
+    with pytest.raises(ValueError, match="at least one pass"):
+        check(samples.dataflow())

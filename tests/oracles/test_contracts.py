@@ -1,0 +1,112 @@
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+import sample_arguments as arguments
+import sample_modules as samples
+import tvm
+from conftest import STRUCTURAL
+from tvm import relax
+
+from oracles import CONTRACTS, ModuleFacts, PassRef, Subject, contract_for, judge
+from oracles.contract import Contract, Idempotence, default_contract
+from oracles.contracts_pipelines import PIPELINES
+from oracles.verdict import OracleName, Outcome
+
+# Public names of relax.transform that have no row, each with the reason.
+WITHOUT_ROW = {
+    "DataflowBlockPass": "a class",
+    "FunctionPass": "a class",
+    "FusionPattern": "a class",
+    "PatternCheckContext": "a class",
+    "IPCAllReduceRewrite": "needs CUDA IPC; changes nothing on CPU",
+    "LowerGPUIPCAllocStorage": "needs CUDA IPC; changes nothing on CPU",
+    "MetaScheduleApplyDatabase": "needs a tuning database",
+    "MetaScheduleTuneIRMod": "tunes: takes minutes and measures time",
+    "MetaScheduleTuneTIR": "tunes: takes minutes and measures time",
+    "SplitCallTIRByPattern": "needs a CUTLASS code generator",
+    "VMBuiltinLower": "deprecated name of LowerRuntimeBuiltin",
+}
+
+
+def test_every_public_pass_has_a_row_or_a_reason() -> None:
+    public = {name for name in dir(relax.transform) if name[0].isupper() and callable(getattr(relax.transform, name))}
+    rows = {name for name in CONTRACTS if name not in PIPELINES and name not in arguments.BACKEND}
+    assert rows | WITHOUT_ROW.keys() == public
+    assert not rows & WITHOUT_ROW.keys()
+
+
+@pytest.mark.parametrize("name", sorted(CONTRACTS))
+def test_row_is_sound(name: str) -> None:
+    row = CONTRACTS[name]
+    assert row.name == name
+    for expression in arguments.expressions(name):
+        assert isinstance(PassRef(name, expression).build(), tvm.ir.transform.Pass)
+    assert all(prepared in CONTRACTS for prepared in row.prepare)
+    assert name not in row.prepare
+    for refusal in row.refusals + row.second_run_refusals:
+        re.compile(refusal.pattern)
+        assert refusal.reason
+        assert refusal.source
+    assert (row.idempotence is Idempotence.REFUSES) == bool(row.second_run_refusals)
+    assert row.fixpoint_runs == 1 or row.idempotence is Idempotence.FIXPOINT
+
+
+def test_user_pass_brings_its_contract_or_gets_the_default(tmp_path: Path) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text(
+        "import tvm\nfrom oracles.contract import Contract\n"
+        "def plain():\n    return tvm.transform.module_pass(lambda m, c: m, opt_level=0, name='plain')\n"
+        "def own():\n    return plain()\n"
+        "own.contract = Contract('own', notes='mine')\n"
+    )
+    assert contract_for(PassRef("plain", f"user:{file}:plain")) == default_contract("plain")
+    assert contract_for(PassRef("own", f"user:{file}:own")).notes == "mine"
+    assert contract_for(PassRef("FuseTIR", f"user:{file}:plain")) == default_contract("FuseTIR")
+    assert contract_for(PassRef("no such pass", "...")) == default_contract("no such pass")
+    assert isinstance(CONTRACTS["FuseTIR"], Contract)
+
+
+# Every row on every sample module. These are TVM's defects that the samples set off; nothing else may fail.
+KNOWN_DEFECTS: set[tuple[OracleName, str, str]] = {
+    (OracleName.MUTATION, "UpdateVDevice", "mutated"),
+    (OracleName.IDEMPOTENCE, "ConvertLayout", "InternalError"),
+    (OracleName.WELL_FORMED, "DataflowUseInplaceCalls", "ill-formed"),
+    (OracleName.CRASH, "FastMathTransform", "AttributeError"),
+    (OracleName.CRASH, "FuseTransposeMatmul", "AttributeError"),
+    (OracleName.WELL_FORMED, "InlinePrivateFunctions", "ill-formed"),
+    (OracleName.WELL_FORMED, "LazyGetInput", "ill-formed"),
+    (OracleName.CRASH, "LazyTransformParams", "AssertionError"),
+    (OracleName.CRASH, "MergeCompositeFunctions", "InternalError"),
+    (OracleName.CRASH, "MergeCompositeFunctions", "TypeError"),
+    (OracleName.CRASH, "SpecializePrimFuncBasedOnCallSite", "TypeError"),
+    (OracleName.WELL_FORMED, "StaticPlanBlockMemory", "ill-formed"),
+    (OracleName.WELL_FORMED, "UpdateParamType", "ill-formed"),
+}
+# Kills the process: endless recursion of RunCodegen on a recursive function.
+FATAL = {("RunCodegen", "recursive")}
+# The sample arguments bind x to a 2x3 constant, which these modules' operators cannot take.
+UNSUITABLE = {("BindParams", name) for name in ("weights", "transposed_twice", "matmuls", "convolution")} | {
+    ("Gradient", name) for name in ("transform_params_of_nested_call", "empty")
+}
+
+
+def test_only_known_defects_fail_on_the_samples() -> None:
+    seen: set[tuple[OracleName, str, str]] = set()
+    for module_name, build in samples.MODULES.items():
+        module = build()
+        facts = ModuleFacts(module)
+        for name in CONTRACTS:
+            if (name, module_name) in FATAL | UNSUITABLE:
+                continue
+            for expression in arguments.expressions(name):
+                for verdict in judge(Subject(module, [PassRef(name, expression)], facts=facts), STRUCTURAL):
+                    assert verdict.outcome is not Outcome.INVALID, (module_name, expression, verdict)
+                    if verdict.outcome is Outcome.FAIL:
+                        assert verdict.evidence is not None
+                        found = (verdict.oracle, verdict.culprit, verdict.evidence.kind)
+                        assert found in KNOWN_DEFECTS, (module_name, expression, verdict)
+                        seen.add(found)
+    assert seen == KNOWN_DEFECTS

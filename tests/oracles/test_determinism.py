@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+import buggy_passes as buggy
+import sample_modules as samples
+from conftest import Say
+
+from oracles.contract import Contract
+from oracles.passref import PassRef
+from oracles.verdict import OracleName, Outcome
+
+DETERMINISM = OracleName.DETERMINISM
+
+
+def test_counter_in_the_output_is_seen_and_blamed_by_no_other_oracle(say: Say) -> None:
+    verdicts = say(samples.dataflow(), buggy.counts())
+    assert [oracle for oracle, verdict in verdicts.items() if verdict.outcome is Outcome.FAIL] == [DETERMINISM]
+    assert verdicts[OracleName.SEQUENTIAL].reason == "pass is not deterministic"
+
+
+def test_clean_twin_passes(say: Say) -> None:
+    assert say(samples.dataflow(), buggy.marks())[DETERMINISM].outcome is Outcome.PASS
+
+
+def test_dependence_on_the_object_is_seen_on_the_reloaded_copy(say: Say) -> None:
+    module = samples.dataflow()
+
+    def same(candidate: object) -> object:
+        return candidate if candidate.same_as(module) else buggy.marks().given(candidate)  # type: ignore[attr-defined]
+
+    verdict = say(module, buggy.make("by_address", same))[DETERMINISM]
+    assert verdict.outcome is Outcome.FAIL
+    assert verdict.evidence is not None
+    assert "reloaded copy" in verdict.evidence.observed
+
+
+def test_error_in_a_later_run_is_seen(say: Say) -> None:
+    runs: list[int] = []
+
+    def second_fails(module: object) -> object:
+        runs.append(1)
+        if len(runs) == 2:
+            raise KeyError("cache")
+        return module
+
+    verdict = say(samples.dataflow(), buggy.make("second_fails", second_fails))[DETERMINISM]
+    assert verdict.outcome is Outcome.FAIL
+    assert verdict.evidence is not None
+    assert verdict.evidence.kind == "KeyError"
+
+
+def test_ill_formed_output_is_not_judged(say: Say) -> None:
+    verdict = say(samples.private_calls(), buggy.drops("helper"))[DETERMINISM]
+    assert (verdict.outcome, verdict.reason) == (Outcome.SKIP, "output is ill-formed")
+
+
+def test_passes_ordered_by_address_are_compared_on_the_same_object_only(say: Say) -> None:
+    lower = PassRef("VMShapeLower", "relax.transform.VMShapeLower()")
+    assert say(samples.symbolic(), lower)[DETERMINISM].outcome is Outcome.PASS
+    contract = Contract("identity", address_ordered=True)
+    assert say(samples.dataflow(), buggy.counts(), contracts=[contract])[DETERMINISM].outcome is Outcome.FAIL
+
+
+def test_costly_pass_is_still_repeated(say: Say) -> None:
+    for ordered in (False, True):
+        contract = Contract("counts", costly=True, address_ordered=ordered)
+        assert say(samples.dataflow(), buggy.counts(), contracts=[contract])[DETERMINISM].outcome is Outcome.FAIL

@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+import buggy_passes as buggy
+import pytest
+import sample_modules as samples
+from conftest import Say
+
+from oracles.contract import Contract, Idempotence, Refusal
+from oracles.passref import PassRef
+from oracles.verdict import OracleName, Outcome
+
+I, IDEMPOTENCE = Idempotence, OracleName.IDEMPOTENCE
+
+
+@pytest.mark.parametrize(
+    ("promise", "runs", "outcome"),
+    [
+        (I.IDEMPOTENT, 1, Outcome.FAIL),
+        (I.FIXPOINT, 2, Outcome.FAIL),
+        (I.FIXPOINT, 3, Outcome.PASS),  # the mark reaches three and stays
+        (I.NEVER, 1, Outcome.PASS),
+        (I.UNKNOWN, 1, Outcome.PASS),
+        (I.REFUSES, 1, Outcome.PASS),
+    ],
+)
+def test_pass_that_settles_after_three_runs(say: Say, promise: Idempotence, runs: int, outcome: Outcome) -> None:
+    contract = buggy.promising("appends_mark", promise, fixpoint_runs=runs)
+    verdict = say(samples.dataflow(), buggy.appends_mark(contract))[IDEMPOTENCE]
+    assert verdict.outcome is outcome
+    assert (verdict.evidence is not None) == (outcome is Outcome.FAIL)
+
+
+def test_extra_runs_come_from_the_module(say: Say) -> None:
+    contract = buggy.promising("appends_mark", I.FIXPOINT, fixpoint_extra=lambda module: len(module.functions) + 1)
+    assert say(samples.dataflow(), buggy.appends_mark(contract))[IDEMPOTENCE].outcome is Outcome.PASS
+
+
+def test_clean_twin_passes(say: Say) -> None:
+    clean = buggy.marks(contract=buggy.promising("marks", I.IDEMPOTENT))
+    assert say(samples.dataflow(), clean)[IDEMPOTENCE].outcome is Outcome.PASS
+
+
+@pytest.mark.parametrize("promise", list(Idempotence))
+def test_second_run_may_never_raise_what_is_not_documented(say: Say, promise: Idempotence) -> None:
+    contract = buggy.promising("refuses_twice", promise)
+    verdict = say(samples.dataflow(), buggy.refuses_twice(RuntimeError("again"), contract))[IDEMPOTENCE]
+    assert verdict.outcome is Outcome.FAIL
+    assert verdict.evidence is not None
+    assert verdict.evidence.kind == "RuntimeError"
+
+
+def test_documented_refusal_of_the_second_run_rejects(say: Say) -> None:
+    refusal = Refusal("RuntimeError", "again", "done already", "the test")
+    contract = buggy.promising("refuses_twice", I.REFUSES, second_run_refusals=(refusal,))
+    verdict = say(samples.dataflow(), buggy.refuses_twice(RuntimeError("again"), contract))[IDEMPOTENCE]
+    assert (verdict.outcome, verdict.reason) == (Outcome.REJECT, "second run: done already")
+
+
+def test_ill_formed_second_output_fails_whatever_the_contract(say: Say) -> None:
+    def run(module: object) -> object:
+        marked = buggy.marks().given(module)
+        again = "mark" in module["main"].attrs  # type: ignore[index]
+        return buggy.drops("helper").given(marked) if again else marked
+
+    verdict = say(samples.private_calls(), buggy.make("drops_later", run))[IDEMPOTENCE]
+    assert verdict.outcome is Outcome.FAIL
+    assert verdict.evidence is not None
+    assert verdict.evidence.kind == "ill-formed"
+
+
+def test_pipelines_promise_nothing(say: Say) -> None:
+    verdict = say(samples.dataflow(), buggy.identity(), buggy.identity())[IDEMPOTENCE]
+    assert (verdict.outcome, verdict.reason) == (Outcome.SKIP, "pipelines promise no idempotence")
+
+
+def test_precondition_that_the_output_does_not_meet_skips(say: Say) -> None:
+    contract = Contract(
+        "marks", preconditions=(lambda module: "marked" if "mark" in module["main"].attrs else None,)
+    )
+    verdict = say(samples.dataflow(), buggy.marks(), contracts=[contract])[IDEMPOTENCE]
+    assert (verdict.outcome, verdict.reason) == (Outcome.SKIP, "second run: marked")
+
+
+def test_sub_indexed_layouts_break_the_second_run_of_convert_layout(say: Say) -> None:
+    convert = PassRef(
+        "ConvertLayout", 'relax.transform.ConvertLayout({"relax.nn.conv2d": ["NCHW4c", "OIHW4o"]})'
+    )
+    verdict = say(samples.convolution(), convert)[IDEMPOTENCE]
+    assert verdict.outcome is Outcome.FAIL
+    assert verdict.evidence is not None
+    assert "Layouts must have the same size" in verdict.evidence.message

@@ -1,0 +1,35 @@
+from __future__ import annotations
+
+import sample_modules as samples
+
+from oracles.contracts import contract_for
+from oracles.plan import plan_of, preparing
+
+
+def _plan(*names: str, module: object | None = None) -> tuple[list[str], list[str]]:
+    refs = [preparing(name) for name in names]
+    plan = plan_of(refs, [contract_for(ref) for ref in refs], module or samples.dataflow())
+    return [ref.name for ref in plan.prepare], [step.ref.name + "+" * step.inserted for step in plan.steps]
+
+
+def test_first_pass_is_prepared() -> None:
+    assert _plan("FuseTIR") == (["LegalizeOps", "AnnotateTIROpPattern", "FuseOps"], ["FuseTIR"])
+
+
+def test_later_pass_gets_what_is_missing() -> None:
+    assert _plan("DeadCodeElimination", "FuseTIR") == (
+        [],
+        ["DeadCodeElimination", "LegalizeOps+", "AnnotateTIROpPattern+", "FuseOps+", "FuseTIR"],
+    )
+
+
+def test_nothing_is_prepared_twice() -> None:
+    assert _plan("LegalizeOps", "AnnotateTIROpPattern", "FuseOps", "FuseTIR") == (
+        [],
+        ["LegalizeOps", "AnnotateTIROpPattern", "FuseOps", "FuseTIR"],
+    )
+
+
+def test_module_with_a_transform_function_needs_no_lifting() -> None:
+    assert _plan("LazyTransformParams")[0] == ["LiftTransformParams", "ToNonDataflow", "RemovePurityChecking"]
+    assert _plan("LazyTransformParams", module=samples.transform_params_of_nested_call())[0] == []

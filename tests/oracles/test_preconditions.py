@@ -1,0 +1,32 @@
+from __future__ import annotations
+
+import sample_modules as samples
+
+from oracles import preconditions
+
+
+def test_private_call_depth() -> None:
+    assert preconditions.private_call_depth(samples.dataflow()) == 0
+    assert preconditions.private_call_depth(samples.private_calls()) == 1
+    assert preconditions.private_call_depth(samples.private_chain(3)) == 3
+    assert preconditions.private_call_depth(samples.recursive()) == 0  # main is public
+
+
+def test_num_input() -> None:
+    assert preconditions.needs_num_input(samples.dataflow()) == "no function with num_input"
+    module = samples.weights()
+    assert preconditions.needs_num_input(module) is None
+    assert preconditions.valid_num_input(module) is None
+    (var,) = module.get_global_vars()
+    module.update_func(var, module[var].with_attr("num_input", 5))
+    assert preconditions.valid_num_input(module) == "num_input exceeds the parameters"
+
+
+def test_transform_params() -> None:
+    assert preconditions.needs_transform_params(samples.weights()) == "no transform_params function"
+    assert preconditions.needs_transform_params(samples.transform_params_of_nested_call()) is None
+
+
+def test_vdevices() -> None:
+    assert preconditions.needs_vdevices(samples.vdevices()) is None
+    assert preconditions.needs_vdevices(samples.dataflow()) == "no vdevice in global_infos"

@@ -1,0 +1,89 @@
+from __future__ import annotations
+
+from typing import Any
+
+import buggy_passes as buggy
+import pytest
+import sample_modules as samples
+from conftest import Say
+from tvm import relax
+
+from oracles.contract import Contract
+from oracles.verdict import OracleName, Outcome
+
+WELL_FORMED = OracleName.WELL_FORMED
+TT = relax.TensorType
+
+
+def _kind(say: Say, module: Any, *passes: Any, **options: Any) -> str:
+    verdict = say(module, *passes, **options)[WELL_FORMED]
+    if verdict.outcome is Outcome.PASS:
+        return "pass"
+    assert verdict.outcome is Outcome.FAIL, verdict
+    assert verdict.evidence is not None
+    return verdict.evidence.kind
+
+
+def test_call_to_a_missing_function_is_ill_formed(say: Say) -> None:
+    assert _kind(say, samples.private_calls(), buggy.drops("helper")) == "ill-formed"
+
+
+def test_unused_private_function_may_go(say: Say) -> None:
+    bb = relax.BlockBuilder(samples.dataflow())
+    x = samples.var("x")
+    with bb.function("unused", [x], private=True):
+        bb.emit_func_output(x)
+    assert _kind(say, bb.get(), buggy.drops("unused")) == "pass"
+
+
+def test_public_function_may_not_go(say: Say) -> None:
+    assert _kind(say, samples.two_functions(), buggy.drops("other")) == "signature"
+
+
+@pytest.mark.parametrize(
+    ("ty", "kind"),
+    [
+        (TT((2, 3), "float32"), "pass"),
+        (TT((2, 4), "float32"), "contradicted-type"),
+        (TT((2, 3), "float64"), "contradicted-type"),
+        (TT(ndim=3, dtype="float32"), "contradicted-type"),
+        (TT(ndim=2, dtype="float32"), "signature"),  # true, but callers knew the shape before
+    ],
+)
+def test_declared_return_type(say: Say, ty: Any, kind: str) -> None:
+    assert _kind(say, samples.dataflow(), buggy.declares(lambda old: ty)) == kind
+
+
+def test_return_type_may_be_refined(say: Say) -> None:
+    module = buggy.declares(lambda old: TT(ndim=2, dtype="float32")).given(samples.dataflow())
+    assert _kind(say, module, buggy.declares(lambda old: TT((2, 3), "float32"))) == "pass"
+
+
+def test_contradiction_that_was_there_before_is_not_blamed(say: Say) -> None:
+    module = buggy.declares(lambda old: TT((7, 7), "float32")).given(samples.dataflow())
+    assert _kind(say, module, buggy.identity()) == "pass"
+
+
+def test_signature_is_free_when_the_contract_says_so(say: Say) -> None:
+    contract = Contract("drops", keeps_public_signatures=False)
+    assert _kind(say, samples.two_functions(), buggy.drops("other"), contracts=[contract]) == "pass"
+
+
+def test_tolerated_complaint_passes_and_the_other_oracles_go_on(say: Say) -> None:
+    contract = Contract("drops", tolerated_ill_formedness=(r"GlobalVar .* is not defined",))
+    verdicts = say(samples.private_calls(), buggy.drops("helper"), contracts=[contract])
+    assert verdicts[WELL_FORMED].outcome is Outcome.PASS
+    assert verdicts[OracleName.DETERMINISM].outcome is Outcome.PASS
+
+
+def test_pipeline_blames_the_first_pass_whose_output_fails(say: Say) -> None:
+    verdict = say(samples.private_calls(), buggy.identity(), buggy.drops("helper"), buggy.identity())[WELL_FORMED]
+    assert (verdict.outcome, verdict.culprit) == (Outcome.FAIL, "drops")
+
+
+def test_ill_formed_input_is_not_judged(say: Say) -> None:
+    module = buggy.drops("helper").given(samples.private_calls())
+    verdicts = say(module, buggy.raises(ValueError("odd")))
+    assert {(verdict.outcome, verdict.reason) for verdict in verdicts.values()} == {
+        (Outcome.SKIP, "input is ill-formed")
+    }
