@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fuzzer.known import KnownFinding
+from fuzzer.plaintext import first_line, printable, shorten
 from fuzzer.policy import Policy, Rule
 from fuzzer.store import CampaignInfo, FindingRecord, FindingState, Tally
 from oracles.verdict import Outcome
@@ -206,9 +207,9 @@ def _percent(rate: float | None) -> str:
 
 
 def _finding_line(finding: FindingRecord) -> str:
-    message = finding.message.strip().splitlines()[0] if finding.message.strip() else finding.kind
+    message = shorten(first_line(finding.message, finding.kind), 120)
     where = f" [{finding.repro}]" if finding.repro else ""
-    return f"{finding.id} {finding.oracle} {finding.culprit}: {message[:120]} ({finding.count}x){where}"
+    return f"{finding.id} {finding.oracle} {printable(finding.culprit)}: {message} ({finding.count}x){where}"
 
 
 def as_json(result: GateResult, info: CampaignInfo) -> dict[str, Any]:

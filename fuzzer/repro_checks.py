@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from oracles.contract import Idempotence
@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from fuzzer.cases import Case
     from oracles.verdict import Verdict
 
+PIECES = tuple(
+    f"fuzzer/repro_pieces/{name}.py"
+    for name in ("frame", "user_pass", "crash", "mutation", "determinism", "sequential", "idempotence", "well_formed")
+)
 _REPEATS = 20  # true failures of determinism are random
 _HANG_SECONDS = 20.0
 _DEATH_SECONDS = 90.0
@@ -27,7 +31,7 @@ class Check:
 
     Attributes:
         call: Expression over ``module`` and ``passes`` that gives the outcome and a line of text.
-        pieces: Names of the pieces that it needs besides the frame.
+        pieces: Files with the definitions that it needs besides ``PIECES``.
         preamble: Definitions that stand in front of it.
         death: How the child process is expected to end; empty when nothing is risky.
         seconds: Time limit of the child process.
@@ -35,7 +39,7 @@ class Check:
     """
 
     call: str
-    pieces: tuple[str, ...]
+    pieces: tuple[str, ...] = ()
     preamble: str = ""
     death: str = ""
     seconds: float = _DEATH_SECONDS
@@ -66,36 +70,34 @@ def fragments(message: str) -> list[str]:
     """Distinctive parts of a message: the longest runs of words of its first lines, no numbers, no quoted names."""
     lines = [line for line in message.splitlines() if line.strip()][:3]
     runs = [run.strip(" .,:;=") for line in lines for run in _BREAKS.split(line)]
-    longest = sorted({run for run in runs if len(run) > 3}, key=lambda run: (-len(run), run))
-    return longest[:2]
+    longest = sorted({run for run in runs if run}, key=lambda run: (-len(run), run))
+    return [run for run in longest if len(run) > 3][:2] or longest[:1]
 
 
 def _plain(case: Case, verdict: Verdict, module: Any, evidence: Evidence) -> Check:
     said = fragments(evidence.message)
     oracle = verdict.oracle
     if oracle is OracleName.CRASH:
-        return Check(f"check_crash(module, passes, {evidence.kind!r}, {said!r})", ("crash",))
+        return Check(f"check_crash(module, passes, {evidence.kind!r}, {said!r})")
     if oracle is OracleName.MUTATION:
-        return Check("check_mutation(module, passes)", ("mutation",))
+        return Check("check_mutation(module, passes)")
     if oracle is OracleName.DETERMINISM:
         error = "" if evidence.kind == "not-equal" else evidence.kind
         call = f"check_determinism(module, passes, {error!r}, {said if error else []!r}, {_REPEATS})"
-        return Check(call, ("determinism",))
+        return Check(call)
     if oracle is OracleName.SEQUENTIAL:
-        return Check(f"check_sequential(module, passes, {evidence.kind != 'not-equal'})", ("sequential",))
+        return Check(f"check_sequential(module, passes, {evidence.kind != 'not-equal'})")
     if oracle is OracleName.IDEMPOTENCE:
         words = [] if evidence.kind == "not-equal" else said
         call = f"check_idempotence(module, passes, {evidence.kind!r}, {words!r}, {_runs(case, module)})"
-        return Check(call, ("idempotence",))
+        return Check(call)
     if oracle is OracleName.WELL_FORMED:
         call = {
             "contradicted-type": "check_contradicted_type(module, passes)",
             "signature": "check_signatures(module, passes)",
         }.get(evidence.kind, f"check_well_formed(module, passes, {said!r})")
-        return Check(call, ("well_formed",))
-    from fuzzer.repro_numeric import numeric_check
-
-    return numeric_check(case, verdict, module)
+        return Check(call)
+    return _numeric(case, verdict, module, said)
 
 
 def _runs(case: Case, module: Any) -> int:
@@ -112,18 +114,20 @@ def _death(case: Case, verdict: Verdict, module: Any, evidence: Evidence) -> Che
     seconds = _HANG_SECONDS if evidence.kind == "hang" else _DEATH_SECONDS
     megabytes = _MEGABYTES if evidence.kind == "memory" else 0
     calls = {
-        OracleName.DETERMINISM: (f"check_determinism(module, passes, '', [], {_REPEATS})", "determinism"),
-        OracleName.SEQUENTIAL: ("check_sequential(module, passes, False)", "sequential"),
-        OracleName.IDEMPOTENCE: (
-            f"check_idempotence(module, passes, 'not-equal', [], {_runs(case, module)})",
-            "idempotence",
-        ),
-        OracleName.WELL_FORMED: ("check_well_formed(module, passes, [])", "well_formed"),
+        OracleName.DETERMINISM: f"check_determinism(module, passes, '', [], {_REPEATS})",
+        OracleName.SEQUENTIAL: "check_sequential(module, passes, False)",
+        OracleName.IDEMPOTENCE: f"check_idempotence(module, passes, 'not-equal', [], {_runs(case, module)})",
+        OracleName.WELL_FORMED: "check_well_formed(module, passes, [])",
     }
     if stage is OracleName.NUMERIC:
-        from fuzzer.repro_numeric import numeric_death
+        check = _numeric(case, verdict, module, [])
+    else:
+        check = Check(calls.get(stage, "('OK', str(type(run_passes(passes, module))))"))
+    return replace(check, death=evidence.kind, seconds=seconds, megabytes=megabytes)
 
-        check = numeric_death(case, module)
-        return Check(check.call, check.pieces, check.preamble, evidence.kind, seconds, megabytes)
-    call, name = calls.get(stage, ("('OK', str(type(run_passes(passes, module))))", ""))
-    return Check(call, (name,) if name else (), "", evidence.kind, seconds, megabytes)
+
+def _numeric(case: Case, verdict: Verdict, module: Any, said: list[str]) -> Check:
+    from fuzzer.repro_numeric import NUMERIC_PIECES, numeric_parts
+
+    parts = numeric_parts(case, verdict, module, said)
+    return Check(parts.call, NUMERIC_PIECES, parts.preamble)

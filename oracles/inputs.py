@@ -10,7 +10,7 @@ arguments from this domain are free of undefined behaviour.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -35,13 +35,14 @@ class Unmaterializable(Exception):
         self.reason = reason
 
 
-def materialize(module: Any, function: str, seed: int) -> list[Any]:
+def materialize(module: Any, function: str, seed: int, dims: Mapping[str, int] | None = None) -> list[Any]:
     """Draw the arguments of one Relax function.
 
     Args:
         module: The ``tvm.IRModule``.
         function: Name of the ``GlobalVar``.
         seed: The same (module, function, seed) always gives the same arguments.
+        dims: Values of symbolic dims by name, instead of drawn ones.
 
     Returns:
         One entry per parameter: ``numpy.ndarray`` for a tensor, ``tvm.runtime.ShapeTuple`` for a shape, ``int``,
@@ -50,7 +51,7 @@ def materialize(module: Any, function: str, seed: int) -> list[Any]:
     Raises:
         Unmaterializable: A parameter is a closure, an object, or of a dtype that NumPy does not know.
     """
-    return _Materializer(module[function], _generator(function, seed)).arguments()
+    return _Materializer(module[function], _generator(function, seed), dims or {}).arguments()
 
 
 def _generator(function: str, seed: int) -> np.random.Generator:
@@ -61,8 +62,9 @@ def _generator(function: str, seed: int) -> np.random.Generator:
 class _Materializer:
     """Draws the arguments of one function; ``dims`` holds the value of every symbolic dim."""
 
-    def __init__(self, function: Any, random: np.random.Generator) -> None:
+    def __init__(self, function: Any, random: np.random.Generator, given: Mapping[str, int]) -> None:
         self.function = function
+        self.given = given
         self.random = random
         self.dims = DimEnvironment(self._draw_dim)
         self.bounds = _upper_bounds(function)
@@ -76,6 +78,8 @@ class _Materializer:
         return [self._value(param.ty, param) for param in params]
 
     def _draw_dim(self, name: str) -> int:
+        if name in self.given:
+            return self.given[name]
         return int(self.random.integers(1, max(1, min(MAX_DIM, self.bounds.get(name, MAX_DIM))) + 1))
 
     def _bind(self, ty: Any, param: Any = None) -> None:

@@ -12,9 +12,10 @@ from oracles.abi import Adapter, NoAdapter, adapters_of, call, prepare
 from oracles.capture import evidence_of
 from oracles.comparison import Mismatch, compare
 from oracles.contract import Abi, NumericPromise, Stage
-from oracles.execution import ExecMode, Program, session
+from oracles.execution import ExecMode, Program, private_constants, session
 from oracles.facts import equal
 from oracles.numeric_blame import culprit_of
+from oracles.numeric_limits import dims_of, excused, unfair
 from oracles.original import Entry, Original, copied, original_of
 from oracles.plan import Step
 from oracles.tolerance import unit_of
@@ -23,6 +24,7 @@ from oracles.verdict import Evidence, OracleName, Outcome, Verdict
 # One subject in so many is executed in compiled mode, too: it costs a compilation of all kernels.
 COMPILED_SHARE = 8
 CODEGEN = "VMTIRCodeGen"
+REFERENCE = "reference pipeline"
 UNDECIDABLE = "undecidable: decision downstream of rounding"
 _WEAKEST_LAST = (
     NumericPromise.BIT_EXACT,
@@ -80,8 +82,13 @@ def judge_numeric(subject: Any) -> Verdict:
     if reason:
         return _skip(subject, reason)
     facts = subject.facts
-    original = original_of(facts, _pristine(facts), subject.input_seed, lambda text: subject.stage("numeric", text))
     try:
+        dims = dims_of(subject.plan.steps)
+        original = original_of(
+            facts, _pristine(facts), subject.input_seed, dims, lambda text: subject.stage(f"numeric {text}", REFERENCE)
+        )
+        if reason := unfair(subject.plan.steps, lambda index: _input(subject, original, index)):
+            return _skip(subject, reason)
         last = len(subject.plan.steps) - 1
         candidate = candidate_of(subject, original, last)
         if equal(original.module, candidate.module):
@@ -162,6 +169,8 @@ def examine(original: Original, candidate: Candidate, subject: Any, compiled: bo
         assert error is not None
         if original.program is None and not left_unlegalized(error):
             raise Undecidable("original does not build")
+        if reason := excused(error, subject.plan.steps):
+            raise Undecidable(reason)
         return Finding(_unbuildable(error), unlegalized=left_unlegalized(error))
     if original.program is None:
         raise Undecidable("original does not build")
@@ -207,10 +216,10 @@ def _original_agrees(original: Original, entry: Entry) -> bool:
 
 
 def _build(candidate: Candidate, mode: ExecMode, subject: Any) -> tuple[Program | None, Evidence | None]:
-    subject.stage("numeric", f"build transformed {mode.value}")
+    subject.stage(f"numeric build {mode.value}")
     prepare(candidate.adapters)
     try:
-        return session().build(candidate.module, mode, lowered=candidate.lowered), None
+        return session().build(private_constants(candidate.module), mode, lowered=candidate.lowered), None
     except Exception as error:
         return None, evidence_of(error)
 
@@ -234,14 +243,16 @@ def _essence(message: str) -> str:
     """The code generator's complaint without the call that it quotes, whose operands differ from module to module."""
     head, quoted, call_text = message.partition("Offending call:")
     operator = re.search(r"R\.[\w.]+", call_text)
-    return f"{head.splitlines()[0]} Operator: {operator.group()}" if quoted and operator else message
+    return f"{operator.group()}: {head.splitlines()[0]}" if quoted and operator else message
 
 
 def _compare_function(
     original: Original, candidate: Candidate, program: Program, entry: Entry, subject: Any, mode: ExecMode
 ) -> Evidence | None:
     """What is wrong with one function; raises ``Undecidable``."""
-    subject.stage("numeric", f"run transformed {entry.symbol} {mode.value}")
+    subject.stage(f"numeric run {entry.symbol} {mode.value}")
+    if not program.has(entry.symbol):
+        raise Undecidable("function is gone")  # the well-formed oracle judges public signatures
     tensors = program.arguments(entry.arguments)
     try:
         output = call(program, candidate.adapters, entry.symbol, entry.num_input, tensors)

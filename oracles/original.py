@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -14,7 +14,7 @@ from oracles.abi.compose import num_input_of, public_functions
 from oracles.capture import evidence_of
 from oracles.comparison import compare
 from oracles.decisions import decides_on_floats
-from oracles.execution import ExecMode, Program, Value, from_tvm, session
+from oracles.execution import ExecMode, Program, Value, from_tvm, private_constants, session
 from oracles.execution.perturb import Perturber
 from oracles.inputs import Unmaterializable, materialize
 from oracles.tolerance import RUNS, Measured, Unit
@@ -52,12 +52,16 @@ class Original:
         module: The module.
         text: The module as JSON.
         seed: Seed of the arguments.
+        dims: Values of symbolic dims that the arguments must have.
         stage: Called with a few words before each step that may kill the process.
     """
 
-    def __init__(self, module: Any, text: str, seed: int, stage: Callable[[str], None]) -> None:
+    def __init__(
+        self, module: Any, text: str, seed: int, dims: Mapping[str, int], stage: Callable[[str], None]
+    ) -> None:
         self.module = module
         self.seed = seed
+        self.dims = dict(dims)
         self.stage = stage
         self.float_dtypes = tuple(dtype for dtype in _FLOATS if f'"{dtype}"' in text)
         self._measured: dict[tuple[str, Unit], Measured | None] = {}
@@ -68,7 +72,7 @@ class Original:
         """The module through the reference pipeline; ``None``, with :attr:`build_error` set, when that fails."""
         self.stage("build original")
         try:
-            return session().build(self.module)
+            return session().build(private_constants(self.module))
         except Exception as error:
             self.build_error = evidence_of(error)
             return None
@@ -78,7 +82,7 @@ class Original:
         """The module in compiled mode, or ``None`` when it does not build that way."""
         self.stage("build original compiled")
         try:
-            return session().build(self.module, ExecMode.COMPILED)
+            return session().build(private_constants(self.module), ExecMode.COMPILED)
         except Exception:
             return None
 
@@ -94,7 +98,7 @@ class Original:
         entries = []
         for symbol, function in sorted(public_functions(self.module).items()):
             try:
-                arguments = tuple(materialize(self.module, names[symbol], self.seed))
+                arguments = tuple(materialize(self.module, names[symbol], self.seed, self.dims))
             except Unmaterializable as error:
                 entries.append(Entry(symbol, None, (), problem=error.reason))
                 continue
@@ -164,16 +168,16 @@ def _public(function: Any) -> bool:
     return getattr(function, "attrs", None) is not None and "global_symbol" in function.attrs
 
 
-_kept: OrderedDict[tuple[int, int], tuple[Any, Original]] = OrderedDict()
+_kept: OrderedDict[tuple[Any, ...], tuple[Any, Original]] = OrderedDict()
 
 
-def original_of(facts: Any, module: Any, seed: int, stage: Callable[[str], None]) -> Original:
-    """The original of a module's facts and a seed, made once while both stay in use."""
-    key = (id(facts), seed)
+def original_of(facts: Any, module: Any, seed: int, dims: Mapping[str, int], stage: Callable[[str], None]) -> Original:
+    """The original of a module's facts, a seed and given dims, made once while it stays in use."""
+    key = (id(facts), seed, *sorted(dims.items()))
     found = _kept.get(key)
     if found is None:
         # The facts are kept with it, so that their address is not given to another object.
-        found = _kept[key] = (facts, Original(module, facts.snapshot, seed, stage))
+        found = _kept[key] = (facts, Original(module, facts.snapshot, seed, dims, stage))
         while len(_kept) > KEPT:
             _kept.popitem(last=False)
     _kept.move_to_end(key)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import tvm
 import tvm_ffi
-from tvm import relax
+from tvm import relax, tirx
 
 from oracles.verdict import Evidence
 
@@ -69,8 +70,31 @@ def _fault(old: Any, new: Any) -> str | None:
 
 
 def _contradicts(function: Any) -> bool:
-    check = relax.analysis.type_base_check(function.ret_ty, function.body.ty)
-    return bool(check == _NO_INTERSECTION)
+    declared, computed = function.ret_ty, function.body.ty
+    check = relax.analysis.type_base_check(declared, computed)
+    if check == relax.analysis.BaseCheckResult.PASS:
+        return False
+    return bool(check == _NO_INTERSECTION) or _some_dimension_differs(declared, computed, tvm.sym.Analyzer())
+
+
+def _some_dimension_differs(declared: Any, computed: Any, analyzer: Any) -> bool:
+    """Whether a dimension provably differs for all values of the symbols (``n`` against ``n + 1``).
+
+    TVM calls symbolic dimensions that are not equal merely unknown.
+    """
+    if isinstance(declared, relax.TupleType) and isinstance(computed, relax.TupleType):
+        pairs = zip(declared.fields, computed.fields, strict=False)
+        return any(_some_dimension_differs(left, right, analyzer) for left, right in pairs)
+    left, right = _dimensions(declared), _dimensions(computed)
+    if left is None or right is None or len(left) != len(right):
+        return False
+    return any(analyzer.can_prove(tirx.NE(a, b)) for a, b in zip(left, right, strict=True))
+
+
+def _dimensions(ty: Any) -> list[Any] | None:
+    shape = ty if isinstance(ty, relax.ShapeType) else getattr(ty, "shape", None)
+    values = getattr(shape, "values", None)
+    return None if values is None else list(values)
 
 
 def _public(module: Any) -> list[Any]:

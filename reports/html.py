@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from html import escape
 
+from fuzzer.plaintext import first_line
 from fuzzer.store import FindingRecord
 from reports.modules import module_text, passes_text
-from reports.tables import SETTLED, Report, counted, duration, first_line, oracle_rows, percent, reason_rows
+from reports.tables import SETTLED, Report, counted, duration, oracle_rows, percent, reason_rows
 
 _STYLE = """
 :root { color-scheme: light dark; --ink: #1d2329; --dim: #5b6670; --page: #ffffff; --box: #f4f6f8; --line: #dde2e7;

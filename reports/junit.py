@@ -12,8 +12,9 @@ import re
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Sequence
 
+from fuzzer.plaintext import first_line
 from fuzzer.store import FindingRecord
-from reports.tables import SETTLED, OracleRow, Report, first_line, oracle_rows, pass_rows, reason_rows
+from reports.tables import SETTLED, OracleRow, Report, oracle_rows, pass_rows, reason_rows
 
 # What XML 1.0 cannot hold, not even as a reference.
 _ILLEGAL = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")

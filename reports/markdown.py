@@ -6,9 +6,10 @@ import html
 import re
 from collections.abc import Callable, Iterable, Sequence
 
+from fuzzer.plaintext import first_line
 from fuzzer.store import FindingRecord
 from reports.modules import module_text, passes_text
-from reports.tables import Report, duration, first_line, oracle_rows, percent, reason_rows
+from reports.tables import Report, duration, oracle_rows, percent, reason_rows
 
 _SPECIAL = re.compile(r"([\\`*_\[\]~|#])")
 

@@ -144,16 +144,6 @@ def duration(seconds: float) -> str:
     return f"{whole // 60} min {whole % 60:02d} s" if whole >= 60 else f"{whole} s"
 
 
-def first_line(text: str, fallback: str = "") -> str:
-    """The first line of a message that says something."""
-    return next((line.strip() for line in text.splitlines() if line.strip()), fallback)
-
-
-def shorten(text: str, width: int) -> str:
-    """At most ``width`` characters, the cut marked with dots."""
-    return text if len(text) <= width else text[: width - 3] + "..."
-
-
 def counted(number: int, noun: str) -> str:
     """``1 finding``, ``2 findings``."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -6,18 +6,9 @@ from collections.abc import Sequence
 
 from tabulate import tabulate
 
+from fuzzer.plaintext import first_line, printable, shorten
 from fuzzer.store import FindingRecord
-from reports.tables import (
-    SETTLED,
-    Report,
-    counted,
-    duration,
-    first_line,
-    oracle_rows,
-    percent,
-    reason_rows,
-    shorten,
-)
+from reports.tables import SETTLED, Report, counted, duration, oracle_rows, percent, reason_rows
 
 WIDTH = 80
 _REASONS = 8
@@ -31,10 +22,10 @@ def render_text(report: Report) -> str:
 
 def _head(report: Report) -> str:
     info = report.info
+    passes = "1 pass" if len(info.passes) == 1 else f"{len(info.passes)} passes"
     return (
-        f"Campaign of seed {info.seed} on TVM {info.tvm_version}: {info.modules} modules, {info.examples} cases\n"
-        f"in {duration(info.elapsed_seconds)} with {counted(info.workers, 'worker')}; {counted(len(info.passes), 'pass')[:-1]}"
-        f"{'es' if len(info.passes) != 1 else 's'}; {info.state}"
+        f"Campaign of seed {info.seed} on TVM {info.tvm_version}, {info.state}: {info.modules} modules,\n"
+        f"{info.examples} cases of {passes} in {duration(info.elapsed_seconds)} with {counted(info.workers, 'worker')}"
     )
 
 
@@ -51,7 +42,7 @@ def _oracles(report: Report) -> str:
 
 def _reasons(report: Report) -> str:
     rows = [
-        (row.count, row.oracle, str(row.outcome), shorten(row.reason, 45))
+        (row.count, row.oracle, str(row.outcome), shorten(printable(row.reason), 45))
         for row in reason_rows(report.tallies, _REASONS)
     ]
     if not rows:
@@ -65,7 +56,7 @@ def _findings(findings: Sequence[FindingRecord]) -> str:
         return "No findings."
     rows = [
         (
-            finding.id, str(finding.oracle), shorten(finding.culprit, 26), finding.count,
+            finding.id, str(finding.oracle), shorten(printable(finding.culprit), 26), finding.count,
             "-" if finding.bindings is None else finding.bindings, finding.state.value,
         )
         for finding in findings

@@ -7,16 +7,15 @@ at hand satisfies is made: a constant, a new parameter, or a value brought into 
 from __future__ import annotations
 
 import contextlib
-import functools
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, TypeVar
+from typing import Any
 
 import tvm_ffi
-from hypothesis import strategies as st
 from tvm import relax, tirx
 
 from strategies import guards
 from strategies.bounds import Bounds, default_bounds, is_float
+from strategies.choices import Choices
 from strategies.contents import contents
 from strategies.dims import POOL, SYMBOL_RANGE, Range, dim_range, most_elements
 from strategies.features import Draw, Feature
@@ -25,27 +24,18 @@ from strategies.values import Dim, Value, same_dims
 
 __all__ = ["Scope", "Unfit", "Value"]
 
-T = TypeVar("T")
-
 MAX_ELEMENTS = 1024
 """Tensors that the scope itself makes hold at most this many elements, so that a run stays cheap."""
 
-_POCKET = 1 << 48
 _RANKS = (2, 1, 2, 3, 0, 2, 1, 4)
 """Ranks of what is made when any will do, weighted by repetition, simplest first."""
 
 
-@functools.cache
-def _below(count: int) -> st.SearchStrategy[int]:
-    return st.integers(0, count - 1)
-
-
-class Scope:
+class Scope(Choices):
     """What is visible at a point of a function under construction.
 
     Attributes:
-        draw: The Hypothesis draw function.  Prefer :meth:`integer`, :meth:`index`, :meth:`chance` and :meth:`pick`:
-            they take several small choices from one draw, and a draw costs some ten microseconds.
+        draw: The Hypothesis draw function; prefer the small draws of :class:`~strategies.choices.Choices`.
         features: The features that this case may use.
         builder: The ``relax.BlockBuilder`` with an open block.
         executable: Whether the module must be executable on a CPU.
@@ -60,7 +50,7 @@ class Scope:
     """
 
     def __init__(self, draw: Draw, module: ModuleFrame, frame: FunctionFrame) -> None:
-        self.draw = draw
+        super().__init__(draw)
         self.module = module
         self.frame = frame
         self.features = module.features
@@ -72,36 +62,6 @@ class Scope:
         self.closed = False
         self.outputs = 0
         self.branches = 0
-        self._pocket = 0
-        self._left = 1
-
-    # -- choices ------------------------------------------------------------------------------------------------
-
-    def index(self, count: int) -> int:
-        """Draw an integer of ``[0, count)``; shrinks to 0.  Several calls share one Hypothesis draw."""
-        if count <= 1:
-            return 0
-        if self._left < count * 64:  # the rest would be visibly uneven
-            self._pocket, self._left = self.draw(_below(_POCKET)), _POCKET
-        self._pocket, digit = divmod(self._pocket, count)
-        self._left //= count
-        return int(digit)
-
-    def integer(self, lo: int, hi: int) -> int:
-        """Draw an integer of ``[lo, hi]``; shrinks to ``lo``."""
-        return lo + self.index(hi - lo + 1)
-
-    def chance(self, parts: int) -> bool:
-        """Draw true in ``parts`` of 64 cases; shrinks to false."""
-        return self.index(64) >= 64 - parts
-
-    def pick(self, options: Sequence[T]) -> T:
-        """Draw one of ``options``; shrinks to the first."""
-        return options[self.index(len(options))]
-
-    def renew(self) -> None:
-        """Begin a new draw: what follows shrinks apart from what came before."""
-        self._left = 1
 
     def has(self, feature: Feature) -> bool:
         """Whether a feature is on in this case."""
@@ -239,10 +199,11 @@ class Scope:
             self.module.refuse(expr.ty)
             if (known := self._repeated(expr)) is not None:
                 return known
-        output = self.in_dataflow and self.keep_outputs
-        if output:
+        output = False
+        if self.in_dataflow:
             expr = self.builder.normalize(expr)
-            output = not _depends(expr.ty)
+            # A type may speak of a shape variable only when that is seen outside of the block, and not outlive it.
+            output = (self.keep_outputs and not _depends(expr.ty)) or isinstance(expr.ty, relax.ShapeType)
         if output:
             var = self.builder.emit_output(expr, "gv")
             self.outputs += 1

@@ -141,7 +141,8 @@ def use_shape(scope: Scope) -> Value | None:
     if way == 0 and shapes:
         shape = shapes[-1 - scope.index(len(shapes))]
         if scope.most_elements(_shape_dims(shape)) <= 1024:
-            return scope.emit(op.full(shape.expr, relax.const(1, dtype), dtype), Bounds(1, 1, True))
+            made = scope.emit(op.full(shape.expr, relax.const(1, dtype), dtype), Bounds(1, 1, True))
+            return scope.match_cast(made, _shape_dims(shape)) if scope.has(Feature.MATCH_CAST) else made
     if way == 1 and prims and scope.has(Feature.SYMBOLIC_SHAPES):
         return filled(scope, [prims[-1].expr, 1 + scope.index(3)], dtype)
     if way == 2:

@@ -78,7 +78,9 @@ class Judge:
         from fuzzer.signatures import death_verdict
         from oracles.verdict import Outcome
 
-        answer: Any = self.worker.call(judge_request, Judgement(case, self.oracles), self.seconds, self.memory)
+        answer = self.ask(judge_request, Judgement(case, self.oracles))
+        if answer is None:
+            return []
         if isinstance(answer, Died):
             return [death_verdict(answer, case.name)]
         return [verdict for verdict in answer if verdict.outcome is Outcome.FAIL]
@@ -97,17 +99,22 @@ class Judge:
 
     def propose(self, request: Request) -> Proposal | None:
         """Candidates, or ``None`` when building them killed the worker."""
-        answer: Any = self.worker.call(propose_request, request, 2 * self.seconds, self.memory)
+        answer = self.ask(propose_request, request)
         return answer if isinstance(answer, Proposal) else None
 
     def facts(self, case: Case) -> Facts | None:
         """Facts of the case's module, or ``None`` when they cannot be had."""
-        answer: Any = self.worker.call(facts_request, case.module_json, 2 * self.seconds, self.memory)
+        answer = self.ask(facts_request, case.module_json)
         return answer if isinstance(answer, Facts) else None
 
     def ask(self, function: Callable[[Any], Any], argument: Any) -> Any:
-        """Any other module-level function in the worker; its result or ``Died``."""
-        return self.worker.call(function, argument, 2 * self.seconds, self.memory)
+        """Any module-level function in the worker: its result, ``Died``, or ``None`` when it raised."""
+        from fuzzer.isolation import ChildError
+
+        try:
+            return self.worker.call(function, argument, self.seconds, self.memory)
+        except ChildError:
+            return None
 
 
 def judging_oracles(verdict: Verdict) -> tuple[OracleName, ...]:

@@ -47,7 +47,7 @@ def adapters_of(conventions: Sequence[tuple[Abi, str]], module: Any) -> tuple[Ad
         make = _MAKERS.get(abi)
         if make is None:
             raise NoAdapter()
-        adapters.append(make(_keywords(expression), module))
+        adapters.append(make(keywords_of(expression), module))
     return tuple(adapters)
 
 
@@ -100,7 +100,7 @@ class _Runner:
         return frame.finish(self.program.call_raw(frame.function, frame.arguments))
 
 
-def _keywords(expression: str) -> dict[str, Any]:
+def keywords_of(expression: str) -> dict[str, Any]:
     """Literal keyword arguments of the call that builds a pass; positional ones under ``"0"``, ``"1"``, ..."""
     try:
         tree = ast.parse(expression, mode="eval").body

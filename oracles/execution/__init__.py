@@ -2,7 +2,7 @@
 
 from oracles.execution.diskcache import DiskCache, default_directory
 from oracles.execution.kernels import KernelCache
-from oracles.execution.lowering import erase_markers, lower, reference_pipeline
+from oracles.execution.lowering import erase_markers, lower, private_constants, reference_pipeline
 from oracles.execution.mode import ExecMode
 from oracles.execution.run import Program, Session, cxx_available, plain_build, plain_build_and_run, session
 from oracles.execution.values import Opaque, ShapeValue, Value, from_tvm, to_tvm
@@ -23,6 +23,7 @@ __all__ = [
     "lower",
     "plain_build",
     "plain_build_and_run",
+    "private_constants",
     "reference_pipeline",
     "session",
     "to_tvm",

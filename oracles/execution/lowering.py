@@ -12,8 +12,10 @@ from typing import Any
 
 import tvm
 from tvm import relax
+from tvm_ffi.serialization import from_json_graph_str
 
 TARGET_TEXT = "llvm"
+_CONSTANT = "ir.GenericConst"
 STOP_LIFT = "relax.builtin.stop_lift_params"
 
 
@@ -51,6 +53,15 @@ def lower(module: Any) -> Any:
     module = erase_markers(module)
     with target():
         return reference_pipeline()(module)
+
+
+def private_constants(module: Any) -> Any:
+    """The module with constants of its own, so that a program that overwrites one does not change the module.
+
+    A program's constants are the module's tensors themselves. A module without constants is returned as it is.
+    """
+    text = str(tvm.ir.save_json(module))
+    return from_json_graph_str(text) if _CONSTANT in text else module
 
 
 def erase_markers(module: Any) -> Any:

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 from tvm import relax
 
 from strategies.bounds import Bounds, default_bounds, dtype_bounds, is_float
+from strategies.values import Value
 
 if TYPE_CHECKING:
-    from strategies.scope import Scope, Value
+    from strategies.scope import Scope
 
 FLOATS = ("float32", "float64", "float16")
 """Floating dtypes whose kernels LLVM compiles for nearly every operator."""
@@ -118,10 +119,12 @@ def emit(scope: Scope, expr: Any, bounds: Bounds, dtype: str) -> Value:
 
 def project(scope: Scope, call: Any, bounds: Sequence[Bounds | None]) -> Value:
     """Emit a call with a tuple result and project its fields: usually one of them, sometimes all (the rest is dead)."""
-    whole = scope.emit(call, None)
-    index = scope.integer(0, len(bounds) - 1)
+    expr = scope.builder.normalize(call)
+    parts = [Value(None, ty, known) for ty, known in zip(expr.ty.fields, bounds, strict=True)]
+    whole = scope.emit(expr, parts=parts)
+    index = scope.index(len(bounds))
     if rarely(scope):
-        for other, known in enumerate(bounds):
+        for other in range(len(bounds)):
             if other != index:
-                scope.emit(relax.TupleGetItem(whole.expr, other), known)
-    return scope.emit(relax.TupleGetItem(whole.expr, index), bounds[index])
+                scope.emit(relax.TupleGetItem(whole.expr, other), part_of=whole)
+    return scope.emit(relax.TupleGetItem(whole.expr, index), part_of=whole)

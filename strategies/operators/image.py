@@ -61,7 +61,9 @@ def draw_grid_sample(scope: Scope) -> Value | None:
     grid_shape = (shape_of(data)[0], 2, scope.integer(1, 4), scope.integer(1, 4))
     grid = scope.tensor(dtypes=("float32",), shape=grid_shape, bounds=Bounds(-2.0, 2.0))
     method = scope.pick(("bilinear", "nearest", "bicubic"))
-    padding = scope.pick(("zeros", "border", "reflection"))
+    # Reflection about the corners of a single element divides by an extent less 1.
+    paddings = ("zeros", "border", "reflection") if min(shape_of(data)[2:]) > 1 else ("zeros", "border")
+    padding = scope.pick(paddings)
     call = image.grid_sample(
         data.expr, grid.expr, method=method, layout="NCHW", padding_mode=padding, align_corners=flip(scope)
     )

@@ -33,7 +33,9 @@ UNIT = Bounds(-2.0, 2.0)
 def _draw_attention(with_bias: bool) -> Callable[[Scope], Value | None]:
     def draw(scope: Scope) -> Value | None:
         # Batch, length, heads, width.
-        query = scope.tensor(dtypes=FLOATS, ranks=(4,), static=True, where=nonempty(scope))
+        # The kernel scales in float32 and leaves float16 behind: only where nothing runs.
+        dtypes = WIDE_FLOATS if scope.executable else FLOATS
+        query = scope.tensor(dtypes=dtypes, ranks=(4,), static=True, where=nonempty(scope))
         query = keep(scope, query, UNIT.lo, UNIT.hi)
         batch, length, heads, width = shape_of(query)
         # Causal masks are defined for as many keys as queries, so draw no other count then.

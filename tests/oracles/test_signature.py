@@ -53,7 +53,7 @@ def test_functions_of_code_generators_are_no_signature() -> None:
 def test_symbolic_contradiction() -> None:
     module = _module(lambda n, m: (n, m, 3), lambda n, m: TT((n, 3), "float32"))
     function = module["main"]
-    n = relax.analysis.defined_symbolic_vars(function)[0]
+    n = function.params[0].ty.shape.values[0]
     declared = relax.Function(function.params, function.body, TT((n + 1, 3), "float32"), True, function.attrs)
     assert contradicted_type(module, module) is None
     assert contradicted_type(module, tvm.IRModule({"main": declared})) is not None

@@ -9,6 +9,7 @@ from conftest import Say
 from tvm import relax
 
 from oracles.contract import Contract
+from oracles.passref import PassRef
 from oracles.verdict import OracleName, Outcome
 
 WELL_FORMED = OracleName.WELL_FORMED
@@ -47,15 +48,28 @@ def test_public_function_may_not_go(say: Say) -> None:
         (TT((2, 4), "float32"), "contradicted-type"),
         (TT((2, 3), "float64"), "contradicted-type"),
         (TT(ndim=3, dtype="float32"), "contradicted-type"),
-        (TT(ndim=2, dtype="float32"), "signature"),  # true, but callers knew the shape before
     ],
 )
 def test_declared_return_type(say: Say, ty: Any, kind: str) -> None:
     assert _kind(say, samples.dataflow(), buggy.declares(lambda old: ty)) == kind
 
 
+def _of_unknown_shape() -> Any:
+    bb = relax.BlockBuilder()
+    x = samples.var("x")
+    with bb.function("main", [x]):
+        y = bb.emit(relax.op.call_pure_packed("identity", x, ty_args=TT(ndim=2, dtype="float32")))
+        bb.emit_func_output(y)
+    return bb.finalize()
+
+
+def test_return_type_may_not_lose_what_callers_knew(say: Say) -> None:
+    module = buggy.declares(lambda old: TT((2, 3), "float32")).given(_of_unknown_shape())
+    assert _kind(say, module, buggy.declares(lambda old: TT(ndim=2, dtype="float32"))) == "signature"
+
+
 def test_return_type_may_be_refined(say: Say) -> None:
-    module = buggy.declares(lambda old: TT(ndim=2, dtype="float32")).given(samples.dataflow())
+    module = _of_unknown_shape()
     assert _kind(say, module, buggy.declares(lambda old: TT((2, 3), "float32"))) == "pass"
 
 
@@ -70,8 +84,11 @@ def test_signature_is_free_when_the_contract_says_so(say: Say) -> None:
 
 
 def test_tolerated_complaint_passes_and_the_other_oracles_go_on(say: Say) -> None:
-    contract = Contract("drops", tolerated_ill_formedness=(r"GlobalVar .* is not defined",))
-    verdicts = say(samples.private_calls(), buggy.drops("helper"), contracts=[contract])
+    contract = Contract("CallTIRRewrite", tolerated_ill_formedness=(r"annotated as pure but contains an impure call",))
+    rewrite = PassRef("CallTIRRewrite", "relax.transform.CallTIRRewrite()")
+    module = relax.transform.LegalizeOps()(relax.transform.ToNonDataflow()(samples.dataflow()))
+    assert _kind(say, module, rewrite, contracts=[Contract("CallTIRRewrite")]) == "ill-formed"
+    verdicts = say(module, rewrite, contracts=[contract])
     assert verdicts[WELL_FORMED].outcome is Outcome.PASS
     assert verdicts[OracleName.DETERMINISM].outcome is Outcome.PASS
 

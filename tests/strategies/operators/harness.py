@@ -41,14 +41,14 @@ def draw_alone(row: OperatorRow, draw: Any, executable: bool = True, features: A
     frame = FunctionFrame()
     scope = Scope(draw, ModuleFrame(builder, frozenset(features), executable), frame)
     scope.in_dataflow = False
+    builder.begin_scope([])
     builder._begin_binding_block()
     try:
         value = row.draw(scope)
     except Unfit:
         value = None
     block = builder._end_block()
-    for _ in range(frame.scopes):
-        builder.end_scope()
+    builder.end_scope()
     if value is None:
         return None
     params = [parameter.expr for parameter in frame.parameters]

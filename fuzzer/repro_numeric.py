@@ -1,0 +1,135 @@
+"""The numeric oracle's part of a repro script: inputs, adapters and tolerances as literals."""
+
+from __future__ import annotations
+
+import base64
+import zlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import tvm
+
+from oracles.contract import NumericPromise
+from oracles.execution import ExecMode
+from oracles.numeric import Candidate, candidate_of
+from oracles.original import Original
+from oracles.subject import Subject
+from oracles.tolerance import unit_of
+
+if TYPE_CHECKING:
+    from fuzzer.cases import Case
+    from oracles.verdict import Verdict
+
+NUMERIC_PIECES = (
+    "oracles/execution/mode.py",
+    "oracles/execution/values.py",
+    "oracles/execution/lowering.py",
+    "oracles/execution/assemble.py",
+    "oracles/execution/run.py",
+    "oracles/comparison.py",
+    "oracles/abi/frame.py",
+    "oracles/abi/lift.py",
+    "oracles/abi/bundle.py",
+    "oracles/abi/lazy.py",
+    "oracles/abi/lazy_transform.py",
+    "oracles/abi/compose.py",
+    "fuzzer/repro_pieces/numeric.py",
+)
+_INLINE_ELEMENTS = 256
+_COMPILED = ", compiled mode"
+
+
+@dataclass(frozen=True, slots=True)
+class NumericParts:
+    """Text of the numeric check.
+
+    Attributes:
+        call: The expression that checks.
+        preamble: ``INPUTS``, ``ADAPTERS`` and ``TOLERANCES``.
+    """
+
+    call: str
+    preamble: str
+
+
+def numeric_parts(case: Case, verdict: Verdict, module: Any, fragments: list[str]) -> NumericParts:
+    """The literals and the call for one failing verdict; builds and runs the original to get them."""
+    evidence = verdict.evidence
+    assert evidence is not None
+    subject = Subject(module, case.passes, input_seed=case.input_seed)
+    facts = subject.facts
+    if facts is None:
+        raise ValueError("the module cannot be prepared")
+    original = Original(facts.module, facts.snapshot, case.input_seed, lambda _text: None)
+    candidate = candidate_of(subject, original, len(subject.plan.steps) - 1)
+    compiled = _COMPILED in evidence.message or verdict.culprit == "VMTIRCodeGen"
+    mode = ExecMode.COMPILED if compiled else ExecMode.BYTECODE
+    building = evidence.kind == "does-not-build"
+    inputs = [] if building else [_input(entry) for entry in original.entries if not entry.problem]
+    tolerances = {} if building else _tolerances(subject, original, candidate)
+    words = fragments if evidence.kind in ("does-not-build", "run-error") else []
+    preamble = (
+        "# Public functions to call: name, num_input, arguments.\n"
+        f"INPUTS = [{''.join(inputs)}{chr(10) if inputs else ''}]\n\n"
+        "# How callers must change for what the passes do to the calling convention.\n"
+        f"ADAPTERS = ({''.join(f'{adapter!r}, ' for adapter in candidate.adapters)})\n\n"
+        "# Absolute tolerance of each element, by function and path of the output; nothing means exact.\n"
+        f"TOLERANCES = {{{''.join(tolerances)}{chr(10) if tolerances else ''}}}\n"
+    )
+    call = (
+        f"check_numeric(module, passes, INPUTS, ADAPTERS, {evidence.kind!r}, {words!r}, {mode.value!r}, "
+        f"{candidate.lowered}, TOLERANCES)"
+    )
+    return NumericParts(call, preamble)
+
+
+def _input(entry: Any) -> str:
+    arguments = "".join(f"\n        {literal(item)}," for item in entry.arguments)
+    return f"\n    ({entry.symbol!r}, {entry.num_input!r}, ({arguments}\n    )),"
+
+
+def _tolerances(subject: Subject, original: Original, candidate: Candidate) -> list[str]:
+    """Lines of the tolerance table; empty for a bit-exact promise."""
+    if candidate.promise is NumericPromise.BIT_EXACT:
+        return []
+    lines: list[str] = []
+    for entry in original.entries:
+        if entry.problem:
+            continue
+        measured = original.measured(entry, unit_of(candidate.promise, original.float_dtypes))
+        if measured is None:
+            continue
+        for path, array in _leaves(entry.output, ()):
+            allowed = measured.tolerance(path, array, array)
+            if allowed.any():
+                lines.append(f"\n    ({entry.symbol!r}, {path!r}): {literal(allowed)},")
+    return lines
+
+
+def _leaves(value: Any, path: tuple[int, ...]) -> list[tuple[tuple[int, ...], Any]]:
+    if isinstance(value, np.ndarray):
+        return [(path, value)] if value.dtype.kind == "f" else []
+    if isinstance(value, tuple):
+        return [leaf for index, item in enumerate(value) for leaf in _leaves(item, (*path, index))]
+    return []
+
+
+def literal(value: Any) -> str:
+    """Python source of an argument: array, number, shape, or a tuple of those."""
+    if isinstance(value, np.ndarray):
+        return _array(value)
+    if isinstance(value, tvm.runtime.ShapeTuple):
+        return f"tvm.runtime.ShapeTuple({[int(item) for item in value]})"
+    if isinstance(value, tuple | list):
+        return f"({''.join(literal(item) + ', ' for item in value)})"
+    return repr(value)
+
+
+def _array(value: np.ndarray[Any, Any]) -> str:
+    dtype = value.dtype.name
+    if value.size <= _INLINE_ELEMENTS and np.all(np.isfinite(value) if value.dtype.kind == "f" else True):
+        return f"np.array({value.ravel().tolist()!r}, {dtype!r}).reshape({value.shape!r})"
+    packed = base64.b85encode(zlib.compress(np.ascontiguousarray(value).tobytes())).decode()
+    unpacked = f'zlib.decompress(base64.b85decode("{packed}"))'
+    return f"np.frombuffer({unpacked}, {dtype!r}).reshape({value.shape!r}).copy()"

@@ -1,0 +1,92 @@
+"""Numeric oracle: the same inputs must give the same outputs before and after the passes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import tvm
+
+from fuzzer.repro_pieces.frame import first_line, run_passes
+from oracles.abi.compose import call, prepare
+from oracles.comparison import compare, exact
+from oracles.execution.mode import ExecMode
+from oracles.execution.run import cxx_available, plain_build
+from oracles.execution.values import from_tvm
+
+
+def check_numeric(
+    module: Any,
+    passes: list[Any],
+    inputs: list[Any],
+    adapters: tuple[Any, ...],
+    kind: str,
+    fragments: list[str],
+    mode: str,
+    lowered: bool,
+    tolerances: dict[Any, Any],
+) -> tuple[str, str]:
+    """Build the module before and after the passes by plain ``relax.build`` and compare what they return.
+
+    ``inputs`` holds (function, num_input, arguments); ``adapters`` know how callers must change; ``kind`` is what goes
+    wrong; ``tolerances`` holds the absolute tolerance of each element by (function, path of the output), measured when
+    the script was written; nothing there means exact.
+    """
+    if not cxx_available():
+        return "ENVIRONMENT", "plain relax.build needs a C++ compiler (g++, clang++ or $CXX) to link"
+    original = plain_build(tvm.ir.load_json(str(tvm.ir.save_json(module))))
+    output = run_passes(passes, module)
+    prepare(adapters)
+    try:
+        program = plain_build(output, ExecMode(mode), lowered=lowered)
+    except Exception as error:
+        fits = kind == "does-not-build" and all(item in f"{type(error).__name__}: {error}" for item in fragments)
+        return ("BUG" if fits else "DIFFERENT"), f"does not build: {type(error).__name__}: {first_line(error)}"
+    other = ""
+    for name, num_input, arguments in inputs:
+        seen, text = _function(original, program, adapters, name, num_input, arguments, fragments, tolerances)
+        if seen == kind:
+            return "BUG", f"{name}: {text}"
+        other = other or (f"{name}: {seen}: {text}" if seen else "")
+    return ("DIFFERENT", other) if other else ("OK", "the results agree")
+
+
+def _function(
+    original: Any,
+    program: Any,
+    adapters: tuple[Any, ...],
+    name: str,
+    num_input: int | None,
+    arguments: tuple[Any, ...],
+    fragments: list[str],
+    tolerances: dict[Any, Any],
+) -> tuple[str, str]:
+    """What goes wrong with one function, and a line about it; empty when nothing does."""
+    expected = original.call(name, arguments)
+    tensors = program.arguments(arguments)
+    try:
+        observed = call(program, adapters, name, num_input, tensors)
+        again = call(program, adapters, name, num_input, arguments)
+    except Exception as error:
+        text = f"{type(error).__name__}: {first_line(error)}"
+        return ("run-error" if all(item in f"{type(error).__name__}: {error}" for item in fragments) else "error"), text
+
+    def tolerance(path: tuple[int, ...], left: Any, right: Any) -> Any:
+        return tolerances.get((name, path), exact(path, left, right))
+
+    found = compare(expected, observed, tolerance)
+    if found is not None:
+        return found.kind, f"output {list(found.path)}: expected {found.expected}, got {found.observed}"
+    changed = compare(_plain(arguments), program.plain(tensors))
+    if changed is not None:
+        return "input-overwritten", f"input {list(changed.path)}: {changed.expected} became {changed.observed}"
+    changed = compare(observed, again)
+    if changed is not None:
+        return "second-call-differs", f"output {list(changed.path)}: {changed.expected}, then {changed.observed}"
+    return "", ""
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return value.copy()
+    return tuple(_plain(item) for item in value) if type(value) in (tuple, list) else from_tvm(value)

@@ -1,0 +1,74 @@
+import xml.etree.ElementTree as ElementTree
+from dataclasses import replace
+
+from reports.junit import render_junit
+from reports.tables import Report
+
+
+def parse(report: Report) -> ElementTree.Element:
+    return ElementTree.fromstring(render_junit(report).encode())
+
+
+def case(root: ElementTree.Element, oracle: str, name: str) -> ElementTree.Element:
+    found = root.find(f"testsuite[@name='relaxfuzz.{oracle}']/testcase[@name='{name}']")
+    assert found is not None
+    return found
+
+
+def properties(element: ElementTree.Element) -> dict[str, str]:
+    return {item.attrib["name"]: item.attrib["value"] for item in element.findall("properties/property")}
+
+
+def test_one_suite_an_oracle_one_case_a_pass(report: Report) -> None:
+    root = parse(report)
+    assert root.tag == "testsuites"
+    assert [suite.attrib["name"] for suite in root] == ["relaxfuzz.crash", "relaxfuzz.numeric"]
+    crash, numeric = root
+    assert [c.attrib["name"] for c in crash.findall("testcase")] == ["FuseOps", "LegalizeOps", "Normalize"]
+    assert [crash.attrib[key] for key in ("tests", "failures", "skipped", "errors")] == ["3", "1", "0", "0"]
+    assert [numeric.attrib[key] for key in ("tests", "failures", "skipped")] == ["2", "0", "1"]
+    assert [root.attrib[key] for key in ("tests", "failures", "skipped", "errors")] == ["5", "1", "1", "0"]
+    assert root.attrib["time"] == "605.000"
+
+
+def test_a_failure_carries_signature_count_and_repro(report: Report) -> None:
+    (failure,) = case(parse(report), "crash", "FuseOps").findall("failure")
+    text = failure.text or ""
+    assert "signature: crash: FuseOps: InternalError: a <script>" in text
+    assert "count: 9" in text
+    assert "repro: repros/0000000001.py" in text
+    assert "second line" in text
+    assert failure.attrib["message"].startswith("0000000001: a <script>")
+    assert "\x07" not in text
+    assert "\x1b" not in text
+
+
+def test_known_and_flaky_do_not_fail_but_are_written(report: Report) -> None:
+    root = parse(report)
+    known = case(root, "crash", "Normalize")
+    assert known.find("failure") is None
+    assert "accepted" in (known.findtext("system-out") or "")
+    assert "now and then" in (case(root, "crash", "FuseOps").findtext("system-out") or "")
+
+
+def test_skips_rejects_and_invalids_are_properties(report: Report) -> None:
+    root = parse(report)
+    assert properties(case(root, "crash", "LegalizeOps"))["reject"] == "4"
+    silent = case(root, "numeric", "LegalizeOps")
+    assert (properties(silent)["skip"], properties(silent)["invalid"]) == ("3", "1")
+    skipped = silent.find("skipped")
+    assert skipped is not None
+    assert skipped.attrib["message"].startswith("a <script>")
+    suite = root.find("testsuite")
+    assert suite is not None
+    assert properties(suite)["tvm_version"] == "0.27.0.post1"
+
+
+def test_failures_without_a_finding_still_fail(report: Report) -> None:
+    (failure,) = case(parse(replace(report, findings=[])), "crash", "Normalize").findall("failure")
+    assert failure.attrib["message"] == "2 failures, no finding"
+
+
+def test_an_empty_campaign_is_well_formed(report: Report) -> None:
+    root = parse(replace(report, tallies=[], findings=[]))
+    assert (len(root), root.attrib["tests"]) == (0, "0")

@@ -1,0 +1,41 @@
+import re
+
+from reports.markdown import cell, fenced, render_markdown
+from reports.tables import Report
+
+
+def test_tables_have_as_many_cells_in_every_row(report: Report) -> None:
+    lines = render_markdown(report, lambda _: "").splitlines()
+    width = 0
+    tables = 0
+    for previous, line in zip(["", *lines], lines, strict=False):
+        if not line.startswith("|"):
+            continue
+        cells = len(re.findall(r"(?<!\\)\|", line))
+        if previous.startswith("|"):
+            assert cells == width, line
+        else:
+            tables += 1
+        width = cells
+    assert tables == 3
+
+
+def test_hostile_text_stays_text(report: Report) -> None:
+    text = render_markdown(report, lambda _: "x = 1  # ````\n")
+    prose = re.sub(r"^(`{3,}).*?^\1$", "", text, flags=re.DOTALL | re.MULTILINE)
+    assert "<script>" not in prose
+    assert "&lt;script&gt;" in prose
+    assert cell("a|b\nc `d` *e*") == r"a\|b c \`d\` \*e\*"
+
+
+def test_a_fence_is_longer_than_what_it_holds() -> None:
+    assert fenced("a ```` b", "python") == ["`````python", "a ```` b", "`````"]
+    assert fenced("plain")[0] == "```"
+
+
+def test_findings_show_signature_repro_and_module(report: Report) -> None:
+    text = render_markdown(report, lambda finding: f"# module of {finding.id}")
+    assert "### 0000000001: crash, FuseOps" in text
+    assert "# module of 0000000001" in text
+    assert "relax.transform.FuseOps()" in text
+    assert "repros/0000000001.py" in text
