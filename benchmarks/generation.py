@@ -76,10 +76,10 @@ def _operator(expr: Any) -> str:
 
 def measure(count: int, seed: int) -> dict[str, Any]:
     """Generate ``count`` modules and describe them."""
-    from strategies.drive import draw_from_bytes
     from tvm import relax
 
     from strategies import features_of, ir_modules
+    from strategies.drive import draw_from_bytes
 
     source = random.Random(seed)
     strategy = ir_modules()

@@ -3,9 +3,20 @@
 ``load()`` gives the cases, ``check_cases`` judges them in child processes against the installed TVM.
 """
 
-from corpus.case import CaseError, Expectation, KnownCase, Replica
-from corpus.check import CheckResult, Observation, check_case, check_cases
-from corpus.loader import load, load_module
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from corpus.case import CaseError, Expectation, KnownCase, Replica
+    from corpus.check import CheckResult, Observation, check_case, check_cases
+    from corpus.loader import load, load_module
+
+# Imported when asked for: the command line loads `corpus.verb` for its one line of help, long before TVM is needed.
+_HOMES = {
+    "CaseError": "case", "Expectation": "case", "KnownCase": "case", "Replica": "case",
+    "CheckResult": "check", "Observation": "check", "check_case": "check", "check_cases": "check",
+    "load": "loader", "load_module": "loader",
+}  # fmt: skip
 
 __all__ = [
     "CaseError",
@@ -19,3 +30,9 @@ __all__ = [
     "load",
     "load_module",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'corpus' has no attribute '{name}'")
+    return getattr(importlib.import_module(f"corpus.{_HOMES[name]}"), name)

@@ -164,3 +164,13 @@ def refs_of(rows: Sequence[Any]) -> tuple[PassRef, ...]:
     if not refs:
         raise CaseError("the case has no passes")
     return refs
+
+
+def make_slug(pass_name: str, title: str) -> str:
+    """A directory name of the pass and the first words of the title."""
+    words = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z0-9]+", pass_name) + re.findall(r"[A-Za-z0-9]+", title)
+    seen: list[str] = []
+    for word in (word.lower() for word in words):
+        if word not in seen:
+            seen.append(word)
+    return "-".join(seen)[:60].strip("-")

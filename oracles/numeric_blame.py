@@ -8,11 +8,12 @@ import tvm
 from tvm.ir.instrument import pass_instrument
 
 from oracles.abi import NoAdapter
+from oracles.examination import Candidate, Finding, Undecidable, examine
 from oracles.facts import target
 from oracles.original import Original
 
 
-def culprit_of(subject: Any, original: Original, finding: Any) -> str:
+def culprit_of(subject: Any, original: Original, finding: Finding) -> str:
     """Name of the first pass after which something is wrong.
 
     Args:
@@ -35,8 +36,6 @@ def _prefix_fails(subject: Any, original: Original, index: int) -> bool:
 
 
 def _fails(subject: Any, original: Original, make: Any) -> bool:
-    from oracles.numeric import Undecidable, examine
-
     try:
         return examine(original, make(), subject, compiled=False) is not None
     except (Undecidable, NoAdapter):
@@ -46,7 +45,7 @@ def _fails(subject: Any, original: Original, make: Any) -> bool:
 def _inner(subject: Any, original: Original, index: int) -> str | None:
     """Of a composed pass, the first public pass inside whose output, finished by the reference pipeline, is wrong."""
     from oracles.contracts import CONTRACTS
-    from oracles.numeric import Candidate, promise_of
+    from oracles.numeric import promise_of
 
     trace = _Trace(frozenset(CONTRACTS) - {subject.plan.steps[index].ref.name})
     with tvm.transform.PassContext(instruments=[trace]), target():

@@ -35,6 +35,24 @@ def unfair(steps: Sequence[Step], inputs: Callable[[int], Any]) -> str:
 _TRAINING = {"DecomposeOpsForTraining": True, "DecomposeOpsForInference": False, "FoldBatchnormToConv2D": False}
 
 
+def excused_run(error: Evidence, steps: Sequence[Step], module: Any) -> str:
+    """Why an output that raises at run time is no fault of the passes; empty when it is.
+
+    A dim that BindSymbolicVars binds in a private function is an input's dim of unknown name in the public one, so
+    the inputs need not satisfy it.
+    """
+    bound = set(dims_of(steps))
+    private = {
+        str(var.name)
+        for function in module.functions.values()
+        if isinstance(function, relax.Function) and (function.attrs is None or "global_symbol" not in function.attrs)
+        for var in relax.analysis.defined_symbolic_vars(function)
+    }
+    if bound & private and "mismatch to specified constant" in error.message:
+        return "bound dim is a private function's"
+    return ""
+
+
 def _has_batch_norm(module: Any, training: bool) -> bool:
     found = False
 

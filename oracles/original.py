@@ -173,11 +173,11 @@ _kept: OrderedDict[tuple[Any, ...], tuple[Any, Original]] = OrderedDict()
 
 def original_of(facts: Any, module: Any, seed: int, dims: Mapping[str, int], stage: Callable[[str], None]) -> Original:
     """The original of a module's facts, a seed and given dims, made once while it stays in use."""
-    key = (id(facts), seed, *sorted(dims.items()))
+    key = (id(facts), id(session()), seed, *sorted(dims.items()))
     found = _kept.get(key)
     if found is None:
-        # The facts are kept with it, so that their address is not given to another object.
-        found = _kept[key] = (facts, Original(module, facts.snapshot, seed, dims, stage))
+        # What the key names by address is kept, so that the address is not given to another object.
+        found = _kept[key] = ((facts, session()), Original(module, facts.snapshot, seed, dims, stage))
         while len(_kept) > KEPT:
             _kept.popitem(last=False)
     _kept.move_to_end(key)

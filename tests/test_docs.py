@@ -23,5 +23,7 @@ def test_named_paths_exist(document: Path) -> None:
 @pytest.mark.parametrize("document", DOCS, ids=lambda path: path.name)
 def test_links_lead_somewhere(document: Path) -> None:
     targets = re.findall(r"\]\(([^)#\s]+)\)", document.read_text(encoding="utf-8"))
-    missing = [target for target in targets if not target.startswith("http") and not (document.parent / target).exists()]
+    missing = [
+        target for target in targets if not target.startswith("http") and not (document.parent / target).exists()
+    ]
     assert not missing

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -19,10 +20,14 @@ DEFAULT_MEMORY = 3 << 30  # bytes
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What :func:`judge_request` is to judge: a case by some oracles; all of them when none are named."""
+    """What :func:`judge_request` is to judge: a case by some oracles; all of them when none are named.
+
+    With ``plain``, programs are built by plain ``relax.build``, where there is a C++ compiler.
+    """
 
     case: Case
     oracles: tuple[OracleName, ...]
+    plain: bool = False
 
 
 def judge_request(request: Judgement) -> list[Verdict]:
@@ -31,7 +36,14 @@ def judge_request(request: Judgement) -> list[Verdict]:
     from fuzzer.isolation import breadcrumb
     from oracles.verdict import OracleName
 
-    return judge_case(request.case, request.oracles or tuple(OracleName), breadcrumb)
+    with _path(request.plain):
+        return judge_case(request.case, request.oracles or tuple(OracleName), breadcrumb)
+
+
+def _path(plain: bool) -> AbstractContextManager[None]:
+    from oracles.execution import cxx_available, judge_of_record
+
+    return judge_of_record() if plain and cxx_available() else nullcontext()
 
 
 def propose_request(request: Request) -> Proposal:
@@ -58,6 +70,7 @@ class Judge:
         oracles: Which oracles may judge: the finding's own suffices. Empty for all.
         seconds: Time limit of one case.
         memory: Memory limit of the worker in bytes.
+        plain: Whether programs are built by plain ``relax.build``.
     """
 
     def __init__(
@@ -66,11 +79,14 @@ class Judge:
         oracles: tuple[OracleName, ...],
         seconds: float = DEFAULT_SECONDS,
         memory: int = DEFAULT_MEMORY,
+        *,
+        plain: bool = False,
     ) -> None:
         self.worker = worker
         self.oracles = oracles
         self.seconds = seconds
         self.memory = memory
+        self.plain = plain
 
     def verdicts(self, case: Case) -> list[Verdict]:
         """All failing verdicts on ``case``; the worker's death is one."""
@@ -78,7 +94,7 @@ class Judge:
         from fuzzer.signatures import death_verdict
         from oracles.verdict import Outcome
 
-        answer = self.ask(judge_request, Judgement(case, self.oracles))
+        answer = self.ask(judge_request, Judgement(case, self.oracles, self.plain))
         if answer is None:
             return []
         if isinstance(answer, Died):

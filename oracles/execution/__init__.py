@@ -4,7 +4,15 @@ from oracles.execution.diskcache import DiskCache, default_directory
 from oracles.execution.kernels import KernelCache
 from oracles.execution.lowering import erase_markers, lower, private_constants, reference_pipeline
 from oracles.execution.mode import ExecMode
-from oracles.execution.run import Program, Session, cxx_available, plain_build, plain_build_and_run, session
+from oracles.execution.run import (
+    Program,
+    Session,
+    cxx_available,
+    judge_of_record,
+    plain_build,
+    plain_build_and_run,
+    session,
+)
 from oracles.execution.values import Opaque, ShapeValue, Value, from_tvm, to_tvm
 
 __all__ = [
@@ -20,6 +28,7 @@ __all__ = [
     "default_directory",
     "erase_markers",
     "from_tvm",
+    "judge_of_record",
     "lower",
     "plain_build",
     "plain_build_and_run",

@@ -23,9 +23,7 @@ def assemble(lowered: Any, mode: ExecMode, cache: KernelCache) -> Any:
     """
     builder = relax.ExecBuilder()
     if mode is ExecMode.BYTECODE:
-        renamed, kernels = _by_structure(lowered, cache)
-        relax._ffi_api.VMCodeGen(builder, renamed)
-        libraries = _kernel_modules(renamed, kernels, cache)
+        libraries = _cached_kernels(builder, lowered, cache)
     else:
         # Code that CodeGenVMTIR emits refers to the kernels by symbol: all go into one object, which is not kept.
         leftover = relax._ffi_api.VMTIRCodeGen(builder, lowered)
@@ -44,6 +42,18 @@ def link(builder: Any, libraries: list[Any], lowered: Any) -> Any:
 def machine(runtime_module: Any) -> Any:
     """A virtual machine on this machine's CPU."""
     return relax.VirtualMachine(runtime_module, [tvm.cpu(index) for index in range(DEVICES)])
+
+
+def _cached_kernels(builder: Any, lowered: Any, cache: KernelCache) -> list[Any]:
+    """Generate bytecode that calls kernels by the symbols of the cache; gives the libraries with these kernels."""
+    try:
+        renamed, kernels = _by_structure(lowered, cache)
+    except Exception:
+        # The pass that renames checks more than the code generator does; what it refuses is built as it is.
+        leftover = relax._ffi_api.VMCodeGen(builder, lowered)
+        return [load_object(object_of(_kernels_only(leftover)))]
+    relax._ffi_api.VMCodeGen(builder, renamed)
+    return _kernel_modules(renamed, kernels, cache)
 
 
 def _by_structure(lowered: Any, cache: KernelCache) -> tuple[Any, dict[str, Any]]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -79,15 +80,33 @@ class Session:
         return Program(assemble(module if lowered else lower(module), mode, self.kernels))
 
 
-_session: Session | None = None
+class PlainSession(Session):
+    """A session that builds everything by plain ``relax.build``: the judge of record."""
+
+    def build(self, module: Any, mode: ExecMode = ExecMode.BYTECODE, *, lowered: bool = False) -> Program:
+        """Build by :func:`plain_build`."""
+        return plain_build(module, mode, lowered=lowered)
+
+
+_sessions: list[Session] = []
 
 
 def session() -> Session:
     """The process's session, with the cache directory of :func:`~oracles.execution.diskcache.default_directory`."""
-    global _session
-    if _session is None:
-        _session = Session(DiskCache(default_directory()))
-    return _session
+    if not _sessions:
+        _sessions.append(Session(DiskCache(default_directory())))
+    return _sessions[-1]
+
+
+@contextlib.contextmanager
+def judge_of_record() -> Iterator[None]:
+    """Within it, :func:`session` builds by plain ``relax.build``; needs a C++ compiler (:func:`cxx_available`)."""
+    session()  # the ordinary one stays below
+    _sessions.append(PlainSession())
+    try:
+        yield
+    finally:
+        _sessions.pop()
 
 
 def cxx_available() -> bool:

@@ -8,6 +8,7 @@ from strategies.operators import (
     image,
     index,
     linalg,
+    misc,
     nn_activation,
     nn_conv,
     nn_loss,
@@ -17,6 +18,7 @@ from strategies.operators import (
     scan_sort,
     shape,
     unary,
+    vision,
 )
 from strategies.operators.exclusions import exclusions
 from strategies.operators.row import Family, OperatorRow
@@ -38,5 +40,7 @@ OPERATORS: tuple[OperatorRow, ...] = (
     *nn_norm.ROWS,
     *nn_loss.ROWS,
     *image.ROWS,
+    *vision.ROWS,
+    *misc.ROWS,
 )
 """Every relax operator that modules are drawn from, one row each."""

@@ -46,8 +46,9 @@ def _called(mod: Any) -> set[str]:
     return names
 
 
-def _with_body(function: Any, body: Any) -> Any:
-    return relax.Function(function.params, body, function.ret_ty, function.is_pure, function.attrs, function.span)
+def _with_body(mod: Any, function: Any, body: Any) -> Any:
+    new = relax.Function(function.params, body, function.ret_ty, function.is_pure, function.attrs, function.span)
+    return relax.BlockBuilder(mod).normalize(new)
 
 
 def renames_public() -> Any:
@@ -150,7 +151,7 @@ def wrong_return_type_clean() -> Any:
     return _pass("wrong_return_type", edit)
 
 
-def _without_binding(function: Any, droppable: Any) -> Any:
+def _without_binding(mod: Any, function: Any, droppable: Any) -> Any:
     """The function without the first binding for which ``droppable(var)`` holds."""
     blocks = []
     dropped = False
@@ -164,7 +165,7 @@ def _without_binding(function: Any, droppable: Any) -> Any:
         kind = relax.DataflowBlock if isinstance(block, relax.DataflowBlock) else relax.BindingBlock
         if bindings:
             blocks.append(kind(bindings, block.span))
-    return _with_body(function, relax.SeqExpr(blocks, function.body.body)) if dropped else function
+    return _with_body(mod, function, relax.SeqExpr(blocks, function.body.body)) if dropped else function
 
 
 def _uses(function: Any) -> dict[Any, int]:
@@ -187,7 +188,7 @@ def undefined_variable() -> Any:
     def edit(mod: Any) -> None:
         for variable, function in _relax_functions(mod):
             uses = _uses(function)
-            mod.update_func(variable, _without_binding(function, lambda var, uses=uses: uses.get(var, 0) == 1))
+            mod.update_func(variable, _without_binding(mod, function, lambda var, uses=uses: uses.get(var, 0) == 1))
 
     return _pass("undefined_variable", edit)
 
@@ -201,7 +202,7 @@ def undefined_variable_clean() -> Any:
             mod.update_func(
                 variable,
                 _without_binding(
-                    function, lambda var, uses=uses: uses.get(var, 0) == 0 and isinstance(var, relax.DataflowVar)
+                    mod, function, lambda var, uses=uses: uses.get(var, 0) == 0 and isinstance(var, relax.DataflowVar)
                 ),
             )
 
@@ -256,7 +257,7 @@ def _scratch(name: str, second_dim: Any) -> Any:
                 ty = relax.TensorType([symbols[0], zeros.args[0].values[1]], "float32")
                 block = relax.BindingBlock([relax.VarBinding(relax.Var("scratch", ty), zeros)])
                 body = relax.SeqExpr([block, *function.body.blocks], function.body.body)
-                mod.update_func(variable, relax.BlockBuilder(mod).normalize(_with_body(function, body)))
+                mod.update_func(variable, _with_body(mod, function, body))
 
     return _pass(name, edit)
 

@@ -1,0 +1,61 @@
+"""Read one finding out of a campaign's SQLite file, without the code that wrote it."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+from corpus.case import CaseError
+
+FILE_NAME = "campaign.sqlite"
+FORMAT = "relaxfuzz-campaign-1"
+_QUERY = (
+    "SELECT id, oracle, coalesce(minimized_json, case_json) FROM findings "
+    "WHERE substr(id, 1, length(?1)) = ?1 ORDER BY id"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class FoundCase:
+    """A finding as far as a case needs it.
+
+    Attributes:
+        id: Id of its signature.
+        oracle: Name of the oracle.
+        module_json: The module, minimized if it was.
+        passes: ``{"name", "expression"}`` of each pass.
+        input_seed: Seed of the numeric oracle's inputs.
+    """
+
+    id: str
+    oracle: str
+    module_json: str
+    passes: list[dict[str, str]]
+    input_seed: int
+
+
+def read_finding(directory: Path, finding_id: str) -> FoundCase:
+    """The finding whose id begins with ``finding_id``; raises ``CaseError`` when there is not exactly one."""
+    path = directory / FILE_NAME
+    if not path.is_file():
+        raise CaseError(f"'{directory}' holds no campaign (no {FILE_NAME})")
+    try:
+        with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, timeout=30)) as db:
+            found = db.execute("SELECT value FROM meta WHERE key = 'format'").fetchone()
+            if found is None or found[0] != FORMAT:
+                raise CaseError(f"'{path}' is not a campaign of this version")
+            rows = db.execute(_QUERY, (finding_id,)).fetchall() if finding_id else []
+    except sqlite3.Error as error:
+        raise CaseError(f"cannot read '{path}': {error}") from error
+    if len(rows) != 1:
+        what = "more than one finding begins" if rows else "no finding begins"
+        raise CaseError(f"{what} with '{finding_id}' in '{directory}'")
+    ((full_id, oracle, text),) = rows
+    try:
+        case = json.loads(text)
+        return FoundCase(full_id, oracle, case["module_json"], list(case["passes"]), int(case["input_seed"]))
+    except (ValueError, KeyError, TypeError) as error:
+        raise CaseError(f"finding {full_id} in '{path}' holds no case: {error}") from error

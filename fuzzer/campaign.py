@@ -1,0 +1,244 @@
+"""A campaign: shards and triage handed to the workers, results recorded by one writer, until the budget is spent."""
+
+from __future__ import annotations
+
+import heapq
+import threading
+from collections.abc import Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from pathlib import Path
+
+from fuzzer.clock import Clock
+from fuzzer.config import Config
+from fuzzer.isolation import IsolatedWorker
+from fuzzer.known import KnownFindings
+from fuzzer.progress import Progress
+from fuzzer.records import FindingState, ShardResult
+from fuzzer.shardrun import Stopped, run_isolated
+from fuzzer.shards import SHARD_EXAMPLES, ShardTask
+from fuzzer.store import Store, StoreError, verdict_of
+from fuzzer.triage import TriageJob, TriageResult, TriageState, triage_finding
+
+GRACE_SHARE = 0.2
+GRACE_SECONDS = 60.0
+"""After the time is spent, findings that wait for triage still get so much: a list without scripts helps nobody."""
+MOST_TRIAGE = 0.5
+"""Share of the workers that triage may take while there are shards to run."""
+LOG_NAME = "workers.log"
+
+
+class _Workers:
+    """Isolated workers of all threads: those that run shards are kept and handed out again."""
+
+    def __init__(self, config: Config, log: Path, stop: threading.Event) -> None:
+        self._config = config
+        self._log = log
+        self._stop = stop
+        self._lock = threading.Lock()
+        self._idle: list[IsolatedWorker] = []
+        self._all: list[IsolatedWorker] = []
+
+    def new(self) -> IsolatedWorker:
+        """A worker under the campaign's limits; raises ``Stopped`` once the campaign ends."""
+        if self._stop.is_set():
+            raise Stopped
+        config = self._config
+        worker = IsolatedWorker(time_limit=config.case_timeout, memory_limit=config.memory_limit, log=self._log)
+        with self._lock:
+            self._all.append(worker)
+        return worker
+
+    def take(self) -> IsolatedWorker:
+        """An idle worker, or a new one."""
+        with self._lock:
+            if self._idle:
+                return self._idle.pop()
+        return self.new()
+
+    def give(self, worker: IsolatedWorker) -> None:
+        """Take a worker back."""
+        with self._lock:
+            self._idle.append(worker)
+
+    def kill(self) -> None:
+        """End all processes; the threads that wait for them notice."""
+        with self._lock:
+            for worker in self._all:
+                worker.kill()
+
+    def close(self) -> None:
+        """Give everything back; no thread uses a worker any more."""
+        for worker in self._all:
+            worker.close()
+
+
+class Campaign:
+    """One session of a campaign.
+
+    Args:
+        store: Opened for writing.
+        config: What to do.
+        progress: Is told what happens.
+        known: Signatures that are listed as known.
+    """
+
+    def __init__(self, store: Store, config: Config, progress: Progress, known: KnownFindings | None = None) -> None:
+        self.store = store
+        self.config = config
+        self.progress = progress
+        self.known = known or KnownFindings()
+        self.clock = Clock(store.info().elapsed_seconds)
+        self._stop = threading.Event()
+        self._done = store.shards()
+        self._settled = 0  # all shards below this number are recorded
+        self._waiting: list[tuple[int, str]] = store.untriaged()  # (shard, id): a heap
+        heapq.heapify(self._waiting)
+        self._running: dict[Future[ShardResult | TriageResult], str] = {}
+        self._looked_into: set[str] = set()  # handed to triage in this session
+        self._workers = _Workers(config, store.directory / LOG_NAME, self._stop)
+
+    def stop(self) -> None:
+        """End soon: shards under way are dropped (they are run again on resume), the store stays whole."""
+        self._stop.set()
+
+    def run(self) -> str:
+        """Work until the budget is spent or :meth:`stop`; returns ``finished`` or ``interrupted``.
+
+        Raises:
+            StoreError: when nothing can be recorded any more; what was recorded is kept.
+            fuzzer.isolation.ChildError: an error of this program.
+        """
+        self.store.set_meta(state="running", workers=str(self.config.workers), budget=self.config.budget_text)
+        shards = self._shards()
+        executor = ThreadPoolExecutor(max_workers=self.config.workers, thread_name_prefix="relaxfuzz")
+        state = "interrupted"
+        try:
+            while not self._stop.is_set():
+                self._fill(executor, shards)
+                if not self._running:
+                    state = "finished"
+                    break
+                self._collect()
+        finally:
+            self._stop.set()
+            self._workers.kill()
+            executor.shutdown(wait=True, cancel_futures=True)
+            self._workers.close()
+            self.progress.end()
+            self._finish(state)
+        return state
+
+    def _finish(self, state: str) -> None:
+        try:
+            self.store.set_meta(state=state, elapsed=f"{self.clock.elapsed():.3f}")
+        except StoreError:
+            if state == "finished":  # else the error that ended the loop is the one to tell
+                raise
+
+    # -- handing out --------------------------------------------------------------------------------------------
+
+    def _shards(self) -> Iterator[ShardTask]:
+        """The shards that are still to be run, in order; ends when the budget of examples is spent."""
+        number = 0
+        most = self.config.max_examples
+        while most is None or number * SHARD_EXAMPLES < most:
+            limit = SHARD_EXAMPLES if most is None else min(SHARD_EXAMPLES, most - number * SHARD_EXAMPLES)
+            if number not in self._done:
+                yield ShardTask(self.config, number, limit=limit)
+            number += 1
+
+    def _fill(self, executor: ThreadPoolExecutor, shards: Iterator[ShardTask]) -> None:
+        while len(self._running) < self.config.workers and not self._stop.is_set():
+            shards_left = not self._time_is_up(0.0)
+            if (finding := self._next_triage(shards_left)) is not None:
+                self._running[executor.submit(self._triage, self._job(finding))] = "triage"
+                continue
+            task = next(shards, None) if shards_left else None
+            if task is not None:
+                self._running[executor.submit(self._shard, task)] = "shard"
+                continue
+            # No shard is left: whatever still waits may take every worker.
+            finding = self._next_triage(False)
+            if finding is None:
+                return
+            self._running[executor.submit(self._triage, self._job(finding))] = "triage"
+
+    def _next_triage(self, shards_left: bool) -> str | None:
+        """The finding to look into now: of a settled shard, so that its case no longer changes."""
+        busy = sum(what == "triage" for what in self._running.values())
+        if shards_left and busy >= max(1, int(self.config.workers * MOST_TRIAGE)):
+            return None
+        if not self._waiting or self._waiting[0][0] >= self._settle():
+            return None
+        if self._time_is_up(max(GRACE_SECONDS, GRACE_SHARE * (self.config.seconds or 0.0))):
+            return None
+        finding_id = heapq.heappop(self._waiting)[1]
+        self._looked_into.add(finding_id)
+        return finding_id
+
+    def _settle(self) -> int:
+        while self._settled in self._done:
+            self._settled += 1
+        return self._settled
+
+    def _time_is_up(self, grace: float) -> bool:
+        return self.config.seconds is not None and self.clock.elapsed() >= self.config.seconds + grace
+
+    # -- in the workers' threads --------------------------------------------------------------------------------
+
+    def _shard(self, task: ShardTask) -> ShardResult:
+        worker = self._workers.take()
+        try:
+            return run_isolated(worker, task, self._stop)
+        finally:
+            self._workers.give(worker)
+
+    def _triage(self, job: TriageJob) -> TriageResult:
+        return triage_finding(job, self._workers.new)
+
+    # -- recording ----------------------------------------------------------------------------------------------
+
+    def _job(self, finding_id: str) -> TriageJob:
+        finding = self.store.finding(finding_id)
+        config = self.config
+        return TriageJob(
+            finding.id, finding.signature, verdict_of(finding), finding.case, self.store.directory,
+            seconds=config.case_timeout, memory=config.memory_limit,
+        )  # fmt: skip
+
+    def _collect(self) -> None:
+        done, _ = wait(self._running, timeout=self.progress.interval, return_when=FIRST_COMPLETED)
+        for future in done:
+            del self._running[future]
+            try:
+                result = future.result()
+            except Stopped:
+                continue
+            if isinstance(result, ShardResult):
+                self._record_shard(result)
+            else:
+                self._record_triage(result)
+        triage = sum(what == "triage" for what in self._running.values())
+        self.progress.show(self.clock.elapsed(), waiting=len(self._waiting) + triage)
+
+    def _record_shard(self, result: ShardResult) -> None:
+        fresh = self.store.record_shard(result, self.clock.elapsed())
+        self._done.add(result.number)
+        for finding_id in fresh:
+            text = result.hits[finding_id].signature.text
+            if self.known.find(finding_id, text) is not None:
+                self.store.save_triage(finding_id, FindingState.KNOWN, None, None, None, "listed as known")
+        # An earlier shard may have taken a finding over: the waiting list follows what the store says.
+        if result.hits:
+            self._waiting = [
+                (shard, finding_id)
+                for shard, finding_id in self.store.untriaged()
+                if finding_id not in self._looked_into
+            ]
+            heapq.heapify(self._waiting)
+        self.progress.shard(result, fresh)
+
+    def _record_triage(self, result: TriageResult) -> None:
+        state = FindingState.CONFIRMED if result.state is TriageState.CONFIRMED else FindingState.FLAKY
+        self.store.save_triage(result.id, state, result.minimized, result.bindings, result.repro, result.note)
+        self.progress.triaged(result.id, state)

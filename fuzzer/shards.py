@@ -1,0 +1,177 @@
+"""Shards: the unit of work, a pure function of campaign seed, shard number and configuration.
+
+Runs inside an isolated worker.  A shard that was cut short by a death goes on behind the case that died, in a fresh
+process, because the same cases are drawn again there.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from fuzzer.cases import Case
+from fuzzer.config import NUMERIC_SHARE, Config
+from fuzzer.isolation import begin_case, breadcrumb
+from fuzzer.signatures import signature
+from oracles.passref import PassRef
+from oracles.verdict import Evidence, OracleName, Outcome, Verdict
+
+SUBJECTS_PER_MODULE = 8
+"""A module is drawn once and tried under several passes: drawing costs as much as judging one subject."""
+SHARD_EXAMPLES = 64
+"""About a second of work: little is lost when a worker dies, and little is spent on handing out shards."""
+DRAW_BYTES = 16 << 10
+"""Bytes that one module is drawn from; Hypothesis itself stops at 8 KiB of choices."""
+PIPELINE_SHARE = 8
+"""Every so-many-th subject is a pipeline of several passes."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShardTask:
+    """A shard, or the rest of one.
+
+    Attributes:
+        config: The campaign's configuration.
+        number: Number of the shard.
+        first: Number of the first example to judge; earlier ones are done.
+        limit: Examples in the shard.
+    """
+
+    config: Config
+    number: int
+    first: int = 0
+    limit: int = SHARD_EXAMPLES
+
+
+@dataclass(frozen=True, slots=True)
+class ModuleDrawn:
+    """A module was drawn, or its draw was discarded."""
+
+    discarded: bool
+    features: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A failing verdict; with its case at the first sighting of the signature in the shard."""
+
+    verdict: Verdict
+    signature_id: str
+    case: Case | None
+
+
+@dataclass(frozen=True, slots=True)
+class ExampleDone:
+    """One example was judged."""
+
+    index: int
+    said: tuple[tuple[str, str, str, str], ...]
+    failures: tuple[Failure, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ExampleBegun:
+    """One example is about to be judged; should the process die, this is the one."""
+
+    index: int
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Subjects:
+    """A drawn module and what it is tried under."""
+
+    module: Any
+    pipelines: tuple[tuple[PassRef, ...], ...]
+
+
+def subjects_per_module(config: Config) -> int:
+    """How many subjects each module gives: never more than there are passes to try."""
+    if config.passes:
+        return SUBJECTS_PER_MODULE
+    return min(SUBJECTS_PER_MODULE, len(config.user_passes))
+
+
+def run_shard(task: ShardTask) -> Iterator[ModuleDrawn | ExampleBegun | ExampleDone]:
+    """Judge the examples of a shard, from ``task.first`` on."""
+    from oracles.facts import ModuleFacts
+    from strategies import features_of
+
+    per_module = subjects_per_module(task.config)
+    seen: set[str] = set()
+    for begin in range(0, task.limit, per_module):
+        numbers = range(begin, min(begin + per_module, task.limit))
+        if numbers.stop <= task.first:
+            continue
+        begin_case()
+        breadcrumb("draw: the generator")
+        drawn = draw_subjects(task.config, task.number, begin // per_module)
+        if task.first <= begin:
+            features = () if drawn is None else tuple(str(feature.value) for feature in features_of(drawn.module))
+            yield ModuleDrawn(drawn is None, features)
+        if drawn is None:
+            continue
+        facts = ModuleFacts(drawn.module)
+        for index in numbers:
+            if index < task.first or index - begin >= len(drawn.pipelines):
+                continue
+            passes = drawn.pipelines[index - begin]
+            yield ExampleBegun(index, " > ".join(ref.name for ref in passes))
+            begin_case()
+            yield _judged(task, index, facts, passes, seen)
+
+
+def example_case(task: ShardTask, index: int) -> Case | None:
+    """The case of one example, drawn again without judging anything."""
+    import tvm
+
+    per_module = subjects_per_module(task.config)
+    drawn = draw_subjects(task.config, task.number, index // per_module)
+    if drawn is None:
+        return None
+    text = str(tvm.ir.save_json(drawn.module))
+    return Case(text, drawn.pipelines[index % per_module], input_seed(task, index))
+
+
+def draw_subjects(config: Config, shard: int, number: int) -> Subjects | None:
+    """Draw one module of a shard and the passes to try it under; ``None`` when the draw was discarded."""
+    from strategies.drive import draw_from_bytes
+
+    chance = _random(config.seed, shard, number, "passes")
+    plan = _plan(config, chance)
+    data = _random(config.seed, shard, number, "module").randbytes(DRAW_BYTES)
+    value = draw_from_bytes(_strategy(plan), data)
+    if value is None:
+        return None
+    module, drawn = value
+    pipelines = []
+    left = iter(drawn)
+    for row in plan:
+        pipelines.append(tuple(next(left) if ref is None else ref for ref in row))
+    refs = tuple(tuple(PassRef(each.name, each.expression) for each in row) for row in pipelines)
+    return Subjects(module, refs)
+
+
+def input_seed(task: ShardTask, index: int) -> int:
+    """Seed of the inputs of one example."""
+    return _random(task.config.seed, task.number, index, "inputs").getrandbits(31)
+
+
+def oracles_of(task: ShardTask, index: int, passes: tuple[PassRef, ...]) -> tuple[OracleName, ...]:
+    """The oracles that judge one example: all that the campaign asks for, the numeric one only on a share."""
+    chosen = task.config.oracles
+    if OracleName.NUMERIC not in chosen or len(chosen) == 1:
+        return chosen
+    always = any(ref.is_user or ref.name.startswith("build:") for ref in passes)
+    if always or _random(task.config.seed, task.number, index, "numeric").randrange(NUMERIC_SHARE) == 0:
+        return chosen
+    return tuple(name for name in chosen if name is not OracleName.NUMERIC)
+
+
+def _random(*parts: object) -> random.Random:
+    """A generator that the parts decide, the same in every process and Python release."""
+    text = "\0".join(str(part) for part in parts)
+    return random.Random(int.from_bytes(hashlib.sha256(text.encode()).digest()[:16], "big"))

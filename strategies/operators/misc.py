@@ -1,0 +1,112 @@
+"""Inspection of tensors at run time, views, and calls of packed functions that TVM always registers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import tvm
+from tvm import relax, tirx
+
+from strategies.bounds import Bounds
+from strategies.operators.drawing import ANY, bounds_of, nonempty, shape_of
+from strategies.operators.row import Family, OperatorRow
+from strategies.operators.shape import factorings
+from strategies.values import Value
+
+if TYPE_CHECKING:
+    from strategies.scope import Scope
+
+op = relax.op
+
+
+def _draw_inspect(name: str, indexed: bool) -> Callable[[Scope], Value | None]:
+    """An inspection yields a primitive value.
+
+    Those of int64 go into the scope with their range; of the other dtypes nothing can be made, so they stay dead code.
+    """
+    primitive = tvm.ir.Op.get(f"relax.inspect.{name}")
+
+    def draw(scope: Scope) -> Value | None:
+        operand = scope.tensor(dtypes=ANY, ranks=(1, 2, 3), where=nonempty(scope))
+        place = scope.index(operand.rank)
+        call = relax.Call(primitive, [operand.expr, tirx.IntImm("int64", place)] if indexed else [operand.expr])
+        value = scope.emit(call)
+        if not indexed:
+            if value in scope.values:
+                scope.values.remove(value)
+            return value
+        dims = shape_of(operand)
+        greatest = scope.most_elements(dims[place + 1 :] if "stride" in name else [dims[place]])
+        scope.frame.symbols[value.expr] = (1, greatest)
+        return value
+
+    return draw
+
+
+def draw_view(scope: Scope) -> Value | None:
+    """``memory.view`` of a tensor under another static shape, from the beginning of its buffer."""
+    operand = scope.tensor(dtypes=ANY, static=True, where=nonempty(scope))
+    elements = math.prod(shape_of(operand))
+    shape = scope.shape_expr(scope.pick(factorings(elements)))
+    return scope.emit(op.memory.view(operand.expr, shape), bounds_of(operand))
+
+
+def draw_ensure_zero_offset(scope: Scope) -> Value | None:
+    """``memory.ensure_zero_offset``: the tensor itself unless it is a view into the middle of a buffer."""
+    operand = scope.tensor(dtypes=ANY)
+    return scope.emit(op.memory.ensure_zero_offset(operand.expr), bounds_of(operand))
+
+
+def draw_call_dps_packed(scope: Scope) -> Value | None:
+    """``call_dps_packed`` of the runtime's copy from one tensor to another."""
+    operand = scope.tensor(dtypes=ANY, where=nonempty(scope))
+    ty = relax.TensorType(list(shape_of(operand)), operand.dtype)
+    return scope.emit(relax.call_dps_packed("runtime.TVMTensorCopyFromTo", [operand.expr], ty), bounds_of(operand))
+
+
+def draw_call_pure_packed(scope: Scope) -> Value | None:
+    """``call_pure_packed`` of the function that ``nonzero`` becomes: a fresh tensor with as many columns as there are."""
+    operand = scope.tensor(dtypes=("bool", "int64", "int32", "float32"), ranks=(1, 2, 3), where=nonempty(scope))
+    greatest = max(scope.dim_range(dim)[1] for dim in shape_of(operand)) - 1
+    ty = relax.TensorType(dtype="int64", ndim=2)
+    call = op.call_pure_packed("relax.run.nonzero", operand.expr, ty_args=ty)
+    return scope.emit(call, Bounds(0, max(greatest, 0), True))
+
+
+def draw_call_inplace_packed(scope: Scope) -> Value | None:
+    """``call_inplace_packed`` of the function that returns its argument: the result is the argument's buffer.
+
+    The contents stay the same, so later uses of the argument see what they must.
+    """
+    operand = scope.tensor(dtypes=ANY)
+    fresh = scope.emit(op.permute_dims(operand.expr), bounds_of(operand))
+    ty = relax.TensorType(list(shape_of(fresh)), fresh.dtype)
+    call = op.call_inplace_packed("vm.builtin.copy", fresh.expr, inplace_indices=[0], ty_args=ty)
+    return scope.emit(call, bounds_of(fresh))
+
+
+def _row(name: str, family: Family, draw: Callable[[Scope], Value | None]) -> OperatorRow:
+    return OperatorRow(f"relax.{name}", family, draw)
+
+
+INSPECTIONS = (
+    ("tensor_ndim", False),
+    ("tensor_dtype_code", False),
+    ("tensor_dtype_bits", False),
+    ("tensor_dtype_lanes", False),
+    ("tensor_byte_offset", False),
+    ("tensor_elem_offset", False),
+    ("tensor_shape_i", True),
+    ("tensor_stride_i", True),
+)
+
+ROWS = (
+    *(_row(f"inspect.{name}", Family.INSPECT, _draw_inspect(name, indexed)) for name, indexed in INSPECTIONS),
+    _row("memory.view", Family.MEMORY, draw_view),
+    _row("memory.ensure_zero_offset", Family.MEMORY, draw_ensure_zero_offset),
+    _row("call_dps_packed", Family.MEMORY, draw_call_dps_packed),
+    _row("call_pure_packed", Family.MEMORY, draw_call_pure_packed),
+    _row("call_inplace_packed", Family.MEMORY, draw_call_inplace_packed),
+)

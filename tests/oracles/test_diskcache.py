@@ -1,0 +1,84 @@
+from __future__ import annotations
+
+import multiprocessing
+import os
+from pathlib import Path
+
+import pytest
+
+from oracles.execution.diskcache import DiskCache, default_directory
+
+
+def test_what_was_stored_is_loaded(tmp_path: Path) -> None:
+    cache = DiskCache(tmp_path)
+    assert cache.load("ab12") is None
+    cache.store("ab12", b"payload")
+    assert DiskCache(tmp_path).load("ab12") == b"payload"
+
+
+@pytest.mark.parametrize("damage", [b"", b"relaxfuzz-object-1\n", b"\0" * 100])
+def test_a_damaged_entry_is_dropped(tmp_path: Path, damage: bytes) -> None:
+    cache = DiskCache(tmp_path)
+    cache.store("ab12", b"payload")
+    (path,) = tmp_path.rglob("*.o")
+    path.write_bytes(damage)
+    assert cache.load("ab12") is None
+    assert not path.exists()
+    cache.store("ab12", b"payload")
+    assert cache.load("ab12") == b"payload"
+
+
+def test_a_changed_byte_is_noticed(tmp_path: Path) -> None:
+    cache = DiskCache(tmp_path)
+    cache.store("ab12", b"payload")
+    (path,) = tmp_path.rglob("*.o")
+    path.write_bytes(path.read_bytes()[:-1] + b"X")
+    assert cache.load("ab12") is None
+
+
+def test_the_least_recently_used_entries_go_first(tmp_path: Path) -> None:
+    cache = DiskCache(tmp_path, limit=10_000)
+    for number in range(20):
+        cache.store(f"{number:02d}key", bytes(1000))
+    for age, path in enumerate(sorted(tmp_path.rglob("*.o"))):
+        os.utime(path, ns=(age, age))
+    assert cache.load("00key") is not None  # the oldest becomes the newest
+    assert cache.sweep() > 0
+    kept = list(tmp_path.rglob("*.o"))
+    assert sum(path.stat().st_size for path in kept) <= 9_000
+    assert {path.stem for path in kept} >= {"00key", "19key"}
+    assert "01key" not in {path.stem for path in kept}
+
+
+def test_a_directory_that_cannot_be_written_is_no_error(tmp_path: Path) -> None:
+    blocked = tmp_path / "file"
+    blocked.write_text("in the way")
+    cache = DiskCache(blocked)
+    cache.store("ab12", b"payload")
+    assert cache.load("ab12") is None
+
+
+def _hammer(directory: str) -> int:
+    cache, wrong = DiskCache(Path(directory), limit=40_000), 0
+    for turn in range(300):
+        key = f"{turn % 7:02d}key"
+        cache.store(key, key.encode() * 1000)
+        found = cache.load(key)
+        wrong += found is not None and found != key.encode() * 1000
+        if turn % 50 == 0:
+            cache.sweep()
+    return wrong
+
+
+def test_several_processes_share_a_directory(tmp_path: Path) -> None:
+    with multiprocessing.get_context("fork").Pool(4) as pool:
+        assert pool.map(_hammer, [str(tmp_path)] * 4) == [0] * 4
+    assert not list(tmp_path.rglob("*.tmp"))
+
+
+def test_the_directory_follows_the_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("RELAXFUZZ_CACHE", str(tmp_path / "own"))
+    assert default_directory() == tmp_path / "own"
+    monkeypatch.delenv("RELAXFUZZ_CACHE")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert default_directory() == tmp_path / "relaxfuzz"

@@ -1,0 +1,137 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numeric_samples as samples
+import numpy as np
+import pytest
+import sample_modules
+import tvm
+from tvm import relax, te, topi
+
+from oracles.abi.compose import public_functions
+from oracles.comparison import compare
+from oracles.contracts import CONTRACTS
+from oracles.execution import DiskCache, ExecMode, Session, cxx_available, judge_of_record, plain_build_and_run, session
+from oracles.inputs import Unmaterializable, materialize
+
+RUNNABLE = ("dataflow", "branches", "private_calls", "kernels", "symbolic", "vdevices", "closure", "weights", "matmuls",
+            "convolution", "duplicates", "sorted_values", "two_functions", "composite_main")  # fmt: skip
+
+
+def results(module: Any, build: Any) -> list[Any]:
+    return [build(module).call(name, materialize(module, name, 5)) for name in sorted(public_functions(module))]
+
+
+def sample(name: str) -> Any:
+    return sample_modules.MODULES[name]()
+
+
+@pytest.mark.parametrize("name", RUNNABLE)
+def test_cached_kernels_and_both_modes_give_the_bits_of_plain_relax_build(name: str, tmp_path: Path) -> None:
+    module = sample(name)
+    own = Session(DiskCache(tmp_path))
+    bytecode = results(module, own.build)
+    compiled = results(module, lambda m: own.build(m, ExecMode.COMPILED))
+    assert compare(tuple(bytecode), tuple(compiled)) is None
+    if cxx_available():
+        for function, output in zip(sorted(public_functions(module)), bytecode, strict=True):
+            plain = plain_build_and_run(module, function, materialize(module, function, 5))
+            assert compare(plain, output) is None
+
+
+def test_each_kernel_is_compiled_once_and_found_on_disk_by_the_next_process(tmp_path: Path) -> None:
+    module = samples.elementwise()
+    first = Session(DiskCache(tmp_path))
+    first.build(module)
+    compiled = first.kernels.compiled
+    assert compiled == 2
+    first.build(module)
+    assert (first.kernels.compiled, first.kernels.from_memory) == (compiled, compiled)
+    second = Session(DiskCache(tmp_path))
+    second.build(module)
+    assert (second.kernels.compiled, second.kernels.from_disk) == (0, compiled)
+
+
+def test_a_damaged_object_file_is_built_again(tmp_path: Path) -> None:
+    module = samples.elementwise()
+    Session(DiskCache(tmp_path)).build(module)
+    for path in tmp_path.rglob("*.o"):
+        path.write_bytes(path.read_bytes()[:200])
+    again = Session(DiskCache(tmp_path))
+    assert again.build(module).call("main", materialize(module, "main", 0)) is not None
+    assert again.kernels.compiled == 2
+
+
+def test_loaded_kernels_are_bounded_and_programs_keep_theirs(tmp_path: Path) -> None:
+    own = Session(DiskCache(tmp_path))
+    own.kernels.limit = 3
+    module = samples.elementwise()
+    program, arguments = own.build(module), materialize(module, "main", 0)
+    expected = program.call("main", arguments)
+    for width in range(4, 10):
+        own.build(samples.elementwise((2, width)))
+    assert len(own.kernels._loaded) == 3
+    assert compare(expected, program.call("main", arguments)) is None
+
+
+def test_the_same_kernel_twice_in_a_module_is_no_clash() -> None:
+    a = te.placeholder((2, 3), "float32")
+    kernel = te.create_prim_func([a, topi.exp(a)]).without_attr("global_symbol")
+    bb, x = relax.BlockBuilder(), samples.var("x")
+    module = samples.function([x], lambda builder: x)
+    for name in ("one", "two"):
+        module[name] = kernel.with_attr("global_symbol", name)
+    with bb.function("main", [x]):
+        calls = [relax.call_tir(module.get_global_var(name), [x], x.ty) for name in ("one", "two")]
+        y, z = (relax.Var(name, x.ty) for name in "yz")
+    body = relax.SeqExpr([relax.BindingBlock([relax.VarBinding(y, calls[0]), relax.VarBinding(z, calls[1])])], relax.Tuple([y, z]))
+    module["main"] = relax.Function([x], body, relax.TupleType([x.ty, x.ty])).with_attr("global_symbol", "main")
+    (argument,) = materialize(module, "main", 0)
+    first, second = session().build(module).call("main", [argument])
+    assert np.array_equal(first, second)
+    assert np.allclose(first, np.exp(argument), rtol=1e-5)
+
+
+def test_results_do_not_change_when_a_program_overwrites_its_buffers() -> None:
+    module = samples.elementwise()
+    program = session().build(module)
+    first = program.call("main", materialize(module, "main", 0))
+    kept = np.array(first)
+    program.call("main", materialize(module, "main", 1))
+    assert np.array_equal(first, kept)
+
+
+@pytest.mark.skipif(not cxx_available(), reason="needs a C++ compiler")
+def test_the_judge_of_record_is_used_where_it_is_asked_for() -> None:
+    ordinary = session()
+    module = samples.elementwise()
+    with judge_of_record():
+        assert session() is not ordinary
+        output = session().build(module).call("main", materialize(module, "main", 0))
+    assert session() is ordinary
+    assert compare(output, ordinary.build(module).call("main", materialize(module, "main", 0))) is None
+
+
+LOWERING = ("LegalizeOps", "AnnotateTIROpPattern", "FuseOps", "FuseTIR", "RewriteDataflowReshape", "ToNonDataflow",
+            "RemovePurityChecking", "CallTIRRewrite", "StaticPlanBlockMemory", "LowerAllocTensor", "KillAfterLastUse",
+            "LowerRuntimeBuiltin", "ComputePrimValue", "VMShapeLower", "AttachGlobalSymbol")  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["dataflow", "symbolic", "private_calls", "kernels"])
+def test_the_reference_pipeline_finishes_a_module_from_every_stage(name: str) -> None:
+    module = sample(name)
+    expected = results(module, session().build)
+    stage = module
+    for passed in LOWERING:
+        assert passed in CONTRACTS
+        with tvm.target.Target("llvm"):
+            stage = getattr(relax.transform, passed)()(stage)
+        program = session().build(stage)
+        for function, output in zip(sorted(public_functions(module)), expected, strict=True):
+            assert compare(output, program.call(function, materialize(module, function, 5))) is None, passed
+
+
+def test_unmaterializable_is_no_internal_error() -> None:
+    assert issubclass(Unmaterializable, Exception)
