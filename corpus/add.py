@@ -20,7 +20,14 @@ from oracles.passref import PassRef
 from oracles.verdict import OracleName, Outcome
 
 _SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
-_HEADER = "# ruff: noqa\nimport tvm\nfrom tvm.script import ir as I\nfrom tvm.script import relax as R\nfrom tvm.script import tirx as T\n\n"
+_HEADER = """# ruff: noqa
+# mypy: ignore-errors
+import tvm
+from tvm.script import ir as I
+from tvm.script import relax as R
+from tvm.script import tirx as T
+
+"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -141,7 +141,7 @@ def _groups(cases: Sequence[KnownCase]) -> list[list[KnownCase]]:
 
 
 def _run_child(pending: Sequence[tuple[KnownCase, str]], time_limit: float) -> dict[tuple[str, str], Observation]:
-    """Judge in one child until the end or its death; the run it died in is observed as a failure of the crash oracle."""
+    """Judge in one child until the end or its death; a death is the crash oracle's failure of the run it came in."""
     root = pending[0][0].directory.parent
     targets = [f"{case.slug}:{run}" for case, run in pending]
     command = [sys.executable, "-m", "corpus.runner", "--root", str(root if root.is_dir() else CASES), *targets]

@@ -17,6 +17,9 @@ _HEAD = """# Defects of TVM in the corpus
 Generated from `corpus/cases` by `python -m corpus.ledger`; do not edit. Each line is a case that CI checks:
 `relaxfuzz corpus check CASE` runs it.
 """
+_REPAIRED = """The versions are those that are clean. A replica of the old behaviour, where there is one, shows that the
+oracle would catch the defect again.
+"""
 _COLUMNS = "| pass | oracle | what is wrong | versions | upstream | case |\n| --- | --- | --- | --- | --- | --- |"
 
 
@@ -29,8 +32,7 @@ def render_ledger(cases: Sequence[KnownCase]) -> str:
     if repaired:
         lines += [
             f"\n## Repaired: {len(repaired)}\n",
-            "The versions are those that are clean. A replica of the old behaviour, where there is one, shows that the "
-            "oracle would catch the defect again.\n",
+            _REPAIRED,
             _COLUMNS,
         ]
         lines += [_line(case, _versions(case, Outcome.PASS)) for case in _ordered(repaired)]

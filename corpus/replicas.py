@@ -104,7 +104,7 @@ def _with_hints(realized: Any, hints: dict[int, Any]) -> Any:
 
 
 def merge_composite_by_object() -> Any:
-    """MergeCompositeFunctions as first repaired in apache/tvm#17212: one group map, keyed by object, over all functions.
+    """MergeCompositeFunctions as first repaired in apache/tvm#17212: one group map by object over all functions.
 
     Every function without ``Composite`` and ``Codegen`` got its groups, and the maps of all of them were united with a
     check that no object came twice.  An expression without variables, such as a static ``ShapeExpr``, may be one object

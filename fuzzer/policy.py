@@ -1,16 +1,16 @@
 """The gate's policy, a TOML file: how often an oracle must pass, on how much evidence, and what is known.
 
-    known = "known.toml"              # beside the policy, and above the first table; or [[known]] tables, see fuzzer.known
+known = "known.toml"              # beside the policy, and above the first table; or [[known]] tables, see fuzzer.known
 
-    [oracles.crash]
-    min_pass_rate = 0.995             # 0 to 1
-    min_checks = 1000                 # checks = pass + fail
+[oracles.crash]
+min_pass_rate = 0.995             # 0 to 1
+min_checks = 1000                 # checks = pass + fail
 
-    [passes.LegalizeOps]              # all oracles together
-    min_pass_rate = 1.0
+[passes.LegalizeOps]              # all oracles together
+min_pass_rate = 1.0
 
-    [passes.LegalizeOps.numeric]      # or one of them
-    min_checks = 50
+[passes.LegalizeOps.numeric]      # or one of them
+min_checks = 50
 """
 
 from __future__ import annotations

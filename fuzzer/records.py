@@ -1,4 +1,4 @@
-"""What a campaign's store holds, as records; reading them needs no database."""
+"""Records of a campaign: what the store keeps and what reports, gate and verbs read."""
 
 from __future__ import annotations
 
@@ -8,28 +8,16 @@ from dataclasses import dataclass, field
 
 from fuzzer.cases import Case
 from fuzzer.signatures import Signature
-from oracles.verdict import OracleName, Outcome, Verdict
-
-
-class CampaignState(str, enum.Enum):
-    """Where a campaign is."""
-
-    RUNNING = "running"  # or killed: the lock tells
-    INTERRUPTED = "interrupted"
-    FINISHED = "finished"
-
-    def __str__(self) -> str:
-        return self.value
+from oracles.verdict import Evidence, Verdict
 
 
 class FindingState(str, enum.Enum):
-    """What is known of a finding."""
+    """How far a finding has come."""
 
-    NEW = "new"  # not yet tried again
-    CONFIRMED = "confirmed"  # came back in every fresh process, and its script shows it
-    FLAKY = "flaky"  # did not always come back, or in no script
-    KNOWN = "known"  # listed by the user, with a reference
-    FIXED = "fixed"  # its script no longer shows it
+    NEW = "new"  # seen, not yet looked into
+    CONFIRMED = "confirmed"  # shows in fresh processes, and in its repro script
+    FLAKY = "flaky"  # does not show every time, or no script shows it
+    KNOWN = "known"  # confirmed, and listed as known
 
     def __str__(self) -> str:
         return self.value
@@ -37,81 +25,75 @@ class FindingState(str, enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class CampaignInfo:
-    """What was run.
+    """A campaign as a whole.
 
     Attributes:
-        seed: The campaign's seed.
-        started_at: First start, seconds since the epoch.
+        seed: Decides everything that is drawn.
+        started_at: Start of the first session, ISO 8601 with time zone.
         elapsed_seconds: Wall time of all sessions together.
-        examples: Cases judged: (module, pass or pipeline) pairs.
+        examples: Subjects judged (one module under one pass or pipeline each).
         modules: Modules drawn.
-        discarded: Draws that gave no module.
         workers: Workers of the last session.
-        tvm_version: Of ``apache-tvm``.
-        ffi_version: Of ``apache-tvm-ffi``.
+        tvm_version: Installed ``apache-tvm``.
+        ffi_version: Installed ``apache-tvm-ffi``.
         passes: Names of the passes under test.
-        oracles: The oracles that judge.
-        state: Where it is.
-        budget_text: ``10m`` or ``5000 examples``.
-        shards: Pieces of shards recorded.
+        oracles: Names of the oracles that judge.
+        state: ``running``, ``finished``, ``interrupted``.
+        budget_text: The budget as the user gave it, ``10m`` or ``2000 examples``.
     """
 
     seed: int
-    started_at: float
+    started_at: str
     elapsed_seconds: float
     examples: int
     modules: int
-    discarded: int
     workers: int
     tvm_version: str
     ffi_version: str
     passes: tuple[str, ...]
-    oracles: tuple[OracleName, ...]
-    state: CampaignState
+    oracles: tuple[str, ...]
+    state: str
     budget_text: str
-    shards: int
 
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """How often one oracle said one thing of one pass."""
+    """How often an oracle said the same of the same pass; strings, as the store keeps them."""
 
-    oracle: OracleName
+    oracle: str
     culprit: str
-    outcome: Outcome
+    outcome: str
     reason: str
     count: int
 
 
 @dataclass(frozen=True, slots=True)
 class FindingRecord:
-    """Everything that failed with one signature.
+    """Everything with one signature.
 
     Attributes:
-        id: Ten hexadecimal digits, see ``fuzzer.signatures``.
-        signature: The signature as one line.
-        oracle: Who failed.
-        culprit: The pass to blame.
+        id: Id of the signature.
+        signature: The signature in one line.
+        oracle: Name of the oracle.
+        culprit: Name of the pass to blame.
         kind: Class of the failure.
         message: Message of the first case, as TVM gave it.
-        frames: Frames inside TVM of the first case, innermost first.
-        count: Cases that failed so.
-        state: What is known.
-        first_seen_seconds: Elapsed time of the campaign when it was first recorded.
-        last_seen_seconds: The same for the last time.
-        case: The case of the lowest (shard, index).
-        minimized: The reduced case.
-        bindings: Bindings of the reduced module.
+        frames: Innermost frames inside TVM.
+        count: Cases that showed it.
+        state: How far it has come.
+        first_seen_seconds: Campaign time of the first sighting.
+        last_seen_seconds: Campaign time of the last one.
+        case: The case of the lowest shard and number that showed it.
+        minimized: The smallest case that shows it, once it was minimized.
+        bindings: Bindings of the minimized module.
         repro: Path of the script, relative to the campaign's directory.
-        evidence: The failing verdict on ``case``.
-        note: What triage has to say, for people.
-        shard: Shard of ``case``.
-        index: Index of ``case`` in its shard.
+        evidence: Evidence of ``case``.
+        note: What triage had to say.
     """
 
     id: str
     signature: str
-    oracle: OracleName
+    oracle: str
     culprit: str
     kind: str
     message: str
@@ -124,53 +106,49 @@ class FindingRecord:
     minimized: Case | None
     bindings: int | None
     repro: str | None
-    evidence: Verdict
+    evidence: Evidence
     note: str
-    shard: int = 0
-    index: int = 0
+
+    def to_object(self) -> dict[str, object]:
+        """What ``relaxfuzz findings --json`` prints of it."""
+        return {
+            "id": self.id, "signature": self.signature, "oracle": self.oracle, "pass": self.culprit, "kind": self.kind,
+            "message": self.message, "count": self.count, "state": self.state.value,
+            "first_seen_seconds": round(self.first_seen_seconds, 3),
+            "last_seen_seconds": round(self.last_seen_seconds, 3),
+            "bindings": self.bindings, "repro": self.repro, "note": self.note,
+        }  # fmt: skip
 
 
-@dataclass(slots=True)
-class Failures:
-    """All failures of one signature in one piece of a shard.
-
-    Attributes:
-        signature: What they share.
-        count: How many.
-        index: Index of the first.
-        verdict: Verdict on the first.
-        case: The first case.
-    """
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """First sighting of a signature within a shard, and how often the shard showed it."""
 
     signature: Signature
-    count: int
-    index: int
     verdict: Verdict
     case: Case
+    index: int
+    count: int
 
 
 @dataclass(slots=True)
 class ShardResult:
-    """What a piece of a shard gave: the examples from ``start`` up to, not including, ``stop``.
+    """What one shard gave.
 
     Attributes:
-        shard: Number of the shard.
-        start: Index of the first example.
-        stop: Index behind the last.
-        modules: Modules drawn for them.
+        number: Number of the shard.
+        examples: Subjects judged.
+        modules: Modules drawn.
         discarded: Draws that gave no module.
-        tallies: Counts by (oracle, culprit, outcome, reason).
-        counts: Counts by (kind, name): ``feature`` and ``operator`` by module, ``pass`` by example.
-        failures: By id of the signature.
-        seconds: Wall time.
+        tallies: Count per (oracle, culprit, outcome, reason).
+        features: Modules per feature name.
+        hits: By signature id.
     """
 
-    shard: int
-    start: int
-    stop: int
+    number: int
+    examples: int = 0
     modules: int = 0
     discarded: int = 0
-    tallies: Counter[tuple[OracleName, str, Outcome, str]] = field(default_factory=Counter)
-    counts: Counter[tuple[str, str]] = field(default_factory=Counter)
-    failures: dict[str, Failures] = field(default_factory=dict)
-    seconds: float = 0.0
+    tallies: Counter[tuple[str, str, str, str]] = field(default_factory=Counter)
+    features: Counter[str] = field(default_factory=Counter)
+    hits: dict[str, Hit] = field(default_factory=dict)

@@ -55,7 +55,7 @@ class Selection:
 def select(paths: Iterable[str], tail: str) -> Selection:
     """The definitions in ``paths`` (relative to the packages' parent) that ``tail``, the end of the script, needs."""
     segments: list[Segment] = []
-    imports: dict[str, str] = {}
+    imports: set[tuple[str, str]] = set()
     for path in dict.fromkeys(paths):
         source = (_ROOT / path).read_text(encoding="utf-8")
         tree = ast.parse(source)
@@ -73,7 +73,7 @@ def select(paths: Iterable[str], tail: str) -> Selection:
     text = "\n\n\n".join(segments[index].text for index in sorted(kept))
     return Selection(
         text,
-        tuple(sorted({line for name, line in imports.items() if name in wanted} | _ALWAYS)),
+        tuple(sorted({line for name, line in imports if name in wanted} | _ALWAYS)),
         tuple(line for name, line in _OPTIONAL.items() if name in wanted),
     )
 
@@ -117,7 +117,7 @@ def _standard(tree: ast.Module) -> Iterator[tuple[str, str]]:
         if isinstance(node, ast.Import):
             for item in node.names:
                 if item.name.partition(".")[0] not in ("tvm", "tvm_ffi", "numpy", *_OURS):
-                    yield item.asname or item.name, f"import {item.name}"
+                    yield item.asname or item.name.partition(".")[0], f"import {item.name}"
         elif isinstance(node, ast.ImportFrom) and node.module not in (None, "__future__"):
             assert node.module is not None
             if node.module.partition(".")[0] not in ("tvm", "tvm_ffi", "numpy", *_OURS):

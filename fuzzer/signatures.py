@@ -23,6 +23,10 @@ _RULES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
     for pattern, replacement in (
         (r"0x[0-9a-fA-F]+", "@"),
         (r"(?:[A-Za-z]:)?(?:/[\w.+-]+)+/([\w.+-]+)", r"\1"),  # a path keeps its last part
+        # Python's own words name classes and attributes of TVM, which tell defects apart.
+        (r"'(\w+)' object has no attribute '(\w+)'", r"\1 object has no attribute \2"),
+        (r"\b(?:ir|relax|tirx|tir)\.[A-Z]\w*\(.*", "<object>"),
+        (r"(?<=[, ]got )(?:instead )?.*", "<value>"),
         (r"#\s*from tvm\.script import.*", "<script>"),
         (r"\b[IRT]\.(?:Tensor|Tuple|Shape|Prim|Callable|Object|Any)\b(?:\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\))?", "<type>"),
         (r"\b[IRT]\.GlobalVar\([^()]*\)", "<function>"),

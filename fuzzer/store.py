@@ -1,302 +1,329 @@
-"""The store of a campaign: one SQLite database, one writer, any number of readers."""
+"""The store of a campaign: one SQLite file in its directory, one writer, any number of readers."""
 
 from __future__ import annotations
 
+import contextlib
+import datetime
+import errno
+import fcntl
 import json
+import os
 import sqlite3
-import time
-import zlib
-from collections.abc import Mapping
-from dataclasses import asdict
+from collections.abc import Iterator
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from fuzzer import store_schema
 from fuzzer.cases import Case
-from fuzzer.records import (
-    CampaignInfo,
-    CampaignState,
-    Failures,
-    FindingRecord,
-    FindingState,
-    ShardResult,
-    Tally,
-)
-from fuzzer.store_schema import DATABASE, StoreError, StoreFull, is_campaign, translated
+from fuzzer.records import CampaignInfo, FindingRecord, FindingState, Hit, ShardResult, Tally
+from fuzzer.signatures import signature
 from oracles.verdict import Evidence, OracleName, Outcome, Verdict
 
-__all__ = [
-    "DATABASE",
-    "CampaignInfo",
-    "CampaignState",
-    "FindingRecord",
-    "FindingState",
-    "Store",
-    "StoreError",
-    "StoreFull",
-    "Tally",
-    "is_campaign",
-]
+__all__ = ["CampaignInfo", "FindingRecord", "FindingState", "Store", "StoreError", "Tally"]
+
+FILE_NAME = "campaign.sqlite"
+LOCK_NAME = "campaign.lock"
+FORMAT = "relaxfuzz-campaign-1"
+
+
+class StoreError(Exception):
+    """A campaign directory that cannot be used; the message is one line for the user."""
 
 
 class Store:
-    """A campaign's store.
+    """A campaign's records.
 
-    Readers may open it while a campaign writes; they see whole pieces of shards only.
+    Use :meth:`create`, :meth:`open`; close it when done (it is a context manager).
     """
 
-    def __init__(self, directory: Path, connection: sqlite3.Connection) -> None:
+    def __init__(self, directory: Path, connection: sqlite3.Connection, lock: int | None) -> None:
         self.directory = directory
-        self._path = directory / DATABASE
         self._db = connection
+        self._lock = lock
+
+    # -- opening ------------------------------------------------------------------------------------------------
 
     @classmethod
-    def create(cls, directory: Path, config: Mapping[str, Any], about: Mapping[str, Any]) -> Store:
-        """A new store in an existing directory.
-
-        Args:
-            directory: The campaign's directory.
-            config: What decides the campaign's results (seed, passes, oracles, ...), JSON values.
-            about: The other facts of ``info``: versions, passes, oracles, budget, workers; JSON values.
-
-        Raises:
-            StoreError: when it cannot be written.
-        """
-        store = cls(directory, store_schema.create(directory))
-        store.set(config=dict(config), about=dict(about), started_at=time.time(), elapsed=0.0, state="running")
-        return store
+    def create(cls, directory: Path, meta: dict[str, str]) -> Store:
+        """A new campaign in an empty or missing directory; raises ``StoreError``."""
+        directory = Path(directory)
+        try:
+            directory.mkdir(parents=True, exist_ok=True)
+            if any(entry.name != LOCK_NAME for entry in directory.iterdir()):
+                raise StoreError(f"'{directory}' is not empty and holds no campaign")
+            lock = _lock(directory)
+        except StoreError:
+            raise
+        except OSError as error:
+            raise StoreError(f"cannot write '{directory}': {error.strerror}") from error
+        path, partial = directory / FILE_NAME, directory / f"{FILE_NAME}.new"
+        try:
+            # Under another name first: a killed creation leaves no half-made campaign behind.
+            partial.unlink(missing_ok=True)
+            fresh = sqlite3.connect(partial)
+            fresh.executescript(resources.files("fuzzer").joinpath("schema.sql").read_text())
+            begun = {"format": FORMAT, "started_at": datetime.datetime.now(datetime.timezone.utc).isoformat(),
+                     "elapsed": "0", "state": "running", **meta}  # fmt: skip
+            with fresh:
+                fresh.executemany("INSERT INTO meta VALUES (?, ?)", begun.items())
+            fresh.close()
+            partial.replace(path)
+            return cls(directory, _connect(path), lock)
+        except (sqlite3.Error, OSError) as error:
+            os.close(lock)
+            with contextlib.suppress(OSError):
+                partial.unlink(missing_ok=True)
+            raise _told(error, directory) from error
 
     @classmethod
-    def open(cls, directory: Path | str, read_only: bool = True) -> Store:
-        """Open a campaign's store and check that it is whole; raises ``StoreError``, one line."""
-        place = Path(directory)
-        store = cls(place, store_schema.open_database(place, read_only))
-        if "config" not in store._meta():
-            raise StoreError(f"{store._path}: the campaign was never begun")
+    def open(cls, directory: Path, read_only: bool = True) -> Store:
+        """An existing campaign; raises ``StoreError`` when there is none, it is damaged, or another one writes to it."""
+        directory = Path(directory)
+        path = directory / FILE_NAME
+        if not directory.exists():
+            raise StoreError(f"'{directory}' does not exist")
+        if not directory.is_dir():
+            raise StoreError(f"'{directory}' is not a directory")
+        if not path.is_file():
+            raise StoreError(f"'{directory}' holds no campaign (no {FILE_NAME})")
+        lock = None
+        try:
+            lock = None if read_only else _lock(directory)
+            store = cls(directory, _connect(path, read_only), lock)
+            store._check()
+        except StoreError:
+            if lock is not None:
+                os.close(lock)
+            raise
+        except (sqlite3.Error, OSError) as error:
+            if lock is not None:
+                os.close(lock)
+            raise _told(error, directory) from error
         return store
+
+    def _check(self) -> None:
+        found = self._db.execute("PRAGMA quick_check(1)").fetchone()
+        if found is None or found[0] != "ok":
+            raise StoreError(f"'{self.directory / FILE_NAME}' is damaged: {found[0] if found else 'empty'}")
+        if self.meta().get("format") != FORMAT:
+            raise StoreError(f"'{self.directory / FILE_NAME}' is not a campaign of this version")
 
     def close(self) -> None:
-        """Close; a writer leaves one self-contained file behind."""
-        try:
-            self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        except sqlite3.Error:
-            pass  # a reader, or a full disk: the log file stays beside the database and is valid
-        finally:
-            self._db.close()
+        """Close the file and let other campaigns have the directory."""
+        self._db.close()
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     # -- reading ------------------------------------------------------------------------------------------------
 
-    def config(self) -> dict[str, Any]:
-        """What decides the campaign's results."""
-        return dict(self._meta()["config"])
+    def meta(self) -> dict[str, str]:
+        """All facts of the campaign, as text."""
+        return dict(self._query("SELECT key, value FROM meta"))
 
     def info(self) -> CampaignInfo:
-        """What was run so far."""
-        meta = self._meta()
-        about = meta["about"]
-        pieces = self._rows(
-            "SELECT coalesce(sum(stop - start), 0), coalesce(sum(modules), 0), coalesce(sum(discarded), 0), count(*) "
-            "FROM pieces"
-        )[0]
+        """The campaign as a whole."""
+        meta = self.meta()
+        examples, modules = next(self._query("SELECT total(examples), total(modules) FROM shards"))
         return CampaignInfo(
-            seed=int(meta["config"]["seed"]),
-            started_at=float(meta["started_at"]),
+            seed=int(meta.get("seed", "0")),
+            started_at=meta["started_at"],
             elapsed_seconds=float(meta["elapsed"]),
-            examples=pieces[0],
-            modules=pieces[1],
-            discarded=pieces[2],
-            workers=int(about["workers"]),
-            tvm_version=str(about["tvm_version"]),
-            ffi_version=str(about["ffi_version"]),
-            passes=tuple(about["passes"]),
-            oracles=tuple(OracleName(name) for name in about["oracles"]),
-            state=CampaignState(meta["state"]),
-            budget_text=str(about["budget"]),
-            shards=pieces[3],
+            examples=int(examples),
+            modules=int(modules),
+            workers=int(meta.get("workers", "1")),
+            tvm_version=meta.get("tvm_version", ""),
+            ffi_version=meta.get("ffi_version", ""),
+            passes=tuple(json.loads(meta.get("passes", "[]"))),
+            oracles=tuple(json.loads(meta.get("oracles", "[]"))),
+            state=meta["state"],
+            budget_text=meta.get("budget", ""),
         )
 
     def tallies(self) -> list[Tally]:
-        """Verdicts by oracle, pass, outcome and reason."""
-        rows = self._rows("SELECT oracle, culprit, outcome, reason, count FROM tallies ORDER BY 1, 2, 3, 4")
-        return [Tally(OracleName(row[0]), row[1], Outcome(row[2]), row[3], row[4]) for row in rows]
+        """All counts, in a fixed order."""
+        return [Tally(*row) for row in self._query("SELECT oracle, culprit, outcome, reason, count FROM tallies")]
 
     def features(self) -> dict[str, int]:
-        """Modules by feature that they had."""
-        return self.counts("feature")
+        """Modules per feature name."""
+        return dict(self._query("SELECT name, count FROM features ORDER BY count DESC, name"))
 
-    def counts(self, kind: str) -> dict[str, int]:
-        """Counts of a kind: ``feature`` and ``operator`` by module, ``pass`` by example."""
-        return dict(self._rows("SELECT name, count FROM counts WHERE kind = ? ORDER BY name", kind))
+    def discarded(self) -> int:
+        """Draws that gave no module."""
+        return int(next(self._query("SELECT total(discarded) FROM shards"))[0])
+
+    def shards(self) -> set[int]:
+        """Numbers of the shards that are recorded."""
+        return {row[0] for row in self._query("SELECT number FROM shards")}
 
     def findings(self) -> list[FindingRecord]:
-        """One record a signature, in the order of their first cases."""
-        rows = self._rows(
-            "SELECT id, signature, count, state, first_seen, last_seen, shard, example, verdict, module, subject, "
-            "minimized, bindings, repro, note FROM findings ORDER BY shard, example, id"
-        )
-        return [_finding(row) for row in rows]
+        """All findings, first seen first."""
+        return [_finding(row) for row in self._query("SELECT * FROM findings ORDER BY shard, number, id")]
 
-    def finding(self, finding_id: str) -> FindingRecord | None:
-        """The finding whose id starts with ``finding_id``; ``None`` when there is none or more than one."""
-        found = [record for record in self.findings() if record.id.startswith(finding_id)]
-        return found[0] if len(found) == 1 else None
+    def finding(self, finding_id: str) -> FindingRecord:
+        """The finding whose id begins with ``finding_id``; raises ``StoreError`` when there is not exactly one."""
+        rows = [finding for finding in self.findings() if finding_id and finding.id.startswith(finding_id)]
+        if len(rows) != 1:
+            ids = ", ".join(finding.id for finding in (rows or self.findings())[:6]) or "none"
+            what = "more than one finding begins" if rows else "no finding begins"
+            raise StoreError(f"{what} with '{finding_id}' in '{self.directory}' (there: {ids})")
+        return rows[0]
 
-    def progress(self) -> dict[int, int]:
-        """For each shard begun, up to which index its examples are recorded without a gap."""
-        done: dict[int, int] = {}
-        for shard, start, stop in self._rows("SELECT shard, start, stop FROM pieces ORDER BY shard, start"):
-            if start <= done.get(shard, 0):
-                done[shard] = max(stop, done.get(shard, 0))
-        return done
+    def untriaged(self) -> list[tuple[int, str]]:
+        """Findings that triage has not seen: the shard of their case, and their id."""
+        query = "SELECT shard, id FROM findings WHERE state = ? ORDER BY shard, number, id"
+        return list(self._query(query, (FindingState.NEW.value,)))
 
     # -- writing ------------------------------------------------------------------------------------------------
 
-    def set(self, **values: Any) -> None:
-        """Set meta values, JSON values by key."""
-        with translated(self._path), self._transaction():
-            self._set(values)
+    def set_meta(self, **facts: str) -> None:
+        """Change facts of the campaign."""
+        with self._writing():
+            self._db.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", facts.items())
 
-    def record_shard(self, result: ShardResult, elapsed: float) -> None:
-        """Record a piece of a shard in one transaction; recording it again changes nothing.
-
-        Raises:
-            StoreFull: when the disk is full; nothing of the piece is recorded then.
-        """
-        with translated(self._path), self._transaction():
-            piece = (result.shard, result.start, result.stop, result.modules, result.discarded, result.seconds)
-            added = self._db.execute("INSERT OR IGNORE INTO pieces VALUES (?, ?, ?, ?, ?, ?)", piece)
-            if not added.rowcount:
-                return
+    def record_shard(self, result: ShardResult, elapsed: float) -> list[str]:
+        """Record a whole shard at once, or nothing; returns the ids that are new. ``elapsed``: campaign time in s."""
+        fresh: list[str] = []
+        with self._writing():
+            self._db.execute(
+                "INSERT INTO shards VALUES (?, ?, ?, ?)",
+                (result.number, result.examples, result.modules, result.discarded),
+            )
+            self._db.execute("INSERT OR REPLACE INTO meta VALUES ('elapsed', ?)", (f"{elapsed:.3f}",))
             self._db.executemany(
-                "INSERT INTO tallies VALUES (?, ?, ?, ?, ?) "
-                "ON CONFLICT DO UPDATE SET count = count + excluded.count",
-                [(str(key[0]), key[1], str(key[2]), key[3], count) for key, count in result.tallies.items()],
+                "INSERT INTO tallies VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET count = count + excluded.count",
+                [(*key, count) for key, count in result.tallies.items()],
             )
             self._db.executemany(
-                "INSERT INTO counts VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET count = count + excluded.count",
-                [(*key, count) for key, count in result.counts.items()],
+                "INSERT INTO features VALUES (?, ?) ON CONFLICT DO UPDATE SET count = count + excluded.count",
+                list(result.features.items()),
             )
-            for failures in result.failures.values():
-                self._record_failures(failures, result.shard, elapsed)
-            self._set({"elapsed": elapsed})
+            for hit in result.hits.values():
+                if self._record_hit(result.number, hit, elapsed):
+                    fresh.append(hit.signature.id)
+        return fresh
+
+    def _record_hit(self, shard: int, hit: Hit, elapsed: float) -> bool:
+        row = self._db.execute(
+            "SELECT shard, number, state FROM findings WHERE id = ?", (hit.signature.id,)
+        ).fetchone()
+        if row is not None:
+            self._db.execute(
+                "UPDATE findings SET count = count + ?, last_seen = ? WHERE id = ?",
+                (hit.count, elapsed, hit.signature.id),
+            )
+            if row[2] != FindingState.NEW.value or (row[0], row[1]) <= (shard, hit.index):
+                return False
+            # An earlier case of a finding that nobody looked into yet: it speaks for it, whichever worker was faster.
+        evidence = hit.verdict.evidence
+        assert evidence is not None
+        values = {
+            "signature": hit.signature.text, "oracle": hit.signature.oracle.value, "culprit": hit.signature.culprit,
+            "kind": hit.signature.kind, "message": evidence.message, "frames": json.dumps(evidence.frames),
+            "expected": evidence.expected, "observed": evidence.observed, "shard": shard, "number": hit.index,
+            "case_json": hit.case.to_json(),
+        }  # fmt: skip
+        if row is None:
+            values |= {"id": hit.signature.id, "count": hit.count, "state": FindingState.NEW.value,
+                       "first_seen": elapsed, "last_seen": elapsed}  # fmt: skip
+            names, marks = ", ".join(values), ", ".join("?" * len(values))
+            self._db.execute(f"INSERT INTO findings ({names}) VALUES ({marks})", tuple(values.values()))
+            return True
+        changes = ", ".join(f"{name} = ?" for name in values)
+        self._db.execute(f"UPDATE findings SET {changes} WHERE id = ?", (*values.values(), hit.signature.id))
+        return False
 
     def save_triage(
         self,
         finding_id: str,
         state: FindingState,
-        minimized: Case | None = None,
-        bindings: int | None = None,
-        repro: str | None = None,
-        note: str = "",
+        minimized: Case | None,
+        bindings: int | None,
+        repro: str | None,
+        note: str,
     ) -> None:
         """Record what triage found out."""
-        reduced = None if minimized is None else minimized.to_json()
-        with translated(self._path), self._transaction():
+        text = None if minimized is None else minimized.to_json()
+        with self._writing():
             self._db.execute(
-                "UPDATE findings SET state = ?, minimized = ?, bindings = ?, repro = ?, note = ? WHERE id = ?",
-                (str(state), reduced, bindings, repro, note, finding_id),
+                "UPDATE findings SET state = ?, minimized_json = ?, bindings = ?, repro = ?, note = ? WHERE id = ?",
+                (state.value, text, bindings, repro, note, finding_id),
             )
 
     # -- inside -------------------------------------------------------------------------------------------------
 
-    def _record_failures(self, failures: Failures, shard: int, elapsed: float) -> None:
-        found = failures.signature
-        verdict, module, subject = _stored(failures)
-        known = self._db.execute("SELECT shard, example FROM findings WHERE id = ?", (found.id,)).fetchone()
-        if known is None:
-            self._db.execute(
-                "INSERT INTO findings (id, signature, count, state, first_seen, last_seen, shard, example, verdict, "
-                "module, subject) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                (found.id, found.text, failures.count, str(FindingState.NEW), elapsed, elapsed, shard, failures.index,
-                 verdict, module, subject),
-            )  # fmt: skip
-            return
-        self._db.execute(
-            "UPDATE findings SET count = count + ?, last_seen = ? WHERE id = ?", (failures.count, elapsed, found.id)
-        )
-        # The first case in the campaign's own order speaks for the finding, whichever worker was faster.
-        if (shard, failures.index) < (known[0], known[1]):
-            self._db.execute(
-                "UPDATE findings SET shard = ?, example = ?, verdict = ?, module = ?, subject = ? WHERE id = ?",
-                (shard, failures.index, verdict, module, subject, found.id),
-            )
+    @contextlib.contextmanager
+    def _writing(self) -> Iterator[None]:
+        try:
+            with self._db:
+                self._db.execute("BEGIN IMMEDIATE")
+                yield
+        except (sqlite3.Error, OSError) as error:
+            raise _told(error, self.directory) from error
 
-    def _set(self, values: Mapping[str, Any]) -> None:
-        self._db.executemany(
-            "INSERT OR REPLACE INTO meta VALUES (?, ?)", [(key, json.dumps(value)) for key, value in values.items()]
-        )
-
-    def _meta(self) -> dict[str, Any]:
-        return {key: json.loads(value) for key, value in self._rows("SELECT key, value FROM meta")}
-
-    def _rows(self, query: str, *arguments: object) -> list[Any]:
-        with translated(self._path):
-            return self._db.execute(query, arguments).fetchall()
-
-    def _transaction(self) -> _Transaction:
-        return _Transaction(self._db)
+    def _query(self, text: str, values: tuple[Any, ...] = ()) -> Iterator[Any]:
+        try:
+            return iter(self._db.execute(text, values).fetchall())
+        except sqlite3.Error as error:
+            raise _told(error, self.directory) from error
 
 
-class _Transaction:
-    """All or nothing, also when the disk is full or the process is killed."""
-
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self._db = connection
-
-    def __enter__(self) -> None:
-        self._db.execute("BEGIN IMMEDIATE")
-
-    def __exit__(self, kind: type[BaseException] | None, error: object, trace: object) -> None:
-        if kind is None:
-            try:
-                self._db.execute("COMMIT")
-            except sqlite3.Error:
-                self._rollback()
-                raise
-        else:
-            self._rollback()
-
-    def _rollback(self) -> None:
-        if self._db.in_transaction:
-            self._db.execute("ROLLBACK")
+def verdict_of(finding: FindingRecord) -> Verdict:
+    """The failing verdict that a finding was recorded with."""
+    return Verdict(OracleName(finding.oracle), Outcome.FAIL, finding.culprit, evidence=finding.evidence)
 
 
-def _stored(failures: Failures) -> tuple[str, bytes, str]:
-    """Verdict, module and the rest of the case as they are stored; modules compress to a tenth."""
-    case = failures.case
-    rest = Case("", case.passes, case.input_seed).to_json()
-    return json.dumps(asdict(failures.verdict)), zlib.compress(case.module_json.encode()), rest
-
-
-def _finding(row: Any) -> FindingRecord:
-    verdict = _verdict(row[8])
-    evidence = verdict.evidence or Evidence("", "")
-    rest = Case.from_json(row[10])
+def _finding(row: sqlite3.Row) -> FindingRecord:
+    frames = tuple(json.loads(row["frames"]))
+    minimized = row["minimized_json"]
     return FindingRecord(
-        id=row[0],
-        signature=row[1],
-        oracle=verdict.oracle,
-        culprit=verdict.culprit,
-        kind=evidence.kind,
-        message=evidence.message,
-        frames=evidence.frames,
-        count=row[2],
-        state=FindingState(row[3]),
-        first_seen_seconds=row[4],
-        last_seen_seconds=row[5],
-        case=Case(zlib.decompress(row[9]).decode(), rest.passes, rest.input_seed),
-        minimized=None if row[11] is None else Case.from_json(row[11]),
-        bindings=row[12],
-        repro=row[13],
-        evidence=verdict,
-        note=row[14],
-        shard=row[6],
-        index=row[7],
-    )
+        id=row["id"], signature=row["signature"], oracle=row["oracle"], culprit=row["culprit"], kind=row["kind"],
+        message=row["message"], frames=frames, count=row["count"], state=FindingState(row["state"]),
+        first_seen_seconds=row["first_seen"], last_seen_seconds=row["last_seen"],
+        case=Case.from_json(row["case_json"]), minimized=None if minimized is None else Case.from_json(minimized),
+        bindings=row["bindings"], repro=row["repro"], note=row["note"],
+        evidence=Evidence(row["kind"], row["message"], frames, row["expected"], row["observed"]),
+    )  # fmt: skip
 
 
-def _verdict(text: str) -> Verdict:
-    raw = json.loads(text)
-    found = raw["evidence"]
-    evidence = None if found is None else Evidence(**{**found, "frames": tuple(found["frames"])})
-    return Verdict(OracleName(raw["oracle"]), Outcome(raw["outcome"]), raw["culprit"], raw["reason"], evidence)
+def _connect(path: Path, read_only: bool = False) -> sqlite3.Connection:
+    if read_only:
+        # `mode=ro` still lets SQLite see the writer's log; a campaign on a read-only medium has none.
+        mode = "ro" if os.access(path.parent, os.W_OK) else "ro&immutable=1"
+        connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode={mode}", uri=True, isolation_level=None, timeout=30)
+    else:
+        connection = sqlite3.connect(path, isolation_level=None, timeout=30, check_same_thread=False)
+        connection.execute("PRAGMA journal_mode = WAL")
+        # WAL with NORMAL survives `kill -9` of the process; only a power cut can lose the last shards, which
+        # are then run again.
+        connection.execute("PRAGMA synchronous = NORMAL")
+    connection.row_factory = sqlite3.Row
+    return connection
+
+
+def _lock(directory: Path) -> int:
+    descriptor = os.open(directory / LOCK_NAME, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        os.close(descriptor)
+        if error.errno in (errno.EWOULDBLOCK, errno.EACCES):
+            raise StoreError(f"another campaign is running in '{directory}'") from error
+        raise
+    return descriptor
+
+
+def _told(error: Exception, directory: Path) -> StoreError:
+    """One line for what SQLite or the system said."""
+    text = str(error)
+    if "full" in text or (isinstance(error, OSError) and error.errno == errno.ENOSPC):
+        return StoreError(f"the disk is full: '{directory}' (what was recorded is kept; run again to resume)")
+    if "malformed" in text or "not a database" in text or "no such table" in text:
+        return StoreError(f"'{directory / FILE_NAME}' is damaged: {text}")
+    return StoreError(f"cannot use '{directory / FILE_NAME}': {text}")

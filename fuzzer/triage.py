@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
 REPRO_DIRECTORY = "repros"
 _HANG_SECONDS = 4.0  # while minimizing a hang: a candidate that needs longer still hangs; the end is confirmed in full
-_FIRST_LINES = 300
+_RENDER_SECONDS = 120.0
+_SAID = 300
 
 
 class TriageState(str, enum.Enum):
@@ -171,10 +172,10 @@ class _Triage:
             self.notes.append(f"{what} case: came back in {confirmation}")
             return None
         with self.workers() as worker:
-            judge = Judge(worker, self.oracles, self.job.seconds, self.job.memory)
+            judge = Judge(worker, self.oracles, _RENDER_SECONDS, self.job.memory)
             text = judge.ask(render_request, RenderRequest(case, confirmation.verdict, self.job.signature))
         if not isinstance(text, str):
-            self.notes.append(f"{what} case: rendering the script failed")
+            self.notes.append(f"{what} case: rendering the script failed: {judge.trouble or text}")
             return None
         path = self.job.directory / REPRO_DIRECTORY / f"{self.job.id}.py"
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -182,7 +183,10 @@ class _Triage:
         result = check_repro(path)
         if result.confirmed:
             return path
-        said = (result.output.strip().splitlines() or ["nothing"])[-1][:_FIRST_LINES]
+        if result.exit_code == 2 and "C++ compiler" in result.output:
+            self.notes.append("the script was not run: plain relax.build needs a C++ compiler")
+            return path
+        said = (result.output.strip().splitlines() or ["nothing"])[-1][:_SAID]
         self.notes.append(f"{what} case: the script ended with {result.exit_code}, saying: {said}")
         path.unlink(missing_ok=True)
         return None

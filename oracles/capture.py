@@ -14,12 +14,11 @@ from oracles.verdict import Evidence
 _INFRASTRUCTURE = frozenset(
     {
         "ir/transform.py:__call__",
+        "ir/transform.py:_pass_func",
         "ir/utils.py:method",
         "relax/pipeline.py:_pipeline",
         "relax/pipeline.py:f_zero_pipeline",
         "relax/backend/cpu_generic/pipeline.py:_pipeline",
-        "src/ir/transform.cc",
-        "src/relax/ir/transform.cc",
     }
 )
 _OURS = PurePath(__file__).parent.as_posix() + "/"
@@ -43,6 +42,7 @@ def frames_of(error: BaseException) -> tuple[str, ...]:
     """
     summary = traceback.extract_tb(error.__traceback__)
     inside = [name for frame in summary if (name := _tvm_frame(frame.filename, frame.name)) is not None]
+    inside = [name for name in inside if name not in _INFRASTRUCTURE] or inside[-1:]
     if not inside:
         inside = [f"{PurePath(frame.filename).name}:{frame.name}" for frame in summary if not _is_ours(frame.filename)]
     return tuple(reversed(inside))[:_MAX_FRAMES]
@@ -53,7 +53,7 @@ def _tvm_frame(filename: str, function: str) -> str | None:
     source = _CXX_SOURCE.search(path)
     if source is not None:
         file = source.group(1)
-        if file.startswith("include/tvm/ffi/") or file in _INFRASTRUCTURE:
+        if file.startswith("include/tvm/ffi/"):
             return None
         return f"{file}:{short_function(function)}"
     if not path.startswith(_TVM):
@@ -61,8 +61,7 @@ def _tvm_frame(filename: str, function: str) -> str | None:
     tail = path[len(_TVM) :]
     if tail == "relax/expr_functor.py":  # dispatch: how often it recurs depends on the module
         return None
-    name = f"{tail}:{function}"
-    return None if name in _INFRASTRUCTURE else name
+    return f"{tail}:{function}"
 
 
 def _is_ours(filename: str) -> bool:

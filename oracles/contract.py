@@ -94,7 +94,8 @@ class Contract:
             causes by design.
         keeps_public_signatures: Whether public functions keep name, parameter and return types.
         notes: Surprising claims, each with what established it.
-        prepared_when: Says of a module that it needs no preparation.
+        prepared_when: Says of a module that ``prepare_ready`` is all the preparation it needs.
+        prepare_ready: Names of the passes that run instead of ``prepare`` then.
         fixpoint_extra: For ``FIXPOINT``: runs granted besides ``fixpoint_runs``, computed from the module.
         address_ordered: Whether the order in the output follows addresses of objects, so that two runs can be
             compared only when they start from the same objects.
@@ -118,6 +119,7 @@ class Contract:
     keeps_public_signatures: bool = True
     notes: str = ""
     prepared_when: Callable[[Any], bool] | None = None
+    prepare_ready: tuple[str, ...] = ()
     fixpoint_extra: Callable[[Any], int] | None = None
     address_ordered: bool = False
     costly: bool = False

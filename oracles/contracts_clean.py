@@ -81,6 +81,8 @@ ROWS: tuple[Contract, ...] = (
     ),
     Contract(
         "RealizeVDevice",
+        keeps_public_signatures=False,
+        notes="a device is propagated back into the types of parameters, which is what the pass is for",
         refusals=(
             Refusal(
                 "ValueError",

@@ -11,7 +11,15 @@ FUSED = (*ANNOTATED, "FuseOps")
 
 ROWS: tuple[Contract, ...] = (
     Contract("AnnotateTIROpPattern", prepare=LEGALIZED, needs=Stage.LEGALIZED, gives=Stage.ANNOTATED),
-    Contract("FuseOps", prepare=ANNOTATED, needs=Stage.ANNOTATED, gives=Stage.FUSED),
+    Contract(
+        "FuseOps",
+        prepare=ANNOTATED,
+        needs=Stage.ANNOTATED,
+        gives=Stage.FUSED,
+        idempotence=Idempotence.FIXPOINT,
+        fixpoint_runs=3,
+        notes="a second run may fuse what the first left apart around an operator of known pattern (generated modules)",
+    ),
     Contract(
         "FuseTIR",
         prepare=FUSED,

@@ -45,11 +45,23 @@ ROWS: tuple[Contract, ...] = (
                 "no such symbolic variable",
                 "src/relax/transform/bind_symbolic_vars.cc: every key must be used",
             ),
+            Refusal(
+                "InternalError",
+                r"multiple symbolic variables",
+                "ambiguous name of a symbolic variable",
+                "src/relax/transform/bind_symbolic_vars.cc: the key must name one variable",
+            ),
+            Refusal(
+                "InternalError",
+                r"does not use symbolic var",
+                "no such symbolic variable",
+                "src/relax/transform/bind_symbolic_vars.cc: every key must be used",
+            ),
         ),
         second_run_refusals=(
             Refusal(
                 "InternalError",
-                r"did not correspond to any symbolic variables",
+                r"(did not correspond to any symbolic variables|does not use symbolic var)",
                 "symbolic variable bound already",
                 "src/relax/transform/bind_symbolic_vars.cc: the first run substituted the variable",
             ),
@@ -76,8 +88,14 @@ ROWS: tuple[Contract, ...] = (
                 "shared transform of no function",
                 "src/relax/transform/lift_transform_params.cc: shared_transform needs a function with num_input",
             ),
+            Refusal(
+                "InternalError",
+                r"MatchCast is not supported",
+                "match_cast under a shared transform",
+                "src/relax/transform/lift_transform_params.cc: the message says what is not supported",
+            ),
         ),
-        notes="idempotent since upstream issue 17200 was repaired",
+        notes="idempotent since upstream issue 17200 was repaired; TVM's test_lift_transform_is_idempotent says so",
     ),
     Contract(
         "LazyGetInput",
@@ -100,6 +118,7 @@ ROWS: tuple[Contract, ...] = (
         "LazyTransformParams",
         prepare=("LiftTransformParams", "ToNonDataflow", "RemovePurityChecking"),
         prepared_when=has_transform_params,
+        prepare_ready=("ToNonDataflow", "RemovePurityChecking"),
         idempotence=Idempotence.REFUSES,
         abi=Abi.LAZY_TRANSFORM_PARAMS,
         preconditions=(needs_transform_params,),

@@ -36,6 +36,7 @@ ROWS: tuple[Contract, ...] = (
                 (r"no Var named", "no such variable"),
                 (r"must be Var or Tuple|should be a Var or a Tuple|return value", "return value is not variables"),
                 (r"target_index", "no such target"),
+                (r"FPrimalGradient", "operator without a gradient"),
                 # CheckpointCollector meets a match_cast before the number of blocks is looked at
                 (r"\(var_binding\) is false", "match_cast"),
                 (r"not a Relax Function|is not a relax\.Function", "not a Relax function"),

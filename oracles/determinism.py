@@ -52,6 +52,10 @@ def _compare(subject: Subject, again: Result, what: str) -> Verdict | None:
         )
     elif equal(first, again.module):
         return None
+    elif not subject.reloadable:
+        return Verdict(
+            OracleName.DETERMINISM, Outcome.SKIP, subject.judged, "output holds objects compared by identity"
+        )
     else:
         evidence = Evidence(
             "not-equal",

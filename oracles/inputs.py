@@ -169,13 +169,13 @@ def draw_array(random: np.random.Generator, shape: list[int], dtype: str) -> np.
     """Draw an array of the default domain; raises ``Unmaterializable`` for a dtype NumPy does not know."""
     kind = _kind(dtype)
     if kind == "b":
-        return random.integers(0, 2, shape).astype("bool")
+        return np.asarray(random.integers(0, 2, shape), "bool")
     if kind == "f":
-        return (random.integers(-128, 129, shape) / 64.0).astype(numpy_dtype(dtype))
+        return np.asarray(random.integers(-128, 129, shape) / 64.0).astype(numpy_dtype(dtype))
     if kind == "i":
-        return random.integers(-3, 4, shape).astype(numpy_dtype(dtype))
+        return np.asarray(random.integers(-3, 4, shape)).astype(numpy_dtype(dtype))
     if kind == "u":
-        return random.integers(0, 4, shape).astype(numpy_dtype(dtype))
+        return np.asarray(random.integers(0, 4, shape)).astype(numpy_dtype(dtype))
     raise Unmaterializable("parameter of unsupported dtype")
 
 

@@ -62,7 +62,7 @@ def plan_of(passes: Sequence[PassRef], contracts: Sequence[Contract], module: An
 
 
 def preparation(contract: Contract, module: Any) -> tuple[str, ...]:
-    """Names of the passes that must run before the contract's pass; none when ``prepared_when`` says it is ready."""
+    """Names of the passes that must run before the contract's pass on ``module``."""
     if contract.prepared_when is not None and contract.prepared_when(module):
-        return ()
+        return contract.prepare_ready
     return contract.prepare

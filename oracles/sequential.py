@@ -20,18 +20,18 @@ def judge(subject: Subject) -> Verdict:
     """
     if reason := unfit_step(subject):
         return Verdict(OracleName.SEQUENTIAL, Outcome.SKIP, subject.judged, reason)
+    ordered = any(step.contract.address_ordered for step in subject.plan.steps)
+    if ordered and (len(subject.plan.steps) > 1 or subject.contract.composed):
+        return Verdict(OracleName.SEQUENTIAL, Outcome.SKIP, subject.judged, "order follows addresses")
     direct, grouped = subject.output, subject.sequential
     if direct.error is not None or grouped.error is not None:
         return _errors(subject, direct.error, grouped.error)
     if not output_is_well_formed(subject):
         return Verdict(OracleName.SEQUENTIAL, Outcome.SKIP, subject.judged, "output is ill-formed")
-    ordered = any(step.contract.address_ordered for step in subject.plan.steps)
-    if ordered and (len(subject.plan.steps) > 1 or subject.contract.composed):
-        return Verdict(OracleName.SEQUENTIAL, Outcome.SKIP, subject.judged, "order follows addresses")
     if equal(direct.module, grouped.module):
         return Verdict(OracleName.SEQUENTIAL, Outcome.PASS, subject.judged)
-    if subject.random:
-        return Verdict(OracleName.SEQUENTIAL, Outcome.SKIP, subject.judged, "pass is not deterministic")
+    if subject.incomparable:
+        return Verdict(OracleName.SEQUENTIAL, Outcome.SKIP, subject.judged, subject.incomparable)
     evidence = Evidence(
         "not-equal",
         describe(direct.module, grouped.module),

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 import tvm
+from tvm_ffi.serialization import from_json_graph_str
 
 from oracles.contract import Contract
 from oracles.contracts import contract_for
@@ -174,12 +175,28 @@ class Subject:
         return self.grouped(len(self.plan.steps))
 
     @cached_property
+    def reloadable(self) -> bool:
+        """Whether the output equals its own reload."""
+        module = self.output.module
+        return equal(from_json_graph_str(str(tvm.ir.save_json(module))), module)
+
+    @cached_property
+    def incomparable(self) -> str:
+        """Why a structural difference from the output says nothing; empty when it does say something.
+
+        An output that does not equal its own reload holds objects that compare by identity (a dangling buffer
+        in an annotation, for instance). Of a pass whose repeated runs differ, the determinism oracle reports.
+        Asked only when two modules differ that should not, since it costs several runs.
+        """
+        if not self.reloadable:
+            return "output holds objects compared by identity"
+        return "pass is not deterministic" if self.random else ""
+
+    @cached_property
     def random(self) -> bool:
         """Whether repeated runs on the same, unmodified input object differ; costs several runs.
 
-        Asked only when two results differ that should not: the determinism oracle reports such a pass, and
-        comparisons of the other oracles say nothing of it. Eight repeats let a pass that tosses one coin
-        through once in 256 times.
+        Eight repeats let a pass that tosses one coin through once in 256 times.
         """
         assert self.facts is not None
         if self.facts.modified():

@@ -42,6 +42,11 @@ def render_html(report: Report, module_of: Callable[[FindingRecord], str] = modu
     """The page; ``module_of`` gives a finding's module as text, or an empty text."""
     info = report.info
     unsettled = sum(finding.state not in SETTLED for finding in report.findings)
+    told = (
+        f"Seed {info.seed}, TVM {escape(info.tvm_version)} (ffi {escape(info.ffi_version)}): {info.modules} modules, "
+        f"{info.examples} cases in {duration(info.elapsed_seconds)} with {counted(info.workers, 'worker')}; "
+        f"{escape(info.state)}."
+    )
     parts = [
         "<!DOCTYPE html>",
         '<html lang="en"><head><meta charset="utf-8">',
@@ -49,9 +54,7 @@ def render_html(report: Report, module_of: Callable[[FindingRecord], str] = modu
         f"<title>relaxfuzz: {counted(len(report.findings), 'finding')}</title>",
         f"<style>{_STYLE}</style></head><body>",
         f"<h1>{counted(len(report.findings), 'finding')}, {unsettled} open</h1>",
-        f'<p class="dim">Seed {escape(str(info.seed))}, TVM {escape(info.tvm_version)} '
-        f"(ffi {escape(info.ffi_version)}): {info.modules} modules, {info.examples} cases in "
-        f"{duration(info.elapsed_seconds)} with {counted(info.workers, 'worker')}; {escape(str(info.state))}.</p>",
+        f'<p class="dim">{told}</p>',
         "<h2>Oracles</h2>",
         _table(("oracle", "pass", "fail", "pass rate", "skip", "reject", "invalid"), _oracle_cells(report)),
         "<h2>Findings</h2>",
@@ -98,9 +101,9 @@ def _findings_table(findings: Sequence[FindingRecord]) -> str:
 
 def _details(finding: FindingRecord, module: str) -> str:
     name = escape(finding.id)
+    title = f"<code>{name}</code> {escape(str(finding.oracle))}: {escape(finding.culprit)}"
     blocks = [
-        f'<details id="f-{name}"><summary><code>{name}</code> {escape(str(finding.oracle))}: '
-        f"{escape(finding.culprit)}</summary><div>",
+        f'<details id="f-{name}"><summary>{title}</summary><div>',
         f'<p class="dim">{escape(finding.signature)}</p>',
     ]
     if finding.note:

@@ -17,11 +17,14 @@ _SPECIAL = re.compile(r"([\\`*_\[\]~|#])")
 def render_markdown(report: Report, module_of: Callable[[FindingRecord], str] = module_text) -> str:
     """The report; ``module_of`` gives a finding's module as text, or an empty text."""
     info = report.info
+    told = (
+        f"Seed {info.seed}, TVM {cell(info.tvm_version)} (ffi {cell(info.ffi_version)}): {info.modules} modules, "
+        f"{info.examples} cases in {duration(info.elapsed_seconds)} with {info.workers} workers; {cell(info.state)}."
+    )
     lines = [
         "# Fuzzing report",
         "",
-        f"Seed {info.seed}, TVM {cell(info.tvm_version)} (ffi {cell(info.ffi_version)}): {info.modules} modules, "
-        f"{info.examples} cases in {duration(info.elapsed_seconds)} with {info.workers} workers; {cell(info.state)}.",
+        told,
         "",
         "## Oracles",
         "",

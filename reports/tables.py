@@ -124,8 +124,7 @@ def _row(name: str, tallies: Sequence[Tally]) -> OracleRow:
     for tally in tallies:
         counts[str(tally.outcome)] += tally.count
     passed, failed, skipped, rejected, invalid = (
-        counts[str(outcome)]
-        for outcome in (Outcome.PASS, Outcome.FAIL, Outcome.SKIP, Outcome.REJECT, Outcome.INVALID)
+        counts[str(outcome)] for outcome in (Outcome.PASS, Outcome.FAIL, Outcome.SKIP, Outcome.REJECT, Outcome.INVALID)
     )
     return OracleRow(name, passed, failed, skipped, rejected, invalid)
 

@@ -1,1 +1,17 @@
+"""Strategies: what to test. Relax modules, passes with their arguments, and pipelines, as Hypothesis strategies."""
 
+from strategies.detect import features_of
+from strategies.features import Feature
+from strategies.modules import ir_modules
+from strategies.passes import DrawnPass, module_and_passes, passes, passes_for, pipelines
+
+__all__ = [
+    "DrawnPass",
+    "Feature",
+    "features_of",
+    "ir_modules",
+    "module_and_passes",
+    "passes",
+    "passes_for",
+    "pipelines",
+]

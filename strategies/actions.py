@@ -82,6 +82,15 @@ def duplicate(scope: Scope) -> Value | None:
     return scope.emit(expr, value.bounds, parts=value.parts, device=value.device)
 
 
+def duplicate_in_use(scope: Scope) -> Value:
+    """Two equal calls, both of them used."""
+    value = scope.tensor()
+    expr = relax.op.permute_dims(value.expr, list(range(value.rank)))
+    left, right = scope.emit(expr, value.bounds), scope.emit(expr, value.bounds)
+    join = relax.op.logical_or if value.dtype == "bool" else relax.op.maximum
+    return scope.emit(join(left.expr, right.expr), value.bounds)
+
+
 def _repeatable(scope: Scope, value: Value) -> Any:
     if value.is_parameter or not isinstance(value.expr, relax.Var):
         return None
@@ -120,7 +129,7 @@ ACTIONS: tuple[Action, ...] = (
     Action(12, idioms.plant),
     Action(10, kernels.draw_kernel, Feature.KERNELS),
     Action(14, calls.draw_call, Feature.MULTIPLE_FUNCTIONS),
-    Action(6, condition, Feature.IF, Place.ORDINARY),
+    Action(32, condition, Feature.IF, Place.ORDINARY),
     Action(6, results.pack, Feature.TUPLES),
     Action(8, results.project, Feature.TUPLES),
     Action(6, shapes.cast, Feature.MATCH_CAST, Place.TOP_LEVEL),
@@ -135,7 +144,7 @@ ACTIONS: tuple[Action, ...] = (
     Action(10, devices.hint, Feature.DEVICE_HINTS),
     Action(10, composites.draw_composite, Feature.COMPOSITE),
     Action(10, composites.draw_codegen, Feature.CODEGEN, Place.TOP_LEVEL),
-    Action(5, local_functions.draw_local, Feature.LOCAL_FUNCTIONS, Place.ORDINARY),
+    Action(20, local_functions.draw_local, Feature.LOCAL_FUNCTIONS, Place.ORDINARY),
     Action(16, weight_steps.draw_weight_work, Feature.WEIGHTS, Place.TOP_LEVEL),
     Action(12, non_executable, Feature.NON_EXECUTABLE),
 )
@@ -225,7 +234,7 @@ ENSURED: dict[Feature, Callable[[Scope], Value | None]] = {
     Feature.BOOLEANS: lambda scope: typed_tensor(scope, "bool"),
     Feature.EMPTY_TENSORS: lambda scope: typed_tensor(scope, "float32", (0, 2)),
     Feature.ALIASES: alias,
-    Feature.DUPLICATE_CODE: duplicate,
+    Feature.DUPLICATE_CODE: duplicate_in_use,
     Feature.DEAD_CODE: dead,
 }
 """What makes sure that a demanded feature occurs; the others show in the plan of the module."""

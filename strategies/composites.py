@@ -13,7 +13,7 @@ from typing import Any
 
 from tvm import relax, tirx
 
-from strategies.bounds import Bounds, default_bounds
+from strategies.bounds import Bounds
 from strategies.scope import Scope
 from strategies.values import Dim, Value, same_dim
 
@@ -85,7 +85,7 @@ def draw_composite(scope: Scope) -> Value:
     operands = region.operands(scope)
     function = _function(scope, region, operands, {"Composite": f"{BACKEND}.{region.name}", "Primitive": True})
     var = scope.builder.add_func(function, f"fused_relax_{region.name}")
-    bounds = region.bounds([v.bounds or default_bounds(v.dtype) for v in operands])
+    bounds = region.bounds([v.known for v in operands])
     return scope.emit(relax.Call(var, [v.expr for v in operands]), bounds)
 
 
@@ -98,7 +98,7 @@ def draw_codegen(scope: Scope) -> Value:
     builder = scope.builder
     builder._begin_binding_block()
     result = _local_call(scope, region, operands, parameters, "local_func")
-    bounds = region.bounds([v.bounds or default_bounds(v.dtype) for v in operands])
+    bounds = region.bounds([v.known for v in operands])
     if locals_ == 2:
         relu = Region("relu", _one, (lambda v: op.nn.relu(v[0]),), lambda b: b[0])
         result = _local_call(scope, relu, [Value(None, result.ty)], [result], "local_func")

@@ -7,7 +7,7 @@ from typing import Any
 
 import tvm
 import tvm_ffi
-from tvm import relax, tirx
+from tvm import relax
 
 from strategies.dead_code import dead_bindings
 from strategies.features import Feature
@@ -36,7 +36,8 @@ def features_of(module: tvm.IRModule) -> frozenset[Feature]:
 
     A feature counts by what can be seen: ``TUPLES`` when a tuple is built, taken or returned; ``CONSTANTS`` for
     constants with at least one dim; ``DEAD_CODE`` for a binding that nothing uses or a private function that nothing
-    calls; ``DUPLICATE_CODE`` for two equal calls in one function; ``INTEGERS`` and the like for a value of that dtype.
+    calls; ``DUPLICATE_CODE`` for two equal calls in one function; ``INTEGERS`` and the like for a value
+    of that dtype, scalar constants excepted.
     """
     found: set[Feature] = set()
     functions = {var: f for var, f in module.functions.items() if isinstance(f, relax.Function)}
@@ -142,9 +143,6 @@ def _leaves(value: Any) -> Iterator[Any]:
 
 
 def _constant(leaf: Any, found: set[Feature]) -> None:
-    if isinstance(leaf, tvm.ir.GenericConst):
+    if isinstance(leaf, tvm.ir.GenericConst) and leaf.ty.ndim > 0:
         _type(leaf.ty, found)
-        if leaf.ty.ndim > 0:
-            found.add(Feature.CONSTANTS)
-    elif isinstance(leaf, tirx.Var):
-        return
+        found.add(Feature.CONSTANTS)

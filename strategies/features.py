@@ -50,7 +50,6 @@ class Feature(str, enum.Enum):
     DEAD_CODE = "dead-code"
     DUPLICATE_CODE = "duplicate-code"
     ALIASES = "aliases"
-    IDIOMS = "idioms"
 
     def __str__(self) -> str:
         return self.value
@@ -63,7 +62,9 @@ REQUIRES: dict[Feature, tuple[Feature, ...]] = {
     Feature.PRIVATE_CALLS: (Feature.MULTIPLE_FUNCTIONS,),
     Feature.DEVICE_HINTS: (Feature.VDEVICE,),
     Feature.STOP_LIFT: (Feature.WEIGHTS,),
-    Feature.IF: (Feature.ORDINARY_BLOCKS,),
+    Feature.CODEGEN: (Feature.COMPOSITE,),
+    Feature.IF: (Feature.ORDINARY_BLOCKS, Feature.BOOLEANS),
+    Feature.LOCAL_FUNCTIONS: (Feature.ORDINARY_BLOCKS,),
 }
 """A feature on the left cannot occur without those on the right."""
 
@@ -79,15 +80,17 @@ ODDS: dict[Feature, int] = {
     Feature.PRIM_PARAMS: 16,
     Feature.VDEVICE: 16,
     Feature.DEVICE_HINTS: 32,
-    Feature.CODEGEN: 12,
-    Feature.COMPOSITE: 16,
+    Feature.CODEGEN: 32,
+    Feature.COMPOSITE: 20,
     Feature.WEIGHTS: 20,
-    Feature.LOCAL_FUNCTIONS: 12,
+    Feature.LOCAL_FUNCTIONS: 20,
     Feature.UPPER_BOUNDS: 16,
     Feature.MULTIPLE_FUNCTIONS: 40,
     Feature.PRIVATE_CALLS: 48,
+    Feature.BOOLEANS: 44,
     Feature.CONSTANTS: 44,
-    Feature.IDIOMS: 48,
+    Feature.ORDINARY_BLOCKS: 44,
+    Feature.IF: 40,
 }
 """Chance of a feature to be on, in 64ths, before what requires it is counted; half where nothing is said."""
 

@@ -51,7 +51,7 @@ def build(draw: Draw, module: ModuleFrame, plan: Plan) -> Signature:
         frame.device = module.vdevices[0]
     body = Body(scope)
     ordinary = scope.has(Feature.ORDINARY_BLOCKS)
-    body.open(not (ordinary and scope.index(4) == 3))
+    body.open(not (ordinary and scope.index(5) >= 3))
     _first_parameters(scope, plan)
     for number in range(plan.steps):
         # The first digit of a step's draw says how the block goes on; zero, the simplest, is "as it was".
@@ -64,6 +64,7 @@ def build(draw: Draw, module: ModuleFrame, plan: Plan) -> Signature:
     scope.keep_outputs = True
     wanted = _demanded(scope, body, plan)
     wanted += [call(scope, callee) for callee in plan.callees]
+    wanted = results.ready(scope, wanted)
     if plan.tuple_only:
         made = [v for v in scope.values if v.is_tuple and not v.is_parameter and v.parts and not v.is_local]
         wanted = made[-1:] or [results.pack(scope)]
@@ -71,7 +72,7 @@ def build(draw: Draw, module: ModuleFrame, plan: Plan) -> Signature:
     body.close()
     body.open(False)
     scope.renew()
-    result = wanted[-1] if plan.tuple_only else results.choose_result(scope, [v for v in wanted if v is not None])
+    result = wanted[-1] if plan.tuple_only else results.choose_result(scope, wanted)
     body.close()
     return _finish(scope, body, plan, result)
 
@@ -113,9 +114,9 @@ _PARAMETERS = (
 )
 
 
-def _demanded(scope: Scope, body: Body, plan: Plan) -> list[Value | None]:
+def _demanded(scope: Scope, body: Body, plan: Plan) -> list[Value]:
     """Do what makes the demanded features occur; gives what must be part of the result."""
-    wanted: list[Value | None] = []
+    wanted: list[Value] = []
     for feature in plan.demand:
         make = actions.ENSURED.get(feature)
         if make is None:
@@ -125,9 +126,11 @@ def _demanded(scope: Scope, body: Body, plan: Plan) -> list[Value | None]:
             body.open(False)
         scope.renew()
         try:
-            wanted.append(make(scope))
+            made = make(scope)
         except Unfit:  # the other demands and what is forbidden leave no room
             continue
+        if made is not None:
+            wanted.append(made)
     if Feature.ORDINARY_BLOCKS in plan.demand:
         if scope.in_dataflow:
             body.close()

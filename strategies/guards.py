@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tvm import relax
 
-from strategies.bounds import Bounds, is_float
+from strategies.bounds import Bounds, dtype_bounds, is_float
 
 if TYPE_CHECKING:
     from strategies.scope import Scope
@@ -57,7 +57,8 @@ def guard(scope: Scope, value: Value, bounds: Bounds) -> Value:
 
 
 def _guard_integer(scope: Scope, value: Value, bounds: Bounds) -> Value:
-    lo, hi = math.ceil(bounds.lo), math.floor(bounds.hi)
+    limits = dtype_bounds(value.dtype)
+    lo, hi = math.ceil(max(bounds.lo, limits.lo)), math.floor(min(bounds.hi, limits.hi))
     if lo > hi:
         raise ValueError(f"no integer within {bounds}")
     inside = Bounds(lo, hi, True)

@@ -41,9 +41,7 @@ def _with(scope: Scope, dims: list[Dim], like: Value) -> Value:
 def _product(scope: Scope, left: Value, right: Value) -> Value:
     """``matmul`` with the bounds of a sum of products."""
     depth = scope.dim_range((left.dims or (1,))[-1])[1]
-    assert left.bounds is not None
-    assert right.bounds is not None
-    return scope.emit(op.matmul(left.expr, right.expr), (left.bounds * right.bounds).up_to(depth).rounded())
+    return scope.emit(op.matmul(left.expr, right.expr), (left.known * right.known).up_to(depth).rounded())
 
 
 def _dims(value: Value) -> tuple[Dim, ...]:
@@ -70,9 +68,7 @@ def parallel_matmuls(scope: Scope) -> Value:
         out = _product(scope, x, _with(scope, [_dims(x)[1], width], x))
         if biased:
             bias = _with(scope, [width], x)
-            assert out.bounds is not None
-            assert bias.bounds is not None
-            out = scope.emit(op.add(out.expr, bias.expr), (out.bounds + bias.bounds).rounded())
+            out = scope.emit(op.add(out.expr, bias.expr), (out.known + bias.known).rounded())
         made.append(out)
     if scope.index(2) and scope.has(Feature.TUPLES):
         return scope.emit(as_tuple(made), parts=made)
@@ -84,9 +80,7 @@ def matmul_of_sum(scope: Scope) -> Value:
     x = _matrix(scope)
     a = _with(scope, [_dims(x)[1], 3], x)
     b = _with(scope, [_dims(x)[1], 3], x)
-    assert a.bounds is not None
-    assert b.bounds is not None
-    return _product(scope, x, scope.emit(op.add(a.expr, b.expr), (a.bounds + b.bounds).rounded()))
+    return _product(scope, x, scope.emit(op.add(a.expr, b.expr), (a.known + b.known).rounded()))
 
 
 def transposed_matmul(scope: Scope) -> Value:
@@ -113,7 +107,7 @@ def concat_of_permutes(scope: Scope) -> Value:
     a = _matrix(scope)
     b = _with(scope, list(_dims(a)), a)
     turned = [scope.emit(op.permute_dims(v.expr, [1, 0]), v.bounds) for v in (a, b)]
-    bounds = a.bounds.union(b.bounds) if a.bounds and b.bounds else None
+    bounds = a.known.union(b.known)
     return scope.emit(op.concat([v.expr for v in turned], axis=scope.index(2)), bounds)
 
 

@@ -33,10 +33,10 @@ def draw_kernel(scope: Scope) -> Value:
     kernel = scope.pick(KERNELS)
     operands = kernel.operands(scope)
     limit = dtype_bounds(operands[0].dtype)
-    bounds = kernel.bounds(*[operand.bounds for operand in operands])
+    bounds = kernel.bounds(*[operand.known for operand in operands])
     if not all(limit.contains(Bounds(b.lo, b.hi, limit.integral)) for b in bounds):
         operands = [scope.guard(operand, _domain(operand.dtype)) for operand in operands]
-        bounds = kernel.bounds(*[operand.bounds for operand in operands])
+        bounds = kernel.bounds(*[operand.known for operand in operands])
     return emit_kernel(scope, kernel, operands, bounds)
 
 

@@ -116,12 +116,11 @@ def _functions(top: Scope, demand: frozenset[Feature], max_functions: int, max_b
         own += str(again) if again else ""
         plan = Plan(own, private, share, tuple_only=transform)
         frame.callables.append(build(draw, frame, plan))
-    missing = _uncalled(frame) if demand or top.index(4) < 3 else ()
-    build(
-        draw,
-        frame,
-        Plan(name, False, steps, weighted, tuple(sorted(demand, key=list(Feature).index)), missing[:MAX_CALLED]),
-    )
+    alive = not top.has(Feature.DEAD_CODE)
+    missing = _uncalled(frame) if demand or alive or top.index(4) < 3 else ()
+    callees = missing if alive else missing[:MAX_CALLED]
+    order = list(Feature)
+    build(draw, frame, Plan(name, False, steps, weighted, tuple(sorted(demand, key=order.index)), callees))
 
 
 def _count(top: Scope, demand: frozenset[Feature], max_functions: int) -> int:

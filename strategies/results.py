@@ -64,11 +64,13 @@ def choose_result(scope: Scope, wanted: Sequence[Value] = ()) -> Value:
     Called with every block closed: only what is visible then can be returned.
     """
     visible = {id(value) for value in scope.values}
-    chosen = [value for value in wanted if id(value) in visible]
+    chosen = [v for v in wanted if id(v) in visible or not isinstance(v.expr, relax.Var)]
     candidates = [v for v in scope.values if not v.is_function]
     if not candidates and not chosen:
         chosen.append(scope.tensor())
         candidates = [chosen[0]]
+    if not scope.has(Feature.NESTED_TUPLES) and (chosen or not scope.forbids(Feature.NESTED_TUPLES)):
+        candidates = [v for v in candidates if not v.is_tuple] or candidates[:0]
     if not scope.has(Feature.TUPLES):
         chosen = chosen or [value for value in reversed(candidates) if not value.is_tuple][:1] or [scope.tensor()]
         if len(chosen) == 1:
@@ -77,13 +79,48 @@ def choose_result(scope: Scope, wanted: Sequence[Value] = ()) -> Value:
     shape = scope.index(4)
     if not chosen or shape:
         # Newest first, because that is what the rest of the function led to.
+        if scope.forbids(Feature.NESTED_TUPLES):
+            candidates = [v for v in candidates if not v.is_tuple]
         newest = [value for value in reversed(candidates) if value not in chosen][: MAX_PARTS if shape > 1 else 1]
         chosen = newest + chosen
     if shape == 0 and len(chosen) == 1:
         return chosen[0]
     if shape == 3 and scope.has(Feature.NESTED_TUPLES) and len(chosen) > 1:
         return _packed([chosen[0], _packed(chosen[1:])])
-    return _packed(chosen)
+    return _packed(chosen or [scope.tensor()])
+
+
+def ready(scope: Scope, wanted: Sequence[Value]) -> list[Value]:
+    """Prepare values for :func:`choose_result` where the caller forbade tuples in tuples, or tuples altogether.
+
+    Called with a block open. Without tuples, tensors are joined into one scalar, and what is no tensor of known shape
+    stands for itself when it is alone.
+    """
+    values = list(wanted)
+    if scope.forbids(Feature.NESTED_TUPLES) or scope.forbids(Feature.TUPLES):
+        flat: list[Value] = []
+        for value in values:
+            if value.is_tuple and value.parts:
+                items = [scope.emit(relax.TupleGetItem(value.expr, i), part_of=value) for i in range(len(value.parts))]
+                values.extend(item for item in items if item.is_tuple)
+                flat.extend(item for item in items if not item.is_tuple)
+            elif not value.is_tuple:
+                flat.append(value)
+        values = flat
+    if scope.forbids(Feature.TUPLES) and len(values) > 1:
+        tensors = [_scalar(scope, value) for value in values if value.is_tensor]
+        joined = tensors[0] if tensors else values[0]
+        for other in tensors[1:]:
+            joined = scope.emit(relax.op.maximum(joined.expr, other.expr), joined.bounds)
+        return [joined]
+    return values
+
+
+def _scalar(scope: Scope, value: Value) -> Value:
+    """A float32 scalar that depends on a tensor, empty or not."""
+    real = scope.emit(relax.op.astype(value.expr, "float32"), value.bounds)
+    limited = scope.emit(relax.op.clip(real.expr, -1, 1), Bounds(-1.0, 1.0))
+    return scope.emit(relax.op.sum(limited.expr), Bounds(-4096.0, 4096.0))
 
 
 def _packed(parts: Sequence[Value]) -> Value:

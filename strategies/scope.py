@@ -161,6 +161,10 @@ class Scope(Choices):
 
     def constant(self, shape: Sequence[int], dtype: str, bounds: Bounds | None = None) -> Value:
         """A constant tensor of a static shape with elements in ``bounds`` (default: the default domain)."""
+        if not self.module.permits(dtype):
+            raise Unfit(f"{dtype} is forbidden")
+        if shape and self.forbids(Feature.CONSTANTS):
+            return self._filled(shape, dtype, bounds or default_bounds(dtype))
         array = contents(tuple(shape), dtype, bounds or default_bounds(dtype), self.index(256))
         expr = relax.const(array, dtype)
         known = Bounds(float(array.min()), float(array.max()), not is_float(dtype)) if array.size else bounds
@@ -323,6 +327,8 @@ class Scope(Choices):
 
     def make(self, dims: Sequence[Dim], dtype: str, bounds: Bounds | None = None) -> Value:
         """A new tensor: a parameter, a constant or a filled tensor."""
+        if not self.module.permits(dtype):
+            raise Unfit(f"{dtype} is forbidden")
         static = all(isinstance(dim, int) for dim in dims)
         as_parameter = self.can_add_parameter()
         if as_parameter and static and (self.has(Feature.CONSTANTS) or len(self.frame.parameters) >= 3):
@@ -332,10 +338,12 @@ class Scope(Choices):
             return self.guard(made, bounds)
         if static:
             return self.constant([int(dim) for dim in dims], dtype, bounds)
-        domain = bounds or default_bounds(dtype)
+        return self._filled(dims, dtype, bounds or default_bounds(dtype))
+
+    def _filled(self, dims: Sequence[Dim], dtype: str, domain: Bounds) -> Value:
         number = guards.number_in(domain, dtype)
-        filled = relax.op.full(relax.ShapeExpr(list(dims)), relax.const(number, dtype), dtype)
-        return self.emit(filled, Bounds(number, number, domain.integral))
+        filled = relax.op.full(self.shape_expr(dims), relax.const(number, dtype), dtype)
+        return self.emit(filled, Bounds(number, number, float(number).is_integer()))
 
     def pick_dtype(self, dtypes: tuple[str, ...] | None) -> str:
         """Draw a dtype among the accepted ones, of those that the features allow where there are any."""

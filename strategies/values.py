@@ -10,7 +10,7 @@ import tvm_ffi
 from tvm import relax, tirx
 from tvm.ir import PrimType
 
-from strategies.bounds import Bounds
+from strategies.bounds import Bounds, dtype_bounds
 
 Dim = Any
 """A dimension: a Python ``int`` when static, else a ``tirx`` expression over symbolic dims (int64)."""
@@ -23,7 +23,8 @@ class Value:
     Attributes:
         expr: The Relax variable or constant.
         ty: Its Relax type.
-        bounds: Interval that holds every element, for all inputs of the default domain; ``None`` for what is no tensor.
+        bounds: Interval that holds every element, for all inputs of the default domain; of a tensor made
+            without any, all that its dtype may hold in a drawn module; ``None`` for what is no tensor.
         parts: For a tuple, its elements as values (their ``expr`` is meaningless: project first).
         actual: For a tensor of unknown shape, the dims that it will really have where that is known, else ``None``.
         device: Index of the vdevice it was moved to, or ``None`` for the function's own; only like goes with like.
@@ -50,8 +51,17 @@ class Value:
         dtype = self.ty.dtype
         object.__setattr__(self, "dtype", "" if dtype is None else str(dtype))
         object.__setattr__(self, "rank", self.ty.ndim)
+        if self.bounds is None and dtype is not None:
+            object.__setattr__(self, "bounds", dtype_bounds(self.dtype))
         if isinstance(self.ty.shape, relax.ShapeExpr):
             object.__setattr__(self, "dims", dims_of(self.ty.shape))
+
+    @property
+    def known(self) -> Bounds:
+        """The bounds of a tensor of known dtype, which always has some."""
+        if self.bounds is None:
+            raise TypeError(f"a value of type {self.ty} has no bounds")
+        return self.bounds
 
     @property
     def is_tensor(self) -> bool:

@@ -87,6 +87,7 @@ class Judge:
         self.seconds = seconds
         self.memory = memory
         self.plain = plain
+        self.trouble = ""  # the last line of the last error of our own code in the worker
 
     def verdicts(self, case: Case) -> list[Verdict]:
         """All failing verdicts on ``case``; the worker's death is one."""
@@ -129,7 +130,8 @@ class Judge:
 
         try:
             return self.worker.call(function, argument, self.seconds, self.memory)
-        except ChildError:
+        except ChildError as error:
+            self.trouble = (str(error).strip().splitlines() or [""])[-1]
             return None
 
 

@@ -38,10 +38,7 @@ exclusions: dict[str, str] = {
     "relax.memory.kill_storage": _LOWERED,
     "relax.memory.kill_tensor": _LOWERED,
     "relax.nn.attention_var_len": "its legalization is not written (RuntimeError: not supported yet); for BYOC back ends",
-    "relax.nn.pixel_shuffle": "its legalization calls topi.nn.pixel_shuffle, which this release lacks (AttributeError)",
     "relax.null_value": "stands for an absent optional argument inside calls; as a value of its own it has no type",
-    "relax.vision.all_class_non_max_suppression": "its legalization yields as many rows as there are detections where "
-    "inference promises room for all",
     "relax.vm.alloc_storage": _LOWERED,
     "relax.vm.alloc_tensor": _LOWERED,
     "relax.vm.call_tir_dyn": _LOWERED,

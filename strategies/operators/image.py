@@ -136,6 +136,16 @@ def draw_roi_pool(scope: Scope) -> Value | None:
     return emit(scope, call, bounds_of(data).including(0.0), "float32")
 
 
+def draw_pixel_shuffle(scope: Scope) -> Value | None:
+    """``nn.pixel_shuffle``: its legalization calls what topi lacks (AttributeError), so nothing runs it."""
+    if scope.executable:
+        return None
+    factor = scope.integer(1, 2)
+    shape = (scope.integer(1, 2), factor * factor * scope.integer(1, 2), scope.integer(1, 3), scope.integer(1, 3))
+    data = scope.tensor(dtypes=WIDE_FLOATS, shape=shape)
+    return scope.emit(op.nn.pixel_shuffle(data.expr, factor), bounds_of(data))
+
+
 ROWS = (
     OperatorRow("relax.image.resize2d", Family.IMAGE, _draw_resize(2, image.resize2d)),
     OperatorRow("relax.image.resize3d", Family.IMAGE, _draw_resize(3, image.resize3d)),
@@ -143,6 +153,7 @@ ROWS = (
     OperatorRow("relax.image.affine_grid", Family.IMAGE, draw_affine_grid),
     OperatorRow("relax.vision.roi_align", Family.VISION, draw_roi_align),
     OperatorRow("relax.vision.roi_pool", Family.VISION, draw_roi_pool),
+    OperatorRow("relax.nn.pixel_shuffle", Family.IMAGE, draw_pixel_shuffle, executable=False),
     OperatorRow("relax.quantize", Family.QUANTIZE, draw_quantize),
     OperatorRow("relax.dequantize", Family.QUANTIZE, draw_dequantize),
 )

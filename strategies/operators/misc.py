@@ -22,10 +22,7 @@ op = relax.op
 
 
 def _draw_inspect(name: str, indexed: bool) -> Callable[[Scope], Value | None]:
-    """An inspection yields a primitive value.
-
-    Those of int64 go into the scope with their range; of the other dtypes nothing can be made, so they stay dead code.
-    """
+    """An inspection yields a primitive value, of which nothing can be made: it stays dead code, or becomes a result."""
     primitive = tvm.ir.Op.get(f"relax.inspect.{name}")
 
     def draw(scope: Scope) -> Value | None:
@@ -33,13 +30,8 @@ def _draw_inspect(name: str, indexed: bool) -> Callable[[Scope], Value | None]:
         place = scope.index(operand.rank)
         call = relax.Call(primitive, [operand.expr, tirx.IntImm("int64", place)] if indexed else [operand.expr])
         value = scope.emit(call)
-        if not indexed:
-            if value in scope.values:
-                scope.values.remove(value)
-            return value
-        dims = shape_of(operand)
-        greatest = scope.most_elements(dims[place + 1 :] if "stride" in name else [dims[place]])
-        scope.frame.symbols[value.expr] = (1, greatest)
+        if value in scope.values:
+            scope.values.remove(value)  # a shape may not speak of it, which is what scopes do with primitives
         return value
 
     return draw

@@ -62,8 +62,29 @@ def draw_non_max_suppression(scope: Scope) -> Value | None:
     return project(scope, call, (Bounds(-1, count, True), Bounds(0, count, True)))
 
 
+def draw_all_class_non_max_suppression(scope: Scope) -> Value | None:
+    """``vision.all_class_non_max_suppression``: its legalization yields fewer rows than inferred, so nothing runs it."""
+    if scope.executable:
+        return None
+    count, classes = scope.integer(1, 5), scope.integer(1, 2)
+    boxes = relax.const(_boxes(count)[None], "float32")
+    scores = relax.const((np.arange(classes * count, dtype="float32") / 64).reshape(1, classes, count), "float32")
+    limits = [relax.const(number, dtype) for number, dtype in ((2, "int64"), (0.5, "float32"), (0.0, "float32"))]
+    form = scope.pick(("onnx", "tensorflow"))
+    call = vision.all_class_non_max_suppression(boxes, scores, *limits, output_format=form)
+    found = Bounds(-1, max(count, classes), True)
+    known = (found, Bounds(0, classes * count, True))
+    return project(scope, call, known if form == "onnx" else (found, Bounds(0.0, 1.0), known[1]))
+
+
 ROWS = (
     OperatorRow("relax.vision.get_valid_counts", Family.VISION, draw_get_valid_counts),
     OperatorRow("relax.vision.multibox_transform_loc", Family.VISION, draw_multibox_transform_loc),
     OperatorRow("relax.vision.non_max_suppression", Family.VISION, draw_non_max_suppression),
+    OperatorRow(
+        "relax.vision.all_class_non_max_suppression",
+        Family.VISION,
+        draw_all_class_non_max_suppression,
+        executable=False,
+    ),
 )

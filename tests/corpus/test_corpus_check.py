@@ -20,7 +20,7 @@ class Module:
         y = R.exp(x)
         return y
 """
-PASSES = '''\
+PASSES = """\
 import os
 import signal
 import time
@@ -46,7 +46,7 @@ bad = made(complain)
 kill = made(lambda: os.kill(os.getpid(), signal.SIGSEGV))
 hang = made(lambda: time.sleep(60))
 leave = made(lambda: os._exit(3))
-'''
+"""
 
 
 def write_case(root: Path, slug: str, factory: str, expected: str, extra: str = "") -> None:

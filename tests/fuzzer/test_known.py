@@ -58,7 +58,10 @@ def test_unseen_entries() -> None:
         ('[[known]]\nid = "xyz"\nreference = "r"\nreason = "w"\n', ":2: 'known.1.id' must be the ten hex digits"),
         ('[[known]]\nid = 7\nreference = "r"\nreason = "w"\n', ":2: 'known.1.id' must be a text"),
         ('[[known]]\nid = "0123456789"\nreference = ""\n', ":3: 'known.1.reference' must be a text that is not empty"),
-        ('[[known]]\nsignatur = "x"\n', ":2: 'known.1.signatur' is not a key of a known finding; did you mean signature?"),
+        (
+            '[[known]]\nsignatur = "x"\n',
+            ":2: 'known.1.signatur' is not a key of a known finding; did you mean signature?",
+        ),
         ('[[known]]\nsignature = """a\nb"""\n', ":2: 'known.1.signature' must be one line"),
     ],
 )

@@ -14,7 +14,7 @@ from oracles.abi.compose import public_functions
 from oracles.comparison import compare
 from oracles.contracts import CONTRACTS
 from oracles.execution import DiskCache, ExecMode, Session, cxx_available, judge_of_record, plain_build_and_run, session
-from oracles.inputs import Unmaterializable, materialize
+from oracles.inputs import materialize
 
 RUNNABLE = ("dataflow", "branches", "private_calls", "kernels", "symbolic", "vdevices", "closure", "weights", "matmuls",
             "convolution", "duplicates", "sorted_values", "two_functions", "composite_main")  # fmt: skip
@@ -78,16 +78,14 @@ def test_loaded_kernels_are_bounded_and_programs_keep_theirs(tmp_path: Path) -> 
 
 def test_the_same_kernel_twice_in_a_module_is_no_clash() -> None:
     a = te.placeholder((2, 3), "float32")
-    kernel = te.create_prim_func([a, topi.exp(a)]).without_attr("global_symbol")
+    exp, tanh = (te.create_prim_func([a, f(a)]).without_attr("global_symbol") for f in (topi.exp, topi.tanh))
     bb, x = relax.BlockBuilder(), samples.var("x")
-    module = samples.function([x], lambda builder: x)
-    for name in ("one", "two"):
-        module[name] = kernel.with_attr("global_symbol", name)
+    one, two = bb.add_func(exp, "one"), bb.add_func(tanh, "two")
     with bb.function("main", [x]):
-        calls = [relax.call_tir(module.get_global_var(name), [x], x.ty) for name in ("one", "two")]
-        y, z = (relax.Var(name, x.ty) for name in "yz")
-    body = relax.SeqExpr([relax.BindingBlock([relax.VarBinding(y, calls[0]), relax.VarBinding(z, calls[1])])], relax.Tuple([y, z]))
-    module["main"] = relax.Function([x], body, relax.TupleType([x.ty, x.ty])).with_attr("global_symbol", "main")
+        calls = [bb.emit(relax.call_tir(kernel, [x], x.ty)) for kernel in (one, two)]
+        bb.emit_func_output(relax.Tuple(calls))
+    module = bb.finalize()
+    module.update_func(module.get_global_var("two"), module["one"])
     (argument,) = materialize(module, "main", 0)
     first, second = session().build(module).call("main", [argument])
     assert np.array_equal(first, second)
@@ -131,7 +129,3 @@ def test_the_reference_pipeline_finishes_a_module_from_every_stage(name: str) ->
         program = session().build(stage)
         for function, output in zip(sorted(public_functions(module)), expected, strict=True):
             assert compare(output, program.call(function, materialize(module, function, 5))) is None, passed
-
-
-def test_unmaterializable_is_no_internal_error() -> None:
-    assert issubclass(Unmaterializable, Exception)

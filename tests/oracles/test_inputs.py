@@ -49,7 +49,10 @@ def test_symbolic_dims_are_shared_and_match_cast_gives_the_shape(seed: int) -> N
 @pytest.mark.parametrize("seed", range(8))
 def test_shape_expressions_and_upper_bounds_hold(seed: int) -> None:
     n, m = tirx.Var("n", "int64"), tirx.Var("m", "int64")
-    params = [relax.Var("a", relax.TensorType((n, m), "float32")), relax.Var("b", relax.TensorType((n * 2 + 1, m // 2), "int8"))]
+    params = [
+        relax.Var("a", relax.TensorType((n, m), "float32")),
+        relax.Var("b", relax.TensorType((n * 2 + 1, m // 2), "int8")),
+    ]
     a, b = materialize(only(params, {"tir_var_upper_bound": {"n": 2}}), "main", seed)
     assert a.shape[0] <= 2
     assert b.shape == (a.shape[0] * 2 + 1, a.shape[1] // 2)

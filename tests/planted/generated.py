@@ -9,8 +9,8 @@ from typing import Any
 import tvm
 from tvm_ffi.serialization import from_json_graph_str
 
+from strategies import ir_modules
 from strategies.drive import draw_from_bytes
-from strategies.modules import ir_modules
 
 SEED = 20260
 

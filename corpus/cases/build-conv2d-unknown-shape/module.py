@@ -1,4 +1,5 @@
 # ruff: noqa
+# mypy: ignore-errors
 from tvm.script import ir as I
 from tvm.script import relax as R
 
@@ -6,6 +7,8 @@ from tvm.script import relax as R
 @I.ir_module(s_tir=True)
 class Module:
     @R.function
-    def main(x: R.Tensor(ndim=4, dtype="float32"), w: R.Tensor(ndim=4, dtype="float32")) -> R.Tensor(ndim=4, dtype="float32"):
+    def main(x: R.Tensor(ndim=4, dtype="float32"), w: R.Tensor(ndim=4, dtype="float32")) -> R.Tensor(
+        ndim=4, dtype="float32"
+    ):
         y = R.nn.conv2d(x, w)
         return y

@@ -1,4 +1,5 @@
 # ruff: noqa
+# mypy: ignore-errors
 from tvm.script import ir as I
 from tvm.script import relax as R
 
@@ -11,7 +12,9 @@ class Module:
         return (y, w)
 
     @R.function
-    def main_transform_params(params: R.Tuple(R.Tensor((2, 3), "float32"))) -> R.Tuple(R.Tensor((3, 2), "float32"), R.Tensor((2, 3), "float32")):
+    def main_transform_params(params: R.Tuple(R.Tensor((2, 3), "float32"))) -> R.Tuple(
+        R.Tensor((3, 2), "float32"), R.Tensor((2, 3), "float32")
+    ):
         cls = Module
         w = params[0]
         t = cls.make(w)

@@ -1,4 +1,5 @@
 # ruff: noqa
+# mypy: ignore-errors
 from tvm.script import ir as I
 from tvm.script import relax as R
 
@@ -11,6 +12,6 @@ class Module:
         def inner(a: R.Tensor((2, 3), "float32")) -> R.Tensor((2, 3), "float32"):
             b = R.exp(a)
             return b
-        
+
         y = inner(x)
         return y

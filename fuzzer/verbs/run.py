@@ -1,0 +1,146 @@
+"""``relaxfuzz run``: a campaign."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import sys
+from collections.abc import Callable
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fuzzer.verb import OK, UsageError, Verb
+
+if TYPE_CHECKING:
+    from fuzzer.campaign import Campaign
+    from fuzzer.config import Config
+    from fuzzer.environment import Versions
+    from fuzzer.known import KnownFindings
+    from fuzzer.store import Store
+
+SUMMARY = "relaxfuzz.summary"
+"""Entry-point group of what prints the closing summary: ``summarize(directory, stream)``."""
+
+_OPTIONS = (
+    ("passes", "NAME,NAME", "TVM's passes to test (default: all under contract; see `relaxfuzz passes`)"),
+    ("oracles", "NAME,NAME", "oracles that judge (default: all)"),
+    ("max-examples", "N", "stop after N cases; a case is one module under one pass or pipeline"),
+    ("time", "TIME", "stop after 90s, 30m, 8h, 1h30m (default: 10m)"),
+    ("seed", "N", "decides everything that is drawn (default: drawn, and printed)"),
+    ("workers", "N", "processes at work at the same time (default: one a core)"),
+    ("out", "DIR", "the campaign's directory; a campaign that is there already is resumed (default: campaign-SEED)"),
+    ("case-timeout", "TIME", "time limit of one case (default: 20s)"),
+    ("memory-limit", "SIZE", "memory limit of one worker (default: 3GiB)"),
+    ("known", "FILE", "findings that are known already: a file of [[known]] tables"),
+)
+
+
+def _add_arguments(parser: argparse.ArgumentParser) -> None:
+    for name, metavar, text in _OPTIONS:
+        parser.add_argument(f"--{name}", metavar=metavar, help=text)
+    parser.add_argument(
+        "--pass",
+        action="append",
+        metavar="FILE.py:FACTORY",
+        help="a pass of yours: a function without arguments that returns a tvm.ir.transform.Pass, in a file or as "
+        "package.module:FACTORY; repeatable; without --passes only these are tested",
+    )
+    parser.add_argument("--config", metavar="FILE", type=Path, help="a TOML file with these options as keys")
+
+
+def _run(options: argparse.Namespace) -> int:
+    from fuzzer.campaign import Campaign
+    from fuzzer.config import ConfigError
+    from fuzzer.environment import NO_COMPILER, compiler, installed
+    from fuzzer.progress import Progress
+    from fuzzer.preparation import configure, known_findings, merged, open_campaign
+    from fuzzer.store import StoreError
+
+    versions = installed()
+    try:
+        given = merged(vars(options))
+        config = configure(given)
+        known = known_findings(given)
+        directory = Path(str(given.get("out") or f"campaign-{config.seed}"))
+        opened = open_campaign(directory, config, versions)
+    except (ConfigError, StoreError) as error:
+        raise UsageError(str(error)) from error
+    with opened.store as store:
+        _announce(config, store, directory, opened.resumed)
+        if compiler() is None:
+            _tell(NO_COMPILER)
+        campaign = Campaign(store, config, Progress(config), known)
+        fault = _until_done(campaign)
+    _summarize(directory)
+    if fault is not None:
+        raise UsageError(str(fault))
+    return OK
+
+
+def _until_done(campaign: Campaign) -> Exception | None:
+    """Run the campaign; the error that made recording impossible, if one did."""
+    from fuzzer.store import StoreError
+
+    restore = _on_signals(campaign.stop)
+    try:
+        if campaign.run() == "interrupted":
+            _tell("interrupted; the same command resumes it")
+    except StoreError as error:
+        return error
+    finally:
+        restore()
+    return None
+
+
+def _on_signals(stop: Callable[[], None]) -> Callable[[], None]:
+    """Let the first Ctrl-C or SIGTERM end the campaign cleanly, and a second one at once; gives the way back."""
+
+    def handle(number: int, frame: Any) -> None:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        stop()
+
+    before = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
+
+    def restore() -> None:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+    return restore
+
+
+def _announce(config: Config, store: Store, directory: Path, resumed: bool) -> None:
+    names = config.names()
+    what = names[0] if len(names) == 1 else f"{len(names)} passes"
+    info = store.info()
+    _tell(
+        f"campaign of seed {config.seed} in {directory}: {what}, {len(config.oracles)} oracles, "
+        f"{config.workers} workers, {config.budget_text}"
+    )
+    if resumed:
+        _tell(f"resumed after {info.examples} cases and {info.elapsed_seconds:.0f} s")
+
+
+def _summarize(directory: Path) -> None:
+    from fuzzer.store import StoreError
+
+    sys.stderr.flush()
+    for entry in entry_points(group=SUMMARY):
+        try:
+            entry.load()(directory, sys.stdout)
+        except (OSError, StoreError) as error:
+            _tell(f"the summary is not complete: {error}")
+
+
+def _tell(line: str) -> None:
+    print(f"relaxfuzz: {line}", file=sys.stderr, flush=True)
+
+
+VERB = Verb(
+    name="run",
+    help="run a campaign: generate modules, apply passes, judge, minimize what fails",
+    example="relaxfuzz run --time 10m --seed 7 --workers 2 --out campaign",
+    add_arguments=_add_arguments,
+    run=_run,
+)

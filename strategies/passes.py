@@ -1,0 +1,192 @@
+"""Passes with their arguments, and pipelines, as strategies."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import tvm
+from hypothesis import strategies as st
+from tvm import relax, tirx
+from tvm.relax.dpl import is_op, wildcard
+
+from strategies.choices import Choices
+from strategies.features import Draw
+from strategies.module_facts import Facts, facts_of
+from strategies.modules import ir_modules
+from strategies.pass_table import CONSTRUCTORS
+
+FUSION_STAGE = (
+    "DispatchSampling",
+    "DispatchSortScan",
+    "LegalizeOps",
+    "AnnotateTIROpPattern",
+    "FoldConstant",
+    "FuseOps",
+    "FuseTIR",
+    "SpecializePrimFuncBasedOnCallSite",
+    "RewriteDataflowReshape",
+)
+"""Order in which passes of the fusion stage are legal; any of them may be left out."""
+
+LOWERING_STAGE = ("ToNonDataflow", "RemovePurityChecking", "CallTIRRewrite", "ComputePrimValue", "AttachGlobalSymbol")
+"""Order in which lowering passes are legal, behind the fusion stage."""
+
+BUILDS = ("build:cpu", "build:default", "build:zero")
+
+HIGH_LEVEL = tuple(
+    name for name in CONSTRUCTORS if name not in {*FUSION_STAGE, *LOWERING_STAGE, *BUILDS, "AllocateWorkspace"}
+)
+"""Passes on the high-level graph: legal in any order before LegalizeOps."""
+
+
+@dataclass(frozen=True, slots=True)
+class DrawnPass:
+    """A pass with its arguments.
+
+    Attributes:
+        name: Name in :data:`PASSES`.
+        expression: Source text that constructs it, over the names ``np``, ``tvm``, ``relax``, ``tirx``, ``is_op`` and
+            ``wildcard``.
+    """
+
+    name: str
+    expression: str
+
+    def build(self) -> Any:
+        """Construct the ``tvm.ir.transform.Pass``."""
+        return eval(self.expression, _names())  # the text comes from the table
+
+
+@functools.cache
+def _names() -> dict[str, Any]:
+    return {"np": np, "tvm": tvm, "relax": relax, "tirx": tirx, "is_op": is_op, "wildcard": wildcard}
+
+
+def _expression(name: str) -> Callable[[Draw, Any], str]:
+    return lambda draw, module: CONSTRUCTORS[name](Choices(draw), facts_of(module))
+
+
+PASSES: dict[str, Callable[[Draw, Any], str]] = {name: _expression(name) for name in CONSTRUCTORS}
+"""Name of a pass -> draws the text that constructs it for a module (``None``: for any)."""
+
+
+def passes(names: Sequence[str] | None = None) -> st.SearchStrategy[DrawnPass]:
+    """A strategy of passes whose arguments suit any module; raises ``ValueError`` for an unknown name."""
+    return _passes(_checked(names), None)
+
+
+def passes_for(module: Any, names: Sequence[str] | None = None) -> st.SearchStrategy[DrawnPass]:
+    """A strategy of passes whose arguments suit ``module``; raises ``ValueError`` for an unknown name."""
+    return _passes(_checked(names), facts_of(module))
+
+
+def pipelines(
+    names: Sequence[str] | None = None, min_size: int = 2, max_size: int = 6, module: Any = None
+) -> st.SearchStrategy[tuple[DrawnPass, ...]]:
+    """A strategy of pipelines in a legal order: high-level passes freely, then fusion, then lowering ones in theirs.
+
+    Args:
+        names: Passes to draw from, ``None`` for all but the whole builds.
+        min_size: Least number of passes.
+        max_size: Greatest number of passes.
+        module: A module that the arguments must suit.
+
+    Raises:
+        ValueError: for an unknown name, or sizes out of order.
+    """
+    if not 1 <= min_size <= max_size:
+        raise ValueError(f"no pipelines of {min_size} to {max_size} passes")
+    chosen = tuple(name for name in _checked(names) if name not in BUILDS)
+    if not chosen:
+        raise ValueError("a pipeline needs a pass that is not a whole build")
+    return _pipelines(chosen, min_size, max_size, facts_of(module))
+
+
+@st.composite
+def _passes(draw: Draw, names: tuple[str, ...], facts: Facts | None) -> DrawnPass:
+    choices = Choices(draw)
+    return _one(choices, choices.pick(names), facts or Facts())
+
+
+@st.composite
+def _pipelines(draw: Draw, names: tuple[str, ...], min_size: int, max_size: int, facts: Facts) -> tuple[DrawnPass, ...]:
+    return draw_pipeline(Choices(draw), names, min_size, max_size, facts)
+
+
+def draw_pipeline(
+    choices: Choices, names: Sequence[str], min_size: int, max_size: int, facts: Facts
+) -> tuple[DrawnPass, ...]:
+    """Draw a pipeline; see :func:`pipelines`."""
+    size = choices.integer(min_size, max_size)
+    high = [name for name in names if name in HIGH_LEVEL]
+    late = [name for name in (*FUSION_STAGE, *LOWERING_STAGE) if name in names]
+    others = max(0, min(choices.index(size + 1) if high else size, len(late)))
+    drawn = [choices.pick(high or list(names)) for _ in range(size - others)]
+    for _ in range(others):
+        drawn.append(late.pop(choices.index(len(late))))
+    order = {name: index for index, name in enumerate((*FUSION_STAGE, *LOWERING_STAGE))}
+    drawn.sort(key=lambda name: order.get(name, -1))  # stable: high-level ones keep their drawn order
+    return tuple(_one(choices, name, facts) for name in drawn)
+
+
+@st.composite
+def module_and_passes(
+    draw: Draw,
+    names: Sequence[str] | None = None,
+    count: int = 8,
+    modules: st.SearchStrategy[Any] | None = None,
+) -> tuple[Any, tuple[DrawnPass, ...]]:
+    """A strategy of a module and ``count`` different passes (fewer where there are fewer names) that suit it.
+
+    Passes whose trigger the module has not (weights, symbolic dims, vdevices, kernels, composite calls) give way to
+    others, so that a case spends itself on passes that can act.
+    """
+    module = draw(modules if modules is not None else ir_modules())
+    facts = facts_of(module)
+    choices = Choices(draw)
+    left = list(_checked(names))
+    fitting = [name for name in left if can_act(name, facts)]
+    left = fitting or left
+    chosen = []
+    for _ in range(min(count, len(left))):
+        chosen.append(_one(choices, left.pop(choices.index(len(left))), facts))
+    return module, tuple(chosen)
+
+
+def can_act(name: str, facts: Facts) -> bool:
+    """Whether a module has at least what a pass needs to change anything or to accept it."""
+    weighted = any(f.num_input >= 0 for f in facts.functions)
+    needs: dict[str, bool] = {
+        "BindParams": any(None not in p.dims for f in facts.functions for p in f.parameters),
+        "BindSymbolicVars": any(f.symbols for f in facts.functions),
+        "BundleModelParams": weighted,
+        "MergeCompositeFunctions": "main" in facts.names,
+        "UpdateVDevice": facts.vdevices > 0,
+        "LazyTransformParams": any(f.name.endswith("transform_params") for f in facts.functions),
+        "InlinePrivateFunctions": facts.relax_functions > 1,
+        "ExpandTupleArguments": facts.relax_functions > 1,
+        "RemoveUnusedParameters": facts.relax_functions > 1,
+        "RemoveUnusedOutputs": facts.relax_functions > 1,
+        "AnnotateTIROpPattern": facts.kernels,
+        "SpecializePrimFuncBasedOnCallSite": facts.kernels,
+        "AllocateWorkspace": facts.kernels,
+    }
+    return needs.get(name, True)
+
+
+def _one(choices: Choices, name: str, facts: Facts) -> DrawnPass:
+    return DrawnPass(name, CONSTRUCTORS[name](choices, facts))
+
+
+def _checked(names: Sequence[str] | None) -> tuple[str, ...]:
+    if names is None:
+        return tuple(CONSTRUCTORS)
+    if unknown := [name for name in names if name not in CONSTRUCTORS]:
+        raise ValueError(f"unknown passes: {', '.join(sorted(unknown))}")
+    if not names:
+        raise ValueError("no passes to draw from")
+    return tuple(names)

@@ -1,0 +1,80 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import samples
+import tvm
+import tvm_ffi
+from tvm import relax
+
+from fuzzer.minimizer.emit import emit
+from fuzzer.minimizer.retype import Invalid
+from fuzzer.minimizer.sketch import bindings_of, take
+
+
+@pytest.mark.parametrize("make", samples.ALL)
+@pytest.mark.parametrize("lowered", [False, True])
+def test_emission_of_an_unedited_sketch_is_the_same_module(make: Callable[[], Any], lowered: bool) -> None:
+    module = make()
+    if lowered:
+        module = relax.transform.LegalizeOps()(module)
+    tvm.ir.assert_structural_equal(emit(take(module)), module)
+
+
+@pytest.mark.parametrize("make", samples.ALL)
+def test_a_sketch_can_be_edited_without_touching_the_module(make: Callable[[], Any]) -> None:
+    module = make()
+    before = tvm.ir.save_json(module)
+    sketch = take(module).copy()
+    for func in sketch.relax_functions().values():
+        func.body.blocks.clear()
+        func.params.clear()
+    assert tvm.ir.save_json(module) == before
+
+
+def test_types_are_inferred_again_behind_an_edit() -> None:
+    module = samples.two_functions()
+    sketch = take(module)
+    sketch.retype.dims = {4: 2, 8: 3}
+    smaller = emit(sketch)
+    assert [int(dim) for dim in smaller["main"].ret_ty.fields[0].shape] == [3, 3]
+    assert [str(dim) for dim in smaller["other"].ret_ty.fields[1].shape.values] == ["T.int64(5)", "T.int64(3)"]
+
+
+def test_inconsistent_types_are_invalid() -> None:
+    sketch = take(samples.two_functions())
+    main = sketch.functions["main"]
+    sketch.aliases[main.params[1]] = main.params[0]  # matmul of (3, 4) by (3, 4)
+    del main.params[1]
+    with pytest.raises(Invalid):
+        emit(sketch)
+
+
+def test_a_var_that_nothing_binds_is_invalid() -> None:
+    sketch = take(samples.two_functions())
+    del sketch.functions["main"].params[0]
+    with pytest.raises(Invalid, match="not bound"):
+        emit(sketch)
+
+
+def test_a_dataflow_var_that_is_needed_outside_becomes_an_output() -> None:
+    sketch = take(samples.two_functions())
+    body = sketch.functions["main"].body
+    inner = next(item.var for item in body.bindings() if isinstance(item.var, relax.DataflowVar))
+    body.result = inner
+    assert not isinstance(emit(sketch)["main"].body.body, relax.DataflowVar)
+
+
+def test_canonical_names_change_names_only() -> None:
+    module = samples.private_symbolic()
+    sketch = take(module)
+    sketch.rename = True
+    renamed = emit(sketch)
+    assert tvm_ffi.structural_equal(renamed, module)
+    assert [str(param.name) for param in renamed["other"].params] == ["x", "x1"]
+
+
+def test_bindings_are_counted_in_branches_too() -> None:
+    assert bindings_of(samples.branches()) == 10

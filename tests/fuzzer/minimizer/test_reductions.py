@@ -1,0 +1,206 @@
+"""Every reduction on every sample: candidates are well-formed, keys ascend, nothing raises."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+import samples
+import tvm
+from tvm import relax
+
+from fuzzer.minimizer.emit import emit
+from fuzzer.minimizer.reduction import Reduction
+from fuzzer.minimizer.reductions import (
+    REDUCTIONS,
+    attributes,
+    bindings,
+    blocks,
+    branches,
+    constants,
+    cut,
+    dims,
+    dtypes,
+    functions,
+    inline,
+    names,
+    operators,
+    outputs,
+    projections,
+    unused,
+)
+from fuzzer.minimizer.retype import Invalid
+from fuzzer.minimizer.sketch import bindings_of, take
+
+
+def candidates(reduction: Reduction, module: Any) -> Iterator[Any]:
+    """The modules that a reduction can build from ``module``."""
+    for _, edit in reduction.edits(take(module)):
+        sketch = edit()
+        if sketch is None:
+            continue
+        try:
+            yield emit(sketch)
+        except Invalid:
+            continue
+
+
+def functions_of(module: Any) -> list[str]:
+    return sorted(str(var.name_hint) for var in module.functions)
+
+
+def operators_of(module: Any) -> list[str]:
+    found: list[str] = []
+
+    def visit(expr: Any) -> None:
+        if isinstance(expr, tvm.ir.Call) and isinstance(expr.op, tvm.ir.Op):
+            found.append(str(expr.op.name))
+
+    for function in module.functions.values():
+        if isinstance(function, relax.Function):
+            relax.analysis.post_order_visit(function, visit)
+    return sorted(found)
+
+
+@pytest.mark.parametrize("make", samples.ALL)
+@pytest.mark.parametrize("reduction", dict.fromkeys(REDUCTIONS), ids=lambda item: item.name)
+def test_candidates_are_well_formed_and_in_order(reduction: Reduction, make: Callable[[], Any]) -> None:
+    module = make()
+    before = tvm.ir.save_json(module)
+    keys = [key for key, _ in reduction.edits(take(module))]
+    assert keys == sorted(keys)
+    for candidate in candidates(reduction, module):
+        assert relax.analysis.check_well_formed(candidate)
+        assert bindings_of(candidate) <= bindings_of(module) + 8  # inlining copies a body at most
+    assert tvm.ir.save_json(module) == before
+
+
+def test_unused_code_goes_in_one_step() -> None:
+    builder = relax.BlockBuilder()
+    x, y = samples.var("x", 2, 2), samples.var("y", 2, 2)
+    with builder.function("helper", [x], private=True):
+        builder.emit_func_output(builder.emit(relax.op.exp(x)))
+    x = samples.var("x", 2, 2)
+    with builder.function("main", [x, y]):
+        builder.emit(relax.op.tanh(builder.emit(relax.op.exp(x))))
+        builder.emit_func_output(x)
+    first = next(candidates(unused.REDUCTION, builder.finalize()))
+    assert functions_of(first) == ["main"]
+    assert bindings_of(first) == 0
+    assert len(first["main"].params) == 1
+
+
+def test_a_parameter_goes_together_with_its_arguments_and_num_input() -> None:
+    module = samples.rank_only_weight()
+    sketch = take(module)
+    unused.remove_param(sketch, "main", 0)
+    assert int(sketch.functions["main"].attrs["num_input"]) == 0
+
+
+def test_a_function_goes_and_a_parameter_stands_for_its_call() -> None:
+    module = samples.private_symbolic()
+    found = [item for item in candidates(functions.REDUCTION, module) if functions_of(item) == ["main", "other"]]
+    assert found
+    assert len(found[0]["main"].params) == 2
+
+
+def test_a_function_ends_early() -> None:
+    module = samples.transposed_output()
+    sizes = [bindings_of(item) for item in candidates(cut.REDUCTION, module)]
+    assert min(sizes) < bindings_of(module) - 5
+
+
+def test_outputs_are_dropped_and_unwrapped() -> None:
+    returned = [item["main"].ret_ty for item in candidates(outputs.REDUCTION, samples.guarded_log())]
+    tuples = [len(item.fields) for item in returned if isinstance(item, relax.TupleType)]
+    assert sorted(set(tuples)) == [1, 2]
+    assert [len(item.shape) for item in returned if isinstance(item, relax.TensorType)] == [1, 2]
+
+
+def test_all_bindings_can_go() -> None:
+    module = samples.two_functions()
+    assert min(bindings_of(item) for item in candidates(bindings.REDUCTION, module)) == 0
+
+
+def test_a_branch_takes_the_place_of_the_if() -> None:
+    found = [operators_of(item) for item in candidates(branches.REDUCTION, samples.branches())]
+    assert ["relax.add", "relax.exp"] in found
+    assert ["relax.add", "relax.add", "relax.exp", "relax.sin"] in found
+
+
+def test_a_local_function_is_inlined() -> None:
+    module = samples.branches()
+    assert any(
+        not any(isinstance(slot.value, relax.Function) for block in item["main"].body.blocks for slot in block.bindings)
+        for item in candidates(branches.REDUCTION, module)
+    )
+
+
+def test_tuples_are_seen_through() -> None:
+    module = samples.kernels()
+    first = next(candidates(projections.REDUCTION, module))
+    assert bindings_of(first) == bindings_of(module) - 1
+
+
+def test_a_private_function_is_inlined_with_its_symbolic_dims() -> None:
+    (only,) = candidates(inline.REDUCTION, samples.private_symbolic())
+    assert functions_of(only) == ["main", "other"]
+    assert "relax.full" in operators_of(only)
+
+
+def test_devices_and_attributes_go() -> None:
+    (without,) = candidates(attributes.REDUCTION, samples.typed_devices())
+    assert not without.global_infos
+    assert without["main"].params[0].ty.vdevice is None
+    plain = [item for item in candidates(attributes.REDUCTION, samples.rank_only_weight())]
+    assert any("num_input" not in item["main"].attrs for item in plain)
+
+
+def test_dims_shrink_and_symbolic_ones_become_static() -> None:
+    module = samples.two_functions()
+    texts = [item.script() for item in candidates(dims.REDUCTION, module)]
+    assert any("(n, 2)" in text or "(n, 3)" in text for text in texts)
+    assert any("(n," not in text for text in texts)
+    assert not any("(1," in text or " 1)" in text for text in texts)
+
+
+def test_distinct_dims_stay_distinct_at_first() -> None:
+    module = relax.transform.DeadCodeElimination(["main"])(samples.transposed_output())
+    sketch = take(module)
+    del sketch.functions["other"]
+    first = next(candidates(dims.REDUCTION, emit(sketch)))
+    assert [int(dim) for param in first["main"].params for dim in param.ty.shape] == [2, 3, 4, 3]
+
+
+def test_dtypes_become_float32() -> None:
+    first = next(candidates(dtypes.REDUCTION, samples.kernels()), None)
+    plain = [item for item in candidates(dtypes.REDUCTION, samples.branches())]
+    assert first is None or "float16" not in first.script()
+    assert plain == []  # a condition must stay a bool
+
+
+def test_operators_become_plain() -> None:
+    found = [operators_of(item) for item in candidates(operators.REDUCTION, samples.two_functions())]
+    assert any(item.count("relax.abs") == 3 for item in found)
+
+
+def test_constants_become_ones() -> None:
+    builder = relax.BlockBuilder()
+    x = samples.var("x", 3)
+    with builder.function("main", [x]):
+        builder.emit_func_output(builder.emit(relax.op.add(x, relax.const(np.arange(3), "float32"))))
+    (only,) = candidates(constants.REDUCTION, builder.finalize())
+    value = only["main"].body.blocks[0].bindings[0].value
+    np.testing.assert_array_equal(value.args[1].value.numpy(), np.ones(3, "float32"))
+
+
+def test_blocks_are_merged() -> None:
+    found = list(candidates(blocks.REDUCTION, samples.transposed_output()))
+    assert [len(item["main"].body.blocks) for item in found] == [1, 1]
+
+
+def test_names_become_canonical() -> None:
+    (only,) = candidates(names.REDUCTION, samples.guarded_log())
+    assert [str(param.name) for param in only["main"].params] == ["x", "x1"]

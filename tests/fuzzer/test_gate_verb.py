@@ -1,0 +1,102 @@
+"""``relaxfuzz gate`` from the command line on a store that was written as a campaign writes it."""
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from fuzzer.cases import Case
+from fuzzer.cli import main
+from fuzzer.records import FindingState, Hit, ShardResult
+from fuzzer.signatures import signature
+from fuzzer.store import Store
+from oracles.passref import PassRef
+from oracles.verdict import Evidence, OracleName, Outcome, Verdict
+
+VERDICT = Verdict(OracleName.CRASH, Outcome.FAIL, "FuseOps", evidence=Evidence("InternalError", "boom", ("a.cc:F",)))
+ID = signature(VERDICT).id
+
+
+@pytest.fixture
+def campaign(tmp_path: Path) -> Path:
+    """100 passes of the crash oracle and one finding that failed 3 times."""
+    case = Case("{}", (PassRef("FuseOps", "relax.transform.FuseOps()"),), 0)
+    result = ShardResult(0, examples=103, modules=50)
+    result.tallies = Counter({("crash", "FuseOps", "pass", ""): 100, ("crash", "FuseOps", "fail", ""): 3})
+    result.hits = {ID: Hit(signature(VERDICT), VERDICT, case, 0, 3)}
+    meta = {"seed": "7", "passes": json.dumps(["FuseOps"]), "oracles": json.dumps(["crash"]), "tvm_version": "0.27.0"}
+    with Store.create(tmp_path / "campaign", meta) as store:
+        store.record_shard(result, 5.0)
+        store.save_triage(ID, FindingState.CONFIRMED, None, None, None, "")
+    return tmp_path / "campaign"
+
+
+def gate(campaign: Path, policy: str, *more: str) -> int:
+    path = campaign.parent / "policy.toml"
+    path.write_text(policy)
+    return main(["gate", str(campaign), "--policy", str(path), *more])
+
+
+KNOWN = f'[[known]]\nid = "{ID}"\nreference = "https://example.org/1"\nreason = "reported"\n'
+
+
+def test_exit_0(campaign: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert gate(campaign, f"[oracles.crash]\nmin_pass_rate = 1.0\nmin_checks = 103\n{KNOWN}") == 0
+    out = capsys.readouterr().out
+    assert "ok    crash: pass rate 100 % (at least 100 %), 97.087 % with 3 known or flaky failures" in out
+    assert f"known {ID} crash FuseOps: boom (3x); https://example.org/1: reported" in out
+
+
+def test_exit_1(campaign: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert gate(campaign, "[oracles.crash]\nmin_checks = 1\n") == 1
+    assert f"FAIL  new finding {ID}" in capsys.readouterr().out
+
+
+def test_exit_3(campaign: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert gate(campaign, f"[oracles.crash]\nmin_checks = 104\n{KNOWN}") == 3
+    assert gate(campaign, f"[oracles.numeric]\n{KNOWN}") == 3
+    assert "SHORT numeric" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("policy", "complaint"),
+    [
+        ("[oracles.crush]\n", "policy.toml:1: 'oracles.crush' is not an oracle; did you mean crash?"),
+        ("[passes.FuseOp]\n", "policy.toml:1: 'passes.FuseOp' is not a pass; did you mean FuseOps"),
+        ("[passes.LegalizeOp]\n", "policy.toml:1: 'passes.LegalizeOp' is not a pass; did you mean LegalizeOps"),
+        ("x = \n", "policy.toml:1: not TOML at 'x'"),
+    ],
+)
+def test_exit_2(campaign: Path, policy: str, complaint: str, capsys: pytest.CaptureFixture[str]) -> None:
+    # The campaign holds a new finding, but a policy that cannot be read judges nothing.
+    assert gate(campaign, policy) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith("relaxfuzz: error: ")
+    assert complaint in captured.err
+    assert captured.err.count("\n") == 1
+
+
+def test_exit_2_without_a_campaign_or_a_policy(campaign: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["gate", str(campaign / "nowhere"), "--policy", "x"]) == 2
+    assert main(["gate", str(campaign), "--policy", str(campaign / "nothing.toml")]) == 2
+    assert main(["gate", str(campaign)]) == 2
+    assert capsys.readouterr().err.count("\n") == 3
+
+
+def test_a_pass_under_contract_that_the_campaign_did_not_judge_is_short(campaign: Path) -> None:
+    assert gate(campaign, f"[passes.LegalizeOps]\n{KNOWN}") == 3
+
+
+def test_json(campaign: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert gate(campaign, "[oracles.crash]\n", "--json") == 1
+    values = json.loads(capsys.readouterr().out)
+    assert values["exit"] == 1
+    assert [row["id"] for row in values["new"]] == [ID]
+
+
+def test_the_example_policy_is_valid(campaign: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    example = Path(__file__).parents[2] / "docs" / "policy.toml"
+    assert main(["gate", str(campaign), "--policy", str(example)]) == 1
+    assert "note  known '0000000000' was not seen" in capsys.readouterr().out

@@ -1,0 +1,85 @@
+"""``relaxfuzz report`` and the closing summary on a store that was written as a campaign writes it."""
+
+import io
+import json
+import xml.etree.ElementTree as ElementTree
+from collections import Counter
+from pathlib import Path
+
+import pytest
+import tvm
+from tvm import relax
+
+from fuzzer.cases import Case
+from fuzzer.cli import main
+from fuzzer.records import FindingState, Hit, ShardResult
+from fuzzer.signatures import signature
+from fuzzer.store import Store
+from oracles.passref import PassRef
+from oracles.verdict import Evidence, OracleName, Outcome, Verdict
+from reports.summary import summarize
+
+VERDICT = Verdict(
+    OracleName.CRASH, Outcome.FAIL, "FuseOps", evidence=Evidence("InternalError", "<b>boom</b>", ("a.cc:F",))
+)
+ID = signature(VERDICT).id
+
+
+def module_json() -> str:
+    x = relax.Var("x", relax.TensorType((2,), "float32"))
+    builder = relax.BlockBuilder()
+    with builder.function("main", [x]):
+        builder.emit_func_output(builder.emit(relax.op.exp(x)))
+    return str(tvm.ir.save_json(builder.finalize()))
+
+
+@pytest.fixture
+def campaign(tmp_path: Path) -> Path:
+    case = Case(module_json(), (PassRef("FuseOps", "relax.transform.FuseOps()"),), 0)
+    result = ShardResult(0, examples=103, modules=50)
+    result.tallies = Counter({("crash", "FuseOps", "pass", ""): 100, ("crash", "FuseOps", "fail", ""): 3})
+    result.hits = {ID: Hit(signature(VERDICT), VERDICT, case, 0, 3)}
+    meta = {"seed": "7", "passes": json.dumps(["FuseOps"]), "oracles": json.dumps(["crash"]), "tvm_version": "0.27.0"}
+    with Store.create(tmp_path / "campaign", meta) as store:
+        store.record_shard(result, 5.0)
+        store.save_triage(ID, FindingState.CONFIRMED, case, 1, f"repros/{ID}.py", "")
+    return tmp_path / "campaign"
+
+
+def test_summary_prints_and_writes_the_report(campaign: Path) -> None:
+    stream = io.StringIO()
+    summarize(campaign, stream)
+    text = stream.getvalue()
+    assert "1 finding, 1 of them open:" in text
+    assert f"report: {campaign / 'report.md'} and {campaign / 'report.html'}" in text
+    assert f"repro scripts: 1, for instance: python {campaign / 'repros' / ID}.py" in text
+    page = (campaign / "report.html").read_text()
+    assert "R.exp(x)" in page
+    assert "<b>boom" not in page
+    assert "R.exp(x)" in (campaign / "report.md").read_text()
+
+
+def test_report_in_the_terminal(campaign: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["report", str(campaign)]) == 0
+    out = capsys.readouterr().out
+    assert ID in out
+    assert "97.08 %" in out
+
+
+def test_report_files(campaign: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    junit, page = campaign / "junit.xml", campaign / "page.html"
+    assert main(["report", str(campaign), "--junit", str(junit), "--html", str(page), "--markdown", "-"]) == 0
+    (failure,) = ElementTree.parse(junit).getroot().iter("failure")
+    assert f"repro: repros/{ID}.py" in (failure.text or "")
+    assert page.read_text().startswith("<!DOCTYPE html>")
+    out = capsys.readouterr().out
+    assert out.startswith("# Fuzzing report")
+
+
+def test_bad_input_is_one_line(campaign: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["report", str(campaign / "nowhere")]) == 2
+    assert main(["report", str(campaign), "--html", str(campaign / "no" / "page.html")]) == 2
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 2
+    assert all(line.startswith("relaxfuzz: error: ") for line in lines)
+    assert "cannot write" in lines[1]
