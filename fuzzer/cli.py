@@ -46,7 +46,9 @@ def _dispatch(given: list[str]) -> int:
         print(f"relaxfuzz {importlib.metadata.version('relaxfuzz')}")
         return OK
     if given[0] not in entries:
-        raise UsageError(f"no verb is called '{given[0]}'{near_matches(given[0], names)} (there are {', '.join(names)})")
+        raise UsageError(
+            f"no verb is called '{given[0]}'{near_matches(given[0], names)} (there are {', '.join(names)})"
+        )
     verb: Verb = entries[given[0]].load()
     parser = Parser(
         prog=f"relaxfuzz {verb.name}",

@@ -174,6 +174,8 @@ def render(result: GateResult, info: CampaignInfo) -> list[str]:
     lines += [f"note  known '{entry.name}' was not seen ({entry.reference})" for entry in result.unseen]
     if result.invalid:
         lines.append(f"note  {result.invalid} verdicts are invalid: the harness was wrong, they judge nothing")
+    if info.state == "running":
+        lines.append("note  the campaign is still running: the numbers may change")
     if not result.total.checks:
         lines.append("SHORT the campaign holds no checks at all")
     word = {

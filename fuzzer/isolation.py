@@ -64,7 +64,7 @@ class Died:
         """Class of the failure, as evidence names it: ``signal 11``, ``hang``, ``memory``, ``exit 3``."""
         if self.death in (Death.SIGNAL, Death.EXIT):
             return " ".join(self.detail.split()[:2])
-        return self.death.value
+        return str(self.death.value)
 
 
 class ChildError(RuntimeError):

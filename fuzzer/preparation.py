@@ -28,7 +28,7 @@ from fuzzer.isolation import DEFAULT_MEMORY_LIMIT, DEFAULT_TIME_LIMIT, Died, Iso
 from fuzzer.known import KnownFindings, load_known
 from fuzzer.store import FILE_NAME, Store
 from fuzzer.tomlfile import TomlError
-from oracles.passref import PassRef, PassReferenceError
+from oracles.passref import USER_PREFIX, PassRef, PassReferenceError
 from oracles.verdict import OracleName
 
 DEFAULT_SECONDS = 600.0
@@ -120,12 +120,11 @@ def known_findings(given: Mapping[str, Any]) -> KnownFindings:
 
 
 def try_pass(ref: PassRef) -> None:
-    """Import and build a user's pass in a process of its own; raises ``ConfigError`` when it cannot be used."""
-    target = ref.expression.split(":", 1)[1]
+    """Import and build a pass in a process of its own; raises ``ConfigError`` when it cannot be used."""
     with IsolatedWorker(time_limit=_PROBE_SECONDS) as worker:
         answer = worker.call(probe, ref)
     if isinstance(answer, Died):
-        raise ConfigError(f"--pass '{target}': importing or building it ended the process: {answer.detail}")
+        raise ConfigError(f"--pass '{_target(ref)}': importing or building it ended the process: {answer.detail}")
     if answer:
         raise ConfigError(f"--pass {answer}")
 
@@ -134,15 +133,19 @@ def probe(ref: PassRef) -> str:
     """Runs in a worker: why a pass cannot be built or its contract not be had; empty when all is well."""
     from oracles.contracts import contract_for
 
-    target = ref.expression.split(":", 1)[1]
     try:
         ref.build()
         contract_for(ref)
     except PassReferenceError as error:
         return str(error)
     except BaseException as error:  # SystemExit, too: the user's code may do anything
-        return f"'{target}' raised {''.join(traceback.format_exception_only(error)).strip()}"
+        return f"'{_target(ref)}' raised {''.join(traceback.format_exception_only(error)).strip()}"
     return ""
+
+
+def _target(ref: PassRef) -> str:
+    """What the user wrote."""
+    return ref.expression.removeprefix(USER_PREFIX)
 
 
 def open_campaign(directory: Path, config: Config, versions: Versions) -> Opened:

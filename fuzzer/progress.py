@@ -53,14 +53,16 @@ class Progress:
         if fresh:
             for finding_id in fresh:
                 hit = result.hits[finding_id]
-                self._say(f"finding {finding_id}: {hit.signature.oracle}: {hit.signature.culprit}: {hit.signature.kind}")
+                self._say(
+                    f"finding {finding_id}: {hit.signature.oracle}: {hit.signature.culprit}: {hit.signature.kind}"
+                )
 
     def triaged(self, finding_id: str, state: FindingState) -> None:
         """A finding was looked into."""
         self._settled[state] += 1
 
     def show(self, elapsed: float, waiting: int) -> None:
-        """Show where the campaign stands; ``elapsed`` in s of campaign time, ``waiting`` findings in or before triage."""
+        """Show where the campaign stands after ``elapsed`` s; ``waiting`` findings are in triage or before it."""
         now = time.monotonic()
         if now < self._next:
             return
@@ -75,7 +77,9 @@ class Progress:
             return
         lines = [head]
         for oracle, counts in self._by_oracle.items():
-            said = "  ".join(f"{_SHORT[outcome]} {counts[outcome.value]}" for outcome in _SHORT if counts[outcome.value])
+            said = "  ".join(
+                f"{_SHORT[outcome]} {counts[outcome.value]}" for outcome in _SHORT if counts[outcome.value]
+            )
             lines.append(f"  {oracle:<12} {said}")
         lines += [f"  {count:>8} x {reason}" for reason, count in self._silent.most_common(3)]
         self._draw(lines)

@@ -6,6 +6,7 @@ process, because the same cases are drawn again there.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import random
 from collections.abc import Iterator
@@ -17,7 +18,7 @@ from fuzzer.config import NUMERIC_SHARE, Config
 from fuzzer.isolation import begin_case, breadcrumb
 from fuzzer.signatures import signature
 from oracles.passref import PassRef
-from oracles.verdict import Evidence, OracleName, Outcome, Verdict
+from oracles.verdict import OracleName, Outcome, Verdict
 
 SUBJECTS_PER_MODULE = 8
 """A module is drawn once and tried under several passes: drawing costs as much as judging one subject."""
@@ -25,8 +26,8 @@ SHARD_EXAMPLES = 64
 """About a second of work: little is lost when a worker dies, and little is spent on handing out shards."""
 DRAW_BYTES = 16 << 10
 """Bytes that one module is drawn from; Hypothesis itself stops at 8 KiB of choices."""
-PIPELINE_SHARE = 8
-"""Every so-many-th subject is a pipeline of several passes."""
+PIPELINES_PER_MODULE = 1
+"""Of a module's subjects, so many are pipelines of several passes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,19 +141,45 @@ def draw_subjects(config: Config, shard: int, number: int) -> Subjects | None:
     """Draw one module of a shard and the passes to try it under; ``None`` when the draw was discarded."""
     from strategies.drive import draw_from_bytes
 
-    chance = _random(config.seed, shard, number, "passes")
-    plan = _plan(config, chance)
+    own = _user_passes(config, shard, number)
     data = _random(config.seed, shard, number, "module").randbytes(DRAW_BYTES)
-    value = draw_from_bytes(_strategy(plan), data)
+    value = draw_from_bytes(_strategy(config.passes, subjects_per_module(config) - len(own)), data)
     if value is None:
         return None
     module, drawn = value
-    pipelines = []
-    left = iter(drawn)
-    for row in plan:
-        pipelines.append(tuple(next(left) if ref is None else ref for ref in row))
-    refs = tuple(tuple(PassRef(each.name, each.expression) for each in row) for row in pipelines)
-    return Subjects(module, refs)
+    pipelines = tuple(tuple(PassRef(each.name, each.expression) for each in row) for row in drawn)
+    return Subjects(module, tuple((ref,) for ref in own) + pipelines)
+
+
+def _user_passes(config: Config, shard: int, number: int) -> tuple[PassRef, ...]:
+    """The user's passes for one module: all, or where they are many, those whose turn it is."""
+    own = config.user_passes
+    room = subjects_per_module(config) if not config.passes else SUBJECTS_PER_MODULE // 2
+    if len(own) <= room:
+        return own
+    first = (shard * SHARD_EXAMPLES + number) * room
+    return tuple(own[(first + step) % len(own)] for step in range(room))
+
+
+@functools.cache
+def _strategy(names: tuple[str, ...], count: int) -> Any:
+    """A strategy of a module and ``count`` rows of passes: single ones, and a pipeline where there is more than one."""
+    from hypothesis import strategies as st
+
+    from strategies import ir_modules, module_and_passes, pipelines
+    from strategies.passes import BUILDS
+
+    if not names:
+        return st.tuples(ir_modules(), st.just(()))
+    piped = PIPELINES_PER_MODULE if len(set(names) - set(BUILDS)) > 1 and count > 1 else 0
+
+    @st.composite
+    def subjects(draw: Any) -> Any:
+        module, singles = draw(module_and_passes(names, count - piped))
+        several = tuple(draw(pipelines(names, module=module)) for _ in range(piped))
+        return module, tuple((each,) for each in singles) + several
+
+    return subjects()
 
 
 def input_seed(task: ShardTask, index: int) -> int:
@@ -169,6 +196,27 @@ def oracles_of(task: ShardTask, index: int, passes: tuple[PassRef, ...]) -> tupl
     if always or _random(task.config.seed, task.number, index, "numeric").randrange(NUMERIC_SHARE) == 0:
         return chosen
     return tuple(name for name in chosen if name is not OracleName.NUMERIC)
+
+
+def _judged(
+    task: ShardTask, index: int, facts: Any, passes: tuple[PassRef, ...], seen: set[str]
+) -> ExampleDone:
+    from oracles.judge import judge
+    from oracles.subject import Subject
+
+    seed = input_seed(task, index)
+    subject = Subject(facts.module, passes, input_seed=seed, stage=breadcrumb, facts=facts)
+    verdicts = judge(subject, oracles_of(task, index, passes))
+    said, failures = [], []
+    for verdict in verdicts:
+        said.append((verdict.oracle.value, verdict.culprit, verdict.outcome.value, verdict.reason))
+        if verdict.outcome is not Outcome.FAIL:
+            continue
+        identity = signature(verdict).id
+        case = None if identity in seen else Case(facts.snapshot, passes, seed)
+        seen.add(identity)
+        failures.append(Failure(verdict, identity, case))
+    return ExampleDone(index, tuple(said), tuple(failures))
 
 
 def _random(*parts: object) -> random.Random:

@@ -16,7 +16,6 @@ from typing import Any
 
 from fuzzer.cases import Case
 from fuzzer.records import CampaignInfo, FindingRecord, FindingState, Hit, ShardResult, Tally
-from fuzzer.signatures import signature
 from oracles.verdict import Evidence, OracleName, Outcome, Verdict
 
 __all__ = ["CampaignInfo", "FindingRecord", "FindingState", "Store", "StoreError", "Tally"]
@@ -77,7 +76,7 @@ class Store:
 
     @classmethod
     def open(cls, directory: Path, read_only: bool = True) -> Store:
-        """An existing campaign; raises ``StoreError`` when there is none, it is damaged, or another one writes to it."""
+        """An existing campaign; raises ``StoreError`` when there is none, it is damaged, or another writes it."""
         directory = Path(directory)
         path = directory / FILE_NAME
         if not directory.exists():
@@ -210,9 +209,7 @@ class Store:
         return fresh
 
     def _record_hit(self, shard: int, hit: Hit, elapsed: float) -> bool:
-        row = self._db.execute(
-            "SELECT shard, number, state FROM findings WHERE id = ?", (hit.signature.id,)
-        ).fetchone()
+        row = self._db.execute("SELECT shard, number, state FROM findings WHERE id = ?", (hit.signature.id,)).fetchone()
         if row is not None:
             self._db.execute(
                 "UPDATE findings SET count = count + ?, last_seen = ? WHERE id = ?",
@@ -223,7 +220,7 @@ class Store:
             # An earlier case of a finding that nobody looked into yet: it speaks for it, whichever worker was faster.
         evidence = hit.verdict.evidence
         assert evidence is not None
-        values = {
+        values: dict[str, str | int | float] = {
             "signature": hit.signature.text, "oracle": hit.signature.oracle.value, "culprit": hit.signature.culprit,
             "kind": hit.signature.kind, "message": evidence.message, "frames": json.dumps(evidence.frames),
             "expected": evidence.expected, "observed": evidence.observed, "shard": shard, "number": hit.index,
@@ -296,7 +293,8 @@ def _connect(path: Path, read_only: bool = False) -> sqlite3.Connection:
     if read_only:
         # `mode=ro` still lets SQLite see the writer's log; a campaign on a read-only medium has none.
         mode = "ro" if os.access(path.parent, os.W_OK) else "ro&immutable=1"
-        connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode={mode}", uri=True, isolation_level=None, timeout=30)
+        uri = f"{path.resolve().as_uri()}?mode={mode}"
+        connection = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=30)
     else:
         connection = sqlite3.connect(path, isolation_level=None, timeout=30, check_same_thread=False)
         connection.execute("PRAGMA journal_mode = WAL")

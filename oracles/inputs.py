@@ -10,7 +10,7 @@ arguments from this domain are free of undefined behaviour.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -18,9 +18,11 @@ import tvm
 from tvm import relax
 
 from oracles.dims import DimEnvironment, UnknownDim
+from oracles.given import Given
 
 MAX_DIM = 4
 MAX_ELEMENTS = 1 << 22
+NOTHING = Given()
 
 
 class Unmaterializable(Exception):
@@ -35,14 +37,14 @@ class Unmaterializable(Exception):
         self.reason = reason
 
 
-def materialize(module: Any, function: str, seed: int, dims: Mapping[str, int] | None = None) -> list[Any]:
+def materialize(module: Any, function: str, seed: int, given: Given = NOTHING) -> list[Any]:
     """Draw the arguments of one Relax function.
 
     Args:
         module: The ``tvm.IRModule``.
         function: Name of the ``GlobalVar``.
         seed: The same (module, function, seed) always gives the same arguments.
-        dims: Values of symbolic dims by name, instead of drawn ones.
+        given: Values of dims and parameters that are not to be drawn.
 
     Returns:
         One entry per parameter: ``numpy.ndarray`` for a tensor, ``tvm.runtime.ShapeTuple`` for a shape, ``int``,
@@ -51,7 +53,7 @@ def materialize(module: Any, function: str, seed: int, dims: Mapping[str, int] |
     Raises:
         Unmaterializable: A parameter is a closure, an object, or of a dtype that NumPy does not know.
     """
-    return _Materializer(module[function], _generator(function, seed), dims or {}).arguments()
+    return _Materializer(function, module[function], _generator(function, seed), given).arguments()
 
 
 def _generator(function: str, seed: int) -> np.random.Generator:
@@ -62,9 +64,12 @@ def _generator(function: str, seed: int) -> np.random.Generator:
 class _Materializer:
     """Draws the arguments of one function; ``dims`` holds the value of every symbolic dim."""
 
-    def __init__(self, function: Any, random: np.random.Generator, given: Mapping[str, int]) -> None:
+    def __init__(self, name: str, function: Any, random: np.random.Generator, given: Given) -> None:
         self.function = function
-        self.given = given
+        self.given = given.dims
+        self.fixed = {
+            param: given.values[name, param.name] for param in function.params if (name, param.name) in given.values
+        }
         self.random = random
         self.dims = DimEnvironment(self._draw_dim)
         self.bounds = _upper_bounds(function)
@@ -72,10 +77,13 @@ class _Materializer:
 
     def arguments(self) -> list[Any]:
         params = list(self.function.params)
+        for param, array in self.fixed.items():
+            for dim, have in zip(_shape_values(param.ty) or [], array.shape, strict=False):
+                self.dims.unify(dim, have)
         for param in params:
             self._bind(param.ty, param)
         self.casts = self._resolve_casts(params)
-        return [self._value(param.ty, param) for param in params]
+        return [self.fixed[param] if param in self.fixed else self._value(param.ty, param) for param in params]
 
     def _draw_dim(self, name: str) -> int:
         if name in self.given:

@@ -8,13 +8,14 @@ from typing import Any
 
 from tvm_ffi.serialization import from_json_graph_str
 
-from oracles.abi import NoAdapter, adapters_of
-from oracles.contract import Abi, NumericPromise, Stage
+from oracles.abi import Convention, NoAdapter, adapters_of
+from oracles.contract import NumericPromise, Stage
 from oracles.crash import without_output
 from oracles.examination import Candidate, Undecidable, examine
 from oracles.facts import equal
+from oracles.given import NotLiteral, given_of
 from oracles.numeric_blame import culprit_of
-from oracles.numeric_limits import dims_of, unfair
+from oracles.numeric_limits import unfair
 from oracles.original import Original, original_of
 from oracles.plan import Step
 from oracles.verdict import OracleName, Outcome, Verdict
@@ -44,9 +45,9 @@ def judge_numeric(subject: Any) -> Verdict:
         return _skip(subject, reason)
     facts = subject.facts
     try:
-        dims = dims_of(subject.plan.steps)
+        given = given_of([(step.ref.name, step.ref.expression) for step in subject.plan.steps])
         original = original_of(
-            facts, _pristine(facts), subject.input_seed, dims, lambda text: subject.stage(f"numeric {text}", REFERENCE)
+            facts, _pristine(facts), subject.input_seed, given, lambda text: subject.stage(f"numeric {text}", REFERENCE)
         )
         if reason := unfair(subject.plan.steps, lambda index: _input(subject, original, index)):
             return _skip(subject, reason)
@@ -62,6 +63,8 @@ def judge_numeric(subject: Any) -> Verdict:
         return Verdict(OracleName.NUMERIC, Outcome.FAIL, culprit, evidence=finding.evidence)
     except (Undecidable, NoAdapter) as undecided:
         return _skip(subject, str(undecided))
+    except NotLiteral:
+        return _skip(subject, "inputs are bound by something else than literals")
 
 
 def _unfit(subject: Any) -> str:
@@ -86,16 +89,15 @@ def _pristine(facts: Any) -> Any:
 def candidate_of(subject: Any, original: Original, last: int) -> Candidate:
     """The module after step ``last``."""
     steps = subject.plan.steps[: last + 1]
-    conventions = [
-        (step.contract.abi, step.ref.expression)
-        for index, step in enumerate(steps)
-        if step.contract.abi is not Abi.SAME
-        and not equal(_input(subject, original, index), subject.chain[index].module)
-    ]
+    conventions = []
+    for index, step in enumerate(steps):
+        before, after = _input(subject, original, index), subject.chain[index].module
+        if not equal(before, after):  # a pass that did nothing left the convention alone
+            conventions.append(Convention(step.ref.name, step.contract.abi, step.ref.expression, before, after))
     return Candidate(
         subject.chain[last].module,
         steps[-1].contract.composed and steps[-1].contract.gives is Stage.LOWERED,
-        adapters_of(conventions, original.module),
+        adapters_of(conventions),
         promise_of(subject, last),
     )
 

@@ -8,8 +8,7 @@ from typing import Any
 
 from tvm import relax
 
-from oracles.abi import NoAdapter
-from oracles.abi.compose import keywords_of
+from oracles.given import given_of
 from oracles.plan import Step
 from oracles.verdict import Evidence
 
@@ -41,7 +40,7 @@ def excused_run(error: Evidence, steps: Sequence[Step], module: Any) -> str:
     A dim that BindSymbolicVars binds in a private function is an input's dim of unknown name in the public one, so
     the inputs need not satisfy it.
     """
-    bound = set(dims_of(steps))
+    bound = set(given_of([(step.ref.name, step.ref.expression) for step in steps]).dims)
     private = {
         str(var.name)
         for function in module.functions.values()
@@ -65,25 +64,6 @@ def _has_batch_norm(module: Any, training: bool) -> bool:
         if isinstance(function, relax.Function):
             relax.analysis.post_order_visit(function, visit)
     return found
-
-
-def dims_of(steps: Sequence[Step]) -> dict[str, int]:
-    """Values of symbolic dims that the passes bind: inputs must satisfy them.
-
-    Raises:
-        NoAdapter: A binding is not a literal dictionary of names and integers.
-    """
-    dims: dict[str, int] = {}
-    for step in steps:
-        if step.ref.name == "BindSymbolicVars":
-            keywords = keywords_of(step.ref.expression)
-            binding = keywords.get("binding_map", keywords.get("0"))
-            if not isinstance(binding, dict):
-                raise NoAdapter("no adapter for these arguments of the pass")
-            for name, value in binding.items():
-                if not isinstance(name, str) or not isinstance(value, int) or dims.setdefault(name, value) != value:
-                    raise NoAdapter("no adapter for these arguments of the pass")
-    return dims
 
 
 # Layouts with a split axis (NCHW4c) have no kernel in TOPI for this target; ConvertLayout documents that it does not

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -16,6 +16,7 @@ from oracles.comparison import compare
 from oracles.decisions import decides_on_floats
 from oracles.execution import ExecMode, Program, Value, from_tvm, private_constants, session
 from oracles.execution.perturb import Perturber
+from oracles.given import Given
 from oracles.inputs import Unmaterializable, materialize
 from oracles.tolerance import RUNS, Measured, Unit
 from oracles.verdict import Evidence
@@ -52,16 +53,14 @@ class Original:
         module: The module.
         text: The module as JSON.
         seed: Seed of the arguments.
-        dims: Values of symbolic dims that the arguments must have.
+        given: What is fixed of the arguments.
         stage: Called with a few words before each step that may kill the process.
     """
 
-    def __init__(
-        self, module: Any, text: str, seed: int, dims: Mapping[str, int], stage: Callable[[str], None]
-    ) -> None:
+    def __init__(self, module: Any, text: str, seed: int, given: Given, stage: Callable[[str], None]) -> None:
         self.module = module
         self.seed = seed
-        self.dims = dict(dims)
+        self.given = given
         self.stage = stage
         self.float_dtypes = tuple(dtype for dtype in _FLOATS if f'"{dtype}"' in text)
         self._measured: dict[tuple[str, Unit], Measured | None] = {}
@@ -98,7 +97,7 @@ class Original:
         entries = []
         for symbol, function in sorted(public_functions(self.module).items()):
             try:
-                arguments = tuple(materialize(self.module, names[symbol], self.seed, self.dims))
+                arguments = tuple(materialize(self.module, names[symbol], self.seed, self.given))
             except Unmaterializable as error:
                 entries.append(Entry(symbol, None, (), problem=error.reason))
                 continue
@@ -171,13 +170,13 @@ def _public(function: Any) -> bool:
 _kept: OrderedDict[tuple[Any, ...], tuple[Any, Original]] = OrderedDict()
 
 
-def original_of(facts: Any, module: Any, seed: int, dims: Mapping[str, int], stage: Callable[[str], None]) -> Original:
-    """The original of a module's facts, a seed and given dims, made once while it stays in use."""
-    key = (id(facts), id(session()), seed, *sorted(dims.items()))
+def original_of(facts: Any, module: Any, seed: int, given: Given, stage: Callable[[str], None]) -> Original:
+    """The original of a module's facts, a seed and what is given, made once while it stays in use."""
+    key = (id(facts), id(session()), seed, given.key)
     found = _kept.get(key)
     if found is None:
         # What the key names by address is kept, so that the address is not given to another object.
-        found = _kept[key] = ((facts, session()), Original(module, facts.snapshot, seed, dims, stage))
+        found = _kept[key] = ((facts, session()), Original(module, facts.snapshot, seed, given, stage))
         while len(_kept) > KEPT:
             _kept.popitem(last=False)
     _kept.move_to_end(key)

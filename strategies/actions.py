@@ -214,6 +214,7 @@ ENSURED: dict[Feature, Callable[[Scope], Value | None]] = {
     Feature.SYMBOLIC_SHAPES: shapes.symbol_parameter,
     Feature.SHAPE_EXPRESSIONS: shapes.expression_tensor,
     Feature.UNKNOWN_SHAPES: shapes.unknown_parameter,
+    Feature.UPPER_BOUNDS: shapes.symbol_parameter,
     Feature.MATCH_CAST: shapes.cast,
     Feature.SHAPE_PARAMS: shapes.shape_parameter,
     Feature.PRIM_PARAMS: shapes.prim_parameter,
@@ -245,5 +246,5 @@ OUTSIDE_DATAFLOW = frozenset({Feature.IF, Feature.LOCAL_FUNCTIONS})
 def typed_tensor(scope: Scope, dtype: str, shape: tuple[int, ...] | None = None) -> Value:
     """A parameter or filled tensor of a dtype."""
     if shape is None:
-        return scope.make(scope.draw_shape(), dtype)
+        return scope.make(scope.draw_shape((1, 2, 3)), dtype)
     return shapes.filled(scope, list(shape), dtype)

@@ -6,6 +6,7 @@ from typing import Any
 
 from tvm import relax
 
+from strategies.dead_code import without_dead
 from strategies.features import Feature
 from strategies.scope import Scope
 from strategies.values import Value
@@ -49,15 +50,20 @@ class Body:
         scope.outputs = self._outputs
 
     def sequence(self, result: Any) -> Any:
-        """The ``SeqExpr`` of the closed blocks with a result."""
-        return relax.SeqExpr(self.blocks, result)
+        """The ``SeqExpr`` of the closed blocks with a result; without DEAD_CODE, without what nothing uses."""
+        alive = self.scope.has(Feature.DEAD_CODE)
+        return relax.SeqExpr(self.blocks if alive else without_dead(self.blocks, result), result)
 
 
 def _output(scope: Scope, value: Value) -> None:
     """Make the value of a dataflow variable seen behind its block: by an alias, or by a no-op where none may be."""
     expr = value.expr
-    if value.is_tensor and scope.forbids(Feature.ALIASES):
-        expr = relax.op.permute_dims(value.expr, list(range(value.rank)))
+    part_of = None
+    if scope.forbids(Feature.ALIASES):
+        if value.is_tuple:
+            expr, part_of = relax.TupleGetItem(value.expr, 0), value
+        elif value.rank >= 0:
+            expr = relax.op.permute_dims(value.expr, list(range(value.rank)))
     scope.keep_outputs = True
-    scope.emit(expr, value.bounds, parts=value.parts, device=value.device)
+    scope.emit(expr, value.bounds, parts=value.parts, part_of=part_of, device=value.device)
     scope.keep_outputs = False

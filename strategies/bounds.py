@@ -159,7 +159,7 @@ def default_bounds(dtype: str) -> Bounds:
 
 @functools.cache
 def dtype_bounds(dtype: str) -> Bounds:
-    """How far values of a dtype may go in a drawn module: its range, or the limits of this file where those are less."""
+    """How far values of a dtype may go in a drawn module: its range, or this file's limits where those are less."""
     if is_float(dtype):
         return Bounds(-FLOAT_LIMIT, FLOAT_LIMIT)
     if dtype == "bool":

@@ -156,5 +156,5 @@ def _parameters(operands: Sequence[Value]) -> list[Any]:
             fresh[dim] = tirx.Var(f"d{len(fresh)}", "int64")
         return fresh[key]
 
-    types = [relax.TensorType([renamed(dim) for dim in v.ty.shape.values], v.dtype) for v in operands]
+    types = [relax.TensorType([renamed(dim) for dim in v.dims or ()], v.dtype) for v in operands]
     return [relax.Var(f"param_{index}", ty) for index, ty in enumerate(types)]

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+import tvm
 from tvm import relax
 
 
@@ -37,6 +38,29 @@ def dead_bindings(sequence: Any) -> int:
     """How many bindings of a ``SeqExpr`` (its branches not counted) are dead."""
     before = sum(len(block.bindings) for block in sequence.blocks)
     return before - sum(len(block.bindings) for block in without_dead(sequence.blocks, sequence.body))
+
+
+def called_names(module: tvm.IRModule) -> set[str]:
+    """Names of the functions that Relax functions of a module mention."""
+    used: set[str] = set()
+    for function in module.functions.values():
+        if isinstance(function, relax.Function):
+            used |= {var.name_hint for var in relax.analysis.all_global_vars(function)}
+    return used
+
+
+def without_unused(module: tvm.IRModule) -> tvm.IRModule:
+    """The module without private functions and kernels that nothing mentions, directly or through others."""
+    while True:
+        used = called_names(module)
+        kept = {
+            var: function
+            for var, function in module.functions.items()
+            if var.name_hint in used or (function.attrs is not None and "global_symbol" in function.attrs)
+        }
+        if len(kept) == len(module.functions):
+            return module
+        module = tvm.IRModule(kept)
 
 
 def _uses(value: Any) -> Iterable[Any]:

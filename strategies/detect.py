@@ -11,10 +11,14 @@ from tvm import relax
 
 from strategies.dead_code import dead_bindings
 from strategies.features import Feature
+from strategies.operators import OPERATORS
 from strategies.type_features import is_prim_type, type_features
 
-NON_EXECUTABLE_OPS = frozenset({"relax.ewise_fma", "relax.wrap_param", "relax.call_tir_with_grad"})
-"""Operators that type-check, but that no pass lowers and CodeGenVM refuses (a user of the table may know more)."""
+NON_EXECUTABLE_OPS = frozenset(
+    {"relax.ewise_fma", "relax.wrap_param", "relax.call_tir_with_grad"}
+    | {row.name for row in OPERATORS if not row.executable}
+) - {row.name for row in OPERATORS if row.executable}
+"""Operators that type-check, but that no pass lowers and CodeGenVM refuses."""
 
 _BY_OP = {
     "relax.hint_on_device": Feature.DEVICE_HINTS,

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tvm import relax, tirx
+from tvm.ir import GenericConst
 
 from strategies.bounds import Bounds
 from strategies.dims import Range
@@ -90,7 +91,7 @@ class ModuleFrame:
     def __post_init__(self) -> None:
         more = [dtype for feature, dtypes in _MORE.items() if feature in self.features for dtype in dtypes]
         self.dtypes = _BASE + tuple(more)
-        self.watched = self.forbidden & (TYPE_FEATURES | {Feature.DUPLICATE_CODE})
+        self.watched = self.forbidden & (TYPE_FEATURES | {Feature.DUPLICATE_CODE, Feature.CONSTANTS})
 
     def permits(self, dtype: str) -> bool:
         """Whether the caller did not forbid an element type."""
@@ -100,6 +101,17 @@ class ModuleFrame:
         """Raise ``Unfit`` when a type shows what the caller forbade."""
         if self.watched and (clash := type_features(ty) & self.watched):
             raise Unfit(f"forbidden: {', '.join(sorted(clash))}")
+
+    def refuse_constants(self, expr: Any) -> None:
+        """Raise ``Unfit`` when a call takes a constant tensor that the caller forbade."""
+        items = expr.args if isinstance(expr, relax.Call) else expr.fields if isinstance(expr, relax.Tuple) else [expr]
+        for item in items:
+            if isinstance(item, relax.Tuple):
+                self.refuse_constants(item)
+            elif isinstance(item, GenericConst) and item.ty.ndim > 0:
+                if Feature.CONSTANTS in self.forbidden:
+                    raise Unfit("constants are forbidden")
+                self.refuse(item.ty)
 
     def next_number(self, kind: str) -> int:
         """0, 1, 2, ... for each kind of name."""

@@ -11,7 +11,6 @@ from strategies import actions, devices, results, shapes, weights
 from strategies.body import Body
 from strategies.bounds import default_bounds
 from strategies.calls import call
-from strategies.dead_code import without_dead
 from strategies.features import Draw, Feature
 from strategies.frame import FunctionFrame, ModuleFrame, Signature, Unfit
 from strategies.scope import Scope
@@ -142,15 +141,12 @@ def _demanded(scope: Scope, body: Body, plan: Plan) -> list[Value]:
 
 def _finish(scope: Scope, body: Body, plan: Plan, result: Value) -> Signature:
     frame, builder = scope.frame, scope.builder
-    blocks = body.blocks
-    if scope.forbids(Feature.DEAD_CODE) or not scope.has(Feature.DEAD_CODE):
-        blocks = without_dead(blocks, result.expr)
     builder.end_scope()
     heavy = {id(value) for value in frame.weights}
     inputs = [value for value in frame.parameters if id(value) not in heavy]
     parameters = (*inputs, *frame.weights)
     builder.begin_scope([value.expr for value in parameters])
-    sequence = builder.normalize(relax.SeqExpr(blocks, result.expr))
+    sequence = builder.normalize(body.sequence(result.expr))
     builder.end_scope()
     function = relax.Function([value.expr for value in parameters], sequence)
     for key, attr in _attributes(scope, plan, len(inputs)).items():

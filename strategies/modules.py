@@ -6,11 +6,11 @@ import functools
 from collections.abc import Iterable
 from typing import Any
 
-import tvm
 from hypothesis import strategies as st
 from tvm import relax
 
 from strategies import devices
+from strategies.dead_code import called_names, without_unused
 from strategies.features import NEVER_EXECUTABLE, Draw, Feature, closure, draw_swarm
 from strategies.frame import FunctionFrame, ModuleFrame, Signature
 from strategies.functions import Plan, build
@@ -42,6 +42,8 @@ def _modules(
     with frame.builder_scope():
         _functions(top, demand, max_functions, max_bindings)
         module = frame.builder.get()
+    if not top.has(Feature.DEAD_CODE):
+        module = without_unused(module)
     if frame.vdevices:
         module.update_global_info("vdevice", list(frame.vdevices))
     return module
@@ -131,9 +133,5 @@ def _count(top: Scope, demand: frozenset[Feature], max_functions: int) -> int:
 
 def _uncalled(frame: ModuleFrame) -> tuple[Signature, ...]:
     """Private functions that no function calls yet, newest first."""
-    module: tvm.IRModule = frame.builder.get()
-    used: set[str] = set()
-    for function in module.functions.values():
-        if isinstance(function, relax.Function):
-            used |= {var.name_hint for var in relax.analysis.all_global_vars(function)}
+    used = called_names(frame.builder.get())
     return tuple(s for s in reversed(frame.callables) if s.private and s.var.name_hint not in used)

@@ -201,6 +201,7 @@ class Scope(Choices):
         if self.module.watched:
             expr = self.builder.normalize(expr)
             self.module.refuse(expr.ty)
+            self.module.refuse_constants(expr)
             if (known := self._repeated(expr)) is not None:
                 return known
         output = False
@@ -229,6 +230,10 @@ class Scope(Choices):
             if bound is not None and tvm_ffi.structural_equal(bound, expr):
                 return value
         return None
+
+    def variable(self, value: Value) -> Value:
+        """The value as a variable, for the few operators that take no constant."""
+        return value if isinstance(value.expr, relax.Var) else self.emit(value.expr, value.bounds)
 
     def see(self, value: Value) -> Value:
         """Make a value visible."""

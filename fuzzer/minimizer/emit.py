@@ -10,6 +10,7 @@ from tvm import relax
 from tvm.relax.expr import _update_type
 
 from fuzzer.minimizer import walk
+from fuzzer.minimizer.kernels import kernels_fit
 from fuzzer.minimizer.retype import Invalid
 from fuzzer.minimizer.sketch import Binding, Block, Body, Branch, Func, Sketch, is_missing
 
@@ -20,6 +21,8 @@ def emit(sketch: Sketch) -> Any:
         module = _Emitter(sketch).module()
         if not relax.analysis.check_well_formed(module):
             raise Invalid("ill formed")
+        if not kernels_fit(module):
+            raise Invalid("a kernel is called with other types")
     except Invalid:
         raise
     except Exception as error:  # type inference rejects the edited program in many ways, all of them mean the same
@@ -77,7 +80,7 @@ class _Emitter:
             self.names, self.env = {}, {}
         params = []
         for param in func.params:
-            new = relax.Var(self._name(param, "x"), self.retype.type(param.ty, self.env))
+            new = relax.Var(self._name(param, "x"), self.retype.type(param.ty, self._resolve))
             self.env[param] = new
             params.append(new)
         if not local:
@@ -92,8 +95,8 @@ class _Emitter:
         return relax.Function(params, body, ret_ty, func.pure, attrs)
 
     def _return_type(self, func: Func, params: list[Any], body: Any, *, local: bool) -> Any:
-        if not is_missing(func.body.ty) and same_type(self.retype.type(func.body.ty, self.env), body.ty):
-            return self.retype.type(func.ret_ty, self.env)
+        if not is_missing(func.body.ty) and same_type(self.retype.type(func.body.ty, self._resolve), body.ty):
+            return self.retype.type(func.ret_ty, self._resolve)
         if local:
             return body.ty
         known = [var for param in params for var in relax.analysis.definable_tir_vars_in_type(param.ty)]
@@ -123,21 +126,24 @@ class _Emitter:
         make = relax.DataflowVar if inner else relax.Var
         if binding.cast is not None:
             value = self.expr(binding.value)
-            var = make(self._name(old, "lv"), self.retype.type(old.ty, self.env))
+            var = make(self._name(old, "lv"), self.retype.type(old.ty, self._resolve))
             self.env[old] = var
-            return relax.MatchCast(var, value, self.retype.type(binding.cast, self.env))
+            return relax.MatchCast(var, value, self.retype.type(binding.cast, self._resolve))
         value, before = self._value(binding.value)
-        mapped = self.retype.type(before, self.env) if not is_missing(before) else None
+        mapped = self.retype.type(before, self._resolve) if not is_missing(before) else None
         keep = mapped is not None and same_type(mapped, value.ty)
-        var = make(self._name(old, "lv"), self.retype.type(old.ty, self.env) if keep else value.ty)
+        var = make(self._name(old, "lv"), self.retype.type(old.ty, self._resolve) if keep else value.ty)
         self.env[old] = var
         return relax.VarBinding(var, value)
 
     def _value(self, value: Any) -> tuple[Any, Any]:
         """The new value and the type that the old one had."""
         if isinstance(value, Branch):
+            condition = self.expr(value.condition)
+            if not _is_bool(condition.ty):
+                raise Invalid("a condition that is not a bool")  # the checker does not look
             then, otherwise = self._body(value.then), self._body(value.otherwise)
-            return self.builder.normalize(relax.If(self.expr(value.condition), then, otherwise)), value.ty
+            return self.builder.normalize(relax.If(condition, then, otherwise)), value.ty
         if isinstance(value, Func):
             return self._function(value, local=True), None
         new = self.expr(value)
@@ -165,7 +171,7 @@ class _Emitter:
             inner = self.expr(expr.tuple_value)
             return expr if inner.same_as(expr.tuple_value) else relax.TupleGetItem(inner, expr.index)
         if isinstance(expr, relax.ShapeExpr):
-            values = [self.retype.dim(item, self.env) for item in expr.values]
+            values = [self.retype.dim(item, self._resolve) for item in expr.values]
             return expr if _unchanged(values, expr.values) else relax.ShapeExpr(values)
         if isinstance(expr, tvm.ir.GenericConst):
             return self.retype.constant(expr)
@@ -174,8 +180,14 @@ class _Emitter:
         if isinstance(expr, relax.Function | relax.If | relax.SeqExpr):
             raise Invalid("not in normal form")
         if hasattr(expr, "ty") and isinstance(expr.ty, tvm.ir.PrimType):
-            return self.retype.prim(expr, self.env)
+            return self.retype.prim(expr, self._resolve)
         return expr
+
+    def _resolve(self, var: Any) -> Any:
+        """What stands for a var inside a shape: a symbolic dim that nothing stands for stays."""
+        if var in self.env:
+            return self.env[var]
+        return self.expr(self.sketch.aliases[var]) if var in self.sketch.aliases else var
 
     def _var(self, var: Any) -> Any:
         if var in self.env:
@@ -188,15 +200,15 @@ class _Emitter:
 
     def _call(self, call: Any) -> Any:
         target, args = self.expr(call.op), [self.expr(item) for item in call.args]
-        ty_args = [self.retype.type(item, self.env) for item in call.ty_args]
+        ty_args = [self.retype.type(item, self._resolve) for item in call.ty_args]
         if target.same_as(call.op) and _unchanged(args, call.args) and _unchanged(ty_args, call.ty_args):
             return call
         new = tvm.ir.Call(target, args, self._attrs(call.attrs), ty_args)
-        old_types = [self.retype.type(item.ty, self.env) for item in (call.op, *call.args) if _typed(item)]
+        old_types = [self.retype.type(item.ty, self._resolve) for item in (call.op, *call.args) if _typed(item)]
         new_types = [item.ty for item in (target, *args) if _typed(item)]
         same = len(old_types) == len(new_types) and all(map(same_type, old_types, new_types))
         if same and self.retype.empty and _unchanged(ty_args, call.ty_args) and not is_missing(call.ty):
-            _update_type(new, self.retype.type(call.ty, self.env))
+            _update_type(new, self.retype.type(call.ty, self._resolve))
         return new
 
     def _attrs(self, attrs: Any) -> Any:
@@ -214,6 +226,10 @@ class _Emitter:
         count = self.names.get(stem, 0)
         self.names[stem] = count + 1
         return f"{stem}{count}" if count else stem
+
+
+def _is_bool(ty: Any) -> bool:
+    return isinstance(ty, relax.TensorType | tvm.ir.PrimType) and str(ty.dtype) == "bool"
 
 
 def _typed(expr: Any) -> bool:

@@ -29,14 +29,14 @@ class Reduction:
 
 
 def chunks(count: int) -> Iterator[tuple[Key, range]]:
-    """Ranges of ``range(count)`` as delta debugging tries them: all of it, halves, quarters, down to single items.
+    """Ranges of ``range(count)`` as delta debugging tries them: all of it, then smaller powers of two, down to one.
 
     From the back, since what stands behind depends on what stands in front. The key is (-size, -start).
     """
     size = 1
-    while size * 2 <= count:
+    while size < count:
         size *= 2
-    while size:
+    while size and count:
         for start in range((count - 1) // size * size, -1, -size):
             yield (-size, -start), range(start, min(count, start + size))
         size //= 2

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import tvm
 from tvm import relax
+
+# What stands for a var now; a var that nothing stands for is its own answer.
+Resolve = Callable[[Any], Any]
+
+
+def itself(var: Any) -> Any:
+    """The resolver of a program in which every var stands for itself."""
+    return var
 
 
 class Invalid(Exception):
@@ -39,34 +48,34 @@ class Retype:
         """Whether nothing changes."""
         return not (self.dims or self.symbols or self.dtypes) and self.devices
 
-    def prim(self, value: Any, env: dict[Any, Any] | None = None) -> Any:
+    def prim(self, value: Any, resolve: Resolve = itself) -> Any:
         """A prim expression (dim, index) with symbolic vars replaced; static extents only when it is a whole dim."""
-        result = self._symbols(value, env or {})
+        result = self._symbols(value, resolve)
         if result is value or isinstance(result, tvm.tirx.IntImm):
             return result
         return tvm.sym.Analyzer().simplify(result)
 
-    def dim(self, value: Any, env: dict[Any, Any] | None = None) -> Any:
+    def dim(self, value: Any, resolve: Resolve = itself) -> Any:
         """One extent of a shape."""
         if isinstance(value, tvm.tirx.IntImm):
             new = self.dims.get(int(value))
             return value if new is None else tvm.tirx.IntImm(_dtype(value), new)
-        return self.prim(value, env)
+        return self.prim(value, resolve)
 
-    def type(self, ty: Any, env: dict[Any, Any] | None = None) -> Any:
+    def type(self, ty: Any, resolve: Resolve = itself) -> Any:
         """The type that takes the place of ``ty``; the same object where nothing changes."""
         if isinstance(ty, relax.TensorType):
-            return self._tensor(ty, env)
+            return self._tensor(ty, resolve)
         if isinstance(ty, relax.TupleType):
-            fields = [self.type(item, env) for item in ty.fields]
+            fields = [self.type(item, resolve) for item in ty.fields]
             return ty if _all_same(fields, ty.fields) else relax.TupleType(fields)
         if isinstance(ty, relax.ShapeType):
             if ty.values is None:
                 return ty
-            values = [self.dim(item, env) for item in ty.values]
+            values = [self.dim(item, resolve) for item in ty.values]
             return ty if _all_same(values, ty.values) else relax.ShapeType(values)
         if isinstance(ty, relax.FuncType) and ty.params is not None:
-            params, ret = [self.type(item, env) for item in ty.params], self.type(ty.ret, env)
+            params, ret = [self.type(item, resolve) for item in ty.params], self.type(ty.ret, resolve)
             return ty if _all_same(params, ty.params) and ret is ty.ret else relax.FuncType(params, ret, ty.purity)
         return ty
 
@@ -80,14 +89,14 @@ class Retype:
         data = np.resize(old, shape) if old.size else np.zeros(shape, old.dtype)
         return relax.const(data.astype(str(ty.dtype)), str(ty.dtype))
 
-    def _tensor(self, ty: Any, env: dict[Any, Any] | None) -> Any:
+    def _tensor(self, ty: Any, resolve: Resolve) -> Any:
         shape = ty.shape
         if isinstance(shape, relax.ShapeExpr):
-            values = [self.dim(item, env) for item in shape.values]
+            values = [self.dim(item, resolve) for item in shape.values]
             if not _all_same(values, shape.values):
                 shape = relax.ShapeExpr(values)
-        elif shape is not None and env is not None and shape in env:
-            shape = env[shape]
+        elif shape is not None:
+            shape = resolve(shape)
         old = "" if ty.dtype is None else str(ty.dtype)
         dtype = self.dtypes.get(old, old)
         device = ty.vdevice if self.devices else None
@@ -97,15 +106,15 @@ class Retype:
             return relax.TensorType(shape, dtype or None, device)
         return relax.TensorType(None, dtype or None, device, ty.ndim)
 
-    def _symbols(self, value: Any, env: dict[Any, Any]) -> Any:
+    def _symbols(self, value: Any, resolve: Resolve) -> Any:
         if isinstance(value, relax.Var):
-            new = env.get(value, value)
+            new = resolve(value)
             return self.symbols.get(new, new) if isinstance(new, relax.Var) else new
         if hasattr(value, "a") and hasattr(value, "b"):
-            left, right = self._symbols(value.a, env), self._symbols(value.b, env)
+            left, right = self._symbols(value.a, resolve), self._symbols(value.b, resolve)
             return value if left is value.a and right is value.b else type(value)(left, right)
         if isinstance(value, tvm.tirx.Cast):
-            inner = self._symbols(value.value, env)
+            inner = self._symbols(value.value, resolve)
             return value if inner is value.value else tvm.tirx.Cast(_dtype(value), inner)
         return value
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import signal
 import sys
 from collections.abc import Callable
@@ -16,8 +15,6 @@ from fuzzer.verb import OK, UsageError, Verb
 if TYPE_CHECKING:
     from fuzzer.campaign import Campaign
     from fuzzer.config import Config
-    from fuzzer.environment import Versions
-    from fuzzer.known import KnownFindings
     from fuzzer.store import Store
 
 SUMMARY = "relaxfuzz.summary"
@@ -54,8 +51,8 @@ def _run(options: argparse.Namespace) -> int:
     from fuzzer.campaign import Campaign
     from fuzzer.config import ConfigError
     from fuzzer.environment import NO_COMPILER, compiler, installed
-    from fuzzer.progress import Progress
     from fuzzer.preparation import configure, known_findings, merged, open_campaign
+    from fuzzer.progress import Progress
     from fuzzer.store import StoreError
 
     versions = installed()

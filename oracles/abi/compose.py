@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,8 +13,10 @@ from oracles.abi.frame import Adapter, Frame
 from oracles.abi.lazy import LazyGetInput, LazySetOutput
 from oracles.abi.lazy_transform import LazyTransformParams
 from oracles.abi.lift import LiftTransformParams
+from oracles.abi.parameters import BindParams, CastParams
 from oracles.contract import Abi
 from oracles.execution import Program, Value, from_tvm, to_tvm
+from oracles.given import NotLiteral, arguments_of
 
 
 class NoAdapter(Exception):
@@ -30,24 +31,45 @@ class NoAdapter(Exception):
         self.reason = reason
 
 
-def adapters_of(conventions: Sequence[tuple[Abi, str]], module: Any) -> tuple[Adapter, ...]:
-    """Adapters of a pipeline, in order.
+@dataclass(frozen=True, slots=True)
+class Convention:
+    """What one pass does to calls.
 
-    Args:
-        conventions: For each pass, its effect on the calling convention and the expression that builds it.
-        module: The module before the pipeline.
+    Attributes:
+        name: Name of the pass.
+        abi: Its effect on the calling convention, by its contract.
+        expression: The text that builds it.
+        before: The module that it was applied to.
+        after: The module that it gave.
+    """
+
+    name: str
+    abi: Abi
+    expression: str
+    before: Any
+    after: Any
+
+
+def adapters_of(conventions: Sequence[Convention]) -> tuple[Adapter, ...]:
+    """Adapters of a pipeline, in order.
 
     Raises:
         NoAdapter: A pass changes the convention in a way that no adapter knows.
     """
     adapters: list[Adapter] = []
-    for abi, expression in conventions:
-        if abi in (Abi.SAME, Abi.ADDS_FUNCTIONS):
-            continue
-        make = _MAKERS.get(abi)
+    for convention in conventions:
+        make = _BY_NAME.get(convention.name) or _BY_ABI.get(convention.abi)
         if make is None:
+            if convention.abi in (Abi.SAME, Abi.ADDS_FUNCTIONS):
+                continue
             raise NoAdapter()
-        adapters.append(make(keywords_of(expression), module))
+        try:
+            adapter = make(arguments_of(convention.expression), convention)
+        except NotLiteral as error:
+            raise NoAdapter("no adapter for these arguments of the pass") from error
+        if isinstance(adapter, LiftTransformParams) and any(isinstance(a, LiftTransformParams) for a in adapters):
+            raise NoAdapter("no adapter for lifting twice")  # both would name their transforms the same
+        adapters.append(adapter)
     return tuple(adapters)
 
 
@@ -100,52 +122,56 @@ class _Runner:
         return frame.finish(self.program.call_raw(frame.function, frame.arguments))
 
 
-def keywords_of(expression: str) -> dict[str, Any]:
-    """Literal keyword arguments of the call that builds a pass; positional ones under ``"0"``, ``"1"``, ..."""
-    try:
-        tree = ast.parse(expression, mode="eval").body
-    except SyntaxError:
-        return {}
-    found: dict[str, Any] = {}
-    if isinstance(tree, ast.Call):
-        named: list[tuple[str, ast.expr]] = [(str(index), value) for index, value in enumerate(tree.args)]
-        named += [(keyword.arg, keyword.value) for keyword in tree.keywords if keyword.arg is not None]
-        for name, value in named:
-            try:
-                found[name] = ast.literal_eval(value)
-            except ValueError as error:
-                raise NoAdapter("no adapter for these arguments of the pass") from error
-    return found
+def _lift(arguments: dict[str, Any], _convention: Convention) -> Adapter:
+    return LiftTransformParams(arguments.get("shared_transform", arguments.get("0", False)))
 
 
-def _lift(keywords: dict[str, Any], _module: Any) -> Adapter:
-    return LiftTransformParams(keywords.get("shared_transform", keywords.get("0", False)))
-
-
-def _bundle(_keywords: dict[str, Any], _module: Any) -> Adapter:
+def _bundle(_arguments: dict[str, Any], _convention: Convention) -> Adapter:
     return BundleModelParams()
 
 
-def _lazy_get(_keywords: dict[str, Any], _module: Any) -> Adapter:
+def _lazy_get(_arguments: dict[str, Any], _convention: Convention) -> Adapter:
     return LazyGetInput()
 
 
-def _lazy_set(_keywords: dict[str, Any], module: Any) -> Adapter:
-    functions = public_functions(module)
+def _lazy_set(_arguments: dict[str, Any], convention: Convention) -> Adapter:
+    functions = public_functions(convention.before)
     outputs = {name: output_types(function) for name, function in functions.items()}
     nested = [name for name, types in outputs.items() if types and isinstance(types[0], relax.TupleType)]
     arity = {name: None if types is None else len(types) for name, types in outputs.items()}
     return LazySetOutput(arity, frozenset(nested))
 
 
-def _lazy_transform(keywords: dict[str, Any], _module: Any) -> Adapter:
-    if keywords.get("extra_get_item_params") or keywords.get("extra_set_item_params"):
+def _lazy_transform(arguments: dict[str, Any], _convention: Convention) -> Adapter:
+    if arguments.get("extra_get_item_params") or arguments.get("extra_set_item_params"):
         raise NoAdapter("no adapter for these arguments of the pass")
-    get_item = keywords.get("fget_item", keywords.get("0", "get_item"))
-    return LazyTransformParams(get_item, keywords.get("fset_item", keywords.get("1", "set_item")))
+    get_item = arguments.get("fget_item", arguments.get("0", "get_item"))
+    return LazyTransformParams(get_item, arguments.get("fset_item", arguments.get("1", "set_item")))
 
 
-_MAKERS: dict[Abi, Callable[[dict[str, Any], Any], Adapter]] = {
+def _bind_params(arguments: dict[str, Any], convention: Convention) -> Adapter:
+    name = str(arguments.get("0"))
+    function = public_functions(convention.before).get(name)
+    if function is None:  # a private function: nobody calls it from outside
+        return BindParams(name, frozenset())
+    bound = {index for index, param in enumerate(function.params) if param.name in arguments.get("1", {})}
+    return BindParams(name, frozenset(bound))
+
+
+def _cast_params(_arguments: dict[str, Any], convention: Convention) -> Adapter:
+    return CastParams(
+        {
+            name: tuple(
+                str(param.ty.dtype) if isinstance(param.ty, relax.TensorType) else None for param in function.params
+            )
+            for name, function in public_functions(convention.after).items()
+        }
+    )
+
+
+_Maker = Callable[[dict[str, Any], Convention], Adapter]
+_BY_NAME: dict[str, _Maker] = {"BindParams": _bind_params, "ToMixedPrecision": _cast_params}
+_BY_ABI: dict[Abi, _Maker] = {
     Abi.LIFT_TRANSFORM_PARAMS: _lift,
     Abi.BUNDLE_MODEL_PARAMS: _bundle,
     Abi.LAZY_GET_INPUT: _lazy_get,

@@ -177,9 +177,9 @@ def _fixed(lo: float, hi: float, integral: bool = False) -> Callable[[str], Boun
     return lambda _: bounds
 
 
-_LOGIC = {"family": Family.LOGICAL}
+_LOGIC: dict[str, Any] = {"family": Family.LOGICAL}
 _COMPARE: dict[str, Any] = {"family": Family.COMPARISON, "out": "bool", "more": BOOLEAN}
-_BITS = {"family": Family.BITWISE}
+_BITS: dict[str, Any] = {"family": Family.BITWISE}
 _DIVISION: dict[str, Any] = {"first": _dividend, "second": divisor}
 _BITABLE = (*INTEGERS, "bool")
 _MODERATE = _fixed(-8.0, 8.0)

@@ -14,7 +14,6 @@ from strategies.operators.drawing import (
     NUMBERS,
     bounds_of,
     emit,
-    flip,
     keep,
     shape_of,
 )
@@ -44,10 +43,7 @@ def draw_full(scope: Scope) -> Value | None:
     """``full`` of a constant or computed scalar, rarely of another dtype than asked for."""
     dtype = scope.pick_dtype(ANY)
     shape = _shape(scope)
-    if scope.index(4) == 3:
-        fill = scope.tensor(dtypes=(dtype,), shape=())
-    else:
-        fill = _fill(scope, dtype)
+    fill = scope.tensor(dtypes=(dtype,), shape=()) if scope.index(4) == 3 else _fill(scope, dtype)
     return scope.emit(op.full(scope.shape_expr(shape), fill.expr, dtype), bounds_of(fill))
 
 

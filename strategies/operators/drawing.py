@@ -25,6 +25,7 @@ SIGNED_NUMBERS = FLOATS + SIGNED
 BOOLEAN = ("bool",)
 ANY = (*NUMBERS, "bool")
 
+
 def flip(scope: Scope) -> bool:
     """Draw a boolean that shrinks to ``False``."""
     return scope.index(2) == 1

@@ -37,7 +37,7 @@ exclusions: dict[str, str] = {
     "relax.memory.alloc_tensor": _LOWERED,
     "relax.memory.kill_storage": _LOWERED,
     "relax.memory.kill_tensor": _LOWERED,
-    "relax.nn.attention_var_len": "its legalization is not written (RuntimeError: not supported yet); for BYOC back ends",
+    "relax.nn.attention_var_len": "no legalization is written (RuntimeError: not supported yet)",
     "relax.null_value": "stands for an absent optional argument inside calls; as a value of its own it has no type",
     "relax.vm.alloc_storage": _LOWERED,
     "relax.vm.alloc_tensor": _LOWERED,

@@ -169,4 +169,3 @@ ROWS = (
     OperatorRow("relax.collapse_sum_to", Family.LINALG, _draw_collapse(True)),
     OperatorRow("relax.collapse_sum_like", Family.LINALG, _draw_collapse(False)),
 )
-

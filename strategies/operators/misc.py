@@ -59,7 +59,7 @@ def draw_call_dps_packed(scope: Scope) -> Value | None:
 
 
 def draw_call_pure_packed(scope: Scope) -> Value | None:
-    """``call_pure_packed`` of the function that ``nonzero`` becomes: a fresh tensor with as many columns as there are."""
+    """``call_pure_packed`` of what ``nonzero`` becomes: a fresh tensor with as many columns as there are."""
     operand = scope.tensor(dtypes=("bool", "int64", "int32", "float32"), ranks=(1, 2, 3), where=nonempty(scope))
     greatest = max(scope.dim_range(dim)[1] for dim in shape_of(operand)) - 1
     ty = relax.TensorType(dtype="int64", ndim=2)

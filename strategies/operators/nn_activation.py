@@ -117,7 +117,9 @@ def draw_dropout(scope: Scope) -> Value | None:
 
 def draw_pad(scope: Scope) -> Value | None:
     """``pad`` by a constant, or by what lies inside: reflected, replicated or wrapped around (below the extent)."""
-    operand = scope.tensor(dtypes=NUMBERS, ranks=(2, 3, 1, 4), static=True, where=lambda value: 0 not in shape_of(value))
+    operand = scope.tensor(
+        dtypes=NUMBERS, ranks=(2, 3, 1, 4), static=True, where=lambda value: 0 not in shape_of(value)
+    )
     mode = scope.pick(("constant", "constant", "reflect", "replicate", "circular"))
     widths = []
     for dim in shape_of(operand):

@@ -117,7 +117,9 @@ def _draw_transposed(dimensions: int, call: Callable[..., Any]) -> Callable[[Sco
             # The result must keep at least one element, and the padding must stay below the kernel.
             padding[place] = padding[place + dimensions] = scope.index(2) if kernel[letter] == 3 else 0
             extra.append(scope.index(strides[-1]))
-        if any((int(sizes[a]) - 1) * s + kernel[a] - 2 * p < 1 for a, s, p in zip(spatial, strides, padding, strict=False)):
+        if any(
+            (int(sizes[a]) - 1) * s + kernel[a] - 2 * p < 1 for a, s, p in zip(spatial, strides, padding, strict=False)
+        ):
             padding = [0] * (2 * dimensions)
         weight = scope.tensor(dtypes=(data.dtype,), shape=_arranged(layout.kernel, kernel))
         terms = channels // groups

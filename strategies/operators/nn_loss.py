@@ -70,9 +70,7 @@ def _loss_operands(scope: Scope) -> tuple[Value, Value, Value, tuple[Any, ...]]:
     dims = shape_of(predictions)
     targets_shape = (dims[0], *dims[2:])
     classes = max(scope.dim_range(dims[1])[0], 1)
-    targets = scope.tensor(
-        dtypes=("int64", "int32"), shape=targets_shape, bounds=Bounds(0, classes - 1, True)
-    )
+    targets = scope.tensor(dtypes=("int64", "int32"), shape=targets_shape, bounds=Bounds(0, classes - 1, True))
     # Positive weights: their sum divides the mean.
     weights = scope.tensor(dtypes=(predictions.dtype,), shape=(dims[1],), bounds=Bounds(0.5, 2.0))
     return predictions, targets, weights, targets_shape

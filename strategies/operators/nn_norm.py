@@ -79,7 +79,7 @@ def draw_layer_norm(scope: Scope) -> Value | None:
 
 
 def draw_rms_norm(scope: Scope) -> Value | None:
-    """``rms_norm`` over the last one or two axes; over all of them the legalization fails, so only where nothing runs."""
+    """``rms_norm`` over the last one or two axes; over all of them only where nothing runs: no kernel."""
     ranks = (2, 3, 4) if scope.executable else (2, 3, 1, 4)
     operand = _calm(scope, scope.tensor(dtypes=FLOATS, ranks=ranks, where=nonempty(scope)))
     count = scope.integer(1, min(2, operand.rank - 1 if scope.executable else operand.rank))

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 op = relax.op
 
+
 def _ranks(scope: Scope) -> tuple[int, ...]:
     """Rank 0 only where nothing runs: argmax and argmin have no kernel for it, and median's has another shape."""
     return (1, 2, 3, 4) if scope.executable else (1, 2, 3, 4, 0)
@@ -158,4 +159,3 @@ ROWS = (
     OperatorRow("relax.argmax", Family.SEARCH, _draw_search(op.argmax)),
     OperatorRow("relax.argmin", Family.SEARCH, _draw_search(op.argmin)),
 )
-

@@ -163,7 +163,9 @@ def draw_stack(scope: Scope) -> Value | None:
 
 def draw_split(scope: Scope) -> Value | None:
     """``split`` of a static extent, into sections (the last may be shorter) or at indices."""
-    operand = scope.tensor(dtypes=ANY, ranks=SOME_RANK, where=lambda value: any(_splits(dim) for dim in shape_of(value)))
+    operand = scope.tensor(
+        dtypes=ANY, ranks=SOME_RANK, where=lambda value: any(_splits(dim) for dim in shape_of(value))
+    )
     where = scope.pick([index for index, dim in enumerate(shape_of(operand)) if _splits(dim)])
     extent = int(shape_of(operand)[where])
     if flip(scope):

@@ -1,4 +1,4 @@
-"""Detection operators: their boxes and scores are constants, so that no two scores tie and no overlap is on the edge."""
+"""Detection operators: their boxes and scores are constants, so that no scores tie and no overlap is on the edge."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def draw_non_max_suppression(scope: Scope) -> Value | None:
 
 
 def draw_all_class_non_max_suppression(scope: Scope) -> Value | None:
-    """``vision.all_class_non_max_suppression``: its legalization yields fewer rows than inferred, so nothing runs it."""
+    """``vision.all_class_non_max_suppression``: legalized it has fewer rows than inferred, so nothing runs it."""
     if scope.executable:
         return None
     count, classes = scope.integer(1, 5), scope.integer(1, 2)

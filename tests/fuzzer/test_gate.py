@@ -1,6 +1,7 @@
 """The gate on prepared records: each exit code, their precedence, and what counts in a pass rate."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -152,6 +153,13 @@ def test_lines_say_what_decided() -> None:
     assert "note  known '00000000ff' was not seen (somewhere)" in lines
     assert any(line.startswith("note  2 verdicts are invalid") for line in lines)
     assert lines[-1] == "gate FAILED: TVM 0.27.0.post1, 11 checks, 1 new, 1 known, 0 flaky findings"
+
+
+def test_a_running_campaign_is_pointed_out() -> None:
+    result = judge_campaign(policy(1.0, 1), tallies(1, 0), [])
+    note = "note  the campaign is still running: the numbers may change"
+    assert note in render(result, replace(INFO, state="running"))
+    assert note not in render(result, INFO)
 
 
 def test_json_holds_the_same() -> None:

@@ -8,6 +8,7 @@ import pytest
 import tvm
 from tvm import relax, tirx
 
+from oracles.given import Given
 from oracles.inputs import Unmaterializable, materialize
 from oracles.original import copied
 
@@ -59,7 +60,7 @@ def test_shape_expressions_and_upper_bounds_hold(seed: int) -> None:
 
 
 def test_given_dims_are_taken() -> None:
-    assert materialize(samples.symbolic(), "main", 0, {"n": 7})[0].shape == (7, 3)
+    assert materialize(samples.symbolic(), "main", 0, Given({"n": 7}))[0].shape == (7, 3)
 
 
 def test_tuples_nest() -> None:

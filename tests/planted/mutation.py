@@ -108,29 +108,27 @@ for _factory in (constant_payload, constant_payload_clean):
     )
 
 
+@relax.expr_functor.mutator
+class _Shouter(relax.PyExprMutator):  # type: ignore[misc]
+    """Gives parameters upper-case names."""
+
+    def visit_function_(self, function: Any) -> Any:
+        self.params = set(function.params)
+        return super().visit_function_(function)
+
+    def visit_var_def_(self, var: Any) -> Any:
+        if var not in self.params or not isinstance(var.ty, relax.TensorType):
+            return super().visit_var_def_(var)
+        new = relax.Var(var.name.upper(), var.ty, var.span)
+        self.set_var_remap(var, new)
+        return new
+
+
 def _shout(mod: Any) -> None:
-    """Give every parameter an upper-case name: invisible to structural equality and hash."""
+    """Rename every tensor parameter: invisible to structural equality and hash."""
     for variable, function in mod.functions_items():
-        if not isinstance(function, relax.Function):
-            continue
-        renamed = {
-            param: relax.Var(param.name.upper(), param.ty, param.span)
-            for param in function.params
-            if isinstance(param.ty, relax.TensorType)
-        }
-        body = relax.utils.copy_with_new_vars(function) if not renamed else _rename(function, renamed)
-        mod.update_func(variable, body)
-
-
-def _rename(function: Any, renamed: dict[Any, Any]) -> Any:
-    @relax.expr_functor.mutator
-    class Renamer(relax.PyExprMutator):  # type: ignore[misc]
-        def visit_var_(self, var: Any) -> Any:
-            return renamed.get(var, var)
-
-    body = Renamer().visit_expr(function.body)
-    params = [renamed.get(param, param) for param in function.params]
-    return relax.Function(params, body, function.ret_ty, function.is_pure, function.attrs, function.span)
+        if isinstance(function, relax.Function):
+            mod.update_func(variable, _Shouter(mod).visit_expr(function))
 
 
 def parameter_names() -> Any:

@@ -219,30 +219,32 @@ def dataflow_escape_clean() -> Any:
     return _pass("dataflow_escape", lambda mod: _retype_outputs(mod, relax.Var))
 
 
+@relax.expr_functor.mutator
+class _Retyper(relax.PyExprMutator):  # type: ignore[misc]
+    """Gives the outputs of dataflow blocks new variables of a class."""
+
+    def __init__(self, mod: Any, kind: Any) -> None:
+        super().__init__(mod)
+        self.kind = kind
+        self.depth = 0
+
+    def visit_dataflow_block_(self, block: Any) -> Any:
+        self.depth += 1
+        new = super().visit_dataflow_block_(block)
+        self.depth -= 1
+        return new
+
+    def visit_var_def_(self, var: Any) -> Any:
+        if not self.depth:
+            return super().visit_var_def_(var)
+        new = self.kind(var.name, var.ty, var.span)
+        self.set_var_remap(var, new)
+        return new
+
+
 def _retype_outputs(mod: Any, kind: Any) -> None:
-    @relax.expr_functor.mutator
-    class Renewer(relax.PyExprMutator):  # type: ignore[misc]
-        def __init__(self, renewed: dict[Any, Any]) -> None:
-            super().__init__()
-            self.renewed = renewed
-
-        def visit_var_(self, var: Any) -> Any:
-            return self.renewed.get(var, var)
-
-        def visit_var_def_(self, var: Any) -> Any:
-            return self.renewed.get(var, var)
-
     for variable, function in _relax_functions(mod):
-        outputs = [
-            binding.var
-            for block in function.body.blocks
-            if isinstance(block, relax.DataflowBlock)
-            for binding in block.bindings
-            if not isinstance(binding.var, relax.DataflowVar) and not isinstance(binding, relax.MatchCast)
-        ]
-        renewed = {var: kind(var.name, var.ty, var.span) for var in outputs}
-        if renewed:
-            mod.update_func(variable, Renewer(renewed).visit_expr(function))
+        mod.update_func(variable, _Retyper(mod, kind).visit_expr(function))
 
 
 def _scratch(name: str, second_dim: Any) -> Any:

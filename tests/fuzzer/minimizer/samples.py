@@ -136,9 +136,7 @@ def branches() -> Any:
 
     def branch(function: Any) -> Any:
         first, second = relax.DataflowVar("d", x.ty), relax.Var("g", x.ty)
-        block = relax.DataflowBlock(
-            [relax.VarBinding(first, function(x)), relax.VarBinding(second, op.add(first, x))]
-        )
+        block = relax.DataflowBlock([relax.VarBinding(first, function(x)), relax.VarBinding(second, op.add(first, x))])
         return relax.SeqExpr([block], second)
 
     def nested() -> Any:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import random
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,26 +39,30 @@ def number_source(seed: int) -> Any:
 
 def draw_alone(row: OperatorRow, draw: Any, executable: bool = True, features: Any = ALL) -> Alone | None:
     """Draw ``row`` into a function of its own that returns all it bound; ``None`` when the row refuses."""
+    return draw_chain((row,), draw, executable, features)
+
+
+def draw_chain(rows: Sequence[OperatorRow], draw: Any, executable: bool = True, features: Any = ALL) -> Alone | None:
+    """Draw rows one after the other into one function, each of the values of those before it."""
     builder = relax.BlockBuilder()
     frame = FunctionFrame()
     scope = Scope(draw, ModuleFrame(builder, frozenset(features), executable), frame)
-    scope.in_dataflow = False
     builder.begin_scope([])
     builder._begin_binding_block()
-    try:
-        value = row.draw(scope)
-    except Unfit:
-        value = None
+    made = []
+    for row in rows:
+        with contextlib.suppress(Unfit):
+            made.append(row.draw(scope))
     block = builder._end_block()
     builder.end_scope()
-    if value is None:
+    values = [value for value in made if value is not None]
+    if not values:
         return None
     params = [parameter.expr for parameter in frame.parameters]
     known = {parameter.expr for parameter in frame.parameters}
-    shown = tuple(v for v in scope.values if v.expr not in known and _returnable(v)) or (value,)
+    shown = tuple(v for v in scope.values if v.expr not in known and _returnable(v)) or tuple(values)
     body = relax.SeqExpr([block], relax.Tuple([v.expr for v in shown]))
-    pure = all(not _impure(binding) for binding in block.bindings)
-    func = relax.Function(params, body, relax.TupleType([v.ty for v in shown]), pure, attrs=None)
+    func = relax.Function(params, body, relax.TupleType([v.ty for v in shown]))
     module = builder.get()
     module["main"] = func.with_attr("global_symbol", "main")
     return Alone(relax.transform.Normalize()(module), shown)
@@ -65,10 +71,6 @@ def draw_alone(row: OperatorRow, draw: Any, executable: bool = True, features: A
 def _returnable(value: Any) -> bool:
     """A tensor whose shape is a bound shape value has a type that means nothing outside the function."""
     return not (isinstance(value.ty, relax.TensorType) and isinstance(value.ty.shape, relax.Var))
-
-
-def _impure(binding: Any) -> bool:
-    return isinstance(binding.value, relax.Call) and str(binding.value.op) in {"relax.print", "relax.assert_op"}
 
 
 def reference_passes() -> list[Any]:

@@ -1,0 +1,70 @@
+from __future__ import annotations
+
+from typing import Any
+
+import samples
+from tvm import relax
+
+from fuzzer.minimizer.emit import emit
+from fuzzer.minimizer.safety import hazards
+from fuzzer.minimizer.sketch import take
+from fuzzer.minimizer.slots import StandIn, drop, slots_of
+
+op = relax.op
+
+
+def without(module: Any, operator: str, stand_in: StandIn) -> Any:
+    """The module with the binding of one operator dropped."""
+    sketch = take(module)
+    (index,) = [
+        place
+        for place, slot in enumerate(slots_of(sketch))
+        if getattr(getattr(slot.binding.value, "op", None), "name", "") == operator
+    ]
+    smaller = drop(sketch, [index], stand_in)
+    assert smaller is not None
+    return emit(smaller)
+
+
+def test_dropping_the_guard_of_a_logarithm_is_a_new_hazard() -> None:
+    module = samples.guarded_log()
+    assert not hazards(without(module, "relax.add", StandIn.VISIBLE)) <= hazards(module)
+    assert not hazards(without(module, "relax.add", StandIn.PARAMETER)) <= hazards(module)
+
+
+def test_dropping_what_is_behind_the_logarithm_is_none() -> None:
+    module = samples.guarded_log()
+    assert hazards(without(module, "relax.sum", StandIn.PARAMETER)) <= hazards(module)
+    assert hazards(without(module, "relax.log", StandIn.PARAMETER)) <= hazards(module)
+
+
+def test_a_constant_of_ones_is_safe() -> None:
+    module = samples.guarded_log()
+    assert hazards(without(module, "relax.add", StandIn.CONSTANT)) <= hazards(module)
+
+
+def test_smaller_data_under_the_same_index_is_a_new_hazard() -> None:
+    builder = relax.BlockBuilder()
+    x, i = samples.var("x", 5), samples.var("i", 2, dtype="int64")
+    with builder.function("main", [x, i]):
+        index = builder.emit(op.clip(i, 0, 4))
+        builder.emit_func_output(builder.emit(op.take(x, index)))
+    module = builder.finalize()
+    sketch = take(module)
+    sketch.retype.dims = {5: 3}
+    assert not hazards(emit(sketch)) <= hazards(module)
+
+
+def test_inlining_a_call_keeps_the_names() -> None:
+    builder = relax.BlockBuilder()
+    p = samples.var("p", 3)
+    with builder.function("helper", [p], private=True):
+        helper = builder.emit_func_output(builder.emit(op.log(p)))
+    x = samples.var("x", 3)
+    with builder.function("main", [x]):
+        positive = builder.emit(op.exp(x))
+        builder.emit_func_output(builder.emit(relax.Call(helper, [positive])))
+    module = builder.finalize()
+    inlined = relax.transform.DeadCodeElimination()(relax.transform.InlinePrivateFunctions()(module))
+    assert hazards(module)
+    assert hazards(inlined) == hazards(module)

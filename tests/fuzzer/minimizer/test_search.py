@@ -1,0 +1,180 @@
+"""The search on real defects of TVM, judged in this process (none of these kills it)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import samples
+import tvm
+from tvm_ffi.serialization import from_json_graph_str
+
+from fuzzer.cases import Case, judge_case
+from fuzzer.minimizer.propose import facts, propose
+from fuzzer.minimizer.search import Limits, Minimized, minimize
+from fuzzer.minimizer.sketch import bindings_of
+from fuzzer.signatures import signature
+from oracles.passref import PassRef
+from oracles.verdict import OracleName, Outcome
+
+DEVICE = "relax.transform.UpdateVDevice(relax.VDevice('llvm', 0, 'other'), 0)"
+
+
+def failing(case: Case, oracles: tuple[OracleName, ...]) -> set[str]:
+    """Ids of the signatures of a case."""
+    return {signature(item).id for item in judge_case(case, oracles) if item.outcome is Outcome.FAIL}
+
+
+def search(case: Case, wanted: str, *oracles: OracleName, limits: Limits | None = None) -> Minimized:
+    numeric = OracleName.NUMERIC in oracles
+    return minimize(
+        case,
+        wanted,
+        lambda candidate: failing(candidate, oracles),
+        propose,
+        facts(case.module_json),
+        numeric=numeric,
+        limits=limits,
+    )
+
+
+def case_of(module: Any, *passes: tuple[str, str]) -> Case:
+    return Case(str(tvm.ir.save_json(module)), tuple(PassRef(name, text) for name, text in passes), 0)
+
+
+def plain(name: str) -> tuple[str, str]:
+    return name, f"relax.transform.{name}()"
+
+
+@pytest.mark.parametrize(
+    ("make", "ref", "oracle", "most"),
+    [
+        (samples.two_functions, plain("MergeCompositeFunctions"), OracleName.CRASH, 1),
+        (samples.typed_devices, ("UpdateVDevice", DEVICE), OracleName.MUTATION, 0),
+        (samples.private_symbolic, plain("InlinePrivateFunctions"), OracleName.WELL_FORMED, 2),
+        (samples.transposed_output, plain("FuseTransposeMatmul"), OracleName.CRASH, 2),
+        (samples.private_symbolic, plain("FastMathTransform"), OracleName.CRASH, 1),
+    ],
+    ids=["MergeCompositeFunctions", "UpdateVDevice", "InlinePrivateFunctions", "FuseTransposeMatmul", "FastMath"],
+)
+def test_real_defects_become_small(
+    make: Callable[[], Any], ref: tuple[str, str], oracle: OracleName, most: int
+) -> None:
+    case = case_of(make(), ref)
+    (wanted,) = failing(case, (oracle,))
+    found = search(case, wanted, oracle)
+    assert found.reproduced
+    assert found.complete
+    assert wanted in failing(found.case, (oracle,))
+    assert bindings_of(from_json_graph_str(found.case.module_json)) <= most
+    assert found.queries < 100
+
+
+def test_passes_of_a_pipeline_are_dropped() -> None:
+    names = ["CanonicalizeBindings", "DeadCodeElimination", "FuseTransposeMatmul", "ConvertToDataflow"]
+    case = case_of(samples.transposed_output(), *map(plain, names))
+    (wanted,) = failing(case, (OracleName.CRASH,))
+    found = search(case, wanted, OracleName.CRASH)
+    assert [ref.name for ref in found.case.passes] == ["FuseTransposeMatmul"]
+
+
+TWO_BUGS = """
+import tvm
+from tvm import relax
+
+
+def operators(module):
+    found = []
+
+    def visit(expr):
+        if isinstance(expr, tvm.ir.Call) and isinstance(expr.op, tvm.ir.Op):
+            found.append(str(expr.op.name))
+
+    for function in module.functions.values():
+        if isinstance(function, relax.Function):
+            relax.analysis.post_order_visit(function, visit)
+    return found
+
+
+@tvm.transform.module_pass(opt_level=0, name="TwoBugs")
+class TwoBugs:
+    def transform_module(self, module, context):
+        found = operators(module)
+        if "relax.matmul" in found and "relax.sum" in found:
+            raise RuntimeError("the sum of a product is not supported")
+        if "relax.matmul" in found:
+            raise RuntimeError("the product stands alone")
+        return module
+
+
+def two_bugs():
+    return TwoBugs()
+
+
+@tvm.transform.module_pass(opt_level=0, name="Always")
+class Always:
+    def transform_module(self, module, context):
+        raise RuntimeError("always")
+
+
+def always():
+    return Always()
+
+
+def identity():
+    return tvm.transform.module_pass(lambda module, context: module, opt_level=0, name="Identity")
+"""
+
+
+@pytest.fixture
+def user_passes(tmp_path: Path) -> Path:
+    path = tmp_path / "passes.py"
+    path.write_text(TWO_BUGS)
+    return path
+
+
+def test_the_search_never_slips_to_another_defect(user_passes: Path) -> None:
+    case = case_of(samples.guarded_log(), ("TwoBugs", f"user:{user_passes}:two_bugs"))
+    (wanted,) = failing(case, (OracleName.CRASH,))
+    found = search(case, wanted, OracleName.CRASH)
+    assert failing(found.case, (OracleName.CRASH,)) == {wanted}
+    assert len(found.others) == 1, "the neighbour was met and is reported"
+    assert wanted not in found.others
+    text = from_json_graph_str(found.case.module_json).script()
+    assert "R.matmul" in text
+    assert "R.sum" in text
+    assert bindings_of(from_json_graph_str(found.case.module_json)) == 2
+
+
+def test_a_pass_that_always_fails_ends_with_an_empty_module(user_passes: Path) -> None:
+    case = case_of(samples.guarded_log(), ("Always", f"user:{user_passes}:always"))
+    (wanted,) = failing(case, (OracleName.CRASH,))
+    found = search(case, wanted, OracleName.CRASH)
+    assert len(from_json_graph_str(found.case.module_json).functions) == 0
+
+
+def test_what_does_not_fail_is_left_alone(user_passes: Path) -> None:
+    case = case_of(samples.guarded_log(), ("Identity", f"user:{user_passes}:identity"))
+    found = search(case, "0123456789", OracleName.CRASH)
+    assert not found.reproduced
+    assert found.case == case
+    assert found.queries == 1
+
+
+def test_limits_end_the_search_with_what_was_reached() -> None:
+    case = case_of(samples.private_symbolic(), plain("InlinePrivateFunctions"))
+    (wanted,) = failing(case, (OracleName.WELL_FORMED,))
+    found = search(case, wanted, OracleName.WELL_FORMED, limits=Limits(queries=8))
+    assert not found.complete
+    assert found.queries == 8
+    assert wanted in failing(found.case, (OracleName.WELL_FORMED,))
+
+
+def test_the_search_is_deterministic() -> None:
+    case = case_of(samples.private_symbolic(), plain("FastMathTransform"))
+    (wanted,) = failing(case, (OracleName.CRASH,))
+    first, second = (search(case, wanted, OracleName.CRASH) for _ in range(2))
+    assert replace(first, seconds=0.0) == replace(second, seconds=0.0)

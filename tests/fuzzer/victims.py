@@ -1,0 +1,80 @@
+"""Functions that isolated workers run in the tests: harmless ones and deadly ones."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from collections.abc import Iterator
+
+from fuzzer.isolation import begin_case, breadcrumb
+
+
+def double(number: int) -> int:
+    return 2 * number
+
+
+def process(_: object) -> int:
+    return os.getpid()
+
+
+def die(number: int) -> None:
+    breadcrumb("crash: Deadly")
+    os.kill(os.getpid(), number)
+    time.sleep(60)
+
+
+def null_pointer(_: object) -> None:
+    import ctypes
+
+    breadcrumb("crash: Deadly")
+    ctypes.string_at(0)
+
+
+def hang(_: object) -> None:
+    breadcrumb("idempotence: Endless")
+    while True:
+        time.sleep(0.1)
+
+
+def eat(mebibytes: int) -> int:
+    breadcrumb("crash: Hungry")
+    hoard = []
+    for _ in range(mebibytes):
+        hoard.append(bytearray(os.urandom(1024)) * 1024)
+    return len(hoard)
+
+
+def leave(code: int) -> None:
+    os._exit(code)
+
+
+def system_exit(_: object) -> None:
+    sys.exit(3)
+
+
+def recurse(depth: int) -> int:
+    return recurse(depth + 1) + 1
+
+
+def three_then_die(_: object) -> Iterator[int]:
+    for number in range(3):
+        begin_case()
+        breadcrumb(f"crash: case {number}")
+        yield number
+    os.kill(os.getpid(), signal.SIGSEGV)
+    time.sleep(60)
+
+
+def slow_cases(seconds: float) -> Iterator[int]:
+    """Three cases, each within the limit, together beyond it."""
+    for number in range(3):
+        begin_case()
+        time.sleep(seconds)
+        yield number
+
+
+def noise(_: object) -> None:
+    os.write(1, b"to the standard output\n")
+    os.write(2, b"to the standard error\n")
