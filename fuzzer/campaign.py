@@ -202,7 +202,7 @@ class Campaign:
         finding = self.store.finding(finding_id)
         config = self.config
         return TriageJob(
-            finding.id, finding.signature, verdict_of(finding), finding.case, self.store.directory,
+            finding.id, finding.signature, verdict_of(finding), finding.case, self.store.directory.resolve(),
             seconds=config.case_timeout, memory=config.memory_limit,
         )  # fmt: skip
 

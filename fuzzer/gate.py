@@ -1,13 +1,14 @@
 """The gate: does a campaign's record satisfy a policy?
 
-What counts: a *check* is a pass or a failure.  A failure whose signature the policy lists as known, or that did not
-happen again when it was tried in a fresh process (flaky), is *excused*: it stops nothing and is no failure in the
-pass rate, ``pass / (pass + fail - excused)``; otherwise a known defect would eat the margin that is meant for new ones,
-and repairing it would be the only way to a green gate.  The raw rate with all failures is printed beside it.  Excused
-failures still count as checks: the oracle did judge.
+What counts: a *check* is a pass or a failure.  A failure whose signature the policy lists as known is *excused*: it
+stops nothing and is no failure in the pass rate, ``pass / (pass + fail - excused)``; otherwise a known defect would eat
+the margin that is meant for new ones, and repairing it would be the only way to a green gate.  The raw rate with all
+failures is printed beside it.  Excused failures still count as checks: the oracle did judge.
 
-Any finding that is neither known nor flaky fails the gate, whatever the rates.  Too few checks never pass: they are
-"not enough evidence", unless something else fails already.
+Any finding that is neither known nor flaky fails the gate, whatever the rates.  A flaky finding (triage did not confirm
+it) fails nothing by itself, but its failures are no less unknown, so they stay in the pass rate: were they excused, a
+triage that can confirm nothing would open the gate for everything.  Too few checks never pass: they are "not enough
+evidence", unless something else fails already.
 """
 
 from __future__ import annotations
@@ -34,8 +35,8 @@ class GateExit(enum.IntEnum):
     NO_EVIDENCE = 3
 
 
-# Not failures of TVM as it is now: they are listed, they do not fail the gate.
-EXCUSED_STATES = frozenset({FindingState.FLAKY})
+# Triage did not confirm them: they are listed with its note and do not fail the gate by themselves.
+UNCONFIRMED = frozenset({FindingState.FLAKY})
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +46,7 @@ class Count:
     Attributes:
         passed: Passes.
         failed: Failures, all of them.
-        excused: Failures of known and of flaky findings among them.
+        excused: Failures of known findings among them.
     """
 
     passed: int
@@ -94,7 +95,7 @@ class GateResult:
         total: All verdicts together.
         new: Findings that fail the gate.
         known: Findings that the policy lists, each with its entry.
-        flaky: Findings that did not happen again.
+        flaky: Findings that triage did not confirm.
         unseen: Known entries that no finding fits.
         invalid: Verdicts in which the harness itself was wrong; shown, because they judged nothing.
     """
@@ -114,9 +115,9 @@ def judge_campaign(policy: Policy, tallies: Sequence[Tally], findings: Sequence[
     known = [(finding, policy.known.find(finding.id, finding.signature)) for finding in findings]
     accepted = tuple((finding, entry) for finding, entry in known if entry is not None)
     open_findings = [finding for finding, entry in known if entry is None]
-    flaky = tuple(finding for finding in open_findings if finding.state in EXCUSED_STATES)
-    new = tuple(finding for finding in open_findings if finding.state not in EXCUSED_STATES)
-    excused = [*(finding for finding, _ in accepted), *flaky]
+    flaky = tuple(finding for finding in open_findings if finding.state in UNCONFIRMED)
+    new = tuple(finding for finding in open_findings if finding.state not in UNCONFIRMED)
+    excused = [finding for finding, _ in accepted]
     rules = tuple(_apply(rule, tallies, excused) for rule in policy.rules)
     total = _count(None, None, tallies, excused)
     exits = {result.exit for result in rules}
@@ -170,7 +171,8 @@ def render(result: GateResult, info: CampaignInfo) -> list[str]:
     lines += [f"FAIL  new finding {_finding_line(finding)}" for finding in result.new]
     for finding, entry in result.known:
         lines.append(f"known {_finding_line(finding)}; {entry.reference}: {entry.reason}")
-    lines += [f"flaky {_finding_line(finding)}: did not happen again" for finding in result.flaky]
+    for finding in result.flaky:
+        lines.append(f"flaky {_finding_line(finding)}: {first_line(finding.note, 'not confirmed')}")
     lines += [f"note  known '{entry.name}' was not seen ({entry.reference})" for entry in result.unseen]
     if result.invalid:
         lines.append(f"note  {result.invalid} verdicts are invalid: the harness was wrong, they judge nothing")
@@ -196,7 +198,7 @@ def _rule_line(result: RuleResult) -> str:
     if limit.min_pass_rate is not None:
         rate += f" (at least {_percent(limit.min_pass_rate)})"
     if count.excused:
-        rate += f", {_percent(count.raw_rate)} with {count.excused} known or flaky failures"
+        rate += f", {_percent(count.raw_rate)} with {count.excused} known failures"
     return f"{word} {result.rule.name}: {rate}; {count.checks} checks (at least {limit.min_checks})"
 
 
@@ -227,6 +229,7 @@ def as_json(result: GateResult, info: CampaignInfo) -> dict[str, Any]:
         return {
             "id": finding.id, "signature": finding.signature, "oracle": str(finding.oracle), "pass": finding.culprit,
             "message": finding.message, "count": finding.count, "state": finding.state.value, "repro": finding.repro,
+            "note": finding.note,
         }  # fmt: skip
 
     return {

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import enum
+import fcntl
 import functools
 import multiprocessing
 import os
 import pickle
 import signal
+import sys
 import tempfile
 import time
 import traceback
@@ -101,6 +103,7 @@ def _serve(connection: Connection, crumb_path: str, log_path: str | None, memory
     global _crumbs
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    _die_with_parent()
     _redirect(log_path)
     _limit(memory_limit)
     _crumbs = CrumbFile(Path(crumb_path))
@@ -123,6 +126,19 @@ def _serve(connection: Connection, crumb_path: str, log_path: str | None, memory
 
 
 _MEMORY_EXIT = 77
+
+
+def _die_with_parent() -> None:
+    """Let the kernel end this process when the campaign's process is killed, however busy this one is.
+
+    The read end of a pipe that only the parent can write to reports its end by SIGIO, which kills by default.
+    """
+    parent = multiprocessing.parent_process()
+    if parent is None or sys.platform != "linux":
+        return
+    signal.signal(signal.SIGIO, signal.SIG_DFL)
+    fcntl.fcntl(parent.sentinel, fcntl.F_SETOWN, os.getpid())
+    fcntl.fcntl(parent.sentinel, fcntl.F_SETFL, fcntl.fcntl(parent.sentinel, fcntl.F_GETFL) | os.O_ASYNC)
 
 
 def _redirect(log_path: str | None) -> None:

@@ -12,8 +12,8 @@ import tvm
 
 from oracles.contract import NumericPromise
 from oracles.execution import ExecMode
+from oracles.given import given_of
 from oracles.numeric import Candidate, candidate_of
-from oracles.numeric_limits import dims_of
 from oracles.original import Original
 from oracles.subject import Subject
 from oracles.tolerance import unit_of
@@ -62,8 +62,8 @@ def numeric_parts(case: Case, verdict: Verdict, module: Any, fragments: list[str
     facts = subject.facts
     if facts is None:
         raise ValueError("the module cannot be prepared")
-    dims = dims_of(subject.plan.steps)
-    original = Original(facts.reload or facts.module, facts.snapshot, case.input_seed, dims, lambda _text: None)
+    given = given_of([(step.ref.name, step.ref.expression) for step in subject.plan.steps])
+    original = Original(facts.reload or facts.module, facts.snapshot, case.input_seed, given, lambda _text: None)
     candidate = candidate_of(subject, original, len(subject.plan.steps) - 1)
     compiled = _COMPILED in evidence.message or verdict.culprit == "VMTIRCodeGen"
     mode = ExecMode.COMPILED if compiled else ExecMode.BYTECODE

@@ -8,6 +8,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+# What TVM's checker says of an impure call in a dataflow block.
+IMPURE_IN_DATAFLOW = r"[Ii]mpure function call .* (occurs )?within a dataflow block"
+
 
 class Idempotence(enum.Enum):
     """What a second run of the pass on its own output may do."""
@@ -101,6 +104,7 @@ class Contract:
             compared only when they start from the same objects.
         costly: Whether one run takes milliseconds (Python legalization, compiling kernels); the determinism
             oracle then repeats it once instead of several times.
+        any_stage: Whether it may run at every later stage as well, between or after the lowering passes.
         composed: Whether it is a pipeline of other public passes; a failure is then blamed on the inner pass.
     """
 
@@ -123,7 +127,16 @@ class Contract:
     fixpoint_extra: Callable[[Any], int] | None = None
     address_ordered: bool = False
     costly: bool = False
+    any_stage: bool = False
     composed: bool = False
+
+
+NO_SUCH_FUNCTION = Refusal(
+    "ValueError",
+    r"Cannot find global var \"",
+    "no such function",
+    "src/ir/module.cc: the message names the function that an argument of the pass asks for and lists the module's",
+)
 
 
 def default_contract(name: str) -> Contract:

@@ -5,7 +5,7 @@ Source, where no other is given: the pass catalogue of this project, measured on
 
 from __future__ import annotations
 
-from oracles.contract import Contract, Idempotence, Refusal
+from oracles.contract import NO_SUCH_FUNCTION, Contract, Idempotence, Refusal
 from oracles.preconditions import private_call_depth
 
 F = Idempotence.FIXPOINT
@@ -13,6 +13,7 @@ F = Idempotence.FIXPOINT
 ROWS: tuple[Contract, ...] = (
     Contract(
         "CanonicalizeBindings",
+        any_stage=True,
         idempotence=F,
         fixpoint_runs=3,
         refusals=(
@@ -31,9 +32,10 @@ ROWS: tuple[Contract, ...] = (
         fixpoint_runs=3,
         notes="ends with CanonicalizeBindings, whose fixed point it inherits",
     ),
-    Contract("DeadCodeElimination"),
+    Contract("DeadCodeElimination", any_stage=True, refusals=(NO_SUCH_FUNCTION,)),
     Contract(
         "EliminateCommonSubexpr",
+        any_stage=True,
         idempotence=F,
         fixpoint_runs=3,
         notes="aliases are retargeted one level a run",
@@ -46,10 +48,11 @@ ROWS: tuple[Contract, ...] = (
         notes="ends with CanonicalizeBindings and DeadCodeElimination",
     ),
     Contract("InlinePrivateFunctions"),
-    Contract("LambdaLift"),
-    Contract("Normalize"),
+    Contract("LambdaLift", any_stage=True),
+    Contract("Normalize", any_stage=True),
     Contract(
         "NormalizeGlobalVar",
+        any_stage=True,
         refusals=(
             Refusal(
                 "InternalError",
@@ -81,6 +84,7 @@ ROWS: tuple[Contract, ...] = (
     ),
     Contract(
         "RealizeVDevice",
+        any_stage=True,
         keeps_public_signatures=False,
         notes="a device is propagated back into the types of parameters, which is what the pass is for",
         refusals=(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from oracles.contract import Abi, Contract, Idempotence, Refusal, Stage
+from oracles.contract import NO_SUCH_FUNCTION, Abi, Contract, Idempotence, Refusal, Stage
 from oracles.preconditions import private_call_depth
 
 LEGALIZED = ("LegalizeOps",)
@@ -46,25 +46,20 @@ ROWS: tuple[Contract, ...] = (
         "MergeCompositeFunctions",
         abi=Abi.ADDS_FUNCTIONS,
         idempotence=Idempotence.NEVER,
-        refusals=(
-            Refusal(
-                "ValueError",
-                r'Cannot find global var "main"',
-                "no function main",
-                "the message names what is missing; the pass merges the composite calls of main",
-            ),
-        ),
-        notes="wraps what it merged once more at each run, under a longer name",
+        refusals=(NO_SUCH_FUNCTION,),
+        notes="merges the composite calls of a function named main only; "
+        "wraps what it merged once more at each run, under a longer name",
     ),
     Contract(
         "RunCodegen",
         refusals=(
+            NO_SUCH_FUNCTION,
             Refusal(
                 "InternalError", r"Codegen is not found", "no such code generator", "src/relax/transform/run_codegen.cc"
             ),
         ),
     ),
-    Contract("AllocateWorkspace"),
+    Contract("AllocateWorkspace", any_stage=True),
     Contract("AlterOpImpl", prepare=LEGALIZED, needs=Stage.LEGALIZED, gives=Stage.LEGALIZED),
     Contract("AttachAttrLayoutFreeBuffers", prepare=LEGALIZED, needs=Stage.LEGALIZED, gives=Stage.LEGALIZED),
     Contract("SplitLayoutRewritePreproc", prepare=LEGALIZED, needs=Stage.LEGALIZED, gives=Stage.LEGALIZED),

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from oracles.contract import Contract, Idempotence, Refusal, Stage
+from oracles.contract import IMPURE_IN_DATAFLOW, Contract, Idempotence, Refusal, Stage
+from oracles.preconditions import no_library_prefix
 
 LEGALIZED = ("RealizeVDevice", "DispatchSampling", "DispatchSortScan", "LambdaLift", "LegalizeOps")
 PLAIN = (*LEGALIZED, "ToNonDataflow")
@@ -17,8 +18,14 @@ LOWERED = Stage.LOWERED
 
 ROWS: tuple[Contract, ...] = (
     Contract("RewriteDataflowReshape", prepare=("LegalizeOps",), needs=Stage.LEGALIZED, gives=Stage.LEGALIZED),
-    Contract("ToNonDataflow"),
-    Contract("RemovePurityChecking", prepare=("ToNonDataflow",)),
+    Contract("ToNonDataflow", any_stage=True),
+    Contract(
+        "RemovePurityChecking",
+        prepare=("ToNonDataflow",),
+        any_stage=True,
+        tolerated_ill_formedness=(IMPURE_IN_DATAFLOW,),
+        notes="its documentation says to run it after ToNonDataflow; what makes dataflow blocks again undoes that",
+    ),
     Contract("CallTIRRewrite", prepare=IMPURE, needs=Stage.LEGALIZED, gives=LOWERED),
     Contract("StaticPlanBlockMemory", prepare=CALLS, needs=LOWERED, gives=LOWERED),
     Contract("RewriteCUDAGraph", prepare=CALLS, needs=LOWERED, gives=LOWERED),
@@ -47,5 +54,10 @@ ROWS: tuple[Contract, ...] = (
         idempotence=Idempotence.NEVER,
         address_ordered=True,
     ),
-    Contract("AttachGlobalSymbol", idempotence=Idempotence.IDEMPOTENT),
+    Contract(
+        "AttachGlobalSymbol",
+        any_stage=True,
+        preconditions=(no_library_prefix,),
+        notes="with the module attribute system_lib_prefix the prefix is put in front at each run, by design",
+    ),
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from oracles.contract import Abi, Contract, Idempotence, NumericPromise, Refusal, Stage
+from oracles.contract import NO_SUCH_FUNCTION, Abi, Contract, Idempotence, NumericPromise, Refusal, Stage
 
 REASSOCIATION = NumericPromise.REASSOCIATION
 
@@ -28,19 +28,22 @@ ROWS: tuple[Contract, ...] = (
         "Gradient",
         numeric=REASSOCIATION,
         abi=Abi.ADDS_FUNCTIONS,
-        refusals=tuple(
-            Refusal("InternalError", pattern, reason, _GRADIENT_SOURCE)
-            for pattern, reason in (
-                (r"only support one dataflow block", "not exactly one dataflow block"),
-                (r"target must be a (float )?scalar", "target is not a float scalar"),
-                (r"no Var named", "no such variable"),
-                (r"must be Var or Tuple|should be a Var or a Tuple|return value", "return value is not variables"),
-                (r"target_index", "no such target"),
-                (r"FPrimalGradient", "operator without a gradient"),
-                # CheckpointCollector meets a match_cast before the number of blocks is looked at
-                (r"\(var_binding\) is false", "match_cast"),
-                (r"not a Relax Function|is not a relax\.Function", "not a Relax function"),
-            )
+        refusals=(
+            NO_SUCH_FUNCTION,
+            *(
+                Refusal("InternalError", pattern, reason, _GRADIENT_SOURCE)
+                for pattern, reason in (
+                    (r"only support one dataflow block", "not exactly one dataflow block"),
+                    (r"target must be a (float )?scalar", "target is not a float scalar"),
+                    (r"no Var named", "no such variable"),
+                    (r"must be Var or Tuple|should be a Var or a Tuple|return value", "return value is not variables"),
+                    (r"target_index", "no such target"),
+                    (r"FPrimalGradient", "operator without a gradient"),
+                    # CheckpointCollector meets a match_cast before the number of blocks is looked at
+                    (r"\(var_binding\) is false", "match_cast"),
+                    (r"not a Relax Function|is not a relax\.Function", "not a Relax function"),
+                )
+            ),
         ),
     ),
     Contract("LegalizeOps", gives=Stage.LEGALIZED, costly=True),

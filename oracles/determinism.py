@@ -23,6 +23,8 @@ def judge(subject: Subject) -> Verdict:
         return skip
     if not output_is_well_formed(subject):
         return Verdict(OracleName.DETERMINISM, Outcome.SKIP, subject.judged, "output is ill-formed")
+    if subject.modified:
+        return Verdict(OracleName.DETERMINISM, Outcome.SKIP, subject.judged, "input was modified")
     ordered = any(step.contract.address_ordered for step in subject.plan.steps)
     if ordered and (subject.is_pipeline or subject.contract.composed):
         return Verdict(OracleName.DETERMINISM, Outcome.SKIP, subject.judged, "order follows addresses")

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 
 from oracles import crash, determinism, idempotence, mutation, sequential, well_formed
 from oracles.capture import evidence_of
+from oracles.plan import out_of_order
 from oracles.subject import Subject
 from oracles.verdict import Evidence, OracleName, Outcome, Verdict
 
@@ -54,11 +55,13 @@ def _unfit(subject: Subject) -> str:
     facts = subject.facts
     if facts is None:
         return subject.unprepared
+    if reason := out_of_order(subject.plan):
+        return reason
     if facts.complaint is not None:
         return "prepared module is ill-formed" if subject.plan.prepare else "input is ill-formed"
     for precondition in subject.contract.preconditions:
-        if (reason := precondition(facts.module)) is not None:
-            return reason
+        if (unmet := precondition(facts.module)) is not None:
+            return unmet
     return ""
 
 
@@ -71,10 +74,8 @@ def _protect(subject: Subject, verdicts: list[Verdict]) -> None:
 
 
 def _numeric(subject: Subject) -> Verdict:
-    try:
-        from oracles.numeric import judge_numeric
-    except ImportError:
-        return Verdict(OracleName.NUMERIC, Outcome.SKIP, subject.judged, "numeric oracle not available")
+    from oracles.numeric import judge_numeric  # heavy: only when somebody asks for numbers
+
     return judge_numeric(subject)
 
 

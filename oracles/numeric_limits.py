@@ -8,7 +8,7 @@ from typing import Any
 
 from tvm import relax
 
-from oracles.given import given_of
+from oracles.given import arguments_of
 from oracles.plan import Step
 from oracles.verdict import Evidence
 
@@ -26,6 +26,8 @@ def unfair(steps: Sequence[Step], inputs: Callable[[int], Any]) -> str:
         training = _TRAINING.get(step.ref.name)
         if training is not None and _has_batch_norm(inputs(index), not training):
             return "batch_norm is of the other mode"
+        if _bound_callee(step, inputs(index)):
+            return "bound function is called inside the module"
     return ""
 
 
@@ -34,22 +36,38 @@ def unfair(steps: Sequence[Step], inputs: Callable[[int], Any]) -> str:
 _TRAINING = {"DecomposeOpsForTraining": True, "DecomposeOpsForInference": False, "FoldBatchnormToConv2D": False}
 
 
-def excused_run(error: Evidence, steps: Sequence[Step], module: Any) -> str:
-    """Why an output that raises at run time is no fault of the passes; empty when it is.
+def _bound_callee(step: Step, module: Any) -> bool:
+    """Whether a pass binds parameters or dims of a function that the module itself calls.
 
-    A dim that BindSymbolicVars binds in a private function is an input's dim of unknown name in the public one, so
-    the inputs need not satisfy it.
+    The request names the function, and who asks for it must change the callers: BindParams takes the parameter away,
+    BindSymbolicVars makes other shapes an error.
     """
-    bound = set(given_of([(step.ref.name, step.ref.expression) for step in steps]).dims)
-    private = {
-        str(var.name)
-        for function in module.functions.values()
-        if isinstance(function, relax.Function) and (function.attrs is None or "global_symbol" not in function.attrs)
-        for var in relax.analysis.defined_symbolic_vars(function)
-    }
-    if bound & private and "mismatch to specified constant" in error.message:
-        return "bound dim is a private function's"
-    return ""
+    if step.ref.name not in ("BindParams", "BindSymbolicVars"):
+        return False
+    arguments = arguments_of(step.ref.expression)
+    named = arguments.get("0") if step.ref.name == "BindParams" else arguments.get("1", arguments.get("func_name"))
+    called = _called(module)
+    if named is not None:
+        return str(named) in called
+    return any(set(arguments.get("0", {})) & {str(var.name) for var in _symbols(module[name])} for name in called)
+
+
+def _symbols(function: Any) -> list[Any]:
+    return list(relax.analysis.defined_symbolic_vars(function)) if isinstance(function, relax.Function) else []
+
+
+def _called(module: Any) -> set[str]:
+    """Names of the functions that functions of the module call or pass on."""
+    names: set[str] = set()
+
+    def visit(expr: Any) -> None:
+        if isinstance(expr, relax.GlobalVar):
+            names.add(str(expr.name_hint))
+
+    for function in module.functions.values():
+        if isinstance(function, relax.Function):
+            relax.analysis.post_order_visit(function.body, visit)
+    return names
 
 
 def _has_batch_norm(module: Any, training: bool) -> bool:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from oracles.contract import Contract, Stage
+from oracles.contracts import CONTRACTS
 from oracles.passref import PassRef
 
 
@@ -52,13 +53,30 @@ def plan_of(passes: Sequence[PassRef], contracts: Sequence[Contract], module: An
     done = list(first)
     steps: list[Step] = []
     for index, (ref, contract) in enumerate(zip(passes, contracts, strict=True)):
-        if index > 0 and contract.needs is not Stage.HIGH_LEVEL:
+        if index > 0:
             missing = [name for name in preparation(contract, module) if name not in done]
-            steps += [Step(preparing(name), Contract(name), inserted=True) for name in missing]
+            steps += [Step(preparing(name), CONTRACTS[name], inserted=True) for name in missing]
             done += missing
         steps.append(Step(ref, contract))
         done.append(ref.name)
     return Plan(tuple(preparing(name) for name in first), tuple(steps))
+
+
+def out_of_order(plan: Plan) -> str:
+    """Why the steps stand in an order that is not legal; empty when they do not.
+
+    After a pass that lowers calls, only lowering passes, and those that work at any stage, are meant to run; and
+    FuseTIR only takes what FuseOps left it, not the ``R.reshape`` that RewriteDataflowReshape puts there.
+    """
+    lowered = reshaped = False
+    for step in plan.steps:
+        if lowered and step.contract.needs is not Stage.LOWERED and not step.contract.any_stage:
+            return "pass of an earlier stage after lowering"
+        if reshaped and step.ref.name == "FuseTIR":
+            return "FuseTIR after RewriteDataflowReshape"
+        lowered |= step.contract.gives is Stage.LOWERED
+        reshaped |= step.ref.name == "RewriteDataflowReshape"
+    return ""
 
 
 def preparation(contract: Contract, module: Any) -> tuple[str, ...]:

@@ -53,6 +53,11 @@ def needs_vdevices(module: Any) -> str | None:
     return None if "vdevice" in module.global_infos else "no vdevice in global_infos"
 
 
+def no_library_prefix(module: Any) -> str | None:
+    """AttachGlobalSymbol puts the attribute ``system_lib_prefix`` in front of every name, and so renames functions."""
+    return "has a system_lib_prefix" if has_attribute(module, "system_lib_prefix") else None
+
+
 def no_local_functions(module: Any) -> str | None:
     """VMShapeLower does not work for local functions: LambdaLift must run first, and closures must be gone."""
     return "has local functions" if local_functions(module) else None

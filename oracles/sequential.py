@@ -20,6 +20,8 @@ def judge(subject: Subject) -> Verdict:
     """
     if reason := unfit_step(subject):
         return Verdict(OracleName.SEQUENTIAL, Outcome.SKIP, subject.judged, reason)
+    if subject.modified:
+        return Verdict(OracleName.SEQUENTIAL, Outcome.SKIP, subject.judged, "input was modified")
     ordered = any(step.contract.address_ordered for step in subject.plan.steps)
     if ordered and (len(subject.plan.steps) > 1 or subject.contract.composed):
         return Verdict(OracleName.SEQUENTIAL, Outcome.SKIP, subject.judged, "order follows addresses")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -173,6 +173,28 @@ class Subject:
         """Result of ``Sequential`` of all steps on the module."""
         self.stage("sequential")
         return self.grouped(len(self.plan.steps))
+
+    @property
+    def modified(self) -> bool:
+        """Whether a pipeline has modified its input, so that later runs start from another module.
+
+        Of a single pass the later comparisons are still judged: they are how such a pass shows without the
+        mutation oracle (upstream issue 17205).
+        """
+        return self.is_pipeline and self.facts is not None and self.facts.modified()
+
+    def retrace(self) -> Iterator[tuple[int, Any, Result]]:
+        """Run the steps once more on a copy of the input: number of the step, its input, its result.
+
+        For finding the culprit: the results of the first run may have been modified by later steps.
+        """
+        module = from_json_graph_str(self.before)
+        for index in range(len(self.plan.steps)):
+            result = apply(self.built(index), module)
+            yield index, module, result
+            if result.error is not None:
+                return
+            module = result.module
 
     @cached_property
     def reloadable(self) -> bool:

@@ -24,17 +24,20 @@ def judge(subject: Subject) -> Verdict:
 
     if (skip := without_output(OracleName.WELL_FORMED, subject)) is not None:
         return skip
-    if (found := _defect(subject, len(subject.plan.steps))) is None:
+    if (found := _defect_of(subject.output.module, subject.plan.steps, subject)) is None:
         return Verdict(OracleName.WELL_FORMED, Outcome.PASS, subject.judged)
-    count = next(
-        (count for count in range(1, len(subject.plan.steps)) if _defect(subject, count) is not None),
-        len(subject.plan.steps),
-    )
-    found = _defect(subject, count) or found
-    step = subject.plan.steps[count - 1]
+    step, entered = subject.plan.steps[-1], subject.input_of(len(subject.plan.steps) - 1)
+    for index, module, result in subject.retrace() if subject.is_pipeline else ():
+        if result.error is not None:
+            break
+        if (first := _defect_of(result.module, subject.plan.steps[: index + 1], subject)) is not None:
+            step, entered, found = subject.plan.steps[index], module, first
+            break
+    if step.inserted:
+        return Verdict(OracleName.WELL_FORMED, Outcome.SKIP, subject.judged, "prepared module is ill-formed")
     culprit = step.ref.name
     if step.contract.composed and found.kind == "ill-formed":
-        culprit = inner_culprit(subject.built(count - 1), subject.input_of(count - 1), ill_formed=True) or culprit
+        culprit = inner_culprit(step.ref.build(), entered, ill_formed=True) or culprit
     return Verdict(OracleName.WELL_FORMED, Outcome.FAIL, culprit, evidence=found)
 
 
@@ -51,12 +54,9 @@ def tolerated(found: Evidence | None, steps: Sequence[Step]) -> bool:
     return any(re.search(pattern, found.message) for pattern in patterns)
 
 
-def _defect(subject: Subject, count: int) -> Evidence | None:
-    """What is wrong with the module after ``count`` steps."""
-    steps = subject.plan.steps[:count]
-    module: Any = subject.chain[count - 1].module
-    last = count == len(subject.plan.steps)
-    found = subject.output_complaint if last else complaint(module)
+def _defect_of(module: Any, steps: Sequence[Step], subject: Subject) -> Evidence | None:
+    """What is wrong with the module that ``steps`` made of the subject's."""
+    found = subject.output_complaint if module is subject.output.module else complaint(module)
     if not tolerated(found, steps):
         return found
     if (contradiction := contradicted_type(subject.module, module)) is not None:

@@ -8,7 +8,7 @@ from html import escape
 from fuzzer.plaintext import first_line
 from fuzzer.store import FindingRecord
 from reports.modules import module_text, passes_text
-from reports.tables import SETTLED, Report, counted, duration, oracle_rows, percent, reason_rows
+from reports.tables import Report, counted, duration, oracle_rows, percent, reason_rows, states_text
 
 _STYLE = """
 :root { color-scheme: light dark; --ink: #1d2329; --dim: #5b6670; --page: #ffffff; --box: #f4f6f8; --line: #dde2e7;
@@ -41,7 +41,6 @@ _Cell = tuple[str, str]  # class, text; the text is escaped when it is written
 def render_html(report: Report, module_of: Callable[[FindingRecord], str] = module_text) -> str:
     """The page; ``module_of`` gives a finding's module as text, or an empty text."""
     info = report.info
-    unsettled = sum(finding.state not in SETTLED for finding in report.findings)
     told = (
         f"Seed {info.seed}, TVM {escape(info.tvm_version)} (ffi {escape(info.ffi_version)}): {info.modules} modules, "
         f"{info.examples} cases in {duration(info.elapsed_seconds)} with {counted(info.workers, 'worker')}; "
@@ -51,9 +50,9 @@ def render_html(report: Report, module_of: Callable[[FindingRecord], str] = modu
         "<!DOCTYPE html>",
         '<html lang="en"><head><meta charset="utf-8">',
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
-        f"<title>relaxfuzz: {counted(len(report.findings), 'finding')}</title>",
+        f"<title>relaxfuzz: {states_text(report.findings)}</title>",
         f"<style>{_STYLE}</style></head><body>",
-        f"<h1>{counted(len(report.findings), 'finding')}, {unsettled} open</h1>",
+        f"<h1>{states_text(report.findings)}</h1>",
         f'<p class="dim">{told}</p>',
         "<h2>Oracles</h2>",
         _table(("oracle", "pass", "fail", "pass rate", "skip", "reject", "invalid"), _oracle_cells(report)),

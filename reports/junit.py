@@ -93,6 +93,7 @@ def _details(finding: FindingRecord) -> str:
             f"state: {finding.state.value}",
             f"count: {finding.count}",
             f"repro: {finding.repro or '-'}",
+            f"note: {finding.note or '-'}",
             finding.message.strip(),
         ]
     )

@@ -11,7 +11,7 @@ from pathlib import Path
 from fuzzer.store import CampaignInfo, FindingRecord, FindingState, Store, Tally
 from oracles.verdict import OracleName, Outcome
 
-# Known and flaky findings do not fail a gate; the others are what there is to do.
+# A gate does not fail because of one of these alone; the others are what there is to do first.
 SETTLED = frozenset({FindingState.KNOWN, FindingState.FLAKY})
 
 
@@ -146,3 +146,11 @@ def duration(seconds: float) -> str:
 def counted(number: int, noun: str) -> str:
     """``1 finding``, ``2 findings``."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def states_text(findings: Sequence[FindingRecord]) -> str:
+    """``12 findings: 9 confirmed, 2 flaky, 1 known``; states without findings are left out."""
+    counts = Counter(finding.state for finding in findings)
+    order = (FindingState.CONFIRMED, FindingState.NEW, FindingState.FLAKY, FindingState.KNOWN)
+    parts = [f"{counts[state]} {state}" for state in order if counts[state]]
+    return counted(len(findings), "finding") + (f": {', '.join(parts)}" if parts else "")

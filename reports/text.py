@@ -8,7 +8,7 @@ from tabulate import tabulate
 
 from fuzzer.plaintext import first_line, printable, shorten
 from fuzzer.store import FindingRecord
-from reports.tables import SETTLED, Report, counted, duration, oracle_rows, percent, reason_rows
+from reports.tables import Report, counted, duration, oracle_rows, percent, reason_rows, states_text
 
 WIDTH = 80
 _REASONS = 8
@@ -68,8 +68,8 @@ def _findings(findings: Sequence[FindingRecord]) -> str:
     for line, finding in zip(lines[2:], findings, strict=True):
         shown.append(line.rstrip())
         shown.append("  " + shorten(first_line(finding.message, finding.kind), WIDTH - 2))
+        if finding.note:
+            shown.append("  note: " + shorten(first_line(finding.note), WIDTH - 8))
         if finding.repro:
             shown.append(f"  repro: {finding.repro}")
-    still_open = sum(finding.state not in SETTLED for finding in findings)
-    title = f"{counted(len(findings), 'finding')}, {still_open} of them open:"
-    return "\n".join([title, *shown])
+    return "\n".join([states_text(findings), *shown])

@@ -54,8 +54,12 @@ def operator(scope: Scope) -> Value | None:
 
 def non_executable(scope: Scope) -> Value | None:
     """An operator that CodeGenVM can never run."""
-    row = scope.pick(scope.module.unrunnable)
-    result: Value | None = row.draw(scope)
+    rows = scope.module.unrunnable
+    index = scope.index(len(rows) + (1 if scope.has(Feature.KERNELS) else 0)) if rows else 0
+    if index >= len(rows):
+        return kernels.draw_with_gradient(scope)
+    scope.renew()
+    result: Value | None = rows[index].draw(scope)
     return result
 
 

@@ -49,6 +49,12 @@ class Body:
         scope.in_dataflow = self._outer
         scope.outputs = self._outputs
 
+    def abandon(self) -> None:
+        """Throw away the open block: what was to be built has no room under the features of this case."""
+        self.scope.builder._end_block()
+        self.scope.in_dataflow = self._outer
+        self.scope.outputs = self._outputs
+
     def sequence(self, result: Any) -> Any:
         """The ``SeqExpr`` of the closed blocks with a result; without DEAD_CODE, without what nothing uses."""
         alive = self.scope.has(Feature.DEAD_CODE)

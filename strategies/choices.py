@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
-from typing import TypeVar
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 from hypothesis import strategies as st
 
-from strategies.features import Draw
-
 T = TypeVar("T")
 
-_POCKET = 1 << 48
+Draw = Callable[[st.SearchStrategy[Any]], Any]
+"""The draw function that Hypothesis gives to a composite strategy."""
+
+POCKET = 8
+"""Bytes of one draw. Hypothesis draws fixed-size bytes evenly, whoever drives it, and shrinks them one by one; of large
+integers it mostly draws small ones, which would leave most choices at 0."""
 
 
 @functools.cache
-def _below(count: int) -> st.SearchStrategy[int]:
-    return st.integers(0, count - 1)
+def pocket(size: int = POCKET) -> st.SearchStrategy[bytes]:
+    """The strategy behind all choices."""
+    return st.binary(min_size=size, max_size=size)
 
 
 class Choices:
@@ -32,18 +36,23 @@ class Choices:
 
     def __init__(self, draw: Draw) -> None:
         self.draw = draw
-        self._pocket = 0
-        self._left = 1
+        self._pocket = b""
+        self._at = POCKET
 
     def index(self, count: int) -> int:
-        """Draw an integer of ``[0, count)``; shrinks to 0."""
+        """Draw an integer of ``[0, count)`` with ``count`` at most 65536; shrinks to 0."""
         if count <= 1:
             return 0
-        if self._left < count * 64:  # the rest would be visibly uneven
-            self._pocket, self._left = self.draw(_below(_POCKET)), _POCKET
-        self._pocket, digit = divmod(self._pocket, count)
-        self._left //= count
-        return int(digit)
+        wide = count > 32  # one byte would be visibly uneven
+        if self._at + wide >= POCKET:
+            self._pocket, self._at = self.draw(pocket()), 0
+        number = self._pocket[self._at]
+        self._at += 1
+        if not wide:
+            return number * count >> 8
+        number = number << 8 | self._pocket[self._at]
+        self._at += 1
+        return number * count >> 16
 
     def integer(self, lo: int, hi: int) -> int:
         """Draw an integer of ``[lo, hi]``; shrinks to ``lo``."""
@@ -64,4 +73,4 @@ class Choices:
 
     def renew(self) -> None:
         """Begin a new draw: what follows shrinks apart from what came before."""
-        self._left = 1
+        self._at = POCKET

@@ -10,6 +10,7 @@ from tvm import relax
 from strategies.body import Body
 from strategies.bounds import Bounds
 from strategies.features import Feature
+from strategies.frame import Unfit
 from strategies.results import as_tuple
 from strategies.scope import Scope
 from strategies.values import Value
@@ -67,25 +68,40 @@ def _nonempty(scope: Scope, value: Value) -> bool:
 def _branch(scope: Scope, step: Step, depth: int, results: Callable[[], list[Value]]) -> tuple[Any, list[Value]]:
     """One branch as a ``SeqExpr``, and the values that it gives."""
     before, mark = scope.values, len(scope.values)
+    keep = scope.keep_outputs
     scope.values = list(before)
     scope.branches += 1
     body = Body(scope)
+    try:
+        values = _fill(scope, body, step, depth, results)
+    except Unfit:
+        body.abandon()
+        scope.values = before
+        raise
+    finally:
+        scope.keep_outputs = keep
+        scope.branches -= 1
+    parameters = [value for value in scope.values[mark:] if value.is_parameter]
+    scope.values = before + parameters
+    return body.sequence(values[0].expr if len(values) == 1 else as_tuple(values)), values
+
+
+def _fill(scope: Scope, body: Body, step: Step, depth: int, results: Callable[[], list[Value]]) -> list[Value]:
+    """The blocks of a branch, and the values that it gives."""
     dataflow = scope.index(3) == 2
+    scope.keep_outputs = False
     body.open(dataflow)
     for _ in range(scope.index(3)):
         step(scope, depth + 1)
-    scope.keep_outputs = dataflow
     if dataflow:
+        scope.keep_outputs = True
         step(scope, MAX_DEPTH)
-        body.close()
         scope.keep_outputs = False
+        body.close()
         body.open(False)
     values = results()
     body.close()
-    parameters = [value for value in scope.values[mark:] if value.is_parameter]
-    scope.values = before + parameters
-    scope.branches -= 1
-    return body.sequence(values[0].expr if len(values) == 1 else as_tuple(values)), values
+    return values
 
 
 def _result(scope: Scope, index: int) -> Value:

@@ -7,13 +7,9 @@ combinations that make a pass act (Groce et al., "Swarm Testing", ISSTA 2012).
 from __future__ import annotations
 
 import enum
-import functools
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Iterable
 
-from hypothesis import strategies as st
-
-Draw = Callable[[st.SearchStrategy[Any]], Any]
+from strategies.choices import Draw, pocket
 
 
 class Feature(str, enum.Enum):
@@ -98,11 +94,6 @@ _FEATURES = tuple(Feature)
 _EVEN = 32
 
 
-@functools.cache
-def _word() -> st.SearchStrategy[int]:
-    return st.integers(0, 2**48 - 1)
-
-
 def draw_swarm(draw: Draw, demand: Iterable[Feature] = (), forbid: Iterable[Feature] = ()) -> frozenset[Feature]:
     """Draw the features that one case may use; four draws, none of them filtered.
 
@@ -117,10 +108,8 @@ def draw_swarm(draw: Draw, demand: Iterable[Feature] = (), forbid: Iterable[Feat
         raise ValueError(f"features both demanded and forbidden: {', '.join(sorted(clash))}")
     on = set(demanded)
     for start in range(0, len(_FEATURES), 8):
-        word = draw(_word())
-        for feature in _FEATURES[start : start + 8]:
-            word, digit = divmod(word, 64)
-            if digit >= 64 - ODDS.get(feature, _EVEN):
+        for feature, byte in zip(_FEATURES[start : start + 8], draw(pocket()), strict=False):
+            if byte >= 256 - 4 * ODDS.get(feature, _EVEN):
                 on.add(feature)
     on -= forbidden
     # What lost its ground goes too; a fixed point is reached after as many rounds as the table is deep.

@@ -67,6 +67,7 @@ class ModuleFrame:
         callables: The functions that a later function may call.
         vdevices: The vdevice table, empty for a module without one.
         kernels: Signatures of the kernels by what they compute, so that equal ones are shared.
+        strict: Whether the caller wants only modules that build: what TVM should build and does not is left out, too.
         forbidden: What the caller forbade.
         rows: The operators that this case may use.
         unrunnable: Those that never execute, when the case may use them.
@@ -80,6 +81,7 @@ class ModuleFrame:
     callables: list[Signature] = field(default_factory=list)
     vdevices: tuple[Any, ...] = ()
     kernels: dict[Any, Any] = field(default_factory=dict)
+    strict: bool = False
     forbidden: frozenset[Feature] = frozenset()
     rows: tuple[Any, ...] = ()
     unrunnable: tuple[Any, ...] = ()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,7 +12,8 @@ from strategies import actions, devices, results, shapes, weights
 from strategies.body import Body
 from strategies.bounds import default_bounds
 from strategies.calls import call
-from strategies.features import Draw, Feature
+from strategies.choices import Draw
+from strategies.features import Feature
 from strategies.frame import FunctionFrame, ModuleFrame, Signature, Unfit
 from strategies.scope import Scope
 from strategies.values import Value
@@ -62,7 +64,9 @@ def build(draw: Draw, module: ModuleFrame, plan: Plan) -> Signature:
         actions.step(scope)
     scope.keep_outputs = True
     wanted = _demanded(scope, body, plan)
-    wanted += [call(scope, callee) for callee in plan.callees]
+    for callee in plan.callees:
+        with contextlib.suppress(Unfit):
+            wanted.append(call(scope, callee))
     wanted = results.ready(scope, wanted)
     if plan.tuple_only:
         made = [v for v in scope.values if v.is_tuple and not v.is_parameter and v.parts and not v.is_local]

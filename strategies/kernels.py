@@ -40,6 +40,15 @@ def draw_kernel(scope: Scope) -> Value:
     return emit_kernel(scope, kernel, operands, bounds)
 
 
+def draw_with_gradient(scope: Scope) -> Value:
+    """Bind a ``call_tir_with_grad``; nothing lowers it, so the module cannot be executed."""
+    kernel = next(kernel for kernel in KERNELS if kernel.name == "te_add_one")
+    operand = scope.tensor(dtypes=("float32", "float64"), bounds=Bounds(-8.0, 8.0))
+    var = _function(scope, kernel, [operand])
+    call = relax.op.call_tir_with_grad(var, [operand.expr], operand.ty, "te_add_one_grad")
+    return scope.emit(call, operand.known + Bounds(1, 1, True))
+
+
 def _domain(dtype: str) -> Bounds:
     return Bounds(-2.0, 2.0) if is_float(dtype) else Bounds(0, 2, True)
 

@@ -21,7 +21,8 @@ def draw_local(scope: Scope) -> Value:
     other = scope.tensor_like(value)
     builder = scope.builder
     parameter = relax.Var("a", relax.TensorType(list(value.dims or ()), value.dtype))
-    captures = scope.index(2) == 1
+    # LambdaLift gives the call of a capturing closure the type Any, which some legalizations refuse.
+    captures = not scope.module.strict and scope.index(2) == 1
     builder.begin_scope([parameter])
     builder._begin_binding_block()
     right = other.expr if captures else parameter

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from tvm import relax
 
 from strategies import devices
+from strategies.choices import Draw
 from strategies.dead_code import called_names, without_unused
-from strategies.features import NEVER_EXECUTABLE, Draw, Feature, closure, draw_swarm
+from strategies.features import NEVER_EXECUTABLE, Feature, closure, draw_swarm
 from strategies.frame import FunctionFrame, ModuleFrame, Signature
 from strategies.functions import Plan, build
 from strategies.operators import OPERATORS
@@ -34,7 +35,7 @@ def _modules(
 ) -> Any:
     features = draw_swarm(draw, demand, forbid)
     runs = executable if executable is not None else not (features & NEVER_EXECUTABLE)
-    frame = ModuleFrame(relax.BlockBuilder(), features, bool(runs), forbidden=forbid)
+    frame = ModuleFrame(relax.BlockBuilder(), features, bool(runs), strict=executable is True, forbidden=forbid)
     top = Scope(draw, frame, FunctionFrame())
     frame.rows, frame.unrunnable = _rows(top)
     if top.has(Feature.VDEVICE):
@@ -92,8 +93,8 @@ def _families() -> tuple[Any, ...]:
 def _rows(top: Scope) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
     """The operators of this case: all, or half of the families (a swarm of operators, too)."""
     families = _families()
-    mask = top.index(1 << len(families)) if top.index(2) else 0
-    chosen = {family for bit, family in enumerate(families) if not mask >> bit & 1}
+    whole = not top.index(2)
+    chosen = {family for family in families if whole or not top.index(2)}
     able = [row for row in OPERATORS if row.feature is None or row.feature in top.features]
     runnable = tuple(row for row in able if row.executable and row.feature is not Feature.NON_EXECUTABLE)
     rows = tuple(row for row in runnable if row.family in chosen) or runnable

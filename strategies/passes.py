@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from tvm import relax, tirx
 from tvm.relax.dpl import is_op, wildcard
 
-from strategies.choices import Choices
-from strategies.features import Draw
+from strategies.choices import Choices, Draw
 from strategies.module_facts import Facts, facts_of
 from strategies.modules import ir_modules
 from strategies.pass_table import CONSTRUCTORS

@@ -7,18 +7,20 @@ at hand satisfies is made: a constant, a new parameter, or a value brought into 
 from __future__ import annotations
 
 import contextlib
+import functools
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import tvm_ffi
 from tvm import relax, tirx
+from tvm.ir import Op
 
 from strategies import guards
 from strategies.bounds import Bounds, default_bounds, is_float
-from strategies.choices import Choices
+from strategies.choices import Choices, Draw
 from strategies.contents import contents
 from strategies.dims import POOL, SYMBOL_RANGE, Range, dim_range, most_elements
-from strategies.features import Draw, Feature
+from strategies.features import Feature
 from strategies.frame import FunctionFrame, ModuleFrame, Unfit
 from strategies.values import Dim, Value, same_dims
 
@@ -198,6 +200,10 @@ class Scope(Choices):
         Raises:
             Unfit: when the caller of ``ir_modules`` forbade what the result would be.
         """
+        if isinstance(expr, relax.Call) and len(expr.args) == 1 and expr.op in _variables_only():
+            (argument,) = expr.args
+            if not isinstance(argument, relax.Var):
+                expr = relax.Call(expr.op, [self.emit(argument, bounds).expr], expr.attrs)
         if self.module.watched:
             expr = self.builder.normalize(expr)
             self.module.refuse(expr.ty)
@@ -358,6 +364,12 @@ class Scope(Choices):
         if not allowed:
             raise Unfit(f"none of the dtypes {dtypes} is permitted")
         return self.pick(allowed)
+
+
+@functools.cache
+def _variables_only() -> frozenset[Any]:
+    """Operators whose type inference takes no constant."""
+    return frozenset(Op.get(f"relax.grad.{name}") for name in ("start_checkpoint", "end_checkpoint"))
 
 
 def _depends(ty: Any) -> bool:

@@ -15,6 +15,7 @@ from fuzzer.cases import Case, judge_case
 from fuzzer.isolation import Died, IsolatedWorker, breadcrumb
 from oracles import Subject, judge
 from oracles.contracts import contract_for
+from oracles.facts import equal
 from oracles.passref import PassRef, _import_file
 from oracles.verdict import OracleName, Outcome
 
@@ -67,8 +68,12 @@ def failing(ref: PassRef, index: int, module: object, oracles: tuple[OracleName,
 
 @named(in_process)
 def test_is_caught_by_its_oracle_and_no_other(planted: Planted) -> None:
-    oracles = tuple(OracleName) if planted.oracle is OracleName.NUMERIC else STRUCTURAL
+    numeric = planted.oracle is OracleName.NUMERIC
+    oracles = tuple(OracleName) if numeric else STRUCTURAL
+    built = planted.ref().build()
     for index, module in enumerate(modules(planted.within)):
+        if numeric and equal(built(module), module):
+            continue  # only for speed: most modules do not have what these bugs need
         found = failing(planted.ref(), index, module, oracles)
         assert found <= {planted.oracle}, f"module {index} was caught by {sorted(map(str, found))}"
         if found:

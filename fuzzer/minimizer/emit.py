@@ -10,7 +10,6 @@ from tvm import relax
 from tvm.relax.expr import _update_type
 
 from fuzzer.minimizer import walk
-from fuzzer.minimizer.kernels import kernels_fit
 from fuzzer.minimizer.retype import Invalid
 from fuzzer.minimizer.sketch import Binding, Block, Body, Branch, Func, Sketch, is_missing
 
@@ -21,8 +20,6 @@ def emit(sketch: Sketch) -> Any:
         module = _Emitter(sketch).module()
         if not relax.analysis.check_well_formed(module):
             raise Invalid("ill formed")
-        if not kernels_fit(module):
-            raise Invalid("a kernel is called with other types")
     except Invalid:
         raise
     except Exception as error:  # type inference rejects the edited program in many ways, all of them mean the same
@@ -55,7 +52,7 @@ class _Emitter:
             if name in walk.called(item):  # recursion: its own type has to be known before its body
                 params = [self.retype.type(param.ty) for param in item.params]
                 self._declare(name, relax.FuncType(params, self.retype.type(item.ret_ty), item.pure))
-            function = self._function(item, local=False)
+            function = self._function(self._named(name, item), local=False)
             self._declare(name, function.ty)
             functions[self.global_vars[name]] = function
         attrs = tvm.ir.make_node("ir.DictAttrs", **self.sketch.attrs) if self.sketch.attrs else None
@@ -67,11 +64,19 @@ class _Emitter:
                 raise Invalid(f"the type of the recursive {name} changed")
             return
         old = self.sketch.global_vars.get(name)
-        if old is not None and not is_missing(old.ty) and same_type(old.ty, ty):
+        new_name = self.sketch.renamed.get(name, name)
+        if new_name == name and old is not None and not is_missing(old.ty) and same_type(old.ty, ty):
             self.global_vars[name] = old
             return
-        self.global_vars[name] = tvm.ir.GlobalVar(name)
+        self.global_vars[name] = tvm.ir.GlobalVar(new_name)
         _update_type(self.global_vars[name], ty)
+
+    def _named(self, name: str, func: Func) -> Func:
+        """The function with its symbol after its new name, where it has both."""
+        new_name = self.sketch.renamed.get(name)
+        if new_name is None or "global_symbol" not in func.attrs:
+            return func
+        return Func(func.params, func.body, func.ret_ty, func.pure, {**func.attrs, "global_symbol": new_name})
 
     # -- functions and bodies ----------------------------------------------------------------------------------------
 

@@ -51,7 +51,7 @@ class Retype:
     def prim(self, value: Any, resolve: Resolve = itself) -> Any:
         """A prim expression (dim, index) with symbolic vars replaced; static extents only when it is a whole dim."""
         result = self._symbols(value, resolve)
-        if result is value or isinstance(result, tvm.tirx.IntImm):
+        if _same(result, value) or isinstance(result, tvm.tirx.IntImm):
             return result
         return tvm.sym.Analyzer().simplify(result)
 
@@ -76,13 +76,13 @@ class Retype:
             return ty if _all_same(values, ty.values) else relax.ShapeType(values)
         if isinstance(ty, relax.FuncType) and ty.params is not None:
             params, ret = [self.type(item, resolve) for item in ty.params], self.type(ty.ret, resolve)
-            return ty if _all_same(params, ty.params) and ret is ty.ret else relax.FuncType(params, ret, ty.purity)
+            return ty if _all_same(params, ty.params) and _same(ret, ty.ret) else relax.FuncType(params, ret, ty.purity)
         return ty
 
     def constant(self, constant: Any) -> Any:
         """A constant of the new shape and dtype; its elements are the first ones, repeated where there are too few."""
         ty = self.type(constant.ty)
-        if ty is constant.ty or not isinstance(constant.ty, relax.TensorType):
+        if _same(ty, constant.ty) or not isinstance(constant.ty, relax.TensorType):
             return constant
         old = constant.value.numpy()
         shape = tuple(int(item) for item in ty.shape.values)
@@ -91,17 +91,19 @@ class Retype:
 
     def _tensor(self, ty: Any, resolve: Resolve) -> Any:
         shape = ty.shape
+        same = True
         if isinstance(shape, relax.ShapeExpr):
             values = [self.dim(item, resolve) for item in shape.values]
             if not _all_same(values, shape.values):
-                shape = relax.ShapeExpr(values)
+                same, shape = False, relax.ShapeExpr(values)
         elif shape is not None:
             shape = resolve(shape)
+            same = _same(shape, ty.shape)
         old = "" if ty.dtype is None else str(ty.dtype)
         dtype = self.dtypes.get(old, old)
-        device = ty.vdevice if self.devices else None
-        if shape is ty.shape and dtype == old and (self.devices or ty.vdevice is None):
+        if same and dtype == old and (self.devices or ty.vdevice is None):
             return ty
+        device = ty.vdevice if self.devices else None
         if shape is not None:
             return relax.TensorType(shape, dtype or None, device)
         return relax.TensorType(None, dtype or None, device, ty.ndim)
@@ -112,10 +114,10 @@ class Retype:
             return self.symbols.get(new, new) if isinstance(new, relax.Var) else new
         if hasattr(value, "a") and hasattr(value, "b"):
             left, right = self._symbols(value.a, resolve), self._symbols(value.b, resolve)
-            return value if left is value.a and right is value.b else type(value)(left, right)
+            return value if _same(left, value.a) and _same(right, value.b) else type(value)(left, right)
         if isinstance(value, tvm.tirx.Cast):
             inner = self._symbols(value.value, resolve)
-            return value if inner is value.value else tvm.tirx.Cast(_dtype(value), inner)
+            return value if _same(inner, value.value) else tvm.tirx.Cast(_dtype(value), inner)
         return value
 
 
@@ -123,5 +125,10 @@ def _dtype(expr: Any) -> str:
     return str(expr.ty.dtype) if hasattr(expr.ty, "dtype") else str(expr.ty)
 
 
+def _same(left: Any, right: Any) -> bool:
+    """Whether two handles are of one object: reading a field twice gives two handles, so ``is`` would not tell."""
+    return left is right or bool(left.same_as(right))
+
+
 def _all_same(new: Any, old: Any) -> bool:
-    return all(left is right or left.same_as(right) for left, right in zip(new, old, strict=True))
+    return all(map(_same, new, old))

@@ -59,7 +59,7 @@ class _Names:
         if isinstance(expr, relax.Var):
             if expr not in self.cache:
                 self.cache[expr] = "recursive"
-                self.cache[expr] = _digest(self._var(expr))
+                self.cache[expr] = self._var(expr)
             return self.cache[expr]
         if isinstance(expr, Branch):
             parts = [self.name(item) for item in (expr.condition, expr.then.result, expr.otherwise.result)]
@@ -90,7 +90,8 @@ class _Names:
             return self.name(self.values[var])
         given = self.arguments.get(var)
         if given:
-            return _digest(*sorted({self.name(item) for item in given}))
+            names = sorted({self.name(item) for item in given})
+            return names[0] if len(names) == 1 else _digest("one of", *names)
         return f"parameter {var.ty}"
 
     def _body(self, body: Body) -> None:

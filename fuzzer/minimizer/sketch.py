@@ -127,7 +127,8 @@ class Sketch:
         global_infos: As in the module.
         retype: Type edits that the emission applies everywhere.
         aliases: What stands for a var that is bound nowhere any more; applied by the emission.
-        rename: Whether the emission gives canonical names.
+        rename: Whether the emission gives vars canonical names.
+        renamed: New names of Relax functions, by the old ones, under which calls still mention them.
     """
 
     functions: dict[str, Any]
@@ -137,6 +138,7 @@ class Sketch:
     retype: Retype = field(default_factory=Retype)
     aliases: dict[Any, Any] = field(default_factory=dict)
     rename: bool = False
+    renamed: dict[str, str] = field(default_factory=dict)
 
     def copy(self) -> Sketch:
         """An independent copy."""
@@ -149,6 +151,7 @@ class Sketch:
             self.retype.copy(),
             dict(self.aliases),
             self.rename,
+            dict(self.renamed),
         )
 
     def relax_functions(self) -> dict[str, Func]:

@@ -36,11 +36,20 @@ def _operand(scope: Scope, dtypes: tuple[str, ...], more: tuple[str, ...] = ()) 
     return scope.tensor(dtypes=accepted, ranks=(1, 2, 3, 4), where=nonempty(scope))
 
 
+def _scan_axis(scope: Scope, value: Value) -> int:
+    """An axis to scan along: the last one of a tensor with two symbolic dims or more.
+
+    Along another, the kernel's index arithmetic takes the compiler 3 s for (3, n, n) and minutes for (3, n, n, n).
+    """
+    symbolic = sum(not isinstance(dim, int) for dim in shape_of(value))
+    return -1 if symbolic > 1 else axis(scope, value.rank)
+
+
 def draw_cumsum(scope: Scope) -> Value | None:
     """``cumsum`` along one axis or over the flattened tensor, exclusive or not."""
     operand = _operand(scope, NUMBERS)
     dims = shape_of(operand)
-    chosen = axis(scope, len(dims)) if len(dims) == 1 or flip(scope) else None
+    chosen = _scan_axis(scope, operand) if not operand.is_static or flip(scope) else None
     elements = scope.most_elements(dims if chosen is None else [dims[chosen]])
     limit, domain = dtype_bounds(operand.dtype), default_bounds(operand.dtype)
     if elements * bounds_of(operand).magnitude > limit.hi:
@@ -54,9 +63,8 @@ def draw_cumsum(scope: Scope) -> Value | None:
 def draw_cumprod(scope: Scope) -> Value | None:
     """``cumprod`` of factors of magnitude at most 2 over at most 6 of them."""
     operand = _operand(scope, NUMBERS)
-    dims = shape_of(operand)
-    chosen = axis(scope, len(dims))
-    elements = scope.most_elements([dims[chosen]])
+    chosen = _scan_axis(scope, operand)
+    elements = scope.most_elements([shape_of(operand)[chosen]])
     bound = 2 if elements <= 6 else 1
     operand = keep(scope, operand, 0 if operand.dtype.startswith("uint") else -bound, bound)
     size = float(bound) ** elements

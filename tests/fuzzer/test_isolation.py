@@ -13,9 +13,9 @@ from pathlib import Path
 
 import psutil
 import pytest
+import victims
 
 from fuzzer.isolation import ChildError, Death, Died, IsolatedWorker
-from tests.fuzzer import victims
 
 MIB = 1 << 20
 
@@ -119,9 +119,9 @@ def test_nothing_is_left_behind() -> None:
 
 
 _ORPHANS = """
-import os, signal, sys, threading
+import os, signal, threading
+import victims
 from fuzzer.isolation import IsolatedWorker
-from tests.fuzzer import victims
 worker = IsolatedWorker()
 print(worker.call(victims.process, None), flush=True)
 threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGKILL)).start()
@@ -130,7 +130,9 @@ worker.call(victims.hang, None)
 
 
 def test_a_busy_process_ends_with_its_killed_parent() -> None:
-    done = subprocess.run([sys.executable, "-c", _ORPHANS], stdout=subprocess.PIPE, text=True, timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-c", _ORPHANS], stdout=subprocess.PIPE, text=True, timeout=60, cwd=Path(__file__).parent
+    )
     assert done.returncode == -signal.SIGKILL
     pid = int(done.stdout)
     deadline = time.monotonic() + 10

@@ -116,7 +116,7 @@ def declares(change: Callable[[Any], Any]) -> GivenPass:
     return make("declares", each(redeclare))
 
 
-def appends_mark(contract: Contract) -> GivenPass:
+def appends_mark(contract: Contract | None) -> GivenPass:
     """Counts its runs in an attribute, up to three."""
 
     def change(function: Any) -> Any:

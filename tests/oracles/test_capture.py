@@ -11,8 +11,7 @@ from oracles.capture import evidence_of, short_function
         ("Group* tvm::relax::OperatorFusor::GetGroupFromVar(const tvm::Var&)", "relax::OperatorFusor::GetGroupFromVar"),
         ("tvm::GlobalVar tvm::IRModuleNode::GetGlobalVar(const tvm::ffi::String&) const", "IRModuleNode::GetGlobalVar"),
         (
-            "R tvm::relax::ExprFunctor<R(const tvm::Expr&, Args ...)>::VisitExprDefault_(const tvm::ffi::Object*, Args ...)"
-            " [with R = tvm::relax::GraphPartitioner::Group*; Args = {}]",
+            "R tvm::relax::ExprFunctor<R(const Expr&, Args ...)>::VisitExprDefault_(const Object*) [with R = G*]",
             "relax::ExprFunctor::VisitExprDefault_",
         ),
         (

@@ -39,8 +39,8 @@ def test_given_contract_and_own_contract_count() -> None:
     appends = buggy.appends_mark(strict)
     with pytest.raises(OracleFailure, match="idempotence fail"):
         check(samples.dataflow(), appends.given, oracles=[OracleName.IDEMPOTENCE])
+    plain = buggy.appends_mark(None)
     with pytest.raises(OracleFailure, match="idempotence fail"):
-        plain = buggy.appends_mark(None)  # type: ignore[arg-type]
         check(samples.dataflow(), plain.given, oracles=[OracleName.IDEMPOTENCE], contract=strict)
 
 

@@ -64,3 +64,15 @@ def test_costly_pass_is_still_repeated(say: Say) -> None:
     for ordered in (False, True):
         contract = Contract("counts", costly=True, address_ordered=ordered)
         assert say(samples.dataflow(), buggy.counts(), contracts=[contract])[DETERMINISM].outcome is Outcome.FAIL
+
+
+def test_output_that_does_not_equal_its_reload_is_not_compared(say: Say) -> None:
+    """As AttachAttrLayoutFreeBuffers leaves buffers of the old function in annotations of the new one."""
+    import tvm
+
+    def dangling(module: object) -> object:
+        stray = tvm.tirx.Var("stray", "int64")
+        return buggy.each(lambda function: function.with_attr("mark", stray))(module)
+
+    verdict = say(samples.dataflow(), buggy.make("dangling", dangling))[DETERMINISM]
+    assert (verdict.outcome, verdict.reason) == (Outcome.SKIP, "output holds objects compared by identity")

@@ -9,18 +9,18 @@ from oracles.contract import Contract, Idempotence, Refusal
 from oracles.passref import PassRef
 from oracles.verdict import OracleName, Outcome
 
-I, IDEMPOTENCE = Idempotence, OracleName.IDEMPOTENCE
+IDEMPOTENCE = OracleName.IDEMPOTENCE
 
 
 @pytest.mark.parametrize(
     ("promise", "runs", "outcome"),
     [
-        (I.IDEMPOTENT, 1, Outcome.FAIL),
-        (I.FIXPOINT, 2, Outcome.FAIL),
-        (I.FIXPOINT, 3, Outcome.PASS),  # the mark reaches three and stays
-        (I.NEVER, 1, Outcome.PASS),
-        (I.UNKNOWN, 1, Outcome.PASS),
-        (I.REFUSES, 1, Outcome.PASS),
+        (Idempotence.IDEMPOTENT, 1, Outcome.FAIL),
+        (Idempotence.FIXPOINT, 2, Outcome.FAIL),
+        (Idempotence.FIXPOINT, 3, Outcome.PASS),  # the mark reaches three and stays
+        (Idempotence.NEVER, 1, Outcome.PASS),
+        (Idempotence.UNKNOWN, 1, Outcome.PASS),
+        (Idempotence.REFUSES, 1, Outcome.PASS),
     ],
 )
 def test_pass_that_settles_after_three_runs(say: Say, promise: Idempotence, runs: int, outcome: Outcome) -> None:
@@ -31,12 +31,14 @@ def test_pass_that_settles_after_three_runs(say: Say, promise: Idempotence, runs
 
 
 def test_extra_runs_come_from_the_module(say: Say) -> None:
-    contract = buggy.promising("appends_mark", I.FIXPOINT, fixpoint_extra=lambda module: len(module.functions) + 1)
+    contract = buggy.promising(
+        "appends_mark", Idempotence.FIXPOINT, fixpoint_extra=lambda module: len(module.functions) + 1
+    )
     assert say(samples.dataflow(), buggy.appends_mark(contract))[IDEMPOTENCE].outcome is Outcome.PASS
 
 
 def test_clean_twin_passes(say: Say) -> None:
-    clean = buggy.marks(contract=buggy.promising("marks", I.IDEMPOTENT))
+    clean = buggy.marks(contract=buggy.promising("marks", Idempotence.IDEMPOTENT))
     assert say(samples.dataflow(), clean)[IDEMPOTENCE].outcome is Outcome.PASS
 
 
@@ -51,7 +53,7 @@ def test_second_run_may_never_raise_what_is_not_documented(say: Say, promise: Id
 
 def test_documented_refusal_of_the_second_run_rejects(say: Say) -> None:
     refusal = Refusal("RuntimeError", "again", "done already", "the test")
-    contract = buggy.promising("refuses_twice", I.REFUSES, second_run_refusals=(refusal,))
+    contract = buggy.promising("refuses_twice", Idempotence.REFUSES, second_run_refusals=(refusal,))
     verdict = say(samples.dataflow(), buggy.refuses_twice(RuntimeError("again"), contract))[IDEMPOTENCE]
     assert (verdict.outcome, verdict.reason) == (Outcome.REJECT, "second run: done already")
 
@@ -74,17 +76,13 @@ def test_pipelines_promise_nothing(say: Say) -> None:
 
 
 def test_precondition_that_the_output_does_not_meet_skips(say: Say) -> None:
-    contract = Contract(
-        "marks", preconditions=(lambda module: "marked" if "mark" in module["main"].attrs else None,)
-    )
+    contract = Contract("marks", preconditions=(lambda module: "marked" if "mark" in module["main"].attrs else None,))
     verdict = say(samples.dataflow(), buggy.marks(), contracts=[contract])[IDEMPOTENCE]
     assert (verdict.outcome, verdict.reason) == (Outcome.SKIP, "second run: marked")
 
 
 def test_sub_indexed_layouts_break_the_second_run_of_convert_layout(say: Say) -> None:
-    convert = PassRef(
-        "ConvertLayout", 'relax.transform.ConvertLayout({"relax.nn.conv2d": ["NCHW4c", "OIHW4o"]})'
-    )
+    convert = PassRef("ConvertLayout", 'relax.transform.ConvertLayout({"relax.nn.conv2d": ["NCHW4c", "OIHW4o"]})')
     verdict = say(samples.convolution(), convert)[IDEMPOTENCE]
     assert verdict.outcome is Outcome.FAIL
     assert verdict.evidence is not None

@@ -49,3 +49,10 @@ def test_next_subject_on_shared_facts_gets_an_unmodified_module() -> None:
     assert ModuleFacts(facts.module).snapshot == snapshot
     verdicts = judge(Subject(module, [PassRef("Normalize", "relax.transform.Normalize()")], facts=facts), STRUCTURAL)
     assert {verdict.outcome for verdict in verdicts} == {Outcome.PASS}
+
+
+def test_later_runs_of_a_pipeline_that_modified_its_input_are_not_compared(say: Say) -> None:
+    verdicts = say(samples.vdevices(), PassRef("Normalize", "relax.transform.Normalize()"), UPDATE)
+    assert (verdicts[MUTATION].outcome, verdicts[MUTATION].culprit) == (Outcome.FAIL, "UpdateVDevice")
+    assert verdicts[OracleName.SEQUENTIAL].reason == "input was modified"
+    assert verdicts[OracleName.DETERMINISM].reason == "input was modified"

@@ -1,9 +1,10 @@
 from __future__ import annotations
 
+import pytest
 import sample_modules as samples
 
 from oracles.contracts import contract_for
-from oracles.plan import plan_of, preparing
+from oracles.plan import out_of_order, plan_of, preparing
 
 
 def _plan(*names: str, module: object | None = None) -> tuple[list[str], list[str]]:
@@ -36,3 +37,30 @@ def test_module_with_a_transform_function_needs_no_lifting() -> None:
         "ToNonDataflow",
         "RemovePurityChecking",
     ]
+
+
+def test_inserted_steps_carry_their_contract() -> None:
+    refs = [preparing("Normalize"), preparing("LazySetOutput")]
+    plan = plan_of(refs, [contract_for(ref) for ref in refs], samples.dataflow())
+    assert [(step.ref.name, step.contract.name, step.inserted) for step in plan.steps] == [
+        ("Normalize", "Normalize", False),
+        ("ToNonDataflow", "ToNonDataflow", True),
+        ("LazySetOutput", "LazySetOutput", False),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("names", "legal"),
+    [
+        (("LegalizeOps", "ToNonDataflow", "RemovePurityChecking", "CallTIRRewrite", "AttachGlobalSymbol"), True),
+        (("CallTIRRewrite", "DeadCodeElimination", "LowerAllocTensor"), True),
+        (("CallTIRRewrite", "ConvertLayout"), False),
+        (("CallTIRRewrite", "FuseTIR"), False),
+        (("RewriteDataflowReshape", "FuseTIR"), False),
+        (("FuseTIR", "RewriteDataflowReshape"), True),
+    ],
+)
+def test_order(names: tuple[str, ...], legal: bool) -> None:
+    refs = [preparing(name) for name in names]
+    plan = plan_of(refs, [contract_for(ref) for ref in refs], samples.dataflow())
+    assert (out_of_order(plan) == "") is legal

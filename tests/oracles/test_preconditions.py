@@ -30,3 +30,10 @@ def test_transform_params() -> None:
 def test_vdevices() -> None:
     assert preconditions.needs_vdevices(samples.vdevices()) is None
     assert preconditions.needs_vdevices(samples.dataflow()) == "no vdevice in global_infos"
+
+
+def test_library_prefix() -> None:
+    module = samples.dataflow()
+    assert preconditions.no_library_prefix(module) is None
+    prefixed = module.with_attr("system_lib_prefix", "lib_")
+    assert preconditions.no_library_prefix(prefixed) == "has a system_lib_prefix"

@@ -25,9 +25,7 @@ def _in_sequential() -> bool:
 
 
 def _only_outside() -> GivenPass:
-    return buggy.make(
-        "only_outside", lambda module: module if _in_sequential() else buggy.marks().given(module)
-    )
+    return buggy.make("only_outside", lambda module: module if _in_sequential() else buggy.marks().given(module))
 
 
 def _fails_inside() -> GivenPass:

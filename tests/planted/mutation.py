@@ -118,7 +118,7 @@ class _Shouter(relax.PyExprMutator):  # type: ignore[misc]
 
     def visit_var_def_(self, var: Any) -> Any:
         if var not in self.params or not isinstance(var.ty, relax.TensorType):
-            return super().visit_var_def_(var)
+            return var
         new = relax.Var(var.name.upper(), var.ty, var.span)
         self.set_var_remap(var, new)
         return new

@@ -75,26 +75,27 @@ def swapped_subtract_clean() -> Any:
     return _rewrite("swapped_subtract", lambda name, call, args: op.add(*args[::-1]) if name == "relax.add" else None)
 
 
-def cast_through_int() -> Any:
-    """Casts between floats by way of int32, as if a chain of casts could be taken apart."""
+def _clips(name: str, call: Any) -> bool:
+    return name == "relax.clip" and _dtype(call) in FLOATS and all(hasattr(bound, "value") for bound in call.args[1:])
+
+
+def integer_clip() -> Any:
+    """Drops what bounds of a clip have after the point, as if it were a clip of integers."""
 
     def change(name: str, call: Any, args: list[Any]) -> Any:
-        if name == "relax.astype" and _dtype(call) in FLOATS and str(args[0].ty.dtype).startswith("float"):
-            return op.astype(op.astype(args[0], "int32"), _dtype(call))
-        return None
+        return op.clip(args[0], *(float(int(bound.value)) for bound in args[1:])) if _clips(name, call) else None
 
-    return _rewrite("cast_through_int", change)
+    return _rewrite("integer_clip", change)
 
 
-def cast_through_int_clean() -> Any:
-    """Casts between floats by way of float64, which holds every float."""
+def integer_clip_clean() -> Any:
+    """Clips twice."""
 
     def change(name: str, call: Any, args: list[Any]) -> Any:
-        if name == "relax.astype" and _dtype(call) in FLOATS and str(args[0].ty.dtype).startswith("float"):
-            return op.astype(op.astype(args[0], "float64"), _dtype(call))
-        return None
+        bounds = args[1:]
+        return op.clip(op.clip(args[0], *bounds), *bounds) if _clips(name, call) else None
 
-    return _rewrite("cast_through_int", change)
+    return _rewrite("integer_clip", change)
 
 
 def axis_off_by_one() -> Any:

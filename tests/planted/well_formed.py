@@ -236,7 +236,7 @@ class _Retyper(relax.PyExprMutator):  # type: ignore[misc]
 
     def visit_var_def_(self, var: Any) -> Any:
         if not self.depth:
-            return super().visit_var_def_(var)
+            return var
         new = self.kind(var.name, var.ty, var.span)
         self.set_var_remap(var, new)
         return new

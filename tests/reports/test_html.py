@@ -64,7 +64,7 @@ def test_every_link_has_its_target(report: Report) -> None:
 def test_content(report: Report) -> None:
     page = parse(render_html(report, lambda finding: f"module {finding.id}"))
     data = [text.strip() for text in page.data]
-    assert "3 findings, 1 open" in data
+    assert "3 findings: 1 confirmed, 1 flaky, 1 known" in data
     assert "94.05 %" in data
     assert "module 0000000002" in data
     assert "python repros/0000000001.py" in data
@@ -72,4 +72,4 @@ def test_content(report: Report) -> None:
 
 def test_an_empty_campaign(report: Report) -> None:
     page = parse(render_html(replace(report, tallies=[], findings=[]), lambda _: ""))
-    assert "0 findings, 0 open" in page.data
+    assert "0 findings" in page.data

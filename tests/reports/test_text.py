@@ -11,7 +11,7 @@ def test_everything_is_there_and_fits_80_columns(report: Report) -> None:
     lines = text.splitlines()
     (crash,) = [line.split() for line in lines if line.startswith("crash ")]
     assert crash == ["crash", "190", "12", "94.05", "%", "0", "4", "0"]
-    assert "3 findings, 1 of them open:" in lines
+    assert "3 findings: 1 confirmed, 1 flaky, 1 known" in lines
     (row,) = [index for index, line in enumerate(lines) if line.startswith("0000000001")]
     assert lines[row].split() == ["0000000001", "crash", "FuseOps", "9", "2", "confirmed"]
     assert lines[row + 1].startswith("  a <script>")

@@ -12,6 +12,7 @@ from fuzzer.minimizer.reductions import (
     cut,
     dims,
     dtypes,
+    function_names,
     functions,
     inline,
     names,
@@ -37,5 +38,6 @@ REDUCTIONS: tuple[Reduction, ...] = (
     operators.REDUCTION,
     constants.REDUCTION,
     blocks.REDUCTION,
+    function_names.REDUCTION,
     names.REDUCTION,
 )

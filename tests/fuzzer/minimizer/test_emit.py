@@ -52,6 +52,22 @@ def test_inconsistent_types_are_invalid() -> None:
         emit(sketch)
 
 
+@pytest.mark.parametrize("edit", [{"dtypes": {"float16": "float32"}}, {"dims": {4: 3}}])
+def test_a_kernel_that_is_called_with_other_types_is_invalid(edit: dict[str, Any]) -> None:
+    sketch = take(samples.kernels())
+    for name, value in edit.items():
+        setattr(sketch.retype, name, value)
+    with pytest.raises(Invalid, match="ill formed"):
+        emit(sketch)
+
+
+def test_a_condition_that_is_not_a_bool_is_invalid() -> None:
+    sketch = take(samples.branches())
+    sketch.retype.dtypes = {"bool": "float32"}
+    with pytest.raises(Invalid, match="not a bool"):
+        emit(sketch)
+
+
 def test_a_var_that_nothing_binds_is_invalid() -> None:
     sketch = take(samples.two_functions())
     del sketch.functions["main"].params[0]

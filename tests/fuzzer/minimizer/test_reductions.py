@@ -23,6 +23,7 @@ from fuzzer.minimizer.reductions import (
     cut,
     dims,
     dtypes,
+    function_names,
     functions,
     inline,
     names,
@@ -214,3 +215,9 @@ def test_blocks_are_merged() -> None:
 def test_names_become_canonical() -> None:
     (only,) = candidates(names.REDUCTION, samples.guarded_log())
     assert [str(param.name) for param in only["main"].params] == ["x", "x1"]
+
+
+def test_functions_get_canonical_names() -> None:
+    found = [functions_of(item) for item in candidates(function_names.REDUCTION, samples.private_symbolic())]
+    assert found[0] == ["f1", "f2", "main"]
+    assert str(next(candidates(function_names.REDUCTION, samples.two_functions()))["f1"].attrs["global_symbol"]) == "f1"

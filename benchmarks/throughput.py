@@ -1,0 +1,172 @@
+"""How many subjects a worker judges a second, what the time goes into, and what a worker weighs.
+
+    python benchmarks/throughput.py [--shards 12] [--seed 1] [--json]
+
+A *subject* is one module under one pass or pipeline, drawn as in a campaign over all passes; its time includes its
+share of drawing the module.  Rates count seconds of processor time (``time.process_time``), so that another process
+on the machine changes them less.  A *numeric comparison* is a subject whose program was executed before and after the
+pass and compared, so that its verdict is pass or fail; its time is the numeric oracle's alone, after warm-up.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import time
+from collections import Counter
+from typing import Any
+
+import psutil
+from tabulate import tabulate
+
+_FIRST_CASE = """
+import sys
+from fuzzer.config import Config
+from fuzzer.isolation import IsolatedWorker
+from fuzzer.preparation import pass_names
+from fuzzer.shards import ExampleDone, ShardTask, run_shard
+from oracles.verdict import OracleName
+config = Config(1, pass_names(), (), tuple(OracleName), 1, None, 1)
+with IsolatedWorker() as worker:
+    for item in worker.stream(run_shard, ShardTask(config, 0, limit=1)):
+        if isinstance(item, ExampleDone):
+            print("judged")
+            break
+    worker.kill()
+"""
+
+
+class Stages:
+    """Processor time by stage; the oracles call :meth:`begin` before each step."""
+
+    def __init__(self) -> None:
+        self.seconds: Counter[str] = Counter()
+        self._stage = ""
+        self._since = 0.0
+
+    def begin(self, text: str) -> None:
+        """A stage begins, ``oracle: pass``; the one before ends."""
+        now = time.process_time()
+        if self._stage:
+            self.seconds[self._stage] += now - self._since
+        self._stage, self._since = text.split(":", 1)[0], now
+
+    def end(self) -> None:
+        """The last stage ends."""
+        self.begin("")
+
+
+def configuration(seed: int) -> Any:
+    """A campaign over all passes."""
+    from fuzzer.config import Config
+    from fuzzer.preparation import pass_names
+    from oracles.verdict import OracleName
+
+    return Config(seed, pass_names(), (), tuple(OracleName), None, 1.0, 1)
+
+
+def structural(seed: int, shards: range, stages: Stages) -> int:
+    """Judge shards by the structural oracles; returns the number of subjects."""
+    from fuzzer.shards import SHARD_EXAMPLES, draw_subjects, subjects_per_module
+    from oracles.facts import ModuleFacts
+    from oracles.judge import judge
+    from oracles.subject import Subject
+    from oracles.verdict import OracleName
+
+    config = configuration(seed)
+    oracles = tuple(name for name in OracleName if name is not OracleName.NUMERIC)
+    subjects = 0
+    for shard in shards:
+        for number in range(SHARD_EXAMPLES // subjects_per_module(config)):
+            stages.begin("draw")
+            drawn = draw_subjects(config, shard, number)
+            if drawn is None:
+                continue
+            facts = ModuleFacts(drawn.module)
+            for passes in drawn.pipelines:
+                stages.begin("other")
+                judge(Subject(facts.module, passes, stage=stages.begin, facts=facts), oracles)
+                subjects += 1
+    stages.end()
+    return subjects
+
+
+def numeric(seed: int, shards: range) -> tuple[int, float]:
+    """Numeric comparisons in shards, and the numeric oracle's processor time for them and for what it skipped."""
+    from fuzzer.shards import SHARD_EXAMPLES, draw_subjects, subjects_per_module
+    from oracles.facts import ModuleFacts
+    from oracles.judge import judge
+    from oracles.subject import Subject
+    from oracles.verdict import OracleName, Outcome
+
+    config = configuration(seed)
+    compared, spent = 0, 0.0
+    for shard in shards:
+        for number in range(SHARD_EXAMPLES // subjects_per_module(config)):
+            drawn = draw_subjects(config, shard, number)
+            if drawn is None:
+                continue
+            facts = ModuleFacts(drawn.module)
+            for passes in drawn.pipelines:
+                subject = Subject(facts.module, passes, input_seed=number, facts=facts)
+                judge(subject, [OracleName.CRASH])  # runs the passes, which the other oracles have paid for
+                start = time.process_time()
+                verdicts = judge(subject, [OracleName.NUMERIC])
+                spent += time.process_time() - start
+                compared += sum(each.outcome in (Outcome.PASS, Outcome.FAIL) for each in verdicts)
+    return compared, spent
+
+
+def startup() -> float:
+    """Wall seconds from starting Python to the first judged case in an isolated worker."""
+    start = time.monotonic()
+    with subprocess.Popen([sys.executable, "-c", _FIRST_CASE], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        line = process.stdout.readline()
+        spent = time.monotonic() - start
+    if line.strip() != "judged":
+        raise SystemExit("no case was judged")
+    return spent
+
+
+def measure(shards: int, seed: int) -> dict[str, Any]:
+    """All figures."""
+    import fuzzer.preload  # noqa: F401  # as the fork server does, before the clock runs
+
+    begun = startup()
+    structural(seed, range(2), Stages())  # warm-up: what is computed once for a process
+    stages = Stages()
+    subjects = structural(seed, range(2, 2 + shards), stages)
+    total = sum(stages.seconds.values())
+    warm = max(1, shards // 4)
+    numeric(seed, range(warm))
+    compared, spent = numeric(seed, range(warm, warm + max(1, shards // 2)))
+    return {
+        "subjects": subjects,
+        "subjects_per_second_per_core": subjects / total,
+        "numeric_comparisons": compared,
+        "numeric_per_second_per_core": compared / spent,
+        "rss_mib": psutil.Process().memory_info().rss / (1 << 20),
+        "startup_seconds": begun,
+        "share": {stage: seconds / total for stage, seconds in stages.seconds.most_common()},
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--shards", type=int, default=12, help="shards of 64 subjects (default: 12)")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    options = parser.parse_args()
+    result = measure(options.shards, options.seed)
+    if options.json:
+        print(json.dumps(result))
+        return
+    print(tabulate([(key, value) for key, value in result.items() if not isinstance(value, dict)], floatfmt=".3f"))
+    print(tabulate(result["share"].items(), headers=("stage", "share of time"), floatfmt=".3f"))
+
+
+if __name__ == "__main__":
+    main()

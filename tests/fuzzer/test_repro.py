@@ -1,0 +1,275 @@
+"""Repro scripts: each oracle's script shows a planted defect, and passes with the pass mended."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import tvm
+from tvm import relax
+
+from fuzzer.cases import Case, judge_case
+from fuzzer.repro import check_repro, render_repro
+from fuzzer.repro_checks import fragments, stage_of
+from fuzzer.repro_module import module_source
+from fuzzer.repro_numeric import literal
+from fuzzer.signatures import signature
+from oracles.execution import cxx_available
+from oracles.passref import PassRef
+from oracles.verdict import Evidence, OracleName, Outcome, Verdict
+
+PASSES = """
+import itertools
+import os
+import signal
+import time
+
+import tvm
+from tvm import relax
+
+MENDED = False
+serial = itertools.count()
+
+
+def module_pass(name, run):
+    def transform(module, context):
+        return module if MENDED else run(module)
+
+    return lambda: tvm.transform.module_pass(transform, opt_level=0, name=name)
+
+
+def raising(module):
+    raise RuntimeError("Check failed: (width == 3) is false: the width of the thing")
+
+
+def overwriting(module):
+    constant = module["main"].body.blocks[0].bindings[0].value.args[1]
+    constant.value.copyfrom(constant.value.numpy() * 2)
+    return module
+
+
+def numbered(module):
+    return module.with_attr("serial", next(serial))
+
+
+def growing(module):
+    return module.with_attr("grown", int(module.attrs["grown"]) + 1 if module.attrs and "grown" in module.attrs else 1)
+
+
+def dangling(module):
+    main = module["main"]
+    stray = relax.Var("stray", main.params[0].ty)
+    main = relax.Function(main.params, relax.SeqExpr([], stray), main.ret_ty, attrs=main.attrs)
+    return tvm.IRModule({module.get_global_var("main"): main})
+
+
+def other_parameters(module):
+    main = module["main"]
+    more = relax.Var("more", main.params[0].ty)
+    main = relax.Function([*main.params, more], main.body, main.ret_ty, attrs=main.attrs)
+    return tvm.IRModule({"main": main})
+
+
+def one_percent(module):
+    builder = relax.BlockBuilder()
+    x = relax.Var("x", module["main"].params[0].ty)
+    with builder.function("main", [x]):
+        builder.emit_func_output(builder.emit(relax.op.add(x, relax.const(1.01, "float32"))))
+    return builder.finalize()
+
+
+def segfault(module):
+    os.kill(os.getpid(), signal.SIGSEGV)
+
+
+def hang(module):
+    time.sleep(600)
+
+
+Raising = module_pass("Raising", raising)
+Overwriting = module_pass("Overwriting", overwriting)
+Numbered = module_pass("Numbered", numbered)
+Growing = module_pass("Growing", growing)
+Dangling = module_pass("Dangling", dangling)
+OtherParameters = module_pass("OtherParameters", other_parameters)
+OnePercent = module_pass("OnePercent", one_percent)
+Segfault = module_pass("Segfault", segfault)
+Hang = module_pass("Hang", hang)
+"""
+
+
+def sample() -> Any:
+    builder = relax.BlockBuilder()
+    x = relax.Var("x", relax.TensorType((2, 3), "float32"))
+    with builder.function("main", [x]):
+        builder.emit_func_output(builder.emit(relax.op.add(x, relax.const(np.ones((2, 3), "float32"), "float32"))))
+    return builder.finalize()
+
+
+@pytest.fixture
+def passes(tmp_path: Path) -> Path:
+    path = tmp_path / "planted_passes.py"
+    path.write_text(PASSES)
+    return path
+
+
+def case_of(path: Path, name: str) -> Case:
+    return Case(str(tvm.ir.save_json(sample())), (PassRef(name, f"user:{path}:{name}"),), 5)
+
+
+def failure(case: Case, oracle: OracleName) -> Verdict:
+    (verdict,) = [item for item in judge_case(case, (oracle,)) if item.outcome is Outcome.FAIL]
+    return verdict
+
+
+def script_of(case: Case, verdict: Verdict, folder: Path) -> Path:
+    path = folder / "repro.py"
+    path.write_text(render_repro(case, verdict, signature(verdict).text))
+    return path
+
+
+ORACLES = [
+    ("Raising", OracleName.CRASH, "RuntimeError: Check failed: (width == 3)"),
+    ("Overwriting", OracleName.MUTATION, "modified in place"),
+    ("Numbered", OracleName.DETERMINISM, "gave another module"),
+    ("Growing", OracleName.IDEMPOTENCE, ""),
+    ("Dangling", OracleName.WELL_FORMED, "is not defined"),
+    ("OtherParameters", OracleName.WELL_FORMED, "parameter"),
+    ("OnePercent", OracleName.NUMERIC, "expected"),
+]
+
+
+@pytest.mark.parametrize(("name", "oracle", "says"), ORACLES, ids=[item[0] for item in ORACLES])
+def test_a_script_shows_the_defect_and_its_absence(
+    name: str, oracle: OracleName, says: str, passes: Path, tmp_path: Path
+) -> None:
+    if oracle is OracleName.NUMERIC and not cxx_available():
+        pytest.skip("plain relax.build needs a C++ compiler")
+    case = case_of(passes, name)
+    if oracle is OracleName.IDEMPOTENCE:
+        # A user's pass promises no idempotence: this verdict stands for one under a contract that does.
+        verdict = Verdict(oracle, Outcome.FAIL, name, evidence=Evidence("not-equal", "other attributes"))
+    else:
+        verdict = failure(case, oracle)
+    path = script_of(case, verdict, tmp_path)
+    shown = check_repro(path)
+    assert shown.confirmed, shown
+    assert [line.startswith("BUG: ") for line in shown.output.splitlines()].count(True) == 1
+    assert says in shown.output
+    passes.write_text(PASSES.replace("MENDED = False", "MENDED = True"))
+    gone = check_repro(path)
+    assert gone.exit_code == 0, gone
+    assert gone.output.startswith("OK: ")
+
+
+def test_another_error_is_not_mistaken_for_the_defect(passes: Path, tmp_path: Path) -> None:
+    case = case_of(passes, "Raising")
+    path = script_of(case, failure(case, OracleName.CRASH), tmp_path)
+    passes.write_text(PASSES.replace("is false: the width of the thing", "is false: something about the height"))
+    result = check_repro(path)
+    assert result.exit_code == 0
+    assert result.output.startswith("DIFFERENT: ")
+
+
+@pytest.mark.parametrize(("name", "kind"), [("Segfault", "signal 11"), ("Hang", "hang")])
+def test_deaths_are_judged_from_outside(name: str, kind: str, passes: Path, tmp_path: Path) -> None:
+    case = case_of(passes, name)
+    evidence = Evidence(kind, f"{kind} during crash")
+    path = script_of(case, Verdict(OracleName.CRASH, Outcome.FAIL, name, evidence=evidence), tmp_path)
+    path.write_text(path.read_text().replace("in_child('hang', 20.0)", "in_child('hang', 4.0)"))
+    assert check_repro(path).confirmed
+    passes.write_text(PASSES.replace("MENDED = False", "MENDED = True"))
+    assert check_repro(path).exit_code == 0
+
+
+def test_an_environment_that_does_not_fit_is_told_apart(passes: Path, tmp_path: Path) -> None:
+    case = case_of(passes, "Raising")
+    path = script_of(case, failure(case, OracleName.CRASH), tmp_path)
+    whole = path.read_text()
+    path.write_text(whole.replace("    import tvm\n", "    import tvm_that_is_not_there as tvm\n"))
+    assert check_repro(path).exit_code == 2
+    path.write_text(whole.replace("R.add", "R.operator_that_is_gone"))
+    result = check_repro(path)
+    assert result.exit_code == 2
+    assert result.output.startswith("ENVIRONMENT: ")
+
+
+def test_a_script_needs_only_tvm_and_numpy(passes: Path, tmp_path: Path) -> None:
+    allowed = {*sys.stdlib_module_names, "tvm", "tvm_ffi", "numpy"}
+    for name, oracle, _ in ORACLES:
+        if oracle is OracleName.IDEMPOTENCE:
+            continue
+        case = case_of(passes, name)
+        text = script_of(case, failure(case, oracle), tmp_path).read_text()
+        for node in ast.walk(ast.parse(text)):
+            names = [item.name for item in node.names] if isinstance(node, ast.Import) else []
+            names += [str(node.module)] if isinstance(node, ast.ImportFrom) else []
+            assert {item.partition(".")[0] for item in names} <= allowed
+
+
+def test_the_header_says_what_and_with_what(passes: Path, tmp_path: Path) -> None:
+    case = case_of(passes, "Raising")
+    verdict = failure(case, OracleName.CRASH)
+    docstring = ast.get_docstring(ast.parse(script_of(case, verdict, tmp_path).read_text()))
+    assert docstring is not None
+    for part in (signature(verdict).text[:100], "oracle: crash", f"tvm {tvm.__version__[:4]}", "python 3."):
+        assert part in docstring
+
+
+def test_a_module_is_given_as_text_and_comes_back_equal() -> None:
+    source = module_source(sample())
+    assert source.loader == "load_script"
+    tvm.ir.assert_structural_equal(tvm.script.from_source(ast.literal_eval(source.literal)), sample())
+
+
+def test_a_module_that_text_cannot_give_is_json() -> None:
+    module = sample().with_attr("odd", tvm.ir.make_node("ir.DictAttrs", inner=tvm.runtime.tensor(np.ones(2))))
+    source = module_source(module)
+    assert source.loader == "load_json"
+    assert "TVMScript does not round-trip" in source.remarks[0]
+    tvm.ir.assert_structural_equal(tvm.ir.load_json(ast.literal_eval(source.literal)), module)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        np.array([[1.5, -2.0]], "float16"),
+        np.arange(1000, dtype="int64").reshape(10, 100),
+        np.array([np.nan, np.inf], "float32"),
+        np.zeros((0, 3), "float32"),
+        np.array(True),
+        (np.ones(2, "int8"), (3, 0.5)),
+    ],
+    ids=["float16", "large", "not finite", "empty", "scalar", "nested"],
+)
+def test_arguments_come_back_from_their_literals(value: Any) -> None:
+    import base64
+    import zlib
+
+    again = eval(literal(value), {"np": np, "base64": base64, "zlib": zlib, "tvm": tvm})
+
+    def same(left: Any, right: Any) -> bool:
+        if isinstance(left, tuple):
+            return len(left) == len(right) and all(map(same, left, right))
+        if isinstance(left, np.ndarray):
+            return left.dtype == right.dtype and left.shape == right.shape and left.tobytes() == right.tobytes()
+        return bool(left == right)
+
+    assert same(value, again)
+
+
+def test_fragments_are_the_distinctive_words() -> None:
+    said = fragments("Check failed: (it_group != obj2group_.end()) is false: Variable lv12 could not be found")
+    assert said == ["is false: Variable lv", "could not be found"]
+    assert fragments("12") == []
+    assert fragments("boom") == ["boom"]
+
+
+def test_the_stage_of_a_death_is_read_from_its_message() -> None:
+    assert stage_of(Evidence("signal 11", "signal 11 during idempotence")) is OracleName.IDEMPOTENCE
+    assert stage_of(Evidence("signal 11", "signal 11 during numeric build original")) is OracleName.NUMERIC
+    assert stage_of(Evidence("hang", "hang during unknown stage")) is None

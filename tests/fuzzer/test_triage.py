@@ -1,0 +1,135 @@
+"""Triage end to end, in isolated processes: confirmed, flaky and vanished findings."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import tvm
+
+sys.path.append(str(Path(__file__).resolve().parent / "minimizer"))
+import samples
+
+from fuzzer.cases import Case
+from fuzzer.confirm import confirm
+from fuzzer.isolation import IsolatedWorker
+from fuzzer.minimizer.judging import Judge, judging_oracles
+from fuzzer.minimizer.search import Limits
+from fuzzer.repro import check_repro
+from fuzzer.signatures import signature
+from fuzzer.triage import TriageJob, TriageResult, TriageState, triage_finding
+from oracles.passref import PassRef
+from oracles.verdict import Evidence, OracleName, Outcome, Verdict
+
+FLAKY = '''
+import tvm
+from pathlib import Path
+
+COUNTER = Path(__file__).with_suffix(".count")
+
+
+def sometimes(module, context):
+    """Fails in every second process."""
+    count = int(COUNTER.read_text()) if COUNTER.exists() else 0
+    COUNTER.write_text(str(count + 1))
+    if count % 2:
+        raise RuntimeError("only sometimes")
+    return module
+
+
+def flaky():
+    return tvm.transform.module_pass(sometimes, opt_level=0, name="Flaky")
+'''
+
+
+def case_of(module: Any, name: str, text: str) -> Case:
+    return Case(str(tvm.ir.save_json(module)), (PassRef(name, text),), 0)
+
+
+def first_failure(case: Case, oracle: OracleName) -> Verdict:
+    with IsolatedWorker() as worker:
+        return Judge(worker, (oracle,)).verdicts(case)[0]
+
+
+def triage(case: Case, verdict: Verdict, folder: Path, limits: Limits | None = None) -> TriageResult:
+    name = signature(verdict)
+    return triage_finding(TriageJob(name.id, name.text, verdict, case, folder, limits=limits or Limits()))
+
+
+def test_an_exception_is_confirmed_minimized_and_scripted(tmp_path: Path) -> None:
+    case = case_of(samples.two_functions(), "MergeCompositeFunctions", "relax.transform.MergeCompositeFunctions()")
+    verdict = first_failure(case, OracleName.CRASH)
+    result = triage(case, verdict, tmp_path)
+    assert result.state is TriageState.CONFIRMED, result
+    assert result.bindings is not None
+    assert result.bindings <= 1
+    assert result.repro == f"repros/{signature(verdict).id}.py"
+    assert result.minimized is not None
+    assert signature(first_failure(result.minimized, OracleName.CRASH)).id == signature(verdict).id
+    assert check_repro(tmp_path / result.repro).confirmed
+
+
+def test_a_death_of_the_process_is_confirmed_minimized_and_scripted(tmp_path: Path) -> None:
+    case = case_of(samples.rank_only_weight(), "VMShapeLower", "relax.transform.VMShapeLower()")
+    verdict = first_failure(case, OracleName.CRASH)
+    assert verdict.evidence is not None
+    assert verdict.evidence.kind == "signal 11"
+    result = triage(case, verdict, tmp_path)
+    assert result.state is TriageState.CONFIRMED, result
+    assert result.bindings is not None
+    assert result.bindings <= 1
+    assert result.repro is not None
+    assert "BUG: killed by signal 11" in check_repro(tmp_path / result.repro).output
+
+
+def test_a_finding_that_comes_back_now_and_then_is_flaky(tmp_path: Path) -> None:
+    path = tmp_path / "flaky_pass.py"
+    path.write_text(FLAKY)
+    case = case_of(samples.two_functions(), "Flaky", f"user:{path}:flaky")
+    verdict = Verdict(OracleName.CRASH, Outcome.FAIL, "Flaky", evidence=Evidence("RuntimeError", "only sometimes"))
+    with IsolatedWorker() as worker:
+        found = [item for _ in range(2) for item in Judge(worker, (OracleName.CRASH,)).verdicts(case)]
+    verdict = found[0]
+    result = triage(case, verdict, tmp_path)
+    assert result.state is TriageState.FLAKY
+    assert result.repro is None
+    assert "of 3 runs" in result.note
+
+
+def test_a_finding_that_never_comes_back_is_gone(tmp_path: Path) -> None:
+    case = case_of(samples.two_functions(), "CanonicalizeBindings", "relax.transform.CanonicalizeBindings()")
+    evidence = Evidence("InternalError", "Check failed: (false) is false: never seen")
+    verdict = Verdict(OracleName.CRASH, Outcome.FAIL, "CanonicalizeBindings", evidence=evidence)
+    result = triage(case, verdict, tmp_path)
+    assert result.state is TriageState.GONE
+    assert result.minimized is None
+
+
+def test_confirmation_uses_a_fresh_process_each_time() -> None:
+    case = case_of(samples.two_functions(), "MergeCompositeFunctions", "relax.transform.MergeCompositeFunctions()")
+    verdict = first_failure(case, OracleName.CRASH)
+    made: list[IsolatedWorker] = []
+
+    def factory() -> IsolatedWorker:
+        made.append(IsolatedWorker())
+        return made[-1]
+
+    found = confirm(case, signature(verdict).id, factory, 2, oracles=(OracleName.CRASH,))
+    assert found.confirmed
+    assert (found.hits, found.runs, len(made)) == (2, 2, 2)
+    assert str(found) == "2 of 2 runs"
+
+
+@pytest.mark.parametrize(
+    ("kind", "message", "expected"),
+    [
+        ("InternalError", "anything", (OracleName.CRASH,)),
+        ("signal 11", "signal 11 during idempotence", (OracleName.CRASH, OracleName.IDEMPOTENCE)),
+        ("hang", "hang during crash", (OracleName.CRASH,)),
+    ],
+)
+def test_only_the_oracles_that_are_needed_run(kind: str, message: str, expected: tuple[OracleName, ...]) -> None:
+    verdict = Verdict(OracleName.CRASH, Outcome.FAIL, "P", evidence=Evidence(kind, message))
+    assert judging_oracles(verdict) == expected

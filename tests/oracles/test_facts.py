@@ -1,0 +1,62 @@
+from __future__ import annotations
+
+import buggy_passes as buggy
+import sample_modules as samples
+import tvm
+
+from oracles.facts import ModuleFacts, apply, complaint, equal
+from oracles.passref import PassRef
+from oracles.verdict import Evidence
+
+
+def test_reload_is_an_equal_copy_that_shares_nothing() -> None:
+    facts = ModuleFacts(samples.dataflow())
+    assert equal(facts.reload, facts.module)
+    assert not facts.reload["main"].same_as(facts.module["main"])
+
+
+def test_module_that_differs_from_its_reload_has_none() -> None:
+    module = buggy.each(lambda function: function.with_attr("mark", tvm.tirx.Var("stray", "int64")))(samples.dataflow())
+    assert ModuleFacts(module).reload is None
+
+
+def test_preparing_runs_once_and_keeps_its_error() -> None:
+    facts = ModuleFacts(samples.two_functions())
+    legalize = PassRef("LegalizeOps", "relax.transform.LegalizeOps()")
+    merge = PassRef("MergeCompositeFunctions", "relax.transform.MergeCompositeFunctions()")
+    assert facts.prepared(legalize) is facts.prepared(legalize)
+    error = facts.prepared(merge)
+    assert isinstance(error, Evidence)
+    assert error.kind == "InternalError"
+
+
+def test_modified_module_is_restored_and_its_children_forgotten() -> None:
+    facts = ModuleFacts(samples.dataflow())
+    legalize = PassRef("LegalizeOps", "relax.transform.LegalizeOps()")
+    snapshot, child = facts.snapshot, facts.prepared(legalize)
+    assert not facts.modified()
+    facts.module.update_func(facts.module.get_global_var("main"), facts.module["main"].with_attr("mark", 1))
+    assert facts.modified()
+    facts.restore()
+    assert not facts.modified()
+    assert ModuleFacts(facts.module).snapshot == snapshot
+    assert facts.prepared(legalize) is not child
+
+
+def test_pass_runs_under_a_target() -> None:
+    seen: list[str] = []
+
+    def run(module: object) -> object:
+        seen.append(tvm.target.Target.current().kind.name)
+        return module
+
+    assert apply(buggy.make("looks", run).given, samples.dataflow()).error is None
+    assert seen == ["llvm"]
+
+
+def test_complaint() -> None:
+    assert complaint(samples.private_calls()) is None
+    found = complaint(buggy.drops("helper").given(samples.private_calls()))
+    assert found is not None
+    assert found.kind == "ill-formed"
+    assert 'GlobalVar I.GlobalVar("helper") is not defined' in found.message

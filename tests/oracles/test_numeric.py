@@ -1,0 +1,246 @@
+"""The numeric oracle on passes with known faults, on their clean twins, and on TVM's own passes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numeric_samples as samples
+import numpy as np
+import pytest
+import sample_modules
+import tvm
+from tvm import relax
+
+from oracles.contract import Contract, Idempotence, NumericPromise
+from oracles.facts import ModuleFacts
+from oracles.judge import judge
+from oracles.passref import GivenPass, PassRef
+from oracles.subject import Subject
+from oracles.verdict import OracleName, Outcome, Verdict
+
+op = relax.op
+EXACT = Contract("planted", idempotence=Idempotence.UNKNOWN, numeric=NumericPromise.BIT_EXACT)
+LOOSE = Contract("planted", idempotence=Idempotence.UNKNOWN, numeric=NumericPromise.REASSOCIATION)
+
+
+def numeric(module: Any, *passes: PassRef, seed: int = 0, **options: Any) -> Verdict:
+    (verdict,) = judge(Subject(module, passes, input_seed=seed, **options), [OracleName.NUMERIC])
+    return verdict
+
+
+def planted(change: Any, name: str = "planted") -> PassRef:
+    return GivenPass(name, f"<{name}>", samples.rewriting(name, change))
+
+
+def named(name: str, arguments: str = "") -> PassRef:
+    return PassRef(name, f"relax.transform.{name}({arguments})")
+
+
+def kind(verdict: Verdict) -> str:
+    assert verdict.outcome is Outcome.FAIL, verdict
+    assert verdict.evidence is not None
+    return verdict.evidence.kind
+
+
+def scaled(factor: float) -> Any:
+    def change(name: str, args: list[Any], call: Any) -> Any:
+        if name != "relax.matmul":
+            return None
+        return op.multiply(op.matmul(*args), relax.const(np.float32(factor), "float32"))
+
+    return change
+
+
+@pytest.mark.parametrize("contract", [EXACT, LOOSE])
+def test_a_relative_error_of_one_percent_fails(contract: Contract) -> None:
+    assert kind(numeric(samples.reduction(), planted(scaled(1.01)), contracts=[contract])) == "wrong-value"
+
+
+def test_the_clean_twin_passes() -> None:
+    verdict = numeric(samples.reduction(), planted(scaled(1.0)), contracts=[EXACT])
+    assert verdict.outcome is Outcome.PASS
+
+
+def test_one_wrong_element_fails() -> None:
+    mask = np.ones((2, 3), "float32")
+    mask[1, 2] = 1.001
+
+    def change(name: str, args: list[Any], call: Any) -> Any:
+        return op.multiply(op.add(*args), relax.const(mask, "float32")) if name == "relax.add" else None
+
+    assert kind(numeric(samples.elementwise(), planted(change), contracts=[LOOSE])) == "wrong-value"
+
+
+def test_other_roundings_pass_or_fail_by_the_promise() -> None:
+    third = relax.const(np.float32(1 / 3), "float32")
+    x = samples.var("x", (8, 8))
+    module = samples.function([x], lambda bb: bb.emit(op.multiply(bb.emit(op.add(x, third)), bb.emit(op.exp(x)))))
+
+    def distribute(name: str, args: list[Any], call: Any) -> Any:
+        """(x + 1/3) * y as ((x + 1/3) - 1/3) * y + 1/3 * y: the same formula in other roundings."""
+        if name != "relax.multiply":
+            return None
+        return op.add(op.multiply(op.subtract(args[0], third), args[1]), op.multiply(third, args[1]))
+
+    assert numeric(module, planted(distribute), contracts=[LOOSE]).outcome is Outcome.PASS
+    assert kind(numeric(module, planted(distribute), contracts=[EXACT])) == "wrong-value"
+
+
+def test_a_decision_downstream_of_rounding_is_not_decided() -> None:
+    x = samples.var("x", (8, 8))
+    module = samples.function([x], lambda bb: bb.emit(op.floor(bb.emit(op.exp(x)))))
+
+    def change(name: str, args: list[Any], call: Any) -> Any:
+        return op.floor(op.add(*args, relax.const(np.float32(0.5), "float32"))) if name == "relax.floor" else None
+
+    verdict = numeric(module, planted(change), contracts=[LOOSE])
+    assert (verdict.outcome, verdict.reason) == (Outcome.SKIP, "undecidable: decision downstream of rounding")
+    assert kind(numeric(module, planted(change), contracts=[EXACT])) == "wrong-value"
+
+
+def test_integers_are_exact_whatever_the_promise() -> None:
+    def change(name: str, args: list[Any], call: Any) -> Any:
+        return op.add(op.add(*args), relax.const(1, "int32")) if name == "relax.add" else None
+
+    assert kind(numeric(samples.elementwise((2, 3), "int32"), planted(change), contracts=[LOOSE])) == "wrong-value"
+
+
+def test_a_dropped_output_and_another_dtype_fail() -> None:
+    def to_float16(name: str, args: list[Any], call: Any) -> Any:
+        return op.astype(op.multiply(*args), "float16") if name == "relax.multiply" else None
+
+    assert kind(numeric(samples.elementwise(), planted(to_float16), contracts=[LOOSE])) == "wrong-dtype"
+
+
+def test_an_output_that_does_not_build_fails() -> None:
+    def change(name: str, args: list[Any], call: Any) -> Any:
+        return op.ewise_fma(*args, args[0]) if name == "relax.multiply" else None
+
+    verdict = numeric(samples.elementwise(), planted(change), contracts=[EXACT])
+    assert kind(verdict) == "does-not-build"
+    assert verdict.evidence is not None
+    assert "R.ewise_fma" in verdict.evidence.message
+
+
+def test_an_output_that_raises_fails() -> None:
+    def change(name: str, args: list[Any], call: Any) -> Any:
+        missing = op.call_pure_packed("relaxfuzz.test.raises", *args, ty_args=call.ty)
+        return missing if name == "relax.multiply" else None
+
+    @tvm.register_global_func("relaxfuzz.test.raises", override=True)
+    def raises(*_: Any) -> Any:
+        raise ValueError("planted")
+
+    assert kind(numeric(samples.elementwise(), planted(change), contracts=[EXACT])) == "run-error"
+
+
+def test_an_input_that_is_overwritten_fails() -> None:
+    @tvm.register_global_func("relaxfuzz.test.overwrites", override=True)
+    def overwrites(x: Any, y: Any) -> Any:
+        result = tvm.runtime.tensor(x.numpy() * y.numpy())
+        y.copyfrom(np.zeros(y.shape, "float32"))
+        return result
+
+    def change(name: str, args: list[Any], call: Any) -> Any:
+        return (
+            op.call_pure_packed("relaxfuzz.test.overwrites", *args, ty_args=call.ty)
+            if name == "relax.multiply"
+            else None
+        )
+
+    assert kind(numeric(samples.elementwise(), planted(change), contracts=[EXACT])) == "input-overwritten"
+
+
+def test_a_constant_that_is_overwritten_fails_and_leaves_the_module_alone() -> None:
+    @tvm.register_global_func("relaxfuzz.test.accumulates", override=True)
+    def accumulates(x: Any, constant: Any) -> Any:
+        result = tvm.runtime.tensor(x.numpy() + constant.numpy())
+        constant.copyfrom(constant.numpy() + 1)
+        return result
+
+    def change(name: str, args: list[Any], call: Any) -> Any:
+        return (
+            op.call_pure_packed("relaxfuzz.test.accumulates", *args, ty_args=call.ty) if name == "relax.add" else None
+        )
+
+    module = samples.with_constant()
+    before = tvm.ir.save_json(module)
+    assert kind(numeric(module, planted(change), contracts=[EXACT])) == "second-call-differs"
+    assert tvm.ir.save_json(module) == before
+
+
+def test_the_guilty_pass_of_a_pipeline_is_named() -> None:
+    passes = [named("CanonicalizeBindings"), planted(scaled(1.01), "guilty"), named("LegalizeOps"), named("FuseOps")]
+    verdict = numeric(samples.reduction(), *passes)
+    assert kind(verdict) == "wrong-value"
+    assert verdict.culprit == "guilty"
+
+
+def test_nothing_changed_is_no_evidence() -> None:
+    verdict = numeric(samples.elementwise(), named("CanonicalizeBindings"))
+    assert (verdict.outcome, verdict.reason) == (Outcome.SKIP, "pass changed nothing")
+
+
+def test_what_never_executes_is_skipped_except_by_the_stock_pipelines() -> None:
+    x = samples.var("x")
+    module = samples.function([x], lambda bb: bb.emit(op.ewise_fma(bb.emit(op.add(x, x)), x, x)))
+    verdict = numeric(module, named("LegalizeOps"))
+    assert (verdict.outcome, verdict.reason) == (Outcome.SKIP, "original does not build")
+    stock = numeric(module, PassRef("build:default", 'relax.get_pipeline("default_build")'))
+    assert kind(stock) == "does-not-build"
+    assert stock.culprit == "build:default"
+    assert stock.evidence is not None
+    assert "R.ewise_fma" in stock.evidence.message
+
+
+STOCK = {"build:default": 'relax.get_pipeline("default_build")', "build:zero": 'relax.get_pipeline("zero")',
+         "build:cpu": 'relax.get_default_pipeline(tvm.target.Target("llvm"))'}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", STOCK)
+@pytest.mark.parametrize("module", [samples.elementwise, samples.reduction, samples.symbolic, samples.weighted])
+def test_stock_pipelines_agree_with_the_reference(name: str, module: Any) -> None:
+    assert numeric(module(), PassRef(name, STOCK[name])).outcome is Outcome.PASS
+
+
+def test_bound_dims_are_given_to_the_original() -> None:
+    verdict = numeric(samples.symbolic(), named("BindSymbolicVars", '{"n": 3, "m": 2}'))
+    assert verdict.outcome is Outcome.PASS
+
+
+def test_in_place_calls_overwrite_a_constant() -> None:
+    """A defect of TVM 0.27: DataflowUseInplaceCalls lets a kernel write its result into a constant."""
+    verdict = numeric(sample_modules.MODULES["duplicates"](), named("DataflowUseInplaceCalls"))
+    assert kind(verdict) == "second-call-differs"
+
+
+def test_the_original_is_built_once_for_all_passes_on_a_module(monkeypatch: pytest.MonkeyPatch) -> None:
+    from oracles.execution import Session
+
+    built: list[Any] = []
+    build = Session.build
+
+    def counting(self: Any, module: Any, *args: Any, **kwargs: Any) -> Any:
+        built.append(module)
+        return build(self, module, *args, **kwargs)
+
+    monkeypatch.setattr(Session, "build", counting)
+    facts = ModuleFacts(samples.reduction())
+    for name in ("LegalizeOps", "ToNonDataflow", "ConvertToDataflow"):
+        numeric(facts.module, named(name), seed=5, facts=facts)
+    originals = [module for module in built if tvm.ir.save_json(module) == facts.snapshot]
+    assert len(originals) == 1
+
+
+def test_a_module_without_a_public_function_is_skipped() -> None:
+    module = samples.elementwise()
+    private = tvm.IRModule({"main": module["main"].without_attr("global_symbol")})
+    verdict = numeric(private, planted(scaled(2.0)), contracts=[EXACT])
+    assert verdict.outcome is Outcome.SKIP
+
+
+def test_breadcrumbs_name_the_pass_under_judgement() -> None:
+    crumbs: list[str] = []
+    numeric(samples.elementwise(), named("LegalizeOps"), stage=crumbs.append)
+    assert "numeric run main bytecode: LegalizeOps" in crumbs
+    assert any(crumb.startswith("numeric run original main: ") for crumb in crumbs)

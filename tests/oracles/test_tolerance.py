@@ -1,0 +1,129 @@
+"""Stochastic arithmetic: what rounding may do is allowed, what it cannot do is not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numeric_samples as samples
+import numpy as np
+import pytest
+from tvm import relax
+
+from oracles.comparison import compare
+from oracles.contract import NumericPromise
+from oracles.execution import session
+from oracles.given import Given
+from oracles.original import Original
+from oracles.tolerance import EPSILON, unit_of
+
+op = relax.op
+REASSOCIATION = NumericPromise.REASSOCIATION
+
+
+def measured(module: Any, seed: int = 0, promise: NumericPromise = REASSOCIATION) -> tuple[Original, Any, Any]:
+    import tvm
+
+    original = Original(module, tvm.ir.save_json(module), seed, Given(), lambda text: None)
+    (entry,) = original.entries
+    found = original.measured(entry, unit_of(promise, original.float_dtypes))
+    assert found is not None
+    return original, entry, found
+
+
+def cancelling(bb: Any, x: Any, w: Any) -> Any:
+    product = bb.emit(op.matmul(x, w))
+    return bb.emit(op.subtract(product, bb.emit(op.mean(product, axis=[1], keepdims=True))))
+
+
+def reordered(bb: Any, x: Any, w: Any, length: int) -> Any:
+    """The same formula with the sum of the matrix product cut in parts and the mean distributed."""
+    parts = []
+    for start in range(0, length, length // 4):
+        left = bb.emit(op.strided_slice(x, [1], [start], [start + length // 4]))
+        right = bb.emit(op.strided_slice(w, [0], [start], [start + length // 4]))
+        parts.append(bb.emit(op.matmul(left, right)))
+    total = parts[-1]
+    for part in reversed(parts[:-1]):
+        total = bb.emit(op.add(part, total))
+    third = bb.emit(op.multiply(total, relax.const(np.float32(0.25), "float32")))
+    return bb.emit(op.subtract(total, bb.emit(op.sum(third, axis=[1], keepdims=True))))
+
+
+def pair(length: int, dtype: str = "float32") -> tuple[Any, Any]:
+    def build(body: Callable[..., Any], *more: Any) -> Any:
+        x, w = samples.var("x", (4, length), dtype), samples.var("w", (length, 4), dtype)
+        return samples.function([x, w], lambda bb: body(bb, x, w, *more))
+
+    return build(cancelling), build(reordered, length)
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("length", [4, 64, 512])
+def test_another_order_of_summation_is_within_the_tolerance(length: int, seed: int) -> None:
+    _, entry, found = measured(pair(length)[0], seed)
+    other = session().build(pair(length)[1]).call("main", entry.arguments)
+    assert compare(entry.output, other, found.tolerance) is None
+
+
+def inexact(output: Any, factor: float) -> Any:
+    return (output * np.float32(factor)).astype(output.dtype)
+
+
+@pytest.mark.parametrize("length", [4, 64, 512])
+def test_one_percent_is_not(length: int) -> None:
+    _, entry, found = measured(pair(length)[0])
+    difference = compare(entry.output, inexact(entry.output, 1.01), found.tolerance)
+    assert difference is not None
+    assert difference.kind == "wrong-value"
+
+
+@pytest.mark.parametrize("length", [4, 64])
+def test_one_wrong_element_is_not(length: int) -> None:
+    _, entry, found = measured(pair(length)[0])
+    wrong = entry.output.copy()
+    wrong[2, 1] += 1e-3
+    difference = compare(entry.output, wrong, found.tolerance)
+    assert difference is not None
+    assert difference.expected.endswith("[2, 1]")
+
+
+def test_a_hundred_roundings_where_nothing_amplifies_are_not() -> None:
+    _, entry, found = measured(samples.elementwise())
+    assert compare(entry.output, inexact(entry.output, 1 + 100 * EPSILON["float32"]), found.tolerance) is not None
+
+
+def test_constants_that_cancel_are_measured_too() -> None:
+    """No input reaches the difference of the two sums, so moving inputs alone would show no spread there."""
+    values = np.linspace(0.1, 1.7, 64, dtype="float32")
+    one, two = relax.const(values, "float32"), relax.const(values[::-1].copy(), "float32")
+    x = samples.var("x", (1,))
+
+    def body(bb: Any) -> Any:
+        return bb.emit(op.multiply(x, bb.emit(op.subtract(bb.emit(op.sum(one)), bb.emit(op.sum(two))))))
+
+    _, entry, found = measured(samples.function([x], body))
+    assert float(found.tolerance((), entry.output, entry.output).max()) > 1e-6 * abs(float(entry.arguments[0][0]))
+
+
+def test_the_unit_follows_promise_and_narrowest_dtype() -> None:
+    assert unit_of(REASSOCIATION, ("float32", "float64")).relative == EPSILON["float32"]
+    assert unit_of(REASSOCIATION, ("float64",)).relative == EPSILON["float64"]
+    assert unit_of(REASSOCIATION, ("float16", "float32")).relative == EPSILON["float16"]
+    assert unit_of(NumericPromise.LOSSY, ("float32",)).relative == EPSILON["float16"]
+    assert unit_of(REASSOCIATION, ()).relative == EPSILON["float32"]
+    assert EPSILON["float32"] < unit_of(NumericPromise.APPROXIMATE, ("float32",)).relative < 1e-4
+
+
+def test_the_range_of_float16_is_noticed() -> None:
+    x = samples.var("x")
+    scale = relax.const(np.float32(1e5), "float32")
+    large = samples.function([x], lambda bb: bb.emit(op.multiply(x, scale)))
+    assert measured(large, promise=NumericPromise.LOSSY)[2].may_leave_float16
+    assert not measured(samples.function([x], lambda bb: bb.emit(op.add(x, x))))[2].may_leave_float16
+
+
+def test_measuring_leaves_the_program_as_it_was() -> None:
+    original, entry, _ = measured(samples.reduction())
+    assert original.program is not None
+    assert compare(entry.output, original.program.call("main", entry.arguments)) is None
