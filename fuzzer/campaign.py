@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import heapq
 import threading
 from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from pathlib import Path
+
+import psutil
 
 from fuzzer.clock import Clock
 from fuzzer.config import Config
@@ -14,17 +17,23 @@ from fuzzer.isolation import IsolatedWorker
 from fuzzer.known import KnownFindings
 from fuzzer.progress import Progress
 from fuzzer.records import FindingState, ShardResult
-from fuzzer.shardrun import Stopped, run_isolated
+from fuzzer.shardrun import run_isolated
 from fuzzer.shards import SHARD_EXAMPLES, ShardTask
 from fuzzer.store import Store, StoreError, verdict_of
-from fuzzer.triage import TriageJob, TriageResult, TriageState, triage_finding
+from fuzzer.triage import REPRO_DIRECTORY, TriageJob, TriageResult, TriageState, triage_finding
 
 GRACE_SHARE = 0.2
 GRACE_SECONDS = 60.0
 """After the time is spent, findings that wait for triage still get so much: a list without scripts helps nobody."""
 MOST_TRIAGE = 0.5
 """Share of the workers that triage may take while there are shards to run."""
+STOP_SECONDS = 3.0
+"""How long Ctrl-C waits for the cases at hand, before they are killed and left for a resume."""
 LOG_NAME = "workers.log"
+
+
+class Stopped(Exception):
+    """The campaign ends: no new worker is to be had."""
 
 
 class _Workers:
@@ -65,6 +74,10 @@ class _Workers:
         with self._lock:
             for worker in self._all:
                 worker.kill()
+        for child in psutil.Process().children():
+            with contextlib.suppress(psutil.Error):
+                if any(REPRO_DIRECTORY in argument for argument in child.cmdline()):
+                    child.kill()  # a script that triage runs
 
     def close(self) -> None:
         """Give everything back; no thread uses a worker any more."""
@@ -89,8 +102,11 @@ class Campaign:
         self.known = known or KnownFindings()
         self.clock = Clock(store.info().elapsed_seconds)
         self._stop = threading.Event()
+        self._cut = threading.Event()  # shards under way end where they are
         self._done = store.shards()
-        self._settled = 0  # all shards below this number are recorded
+        self._settled = 0  # all shards below this number are recorded to their end
+        self._rest: list[ShardTask] = []  # what deaths left of shards
+        self._deadline = None if config.seconds is None else max(config.seconds, self.clock.elapsed())
         self._waiting: list[tuple[int, str]] = store.untriaged()  # (shard, id): a heap
         heapq.heapify(self._waiting)
         self._running: dict[Future[ShardResult | TriageResult], str] = {}
@@ -98,8 +114,9 @@ class Campaign:
         self._workers = _Workers(config, store.directory / LOG_NAME, self._stop)
 
     def stop(self) -> None:
-        """End soon: shards under way are dropped (they are run again on resume), the store stays whole."""
+        """End soon: what shards under way have judged is recorded, the rest of them is left for a resume."""
         self._stop.set()
+        self._cut.set()
 
     def run(self) -> str:
         """Work until the budget is spent or :meth:`stop`; returns ``finished`` or ``interrupted``.
@@ -114,19 +131,33 @@ class Campaign:
         state = "interrupted"
         try:
             while not self._stop.is_set():
+                if self._time_is_up(0.0):
+                    self._cut.set()
                 self._fill(executor, shards)
                 if not self._running:
                     state = "finished"
                     break
                 self._collect()
+            if state == "interrupted":
+                self._record_rest()
         finally:
-            self._stop.set()
+            self.stop()
             self._workers.kill()
             executor.shutdown(wait=True, cancel_futures=True)
             self._workers.close()
             self.progress.end()
             self._finish(state)
         return state
+
+    def _record_rest(self) -> None:
+        """Record what the shards under way have judged; they end with the case at hand, or are killed in it."""
+        shards = [future for future, what in self._running.items() if what == "shard"]
+        wait(shards, timeout=STOP_SECONDS)
+        self._workers.kill()
+        for future in wait(shards, timeout=STOP_SECONDS).done:
+            result = future.result()
+            if isinstance(result, ShardResult):
+                self._record_shard(result)
 
     def _finish(self, state: str) -> None:
         try:
@@ -143,17 +174,17 @@ class Campaign:
         most = self.config.max_examples
         while most is None or number * SHARD_EXAMPLES < most:
             limit = SHARD_EXAMPLES if most is None else min(SHARD_EXAMPLES, most - number * SHARD_EXAMPLES)
-            if number not in self._done:
-                yield ShardTask(self.config, number, limit=limit)
+            if (first := self._done.get(number, 0)) < limit:
+                yield ShardTask(self.config, number, first, limit)
             number += 1
 
     def _fill(self, executor: ThreadPoolExecutor, shards: Iterator[ShardTask]) -> None:
         while len(self._running) < self.config.workers and not self._stop.is_set():
-            shards_left = not self._time_is_up(0.0)
+            shards_left = not self._cut.is_set()
             if (finding := self._next_triage(shards_left)) is not None:
                 self._running[executor.submit(self._triage, self._job(finding))] = "triage"
                 continue
-            task = next(shards, None) if shards_left else None
+            task = (self._rest.pop() if self._rest else next(shards, None)) if shards_left else None
             if task is not None:
                 self._running[executor.submit(self._shard, task)] = "shard"
                 continue
@@ -164,11 +195,13 @@ class Campaign:
             self._running[executor.submit(self._triage, self._job(finding))] = "triage"
 
     def _next_triage(self, shards_left: bool) -> str | None:
-        """The finding to look into now: of a settled shard, so that its case no longer changes."""
+        """The finding to look into now: one whose case no longer changes, because all shards before it are done."""
         busy = sum(what == "triage" for what in self._running.values())
         if shards_left and busy >= max(1, int(self.config.workers * MOST_TRIAGE)):
             return None
-        if not self._waiting or self._waiting[0][0] >= self._settle():
+        # Of the first shard that is not complete all pieces so far are recorded, in order.
+        final = not shards_left and busy == len(self._running)
+        if not self._waiting or (self._waiting[0][0] > self._settle() and not final):
             return None
         if self._time_is_up(max(GRACE_SECONDS, GRACE_SHARE * (self.config.seconds or 0.0))):
             return None
@@ -177,19 +210,24 @@ class Campaign:
         return finding_id
 
     def _settle(self) -> int:
-        while self._settled in self._done:
+        while self._done.get(self._settled, 0) >= self._limit(self._settled):
             self._settled += 1
         return self._settled
 
+    def _limit(self, number: int) -> int:
+        """Examples of a shard; the last one of a campaign of so many examples may have fewer."""
+        most = self.config.max_examples
+        return SHARD_EXAMPLES if most is None else max(1, min(SHARD_EXAMPLES, most - number * SHARD_EXAMPLES))
+
     def _time_is_up(self, grace: float) -> bool:
-        return self.config.seconds is not None and self.clock.elapsed() >= self.config.seconds + grace
+        return self._deadline is not None and self.clock.elapsed() >= self._deadline + grace
 
     # -- in the workers' threads --------------------------------------------------------------------------------
 
     def _shard(self, task: ShardTask) -> ShardResult:
         worker = self._workers.take()
         try:
-            return run_isolated(worker, task, self._stop)
+            return run_isolated(worker, task, self._cut)
         finally:
             self._workers.give(worker)
 
@@ -222,8 +260,12 @@ class Campaign:
         self.progress.show(self.clock.elapsed(), waiting=len(self._waiting) + triage)
 
     def _record_shard(self, result: ShardResult) -> None:
+        if result.stop == result.first:
+            return  # ended before anything was judged
         fresh = self.store.record_shard(result, self.clock.elapsed())
-        self._done.add(result.number)
+        self._done[result.number] = result.stop
+        if result.stop < (limit := self._limit(result.number)):
+            self._rest.append(ShardTask(self.config, result.number, result.stop, limit))
         for finding_id in fresh:
             text = result.hits[finding_id].signature.text
             if self.known.find(finding_id, text) is not None:

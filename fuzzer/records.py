@@ -133,10 +133,12 @@ class Hit:
 
 @dataclass(slots=True)
 class ShardResult:
-    """What one shard gave.
+    """What a shard, or a piece of one, gave.
 
     Attributes:
         number: Number of the shard.
+        first: Index of its first example.
+        stop: Index behind its last example.
         examples: Subjects judged.
         modules: Modules drawn.
         discarded: Draws that gave no module.
@@ -146,6 +148,8 @@ class ShardResult:
     """
 
     number: int
+    first: int = 0
+    stop: int = 0
     examples: int = 0
     modules: int = 0
     discarded: int = 0

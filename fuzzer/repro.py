@@ -35,6 +35,7 @@ class ReproResult:
 
 def check_repro(path: Path, timeout: float = CHECK_SECONDS) -> ReproResult:
     """Run a script in a fresh process of the same interpreter; ``timeout`` in seconds."""
+    path = path.resolve()  # it runs in its own directory
     command = [sys.executable, str(path)]
     environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
     try:

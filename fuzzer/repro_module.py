@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import re
 from dataclasses import dataclass
 from typing import Any
 
 import tvm
 import tvm_ffi
+
+_METADATA = re.compile(r'(?<=tvm\.ir\.load_json\(""").*?(?="""\))', re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +31,7 @@ class ModuleSource:
 def module_source(module: Any) -> ModuleSource:
     """The text from which a structurally equal module can be made."""
     try:
-        text = str(module.script(show_meta=True))
+        text = _METADATA.sub(_compact, str(module.script(show_meta=True)))
         parsed = tvm.script.from_source(text)
     except Exception as error:
         why = f"TVMScript does not round-trip here: {type(error).__name__}: {_first_line(error)}"
@@ -42,6 +46,11 @@ def module_source(module: Any) -> ModuleSource:
     except Exception as error:
         remarks.append(f"(it cannot be printed either: {type(error).__name__})")
     return ModuleSource(_literal(str(tvm.ir.save_json(module))), "load_json", tuple(remarks))
+
+
+def _compact(found: re.Match[str]) -> str:
+    """The printed metadata on one line: it is JSON with escaped quotes, and of no interest to people."""
+    return json.dumps(json.loads(found.group().replace('\\"', '"')), separators=(",", ":")).replace('"', '\\"')
 
 
 def _literal(text: str) -> str:

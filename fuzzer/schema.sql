@@ -1,9 +1,11 @@
--- One campaign.  A shard's counts, hits and its own row are written in one transaction, so that a
--- shard is either there as a whole or not at all.
+-- One campaign.  The counts and hits of a piece of a shard, and its own row, are written in one transaction, so that
+-- a piece is either there as a whole or not at all.  A piece is the examples from `first` up to, not with, `stop`;
+-- most shards are one piece.
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE shards (
-    number INTEGER PRIMARY KEY, examples INTEGER NOT NULL, modules INTEGER NOT NULL, discarded INTEGER NOT NULL
-);
+    number INTEGER NOT NULL, first INTEGER NOT NULL, stop INTEGER NOT NULL,
+    examples INTEGER NOT NULL, modules INTEGER NOT NULL, discarded INTEGER NOT NULL, PRIMARY KEY (number, first)
+) WITHOUT ROWID;
 CREATE TABLE tallies (
     oracle TEXT NOT NULL, culprit TEXT NOT NULL, outcome TEXT NOT NULL, reason TEXT NOT NULL, count INTEGER NOT NULL,
     PRIMARY KEY (oracle, culprit, outcome, reason)

@@ -1,30 +1,34 @@
-"""Running one shard in an isolated worker: deaths become findings, and the shard goes on behind them."""
+"""Running a shard in an isolated worker: a death becomes a finding and ends the piece; the campaign runs the rest."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
 from fuzzer.cases import Case
 from fuzzer.isolation import Died, IsolatedWorker
 from fuzzer.records import Hit, ShardResult
-from fuzzer.shards import ExampleBegun, ExampleDone, Failure, ModuleDrawn, ShardTask, example_case, run_shard
+from fuzzer.shards import (
+    ExampleBegun,
+    ExampleDone,
+    Failure,
+    ModuleDrawn,
+    ShardTask,
+    example_case,
+    generator_fault,
+    run_shard,
+    subjects_per_module,
+)
 from fuzzer.signatures import death_verdict, signature
-from oracles.verdict import OracleName, Outcome, Verdict
-
-
-class Stopped(Exception):
-    """The campaign was interrupted in the middle of a shard, whose results so far are dropped."""
+from oracles.verdict import Outcome
 
 
 class _Reply:
-    """Collects what the worker says of one shard."""
+    """Collects what the worker says of one piece."""
 
-    def __init__(self, number: int) -> None:
-        self.result = ShardResult(number)
-        self.next = 0
+    def __init__(self, task: ShardTask) -> None:
+        self.result = ShardResult(task.number, task.first, task.first)
         self.current: ExampleBegun | None = None
 
     def take(self, item: object) -> None:
@@ -36,7 +40,7 @@ class _Reply:
         elif isinstance(item, ExampleBegun):
             self.current = item
         elif isinstance(item, ExampleDone):
-            self.current, self.next = None, item.index + 1
+            self.current, result.stop = None, item.index + 1
             result.examples += 1
             result.tallies.update(item.said)
             for failure in item.failures:
@@ -50,55 +54,50 @@ class _Reply:
         elif failure.case is not None:
             hits[failure.signature_id] = Hit(signature(failure.verdict), failure.verdict, failure.case, index, 1)
 
-    def death(self, died: Died, name: str, case: Case) -> None:
-        """The current example killed its process."""
-        assert self.current is not None
-        verdict = death_verdict(died, name)
-        said = (verdict.oracle.value, verdict.culprit, Outcome.FAIL.value, "")
-        failure = Failure(verdict, signature(verdict).id, case)
-        self.take(ExampleDone(self.current.index, (said,), (failure,)))
-
-    def invalid(self, reason: str, index: int) -> None:
-        """Our own part failed before anything was judged."""
-        verdict = Verdict(OracleName.CRASH, Outcome.INVALID, "the generator", reason)
-        self.take(ExampleDone(index, ((verdict.oracle.value, verdict.culprit, verdict.outcome.value, reason),), ()))
-
 
 def run_isolated(worker: IsolatedWorker, task: ShardTask, stop: threading.Event) -> ShardResult:
-    """All of a shard, however often the process dies of it.
+    """A shard from ``task.first`` on: up to its end, up to a death, or up to where it was when ``stop`` was set.
+
+    A death counts as the verdict on the case that died, which the piece ends with: so a finding is recorded when it
+    happens, not after all other hangs of the shard. The result's ``stop`` tells where to go on.
 
     Raises:
-        Stopped: when ``stop`` was set meanwhile.
         fuzzer.isolation.ChildError: an error of this program.
     """
-    reply = _Reply(task.number)
-    while True:
-        died = _until_death(worker, replace(task, first=reply.next), reply, stop)
-        if died is None:
-            return reply.result
-        if reply.current is None:
-            # It died between cases: while a module was drawn. Skip what would have been judged on it.
-            reply.invalid(f"the generator died: {died.kind}", reply.next)
-            continue
-        again = worker.call(_redraw, (task, reply.current.index))
-        if isinstance(again, Died) or again is None:
-            reply.invalid(f"the case that died cannot be drawn again: {died.kind}", reply.current.index)
-            continue
-        reply.death(died, reply.current.name, again)
-
-
-def _until_death(worker: IsolatedWorker, task: ShardTask, reply: _Reply, stop: threading.Event) -> Died | None:
-    items: Iterator[Any] = worker.stream(run_shard, task)
-    for item in items:
+    reply = _Reply(task)
+    for item in worker.stream(run_shard, task):
         if stop.is_set():
             worker.fresh()
-            raise Stopped
+            return reply.result
         if isinstance(item, Died):
-            return item
+            _bury(worker, task, reply, item, stop)
+            return reply.result
         reply.take(item)
-    return None
+    reply.result.stop = task.limit
+    return reply.result
 
 
-def _redraw(request: tuple[ShardTask, int]) -> Case | None:
+def _bury(worker: IsolatedWorker, task: ShardTask, reply: _Reply, died: Died, stop: threading.Event) -> None:
+    """What is said of the example that killed its process; when it died while drawing a module, of all on it."""
+    begun = reply.current
+    if begun is None:
+        per_module = subjects_per_module(task.config)
+        first = reply.result.stop
+        end = min((first // per_module + 1) * per_module, task.limit)
+        for index in range(first, end):
+            reply.take(generator_fault(index, f"the generator died: {died.kind}"))
+        return
+    case = worker.call(_redraw, (task, begun.index))
+    if not isinstance(case, Case):
+        if stop.is_set():
+            return  # killed with the campaign; a resume judges the case again
+        reply.take(generator_fault(begun.index, f"the case that died cannot be drawn again: {died.kind}"))
+        return
+    verdict = death_verdict(died, begun.name)
+    said = (verdict.oracle.value, verdict.culprit, Outcome.FAIL.value, "")
+    reply.take(ExampleDone(begun.index, (said,), (Failure(verdict, signature(verdict).id, case),)))
+
+
+def _redraw(request: tuple[ShardTask, int]) -> Any:
     task, index = request
     return example_case(task, index)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import random
+import traceback
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -24,6 +25,12 @@ SUBJECTS_PER_MODULE = 8
 """A module is drawn once and tried under several passes: drawing costs as much as judging one subject."""
 SHARD_EXAMPLES = 64
 """About a second of work: little is lost when a worker dies, and little is spent on handing out shards."""
+SELDOM = frozenset({"FoldConstant"})
+"""Passes that are tried on every so-many-th module only: FoldConstant compiles each operator that it folds, half a
+second a subject on average, and took more than half of a campaign's time."""
+SELDOM_SHARE = 8
+GENERATOR = "the generator"
+"""Culprit of verdicts on examples that could not be drawn."""
 DRAW_BYTES = 16 << 10
 """Bytes that one module is drawn from; Hypothesis itself stops at 8 KiB of choices."""
 PIPELINES_PER_MODULE = 1
@@ -109,9 +116,15 @@ def run_shard(task: ShardTask) -> Iterator[ModuleDrawn | ExampleBegun | ExampleD
             continue
         begin_case()
         breadcrumb("draw: the generator")
-        drawn = draw_subjects(task.config, task.number, begin // per_module)
-        if task.first <= begin:
+        try:
+            drawn = draw_subjects(task.config, task.number, begin // per_module)
             features = () if drawn is None else tuple(str(feature.value) for feature in features_of(drawn.module))
+        except Exception as error:
+            traceback.print_exc()  # into the workers' log
+            for index in range(max(begin, task.first), numbers.stop):
+                yield generator_fault(index, f"the generator raised {type(error).__name__}")
+            continue
+        if task.first <= begin:
             yield ModuleDrawn(drawn is None, features)
         if drawn is None:
             continue
@@ -123,6 +136,12 @@ def run_shard(task: ShardTask) -> Iterator[ModuleDrawn | ExampleBegun | ExampleD
             yield ExampleBegun(index, " > ".join(ref.name for ref in passes))
             begin_case()
             yield _judged(task, index, facts, passes, seen)
+
+
+def generator_fault(index: int, reason: str) -> ExampleDone:
+    """An example that could not be judged because our own generator failed: counted, never a finding."""
+    said = (OracleName.CRASH.value, GENERATOR, Outcome.INVALID.value, reason)
+    return ExampleDone(index, (said,), ())
 
 
 def example_case(task: ShardTask, index: int) -> Case | None:
@@ -143,7 +162,10 @@ def draw_subjects(config: Config, shard: int, number: int) -> Subjects | None:
 
     own = _user_passes(config, shard, number)
     data = _random(config.seed, shard, number, "module").randbytes(DRAW_BYTES)
-    value = draw_from_bytes(_strategy(config.passes, subjects_per_module(config) - len(own)), data)
+    names = config.passes
+    if len(names) > SUBJECTS_PER_MODULE and _random(config.seed, shard, number, "seldom").randrange(SELDOM_SHARE):
+        names = tuple(name for name in names if name not in SELDOM)
+    value = draw_from_bytes(_strategy(names, subjects_per_module(config) - len(own)), data)
     if value is None:
         return None
     module, drawn = value
@@ -198,9 +220,7 @@ def oracles_of(task: ShardTask, index: int, passes: tuple[PassRef, ...]) -> tupl
     return tuple(name for name in chosen if name is not OracleName.NUMERIC)
 
 
-def _judged(
-    task: ShardTask, index: int, facts: Any, passes: tuple[PassRef, ...], seen: set[str]
-) -> ExampleDone:
+def _judged(task: ShardTask, index: int, facts: Any, passes: tuple[PassRef, ...], seen: set[str]) -> ExampleDone:
     from oracles.judge import judge
     from oracles.subject import Subject
 

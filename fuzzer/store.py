@@ -22,7 +22,7 @@ __all__ = ["CampaignInfo", "FindingRecord", "FindingState", "Store", "StoreError
 
 FILE_NAME = "campaign.sqlite"
 LOCK_NAME = "campaign.lock"
-FORMAT = "relaxfuzz-campaign-1"
+FORMAT = "relaxfuzz-campaign-2"
 
 
 class StoreError(Exception):
@@ -157,9 +157,9 @@ class Store:
         """Draws that gave no module."""
         return int(next(self._query("SELECT total(discarded) FROM shards"))[0])
 
-    def shards(self) -> set[int]:
-        """Numbers of the shards that are recorded."""
-        return {row[0] for row in self._query("SELECT number FROM shards")}
+    def shards(self) -> dict[int, int]:
+        """Numbers of the shards that are recorded, each with the index up to which it is."""
+        return dict(self._query("SELECT number, max(stop) FROM shards GROUP BY number"))
 
     def findings(self) -> list[FindingRecord]:
         """All findings, first seen first."""
@@ -187,12 +187,18 @@ class Store:
             self._db.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", facts.items())
 
     def record_shard(self, result: ShardResult, elapsed: float) -> list[str]:
-        """Record a whole shard at once, or nothing; returns the ids that are new. ``elapsed``: campaign time in s."""
+        """Record a piece of a shard at once, or nothing; returns the ids that are new.
+
+        The pieces of one shard must come in order. ``elapsed``: campaign time in s.
+
+        Raises:
+            StoreError: when it cannot be written, or is recorded already.
+        """
         fresh: list[str] = []
         with self._writing():
             self._db.execute(
-                "INSERT INTO shards VALUES (?, ?, ?, ?)",
-                (result.number, result.examples, result.modules, result.discarded),
+                "INSERT INTO shards VALUES (?, ?, ?, ?, ?, ?)",
+                (result.number, result.first, result.stop, result.examples, result.modules, result.discarded),
             )
             self._db.execute("INSERT OR REPLACE INTO meta VALUES ('elapsed', ?)", (f"{elapsed:.3f}",))
             self._db.executemany(

@@ -77,11 +77,7 @@ ROWS: tuple[Contract, ...] = (
         fixpoint_extra=private_call_depth,
         notes="one level of a chain of private calls a run: a chain of three needs three runs",
     ),
-    Contract(
-        "TopologicalSort",
-        idempotence=Idempotence.NEVER,
-        notes="breadth-first from outputs flips ties on each run (modules of TVM's own tests); the other orders settle",
-    ),
+    Contract("TopologicalSort"),
     Contract(
         "RealizeVDevice",
         any_stage=True,

@@ -25,21 +25,19 @@ def judge(subject: Subject) -> Verdict:
         return Verdict(OracleName.DETERMINISM, Outcome.SKIP, subject.judged, "output is ill-formed")
     if subject.modified:
         return Verdict(OracleName.DETERMINISM, Outcome.SKIP, subject.judged, "input was modified")
-    ordered = any(step.contract.address_ordered for step in subject.plan.steps)
-    if ordered and (subject.is_pipeline or subject.contract.composed):
+    if subject.agrees:
+        return Verdict(OracleName.DETERMINISM, Outcome.PASS, subject.judged)
+    if subject.ordered and (subject.is_pipeline or subject.contract.composed):
         return Verdict(OracleName.DETERMINISM, Outcome.SKIP, subject.judged, "order follows addresses")
     facts = subject.facts
     assert facts is not None
-    costly = any(step.contract.costly for step in subject.plan.steps)
-    compared = 0
-    if not ordered and facts.reload is not None:
+    reload = None if subject.ordered else facts.reload
+    if reload is not None:
         subject.stage("determinism")
-        compared += 1
-        if (failed := _compare(subject, subject.run(facts.reload), "a reloaded copy of the input")) is not None:
+        if (failed := _compare(subject, subject.run(reload), "a reloaded copy of the input")) is not None:
             return failed
-    for _ in range(0 if costly and compared else 1 if costly else REPEATS):
+    for _ in range(1 if subject.costly else REPEATS):
         subject.stage("determinism")
-        compared += 1
         if (failed := _compare(subject, subject.run(facts.module), "the same input object")) is not None:
             return failed
     return Verdict(OracleName.DETERMINISM, Outcome.PASS, subject.judged)

@@ -22,9 +22,10 @@ def judge(subject: Subject) -> Verdict:
         return Verdict(OracleName.SEQUENTIAL, Outcome.SKIP, subject.judged, reason)
     if subject.modified:
         return Verdict(OracleName.SEQUENTIAL, Outcome.SKIP, subject.judged, "input was modified")
-    ordered = any(step.contract.address_ordered for step in subject.plan.steps)
-    if ordered and (len(subject.plan.steps) > 1 or subject.contract.composed):
+    if subject.ordered and (len(subject.plan.steps) > 1 or subject.contract.composed):
         return Verdict(OracleName.SEQUENTIAL, Outcome.SKIP, subject.judged, "order follows addresses")
+    if subject.output.error is None and subject.agrees and output_is_well_formed(subject):
+        return Verdict(OracleName.SEQUENTIAL, Outcome.PASS, subject.judged)
     direct, grouped = subject.output, subject.sequential
     if direct.error is not None or grouped.error is not None:
         return _errors(subject, direct.error, grouped.error)

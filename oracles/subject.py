@@ -157,8 +157,8 @@ class Subject:
         """The module that a step was applied to."""
         return self.module if index == 0 else self.chain[index - 1].module
 
-    def grouped(self, count: int) -> Result:
-        """Result of ``Sequential`` of the first ``count`` steps on the module.
+    def grouped(self, count: int, module: Any = None) -> Result:
+        """Result of ``Sequential`` of the first ``count`` steps on ``module``, by default the subject's.
 
         ``Sequential`` leaves out a pass above the context's level (2 by default), a direct call does not: the
         level is raised where a user's pass asks for more, so that both run it.
@@ -166,7 +166,30 @@ class Subject:
         built = [self.built(index) for index in range(count)]
         level = max([2, *(int(each.info.opt_level) for each in built)])
         with tvm.transform.PassContext(opt_level=level) if level > 2 else contextlib.nullcontext():
-            return apply(tvm.transform.Sequential(built), self.module)
+            return apply(tvm.transform.Sequential(built), self.module if module is None else module)
+
+    @property
+    def costly(self) -> bool:
+        """Whether a step takes milliseconds."""
+        return any(step.contract.costly for step in self.plan.steps)
+
+    @property
+    def ordered(self) -> bool:
+        """Whether a step orders its output by addresses."""
+        return any(step.contract.address_ordered for step in self.plan.steps)
+
+    @cached_property
+    def agrees(self) -> bool:
+        """For costly passes: whether ``Sequential`` on a reloaded copy of the input gives the output.
+
+        One run that answers both the determinism and the sequential oracle; when it says no, they run on their
+        own and say why.
+        """
+        if not self.costly or self.ordered or self.facts is None or self.facts.reload is None:
+            return False
+        self.stage("determinism")
+        result = self.grouped(len(self.plan.steps), self.facts.reload)
+        return result.error is None and self.output.error is None and equal(result.module, self.output.module)
 
     @cached_property
     def sequential(self) -> Result:

@@ -2,7 +2,7 @@
 
 No memory planning, no fusion, no kills: each of these is a subject of the fuzzer, so the reference must not trust it.
 Every pass here leaves an already lowered module executable, so the same pipeline finishes a module from any stage
-(``tests/oracles/test_lowering.py`` executes all of them).
+(``tests/oracles/test_execution.py`` executes all of them).
 """
 
 from __future__ import annotations

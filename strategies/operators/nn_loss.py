@@ -131,6 +131,8 @@ def draw_take_backward(scope: Scope) -> Value | None:
 def _draw_identity(call: Callable[[Any], Any]) -> Callable[[Scope], Value | None]:
     def draw(scope: Scope) -> Value | None:
         operand = scope.tensor(dtypes=ANY)
+        if not isinstance(operand.expr, relax.Var):  # a checkpoint takes no constant
+            operand = scope.emit(op.permute_dims(operand.expr, list(range(operand.rank))), bounds_of(operand))
         return scope.emit(call(operand.expr), bounds_of(operand))
 
     return draw

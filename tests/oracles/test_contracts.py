@@ -110,3 +110,16 @@ def test_only_known_defects_fail_on_the_samples() -> None:
                         assert found in KNOWN_DEFECTS, (module_name, expression, verdict)
                         seen.add(found)
     assert seen == KNOWN_DEFECTS
+
+
+def test_arguments_change_what_is_promised() -> None:
+    named = PassRef("ToMixedPrecision", 'relax.transform.ToMixedPrecision(fp16_input_names=["x"])')
+    assert not contract_for(named).keeps_public_signatures
+    assert contract_for(PassRef("ToMixedPrecision", "relax.transform.ToMixedPrecision()")).keeps_public_signatures
+    sort = "relax.transform.TopologicalSort({})"
+    for arguments_, promise in (
+        ("", Idempotence.IDEMPOTENT),
+        ('"breadth-first", "from-inputs"', Idempotence.IDEMPOTENT),
+        ('order="breadth-first", direction="from-outputs"', Idempotence.NEVER),
+    ):
+        assert contract_for(PassRef("TopologicalSort", sort.format(arguments_))).idempotence is promise

@@ -197,13 +197,14 @@ def test_operators_become_plain() -> None:
     assert all(item.count("relax.abs") == before + 1 for item in found)
 
 
-def test_constants_become_ones() -> None:
+def test_constants_become_parameters_or_ones() -> None:
     builder = relax.BlockBuilder()
     x = samples.var("x", 3)
     with builder.function("main", [x]):
         builder.emit_func_output(builder.emit(relax.op.add(x, relax.const(np.arange(3), "float32"))))
-    (only,) = candidates(constants.REDUCTION, builder.finalize())
-    value = only["main"].body.blocks[0].bindings[0].value
+    first, second = candidates(constants.REDUCTION, builder.finalize())
+    assert [len(param.ty.shape) for param in first["main"].params] == [1, 1]
+    value = second["main"].body.blocks[0].bindings[0].value
     np.testing.assert_array_equal(value.args[1].value.numpy(), np.ones(3, "float32"))
 
 

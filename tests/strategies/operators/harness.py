@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import itertools
 import random
 from collections.abc import Sequence
@@ -11,15 +12,18 @@ from typing import Any
 
 import numpy as np
 import tvm
+from hypothesis import strategies as st
 from tvm import relax, tirx
 
 from strategies.bounds import Bounds, is_float
 from strategies.dims import dim_range
+from strategies.drive import draw_from_bytes
 from strategies.features import Feature
 from strategies.frame import FunctionFrame, ModuleFrame
-from strategies.operators import OperatorRow
+from strategies.operators import OPERATORS, OperatorRow
 from strategies.scope import Scope, Unfit
 
+ROW = {row.name: row for row in OPERATORS}
 ALL = frozenset(Feature) - {Feature.VDEVICE, Feature.DEVICE_HINTS}
 
 
@@ -31,22 +35,26 @@ class Alone:
     values: tuple[Any, ...]
 
 
-def number_source(seed: int) -> Any:
-    """A stand-in for Hypothesis' draw, for the one strategy that a Scope draws from: integers below 2**48."""
-    source = random.Random(seed)
-    return lambda strategy: source.randrange(1 << 48)
-
-
-def draw_alone(row: OperatorRow, draw: Any, executable: bool = True, features: Any = ALL) -> Alone | None:
+def draw_alone(row: OperatorRow, seed: int, executable: bool = True) -> Alone | None:
     """Draw ``row`` into a function of its own that returns all it bound; ``None`` when the row refuses."""
-    return draw_chain((row,), draw, executable, features)
+    return draw_chain((row.name,), seed, executable)
 
 
-def draw_chain(rows: Sequence[OperatorRow], draw: Any, executable: bool = True, features: Any = ALL) -> Alone | None:
+def draw_chain(names: tuple[str, ...], seed: int, executable: bool = True) -> Alone | None:
     """Draw rows one after the other into one function, each of the values of those before it."""
+    return draw_from_bytes(_chains(names, executable), random.Random(seed).randbytes(2048))
+
+
+@functools.cache
+def _chains(names: tuple[str, ...], executable: bool) -> st.SearchStrategy[Alone | None]:
+    rows = [ROW[name] for name in names]
+    return st.composite(lambda draw: _chain(rows, draw, executable))()
+
+
+def _chain(rows: Sequence[OperatorRow], draw: Any, executable: bool) -> Alone | None:
     builder = relax.BlockBuilder()
     frame = FunctionFrame()
-    scope = Scope(draw, ModuleFrame(builder, frozenset(features), executable), frame)
+    scope = Scope(draw, ModuleFrame(builder, ALL, executable), frame)
     builder.begin_scope([])
     builder._begin_binding_block()
     made = []

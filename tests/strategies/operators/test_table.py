@@ -1,10 +1,11 @@
 """The table against TVM's registry, and every row drawn: legal, inside its bounds, and (slow) executed."""
 
 import multiprocessing
+import random
 
 import pytest
 import tvm
-from harness import Alone, draw_alone, number_source, run
+from harness import Alone, draw_alone, draw_chain, run
 from tvm import relax
 
 from strategies.operators import OPERATORS, exclusions
@@ -51,7 +52,7 @@ def calls(module: tvm.IRModule) -> set[str]:
 def test_draws_are_well_formed_and_hold_the_operator(row, executable):
     drawn = 0
     for seed in range(DRAWS):
-        alone = draw_alone(row, number_source(seed), executable)
+        alone = draw_alone(row, seed, executable)
         if alone is None:
             continue
         drawn += 1
@@ -62,7 +63,7 @@ def test_draws_are_well_formed_and_hold_the_operator(row, executable):
 
 @pytest.mark.parametrize("row", OPERATORS, ids=names)
 def test_the_same_numbers_give_the_same_module(row):
-    first, second = (draw_alone(row, number_source(7), executable=False) for _ in range(2))
+    first, second = (draw_alone(row, 7, executable=False) for _ in range(2))
     if first is None or second is None:
         assert first is second
     else:
@@ -73,7 +74,7 @@ def _execute(name: str, seeds: range) -> list[str]:
     row = next(row for row in OPERATORS if row.name == name)
     complaints = []
     for seed in seeds:
-        alone: Alone | None = draw_alone(row, number_source(seed))
+        alone: Alone | None = draw_alone(row, seed)
         if alone is not None:
             complaints += [f"seed {seed}: {text}" for text in run(alone, seed)]
     return complaints
@@ -85,3 +86,16 @@ def test_executable_rows_run_within_their_bounds(name):
     # A kernel that crashes must not take the test run with it.
     with multiprocessing.get_context("fork").Pool(1) as pool:
         assert pool.apply_async(_execute, (name, range(30))).get(timeout=120) == []
+
+
+def _execute_chain(seed: int) -> list[str]:
+    executable = [row.name for row in OPERATORS if row.executable]
+    alone = draw_chain(tuple(random.Random(seed).choices(executable, k=8)), seed)
+    return [] if alone is None else run(alone, seed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(100))
+def test_chains_of_rows_run_within_their_bounds(seed):
+    with multiprocessing.get_context("fork").Pool(1) as pool:
+        assert pool.apply_async(_execute_chain, (seed,)).get(timeout=120) == []

@@ -1,0 +1,39 @@
+from __future__ import annotations
+
+import pytest
+from drawing import drawn
+from strategies import Feature, features_of, ir_modules
+from strategies.features import REQUIRES, closure
+from tvm import relax
+
+
+@pytest.mark.parametrize("feature", list(Feature), ids=str)
+def test_a_demanded_feature_occurs(feature):
+    for module in drawn(ir_modules(demand=[feature]), 12):
+        assert feature in features_of(module), module.script()
+        relax.analysis.well_formed(module)
+
+
+@pytest.mark.parametrize("feature", list(Feature), ids=str)
+def test_a_forbidden_feature_does_not_occur(feature):
+    for module in drawn(ir_modules(forbid=[feature]), 25):
+        assert feature not in features_of(module), module.script()
+        relax.analysis.well_formed(module)
+
+
+def test_everything_that_goes_together_can_be_demanded_at_once():
+    demand = set(Feature) - {Feature.NON_EXECUTABLE, Feature.STOP_LIFT}
+    for module in drawn(ir_modules(demand=demand), 10):
+        missing = demand - features_of(module)
+        assert not missing, module.script()
+
+
+def test_what_a_feature_requires_is_on_with_it():
+    assert closure([Feature.STOP_LIFT]) == {Feature.STOP_LIFT, Feature.WEIGHTS}
+    assert all(need in closure([feature]) for feature, needs in REQUIRES.items() for need in needs)
+
+
+def test_forbidding_much_leaves_plain_modules():
+    forbid = set(Feature) - {Feature.DEAD_CODE}
+    for module in drawn(ir_modules(forbid=forbid), 40):
+        assert features_of(module) <= {Feature.DEAD_CODE}

@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+import pytest
+import tvm
+from drawing import drawn
+from hypothesis import strategies as st
+from strategies import DrawnPass, Feature, ir_modules, module_and_passes, passes, passes_for, pipelines
+from strategies.choices import Choices
+from strategies.module_facts import facts_of
+from strategies.pass_table import CONSTRUCTORS
+from strategies.passes import BUILDS, FUSION_STAGE, LOWERING_STAGE, PASSES
+
+
+def test_the_table_has_the_passes_of_the_catalogue():
+    assert len(PASSES) >= 50
+    assert {"LiftTransformParams", "FuseOpsByPattern", "ConvertLayout", "ToMixedPrecision", *BUILDS} <= set(PASSES)
+    assert "RunCodegen" not in PASSES
+
+
+@pytest.mark.parametrize("name", list(PASSES))
+def test_every_pass_is_constructed(name):
+    for drawn_pass in drawn(passes([name]), 8):
+        assert drawn_pass.name == name
+        assert isinstance(drawn_pass.build(), tvm.ir.transform.Pass)
+
+
+def test_arguments_suit_the_module():
+    rich = [Feature.SYMBOLIC_SHAPES, Feature.WEIGHTS, Feature.VDEVICE, Feature.KERNELS]
+    for module in drawn(ir_modules(demand=rich), 10):
+        for name in PASSES:
+            for drawn_pass in drawn(passes_for(module, [name]), 2):
+                drawn_pass.build()
+
+
+def test_bound_parameters_are_those_of_the_module():
+    for module in drawn(ir_modules(demand=[Feature.SYMBOLIC_SHAPES]), 40):
+        for drawn_pass in drawn(passes_for(module, ["BindParams"]), 3):
+            bound = drawn_pass.build()(module)
+            before = sum(len(f.params) for f in module.functions.values())
+            assert sum(len(f.params) for f in bound.functions.values()) < before
+
+
+def test_arguments_vary():
+    texts = {p.expression for p in drawn(passes(["TopologicalSort", "ConvertLayout", "FuseOps"]), 120)}
+    assert len(texts) >= 12
+
+
+def test_pipelines_are_in_a_legal_order():
+    late = (*FUSION_STAGE, *LOWERING_STAGE)
+    for pipeline in drawn(pipelines(), 200):
+        assert 2 <= len(pipeline) <= 6
+        positions = [late.index(p.name) if p.name in late else -1 for p in pipeline]
+        assert positions == sorted(positions)
+        assert not {p.name for p in pipeline} & set(BUILDS)
+
+
+def test_a_module_comes_with_different_passes_that_can_act():
+    for module, chosen in drawn(module_and_passes(), 60):
+        names = [p.name for p in chosen]
+        assert len(set(names)) == len(names) == 8
+        if Feature.WEIGHTS.value and not any(f.num_input >= 0 for f in facts_of(module).functions):
+            assert "BundleModelParams" not in names
+
+
+def test_all_passes_are_reached():
+    names = {p.name for _, chosen in drawn(module_and_passes(), 250) for p in chosen}
+    assert names == set(PASSES)
+
+
+def test_unknown_names_are_refused():
+    with pytest.raises(ValueError, match="unknown passes: Nonsense"):
+        passes(["Nonsense"])
+    with pytest.raises(ValueError, match="no passes"):
+        passes([])
+    with pytest.raises(ValueError, match="no pipelines"):
+        pipelines(min_size=3, max_size=2)
+    with pytest.raises(ValueError, match="whole build"):
+        pipelines(["build:zero"])
+
+
+def test_a_drawn_pass_is_text():
+    assert DrawnPass("Normalize", "relax.transform.Normalize()").build().info.name == "Normalize"
+
+
+def test_entries_draw_for_a_module_or_none():
+    @st.composite
+    def one(draw):
+        assert PASSES["BindSymbolicVars"](draw, None).startswith("relax.transform.BindSymbolicVars(")
+        return CONSTRUCTORS["LegalizeOps"](Choices(draw), facts_of(None))
+
+    assert list(drawn(one(), 1)) == ["relax.transform.LegalizeOps()"]
