@@ -36,6 +36,14 @@ class Stopped(Exception):
     """The campaign ends: no new worker is to be had."""
 
 
+_STATES = {
+    TriageState.CONFIRMED: FindingState.CONFIRMED,
+    TriageState.UNSCRIPTED: FindingState.UNSCRIPTED,
+    TriageState.FLAKY: FindingState.FLAKY,
+    TriageState.GONE: FindingState.FLAKY,
+}
+
+
 class _Workers:
     """Isolated workers of all threads: those that run shards are kept and handed out again."""
 
@@ -281,6 +289,6 @@ class Campaign:
         self.progress.shard(result, fresh)
 
     def _record_triage(self, result: TriageResult) -> None:
-        state = FindingState.CONFIRMED if result.state is TriageState.CONFIRMED else FindingState.FLAKY
+        state = _STATES[result.state]
         self.store.save_triage(result.id, state, result.minimized, result.bindings, result.repro, result.note)
         self.progress.triaged(result.id, state)

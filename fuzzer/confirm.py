@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from fuzzer.minimizer.judging import DEFAULT_MEMORY, DEFAULT_SECONDS, Judge
@@ -74,7 +74,18 @@ def confirm(
     for run in range(runs):
         plain = numeric and run == runs - 1
         with worker_factory() as worker:
-            verdict = Judge(worker, oracles, seconds, memory, plain=plain).verdict(case, signature_id)
+            failed = Judge(worker, oracles, seconds, memory, plain=plain).verdicts(case)
+        verdict = next((item for item in failed if _matches(item, signature_id, last if plain else None)), None)
         if verdict is not None:
             hits, last = hits + 1, verdict
     return Confirmation(hits, runs, last)
+
+
+def _matches(verdict: Verdict, signature_id: str, example: Verdict | None) -> bool:
+    """Whether a failure has the signature; like ``example``, it may come by other frames (another build path)."""
+    from fuzzer.signatures import signature
+
+    found = signature(verdict)
+    if found.id == signature_id:
+        return True
+    return example is not None and replace(found, frames=()) == replace(signature(example), frames=())

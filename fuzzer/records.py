@@ -16,7 +16,8 @@ class FindingState(str, enum.Enum):
 
     NEW = "new"  # seen, not yet looked into
     CONFIRMED = "confirmed"  # shows in fresh processes, and in its repro script
-    FLAKY = "flaky"  # does not show every time, or no script shows it
+    UNSCRIPTED = "unscripted"  # shows in every fresh process, but not in a script of its own
+    FLAKY = "flaky"  # does not show every time
     KNOWN = "known"  # confirmed, and listed as known
 
     def __str__(self) -> str:

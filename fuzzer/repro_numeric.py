@@ -11,9 +11,10 @@ import numpy as np
 import tvm
 
 from oracles.contract import NumericPromise
+from oracles.examination import Candidate
 from oracles.execution import ExecMode
 from oracles.given import given_of
-from oracles.numeric import Candidate, candidate_of
+from oracles.numeric import candidate_of
 from oracles.original import Original
 from oracles.subject import Subject
 from oracles.tolerance import unit_of

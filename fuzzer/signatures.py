@@ -17,31 +17,49 @@ if TYPE_CHECKING:
 FRAMES = 2
 MAX_MESSAGE = 200
 
+# A type as TVMScript prints it, with up to three levels of brackets.
+_TYPE = (
+    r"\b[IRT]\.(?:Tensor|Tuple|Shape|Prim|Callable|Object|Any|Buffer|Func)\b"
+    r"(?:\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\))?"
+)
+# Names that a builder or a generator gives, where the sentence around them is TVM's.
+_NAME = (
+    r"\b(?:lv|gv|cse|fused|main|func|helper|param|private|public|[a-z])_?\d*(?:_\w+)?\d*\b"
+    r"(?=\s*(?:is|was|,|\)|$|vs|:|has|cannot|could|\]))"
+)
+# After these words stands the name of something of the module, whatever it is called.
+_NAMED = r"\b([Ff]unction|[Vv]ariable|[Vv]ar|GlobalVar|parameter|binding) (?!is\b|was\b|to\b|in\b|of\b|but\b|has\b)\w+"
+
 # Order matters: longer constructs first, so that their parts do not survive them.
 _RULES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
     (re.compile(pattern, re.DOTALL), replacement)
     for pattern, replacement in (
         (r"0x[0-9a-fA-F]+", "@"),
         (r"(?:[A-Za-z]:)?(?:/[\w.+-]+)+/([\w.+-]+)", r"\1"),  # a path keeps its last part
-        # Python's own words name classes and attributes of TVM, which tell defects apart.
-        (r"'(\w+)' object has no attribute '(\w+)'", r"\1 object has no attribute \2"),
+        # Python's own words name classes, attributes and modules of TVM, which tell defects apart.
+        (r"'([\w.]+)' (object )?has no attribute '(\w+)'", r"\1 \2has no attribute \3"),
+        # An object printed by its fields; an operator keeps its name.
+        (r"\bir\.Op\([^)]*\)?[^)]*?name=\"([\w.]+)\".*", r"Op(\1)"),
         (r"\b(?:ir|relax|tirx|tir)\.[A-Z]\w*\(.*", "<object>"),
         (r"(?<=[, ]got )(?:instead )?.*", "<value>"),
-        (r"#\s*from tvm\.script import.*", "<script>"),
-        (r"\b[IRT]\.(?:Tensor|Tuple|Shape|Prim|Callable|Object|Any)\b(?:\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\))?", "<type>"),
+        (r"\bHowever, .*", "<more>"),
+        (r"\bErrorContext\(.*?\)(?=  )", "<context>"),
+        (r"#\s*from (?:tvm\.script|typing) import.*", "<script>"),
+        (_TYPE, "<type>"),
         (r"\b[IRT]\.GlobalVar\([^()]*\)", "<function>"),
         (r"\"[^\"]*\"|“[^”]*”", "<name>"),
         (r"(?<!\w)'[^']*'(?!\w)", "<name>"),
-        (r"\b(?:T|R)\.(?:u?int|float|bool)\w*\([^()]*\)", "<n>"),
+        (r"\b(?:T|R)\.(?:u?int|float|bool)\w*(?:\([^()]*\))?", "<n>"),
         (r"\b(?:u?int|float|bfloat)(?:8|16|32|64)\b|\bbool\b", "<dtype>"),
-        (r"\b(?:lv|gv|cse|fused|main|func|helper|param|private|public|f|g|x|y|w|p|n|m|k|v|t|u|s|c)_?\d*(?:_\w+)?\d*\b(?=\s*(?:is|was|,|\)|$|vs|:|has|cannot|could|\]))", "<name>"),
+        (r"(?<=arguments )\([^()]*\)", "(<names>)"),
+        (_NAMED, r"\1 <name>"),
+        (_NAME, "<name>"),
         (r"\[[^\[\]]*\]", "<list>"),
         (r"-?\b\d+(?:\.\d+)?(?:e[+-]?\d+)?\b", "<n>"),
         (r"(?<=[A-Za-z_])\d+\b", ""),
         (r"\s+", " "),
     )
-)  # fmt: skip
-_OPERATOR = re.compile(r"\b(?:relax|tirx|tir)\.[a-z_][\w.]*")
+)
 _CHECK_FAILED = re.compile(r"Check failed: .*", re.DOTALL)
 _TRACE_LINE = re.compile(r"^\s*(?:\[bt\]|File \"|\d+: |Traceback|Stack trace)", re.MULTILINE)
 
@@ -88,10 +106,18 @@ def normalise(message: str) -> str:
     check = _CHECK_FAILED.search(text)
     if check is not None:
         text = check.group()
-    text = _first_paragraph(text)
+    text = _operator_behind(text) or _first_paragraph(text)
     for pattern, replacement in _RULES:
         text = pattern.sub(replacement, text)
     return text.strip()[:MAX_MESSAGE]
+
+
+def _operator_behind(text: str) -> str:
+    """CodeGenVM's refusal with the operator that it refuses, which stands at another place from message to message."""
+    if "CodeGenVM cannot" not in text:
+        return ""
+    operator = re.search(r"Op\((relax\.[\w.]+)\)", text) or re.search(r"\bR\.([a-z][\w.]*)", text)
+    return f"CodeGenVM cannot emit {operator.group(1).removeprefix('relax.') if operator else 'something'}"
 
 
 def _first_paragraph(text: str) -> str:

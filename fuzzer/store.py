@@ -88,8 +88,10 @@ class Store:
         lock = None
         try:
             lock = None if read_only else _lock(directory)
+            # Looked at by a reader first: a file that is not ours, or damaged, is left as it is.
+            with cls(directory, _connect(path, read_only=True), None) as reader:
+                reader._check()
             store = cls(directory, _connect(path, read_only), lock)
-            store._check()
         except StoreError:
             if lock is not None:
                 os.close(lock)

@@ -28,7 +28,8 @@ class TriageState(str, enum.Enum):
     """What triage found out."""
 
     CONFIRMED = "confirmed"  # shows in every fresh process, and in its repro script
-    FLAKY = "flaky"  # shows in some fresh processes, or not in any script
+    UNSCRIPTED = "unscripted"  # shows in every fresh process, but no script shows it
+    FLAKY = "flaky"  # shows in some fresh processes
     GONE = "gone"  # shows in no fresh process
 
     def __str__(self) -> str:
@@ -139,7 +140,7 @@ class _Triage:
                 return self._result(TriageState.CONFIRMED, case, path, found)
             if case is self.job.case:
                 break
-        return self._result(TriageState.FLAKY, found=found, note="no script shows it")
+        return self._result(TriageState.UNSCRIPTED, found=found, note="no script shows it")
 
     def _confirm(self, case: Case) -> Confirmation:
         job = self.job

@@ -39,20 +39,33 @@ def exact(_path: tuple[int, ...], expected: np.ndarray[Any, Any], _observed: np.
 
 
 def compare(
-    expected: Value, observed: Value, tolerance: Tolerance = exact, path: tuple[int, ...] = ()
+    expected: Value,
+    observed: Value,
+    tolerance: Tolerance = exact,
+    path: tuple[int, ...] = (),
+    *,
+    integers: bool = False,
 ) -> Mismatch | None:
-    """The first difference between two trees, or ``None``."""
+    """The first difference between two trees, or ``None``.
+
+    Args:
+        expected: The original's result.
+        observed: The transformed program's result.
+        tolerance: Absolute tolerance of the elements of an array.
+        path: Where the two stand in larger trees.
+        integers: Whether the tolerance holds for integers and booleans, too; else these are exact.
+    """
     if isinstance(expected, np.ndarray) and isinstance(observed, np.ndarray):
-        return _arrays(expected, observed, tolerance, path)
+        return _arrays(expected, observed, tolerance, path, integers)
     if isinstance(expected, tuple) and isinstance(observed, tuple):
         if len(expected) != len(observed):
             return Mismatch("wrong-structure", path, f"{len(expected)} fields", f"{len(observed)} fields")
         for index, (left, right) in enumerate(zip(expected, observed, strict=True)):
-            if (found := compare(left, right, tolerance, (*path, index))) is not None:
+            if (found := compare(left, right, tolerance, (*path, index), integers=integers)) is not None:
                 return found
         return None
     if isinstance(expected, (bool, int, float)) and isinstance(observed, (bool, int, float)):
-        return _arrays(np.asarray(expected), np.asarray(observed), tolerance, path)
+        return _arrays(np.asarray(expected), np.asarray(observed), tolerance, path, integers)
     if isinstance(expected, ShapeValue) and isinstance(observed, ShapeValue):
         if expected == observed:
             return None
@@ -65,7 +78,11 @@ def compare(
 
 
 def _arrays(
-    expected: np.ndarray[Any, Any], observed: np.ndarray[Any, Any], tolerance: Tolerance, path: tuple[int, ...]
+    expected: np.ndarray[Any, Any],
+    observed: np.ndarray[Any, Any],
+    tolerance: Tolerance,
+    path: tuple[int, ...],
+    integers: bool,
 ) -> Mismatch | None:
     if expected.dtype != observed.dtype:
         return Mismatch("wrong-dtype", path, str(expected.dtype), str(observed.dtype))
@@ -75,7 +92,7 @@ def _arrays(
     if not different.any():
         return None
     integral = not is_floating(expected.dtype)
-    if not integral:
+    if integers or not integral:
         different &= ~_within(expected, observed, tolerance(path, expected, observed))
         if not different.any():
             return None

@@ -71,6 +71,13 @@ def decides_on_floats(module: Any) -> bool:
     return any(_function_decides(function) for function in module.functions.values())
 
 
+def kernels_decide(module: Any) -> bool:
+    """Whether a PrimFunc of the module makes a discrete decision on a float."""
+    return any(
+        isinstance(function, tirx.PrimFunc) and _kernel_decides(function) for function in module.functions.values()
+    )
+
+
 def _function_decides(function: Any) -> bool:
     if isinstance(function, tirx.PrimFunc):
         return _kernel_decides(function)

@@ -13,7 +13,7 @@ from oracles.contract import NumericPromise
 from oracles.execution import ExecMode, Program, private_constants, session
 from oracles.numeric_limits import excused
 from oracles.original import Entry, Original, copied
-from oracles.tolerance import unit_of
+from oracles.tolerance import DECISION_RUNS, Measured, unit_of
 from oracles.verdict import Evidence
 
 CODEGEN = "VMTIRCodeGen"
@@ -180,11 +180,19 @@ def _difference(original: Original, promise: NumericPromise, entry: Entry, outpu
     if loose is None:
         return None
     if loose.kind == "wrong-value":
-        if original.decides:
+        if original.decides and _may_turn(original, entry, measured, output):
             raise Undecidable(UNDECIDABLE)
         if promise is NumericPromise.LOSSY and measured.may_leave_float16:
             raise Undecidable("undecidable: outside the range of float16")
     return loose
+
+
+def _may_turn(original: Original, entry: Entry, measured: Measured, output: Any) -> bool:
+    """Whether a decision that comes out otherwise can explain the result."""
+    if original.decides_inside_kernels:
+        return True
+    turned = original.measured(entry, measured.wider, DECISION_RUNS)
+    return turned is None or compare(entry.output, output, turned.reach, integers=True) is None
 
 
 def _wrong(difference: Mismatch, promise: NumericPromise, entry: Entry, mode: ExecMode) -> Evidence:

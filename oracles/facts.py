@@ -49,6 +49,14 @@ def complaint(module: Any) -> Evidence | None:
     return None
 
 
+def load(text: str) -> Any | None:
+    """The module of a JSON text, or ``None`` when TVM cannot load what it saved (constants without elements)."""
+    try:
+        return from_json_graph_str(text)
+    except Exception:
+        return None
+
+
 def equal(left: Any, right: Any) -> bool:
     """Structural equality of two modules."""
     return bool(tvm_ffi.structural_equal(left, right))
@@ -74,8 +82,8 @@ class ModuleFacts:
     @cached_property
     def reload(self) -> Any:
         """A copy that shares no object with the module, or ``None`` when the module does not equal its own copy."""
-        copy = from_json_graph_str(self.snapshot)
-        return copy if equal(copy, self.module) else None
+        copy = load(self.snapshot)
+        return copy if copy is not None and equal(copy, self.module) else None
 
     @cached_property
     def complaint(self) -> Evidence | None:
@@ -101,9 +109,14 @@ class ModuleFacts:
         return int(tvm_ffi.structural_hash(self.module)) != self.fingerprint
 
     def restore(self) -> None:
-        """Replace the module by a reload of its snapshot, and forget what was derived from the old one."""
-        self.module = from_json_graph_str(self.snapshot)
-        for derived in ("reload", "complaint", "fingerprint"):
+        """Replace the module by a reload of its snapshot, and forget what was derived from the old one.
+
+        A module that TVM cannot load again stays as it is, and counts as a new one.
+        """
+        copy = load(self.snapshot)
+        if copy is not None:
+            self.module = copy
+        for derived in ("snapshot", "reload", "complaint", "fingerprint"):
             self.__dict__.pop(derived, None)
         self._prepared.clear()
 

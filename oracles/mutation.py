@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import tvm
-from tvm_ffi.serialization import from_json_graph_str
 
 from oracles.difference import describe, text_difference
-from oracles.facts import apply
+from oracles.facts import apply, load
 from oracles.subject import Subject
 from oracles.verdict import Evidence, OracleName, Outcome, Verdict
 
@@ -25,19 +24,27 @@ def judge(subject: Subject) -> Verdict:
     after = str(tvm.ir.save_json(facts.module))
     if after == before:
         return Verdict(OracleName.MUTATION, Outcome.PASS, subject.judged)
-    old = from_json_graph_str(before)
+    old = load(before)
     evidence = Evidence(
         "mutated",
-        describe(old, facts.module) or "only parts that structural comparison ignores changed",
+        _change(old, facts.module),
         expected="the input module stays as it was",
-        observed=text_difference(old, facts.module),
+        observed="" if old is None else text_difference(old, facts.module),
     )
     return Verdict(OracleName.MUTATION, Outcome.FAIL, _culprit(subject, before), evidence=evidence)
 
 
+def _change(old: Any | None, new: Any) -> str:
+    if old is None:
+        return "the module changed"
+    return describe(old, new) or "only parts that structural comparison ignores changed"
+
+
 def _culprit(subject: Subject, before: str) -> str:
     """The first step after which the input is modified."""
-    module: Any = from_json_graph_str(before)
+    module = load(before)
+    if module is None:
+        return subject.judged
     current = module
     for index, step in enumerate(subject.plan.steps):
         result = apply(subject.built(index), current)

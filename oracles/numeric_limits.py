@@ -28,6 +28,8 @@ def unfair(steps: Sequence[Step], inputs: Callable[[int], Any]) -> str:
             return "batch_norm is of the other mode"
         if _bound_callee(step, inputs(index)):
             return "bound function is called inside the module"
+        if _retyped_callee(step, inputs(index)):
+            return "retyped function is called inside the module"
     return ""
 
 
@@ -50,6 +52,21 @@ def _bound_callee(step: Step, module: Any) -> bool:
     if named is not None:
         return str(named) in called
     return any(set(arguments.get("0", {})) & {str(var.name) for var in _symbols(module[name])} for name in called)
+
+
+def _retyped_callee(step: Step, module: Any) -> bool:
+    """Whether named inputs that ToMixedPrecision makes float16 are parameters of a function that the module calls."""
+    if step.ref.name != "ToMixedPrecision":
+        return False
+    names = set(arguments_of(step.ref.expression).get("fp16_input_names") or ())
+    called = _called(module) if names else set()
+    functions = [module[name] for name in called if name in module]
+    return any(
+        str(param.name) in names
+        for function in functions
+        if isinstance(function, relax.Function)
+        for param in function.params
+    )
 
 
 def _symbols(function: Any) -> list[Any]:

@@ -13,7 +13,7 @@ import numpy as np
 from oracles.abi.compose import num_input_of, public_functions
 from oracles.capture import evidence_of
 from oracles.comparison import compare
-from oracles.decisions import decides_on_floats
+from oracles.decisions import decides_on_floats, kernels_decide
 from oracles.execution import ExecMode, Program, Value, from_tvm, private_constants, session
 from oracles.execution.perturb import Perturber
 from oracles.given import Given
@@ -63,7 +63,7 @@ class Original:
         self.given = given
         self.stage = stage
         self.float_dtypes = tuple(dtype for dtype in _FLOATS if f'"{dtype}"' in text)
-        self._measured: dict[tuple[str, Unit], Measured | None] = {}
+        self._measured: dict[tuple[str, Unit, int], Measured | None] = {}
         self.build_error: Evidence | None = None
 
     @cached_property
@@ -89,6 +89,11 @@ class Original:
     def decides(self) -> bool:
         """Whether the module makes discrete decisions on floats."""
         return decides_on_floats(self.module)
+
+    @cached_property
+    def decides_inside_kernels(self) -> bool:
+        """Whether a kernel decides on a value of its own, which no perturbed run moves."""
+        return kernels_decide(self.module)
 
     @cached_property
     def entries(self) -> tuple[Entry, ...]:
@@ -121,22 +126,22 @@ class Original:
             return Entry(symbol, num_input, arguments, problem="original is not deterministic")
         return Entry(symbol, num_input, arguments, output)
 
-    def measured(self, entry: Entry, unit: Unit) -> Measured | None:
+    def measured(self, entry: Entry, unit: Unit, runs: int = RUNS) -> Measured | None:
         """Perturbed runs of a function, made when they are asked for; ``None`` when one of them raised."""
-        key = (entry.symbol, unit)
+        key = (entry.symbol, unit, runs)
         if key not in self._measured:
             self.stage(f"perturb original {entry.symbol}")
-            self._measured[key] = self._measure(entry, unit)
+            self._measured[key] = self._measure(entry, unit, runs)
         return self._measured[key]
 
-    def _measure(self, entry: Entry, unit: Unit) -> Measured | None:
+    def _measure(self, entry: Entry, unit: Unit, count: int) -> Measured | None:
         assert self.program is not None
         random = np.random.default_rng(self.seed & 0xFFFFFFFF)
         observer = Perturber(random, unit.relative, unit.floor)
         runs = []
         self.program.instrument(observer)
         try:
-            for _ in range(RUNS):
+            for _ in range(count):
                 runs.append(self.program.call(entry.symbol, [_moved(a, observer) for a in entry.arguments]))
         except Exception:
             return None
@@ -157,7 +162,7 @@ def copied(value: Any) -> Any:
 def _moved(argument: Any, observer: Perturber) -> Any:
     """An argument with its floats moved by one rounding, but not out of the default domain's [-2, 2]."""
     if isinstance(argument, np.ndarray) and "float" in argument.dtype.name:
-        return np.clip(observer.rounded(argument).astype("float64"), -2.0, 2.0).astype(argument.dtype)
+        return np.asarray(np.clip(observer.rounded(argument).astype("float64"), -2.0, 2.0)).astype(argument.dtype)
     if type(argument) in (tuple, list):
         return tuple(_moved(item, observer) for item in argument)
     return argument

@@ -8,11 +8,10 @@ from functools import cached_property
 from typing import Any
 
 import tvm
-from tvm_ffi.serialization import from_json_graph_str
 
 from oracles.contract import Contract
 from oracles.contracts import contract_for
-from oracles.facts import ModuleFacts, Result, apply, complaint, equal
+from oracles.facts import ModuleFacts, Result, apply, complaint, equal, load
 from oracles.passref import PassRef
 from oracles.plan import Plan, Step, plan_of
 from oracles.verdict import Evidence
@@ -211,7 +210,9 @@ class Subject:
 
         For finding the culprit: the results of the first run may have been modified by later steps.
         """
-        module = from_json_graph_str(self.before)
+        module = load(self.before)
+        if module is None:
+            return
         for index in range(len(self.plan.steps)):
             result = apply(self.built(index), module)
             yield index, module, result
@@ -223,7 +224,8 @@ class Subject:
     def reloadable(self) -> bool:
         """Whether the output equals its own reload."""
         module = self.output.module
-        return equal(from_json_graph_str(str(tvm.ir.save_json(module))), module)
+        copy = load(str(tvm.ir.save_json(module)))
+        return copy is not None and equal(copy, module)
 
     @cached_property
     def incomparable(self) -> str:

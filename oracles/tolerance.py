@@ -13,6 +13,10 @@ the roundings each grow as ``sqrt(N)``, so the error is about ``u/2 * N * rms`` 
 ``u * sqrt(N) * rms``; for two evaluation orders that is a ratio of ``sqrt(N)``, doubled for safety.  The 4 covers
 programs without reductions: two programs, and a kernel of several operations where the measurement sees one.
 
+Where the module decides on floats, a larger difference is an error only if no decision can explain it: runs that are
+perturbed by all of ``C * u`` at once turn every decision that rounding may turn, and must not come near the difference
+(:meth:`Measured.reach`); else the comparison is undecidable.
+
 ``u`` is the machine epsilon of the narrowest float dtype in the original (float16 intermediates with a float32 result
 round as float16); float16's for ``LOSSY``; ``APPROXIMATE_UNIT`` for polynomial approximations.
 """
@@ -30,6 +34,9 @@ from oracles.execution.perturb import smallest_subnormal
 from oracles.execution.values import Value
 
 RUNS = 8
+# A decision that the granted deviation can turn comes out either way in a perturbed run, about evenly: that none of so
+# many runs turns it has a chance of one in ten million.
+DECISION_RUNS = 24
 EPSILON = {"float16": 2.0**-10, "bfloat16": 2.0**-7, "float32": 2.0**-23, "float64": 2.0**-52}
 APPROXIMATE_UNIT = 2.0**-16
 FLOAT16_MAX = 65504.0
@@ -100,6 +107,31 @@ class Measured:
                 spread = np.fmax(spread, np.where(np.isfinite(deviation), deviation, 0.0))
             allowed = self.factor * (spread + self.unit.relative * np.abs(nominal) + self.unit.floor)
         return np.asarray(np.where(np.isfinite(allowed), allowed, 0.0))
+
+    @property
+    def wider(self) -> Unit:
+        """All the deviation that is granted, as one rounding: moves every decision that rounding may move."""
+        return Unit(self.unit.relative * self.factor, self.unit.floor * self.factor)
+
+    def reach(
+        self, path: tuple[int, ...], expected: np.ndarray[Any, Any], _observed: np.ndarray[Any, Any]
+    ) -> np.ndarray[Any, Any]:
+        """How far the perturbed runs carried each element, for runs perturbed by :attr:`wider` of others.
+
+        An element that was not finite in some run, or an integer that was not the same in all of them, may become
+        anything.  Four times the observed deviation covers sizes of a jump that the runs did not show.
+        """
+        nominal = expected.astype("float64")
+        furthest = np.zeros(nominal.shape)
+        with np.errstate(invalid="ignore", over="ignore"):
+            for run in self.runs:
+                array = _at(run, path)
+                if array is None or array.shape != nominal.shape:
+                    return np.full(nominal.shape, np.inf)
+                deviation = np.abs(array.astype("float64") - nominal)
+                unknown = ~np.isfinite(deviation) if expected.dtype.kind not in "iub" else deviation > 0
+                furthest = np.maximum(furthest, np.where(unknown, np.inf, deviation))
+            return np.asarray(4.0 * (furthest + self.unit.relative * np.abs(nominal) + self.unit.floor))
 
     @property
     def may_leave_float16(self) -> bool:

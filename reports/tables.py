@@ -151,6 +151,6 @@ def counted(number: int, noun: str) -> str:
 def states_text(findings: Sequence[FindingRecord]) -> str:
     """``12 findings: 9 confirmed, 2 flaky, 1 known``; states without findings are left out."""
     counts = Counter(finding.state for finding in findings)
-    order = (FindingState.CONFIRMED, FindingState.NEW, FindingState.FLAKY, FindingState.KNOWN)
+    order = (FindingState.CONFIRMED, FindingState.UNSCRIPTED, FindingState.NEW, FindingState.FLAKY, FindingState.KNOWN)
     parts = [f"{counts[state]} {state}" for state in order if counts[state]]
     return counted(len(findings), "finding") + (f": {', '.join(parts)}" if parts else "")

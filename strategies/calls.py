@@ -12,14 +12,12 @@ from strategies.results import bounds_like
 from strategies.scope import Scope
 from strategies.values import Dim, Value, same_dim, same_dims
 
-MAX_CHAIN = 3
-
 Binding = dict[Any, Dim]
 
 
 def draw_call(scope: Scope) -> Value | None:
     """Bind a call of an earlier function; ``None`` when there is none that may be called."""
-    known = [s for s in scope.module.callables if s.depth < MAX_CHAIN and not s.typed]
+    known = [s for s in scope.module.callables if s.depth < scope.frame.deepest and not s.typed]
     if not known:
         return None
     return call(scope, known[-1 - scope.index(len(known))])

@@ -151,6 +151,8 @@ class FunctionFrame:
         casts: Shapes that tensors of unknown shape were cast to, by variable.
         device: The vdevice of its typed parameters, or ``None``.
         depth: Length of the longest chain of calls from it, itself counted.
+        deepest: How long that chain may become.
+        bound: Variables by the hash of what they are bound to, where something is forbidden.
         is_weighted: Whether it has ``num_input``.
         allowed: The actions that may be taken, by kind of place.
     """
@@ -164,7 +166,9 @@ class FunctionFrame:
     casts: dict[Any, tuple[Dim, ...]] = field(default_factory=dict)
     device: Any = None
     depth: int = 1
+    deepest: int = 3
     is_weighted: bool = False
+    bound: dict[int, Any] = field(default_factory=dict)
     allowed: dict[tuple[bool, bool], list[Any]] = field(default_factory=dict)
 
     def new_symbol(self, limits: Range, *, listed: bool = True) -> Any:

@@ -18,6 +18,9 @@ from strategies.frame import FunctionFrame, ModuleFrame, Signature, Unfit
 from strategies.scope import Scope
 from strategies.values import Value
 
+MAX_CHAIN = 3
+"""Most functions in a chain of calls; a private one leaves room for its caller."""
+
 
 @dataclass(frozen=True, slots=True)
 class Plan:
@@ -44,7 +47,9 @@ class Plan:
 
 def build(draw: Draw, module: ModuleFrame, plan: Plan) -> Signature:
     """Draw the body of a planned function, add it to the module and give what callers must know."""
-    frame = FunctionFrame(max_parameters=4 if plan.private else 6, is_weighted=plan.weighted)
+    frame = FunctionFrame(
+        max_parameters=4 if plan.private else 6, is_weighted=plan.weighted, deepest=MAX_CHAIN - plan.private
+    )
     scope = Scope(draw, module, frame)
     builder = module.builder
     builder.begin_scope([])

@@ -62,10 +62,8 @@ def _guard_integer(scope: Scope, value: Value, bounds: Bounds) -> Value:
     if lo > hi:
         raise ValueError(f"no integer within {bounds}")
     inside = Bounds(lo, hi, True)
-    if lo == 0 and scope.index(4) == 3:
-        divisor = relax.const(hi + 1, value.dtype)
-        if hi + 1 <= 127:
-            return scope.emit(op.floor_mod(value.expr, divisor), inside)
+    if lo == 0 and hi + 1 <= limits.hi and scope.index(4) == 3:
+        return scope.emit(op.floor_mod(value.expr, relax.const(hi + 1, value.dtype)), inside)
     if scope.index(4) == 2:
         upper = scope.emit(op.minimum(value.expr, relax.const(hi, value.dtype)), None)
         return scope.emit(op.maximum(upper.expr, relax.const(lo, value.dtype)), inside)

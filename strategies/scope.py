@@ -165,7 +165,9 @@ class Scope(Choices):
         """A constant tensor of a static shape with elements in ``bounds`` (default: the default domain)."""
         if not self.module.permits(dtype):
             raise Unfit(f"{dtype} is forbidden")
-        if shape and self.forbids(Feature.CONSTANTS):
+        # TVM 0.27 writes a constant such as (2, 0) to JSON that it cannot read back ("Invalid DLTensor file format").
+        unreadable = 0 in shape and shape[0] != 0
+        if shape and (unreadable or self.forbids(Feature.CONSTANTS)):
             return self._filled(shape, dtype, bounds or default_bounds(dtype))
         array = contents(tuple(shape), dtype, bounds or default_bounds(dtype), self.index(256))
         expr = relax.const(array, dtype)
@@ -222,20 +224,25 @@ class Scope(Choices):
             var = self.builder.emit(expr, hint)
             if _depends(var.ty):  # its type speaks of a shape variable, which must not be seen outside of the block
                 return Value(var, var.ty, bounds)
+        if self.module.watched:
+            self.frame.bound[tvm_ffi.structural_hash(expr)] = var
         if part_of is not None and part_of.parts:
             part = part_of.parts[expr.index]
             return self.see(Value(var, var.ty, part.bounds, part.parts, part.actual, part.device))
         return self.see(Value(var, var.ty, bounds, tuple(parts), device=device))
 
     def _repeated(self, expr: Any) -> Value | None:
-        """The value bound to an equal call before, where duplicated code is forbidden."""
+        """The value bound to an equal call before, where duplicated code is forbidden; ``Unfit`` when it is gone."""
         if not self.forbids(Feature.DUPLICATE_CODE) or not isinstance(expr, (relax.Call, relax.Tuple)):
             return None
+        mark = tvm_ffi.structural_hash(expr)
+        var = self.frame.bound.get(mark)
+        if var is None:
+            return None
         for value in self.values:
-            bound = self.builder.lookup_binding(value.expr) if isinstance(value.expr, relax.Var) else None
-            if bound is not None and tvm_ffi.structural_equal(bound, expr):
+            if var.same_as(value.expr):
                 return value
-        return None
+        raise Unfit("bound before, and out of sight")
 
     def variable(self, value: Value) -> Value:
         """The value as a variable, for the few operators that take no constant."""

@@ -136,7 +136,7 @@ def use_shape(scope: Scope) -> Value | None:
     """Use a shape value or parameter: fill a tensor of it, reshape to it, take a tensor's shape, or compute one."""
     way = scope.index(4)
     shapes = [v for v in scope.values if v.is_shape and v.ty.values is not None]
-    prims = [v for v in scope.values if v.is_prim]
+    prims = [v for v in scope.values if v.is_prim and v.is_parameter]
     dtype = "float32"
     if way == 0 and shapes:
         shape = shapes[-1 - scope.index(len(shapes))]

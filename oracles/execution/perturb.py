@@ -65,7 +65,7 @@ class Perturber:
         size = self.random.uniform(0.75, 1.25, array.shape)
         with np.errstate(invalid="ignore", over="ignore", under="ignore"):
             moved = wide + sign * size * (np.abs(wide) * self.unit + self.floor * (wide != 0))
-            return np.where(np.isfinite(wide), moved, wide).astype(array.dtype)
+            return np.asarray(np.where(np.isfinite(wide), moved, wide)).astype(array.dtype)
 
     def _observe(self, array: np.ndarray[Any, Any]) -> None:
         magnitudes = np.abs(array.astype("float64")).ravel()

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import tvm
+from tvm import relax
 
 sys.path.append(str(Path(__file__).resolve().parent / "minimizer"))
 import samples
@@ -20,11 +21,13 @@ from fuzzer.minimizer.search import Limits
 from fuzzer.repro import check_repro
 from fuzzer.signatures import signature
 from fuzzer.triage import TriageJob, TriageResult, TriageState, triage_finding
+from oracles.contracts_pipelines import pipeline
 from oracles.passref import PassRef
 from oracles.verdict import Evidence, OracleName, Outcome, Verdict
 
 FLAKY = '''
 import tvm
+from tvm import relax
 from pathlib import Path
 
 COUNTER = Path(__file__).with_suffix(".count")
@@ -133,3 +136,22 @@ def test_confirmation_uses_a_fresh_process_each_time() -> None:
 def test_only_the_oracles_that_are_needed_run(kind: str, message: str, expected: tuple[OracleName, ...]) -> None:
     verdict = Verdict(OracleName.CRASH, Outcome.FAIL, "P", evidence=Evidence(kind, message))
     assert judging_oracles(verdict) == expected
+
+
+def test_frames_of_another_build_path_do_not_count() -> None:
+    fused = relax_ewise_fma()
+    case = case_of(fused, "build:default", str(pipeline("build:default").expression))
+    verdict = first_failure(case, OracleName.NUMERIC)
+    assert verdict.evidence is not None
+    assert verdict.evidence.kind == "does-not-build"
+    found = confirm(case, signature(verdict).id, IsolatedWorker, 2, oracles=(OracleName.NUMERIC,))
+    assert found.confirmed
+
+
+def relax_ewise_fma() -> Any:
+    """A module with an operator that no stock pipeline lowers."""
+    builder = relax.BlockBuilder()
+    x = samples.var("x", 2)
+    with builder.function("main", [x]):
+        builder.emit_func_output(builder.emit(relax.op.ewise_fma(x, x, x)))
+    return builder.finalize()

@@ -13,7 +13,16 @@ from tvm import relax, te, topi
 from oracles.abi.compose import public_functions
 from oracles.comparison import compare
 from oracles.contracts import CONTRACTS
-from oracles.execution import DiskCache, ExecMode, Session, cxx_available, judge_of_record, plain_build_and_run, session
+from oracles.execution import (
+    DiskCache,
+    ExecMode,
+    Session,
+    cxx_available,
+    judge_of_record,
+    plain_build_and_run,
+    private_constants,
+    session,
+)
 from oracles.inputs import materialize
 
 RUNNABLE = ("dataflow", "branches", "private_calls", "kernels", "symbolic", "vdevices", "closure", "weights", "matmuls",
@@ -129,3 +138,20 @@ def test_the_reference_pipeline_finishes_a_module_from_every_stage(name: str) ->
         program = session().build(stage)
         for function, output in zip(sorted(public_functions(module)), expected, strict=True):
             assert compare(output, program.call(function, materialize(module, function, 5))) is None, passed
+
+
+@pytest.mark.parametrize("shape", [(2, 3), (2, 0)])  # TVM cannot load the JSON of an empty constant with two rows
+def test_constants_of_a_copy_are_its_own(shape: tuple[int, ...]) -> None:
+    x = samples.var("x", shape)
+    constant = relax.const(np.ones(shape, "float32"), "float32")
+    module = samples.function([x], lambda bb: bb.emit(relax.op.add(x, constant)))
+    copy = private_constants(module)
+    (binding,) = copy["main"].body.blocks[0].bindings
+    assert not binding.value.args[1].same_as(constant)
+    (argument,) = materialize(module, "main", 0)
+    assert compare(argument + 1, session().build(copy).call("main", [argument])) is None
+
+
+def test_a_module_without_constants_is_not_copied() -> None:
+    module = samples.elementwise()
+    assert private_constants(module).same_as(module)

@@ -1,12 +1,16 @@
 from __future__ import annotations
 
 import buggy_passes as buggy
+import pytest
 import sample_modules as samples
 import tvm
+from conftest import STRUCTURAL
 
+import oracles.facts
+from oracles import Subject, judge
 from oracles.facts import ModuleFacts, apply, complaint, equal
 from oracles.passref import PassRef
-from oracles.verdict import Evidence
+from oracles.verdict import Evidence, Outcome
 
 
 def test_reload_is_an_equal_copy_that_shares_nothing() -> None:
@@ -60,3 +64,23 @@ def test_complaint() -> None:
     assert found is not None
     assert found.kind == "ill-formed"
     assert 'GlobalVar I.GlobalVar("helper") is not defined' in found.message
+
+
+def test_module_that_cannot_be_loaded_again_is_judged_without_its_copy(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Some modules were saved in a form that TVM then refused to load ("Invalid DLTensor file format")."""
+    monkeypatch.setattr(oracles.facts, "from_json_graph_str", _refuse)
+    module = samples.dataflow()
+    facts = ModuleFacts(module)
+    assert facts.reload is None
+    facts.restore()
+    assert facts.module.same_as(module)
+    verdicts = judge(Subject(module, [PassRef("Normalize", "relax.transform.Normalize()")], facts=facts), STRUCTURAL)
+    assert {verdict.outcome for verdict in verdicts} == {Outcome.PASS}
+    mutation = judge(Subject(module, [buggy.edits_input()]), STRUCTURAL)[1]
+    assert mutation.outcome is Outcome.FAIL
+    assert mutation.evidence is not None
+    assert mutation.evidence.message == "the module changed"
+
+
+def _refuse(text: str) -> object:
+    raise ValueError("Invalid DLTensor file format")

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TypeVar
 
 from hypothesis import strategies as st
+
 from strategies.drive import draw_from_bytes
 
 T = TypeVar("T")

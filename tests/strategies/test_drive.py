@@ -8,6 +8,7 @@ import sys
 import pytest
 import tvm
 from hypothesis import strategies as st
+
 from strategies import ir_modules, module_and_passes
 from strategies.drive import draw_from_bytes
 

@@ -2,9 +2,10 @@ from __future__ import annotations
 
 import pytest
 from drawing import drawn
+from tvm import relax
+
 from strategies import Feature, features_of, ir_modules
 from strategies.features import REQUIRES, closure
-from tvm import relax
 
 
 @pytest.mark.parametrize("feature", list(Feature), ids=str)

@@ -3,8 +3,9 @@ from __future__ import annotations
 import pytest
 import tvm
 from drawing import drawn
-from strategies import Feature, features_of, ir_modules
 from tvm import relax
+
+from strategies import Feature, features_of, ir_modules
 
 
 def relax_functions(module):

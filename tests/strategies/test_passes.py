@@ -4,6 +4,7 @@ import pytest
 import tvm
 from drawing import drawn
 from hypothesis import strategies as st
+
 from strategies import DrawnPass, Feature, ir_modules, module_and_passes, passes, passes_for, pipelines
 from strategies.choices import Choices
 from strategies.module_facts import facts_of

@@ -2,8 +2,9 @@ from __future__ import annotations
 
 import pytest
 from hypothesis import HealthCheck, find, settings
-from strategies import Feature, features_of, ir_modules
 from tvm import relax
+
+from strategies import Feature, features_of, ir_modules
 
 SETTINGS = settings(database=None, deadline=None, max_examples=1000, suppress_health_check=list(HealthCheck))
 

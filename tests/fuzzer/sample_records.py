@@ -1,0 +1,43 @@
+"""Records for the tests of the store."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from fuzzer.cases import Case
+from fuzzer.records import Hit, ShardResult
+from fuzzer.signatures import signature
+from oracles.passref import PassRef
+from oracles.verdict import Evidence, OracleName, Outcome, Verdict
+
+META = {
+    "seed": "7",
+    "passes": '["FuseOps"]',
+    "oracles": '["crash", "numeric"]',
+    "workers": "2",
+    "budget": "10 s",
+    "tvm_version": "0.27.0.post1",
+    "ffi_version": "0.1.14.post1",
+}
+
+
+def verdict(message: str) -> Verdict:
+    evidence = Evidence("InternalError", message, ("src/a.cc:F",), "a module", "an error")
+    return Verdict(OracleName.CRASH, Outcome.FAIL, "FuseOps", evidence=evidence)
+
+
+def hit(message: str, index: int, count: int = 1, module: str = "{}") -> Hit:
+    failed = verdict(message)
+    return Hit(
+        signature(failed), failed, Case(module, (PassRef("FuseOps", "relax.transform.FuseOps()"),), 3), index, count
+    )
+
+
+def shard(number: int, *hits: Hit, first: int = 0, stop: int = 64) -> ShardResult:
+    """A shard of 64 passes of the crash oracle, and the failures."""
+    failed = sum(each.count for each in hits)
+    tallies = Counter(
+        {("crash", "FuseOps", "pass", ""): stop - first - failed, ("crash", "FuseOps", "fail", ""): failed}
+    )
+    found = {each.signature.id: each for each in hits}
+    return ShardResult(number, first, stop, stop - first, (stop - first) // 8, 0, +tallies, Counter({"if": 3}), found)

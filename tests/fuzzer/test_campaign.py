@@ -1,0 +1,208 @@
+"""Campaigns on real TVM: what the number of workers, a kill and Ctrl-C may not change, and what deadly passes do."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from fuzzer.store import Store, StoreError
+
+HERE = Path(__file__).parent
+PROGRAM = Path(sys.executable).parent / "relaxfuzz"
+USER = HERE / "user_passes.py"
+STRUCTURAL = "crash,mutation,determinism,sequential,idempotence,well-formed"
+# Cheap passes, one of which fails now and then on this TVM.
+PASSES = "CanonicalizeBindings,DeadCodeElimination,EliminateCommonSubexpr,ToNonDataflow,UpdateParamType,Normalize"
+
+
+def command(out: Path, *arguments: object) -> list[str]:
+    return [str(PROGRAM), "run", "--out", str(out), "--seed", "5", *map(str, arguments)]
+
+
+def run(out: Path, *arguments: object) -> subprocess.CompletedProcess[str]:
+    done = subprocess.run(command(out, *arguments), capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    assert "Traceback" not in done.stderr + done.stdout
+    return done
+
+
+def substance(out: Path) -> dict[str, Any]:
+    """All of a campaign that its seed and budget decide."""
+    with Store.open(out) as store:
+        info = store.info()
+        return {
+            "examples": info.examples,
+            "modules": info.modules,
+            "tallies": store.tallies(),
+            "features": store.features(),
+            "findings": [(each.id, each.signature, each.count, each.case) for each in store.findings()],
+        }
+
+
+def findings(out: Path) -> list[dict[str, Any]]:
+    done = subprocess.run([str(PROGRAM), "findings", str(out), "--json"], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    found: list[dict[str, Any]] = json.loads(done.stdout)
+    return found
+
+
+def test_workers_do_not_change_the_results(tmp_path: Path) -> None:
+    arguments = ("--passes", PASSES, "--oracles", STRUCTURAL, "--max-examples", 200)
+    one = run(tmp_path / "one", *arguments, "--workers", 1)
+    run(tmp_path / "two", *arguments, "--workers", 2)
+    expected = substance(tmp_path / "one")
+    assert expected["examples"] == 200
+    assert expected["findings"], "or else this test says little"
+    assert substance(tmp_path / "two") == expected
+    assert expected["findings"][0][0] in one.stdout, "the summary lists them"
+    triaged = [(each["id"], each["state"], each["bindings"]) for each in findings(tmp_path / "one")]
+    assert triaged == [(each["id"], each["state"], each["bindings"]) for each in findings(tmp_path / "two")]
+    assert "new" not in {state for _, state, _ in triaged}
+
+
+def test_another_session_adds_nothing_to_a_finished_campaign_and_a_larger_budget_does(tmp_path: Path) -> None:
+    arguments = ("--passes", "Normalize,DeadCodeElimination", "--oracles", "crash,mutation", "--workers", 1)
+    run(tmp_path / "one", *arguments, "--max-examples", 70)
+    before = substance(tmp_path / "one")
+    again = run(tmp_path / "one", *arguments, "--max-examples", 70)
+    assert "resumed after 70 cases" in again.stderr
+    assert substance(tmp_path / "one") == before
+    run(tmp_path / "one", *arguments, "--max-examples", 150)
+    run(tmp_path / "two", *arguments, "--max-examples", 150)
+    assert substance(tmp_path / "one") == substance(tmp_path / "two")
+
+
+def kill_and_resume(out: Path, kills: int, chance: random.Random, arguments: tuple[object, ...]) -> None:
+    """Kill the campaign at random moments, then let it finish."""
+    for _ in range(kills):
+        with subprocess.Popen(
+            command(out, *arguments), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        ) as session:
+            try:
+                session.wait(1.0 + 5.0 * chance.random())
+            except subprocess.TimeoutExpired:
+                session.send_signal(signal.SIGKILL)
+        try:
+            with Store.open(out) as store:
+                assert store.info().examples == sum(
+                    tally.count for tally in store.tallies() if tally.oracle == "mutation"
+                ), "each case is counted once, by each oracle"
+        except StoreError as error:
+            assert "does not exist" in str(error) or "holds no campaign" in str(error)
+    run(out, *arguments)
+
+
+def test_kill_and_resume_lose_and_double_nothing(tmp_path: Path) -> None:
+    arguments = ("--passes", PASSES, "--oracles", STRUCTURAL, "--max-examples", 400, "--workers", 2)
+    run(tmp_path / "whole", *arguments)
+    kill_and_resume(tmp_path / "killed", 3, random.Random(1), arguments)
+    assert substance(tmp_path / "killed") == substance(tmp_path / "whole")
+
+
+@pytest.mark.slow
+def test_ten_kills_lose_and_double_nothing(tmp_path: Path) -> None:
+    arguments = ("--passes", PASSES, "--oracles", STRUCTURAL, "--max-examples", 3000, "--workers", 2)
+    run(tmp_path / "whole", *arguments)
+    kill_and_resume(tmp_path / "killed", 10, random.Random(2), arguments)
+    assert substance(tmp_path / "killed") == substance(tmp_path / "whole")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_ends_with_the_summary_and_is_resumed(tmp_path: Path, number: signal.Signals) -> None:
+    out = tmp_path / "out"
+    arguments = ("--passes", "Normalize,DeadCodeElimination", "--oracles", "crash,mutation", "--workers", 2)
+    with subprocess.Popen(
+        command(out, *arguments, "--time", "5m"), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as session:
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline:
+            time.sleep(0.2)
+            if (out / "campaign.sqlite").exists() and substance(out)["examples"]:
+                break
+        children = psutil.Process(session.pid).children(recursive=True)
+        begun = time.monotonic()
+        session.send_signal(number)
+        said, errors = session.communicate(timeout=60)
+    assert session.returncode == 0, errors
+    assert time.monotonic() - begun < 20
+    assert "interrupted; the same command resumes it" in errors
+    assert "Traceback" not in errors
+    assert said.startswith("Campaign of seed 5")
+    assert (out / "report.md").is_file()
+    _, alive = psutil.wait_procs(children, timeout=5)
+    assert not alive
+    before = substance(out)["examples"]
+    with Store.open(out) as store:
+        assert store.info().state == "interrupted"
+        assert store.info().examples == sum(tally.count for tally in store.tallies() if tally.oracle == "mutation")
+    run(out, *arguments, "--max-examples", before + 10)
+    assert substance(out)["examples"] >= before + 10
+
+
+@pytest.mark.parametrize(
+    ("factory", "kind"),
+    [
+        ("refuses_second_function", "RuntimeError"),
+        ("segfaults_on_if", "signal 11"),
+        ("exits_on_second_function", "exit 3"),
+        ("eats_memory_on_second_function", "memory"),
+        ("hangs_on_second_function", "hang"),
+    ],
+)
+def test_a_deadly_pass_becomes_a_finding(tmp_path: Path, factory: str, kind: str) -> None:
+    limits = ("--case-timeout", "3s", "--memory-limit", "1GiB", "--workers", 2, "--oracles", "crash,mutation")
+    run(tmp_path / "out", "--pass", f"{USER}:{factory}", *limits, "--max-examples", 48)
+    mine = [each for each in findings(tmp_path / "out") if each["kind"] == kind]
+    assert len(mine) == 1, findings(tmp_path / "out")
+    assert (mine[0]["oracle"], mine[0]["pass"]) == ("crash", factory)
+    assert mine[0]["state"] == "confirmed", mine[0]["note"]
+    assert len(findings(tmp_path / "out")) == 1
+    with Store.open(tmp_path / "out") as store:
+        assert store.info().examples == 48, "the campaign goes on behind each death"
+        (finding,) = store.findings()
+        assert finding.count > 1
+        repro = tmp_path / "out" / str(finding.repro)
+    checked = subprocess.run([sys.executable, str(repro)], capture_output=True, text=True, timeout=120)
+    assert checked.returncode == 1, checked.stdout + checked.stderr
+    assert checked.stdout.count("BUG: ") == 1
+
+
+def test_an_honest_pass_is_accused_of_nothing(tmp_path: Path) -> None:
+    run(tmp_path / "out", "--pass", f"{USER}:identity", "--max-examples", 60, "--workers", 2)
+    assert findings(tmp_path / "out") == []
+
+
+def test_time_is_kept_although_cases_hang(tmp_path: Path) -> None:
+    begun = time.monotonic()
+    arguments = ("--pass", f"{USER}:hangs_on_second_function", "--oracles", "crash", "--known", tmp_path / "known.toml")
+    (tmp_path / "known.toml").write_text("")
+    run(tmp_path / "out", *arguments, "--time", "8s", "--case-timeout", "4s", "--workers", 1)
+    # 8 s, a hang that began before, the grace for triage of one finding, and the start of Python.
+    assert time.monotonic() - begun < 110
+    (finding,) = findings(tmp_path / "out")
+    assert finding["first_seen_seconds"] < 25, "a hang is recorded when it happened, not when its shard is over"
+
+
+def test_two_campaigns_on_one_directory(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    arguments = ("--passes", "Normalize", "--oracles", "crash", "--workers", 1, "--time", "5m")
+    with subprocess.Popen(command(out, *arguments), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as first:
+        try:
+            deadline = time.monotonic() + 60
+            while not (out / "campaign.sqlite").exists() and time.monotonic() < deadline:
+                time.sleep(0.1)
+            second = subprocess.run(command(out, *arguments), capture_output=True, text=True, timeout=60)
+        finally:
+            os.kill(first.pid, signal.SIGKILL)
+    assert second.returncode == 2
+    assert second.stderr == f"relaxfuzz: error: another campaign is running in '{out}'\n"

@@ -1,0 +1,231 @@
+"""The command line on bad input: one line on standard error, exit code 2, nothing touched."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import json
+from pathlib import Path
+
+import pytest
+from sample_records import META, hit, shard
+
+from fuzzer import environment
+from fuzzer.cli import main
+from fuzzer.store import FILE_NAME, Store
+
+HERE = Path(__file__).parent
+USER = f"{HERE / 'user_passes.py'}"
+
+
+def complaint(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
+    """The complaint about a command line that must be refused."""
+    code = main([str(argument) for argument in arguments])
+    said = capsys.readouterr()
+    assert code == 2, said
+    assert said.out == ""
+    assert said.err.startswith("relaxfuzz: error: ")
+    assert said.err.count("\n") == 1
+    return said.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (("rnu",), "no verb is called 'rnu'; did you mean run"),
+        (("run", "--tiem", "3m"), "unrecognized arguments: --tiem"),
+        (("run", "--time", "soon"), "'soon' is not a time"),
+        (("run", "--time", "-5s"), "time"),
+        (("run", "--time", "0"), "more than 0"),
+        (("run", "--time", ""), "is not a time"),
+        (("run", "--time", "nan"), "is not a time"),
+        (("run", "--time", "9999999999d"), "at most a year"),
+        (("run", "--workers", "0"), "--workers 0 is not between 1 and"),
+        (("run", "--workers", "many"), "--workers 'many' is not a whole number"),
+        (("run", "--workers", "1e9"), "is not a whole number"),
+        (("run", "--max-examples", "0"), "--max-examples 0"),
+        (("run", "--max-examples", "10", "--time", "1m"), "not both"),
+        (("run", "--seed", "-1"), "--seed -1"),
+        (("run", "--seed", "lucky"), "--seed 'lucky' is not a whole number"),
+        (("run", "--case-timeout", "x"), "'x' is not a time"),
+        (("run", "--memory-limit", "lots"), "'lots' is not a size"),
+        (("run", "--memory-limit", "1MiB"), "too little memory"),
+        (("run", "--oracles", "numerik"), "no oracle is called 'numerik'; did you mean numeric?"),
+        (("run", "--oracles", ","), "no oracle is named"),
+        (("run", "--passes", "FuseOp"), "no pass under contract is called 'FuseOp'; did you mean FuseOps"),
+        (("run", "--passes", "fuseops"), "did you mean FuseOps"),
+        (("run", "--passes", ""), "no pass is named"),
+        (("run", "--pass", "nonsense"), "is not FILE.py:FACTORY or package.module:FACTORY"),
+        (("run", "--pass", "missing.py:factory"), "'missing.py' is not a file"),
+        (("run", "--pass", "no_such_package.module:factory"), "does not import: ModuleNotFoundError"),
+        (("run", "--pass", f"{USER}:missing"), "has no 'missing'"),
+        (("run", "--pass", f"{USER}:NOT_CALLABLE"), "is not callable"),
+        (("run", "--pass", f"{USER}:not_a_pass"), "gave a int, not a tvm.ir.transform.Pass"),
+        (("run", "--pass", f"{USER}:raises"), "raised ValueError: two lines"),
+        (("run", "--pass", f"{USER}:leaves"), "SystemExit: good bye"),
+        (("run", "--pass", f"{USER}:recurses"), "RecursionError"),
+        (("run", "--pass", f"{USER}:kills"), "ended the process: signal 11 (SIGSEGV)"),
+        (("run", "--known", "missing.toml"), "missing.toml: No such file"),
+        (("run", "--config", "missing.toml"), "missing.toml: No such file"),
+        (("findings", "nowhere"), "'nowhere' does not exist"),
+        (("findings",), "the following arguments are required: DIR"),
+        (("repro", "nowhere", "12"), "'nowhere' does not exist"),
+        (("minimize",), "give DIR and ID, or --module"),
+        (("minimize", "--module", "x.py"), "--module needs --pass and --oracle"),
+        (("minimize", "--module", "x.py", "--pass", "FuseOp", "--oracle", "crash"), "did you mean FuseOps"),
+        (("minimize", "--module", "x.py", "--pass", "FuseOps", "--oracle", "crahs"), "did you mean crash"),
+        (("minimize", "--module", "x.py", "--pass", "FuseOps", "--oracle", "crash"), "x.py' cannot be read"),
+        (("passes", "--campaign", "nowhere"), "'nowhere' does not exist"),
+    ],
+    ids=lambda value: " ".join(value)[-60:] if isinstance(value, tuple) else None,
+)
+def test_bad_input(
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: tuple[str, ...],
+    expected: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert expected in complaint(capsys, *arguments)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("time = \n", ":1: not TOML at 'time'"),
+        ("seed = 3\ntime = '10m'\nworker = 2\n", ":3: 'worker' is no option of a campaign; did you mean workers"),
+        ("seed = 'x'\n", ":1: 'seed' has a value of the wrong kind"),
+        ("seed = true\n", ":1: 'seed' has a value of the wrong kind"),
+        ("passes = ['FuseOps', 3]\n", ":1: 'passes' must list strings"),
+        ("passes = ['FuseOp']\n", "did you mean FuseOps"),
+        ("time = '1m'\nmax-examples = 3\n", "not both"),
+    ],
+)
+def test_bad_configuration_file(capsys: pytest.CaptureFixture[str], tmp_path: Path, text: str, expected: str) -> None:
+    path = tmp_path / "campaign.toml"
+    path.write_text(text)
+    said = complaint(capsys, "run", "--config", path, "--out", tmp_path / "out")
+    assert expected in said
+    assert not (tmp_path / "out").exists()
+
+
+def test_bad_out(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    run = ("run", "--passes", "FuseOps", "--seed", 7, "--max-examples", 1, "--out")
+    (tmp_path / "file").write_text("x")
+    (tmp_path / "foreign").mkdir()
+    (tmp_path / "foreign" / "thesis.tex").write_text("x")
+    Store.create(tmp_path / "other", META).close()
+    with Store.create(tmp_path / "damaged", META) as store:
+        for number in range(50):
+            store.record_shard(shard(number, hit("boom", 1)), 1.0)
+    data = (tmp_path / "damaged" / FILE_NAME).read_bytes()
+    (tmp_path / "damaged" / FILE_NAME).write_bytes(data[: len(data) // 2])
+    for name, expected in (
+        ("file", "cannot write"),
+        ("file/below", "cannot write"),
+        ("foreign", "is not empty and holds no campaign"),
+        ("other", "holds another campaign"),
+        ("damaged", "damaged"),
+    ):
+        assert expected in complaint(capsys, *run, tmp_path / name)
+    with Store.open(tmp_path / "other", read_only=False):
+        assert "another campaign is running" in complaint(capsys, *run, tmp_path / "other")
+    assert [path.name for path in (tmp_path / "foreign").iterdir()] == ["thesis.tex"]
+
+
+def test_a_wrong_pair_is_refused_with_the_command_that_mends_it(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    versions = {"apache-tvm": "0.27.0.post1", "apache-tvm-ffi": "0.1.15"}
+
+    def version(name: str) -> str:
+        if name not in versions:
+            raise importlib.metadata.PackageNotFoundError(name)
+        return versions[name]
+
+    monkeypatch.setattr(environment.importlib.metadata, "version", version)
+    assert "pip install 'apache-tvm-ffi>=0.1.14.post0,<0.1.15'" in complaint(capsys, "run")
+    versions["apache-tvm"] = "0.25.0"
+    assert "pip install 'apache-tvm==0.27.0.post1'" in complaint(capsys, "run")
+    del versions["apache-tvm"]
+    assert "apache-tvm is not installed" in complaint(capsys, "run")
+    versions.update({"apache-tvm": "0.27.0.post1", "apache-tvm-ffi": "0.1.13.post3"})
+    assert "does not work with apache-tvm-ffi 0.1.13.post3" in complaint(capsys, "run")
+    for good in ("0.1.14.post0", "0.1.14.post1"):
+        versions["apache-tvm-ffi"] = good
+        assert environment.require_working_pair().ffi == good
+
+
+def test_help_and_version(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([]) == 0
+    overview = capsys.readouterr().out
+    for verb in ("run", "findings", "minimize", "repro", "gate", "report", "passes", "ops", "corpus"):
+        assert f"\n  {verb} " in overview
+        with pytest.raises(SystemExit) as done:
+            main([verb, "--help"])
+        assert done.value.code == 0
+        assert f"example: relaxfuzz {verb}" in capsys.readouterr().out
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out == f"relaxfuzz {importlib.metadata.version('relaxfuzz')}\n"
+
+
+def test_an_internal_error_is_one_line_and_70(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def broken(*_: object) -> None:
+        raise KeyError("oops")
+
+    monkeypatch.delenv("RELAXFUZZ_DEBUG", raising=False)
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setattr("fuzzer.store.Store.open", broken)
+    assert main(["findings", "anywhere"]) == 70
+    said = capsys.readouterr().err
+    assert said.startswith("relaxfuzz: internal error: KeyError: 'oops' (details in ")
+    assert said.count("\n") == 1
+    (details,) = tmp_path.iterdir()
+    assert "Traceback" in details.read_text()
+
+
+def test_findings_as_table_and_json(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    with Store.create(tmp_path, META) as store:
+        store.record_shard(shard(0, hit("Check failed: \x1b[31mboom", 5, 2)), 1.5)
+    assert main(["findings", str(tmp_path)]) == 0
+    table = capsys.readouterr().out
+    assert "FuseOps" in table
+    assert "\x1b" not in table
+    assert max(map(len, table.splitlines())) <= 80
+    assert main(["findings", str(tmp_path), "--json"]) == 0
+    (found,) = json.loads(capsys.readouterr().out)
+    wanted = {
+        "id",
+        "signature",
+        "oracle",
+        "pass",
+        "message",
+        "count",
+        "state",
+        "first_seen_seconds",
+        "bindings",
+        "repro",
+    }
+    assert wanted <= set(found)
+    assert (found["pass"], found["count"], found["state"], found["bindings"]) == ("FuseOps", 2, "new", None)
+
+
+@pytest.mark.parametrize(("verb", "some"), [("passes", "LiftTransformParams"), ("ops", "relax.add")])
+def test_tables_of_knowledge(capsys: pytest.CaptureFixture[str], verb: str, some: str) -> None:
+    assert main([verb]) == 0
+    assert some in capsys.readouterr().out
+    assert main([verb, "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    assert len(rows) >= 35
+    assert some in {row["name"] for row in rows}
+
+
+def test_excluded_operators_have_a_reason(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["ops", "--excluded", "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    assert rows
+    assert all(row["reason"].strip() for row in rows)

@@ -1,0 +1,93 @@
+"""Messages of TVM 0.27.0.post1 as they were met, and what must stay of them."""
+
+import pytest
+
+from fuzzer.isolation import Death, Died
+from fuzzer.signatures import death_verdict, normalise, signature
+from oracles.verdict import Evidence, OracleName, Outcome, Verdict
+
+SAME = [
+    ("Var lv1 is not defined.", "Var storage is not defined."),
+    ("Variable gv could not be found in any group", "Variable lv12 could not be found in any group"),
+    ('GlobalVar I.GlobalVar("helper") is not defined.', 'GlobalVar I.GlobalVar("fused_relax_exp1") is not defined.'),
+    (
+        'Argument 0 type mismatch: expected R.Tensor((2, 2), dtype="float32"), given R.Tensor((2, 2), dtype="float16")',
+        'Argument 2 type mismatch: expected R.Tensor((n * 2, 1), dtype="int8"), given R.Tensor(dtype="int8", ndim=2)',
+    ),
+    (
+        "Check failed: static_cast<size_t>(gfunc.num_args) == args.size() (1 vs. 2) : Invoking function "
+        "fused_relax_matmul_pyext expects 1 arguments (fget_param), but 2 arguments were provided.",
+        "Check failed: static_cast<size_t>(gfunc.num_args) == args.size() (2 vs. 3) : Invoking function step "
+        "expects 2 arguments (p0, fget_param), but 3 arguments were provided.",
+    ),
+    (
+        "Binary operators must have the same datatype for both operands.  However, R.minimum(p1, p3) uses datatype "
+        'T.int32 on the LHS (Type of R.Tensor((2,), dtype="int32")), and datatype T.float16 on the RHS.',
+        "Binary operators must have the same datatype for both operands.  However, R.add(a, lv) uses datatype T.bool.",
+    ),
+    (
+        "Check failed: (maybe_var) is false: The signature of target buffer exprected an independent Var, but got "
+        "n * T.int64(3).",
+        "Check failed: (maybe_var) is false: The signature of target buffer exprected an independent Var, but got d + 1.",
+    ),
+    ("object at 0x7f01c0ffee is gone", "object at 0x55aa is gone"),
+    ("cannot open /usr/lib/a/b/kernel.o", "cannot open /opt/x/kernel.o"),
+    (
+        "InternalError: CodeGenVM cannot emit this Relax operator directly. Run a pass.\nOffending call:\n"
+        'R.ewise_fma(alloc3, p2, metadata["ir.GenericConst"][0])',
+        "InternalError: R.ewise_fma: CodeGenVM cannot emit this Relax operator directly.",
+    ),
+]
+DIFFERENT = [
+    ("'GlobalVar' object has no attribute 'name'", "'TupleType' object has no attribute 'dtype'"),
+    ("module 'tvm.topi.nn' has no attribute 'pixel_shuffle'", "module 'tvm.topi.nn' has no attribute 'other'"),
+    ("Invalid type: relax.expr.MatchCast", "Invalid type: relax.expr.If"),
+    (
+        "Check failed: (!group_map.count(obj)) is false:",
+        "Check failed: (it_group != obj2group_.end()) is false: Variable",
+    ),
+    (
+        "CodeGenVM cannot handle this intrinsic now:\nOp(relax.tensor_to_shape)",
+        "CodeGenVM cannot handle this intrinsic now:\nOp(relax.wrap_param)",
+    ),
+    (
+        'unknown intrinsic ir.Op(span=None, ty=ir.Type(span=None), name="tirx.asinh", description="", arguments=())',
+        'unknown intrinsic ir.Op(span=None, ty=ir.Type(span=None), name="tirx.acos", description="", arguments=())',
+    ),
+]
+
+
+@pytest.mark.parametrize(("left", "right"), SAME)
+def test_names_numbers_and_types_of_one_module_do_not_matter(left: str, right: str) -> None:
+    assert normalise(left) == normalise(right)
+
+
+@pytest.mark.parametrize(("left", "right"), DIFFERENT)
+def test_what_tells_defects_apart_stays(left: str, right: str) -> None:
+    assert normalise(left) != normalise(right)
+
+
+def test_a_message_without_a_line_is_empty() -> None:
+    assert normalise(" \n ") == ""
+
+
+def test_the_id_depends_on_pass_and_oracle_but_not_on_the_depth_of_recursion() -> None:
+    frames = ("src/relax/a.cc:Visit", "src/relax/a.cc:Run", "src/relax/a.cc:Visit")
+    base = Verdict(OracleName.CRASH, Outcome.FAIL, "A", evidence=Evidence("ValueError", "no", frames))
+    deeper = Verdict(OracleName.CRASH, Outcome.FAIL, "A", evidence=Evidence("ValueError", "no", (*frames, "x")))
+    other = Verdict(OracleName.CRASH, Outcome.FAIL, "B", evidence=Evidence("ValueError", "no", frames))
+    assert signature(base).id == signature(deeper).id
+    assert signature(base).id != signature(other).id
+    assert len(signature(base).id) == 10
+
+
+def test_a_verdict_that_passed_has_no_signature() -> None:
+    with pytest.raises(ValueError, match="has no signature"):
+        signature(Verdict(OracleName.CRASH, Outcome.PASS, "A"))
+
+
+def test_the_breadcrumb_names_the_pass_that_killed_the_process() -> None:
+    verdict = death_verdict(Died(Death.SIGNAL, "signal 11 (SIGSEGV)", "idempotence: VMShapeLower"), "A > B")
+    assert verdict.culprit == "VMShapeLower"
+    assert verdict.evidence is not None
+    assert verdict.evidence.kind == "signal 11"
