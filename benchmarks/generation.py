@@ -74,8 +74,8 @@ def _operator(expr: Any) -> str:
     return str(expr.op.name) if isinstance(expr, relax.Call) and isinstance(expr.op, tvm.ir.Op) else ""
 
 
-SAMPLE = 300
-"""Modules that are built, to see whether they can be executed; 10 ms each."""
+SAMPLE = 100
+"""Modules that are built, to see whether they can be executed; most of the time goes into compiling kernels."""
 
 
 def builds(module: Any) -> bool:

@@ -11,7 +11,7 @@ from oracles.capture import evidence_of
 from oracles.comparison import Mismatch, compare
 from oracles.contract import NumericPromise
 from oracles.execution import ExecMode, Program, private_constants, session
-from oracles.numeric_limits import excused
+from oracles.numeric_limits import excused, retypes_inputs
 from oracles.original import Entry, Original, copied
 from oracles.tolerance import DECISION_RUNS, Measured, unit_of
 from oracles.verdict import Evidence
@@ -161,6 +161,8 @@ def _compare_function(
         return Evidence("run-error", message, found.frames, "the function returns, as before the pass", message)
     difference = _difference(original, candidate.promise, entry, output)
     if difference is not None:
+        if difference.kind == "wrong-dtype" and retypes_inputs(subject.plan.steps):
+            raise Undecidable("signature follows retyped inputs")
         return _wrong(difference, candidate.promise, entry, mode)
     if (changed := compare(copied(entry.arguments), program.plain(tensors))) is not None:
         return _observed("input-overwritten", "the call changed its inputs", changed, entry)

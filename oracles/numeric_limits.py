@@ -54,6 +54,14 @@ def _bound_callee(step: Step, module: Any) -> bool:
     return any(set(arguments.get("0", {})) & {str(var.name) for var in _symbols(module[name])} for name in called)
 
 
+def retypes_inputs(steps: Sequence[Step]) -> bool:
+    """Whether named inputs become float16; "the function signature would change accordingly", says the pass."""
+    return any(
+        step.ref.name == "ToMixedPrecision" and bool(arguments_of(step.ref.expression).get("fp16_input_names"))
+        for step in steps
+    )
+
+
 def _retyped_callee(step: Step, module: Any) -> bool:
     """Whether named inputs that ToMixedPrecision makes float16 are parameters of a function that the module calls."""
     if step.ref.name != "ToMixedPrecision":

@@ -82,7 +82,7 @@ def build(draw: Draw, module: ModuleFrame, plan: Plan) -> Signature:
     scope.renew()
     result = wanted[-1] if plan.tuple_only else results.choose_result(scope, wanted)
     body.close()
-    return _finish(scope, body, plan, result)
+    return finish(scope, body, plan, result)
 
 
 def _first_parameters(scope: Scope, plan: Plan) -> None:
@@ -148,7 +148,8 @@ def _demanded(scope: Scope, body: Body, plan: Plan) -> list[Value]:
     return wanted
 
 
-def _finish(scope: Scope, body: Body, plan: Plan, result: Value) -> Signature:
+def finish(scope: Scope, body: Body, plan: Plan, result: Value) -> Signature:
+    """Close a function whose blocks are closed: add it to the module and give what callers must know."""
     frame, builder = scope.frame, scope.builder
     builder.end_scope()
     heavy = {id(value) for value in frame.weights}

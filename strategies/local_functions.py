@@ -5,7 +5,7 @@ from __future__ import annotations
 from tvm import relax
 
 from strategies.bounds import Bounds
-from strategies.scope import Scope
+from strategies.scope import Scope, Unfit
 from strategies.values import Value
 
 op = relax.op
@@ -17,6 +17,8 @@ def draw_local(scope: Scope) -> Value:
     A local function shares the scope of symbolic dims with its surroundings, so dims of its own would need care that
     no pass is known to need.
     """
+    if scope.module.strict and scope.module.vdevices:
+        raise Unfit("RealizeVDevice gives local functions types that their calls have not")
     value = scope.tensor(dtypes=("float32", "int32", "float64"), static=True)
     other = scope.tensor_like(value)
     builder = scope.builder

@@ -26,12 +26,26 @@ FUSION_STAGE = (
     "FoldConstant",
     "FuseOps",
     "FuseTIR",
+    "AttachAttrLayoutFreeBuffers",
+    "SplitLayoutRewritePreproc",
     "SpecializePrimFuncBasedOnCallSite",
     "RewriteDataflowReshape",
 )
 """Order in which passes of the fusion stage are legal; any of them may be left out."""
 
-LOWERING_STAGE = ("ToNonDataflow", "RemovePurityChecking", "CallTIRRewrite", "ComputePrimValue", "AttachGlobalSymbol")
+LOWERING_STAGE = (
+    "ToNonDataflow",
+    "RemovePurityChecking",
+    "CallTIRRewrite",
+    "StaticPlanBlockMemory",
+    "RewriteCUDAGraph",
+    "LowerAllocTensor",
+    "KillAfterLastUse",
+    "LowerRuntimeBuiltin",
+    "ComputePrimValue",
+    "VMShapeLower",
+    "AttachGlobalSymbol",
+)
 """Order in which lowering passes are legal, behind the fusion stage."""
 
 BUILDS = ("build:cpu", "build:default", "build:zero")

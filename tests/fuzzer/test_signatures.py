@@ -6,6 +6,7 @@ from fuzzer.isolation import Death, Died
 from fuzzer.signatures import death_verdict, normalise, signature
 from oracles.verdict import Evidence, OracleName, Outcome, Verdict
 
+# ruff: noqa: ISC004 - the long messages are whole as they stand
 SAME = [
     ("Var lv1 is not defined.", "Var storage is not defined."),
     ("Variable gv could not be found in any group", "Variable lv12 could not be found in any group"),
