@@ -22,7 +22,8 @@ _REPEATS = 20  # true failures of determinism are random
 _HANG_SECONDS = 20.0
 _DEATH_SECONDS = 90.0
 _MEGABYTES = 3072  # the memory limit of a campaign's worker
-_BREAKS = re.compile(r"0x[0-9a-f]+|\d+|[\"'`()\[\]{}<>]|\n")
+# A colon, too: what stands before one may have been put there by the oracle (the error's type, the operator).
+_BREAKS = re.compile(r"0x[0-9a-f]+|\d+|[\"'`()\[\]{}<>]|\n|: ")
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,7 +35,7 @@ class _Reply:
         result = self.result
         if isinstance(item, ModuleDrawn):
             result.discarded += item.discarded
-            result.modules += not item.discarded
+            result.modules += 1
             result.features.update(item.features)
         elif isinstance(item, ExampleBegun):
             self.current = item

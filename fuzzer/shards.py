@@ -10,7 +10,7 @@ import functools
 import hashlib
 import random
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,6 +31,8 @@ second a subject on average, and took more than half of a campaign's time."""
 SELDOM_SHARE = 8
 GENERATOR = "the generator"
 """Culprit of verdicts on examples that could not be drawn."""
+MOST_DRAWS = 20
+"""A draw that is discarded is replaced by the next one, so that a shard has as many examples as it should."""
 DRAW_BYTES = 16 << 10
 """Bytes that one module is drawn from; Hypothesis itself stops at 8 KiB of choices."""
 PIPELINES_PER_MODULE = 1
@@ -56,9 +58,9 @@ class ShardTask:
 
 @dataclass(frozen=True, slots=True)
 class ModuleDrawn:
-    """A module was drawn, or its draw was discarded."""
+    """A module was drawn, after so many draws that were discarded."""
 
-    discarded: bool
+    discarded: int
     features: tuple[str, ...] = ()
 
 
@@ -90,17 +92,22 @@ class ExampleBegun:
 
 @dataclass(frozen=True, slots=True)
 class Subjects:
-    """A drawn module and what it is tried under."""
+    """A drawn module, what it is tried under, and how many draws were discarded before it."""
 
     module: Any
     pipelines: tuple[tuple[PassRef, ...], ...]
+    discarded: int
 
 
 def subjects_per_module(config: Config) -> int:
-    """How many subjects each module gives: never more than there are passes to try."""
-    if config.passes:
-        return SUBJECTS_PER_MODULE
-    return min(SUBJECTS_PER_MODULE, len(config.user_passes))
+    """How many subjects each module gives: where passes are few, each once and a pipeline of them."""
+    singles = len(config.passes) + len(config.user_passes)
+    return min(SUBJECTS_PER_MODULE, singles + (PIPELINES_PER_MODULE if _pipeable(config.passes) else 0))
+
+
+def _pipeable(names: Sequence[str]) -> bool:
+    """Whether a pipeline of these says more than each of them alone."""
+    return len({name for name in names if not name.startswith("build:")}) > 1
 
 
 def run_shard(task: ShardTask) -> Iterator[ModuleDrawn | ExampleBegun | ExampleDone]:
@@ -124,13 +131,15 @@ def run_shard(task: ShardTask) -> Iterator[ModuleDrawn | ExampleBegun | ExampleD
             for index in range(max(begin, task.first), numbers.stop):
                 yield generator_fault(index, f"the generator raised {type(error).__name__}")
             continue
-        if task.first <= begin:
-            yield ModuleDrawn(drawn is None, features)
         if drawn is None:
+            for index in range(max(begin, task.first), numbers.stop):
+                yield generator_fault(index, "the generator discarded every draw")
             continue
+        if task.first <= begin:
+            yield ModuleDrawn(drawn.discarded, features)
         facts = ModuleFacts(drawn.module)
         for index in numbers:
-            if index < task.first or index - begin >= len(drawn.pipelines):
+            if index < task.first:
                 continue
             passes = drawn.pipelines[index - begin]
             yield ExampleBegun(index, " > ".join(ref.name for ref in passes))
@@ -157,26 +166,28 @@ def example_case(task: ShardTask, index: int) -> Case | None:
 
 
 def draw_subjects(config: Config, shard: int, number: int) -> Subjects | None:
-    """Draw one module of a shard and the passes to try it under; ``None`` when the draw was discarded."""
+    """Draw one module of a shard and the passes to try it under; ``None`` when too many draws were discarded."""
     from strategies.drive import draw_from_bytes
 
     own = _user_passes(config, shard, number)
-    data = _random(config.seed, shard, number, "module").randbytes(DRAW_BYTES)
     names = config.passes
     if len(names) > SUBJECTS_PER_MODULE and _random(config.seed, shard, number, "seldom").randrange(SELDOM_SHARE):
         names = tuple(name for name in names if name not in SELDOM)
-    value = draw_from_bytes(_strategy(names, subjects_per_module(config) - len(own)), data)
-    if value is None:
-        return None
-    module, drawn = value
-    pipelines = tuple(tuple(PassRef(each.name, each.expression) for each in row) for row in drawn)
-    return Subjects(module, tuple((ref,) for ref in own) + pipelines)
+    strategy = _strategy(names, subjects_per_module(config) - len(own))
+    source = _random(config.seed, shard, number, "module")
+    for discarded in range(MOST_DRAWS):
+        value = draw_from_bytes(strategy, source.randbytes(DRAW_BYTES))
+        if value is not None:
+            module, drawn = value
+            pipelines = tuple(tuple(PassRef(each.name, each.expression) for each in row) for row in drawn)
+            return Subjects(module, tuple((ref,) for ref in own) + pipelines, discarded)
+    return None
 
 
 def _user_passes(config: Config, shard: int, number: int) -> tuple[PassRef, ...]:
     """The user's passes for one module: all, or where they are many, those whose turn it is."""
     own = config.user_passes
-    room = subjects_per_module(config) if not config.passes else SUBJECTS_PER_MODULE // 2
+    room = subjects_per_module(config) if not config.passes else subjects_per_module(config) // 2
     if len(own) <= room:
         return own
     first = (shard * SHARD_EXAMPLES + number) * room
@@ -185,21 +196,24 @@ def _user_passes(config: Config, shard: int, number: int) -> tuple[PassRef, ...]
 
 @functools.cache
 def _strategy(names: tuple[str, ...], count: int) -> Any:
-    """A strategy of a module and ``count`` rows of passes: single ones, and a pipeline where there is more than one."""
+    """A strategy of a module and ``count`` rows of passes: single ones, and pipelines where there are several."""
     from hypothesis import strategies as st
 
-    from strategies import ir_modules, module_and_passes, pipelines
-    from strategies.passes import BUILDS
+    from strategies import ir_modules, module_and_passes, passes_for, pipelines
 
     if not names:
         return st.tuples(ir_modules(), st.just(()))
-    piped = PIPELINES_PER_MODULE if len(set(names) - set(BUILDS)) > 1 and count > 1 else 0
+    pipeable = _pipeable(names)
+    piped = PIPELINES_PER_MODULE if pipeable and count > 1 else 0
 
     @st.composite
     def subjects(draw: Any) -> Any:
         module, singles = draw(module_and_passes(names, count - piped))
-        several = tuple(draw(pipelines(names, module=module)) for _ in range(piped))
-        return module, tuple((each,) for each in singles) + several
+        rows = [(each,) for each in singles]
+        # Not every pass can act on every module: pipelines, or the same passes with other arguments, fill up.
+        more = pipelines(names, module=module) if pipeable else st.tuples(passes_for(module, names))
+        rows += [draw(more) for _ in range(count - len(rows))]
+        return module, tuple(rows)
 
     return subjects()
 

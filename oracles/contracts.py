@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 from typing import Any
 
-from oracles.contract import Contract, Idempotence, default_contract
+from oracles.contract import Contract, Idempotence, Refusal, default_contract
 from oracles.contracts_clean import ROWS as CLEAN
 from oracles.contracts_fusion import ROWS as FUSION
 from oracles.contracts_lowering import ROWS as LOWERING
@@ -18,10 +18,19 @@ from oracles.passref import USER_PREFIX, GivenPass, PassRef, load_factory
 CONTRACTS: dict[str, Contract] = {row.name: row for row in (*CLEAN, *PARAMS, *REWRITE, *FUSION, *LOWERING, *PIPELINES)}
 
 
+_INFERENCE = "type inference on the types that the caller chose"
+RETYPED = (
+    Refusal("TypeError", r"must have the same datatype", "new types do not fit an operator", _INFERENCE),
+    Refusal("ValueError", r"type mismatch: expected", "new types do not fit a callee", _INFERENCE),
+)
+
 # What a pass promises otherwise when its arguments match a pattern.
 VARIANTS: tuple[tuple[str, str, dict[str, Any]], ...] = (
     # "The function signature would change accordingly" (its documentation)
     ("ToMixedPrecision", r"fp16_input_names=\[", {"keeps_public_signatures": False}),
+    # "ty_func(Var) -> Type": the caller chooses new types, and what type inference then says of the body is the answer
+    # to that choice. Only where nothing is retyped is every error the pass's own.
+    ("UpdateParamType", r"TensorType\(", {"refusals": RETYPED, "tolerated_ill_formedness": (r"FValidate",)}),
     # ties flip on each run (modules of TVM's own tests); the other three orders settle at once
     ("TopologicalSort", r"breadth-first.*from-outputs", {"idempotence": Idempotence.NEVER}),
 )

@@ -17,6 +17,11 @@ from oracles.tolerance import DECISION_RUNS, Measured, unit_of
 from oracles.verdict import Evidence
 
 CODEGEN = "VMTIRCodeGen"
+# call_tir_inplace "should not be used directly, but rather should be inserted by passes that have checked whether it is
+# safe" (its docstring): merging or folding the value that it overwrites is then no pass's fault. In-place calls that a
+# pass has inserted are judged.
+IN_PLACE = "input calls a kernel in place"
+_OVERWRITING = ("wrong-value", "input-overwritten", "second-call-differs")
 UNDECIDABLE = "undecidable: decision downstream of rounding"
 
 
@@ -81,6 +86,8 @@ def examine(original: Original, candidate: Candidate, subject: Any, compiled: bo
             undecidable.append(str(error))
             continue
         if found is not None:
+            if original.calls_in_place and found.kind in _OVERWRITING:
+                raise Undecidable(IN_PLACE)
             return Finding(found)
     if len(undecidable) == len(runnable):
         raise Undecidable(undecidable[0])

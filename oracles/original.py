@@ -22,6 +22,7 @@ from oracles.tolerance import RUNS, Measured, Unit
 from oracles.verdict import Evidence
 
 KEPT = 16
+IN_PLACE = "relax.call_tir_inplace"
 _FLOATS = ("float16", "bfloat16", "float32", "float64")
 
 
@@ -62,6 +63,7 @@ class Original:
         self.seed = seed
         self.given = given
         self.stage = stage
+        self.calls_in_place = IN_PLACE in text
         self.float_dtypes = tuple(dtype for dtype in _FLOATS if f'"{dtype}"' in text)
         self._measured: dict[tuple[str, Unit, int], Measured | None] = {}
         self.build_error: Evidence | None = None

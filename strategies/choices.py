@@ -24,6 +24,11 @@ def pocket(size: int = POCKET) -> st.SearchStrategy[bytes]:
     return st.binary(min_size=size, max_size=size)
 
 
+@st.composite
+def _span(draw: Draw, body: list[Callable[[], Any]]) -> Any:
+    return body[-1]()
+
+
 class Choices:
     """A source of small integers that spends one draw on several of them (a draw costs some ten microseconds).
 
@@ -38,6 +43,8 @@ class Choices:
         self.draw = draw
         self._pocket = b""
         self._at = POCKET
+        self._bodies: list[Callable[[], Any]] = []
+        self._strategy = _span(self._bodies)
 
     def index(self, count: int) -> int:
         """Draw an integer of ``[0, count)`` with ``count`` at most 65536; shrinks to 0."""
@@ -70,6 +77,19 @@ class Choices:
         """Draw some of ``options`` in their order, at least one; shrinks to the first alone."""
         mask = 1 + self.index((1 << len(options)) - 1)
         return [option for bit, option in enumerate(options) if mask >> bit & 1]
+
+    def span(self, body: Callable[[], Any]) -> None:
+        """Run ``body`` as a unit that a shrinker can take out as a whole: its first choice says whether it is left out.
+
+        A shrinker aims for zeros and for fewer draws; a span of zeros is nothing at all.
+        """
+        self.renew()
+        self._bodies.append(lambda: body() if self.index(32) else None)
+        try:
+            self.draw(self._strategy)
+        finally:
+            self._bodies.pop()
+        self.renew()
 
     def renew(self) -> None:
         """Begin a new draw: what follows shrinks apart from what came before."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -60,13 +61,7 @@ def build(draw: Draw, module: ModuleFrame, plan: Plan) -> Signature:
     body.open(not (ordinary and scope.index(5) >= 3))
     _first_parameters(scope, plan)
     for number in range(plan.steps):
-        # The first digit of a step's draw says how the block goes on; zero, the simplest, is "as it was".
-        scope.renew()
-        if number and scope.index(4) == 3:
-            body.close()
-            body.open(not (ordinary and scope.index(2)))
-        scope.keep_outputs = number == plan.steps - 1 or scope.chance(12)
-        actions.step(scope)
+        scope.span(functools.partial(_step, scope, body, number, plan.steps))
     scope.keep_outputs = True
     wanted = _demanded(scope, body, plan)
     for callee in plan.callees:
@@ -83,6 +78,15 @@ def build(draw: Draw, module: ModuleFrame, plan: Plan) -> Signature:
     result = wanted[-1] if plan.tuple_only else results.choose_result(scope, wanted)
     body.close()
     return finish(scope, body, plan, result)
+
+
+def _step(scope: Scope, body: Body, number: int, count: int) -> None:
+    """One step of a body, before which a block may end and another begin."""
+    if number and scope.index(4) == 3:
+        body.close()
+        body.open(not (scope.has(Feature.ORDINARY_BLOCKS) and scope.index(2)))
+    scope.keep_outputs = number == count - 1 or scope.chance(12)
+    actions.step(scope)
 
 
 def _first_parameters(scope: Scope, plan: Plan) -> None:

@@ -109,21 +109,32 @@ def _functions(top: Scope, demand: frozenset[Feature], max_functions: int, max_b
     count = _count(top, demand, max_functions)
     name = top.pick(PUBLIC_NAMES)
     weighted = top.has(Feature.WEIGHTS)
+    others = steps * (count - 1) // count
     for number in range(count - 1):
-        private = top.has(Feature.PRIVATE_CALLS) and (number == 0 or top.index(4) < 3)
-        share = top.integer(1, max(1, steps // count))
-        steps -= share if steps > share else 0
-        transform = not private and top.has(Feature.TUPLES) and top.index(6) == 5
-        own = f"{name}_transform_params" if transform else (PRIVATE_NAMES if private else OTHER_NAMES)[number % 4]
-        again = frame.next_number(own)
-        own += str(again) if again else ""
-        plan = Plan(own, private, share, tuple_only=transform)
-        frame.callables.append(build(draw, frame, plan))
+        other = functools.partial(_other, top, name, number, max(1, 2 * others // (count - 1) - 1))
+        if number == 0 and Feature.MULTIPLE_FUNCTIONS in closure(demand):
+            other()  # a span may be left out
+        else:
+            top.span(other)
+    top.renew()
+    steps = max(1, steps - others)
     alive = not top.has(Feature.DEAD_CODE)
     missing = _uncalled(frame) if demand or alive or top.index(4) < 3 else ()
     callees = missing if alive else missing[:MAX_CALLED]
     order = list(Feature)
     build(draw, frame, Plan(name, False, steps, weighted, tuple(sorted(demand, key=order.index)), callees))
+
+
+def _other(top: Scope, name: str, number: int, most: int) -> None:
+    """A function besides the last one: private, public, or a transform of parameters, of ``most`` steps or less."""
+    frame = top.module
+    private = top.has(Feature.PRIVATE_CALLS) and (number == 0 or top.index(4) < 3)
+    transform = not private and top.has(Feature.TUPLES) and top.index(6) == 5
+    own = f"{name}_transform_params" if transform else (PRIVATE_NAMES if private else OTHER_NAMES)[number % 4]
+    again = frame.next_number(own)
+    own += str(again) if again else ""
+    plan = Plan(own, private, top.integer(1, most), tuple_only=transform)
+    frame.callables.append(build(top.draw, frame, plan))
 
 
 def _count(top: Scope, demand: frozenset[Feature], max_functions: int) -> int:

@@ -29,7 +29,7 @@ SAME = [
     (
         "Check failed: (maybe_var) is false: The signature of target buffer exprected an independent Var, but got "
         "n * T.int64(3).",
-        "Check failed: (maybe_var) is false: The signature of target buffer exprected an independent Var, but got d + 1.",
+        "Check failed: (maybe_var) is false: The signature of target buffer exprected an independent Var, but got d.",
     ),
     ("object at 0x7f01c0ffee is gone", "object at 0x55aa is gone"),
     ("cannot open /usr/lib/a/b/kernel.o", "cannot open /opt/x/kernel.o"),

@@ -272,3 +272,12 @@ def test_breadcrumbs_name_the_pass_under_judgement() -> None:
     numeric(samples.elementwise(), named("LegalizeOps"), stage=crumbs.append)
     assert "numeric run main bytecode: LegalizeOps" in crumbs
     assert any(crumb.startswith("numeric run original main: ") for crumb in crumbs)
+
+
+def test_in_place_calls_of_the_input_are_not_held_against_a_pass() -> None:
+    """The operator is documented as unsafe to use directly: here the two sums are one, and it is overwritten."""
+    module = sample_modules.MODULES["duplicates"]()
+    with_in_place = relax.transform.DataflowUseInplaceCalls()(module)
+    assert "relax.call_tir_inplace" in tvm.ir.save_json(with_in_place)
+    verdict = numeric(with_in_place, planted(lambda name, args, call: op.add(args[0], args[0])), contracts=[EXACT])
+    assert verdict.outcome is Outcome.SKIP
