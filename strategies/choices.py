@@ -25,8 +25,8 @@ def pocket(size: int = POCKET) -> st.SearchStrategy[bytes]:
 
 
 @st.composite
-def _span(draw: Draw, body: list[Callable[[], Any]]) -> Any:
-    return body[-1]()
+def _span(draw: Draw, bodies: list[Callable[[Draw], Any]]) -> Any:
+    return bodies[-1](draw)
 
 
 class Choices:
@@ -43,7 +43,7 @@ class Choices:
         self.draw = draw
         self._pocket = b""
         self._at = POCKET
-        self._bodies: list[Callable[[], Any]] = []
+        self._bodies: list[Callable[[Draw], Any]] = []
         self._strategy = _span(self._bodies)
 
     def index(self, count: int) -> int:
@@ -84,7 +84,7 @@ class Choices:
         A shrinker aims for zeros and for fewer draws; a span of zeros is nothing at all.
         """
         self.renew()
-        self._bodies.append(lambda: body() if self.index(32) else None)
+        self._bodies.append(lambda _: body() if self.index(32) else None)
         try:
             self.draw(self._strategy)
         finally:
