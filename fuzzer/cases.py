@@ -59,7 +59,11 @@ def judge_case(
     case: Case, oracles: tuple[OracleName, ...] | None = None, stage: Callable[[str], None] | None = None
 ) -> list[Verdict]:
     """Judge a case in this process: call it inside an isolated worker only."""
+    from fuzzer.isolation import die_if_out_of_memory
     from oracles.judge import judge
     from oracles.subject import Subject
 
-    return judge(Subject(load_module(case), case.passes, input_seed=case.input_seed, stage=stage), oracles)
+    subject = Subject(load_module(case), case.passes, input_seed=case.input_seed, stage=stage)
+    verdicts = judge(subject, oracles)
+    die_if_out_of_memory(verdicts)
+    return verdicts

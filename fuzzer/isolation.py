@@ -19,11 +19,14 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
 from types import TracebackType
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import psutil
 
 from fuzzer.breadcrumb import CrumbFile
+
+if TYPE_CHECKING:
+    from oracles.verdict import Verdict
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -80,6 +83,19 @@ def breadcrumb(stage: str) -> None:
     """Called inside an isolated process before a risky step; outside of one it does nothing."""
     if _crumbs is not None:
         _crumbs.leave(stage)
+
+
+def die_if_out_of_memory(verdicts: Iterable[Verdict]) -> None:
+    """Called inside an isolated process after judging; outside of one it does nothing.
+
+    Whether the limit is met inside an allocation that raises, or between two of them by the parent, is chance. Both
+    are the same finding, so the first ends the process like the second; what is left of the heap is not to be trusted.
+    """
+    for verdict in verdicts:
+        found = verdict.evidence
+        if found is not None and (found.kind == "MemoryError" or "bad_alloc" in found.message) and _crumbs is not None:
+            breadcrumb(f"{verdict.oracle}: {verdict.culprit}")
+            os._exit(_MEMORY_EXIT)
 
 
 def begin_case() -> None:

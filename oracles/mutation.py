@@ -25,11 +25,12 @@ def judge(subject: Subject) -> Verdict:
     if after == before:
         return Verdict(OracleName.MUTATION, Outcome.PASS, subject.judged)
     old = load(before)
+    # What changed depends on the module, that something did is the defect: one message, so one signature.
     evidence = Evidence(
         "mutated",
-        _change(old, facts.module),
+        "the input module was modified",
         expected="the input module stays as it was",
-        observed="" if old is None else text_difference(old, facts.module),
+        observed=_change(old, facts.module) + ("" if old is None else f"\n{text_difference(old, facts.module)}"),
     )
     return Verdict(OracleName.MUTATION, Outcome.FAIL, _culprit(subject, before), evidence=evidence)
 

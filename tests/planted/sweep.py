@@ -2,42 +2,64 @@
 
     python tests/planted/sweep.py [--time 60s] [--workers 2] [--only REGEX] [--clean-time 5m]
 
-The default takes an hour: a minute for each planted bug and five for each clean pass.  Exit code 1 when a planted
-bug was not found by its oracle, or a clean pass was accused.
+A campaign ends as soon as the planted bug is found, after a minute at the latest; each clean pass gets five minutes.
+Exit code 1 when a planted bug was not found by its oracle, or a clean pass was accused.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import re
+import signal
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from time import sleep
 
 from catalogue import CLEAN, PLANTED
 from tabulate import tabulate
 
+from fuzzer.records import FindingRecord
+from fuzzer.store import Store, StoreError
 from oracles.passref import USER_PREFIX, PassRef
+from oracles.verdict import OracleName
 
 Finding = dict[str, object]
 
 
-def campaign(ref: PassRef, time: str, workers: int, seed: int) -> list[Finding]:
-    """The findings of a campaign on one user's pass, first seen first."""
+def campaign(ref: PassRef, time: str, workers: int, seed: int, oracle: OracleName | None) -> list[Finding]:
+    """The findings of a campaign on one user's pass, first seen first; stopped once ``oracle`` found something."""
     program = Path(sys.executable).parent / "relaxfuzz"
     with tempfile.TemporaryDirectory() as scratch:
         out = Path(scratch) / "campaign"
         target = ref.expression[len(USER_PREFIX) :]
         bounds = ["--time", time, "--workers", str(workers), "--seed", str(seed)]
-        run = ["run", "--pass", target, *bounds, "--out", str(out)]
-        for command in (run, ["findings", str(out), "--json"]):
-            done = subprocess.run([str(program), *command], capture_output=True, text=True)
-            if done.returncode:
-                raise SystemExit(f"relaxfuzz {' '.join(command)} exited {done.returncode}: {done.stderr[-500:]}")
-        found: list[Finding] = json.loads(done.stdout)
+        running = subprocess.Popen(
+            [str(program), "run", "--pass", target, *bounds, "--out", str(out)],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        while running.poll() is None:
+            sleep(0.5)
+            if oracle is not None and any(found.oracle == oracle for found in recorded(out)):
+                running.send_signal(signal.SIGINT)
+                break
+        _, said = running.communicate()
+        if running.returncode:
+            raise SystemExit(f"relaxfuzz run --pass {target} exited {running.returncode}: {said[-500:]}")
+        found = [finding.to_object() for finding in recorded(out)]
     return sorted(found, key=lambda finding: float(str(finding["first_seen_seconds"])))
+
+
+def recorded(directory: Path) -> list[FindingRecord]:
+    """What a running campaign has recorded so far."""
+    try:
+        with Store.open(directory) as store:
+            return store.findings()
+    except StoreError:
+        return []  # it has not begun yet
 
 
 def main() -> int:
@@ -52,7 +74,7 @@ def main() -> int:
     rows = []
     bad = 0
     for planted in (planted for planted in PLANTED if re.search(options.only, planted.id)):
-        found = campaign(planted.ref(), options.time, options.workers, options.seed)
+        found = campaign(planted.ref(), options.time, options.workers, options.seed, planted.oracle)
         mine = [finding for finding in found if finding["oracle"] == str(planted.oracle)]
         others = sorted({str(finding["oracle"]) for finding in found} - {str(planted.oracle)})
         first = f"{float(str(mine[0]['first_seen_seconds'])):.1f}" if mine else ""
@@ -60,7 +82,7 @@ def main() -> int:
         rows.append((planted.id, "yes" if mine else "NO", first, str(planted.oracle), ", ".join(others)))
         print(f"{planted.id}: {'found after ' + first + ' s' if mine else 'NOT FOUND'}", file=sys.stderr, flush=True)
     for ref in CLEAN if options.clean_time != "0" and not options.only else ():
-        found = campaign(ref, options.clean_time, options.workers, options.seed)
+        found = campaign(ref, options.clean_time, options.workers, options.seed, None)
         bad += bool(found)
         rows.append((f"clean.py:{ref.name}", f"{len(found)} findings", "", "none", ""))
     print(tabulate(rows, headers=("planted", "found", "seconds to first finding", "oracle", "other oracles")))
