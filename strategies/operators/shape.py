@@ -45,14 +45,19 @@ def draw_permute_dims(scope: Scope) -> Value | None:
 
 
 def factorings(count: int, limit: int = 12) -> list[tuple[int, ...]]:
-    """Static shapes of up to four dimensions with ``count`` elements, the simplest first."""
-    if count == 0:
-        return [(0,), (0, 2), (3, 0)]
+    """Static shapes of up to three dimensions with ``count`` elements, the simplest first; ``count`` is at least 1."""
     divisors = [number for number in range(1, min(count, 64) + 1) if count % number == 0]
     found: list[tuple[int, ...]] = [(count,)]
     found += [(first, count // first) for first in divisors]
     found += [(a, b, count // a // b) for a, b in itertools.product(divisors, repeat=2) if count % (a * b) == 0]
     return found[: limit * 2]
+
+
+def targets(dims: Sequence[int]) -> list[tuple[int, ...]]:
+    """Static shapes that a tensor of static ``dims`` can be reshaped to, the simplest first."""
+    count = math.prod(dims)
+    # In a target, 0 means "as in the operand at this place" (relax.op.reshape), so only a copied 0 keeps its meaning.
+    return factorings(count) if count else [(*dims, 1), tuple(dims)]
 
 
 def draw_reshape(scope: Scope) -> Value | None:
@@ -61,7 +66,7 @@ def draw_reshape(scope: Scope) -> Value | None:
     dims = shape_of(operand)
     way = scope.index(4)
     if operand.is_static:
-        target: Sequence[Any] = scope.pick(factorings(math.prod(dims)))
+        target: Sequence[Any] = scope.pick(targets(dims))
         if way == 3 and 0 not in target:
             place = scope.index(len(target))
             target = [-1 if index == place else dim for index, dim in enumerate(target)]
@@ -78,7 +83,7 @@ def draw_reshape(scope: Scope) -> Value | None:
 def draw_reshape_by_value(scope: Scope) -> Value | None:
     """``tensor_to_shape``: a shape computed as data, then a ``reshape`` to it, whose result is cast to the truth."""
     operand = scope.tensor(dtypes=ANY, ranks=(1, 2, 3), static=True)
-    target = scope.pick(factorings(math.prod(shape_of(operand))))
+    target = scope.pick(targets(shape_of(operand)))
     data = scope.emit(op.add(relax.const(np.array(target), "int64"), relax.const(0, "int64")), None)
     shape = scope.emit(op.tensor_to_shape(data.expr), None)
     shaped = scope.emit(op.reshape(operand.expr, shape.expr), bounds_of(operand))

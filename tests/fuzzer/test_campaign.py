@@ -157,8 +157,8 @@ def test_an_interrupt_ends_with_the_summary_and_is_resumed(tmp_path: Path, numbe
         ("refuses_second_function", "RuntimeError"),
         ("segfaults_on_if", "signal 11"),
         ("exits_on_second_function", "exit 3"),
-        ("eats_memory_on_second_function", "memory"),
-        ("hangs_on_second_function", "hang"),
+        pytest.param("eats_memory_on_second_function", "memory", marks=pytest.mark.slow),
+        pytest.param("hangs_on_second_function", "hang", marks=pytest.mark.slow),
     ],
 )
 def test_a_deadly_pass_becomes_a_finding(tmp_path: Path, factory: str, kind: str) -> None:
