@@ -19,7 +19,7 @@ from fuzzer.progress import Progress
 from fuzzer.records import FindingState, ShardResult
 from fuzzer.shardrun import run_isolated
 from fuzzer.shards import SHARD_EXAMPLES, ShardTask
-from fuzzer.store import Store, StoreError, verdict_of
+from fuzzer.store import Store, StoreError, told, verdict_of
 from fuzzer.triage import REPRO_DIRECTORY, TriageJob, TriageResult, TriageState, triage_finding
 
 GRACE_SHARE = 0.2
@@ -240,7 +240,11 @@ class Campaign:
             self._workers.give(worker)
 
     def _triage(self, job: TriageJob) -> TriageResult:
-        return triage_finding(job, self._workers.new)
+        try:
+            return triage_finding(job, self._workers.new)
+        except OSError as error:
+            # The script could not be written, or a worker not be started: the finding stays new.
+            raise told(error, self.store.directory) from error
 
     # -- recording ----------------------------------------------------------------------------------------------
 

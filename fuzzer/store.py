@@ -72,7 +72,7 @@ class Store:
             os.close(lock)
             with contextlib.suppress(OSError):
                 partial.unlink(missing_ok=True)
-            raise _told(error, directory) from error
+            raise told(error, directory) from error
 
     @classmethod
     def open(cls, directory: Path, read_only: bool = True) -> Store:
@@ -99,7 +99,7 @@ class Store:
         except (sqlite3.Error, OSError) as error:
             if lock is not None:
                 os.close(lock)
-            raise _told(error, directory) from error
+            raise told(error, directory) from error
         return store
 
     def _check(self) -> None:
@@ -179,7 +179,7 @@ class Store:
     def untriaged(self) -> list[tuple[int, str]]:
         """Findings that triage has not seen: the shard of their case, and their id."""
         query = "SELECT shard, id FROM findings WHERE state = ? ORDER BY shard, number, id"
-        return list(self._query(query, (FindingState.NEW.value,)))
+        return [(row["shard"], row["id"]) for row in self._query(query, (FindingState.NEW.value,))]
 
     # -- writing ------------------------------------------------------------------------------------------------
 
@@ -270,13 +270,13 @@ class Store:
                 self._db.execute("BEGIN IMMEDIATE")
                 yield
         except (sqlite3.Error, OSError) as error:
-            raise _told(error, self.directory) from error
+            raise told(error, self.directory) from error
 
     def _query(self, text: str, values: tuple[Any, ...] = ()) -> Iterator[Any]:
         try:
             return iter(self._db.execute(text, values).fetchall())
         except sqlite3.Error as error:
-            raise _told(error, self.directory) from error
+            raise told(error, self.directory) from error
 
 
 def verdict_of(finding: FindingRecord) -> Verdict:
@@ -325,7 +325,7 @@ def _lock(directory: Path) -> int:
     return descriptor
 
 
-def _told(error: Exception, directory: Path) -> StoreError:
+def told(error: Exception, directory: Path) -> StoreError:
     """One line for what SQLite or the system said."""
     text = str(error)
     if "full" in text or (isinstance(error, OSError) and error.errno == errno.ENOSPC):

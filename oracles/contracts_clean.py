@@ -32,7 +32,14 @@ ROWS: tuple[Contract, ...] = (
         fixpoint_runs=3,
         notes="ends with CanonicalizeBindings, whose fixed point it inherits",
     ),
-    Contract("DeadCodeElimination", any_stage=True, refusals=(NO_SUCH_FUNCTION,)),
+    Contract(
+        "DeadCodeElimination",
+        any_stage=True,
+        idempotence=F,
+        fixpoint_runs=3,
+        refusals=(NO_SUCH_FUNCTION,),
+        notes="what only a dead local function captured is dead for the next run (generated modules)",
+    ),
     Contract(
         "EliminateCommonSubexpr",
         any_stage=True,

@@ -87,6 +87,13 @@ def test_a_piece_recorded_twice_counts_once(tmp_path: Path) -> None:
         assert (store.findings(), store.tallies(), store.info()) == before
 
 
+def test_what_waits_for_triage_can_be_queued(tmp_path: Path) -> None:
+    with Store.create(tmp_path, META) as store:
+        late, early = shard(1, hit("boom", 1)), shard(0, hit("bang", 2), hit("crack", 1))
+        names = [*store.record_shard(late, 1.0), *store.record_shard(early, 1.0)]
+        assert sorted(store.untriaged()) == sorted([(1, names[0]), (0, names[1]), (0, names[2])])
+
+
 def test_an_id_must_name_one_finding(tmp_path: Path) -> None:
     with Store.create(tmp_path, META) as store:
         store.record_shard(shard(0, hit("boom", 1), hit("bang", 2)), 1.0)
