@@ -30,21 +30,33 @@ class _Reply:
     def __init__(self, task: ShardTask) -> None:
         self.result = ShardResult(task.number, task.first, task.first)
         self.current: ExampleBegun | None = None
+        self._drawn: list[ModuleDrawn] = []  # none of their examples is done: a resume draws them again
 
     def take(self, item: object) -> None:
         result = self.result
         if isinstance(item, ModuleDrawn):
-            result.discarded += item.discarded
-            result.modules += 1
-            result.features.update(item.features)
+            self._drawn.append(item)
         elif isinstance(item, ExampleBegun):
             self.current = item
         elif isinstance(item, ExampleDone):
             self.current, result.stop = None, item.index + 1
+            self._count_modules()
             result.examples += 1
             result.tallies.update(item.said)
             for failure in item.failures:
                 self._hit(item.index, failure)
+
+    def finish(self, stop: int) -> None:
+        """The shard was gone through up to ``stop``."""
+        self._count_modules()
+        self.result.stop = stop
+
+    def _count_modules(self) -> None:
+        for drawn in self._drawn:
+            self.result.discarded += drawn.discarded
+            self.result.modules += 1
+            self.result.features.update(drawn.features)
+        self._drawn.clear()
 
     def _hit(self, index: int, failure: Failure) -> None:
         hits = self.result.hits
@@ -73,7 +85,7 @@ def run_isolated(worker: IsolatedWorker, task: ShardTask, stop: threading.Event)
             _bury(worker, task, reply, item, stop)
             return reply.result
         reply.take(item)
-    reply.result.stop = task.limit
+    reply.finish(task.limit)
     return reply.result
 
 

@@ -12,6 +12,7 @@ from corpus import check_cases, load, load_module
 from corpus.add import make_slug
 from corpus.campaign import FORMAT
 from corpus.verb import VERB
+from fuzzer import store
 from fuzzer.cli import main
 from oracles.passref import PassRef
 from oracles.verdict import Outcome
@@ -138,3 +139,7 @@ def test_slugs() -> None:
     assert make_slug("VMShapeLower", "Segfault on a weight") == "vm-shape-lower-segfault-on-a-weight"
     assert make_slug("build:default", "x" * 99).startswith("build-default-x")
     assert len(make_slug("A", "word " * 50)) <= 60
+
+
+def test_the_corpus_reads_the_format_that_the_store_writes() -> None:
+    assert FORMAT == store.FORMAT

@@ -1,0 +1,16 @@
+# ruff: noqa
+# mypy: ignore-errors
+import tvm
+from tvm.script import ir as I
+from tvm.script import relax as R
+from tvm.script import tirx as T
+
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((1, 2), dtype="float32"), x1: R.Tensor((2, 2), dtype="float32")) -> R.Tensor((1, 2), dtype="float32"):
+        with R.dataflow():
+            lv: R.Tensor((2, 2), dtype="float32") = R.permute_dims(x1, axes=None)
+            lv1: R.Tensor((1, 2), dtype="float32") = R.matmul(x, lv, out_dtype=None)
+            R.output(lv, lv1)
+        return lv1

@@ -1,0 +1,16 @@
+# ruff: noqa
+# mypy: ignore-errors
+import tvm
+from tvm.script import ir as I
+from tvm.script import relax as R
+from tvm.script import tirx as T
+
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((1, 2), dtype="float32")) -> R.Tensor((1, 2), dtype="float32"):
+        R.func_attr({"num_input": 0})
+        with R.dataflow():
+            lv: R.Tensor((1, 2), dtype="float32") = R.builtin.stop_lift_params(x)
+            R.output(lv)
+        return lv

@@ -1,0 +1,13 @@
+# ruff: noqa
+# mypy: ignore-errors
+import tvm
+from tvm.script import ir as I
+from tvm.script import relax as R
+from tvm.script import tirx as T
+
+@I.ir_module
+class Module:
+    @R.function
+    def main(p0: R.Tensor((2, 1), dtype="float32"), lv3: R.Tensor((2, 1), dtype="float32")) -> R.Tensor((2, 1), dtype="float32"):
+        lv4: R.Tensor((2, 1), dtype="float32") = R.add(p0, lv3)
+        return lv4
