@@ -8,9 +8,10 @@ import sample_modules as samples
 import tvm
 from conftest import Say
 
+from oracles import sequential
 from oracles.contract import Contract
 from oracles.passref import GivenPass
-from oracles.verdict import OracleName, Outcome
+from oracles.verdict import Evidence, OracleName, Outcome
 
 SEQUENTIAL = OracleName.SEQUENTIAL
 
@@ -88,3 +89,13 @@ def test_mutating_pass_whose_second_run_differs_is_seen_here_too(say: Say) -> No
     verdicts = say(samples.dataflow(), buggy.make("in_place", run), contracts=[Contract("in_place")])
     assert verdicts[OracleName.MUTATION].outcome is Outcome.FAIL
     assert verdicts[SEQUENTIAL].outcome is Outcome.FAIL
+
+
+def test_the_order_in_which_a_message_lists_functions_does_not_matter() -> None:
+    frames = ("src/ir/module.cc:IRModuleNode::GetGlobalVar",)
+    left = Evidence("ValueError", 'Cannot find global var "main" in the Module\ncandidates are: ["a", "b"]', frames)
+    right = Evidence("ValueError", 'Cannot find global var "main" in the Module\ncandidates are: ["b", "a"]', frames)
+    elsewhere = Evidence("ValueError", left.message, ("src/relax/transform/other.cc:Other",))
+    assert sequential._same(left, right)
+    assert not sequential._same(left, elsewhere)
+    assert not sequential._same(Evidence("ValueError", "one"), Evidence("ValueError", "two"))
