@@ -173,7 +173,8 @@ def draw_subjects(config: Config, shard: int, number: int) -> Subjects | None:
     names = config.passes
     if len(names) > SUBJECTS_PER_MODULE and _random(config.seed, shard, number, "seldom").randrange(SELDOM_SHARE):
         names = tuple(name for name in names if name not in SELDOM)
-    strategy = _strategy(names, subjects_per_module(config) - len(own))
+    singles = _one_stage(names, _random(config.seed, shard, number, "stage"))
+    strategy = _strategy(singles, names, subjects_per_module(config) - len(own))
     source = _random(config.seed, shard, number, "module")
     for discarded in range(MOST_DRAWS):
         value = draw_from_bytes(strategy, source.randbytes(DRAW_BYTES))
@@ -194,9 +195,31 @@ def _user_passes(config: Config, shard: int, number: int) -> tuple[PassRef, ...]
     return tuple(own[(first + step) % len(own)] for step in range(room))
 
 
+def _one_stage(names: tuple[str, ...], chance: random.Random) -> tuple[str, ...]:
+    """The passes that one module is tried under singly: those on the high-level graph, or those that need it lowered.
+
+    Lowering a module costs more than all structural oracles on a high-level pass together: a module that is lowered
+    is lowered for all of its subjects. Over the modules each pass keeps the share that it would have without.
+    """
+    late = tuple(name for name in names if name in _lowered_passes())
+    early = tuple(name for name in names if name not in _lowered_passes())
+    if min(len(late), len(early)) < SUBJECTS_PER_MODULE:
+        return names
+    return late if chance.randrange(len(names)) < len(late) else early
+
+
 @functools.cache
-def _strategy(names: tuple[str, ...], count: int) -> Any:
-    """A strategy of a module and ``count`` rows of passes: single ones, and pipelines where there are several."""
+def _lowered_passes() -> frozenset[str]:
+    """Passes whose preparation, or own work, is to legalize the whole module."""
+    from oracles.contracts import CONTRACTS
+
+    prepared = {name for name, row in CONTRACTS.items() if "LegalizeOps" in row.prepare}
+    return frozenset(prepared | {name for name in CONTRACTS if name.startswith("build:")} | {"LegalizeOps"})
+
+
+@functools.cache
+def _strategy(singles: tuple[str, ...], names: tuple[str, ...], count: int) -> Any:
+    """A strategy of a module and ``count`` rows of passes: one of ``singles`` each, and pipelines of ``names``."""
     from hypothesis import strategies as st
 
     from strategies import ir_modules, module_and_passes, passes_for, pipelines
@@ -208,8 +231,8 @@ def _strategy(names: tuple[str, ...], count: int) -> Any:
 
     @st.composite
     def subjects(draw: Any) -> Any:
-        module, singles = draw(module_and_passes(names, count - piped))
-        rows = [(each,) for each in singles]
+        module, alone = draw(module_and_passes(singles, count - piped))
+        rows = [(each,) for each in alone]
         # Not every pass can act on every module: pipelines, or the same passes with other arguments, fill up.
         more = pipelines(names, module=module) if pipeable else st.tuples(passes_for(module, names))
         rows += [draw(more) for _ in range(count - len(rows))]

@@ -38,7 +38,7 @@ ROWS: tuple[Contract, ...] = (
         idempotence=F,
         fixpoint_runs=3,
         refusals=(NO_SUCH_FUNCTION,),
-        notes="what only a dead local function captured is dead for the next run (generated modules)",
+        notes="what only a dead local function captured is dead for the next run",
     ),
     Contract(
         "EliminateCommonSubexpr",
