@@ -14,6 +14,7 @@ from fuzzer.tomlfile import near_matches
 from fuzzer.verb import INTERNAL, OK, USAGE, Parser, UsageError, Verb
 
 GROUP = "relaxfuzz.verbs"
+BROKEN_PIPE = 141
 _ORDER = ("run", "findings", "minimize", "repro", "gate", "report", "passes", "ops", "corpus")
 
 
@@ -27,8 +28,9 @@ def main(arguments: list[str] | None = None) -> int:
         return USAGE
     except BrokenPipeError:
         # The reader of our output has gone (`relaxfuzz findings | head`): not an error of ours.
+        # Not 0 either: a gate that was not heard to the end has not passed. 141 is what a shell says of SIGPIPE.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return OK
+        return BROKEN_PIPE
     except KeyboardInterrupt:
         print("relaxfuzz: interrupted", file=sys.stderr)
         return 130

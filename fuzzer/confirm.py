@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from fuzzer.hangs import confirmation_seconds, is_hang
 from fuzzer.minimizer.judging import DEFAULT_MEMORY, DEFAULT_SECONDS, Judge
 
 if TYPE_CHECKING:
@@ -54,6 +55,7 @@ def confirm(
     oracles: tuple[OracleName, ...] = (),
     seconds: float = DEFAULT_SECONDS,
     memory: int = DEFAULT_MEMORY,
+    recorded: Verdict | None = None,
 ) -> Confirmation:
     """Judge ``case`` in ``runs`` fresh processes, one after the other.
 
@@ -68,17 +70,37 @@ def confirm(
         oracles: The oracles to run; all when empty.
         seconds: Time limit of one run.
         memory: Memory limit in bytes.
+        recorded: The failure as it was recorded: of a hang only the last run takes the full time.
     """
     hits, last = 0, None
     numeric = any(str(oracle) == "numeric" for oracle in oracles)
-    for run in range(runs):
+    for run, limit in enumerate(confirmation_seconds(recorded, seconds, runs)):
         plain = numeric and run == runs - 1
-        with worker_factory() as worker:
-            failed = Judge(worker, oracles, seconds, memory, plain=plain).verdicts(case)
-        verdict = next((item for item in failed if _matches(item, signature_id, last if plain else None)), None)
+        example = last if plain else None
+        verdict, failed = _judged(case, signature_id, worker_factory, oracles, limit, memory, example, plain=plain)
+        if verdict is None and limit < seconds and any(map(is_hang, failed)):
+            # It hung, but at an earlier step than at the full limit: a slow machine, which is no answer.
+            verdict, _ = _judged(case, signature_id, worker_factory, oracles, seconds, memory, example, plain=plain)
         if verdict is not None:
             hits, last = hits + 1, verdict
     return Confirmation(hits, runs, last)
+
+
+def _judged(
+    case: Case,
+    signature_id: str,
+    worker_factory: WorkerFactory,
+    oracles: tuple[OracleName, ...],
+    seconds: float,
+    memory: int,
+    example: Verdict | None,
+    *,
+    plain: bool,
+) -> tuple[Verdict | None, list[Verdict]]:
+    """One run in a fresh process: the failure that was looked for, and all failures."""
+    with worker_factory() as worker:
+        failed = Judge(worker, oracles, seconds, memory, plain=plain).verdicts(case)
+    return next((item for item in failed if _matches(item, signature_id, example)), None), failed
 
 
 def _matches(verdict: Verdict, signature_id: str, example: Verdict | None) -> bool:

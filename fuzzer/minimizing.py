@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fuzzer.hangs import search_limits, search_seconds
 from fuzzer.minimizer.judging import DEFAULT_MEMORY, DEFAULT_SECONDS, Judge, judging_oracles
 from fuzzer.minimizer.search import Limits, Minimized, minimize
 from fuzzer.module_file import ModuleFileError, read_module
@@ -102,14 +103,18 @@ def reduce_case(
 
     name = signature(verdict)
     with IsolatedWorker() as worker:
-        judge = Judge(worker, judging_oracles(verdict), seconds, DEFAULT_MEMORY)
+        judge = Judge(worker, judging_oracles(verdict), search_seconds(verdict, seconds), DEFAULT_MEMORY)
         facts = judge.facts(case)
         if facts is None:
             return None
         numeric = str(verdict.oracle) == "numeric"
-        found = minimize(case, name.id, judge.signatures, judge.propose, facts, numeric=numeric, limits=limits)
+        found = minimize(
+            case, name.id, judge.signatures, judge.propose, facts,
+            numeric=numeric, limits=search_limits(verdict, limits or Limits()),
+        )  # fmt: skip
         if not found.reproduced:
             return None
+        judge.seconds = seconds  # the end is judged at the full limit
         last, after = judge.verdict(found.case, name.id), judge.facts(found.case)
         script = judge.ask(script_request, found.case.module_json)
     if last is None or after is None:

@@ -88,7 +88,7 @@ def main():
     """In a child process: load the module, build the passes, check; judge here how the child ended."""
     if "--child" not in sys.argv:
         return report(*in_child({death!r}, {seconds}))
-{loading}    return child(lambda: check(module, passes), {megabytes})
+{loading}    return child(lambda: check(module, passes), {seconds}, {megabytes})
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fuzzer.confirm import Confirmation, WorkerFactory, confirm
+from fuzzer.hangs import search_limits, search_seconds
 from fuzzer.minimizer.judging import DEFAULT_MEMORY, DEFAULT_SECONDS, Judge, judging_oracles
 from fuzzer.minimizer.search import Limits, Minimized, minimize
 from fuzzer.repro import check_repro
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from oracles.verdict import Verdict
 
 REPRO_DIRECTORY = "repros"
-_HANG_SECONDS = 4.0  # while minimizing a hang: a candidate that needs longer still hangs; the end is confirmed in full
 _RENDER_SECONDS = 120.0
 _SAID = 300
 
@@ -134,41 +134,39 @@ class _Triage:
             state = TriageState.FLAKY if confirmation.hits else TriageState.GONE
             return self._result(state, note=f"came back in {confirmation} in fresh processes")
         found = self._minimize()
-        for case, what in ((found.case, "minimized"), (self.job.case, "original")):
-            path = self._script(case, what)
+        if found.case is not self.job.case:
+            path = self._script(found.case, "minimized", self._confirm(found.case))
             if path is not None:
-                return self._result(TriageState.CONFIRMED, case, path, found)
-            if case is self.job.case:
-                break
+                return self._result(TriageState.CONFIRMED, found.case, path, found)
+        path = self._script(self.job.case, "original", confirmation)
+        if path is not None:
+            return self._result(TriageState.CONFIRMED, self.job.case, path, found)
         return self._result(TriageState.UNSCRIPTED, found=found, note="no script shows it")
 
     def _confirm(self, case: Case) -> Confirmation:
         job = self.job
         return confirm(
-            case, job.id, self.workers, job.runs, oracles=self.oracles, seconds=job.seconds, memory=job.memory
-        )
+            case, job.id, self.workers, job.runs, oracles=self.oracles, seconds=job.seconds, memory=job.memory,
+            recorded=job.verdict,
+        )  # fmt: skip
 
     def _minimize(self) -> Minimized:
         job = self.job
-        evidence = job.verdict.evidence
-        hang = evidence is not None and evidence.kind == "hang"
+        limits = search_limits(job.verdict, job.limits)
         with self.workers() as worker:
-            judge = Judge(worker, self.oracles, min(job.seconds, _HANG_SECONDS) if hang else job.seconds, job.memory)
+            judge = Judge(worker, self.oracles, search_seconds(job.verdict, job.seconds), job.memory)
             facts = judge.facts(job.case)
             if facts is None:
                 self.notes.append("not minimized: the module cannot be taken apart")
                 return Minimized(job.case, reproduced=True)
             numeric = str(job.verdict.oracle) == "numeric"
-            found = minimize(
-                job.case, job.id, judge.signatures, judge.propose, facts, numeric=numeric, limits=job.limits
-            )
+            found = minimize(job.case, job.id, judge.signatures, judge.propose, facts, numeric=numeric, limits=limits)
         if not found.complete:
             self.notes.append(f"minimization stopped at its limit after {found.queries} queries")
         return found
 
-    def _script(self, case: Case, what: str) -> Path | None:
-        """Write the script of ``case`` and run it; ``None`` unless it shows the finding."""
-        confirmation = self._confirm(case)
+    def _script(self, case: Case, what: str, confirmation: Confirmation) -> Path | None:
+        """Write the script of ``case`` and run it; ``None`` unless both fresh processes and it show the finding."""
         if not confirmation.confirmed or confirmation.verdict is None:
             self.notes.append(f"{what} case: came back in {confirmation}")
             return None

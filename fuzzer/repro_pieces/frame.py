@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -57,29 +58,40 @@ def expected_error(error: BaseException, name: str, fragments: list[str]) -> boo
 
 
 def in_child(kind: str, seconds: float) -> tuple[str, str]:
-    """Run the risky part in a child process and judge how it ended: ``kind`` is the expected death."""
+    """Run the risky part in a child process and judge how it ended: ``kind`` is the expected death.
+
+    Exit codes belong to the passes, which may end the process by any of them: the child says in a line of its own
+    how it ended (see ``child``), and without that line it died.
+    """
     command = [sys.executable, os.path.abspath(__file__), "--child"]
     try:
-        child = subprocess.run(command, capture_output=True, text=True, timeout=seconds, check=False)
+        # The child ends itself after the time limit; this one is for a system on which it cannot, and for loading TVM.
+        child = subprocess.run(command, capture_output=True, text=True, timeout=seconds + 60, check=False)
     except subprocess.TimeoutExpired:
         seen = "hang"
     else:
-        if child.returncode == 2:
-            return "ENVIRONMENT", first_line(child.stdout)
-        if child.returncode == 0:
+        said = [line for line in child.stdout.splitlines() if line.startswith(("CHILD ", "ENVIRONMENT: "))]
+        how, _, text = said[-1].removeprefix("CHILD ").partition(": ") if said else ("", "", "")
+        if how == "ENVIRONMENT":
+            return how, text
+        if how == "ended":
             return "OK", "the child process ends normally"
-        if child.returncode == 3:
-            return "DIFFERENT", "an exception instead: " + first_line(child.stdout)
-        seen = "memory" if child.returncode == 4 else f"signal {-child.returncode}"
+        if how == "raised":
+            return "DIFFERENT", f"an exception instead: {text}"
+        if how == "memory":
+            seen = "memory"
+        elif hasattr(signal, "SIGALRM") and child.returncode == -signal.SIGALRM:
+            seen = "hang"
+        else:
+            seen = f"signal {-child.returncode}" if child.returncode < 0 else f"exit {child.returncode}"
     if seen == kind:
-        return "BUG", {"hang": f"no end within {seconds:g} s", "memory": "memory exhausted"}.get(
-            seen, "killed by " + seen
-        )
+        words = {"hang": f"no end within {seconds:g} s", "memory": "memory exhausted"}
+        return "BUG", words.get(seen, f"killed by {seen}" if seen.startswith("signal") else f"ended itself by {seen}")
     return "DIFFERENT", f"expected {kind}, the child process ended with {seen}"
 
 
-def child(body: Callable[[], Any], megabytes: int) -> int:
-    """The risky part: 0 when it ends normally, 3 after an exception, 4 when memory ran out."""
+def child(body: Callable[[], tuple[str, str]], seconds: float, megabytes: int) -> int:
+    """The risky part, then a line on how it ended, written past all buffers: memory may be short."""
     try:
         if megabytes:
             import resource
@@ -88,12 +100,20 @@ def child(body: Callable[[], Any], megabytes: int) -> int:
                 mapped = int(statm.read().split()[0]) * resource.getpagesize()
             limit = mapped + (megabytes << 20)
             resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
-        body()
+        if hasattr(signal, "setitimer"):
+            signal.signal(signal.SIGALRM, signal.SIG_DFL)
+            signal.setitimer(signal.ITIMER_REAL, seconds)  # kills, also in the midst of C++ code
+        outcome, text = body()
+        said = f"{outcome}: {text}" if outcome == "ENVIRONMENT" else "CHILD ended: "
     except MemoryError:
-        return 4
-    except Exception as error:
-        print(f"{type(error).__name__}: {first_line(error)}")
-        return 4 if "bad_alloc" in str(error) else 3
+        os.write(1, b"\nCHILD memory: \n")
+        return 0
+    except (Exception, SystemExit) as error:
+        how = "memory" if "bad_alloc" in str(error) else "raised"
+        said = f"CHILD {how}: {type(error).__name__}: {first_line(error)}"
+    if hasattr(signal, "setitimer"):
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+    os.write(1, f"\n{said}\n".encode(errors="replace"))
     return 0
 
 

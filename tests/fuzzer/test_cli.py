@@ -229,3 +229,12 @@ def test_excluded_operators_have_a_reason(capsys: pytest.CaptureFixture[str]) ->
     rows = json.loads(capsys.readouterr().out)
     assert rows
     assert all(row["reason"].strip() for row in rows)
+
+
+def test_a_reader_that_goes_away_is_no_success(monkeypatch: pytest.MonkeyPatch) -> None:
+    def deaf(*_: object) -> int:
+        raise BrokenPipeError
+
+    monkeypatch.setattr("fuzzer.cli._dispatch", deaf)
+    monkeypatch.setattr("os.dup2", lambda *_: None)
+    assert main(["gate", "x"]) == 141

@@ -1,0 +1,56 @@
+"""The package's names: loaded on first use, the same whatever was imported before."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+import oracles
+
+
+def python(code: str) -> str:
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def test_the_package_and_its_records_load_without_tvm() -> None:
+    said = python("import oracles, oracles.verdict, oracles.passref, sys; print('tvm' in sys.modules, dir(oracles))")
+    assert said.startswith("False ")
+    assert "'check'" in said
+
+
+@pytest.mark.parametrize(
+    "imports",
+    [
+        "import oracles",
+        "import oracles.check",
+        "import oracles.judge, oracles.check",
+        "import oracles.check, oracles.judge; import oracles",
+        "from oracles.check import OracleFailure",
+        "from oracles import judge; import oracles.check; import oracles",
+        "from oracles import check; import oracles.judge; import oracles",
+        "import importlib; importlib.import_module('oracles.check'); import oracles",
+        "import fuzzer.preload; import oracles",
+    ],
+)
+def test_check_and_judge_are_functions_after_any_import(imports: str) -> None:
+    said = python(
+        f"{imports}\n"
+        "import sys\n"
+        "oracles = sys.modules['oracles']\n"
+        "from oracles import check, judge\n"
+        "assert oracles.check is check is sys.modules['oracles.check'].check\n"
+        "assert oracles.judge is judge is sys.modules['oracles.judge'].judge\n"
+        "print(type(check).__name__, type(judge).__name__)"
+    )
+    assert said == "function function"
+
+
+def test_every_public_name_is_there() -> None:
+    for name in oracles.__all__:
+        assert getattr(oracles, name).__module__.startswith("oracles.") or name == "CONTRACTS"
+    with pytest.raises(AttributeError, match="no attribute 'chek'"):
+        getattr(oracles, "chek")  # noqa: B009
