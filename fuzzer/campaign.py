@@ -115,6 +115,7 @@ class Campaign:
         self._settled = 0  # all shards below this number are recorded to their end
         self._rest: list[ShardTask] = []  # what deaths left of shards
         self._deadline = None if config.seconds is None else max(config.seconds, self.clock.elapsed())
+        self._grace = max(GRACE_SECONDS, GRACE_SHARE * (config.seconds or 0.0))
         self._waiting: list[tuple[int, str]] = store.untriaged()  # (shard, id): a heap
         heapq.heapify(self._waiting)
         self._running: dict[Future[ShardResult | TriageResult], str] = {}
@@ -142,7 +143,8 @@ class Campaign:
                 if self._time_is_up(0.0):
                     self._cut.set()
                 self._fill(executor, shards)
-                if not self._running:
+                # What triage has begun when the grace is over is left for a resume: the finding stays new.
+                if set(self._running.values()) <= {"triage"} and (not self._running or self._time_is_up(self._grace)):
                     state = "finished"
                     break
                 self._collect()
@@ -211,7 +213,7 @@ class Campaign:
         final = not shards_left and busy == len(self._running)
         if not self._waiting or (self._waiting[0][0] > self._settle() and not final):
             return None
-        if self._time_is_up(max(GRACE_SECONDS, GRACE_SHARE * (self.config.seconds or 0.0))):
+        if self._time_is_up(self._grace):
             return None
         finding_id = heapq.heappop(self._waiting)[1]
         self._looked_into.add(finding_id)

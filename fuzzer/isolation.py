@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import psutil
 
+from fuzzer import logfile
 from fuzzer.breadcrumb import CrumbFile
 
 if TYPE_CHECKING:
@@ -290,6 +291,8 @@ class IsolatedWorker:
     # -- inside -------------------------------------------------------------------------------------------------
 
     def _ensure(self, memory_limit: int) -> None:
+        if self._log is not None:
+            logfile.bound(self._log)
         if self._process is not None and self._process.is_alive():
             return
         self._stop()

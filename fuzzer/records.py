@@ -146,6 +146,7 @@ class ShardResult:
         tallies: Count per (oracle, culprit, outcome, reason).
         features: Modules per feature name.
         hits: By signature id.
+        operators: Modules per name of an operator that occurs in them.
     """
 
     number: int
@@ -157,3 +158,4 @@ class ShardResult:
     tallies: Counter[tuple[str, str, str, str]] = field(default_factory=Counter)
     features: Counter[str] = field(default_factory=Counter)
     hits: dict[str, Hit] = field(default_factory=dict)
+    operators: Counter[str] = field(default_factory=Counter)

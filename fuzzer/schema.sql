@@ -11,6 +11,7 @@ CREATE TABLE tallies (
     PRIMARY KEY (oracle, culprit, outcome, reason)
 ) WITHOUT ROWID;
 CREATE TABLE features (name TEXT PRIMARY KEY, count INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE operators (name TEXT PRIMARY KEY, count INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE findings (
     id TEXT PRIMARY KEY, signature TEXT NOT NULL, oracle TEXT NOT NULL, culprit TEXT NOT NULL, kind TEXT NOT NULL,
     message TEXT NOT NULL, frames TEXT NOT NULL, expected TEXT NOT NULL, observed TEXT NOT NULL,

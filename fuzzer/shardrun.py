@@ -56,6 +56,7 @@ class _Reply:
             self.result.discarded += drawn.discarded
             self.result.modules += 1
             self.result.features.update(drawn.features)
+            self.result.operators.update(drawn.operators)
         self._drawn.clear()
 
     def _hit(self, index: int, failure: Failure) -> None:

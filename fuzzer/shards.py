@@ -62,6 +62,7 @@ class ModuleDrawn:
 
     discarded: int
     features: tuple[str, ...] = ()
+    operators: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +114,7 @@ def _pipeable(names: Sequence[str]) -> bool:
 def run_shard(task: ShardTask) -> Iterator[ModuleDrawn | ExampleBegun | ExampleDone]:
     """Judge the examples of a shard, from ``task.first`` on."""
     from oracles.facts import ModuleFacts
-    from strategies import features_of
+    from strategies import features_of, operators_of
 
     per_module = subjects_per_module(task.config)
     seen: set[str] = set()
@@ -125,7 +126,9 @@ def run_shard(task: ShardTask) -> Iterator[ModuleDrawn | ExampleBegun | ExampleD
         breadcrumb("draw: the generator")
         try:
             drawn = draw_subjects(task.config, task.number, begin // per_module)
-            features = () if drawn is None else tuple(str(feature.value) for feature in features_of(drawn.module))
+            module = None if drawn is None else drawn.module
+            features = () if module is None else tuple(sorted(str(each.value) for each in features_of(module)))
+            operators = () if module is None else tuple(sorted(operators_of(module)))
         except Exception as error:
             traceback.print_exc()  # into the workers' log
             for index in range(max(begin, task.first), numbers.stop):
@@ -136,7 +139,7 @@ def run_shard(task: ShardTask) -> Iterator[ModuleDrawn | ExampleBegun | ExampleD
                 yield generator_fault(index, "the generator discarded every draw")
             continue
         if task.first <= begin:
-            yield ModuleDrawn(drawn.discarded, features)
+            yield ModuleDrawn(drawn.discarded, features, operators)
         facts = ModuleFacts(drawn.module)
         for index in numbers:
             if index < task.first:

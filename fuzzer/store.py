@@ -22,7 +22,7 @@ __all__ = ["CampaignInfo", "FindingRecord", "FindingState", "Store", "StoreError
 
 FILE_NAME = "campaign.sqlite"
 LOCK_NAME = "campaign.lock"
-FORMAT = "relaxfuzz-campaign-2"
+FORMAT = "relaxfuzz-campaign-3"
 
 
 class StoreError(Exception):
@@ -155,6 +155,10 @@ class Store:
         """Modules per feature name."""
         return dict(self._query("SELECT name, count FROM features ORDER BY count DESC, name"))
 
+    def operators(self) -> dict[str, int]:
+        """Modules per operator that occurs in them."""
+        return dict(self._query("SELECT name, count FROM operators ORDER BY count DESC, name"))
+
     def discarded(self) -> int:
         """Draws that gave no module."""
         return int(next(self._query("SELECT total(discarded) FROM shards"))[0])
@@ -207,10 +211,11 @@ class Store:
                 "INSERT INTO tallies VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET count = count + excluded.count",
                 [(*key, count) for key, count in result.tallies.items()],
             )
-            self._db.executemany(
-                "INSERT INTO features VALUES (?, ?) ON CONFLICT DO UPDATE SET count = count + excluded.count",
-                list(result.features.items()),
-            )
+            for table, counts in (("features", result.features), ("operators", result.operators)):
+                self._db.executemany(
+                    f"INSERT INTO {table} VALUES (?, ?) ON CONFLICT DO UPDATE SET count = count + excluded.count",
+                    list(counts.items()),
+                )
             for hit in result.hits.values():
                 if self._record_hit(result.number, hit, elapsed):
                     fresh.append(hit.signature.id)

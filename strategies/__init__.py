@@ -1,6 +1,6 @@
 """Strategies: what to test. Relax modules, passes with their arguments, and pipelines, as Hypothesis strategies."""
 
-from strategies.detect import features_of
+from strategies.detect import features_of, operators_of
 from strategies.features import Feature
 from strategies.modules import ir_modules
 from strategies.passes import DrawnPass, module_and_passes, passes, passes_for, pipelines
@@ -11,6 +11,7 @@ __all__ = [
     "features_of",
     "ir_modules",
     "module_and_passes",
+    "operators_of",
     "passes",
     "passes_for",
     "pipelines",

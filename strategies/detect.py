@@ -65,6 +65,20 @@ def features_of(module: tvm.IRModule) -> frozenset[Feature]:
     return frozenset(found)
 
 
+def operators_of(module: tvm.IRModule) -> frozenset[str]:
+    """Names of the operators that the Relax functions of a module call, ``relax.add``; kernels are not looked into."""
+    found: set[str] = set()
+
+    def visit(expr: Any) -> None:
+        if isinstance(expr, relax.Call) and isinstance(expr.op, tvm.ir.Op):
+            found.add(str(expr.op.name))
+
+    for function in module.functions.values():
+        if isinstance(function, relax.Function):
+            relax.analysis.post_order_visit(function, visit)
+    return frozenset(found)
+
+
 def _is_composite(function: Any) -> bool:
     return function.attrs is not None and ("Composite" in function.attrs or "Codegen" in function.attrs)
 

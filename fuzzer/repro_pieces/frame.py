@@ -66,24 +66,28 @@ def in_child(kind: str, seconds: float) -> tuple[str, str]:
     command = [sys.executable, os.path.abspath(__file__), "--child"]
     try:
         # The child ends itself after the time limit; this one is for a system on which it cannot, and for loading TVM.
-        child = subprocess.run(command, capture_output=True, text=True, timeout=seconds + 60, check=False)
-    except subprocess.TimeoutExpired:
+        child = subprocess.run(command, capture_output=True, timeout=max(seconds + 20, 100), check=False)
+        code, output = child.returncode, child.stdout
+    except subprocess.TimeoutExpired as error:
+        code, output = None, error.stdout or b""
+    lines = output.decode(errors="replace").splitlines()
+    said = [line for line in lines if line.startswith(("CHILD ", "ENVIRONMENT: "))]
+    how, _, text = said[-1].removeprefix("CHILD ").partition(": ") if said else ("", "", "")
+    if how == "ENVIRONMENT":
+        return how, text
+    if how == "ended":
+        return "OK", "the child process ends normally"
+    if how == "raised":
+        return "DIFFERENT", f"an exception instead: {text}"
+    if not how and (code is None or code >= 0):
+        return "ENVIRONMENT", "the child process did not come to the check"
+    alarm = getattr(signal, "SIGALRM", None)
+    if how == "memory":
+        seen = "memory"
+    elif code is None or (alarm is not None and code == -alarm):
         seen = "hang"
     else:
-        said = [line for line in child.stdout.splitlines() if line.startswith(("CHILD ", "ENVIRONMENT: "))]
-        how, _, text = said[-1].removeprefix("CHILD ").partition(": ") if said else ("", "", "")
-        if how == "ENVIRONMENT":
-            return how, text
-        if how == "ended":
-            return "OK", "the child process ends normally"
-        if how == "raised":
-            return "DIFFERENT", f"an exception instead: {text}"
-        if how == "memory":
-            seen = "memory"
-        elif hasattr(signal, "SIGALRM") and child.returncode == -signal.SIGALRM:
-            seen = "hang"
-        else:
-            seen = f"signal {-child.returncode}" if child.returncode < 0 else f"exit {child.returncode}"
+        seen = f"signal {-code}" if code < 0 else f"exit {code}"
     if seen == kind:
         words = {"hang": f"no end within {seconds:g} s", "memory": "memory exhausted"}
         return "BUG", words.get(seen, f"killed by {seen}" if seen.startswith("signal") else f"ended itself by {seen}")
@@ -103,6 +107,7 @@ def child(body: Callable[[], tuple[str, str]], seconds: float, megabytes: int) -
         if hasattr(signal, "setitimer"):
             signal.signal(signal.SIGALRM, signal.SIG_DFL)
             signal.setitimer(signal.ITIMER_REAL, seconds)  # kills, also in the midst of C++ code
+        os.write(1, b"\nCHILD begins: \n")
         outcome, text = body()
         said = f"{outcome}: {text}" if outcome == "ENVIRONMENT" else "CHILD ended: "
     except MemoryError:
