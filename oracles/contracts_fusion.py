@@ -75,7 +75,7 @@ ROWS: tuple[Contract, ...] = (
         needs=Stage.LEGALIZED,
         gives=Stage.LEGALIZED,
         idempotence=Idempotence.NEVER,
-        notes="gives every kernel that it looks at a new name (add, add1, add11, ...), measured on a module of one call",
+        notes="gives every kernel that it looks at a new name (add, add1, add11, ...), measured on one call",
     ),
     Contract(
         "SplitLayoutRewritePreproc",

@@ -26,7 +26,8 @@ table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nu
 th, td { padding: .35rem .7rem; text-align: left; border-bottom: 1px solid var(--line); vertical-align: top; }
 th { color: var(--dim); font-weight: 600; } .n { text-align: right; white-space: nowrap; }
 .bad { color: var(--bad); font-weight: 600; } .good { color: var(--good); }
-code, pre { font: 13px/1.45 ui-monospace, monospace; } td code { overflow-wrap: anywhere; } td a code { white-space: nowrap; }
+code, pre { font: 13px/1.45 ui-monospace, monospace; } td code { overflow-wrap: anywhere; }
+td a code { white-space: nowrap; }
 a { color: var(--mark); }
 details { margin: .6rem 0; border: 1px solid var(--line); border-radius: 6px; background: var(--box); }
 summary { padding: .55rem .8rem; cursor: pointer; overflow-wrap: anywhere; }
