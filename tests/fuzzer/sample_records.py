@@ -40,4 +40,7 @@ def shard(number: int, *hits: Hit, first: int = 0, stop: int = 64) -> ShardResul
         {("crash", "FuseOps", "pass", ""): stop - first - failed, ("crash", "FuseOps", "fail", ""): failed}
     )
     found = {each.signature.id: each for each in hits}
-    return ShardResult(number, first, stop, stop - first, (stop - first) // 8, 0, +tallies, Counter({"if": 3}), found)
+    return ShardResult(
+        number, first, stop, stop - first, (stop - first) // 8, 0, +tallies, Counter({"if": 3}), found,
+        Counter({"relax.add": 2, "relax.call_tir": 1}),
+    )  # fmt: skip

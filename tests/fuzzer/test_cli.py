@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib.metadata
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -75,6 +77,8 @@ def complaint(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
         (("minimize", "--module", "x.py", "--pass", "FuseOps", "--oracle", "crahs"), "did you mean crash"),
         (("minimize", "--module", "x.py", "--pass", "FuseOps", "--oracle", "crash"), "x.py' cannot be read"),
         (("passes", "--campaign", "nowhere"), "'nowhere' does not exist"),
+        (("ops", "--campaign", "nowhere"), "'nowhere' does not exist"),
+        (("ops", "--campaign", "nowhere", "--excluded"), "give --excluded or --campaign, not both"),
     ],
     ids=lambda value: " ".join(value)[-60:] if isinstance(value, tuple) else None,
 )
@@ -222,6 +226,45 @@ def test_tables_of_knowledge(capsys: pytest.CaptureFixture[str], verb: str, some
     rows = json.loads(capsys.readouterr().out)
     assert len(rows) >= 35
     assert some in {row["name"] for row in rows}
+
+
+def test_operators_of_a_campaign(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    with Store.create(tmp_path, META) as store:
+        store.record_shard(shard(0), 1.5)
+    assert main(["ops", "--campaign", str(tmp_path), "--json"]) == 0
+    modules = {row["name"]: row["modules"] for row in json.loads(capsys.readouterr().out)}
+    assert (modules["relax.add"], modules["relax.multiply"]) == (2, 0)
+    assert main(["ops", "--campaign", str(tmp_path)]) == 0
+    assert f"of {len(modules)} operators occurred in the 8 modules of the campaign" in capsys.readouterr().out
+
+
+_WITHOUT_TVM = """
+import sys
+from fuzzer.cli import main
+code = main(sys.argv[1:])
+sys.exit(f"loaded {sorted({'tvm', 'numpy', 'strategies'} & set(sys.modules))} with code {code}")
+"""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (("findings", "campaign"), 0),
+        (("findings", "nowhere"), 2),
+        (("run", "--time", "abc"), 2),
+        (("ops", "--campaign", "nowhere"), 2),
+        (("repro", "campaign", "12"), 2),
+        (("minimize",), 2),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else None,
+)
+def test_tvm_is_not_loaded_where_it_is_not_needed(tmp_path: Path, arguments: tuple[str, ...], code: int) -> None:
+    with Store.create(tmp_path / "campaign", META) as store:
+        store.record_shard(shard(0, hit("boom", 5)), 1.5)
+    done = subprocess.run(
+        [sys.executable, "-c", _WITHOUT_TVM, *arguments], capture_output=True, text=True, timeout=60, cwd=tmp_path
+    )
+    assert done.stderr.splitlines()[-1] == f"loaded [] with code {code}"
 
 
 def test_excluded_operators_have_a_reason(capsys: pytest.CaptureFixture[str]) -> None:

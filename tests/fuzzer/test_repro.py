@@ -90,6 +90,14 @@ def hang(module):
     time.sleep(600)
 
 
+def leaving(code):
+    return lambda module: os._exit(code)
+
+
+def hungry(module):
+    raise MemoryError
+
+
 Raising = module_pass("Raising", raising)
 Overwriting = module_pass("Overwriting", overwriting)
 Numbered = module_pass("Numbered", numbered)
@@ -99,6 +107,8 @@ OtherParameters = module_pass("OtherParameters", other_parameters)
 OnePercent = module_pass("OnePercent", one_percent)
 Segfault = module_pass("Segfault", segfault)
 Hang = module_pass("Hang", hang)
+Hungry = module_pass("Hungry", hungry)
+Exit0, Exit1, Exit2, Exit3, Exit4 = (module_pass(f"Exit{code}", leaving(code)) for code in range(5))
 """
 
 
@@ -175,15 +185,62 @@ def test_another_error_is_not_mistaken_for_the_defect(passes: Path, tmp_path: Pa
     assert result.output.startswith("DIFFERENT: ")
 
 
-@pytest.mark.parametrize(("name", "kind"), [("Segfault", "signal 11"), ("Hang", "hang")])
-def test_deaths_are_judged_from_outside(name: str, kind: str, passes: Path, tmp_path: Path) -> None:
-    case = case_of(passes, name)
+def death_script(passes: Path, name: str, kind: str, folder: Path) -> Path:
     evidence = Evidence(kind, f"{kind} during crash")
-    path = script_of(case, Verdict(OracleName.CRASH, Outcome.FAIL, name, evidence=evidence), tmp_path)
-    path.write_text(path.read_text().replace("in_child('hang', 20.0)", "in_child('hang', 4.0)"))
-    assert check_repro(path).confirmed
+    verdict = Verdict(OracleName.CRASH, Outcome.FAIL, name, evidence=evidence)
+    path = script_of(case_of(passes, name), verdict, folder)
+    path.write_text(path.read_text().replace(", 10.0", ", 1.0"))
+    return path
+
+
+DEATHS = [
+    ("Segfault", "signal 11", "killed by signal 11"),
+    ("Hang", "hang", "no end within 1 s"),
+    ("Hungry", "memory", "memory exhausted"),
+    *((f"Exit{code}", f"exit {code}", f"ended itself by exit {code}") for code in range(5)),
+]
+
+
+@pytest.mark.parametrize(("name", "kind", "says"), DEATHS, ids=[item[0] for item in DEATHS])
+def test_deaths_are_judged_from_outside(name: str, kind: str, says: str, passes: Path, tmp_path: Path) -> None:
+    path = death_script(passes, name, kind, tmp_path)
+    shown = check_repro(path)
+    assert shown.confirmed, shown
+    assert f"BUG: {says}" in shown.output
     passes.write_text(PASSES.replace("MENDED = False", "MENDED = True"))
-    assert check_repro(path).exit_code == 0
+    gone = check_repro(path)
+    assert gone.exit_code == 0, gone
+    assert gone.output == "OK: the child process ends normally\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "says"),
+    [
+        ("Exit3", "exit 1", "expected exit 1, the child process ended with exit 3"),
+        ("Exit4", "memory", "expected memory, the child process ended with exit 4"),
+        ("Raising", "exit 3", "an exception instead: RuntimeError"),
+        ("Hungry", "exit 4", "ended with memory"),
+        ("Segfault", "hang", "ended with signal 11"),
+        ("Hang", "signal 14", "ended with hang"),
+    ],
+)
+def test_another_end_is_not_mistaken_for_the_death(
+    name: str, kind: str, says: str, passes: Path, tmp_path: Path
+) -> None:
+    path = death_script(passes, name, kind, tmp_path)
+    path.write_text(path.read_text().replace(", 90.0", ", 1.0"))
+    result = check_repro(path)
+    assert result.exit_code == 0, result
+    assert result.output.startswith("DIFFERENT: ")
+    assert says in result.output
+
+
+def test_a_child_that_cannot_begin_is_the_environments_fault(passes: Path, tmp_path: Path) -> None:
+    path = death_script(passes, "Exit2", "exit 2", tmp_path)
+    passes.unlink()
+    result = check_repro(path)
+    assert result.exit_code == 2, result
+    assert result.output.startswith("ENVIRONMENT: FileNotFoundError")
 
 
 def test_an_environment_that_does_not_fit_is_told_apart(passes: Path, tmp_path: Path) -> None:

@@ -41,6 +41,7 @@ def test_what_is_recorded_is_read(tmp_path: Path) -> None:
         assert again.findings() == [finding]
         assert {(tally.outcome, tally.count) for tally in again.tallies()} == {("pass", 126), ("fail", 2)}
         assert again.features() == {"if": 6}
+        assert again.operators() == {"relax.add": 4, "relax.call_tir": 2}
         assert again.shards() == {0: 64, 1: 64}
 
 

@@ -79,7 +79,7 @@ def test_module_that_cannot_be_loaded_again_is_judged_without_its_copy(monkeypat
     mutation = judge(Subject(module, [buggy.edits_input()]), STRUCTURAL)[1]
     assert mutation.outcome is Outcome.FAIL
     assert mutation.evidence is not None
-    assert mutation.evidence.message == "the module changed"
+    assert mutation.evidence.message == "the input module was modified"
 
 
 def _refuse(text: str) -> object:

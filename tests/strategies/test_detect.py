@@ -7,7 +7,7 @@ from tvm.script import ir as I
 from tvm.script import relax as R
 from tvm.script import tirx as T
 
-from strategies import Feature, features_of
+from strategies import Feature, features_of, operators_of
 
 
 @I.ir_module(s_tir=True)
@@ -104,3 +104,9 @@ def test_constants_count_from_one_dim_on():
 
     assert features_of(module(1.0)) == frozenset()
     assert features_of(module([1.0, 2.0])) == {Feature.CONSTANTS}
+
+
+def test_operators_are_counted_in_all_relax_functions_and_branches() -> None:
+    assert operators_of(Plain) == {"relax.exp"}
+    found = operators_of(Rich)
+    assert {"relax.exp", "relax.abs", "relax.hint_on_device"} <= found

@@ -1,0 +1,46 @@
+"""Triage that is under way when the grace is over is left for a resume, and nothing is said of its finding."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import victims
+from sample_records import META, hit, shard
+
+from fuzzer import campaign
+from fuzzer.campaign import Campaign
+from fuzzer.config import Config
+from fuzzer.isolation import IsolatedWorker
+from fuzzer.progress import Progress
+from fuzzer.records import FindingState
+from fuzzer.store import Store
+from fuzzer.triage import TriageJob, TriageResult, TriageState
+from oracles.verdict import OracleName
+
+
+def endless(job: TriageJob, workers: Callable[[], IsolatedWorker]) -> TriageResult:
+    """A triage that believes what it sees: a killed worker would make the finding a flaky one."""
+    with workers() as worker:
+        worker.call(victims.hang, None, 300.0)
+    with workers():
+        return TriageResult(job.id, TriageState.GONE)
+
+
+def test_triage_ends_with_the_grace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(campaign, "triage_finding", endless)
+    monkeypatch.setattr(campaign, "GRACE_SECONDS", 3.0)
+    config = Config(
+        seed=7, passes=("FuseOps",), user_passes=(), oracles=(OracleName.CRASH,), max_examples=None, seconds=0.5,
+        workers=1, case_timeout=20.0, memory_limit=3 << 30,
+    )  # fmt: skip
+    with Store.create(tmp_path / "out", META) as store:
+        store.record_shard(shard(0, hit("Check failed: boom", 5)), 1.0)
+        begun = time.monotonic()
+        assert Campaign(store, config, Progress(config)).run() == "finished"
+        assert 2.0 < time.monotonic() - begun < 40.0
+        (finding,) = store.findings()
+        assert finding.state is FindingState.NEW
+        assert store.untriaged() == [(0, finding.id)]
