@@ -25,10 +25,9 @@ SUBJECTS_PER_MODULE = 8
 """A module is drawn once and tried under several passes: drawing costs as much as judging one subject."""
 SHARD_EXAMPLES = 64
 """About a second of work: little is lost when a worker dies, and little is spent on handing out shards."""
-SELDOM = frozenset({"FoldConstant"})
-"""Passes that are tried on every so-many-th module only: FoldConstant compiles each operator that it folds, half a
-second a subject on average, and took more than half of a campaign's time."""
-SELDOM_SHARE = 8
+SELDOM = {"FoldConstant": 8, "build:zero": 4, "build:cpu": 4}
+"""Passes that are tried on every so-many-th module only, because they compile each operator that they fold: the first
+took more than half of a campaign's time, the other two, which run it, a quarter of what was left."""
 GENERATOR = "the generator"
 """Culprit of verdicts on examples that could not be drawn."""
 MOST_DRAWS = 20
@@ -174,8 +173,10 @@ def draw_subjects(config: Config, shard: int, number: int) -> Subjects | None:
 
     own = _user_passes(config, shard, number)
     names = config.passes
-    if len(names) > SUBJECTS_PER_MODULE and _random(config.seed, shard, number, "seldom").randrange(SELDOM_SHARE):
-        names = tuple(name for name in names if name not in SELDOM)
+    if len(names) > SUBJECTS_PER_MODULE:
+        chance = _random(config.seed, shard, number, "seldom")
+        left_out = {name for name, every in SELDOM.items() if chance.randrange(every)}
+        names = tuple(name for name in names if name not in left_out)
     singles = _one_stage(names, _random(config.seed, shard, number, "stage"))
     strategy = _strategy(singles, names, subjects_per_module(config) - len(own))
     source = _random(config.seed, shard, number, "module")

@@ -36,7 +36,9 @@ def judge(subject: Subject) -> Verdict:
         subject.stage("determinism")
         if (failed := _compare(subject, subject.run(reload), "a reloaded copy of the input")) is not None:
             return failed
-    for _ in range(1 if subject.costly else REPEATS):
+    # Each pass of a pipeline is repeated where it is judged alone; where the reload was compared, costly ones, too.
+    spared = subject.is_pipeline or subject.costly
+    for _ in range(int(reload is None) if spared else REPEATS):
         subject.stage("determinism")
         if (failed := _compare(subject, subject.run(facts.module), "the same input object")) is not None:
             return failed
