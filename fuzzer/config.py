@@ -14,8 +14,8 @@ from fuzzer.tomlfile import TomlError, TomlFile, near_matches, read_toml
 from oracles.passref import USER_PREFIX, PassRef
 from oracles.verdict import OracleName
 
-NUMERIC_SHARE = 4
-"""Of the subjects of TVM's own passes every so-many-th is executed, too: an execution costs as much as ten
+NUMERIC_SHARE = 2
+"""Of the subjects of TVM's own passes every so-many-th is executed, too: an execution costs as much as five
 structural judgements, and a pass that changed nothing is not executed at all."""
 MAX_WORKERS = 256
 MAX_SECONDS = 366 * 86400
