@@ -43,6 +43,7 @@ _RULES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         (r"\b(?:ir|relax|tirx|tir)\.[A-Z]\w*\(.*", "<object>"),
         (r"(?<=[, ]got )(?:instead )?.*", "<value>"),
         (r"\bHowever, .*", "<more>"),
+        (r"(?<=Invalid layout )\S+", "<layout>"),  # characters from beyond a string's end
         (r"\bErrorContext\(.*?\)(?=  )", "<context>"),
         (r"#\s*from (?:tvm\.script|typing) import.*", "<script>"),
         (_TYPE, "<type>"),

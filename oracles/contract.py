@@ -139,6 +139,15 @@ NO_SUCH_FUNCTION = Refusal(
 )
 
 
+# A pass that legalizes may meet an operator whose kernel says itself which dtypes it has.
+UNSUPPORTED_DTYPE = Refusal(
+    "InternalError",
+    r"only support float32 and float16 for now",
+    "kernel for float32 and float16 only",
+    "include/tvm/topi/nn: instance_norm, group_norm and layer_norm name what they support",
+)
+
+
 def default_contract(name: str) -> Contract:
     """The conservative contract of a pass that the user brings without one.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from oracles.contract import Contract, Idempotence, Stage
+from oracles.contract import UNSUPPORTED_DTYPE, Contract, Idempotence, Stage
 from oracles.passref import PassRef
 
 PIPELINES: dict[str, str] = {
@@ -30,6 +30,7 @@ ROWS: tuple[Contract, ...] = (
         address_ordered=True,
         costly=True,
         composed=True,
+        refusals=(UNSUPPORTED_DTYPE,),
     ),
     Contract(
         "build:cpu",
@@ -39,6 +40,7 @@ ROWS: tuple[Contract, ...] = (
         address_ordered=True,
         costly=True,
         composed=True,
+        refusals=(UNSUPPORTED_DTYPE,),
     ),
     Contract(
         "build:zero",
@@ -46,5 +48,6 @@ ROWS: tuple[Contract, ...] = (
         idempotence=Idempotence.UNKNOWN,
         costly=True,
         composed=True,
+        refusals=(UNSUPPORTED_DTYPE,),
     ),
 )

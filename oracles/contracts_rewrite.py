@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from oracles.contract import NO_SUCH_FUNCTION, Abi, Contract, Idempotence, NumericPromise, Refusal, Stage
+from oracles.contract import (
+    NO_SUCH_FUNCTION,
+    UNSUPPORTED_DTYPE,
+    Abi,
+    Contract,
+    Idempotence,
+    NumericPromise,
+    Refusal,
+    Stage,
+)
 
 REASSOCIATION = NumericPromise.REASSOCIATION
 
@@ -22,7 +31,7 @@ ROWS: tuple[Contract, ...] = (
     Contract("ExpandMatmulOfSum", numeric=REASSOCIATION),
     Contract("FastMathTransform", numeric=NumericPromise.APPROXIMATE),
     Contract("FoldBatchnormToConv2D", numeric=REASSOCIATION),
-    Contract("FoldConstant", costly=True),
+    Contract("FoldConstant", costly=True, refusals=(UNSUPPORTED_DTYPE,)),
     Contract("FuseTransposeMatmul"),
     Contract(
         "Gradient",
@@ -46,7 +55,7 @@ ROWS: tuple[Contract, ...] = (
             ),
         ),
     ),
-    Contract("LegalizeOps", gives=Stage.LEGALIZED, costly=True),
+    Contract("LegalizeOps", gives=Stage.LEGALIZED, costly=True, refusals=(UNSUPPORTED_DTYPE,)),
     Contract("OptimizeLayoutTransform"),
     Contract("ReorderPermuteDimsAfterConcat"),
     Contract("ReorderTakeAfterMatmul", numeric=REASSOCIATION),

@@ -96,8 +96,10 @@ class Collect:
         if self.arity is None:
             return self.finish(self._output(0))
         first = self.received.get(0)
-        # The pass looks at the form of the body: a tuple bound to a variable arrives whole, as output 0.
-        whole = isinstance(first, tvm_ffi.Array) and len(self.received) == 1 and not self.nested
+        # The pass looks at the form of the body: a tuple bound to a variable arrives whole, as output 0. Where one
+        # output is all there is to receive, a tuple may also be that output.
+        ambiguous = self.nested and self.arity in (-1, 1)
+        whole = isinstance(first, tvm_ffi.Array) and len(self.received) == 1 and not ambiguous
         if whole and self.arity in (-1, len(list(first or ()))):
             return self.finish(first)
         length = len(self.received) if self.arity < 0 else self.arity

@@ -31,6 +31,7 @@ SAME = [
         "n * T.int64(3).",
         "Check failed: (maybe_var) is false: The signature of target buffer exprected an independent Var, but got d.",
     ),
+    ("Invalid layout ?@", "Invalid layout A@"),
     ("object at 0x7f01c0ffee is gone", "object at 0x55aa is gone"),
     ("cannot open /usr/lib/a/b/kernel.o", "cannot open /opt/x/kernel.o"),
     (
