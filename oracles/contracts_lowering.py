@@ -38,8 +38,8 @@ ROWS: tuple[Contract, ...] = (
         idempotence=Idempotence.FIXPOINT,
         fixpoint_runs=3,
         keeps_public_signatures=False,
-        notes="begins with CanonicalizeBindings, whose fixed point it inherits; without the match_cast that this removes "
-        "a return type may be known by rank only, which no longer matters at this stage (generated modules)",
+        notes="begins with CanonicalizeBindings, whose fixed point it inherits; without the match_cast that this "
+        "removes a return type may be known by rank only, which no longer matters at this stage (generated modules)",
     ),
     Contract(
         "LowerRuntimeBuiltin",
