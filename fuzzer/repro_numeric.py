@@ -32,6 +32,7 @@ NUMERIC_PIECES = (
     "oracles/comparison.py",
     "oracles/abi/frame.py",
     "oracles/abi/lift.py",
+    "oracles/abi/parameters.py",
     "oracles/abi/bundle.py",
     "oracles/abi/lazy.py",
     "oracles/abi/lazy_transform.py",

@@ -16,8 +16,9 @@ from fuzzer.cases import Case, judge_case
 from fuzzer.repro import check_repro, render_repro
 from fuzzer.repro_checks import fragments, stage_of
 from fuzzer.repro_module import module_source
-from fuzzer.repro_numeric import literal
+from fuzzer.repro_numeric import NUMERIC_PIECES, literal
 from fuzzer.signatures import signature
+from oracles import abi
 from oracles.execution import cxx_available
 from oracles.passref import PassRef
 from oracles.verdict import Evidence, OracleName, Outcome, Verdict
@@ -332,3 +333,8 @@ def test_the_stage_of_a_death_is_read_from_its_message() -> None:
     assert stage_of(Evidence("signal 11", "signal 11 during idempotence")) is OracleName.IDEMPOTENCE
     assert stage_of(Evidence("signal 11", "signal 11 during numeric build original")) is OracleName.NUMERIC
     assert stage_of(Evidence("hang", "hang during unknown stage")) is None
+
+
+def test_scripts_can_use_every_adapter() -> None:
+    adapters = {f"oracles/abi/{path.name}" for path in Path(abi.__file__).parent.glob("[a-z]*.py")}
+    assert adapters <= set(NUMERIC_PIECES)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import sample_modules as samples
+from tvm import relax
 
 from oracles import preconditions
 
@@ -37,3 +38,14 @@ def test_library_prefix() -> None:
     assert preconditions.no_library_prefix(module) is None
     prefixed = module.with_attr("system_lib_prefix", "lib_")
     assert preconditions.no_library_prefix(prefixed) == "has a system_lib_prefix"
+
+
+def test_what_lazy_get_input_made_of_a_transform_is_outside_the_contract() -> None:
+    block = relax.BlockBuilder()
+    weights = relax.Var("weights", relax.TupleType([relax.TensorType((2,), "float32")]))
+    with block.function("main_transform_params", [weights]):
+        block.emit_func_output(weights)
+    module = block.finalize()
+    assert preconditions.needs_transform_params(module) is None
+    lazy = relax.transform.LazyGetInput()(module)
+    assert preconditions.needs_transform_params(lazy) == "the transform function takes a callback"
