@@ -17,6 +17,7 @@ from strategies.operators.drawing import (
     FLOATS,
     NUMBERS,
     SIGNED,
+    SIGNED_NUMBERS,
     WIDE_FLOATS,
     axes,
     axis,
@@ -142,7 +143,10 @@ def draw_median(scope: Scope) -> Value | None:
 
 def _draw_search(call: Callable[..., Any]) -> Callable[[Scope], Value | None]:
     def draw(scope: Scope) -> Value | None:
-        operand = scope.tensor(dtypes=NUMBERS, where=nonempty(scope), ranks=_ranks(scope))
+        # TVM's argmax starts from the least value of the dtype with index -1, and answers -1 where nothing is greater:
+        # for unsigned zeros. An index that is out of range must not reach what runs.
+        dtypes = SIGNED_NUMBERS if scope.executable else NUMBERS
+        operand = scope.tensor(dtypes=dtypes, where=nonempty(scope), ranks=_ranks(scope))
         dims = shape_of(operand)
         chosen = None if not dims or scope.integer(0, 3) == 3 else axis(scope, len(dims))
         elements = scope.most_elements(dims if chosen is None else [dims[chosen]])
