@@ -21,7 +21,7 @@ from fuzzer.signatures import signature
 from oracles.passref import PassRef
 from oracles.verdict import OracleName, Outcome, Verdict
 
-SUBJECTS_PER_MODULE = 8
+SUBJECTS_PER_MODULE = 10
 """A module is drawn once and tried under several passes: drawing costs as much as judging one subject."""
 SHARD_EXAMPLES = 64
 """About a second of work: little is lost when a worker dies, and little is spent on handing out shards."""
