@@ -46,6 +46,32 @@ class Feature(str, enum.Enum):
     DEAD_CODE = "dead-code"
     DUPLICATE_CODE = "duplicate-code"
     ALIASES = "aliases"
+    LOW_PRECISION = "low-precision"
+    LARGE_TENSORS = "large-tensors"
+    DEEP_CALLS = "deep-calls"
+    RECURSION = "recursion"
+    CAPTURES = "captures"
+    RETURNED_CLOSURES = "returned-closures"
+    NESTED_CLOSURES = "nested-closures"
+    MADE_CLOSURES = "made-closures"
+    IMPURE_CALLS = "impure-calls"
+    PACKED_CALLS = "packed-calls"
+    MODULE_ATTRS = "module-attrs"
+    FUNCTION_ATTRS = "function-attrs"
+    KERNEL_OUTPUTS = "kernel-outputs"
+    SYMBOLIC_KERNELS = "symbolic-kernels"
+    INPLACE_KERNELS = "inplace-kernels"
+    DRAWN_KERNELS = "drawn-kernels"
+    EXTERNAL_CODEGEN = "external-codegen"
+    LOWERED = "lowered"
+    NESTED_IF = "nested-if"
+    SEVERAL_BLOCKS = "several-blocks"
+    CAST_SYMBOLS = "cast-symbols"
+    SHAPE_SYMBOLS = "shape-symbols"
+    DATA_DEPENDENT = "data-dependent"
+    UNUSED_PARAMETERS = "unused-parameters"
+    UNUSED_OUTPUTS = "unused-outputs"
+    SEVERAL_VDEVICES = "several-vdevices"
 
     def __str__(self) -> str:
         return self.value
@@ -61,6 +87,24 @@ REQUIRES: dict[Feature, tuple[Feature, ...]] = {
     Feature.CODEGEN: (Feature.COMPOSITE,),
     Feature.IF: (Feature.ORDINARY_BLOCKS, Feature.BOOLEANS),
     Feature.LOCAL_FUNCTIONS: (Feature.ORDINARY_BLOCKS,),
+    Feature.DEEP_CALLS: (Feature.PRIVATE_CALLS,),
+    Feature.RECURSION: (Feature.PRIVATE_CALLS, Feature.IF),
+    Feature.CAPTURES: (Feature.LOCAL_FUNCTIONS,),
+    Feature.RETURNED_CLOSURES: (Feature.CAPTURES,),
+    Feature.NESTED_CLOSURES: (Feature.LOCAL_FUNCTIONS,),
+    Feature.MADE_CLOSURES: (Feature.MULTIPLE_FUNCTIONS, Feature.ORDINARY_BLOCKS),
+    Feature.IMPURE_CALLS: (Feature.ORDINARY_BLOCKS,),
+    Feature.KERNEL_OUTPUTS: (Feature.KERNELS, Feature.TUPLES),
+    Feature.SYMBOLIC_KERNELS: (Feature.KERNELS, Feature.SYMBOLIC_SHAPES),
+    Feature.INPLACE_KERNELS: (Feature.KERNELS,),
+    Feature.DRAWN_KERNELS: (Feature.KERNELS,),
+    Feature.EXTERNAL_CODEGEN: (Feature.CODEGEN,),
+    Feature.LOWERED: (Feature.KERNELS, Feature.ORDINARY_BLOCKS),
+    Feature.NESTED_IF: (Feature.IF,),
+    Feature.CAST_SYMBOLS: (Feature.MATCH_CAST, Feature.SYMBOLIC_SHAPES, Feature.UNKNOWN_SHAPES),
+    Feature.SHAPE_SYMBOLS: (Feature.SHAPE_PARAMS, Feature.SYMBOLIC_SHAPES),
+    Feature.DATA_DEPENDENT: (Feature.UNKNOWN_SHAPES,),
+    Feature.SEVERAL_VDEVICES: (Feature.VDEVICE,),
 }
 """A feature on the left cannot occur without those on the right."""
 

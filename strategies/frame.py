@@ -73,6 +73,7 @@ class ModuleFrame:
         unrunnable: Those that never execute, when the case may use them.
         dtypes: Element types that the features of this case allow.
         watched: What is forbidden and shows in a type, so that each binding must be looked at.
+        idioms: Names of the idioms planted so far, near misses with a suffix.
     """
 
     builder: Any
@@ -87,6 +88,7 @@ class ModuleFrame:
     unrunnable: tuple[Any, ...] = ()
     dtypes: tuple[str, ...] = _BASE
     watched: frozenset[Feature] = frozenset()
+    idioms: list[str] = field(default_factory=list)
     _shapes: dict[tuple[int, ...], Any] = field(default_factory=dict)
     _numbers: dict[str, int] = field(default_factory=dict)
 

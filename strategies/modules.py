@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
+import operator
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 from hypothesis import strategies as st
@@ -24,6 +26,19 @@ PRIVATE_NAMES = ("helper", "inner", "fused", "block", "leaf")
 MAX_CALLED = 2
 
 
+@dataclass(frozen=True, slots=True)
+class Described:
+    """A drawn module with what its IR does not tell.
+
+    Attributes:
+        module: The ``tvm.IRModule``.
+        idioms: Names of the idioms planted in it, sorted, near misses with a suffix (``matmul_chain!mixed_dtype``).
+    """
+
+    module: Any
+    idioms: tuple[str, ...] = ()
+
+
 @st.composite
 def _modules(
     draw: Draw,
@@ -32,7 +47,7 @@ def _modules(
     max_functions: int,
     max_bindings: int,
     executable: bool | None,
-) -> Any:
+) -> Described:
     features = draw_swarm(draw, demand, forbid)
     runs = executable if executable is not None else not (features & NEVER_EXECUTABLE)
     frame = ModuleFrame(relax.BlockBuilder(), features, bool(runs), strict=executable is True, forbidden=forbid)
@@ -47,7 +62,7 @@ def _modules(
         module = without_unused(module)
     if frame.vdevices:
         module.update_global_info("vdevice", list(frame.vdevices))
-    return module
+    return Described(module, tuple(sorted(set(frame.idioms))))
 
 
 def ir_modules(
@@ -73,6 +88,20 @@ def ir_modules(
     Raises:
         ValueError: when a feature is both demanded and forbidden, or the counts are out of range.
     """
+    return described_modules(demand, forbid, max_functions, max_bindings, executable).map(_MODULE)
+
+
+_MODULE = operator.attrgetter("module")
+
+
+def described_modules(
+    demand: Iterable[Feature] = (),
+    forbid: Iterable[Feature] = (),
+    max_functions: int = 5,
+    max_bindings: int = 12,
+    executable: bool | None = None,
+) -> st.SearchStrategy[Described]:
+    """The modules of :func:`ir_modules`, same arguments, with what their IR does not tell."""
     wanted, unwanted = frozenset(demand), frozenset(forbid)
     if executable is True:
         unwanted |= NEVER_EXECUTABLE
