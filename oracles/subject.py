@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 import tvm
+import tvm_ffi
 
 from oracles.contract import Contract
 from oracles.contracts import contract_for
@@ -146,6 +147,18 @@ class Subject:
     def output_module(self) -> Any:
         """The transformed module, or ``None`` when there is none."""
         return None if self.facts is None else self.output.module
+
+    @cached_property
+    def changed(self) -> bool | None:
+        """Whether the passes gave another module than the prepared one; ``None`` when one of them raised.
+
+        Functions with their names, attributes and global infos count; names of variables, spans and the order of
+        functions do not. Judged by the structural hash that the input had before the passes ran, so that a pass that
+        writes into its input counts as well.
+        """
+        if self.facts is None or self.output.error is not None:
+            return None
+        return int(tvm_ffi.structural_hash(self.output.module)) != self.facts.fingerprint
 
     @property
     def last_step(self) -> Step:

@@ -13,8 +13,12 @@ from strategies import calls, composites, control_flow, devices, idioms, kernels
 from strategies import weights as weight_steps
 from strategies.features import Feature
 from strategies.frame import Unfit
-from strategies.scope import Scope
+from strategies.scope import NothingAtHand, Scope
 from strategies.values import Value
+
+TRIES = 3
+"""Operators drawn for one step until one takes a computed value; the last may begin with a parameter.  More would starve
+the operators of rare operands."""
 
 Run = Callable[[Scope], "Value | None"]
 
@@ -32,7 +36,7 @@ class Action:
     """A step.
 
     Attributes:
-        weight: How often it is taken, next to an operator's 64.
+        weight: How often it is taken, next to an operator's 144.
         run: Takes it.
         feature: What must be on, ``None`` for always.
         place: ``ORDINARY``: outside of dataflow blocks; ``TOP_LEVEL``: outside of branches too.
@@ -45,11 +49,23 @@ class Action:
 
 
 def operator(scope: Scope) -> Value | None:
-    """An operator of the table."""
-    row = scope.pick(scope.module.rows)
-    scope.renew()
-    result: Value | None = row.draw(scope)
-    return result
+    """An operator of the table, if possible one that takes what was computed before.
+
+    Raises:
+        Unfit: when the operator cannot be had under the features of this case.
+    """
+    for attempt in range(TRIES):
+        row = scope.pick(scope.module.rows)
+        scope.renew()
+        scope.eager = attempt < TRIES - 1
+        try:
+            result: Value | None = row.draw(scope)
+        except NothingAtHand:
+            continue
+        finally:
+            scope.eager = False
+        return result
+    return None
 
 
 def non_executable(scope: Scope) -> Value | None:
@@ -129,7 +145,7 @@ def dead(scope: Scope) -> Value | None:
 
 
 ACTIONS: tuple[Action, ...] = (
-    Action(64, operator),
+    Action(144, operator),
     Action(12, idioms.plant),
     Action(10, kernels.draw_kernel, Feature.KERNELS),
     Action(14, calls.draw_call, Feature.MULTIPLE_FUNCTIONS),

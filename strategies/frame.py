@@ -157,6 +157,7 @@ class FunctionFrame:
         bound: Variables by the hash of what they are bound to, where something is forbidden.
         is_weighted: Whether it has ``num_input``.
         allowed: The actions that may be taken, by kind of place.
+        used: Variables that some call or tuple takes.
     """
 
     max_parameters: int = 5
@@ -172,6 +173,7 @@ class FunctionFrame:
     is_weighted: bool = False
     bound: dict[int, Any] = field(default_factory=dict)
     allowed: dict[tuple[bool, bool], list[Any]] = field(default_factory=dict)
+    used: set[Any] = field(default_factory=set)
 
     def new_symbol(self, limits: Range, *, listed: bool = True) -> Any:
         """A fresh symbolic dim with its range; ``listed`` ones may appear in types of further parameters."""

@@ -41,7 +41,9 @@ def guard(scope: Scope, value: Value, bounds: Bounds) -> Value:
     if known is not None and bounds.contains(known):
         return value
     inside = Bounds(lo, hi, bounds.integral)
-    way = scope.index(4)
+    way = scope.index(8)
+    if way >= 4 and (squashed := _squash(scope, value, bounds)) is not None:
+        return squashed
     if way == 1 and known is not None and known.lo >= lo:
         limit = relax.const(hi, value.dtype)
         return scope.emit(op.minimum(value.expr, limit), Bounds(min(known.lo, hi), hi, bounds.integral))
@@ -56,6 +58,33 @@ def guard(scope: Scope, value: Value, bounds: Bounds) -> Value:
     return scope.emit(_clip(value, lo, hi), inside)
 
 
+_UNIT = Bounds(-1.0, 1.0)
+_HALF_UNIT = Bounds(0.0, 1.0)
+_SQUASHERS: tuple[tuple[Any, Bounds], ...] = (
+    (op.tanh, _UNIT),
+    (op.sigmoid, _HALF_UNIT),
+    (op.erf, _UNIT),
+    (op.sin, _UNIT),
+    (op.cos, _UNIT),
+    (op.sign, Bounds(-1, 1, True)),
+)
+"""Functions whose values lie in a small interval for every argument: they guard as well as ``clip`` does, and bring
+other operators together."""
+
+
+def _squash(scope: Scope, value: Value, bounds: Bounds) -> Value | None:
+    """The value through a function that stays within ``bounds``; ``None`` when the drawn one does not."""
+    function, result = scope.pick(_SQUASHERS)
+    steep = function in (op.sin, op.cos) and (value.bounds is None or value.bounds.magnitude > _GENTLE)
+    if steep or not bounds.contains(result):
+        return None
+    return scope.emit(function(value.expr), result if result.integral else result.rounded().clipped(-1.0, 1.0))
+
+
+_GENTLE = 8.0
+"""The sine of a large number is all rounding error, so that no oracle could say anything of what follows."""
+
+
 def _guard_integer(scope: Scope, value: Value, bounds: Bounds) -> Value:
     limits = dtype_bounds(value.dtype)
     lo, hi = math.ceil(max(bounds.lo, limits.lo)), math.floor(min(bounds.hi, limits.hi))
@@ -63,7 +92,11 @@ def _guard_integer(scope: Scope, value: Value, bounds: Bounds) -> Value:
         raise ValueError(f"no integer within {bounds}")
     inside = Bounds(lo, hi, True)
     if lo == 0 and hi + 1 <= limits.hi and scope.index(4) == 3:
+        if hi & (hi + 1) == 0 and scope.index(2):  # all ones in binary
+            return scope.emit(op.bitwise_and(value.expr, relax.const(hi, value.dtype)), inside)
         return scope.emit(op.floor_mod(value.expr, relax.const(hi + 1, value.dtype)), inside)
+    if lo <= -1 and hi >= 1 and scope.index(8) == 7:
+        return scope.emit(op.sign(value.expr), Bounds(-1, 1, True))
     if scope.index(4) == 2:
         upper = scope.emit(op.minimum(value.expr, relax.const(hi, value.dtype)), None)
         return scope.emit(op.maximum(upper.expr, relax.const(lo, value.dtype)), inside)

@@ -69,7 +69,7 @@ def ir_modules(
     demand: Iterable[Feature] = (),
     forbid: Iterable[Feature] = (),
     max_functions: int = 5,
-    max_bindings: int = 12,
+    max_bindings: int = 16,
     executable: bool | None = None,
 ) -> st.SearchStrategy[Any]:
     """A strategy of well-formed ``tvm.IRModule``s of Relax functions.
@@ -98,7 +98,7 @@ def described_modules(
     demand: Iterable[Feature] = (),
     forbid: Iterable[Feature] = (),
     max_functions: int = 5,
-    max_bindings: int = 12,
+    max_bindings: int = 16,
     executable: bool | None = None,
 ) -> st.SearchStrategy[Described]:
     """The modules of :func:`ir_modules`, same arguments, with what their IR does not tell."""

@@ -24,13 +24,17 @@ from strategies.features import Feature
 from strategies.frame import FunctionFrame, ModuleFrame, Unfit
 from strategies.values import Dim, Value, same_dims
 
-__all__ = ["Scope", "Unfit", "Value"]
+__all__ = ["NothingAtHand", "Scope", "Unfit", "Value"]
 
 MAX_ELEMENTS = 1024
 """Tensors that the scope itself makes hold at most this many elements, so that a run stays cheap."""
 
-_RANKS = (2, 1, 2, 3, 0, 2, 1, 4)
+_RANKS = (2, 1, 2, 3, 0, 2, 1, 4, 2, 3, 1, 2, 4, 3, 5, 6)
 """Ranks of what is made when any will do, weighted by repetition, simplest first."""
+
+
+class NothingAtHand(Exception):
+    """No computed value is what the first operand of a step must be; another step may do better."""
 
 
 class Scope(Choices):
@@ -49,6 +53,8 @@ class Scope(Choices):
         closed: While true, no parameter can be added.
         outputs: Outputs of the open dataflow block so far.
         branches: How many branches the open block is in.
+        eager: While true, a request that no computed value satisfies raises :class:`NothingAtHand`; the first request
+            ends it.
     """
 
     def __init__(self, draw: Draw, module: ModuleFrame, frame: FunctionFrame) -> None:
@@ -64,6 +70,8 @@ class Scope(Choices):
         self.closed = False
         self.outputs = 0
         self.branches = 0
+        self.eager = False
+        self._last: Value | None = None
 
     def has(self, feature: Feature) -> bool:
         """Whether a feature is on in this case."""
@@ -136,7 +144,8 @@ class Scope(Choices):
         Raises:
             Unfit: when eight made-up candidates in a row do not satisfy ``where``.
         """
-        fits = []
+        fits: list[Value] = []
+        given: list[Value] = []
         for value in reversed(self.values):
             if value.dims is None or not value.dtype or value.device is not None:
                 continue  # what lives on another device joins no computation until it is moved back
@@ -148,14 +157,37 @@ class Scope(Choices):
             elif (ranks is not None and value.rank not in ranks) or (static and not value.is_static):
                 continue
             if where is None or where(value):
-                fits.append(value)
-        if not fits:
+                (given if value.is_parameter else fits).append(value)
+        chosen = self._chosen(fits, given)
+        if chosen is None:
             return self._made(dtypes, ranks, shape, static, bounds, where)
-        # Once in nine times something new, or a case would feed on its first parameter alone.
-        index = self.index(len(fits) * 8 + len(fits)) // 8 if self._may_make() else self.index(len(fits))
-        if index >= len(fits):
-            return self._made(dtypes, ranks, shape, static, bounds, where)
-        return self.guard(fits[index], bounds) if bounds is not None else fits[index]
+        self._last = chosen
+        return self.guard(chosen, bounds) if bounds is not None else chosen
+
+    def _chosen(self, computed: list[Value], given: list[Value]) -> Value | None:
+        """One of the values that fit, each list newest first; ``None`` for something new.
+
+        What was computed goes first, and the newest of that most often, or operators would meet parameters and never
+        each other.  Once in eight times it is something new, or a case would feed on its first parameter alone.
+
+        Raises:
+            NothingAtHand: when the step would rather be another one than begin with something new.
+        """
+        if self.eager:
+            self.eager = False
+            if not computed and any(value.dtype and not value.is_parameter for value in self.values):
+                raise NothingAtHand
+        if not computed and not given:
+            return None
+        way = self.index(8)
+        if way == 7 and self._may_make():
+            return None
+        if way < 5 and computed:
+            # What nothing took yet, or it would be dead code; the second operand of a step is seldom its first again.
+            fresh = [value for value in computed if value.expr not in self.frame.used] or computed
+            return fresh[1] if fresh[0] is self._last and len(fresh) > 1 and way else fresh[0]
+        both = computed + given
+        return both[self.index(len(both))]
 
     def tensor_like(self, value: Value, *, bounds: Bounds | None = None) -> Value:
         """A tensor of the same shape and dtype as ``value``, another or the same."""
@@ -212,6 +244,7 @@ class Scope(Choices):
             self.module.refuse_constants(expr)
             if (known := self._repeated(expr)) is not None:
                 return known
+        self._use(expr)
         output = False
         if self.in_dataflow:
             expr = self.builder.normalize(expr)
@@ -230,6 +263,15 @@ class Scope(Choices):
             part = part_of.parts[expr.index]
             return self.see(Value(var, var.ty, part.bounds, part.parts, part.actual, part.device))
         return self.see(Value(var, var.ty, bounds, tuple(parts), device=device))
+
+    def _use(self, expr: Any) -> None:
+        """Remember the variables that a call or tuple takes."""
+        items = expr.args if isinstance(expr, relax.Call) else expr.fields if isinstance(expr, relax.Tuple) else ()
+        for item in items:
+            if isinstance(item, relax.Var):
+                self.frame.used.add(item)
+            elif isinstance(item, relax.Tuple):
+                self._use(item)
 
     def _repeated(self, expr: Any) -> Value | None:
         """The value bound to an equal call before, where duplicated code is forbidden; ``Unfit`` when it is gone."""
