@@ -18,6 +18,11 @@ PIECES = tuple(
     f"fuzzer/repro_pieces/{name}.py"
     for name in ("frame", "user_pass", "crash", "mutation", "determinism", "sequential", "idempotence", "well_formed")
 )
+EXTERNAL_PIECES = tuple(
+    f"oracles/execution/{name}.py"
+    for name in ("mode", "values", "closures", "lowering", "assemble", "run", "external")
+)
+"""What ``with_codegen``, in the expression of a ``RunCodegen``, needs."""
 _REPEATS = 20  # true failures of determinism are random
 _HANG_REPEATS = 2  # as many as the oracle's: many honest runs together must not look like a hang
 # The slowest honest case seen took 3 s on a loaded machine.  The limit counts from where the passes begin to run.

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 NUMERIC_PIECES = (
     "oracles/execution/mode.py",
     "oracles/execution/values.py",
+    "oracles/execution/closures.py",
     "oracles/execution/lowering.py",
     "oracles/execution/assemble.py",
     "oracles/execution/run.py",

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from tvm_ffi.serialization import from_json_graph_str
 
-from fuzzer.repro_checks import PIECES, Check, check_of
+from fuzzer.repro_checks import EXTERNAL_PIECES, PIECES, Check, check_of
 from fuzzer.repro_module import ModuleSource, module_source
 from fuzzer.repro_source import select
 from oracles.contracts import contract_for
-from oracles.passref import USER_PREFIX, PassRef
+from oracles.passref import CODEGEN_PASS, USER_PREFIX, PassRef
 from oracles.plan import plan_of
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ def render(case: Case, verdict: Verdict, signature: str) -> str:
         )
         if part.strip()
     )
-    selection = select(PIECES + check.pieces, tail)
+    selection = select(PIECES + check.pieces + EXTERNAL_PIECES, tail)
     header = _HEADER.format(
         title=_one_line(f"{verdict.culprit} fails the {verdict.oracle} oracle"),
         facts="\n".join(_facts(verdict, signature, judged)),
@@ -128,7 +128,7 @@ def render(case: Case, verdict: Verdict, signature: str) -> str:
 def expression(ref: PassRef) -> str:
     """The Python expression that builds a pass inside a script."""
     if not ref.is_user:
-        return ref.expression
+        return f"with_codegen({ref.expression}, plain_build)" if ref.name == CODEGEN_PASS else ref.expression
     where, _, factory = ref.expression[len(USER_PREFIX) :].rpartition(":")
     path = str(Path(where).resolve()) if where.endswith(".py") else where
     return f"user_pass({path!r}, {factory!r})"

@@ -65,7 +65,17 @@ ROWS: tuple[Contract, ...] = (
             Refusal(
                 "InternalError", r"Codegen is not found", "no such code generator", "src/relax/transform/run_codegen.cc"
             ),
+            Refusal(
+                "ValueError",
+                r"takes no calls of other functions",
+                "code generator takes no calls",
+                "oracles/execution/external.py: an external function stands alone; what lifted its composites or "
+                "legalized its operators left it calls of others",
+            ),
         ),
+        idempotence=Idempotence.FIXPOINT,
+        fixpoint_runs=3,
+        notes="ends with DeadCodeElimination, whose fixed point it inherits",
     ),
     Contract("AllocateWorkspace", any_stage=True),
     Contract("AlterOpImpl", prepare=LEGALIZED, needs=Stage.LEGALIZED, gives=Stage.LEGALIZED),

@@ -13,6 +13,8 @@ from types import ModuleType
 from typing import Any
 
 USER_PREFIX = "user:"
+CODEGEN_PASS = "RunCodegen"
+"""The pass that needs a registered code generator; built here, it has that of ``oracles.execution.external``."""
 
 
 class PassReferenceError(ValueError):
@@ -42,7 +44,8 @@ class PassRef:
         """Build the ``tvm.ir.transform.Pass``; raises ``PassReferenceError`` for a user's pass that cannot be built."""
         if self.is_user:
             return _call_factory(self.expression)
-        return eval(self.expression, namespace())  # the text is our own strategy's or a stored case's
+        built = eval(self.expression, namespace())  # the text is our own strategy's or a stored case's
+        return _with_codegen(built) if self.name == CODEGEN_PASS else built
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +61,13 @@ class GivenPass(PassRef):
     def build(self) -> Any:
         """Return the pass."""
         return self.given
+
+
+def _with_codegen(built: Any) -> Any:
+    from oracles.execution import session
+    from oracles.execution.external import with_codegen
+
+    return with_codegen(built, lambda module: session().build(module))
 
 
 @functools.cache

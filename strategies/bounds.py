@@ -11,6 +11,10 @@ import functools
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import Any
+
+import ml_dtypes  # noqa: F401  (gives NumPy the names bfloat16 and float8_*; a dependency of TVM itself)
+import numpy as np
 
 ROUNDING = 2.0**-6
 """Relative allowance for rounding of one operator: float16 has 2**-11; the rest covers polynomial approximations
@@ -18,6 +22,16 @@ ROUNDING = 2.0**-6
 
 FLOAT_LIMIT = 1.0e4
 """Magnitude up to which float values are kept, so that float16 (largest 65504) holds every intermediate."""
+
+BFLOAT = ("bfloat16",)
+FLOAT8 = ("float8_e4m3fn", "float8_e5m2")
+LOW_PRECISION = BFLOAT + FLOAT8
+"""Floats of 8 significant bits and fewer: a kernel computes them in float32 and rounds each element that it stores."""
+
+_ROUNDOFF = {"bfloat16": 2.0**-8, "float8_e4m3fn": 2.0**-4, "float8_e5m2": 2.0**-3}
+_SMALLEST = {"bfloat16": 2.0**-126, "float8_e4m3fn": 2.0**-9, "float8_e5m2": 2.0**-16}
+_LIMITS = {"bfloat16": FLOAT_LIMIT, "float8_e4m3fn": 128.0, "float8_e5m2": 8192.0}
+"""How far values of a low-precision dtype may go: a third of its greatest number or less, as for float16."""
 
 INT_LIMIT = 2.0**20
 """Magnitude up to which 32- and 64-bit integers are kept: products of two such operands are guarded, not drawn."""
@@ -124,11 +138,30 @@ class Bounds:
         """Whole numbers by rounding in any direction: from the floor of ``lo`` to the ceiling of ``hi``."""
         return Bounds(math.floor(self.lo), math.ceil(self.hi), True)
 
-    def rounded(self) -> Bounds:
-        """Widened by :data:`ROUNDING` for a float result; an end at zero stays, because rounding keeps the sign."""
-        lo = self.lo * (1 - ROUNDING if self.lo > 0 else 1 + ROUNDING)
-        hi = self.hi * (1 + ROUNDING if self.hi > 0 else 1 - ROUNDING)
-        return Bounds(lo, hi, self.integral)
+    def rounded(self, relative: float = ROUNDING, smallest: float = 0.0) -> Bounds:
+        """Widened by a relative error of a float result; an end at zero stays, because rounding keeps the sign.
+
+        Args:
+            relative: The error.
+            smallest: Numbers nearer to zero than this may become zero.
+        """
+        lo = self.lo * (max(1 - relative, 0.0) if self.lo > 0 else 1 + relative)
+        hi = self.hi * (1 + relative if self.hi > 0 else max(1 - relative, 0.0))
+        if 0 < lo < smallest:
+            lo = 0.0
+        if -smallest < hi < 0:
+            hi = 0.0
+        return Bounds(math.floor(lo), math.ceil(hi), True) if self.integral else Bounds(lo, hi)
+
+    def rounded_as(self, dtype: str, steps: int = 4) -> Bounds:
+        """Widened for a result of a float dtype that was rounded ``steps`` times, each of them to that dtype.
+
+        Wider floats are widened by :data:`ROUNDING` whatever the steps, and keep their whole numbers.
+        """
+        roundoff = _ROUNDOFF.get(dtype)
+        if roundoff is None:
+            return self if self.integral else self.rounded()
+        return self.rounded(max((1 + roundoff) ** min(steps, 64) - 1, ROUNDING), _SMALLEST[dtype])
 
 
 def union_of(bounds: Iterable[Bounds]) -> Bounds:
@@ -140,7 +173,7 @@ def union_of(bounds: Iterable[Bounds]) -> Bounds:
 
 
 def is_float(dtype: str) -> bool:
-    """Whether a dtype name is of floating point (``float16``, ``bfloat16``, ``float32``, ``float64``)."""
+    """Whether a dtype name is of floating point, those of low precision included."""
     return "float" in dtype
 
 
@@ -161,13 +194,29 @@ def default_bounds(dtype: str) -> Bounds:
 def dtype_bounds(dtype: str) -> Bounds:
     """How far values of a dtype may go in a drawn module: its range, or this file's limits where those are less."""
     if is_float(dtype):
-        return Bounds(-FLOAT_LIMIT, FLOAT_LIMIT)
+        limit = _LIMITS.get(dtype, FLOAT_LIMIT)
+        return Bounds(-limit, limit)
     if dtype == "bool":
         return Bounds(0, 1, True)
     unsigned = dtype.startswith("uint")
     bits = int(dtype.removeprefix("uint" if unsigned else "int"))
     top = min(INT_LIMIT, 2.0 ** (bits if unsigned else bits - 1) - 1)
     return Bounds(0 if unsigned else -top, top, True)
+
+
+def _top(dtype: str) -> Any:
+    return np.asarray(_LIMITS[dtype]).astype(dtype)
+
+
+@functools.lru_cache(maxsize=512)
+def representable(lo: float, hi: float, dtype: str) -> tuple[float, float]:
+    """Least and greatest number of a low-precision dtype in ``[lo, hi]``; the ends themselves when it has none there."""
+    first, last = (np.asarray(end).astype(dtype) for end in (lo, hi))
+    if float(first) < lo:
+        first = np.nextafter(first, _top(dtype))
+    if float(last) > hi:
+        last = np.nextafter(last, -_top(dtype))
+    return (float(first), float(last)) if float(first) <= float(last) else (lo, hi)
 
 
 DEFAULT_BOUNDS = default_bounds

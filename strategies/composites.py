@@ -18,7 +18,10 @@ from strategies.scope import Scope
 from strategies.values import Dim, Value, same_dim
 
 op = relax.op
-BACKEND = "pyext"
+EXTERNAL = "pyext"
+"""The code generator that really executes (``oracles.execution.external``); ``RunCodegen`` finds it registered."""
+ABSENT = "absent"
+"""A code generator that nobody registers: its functions execute as plain Relax, and ``RunCodegen`` refuses them."""
 
 Operands = Callable[[Scope], list[Value]]
 _SMALL = Bounds(-8.0, 8.0)

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from strategies.bounds import Bounds, is_float
+from strategies.bounds import LOW_PRECISION, Bounds, is_float, representable
 
 GRAIN = 64
-"""Floats are multiples of 1/64, exact in float16 up to 32."""
+"""Floats are multiples of 1/64, exact in float16 up to 32; of low precision they are rounded to what there is."""
 
 
 def contents(shape: tuple[int, ...], dtype: str, bounds: Bounds, seed: int) -> Any:
@@ -34,4 +34,7 @@ def contents(shape: tuple[int, ...], dtype: str, bounds: Bounds, seed: int) -> A
         numbers = low + steps % 65537 % (high - low + 1)
         if seed % 8 == 7:
             numbers[steps % 3 > 0] = simplest
-    return (numbers / grain).astype(dtype).reshape(shape)
+    values = numbers / grain
+    if dtype in LOW_PRECISION:  # rounding to nearest does not leave what lies between two numbers of the dtype
+        values = np.clip(values, *representable(lo, hi, dtype))
+    return values.astype(dtype).reshape(shape)

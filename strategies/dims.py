@@ -15,6 +15,12 @@ SYMBOL_RANGE = (1, 4)
 POOL: tuple[int, ...] = (2, 3, 4, 1, 2, 3, 4, 5, 1, 8, 2, 3, 4, 2, 3, 1)
 """Static dims, weighted by repetition, simplest first."""
 
+LARGE_POOL: tuple[int, ...] = (64, 65, 97, 128, 256, 257, 512, 1031)
+"""Large static dims, simplest first: powers of two, their neighbours and primes."""
+
+LARGE = 32
+"""A static dim above this one counts as large: more than any of the pool, or than most operators make of it."""
+
 UNKNOWN_RANGE = (0, 64)
 
 Range = tuple[int, int]

@@ -113,7 +113,7 @@ NEVER_EXECUTABLE = frozenset({Feature.NON_EXECUTABLE, Feature.STOP_LIFT})
 
 ODDS: dict[Feature, int] = {
     Feature.NON_EXECUTABLE: 6,
-    Feature.STOP_LIFT: 24,
+    Feature.STOP_LIFT: 12,
     Feature.EMPTY_TENSORS: 12,
     Feature.UNKNOWN_SHAPES: 20,
     Feature.SHAPE_PARAMS: 16,
@@ -131,8 +131,21 @@ ODDS: dict[Feature, int] = {
     Feature.CONSTANTS: 44,
     Feature.ORDINARY_BLOCKS: 44,
     Feature.IF: 40,
+    Feature.LOW_PRECISION: 10,
+    Feature.LARGE_TENSORS: 12,
 }
 """Chance of a feature to be on, in 64ths, before what requires it is counted; half where nothing is said."""
+
+PLANTED: dict[Feature, int] = {
+    Feature.IF: 16,
+    Feature.LOCAL_FUNCTIONS: 24,
+    Feature.KERNELS: 16,
+    Feature.NON_EXECUTABLE: 48,
+    Feature.STOP_LIFT: 48,
+    Feature.SHAPE_EXPRESSIONS: 16,
+    Feature.EMPTY_TENSORS: 16,
+}
+"""Chance, in 64ths, that the last function is planned to have a feature that is on; nothing for what comes by itself."""
 
 _FEATURES = tuple(Feature)
 _EVEN = 32

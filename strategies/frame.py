@@ -10,7 +10,7 @@ from typing import Any
 from tvm import relax, tirx
 from tvm.ir import GenericConst
 
-from strategies.bounds import Bounds
+from strategies.bounds import LOW_PRECISION, Bounds
 from strategies.dims import Range
 from strategies.features import Feature
 from strategies.type_features import TYPE_FEATURES, type_features
@@ -24,6 +24,7 @@ _MORE: dict[Feature, tuple[str, ...]] = {
     Feature.DOUBLE: ("float64",),
     Feature.INTEGERS: ("int32", "int64", "int8", "uint8", "int16", "uint32", "uint16"),
     Feature.BOOLEANS: ("bool",),
+    Feature.LOW_PRECISION: LOW_PRECISION,
 }
 
 
@@ -158,6 +159,7 @@ class FunctionFrame:
         is_weighted: Whether it has ``num_input``.
         allowed: The actions that may be taken, by kind of place.
         used: Variables that some call or tuple takes.
+        planned: Features that should still occur in it, the next one last.
     """
 
     max_parameters: int = 5
@@ -174,6 +176,7 @@ class FunctionFrame:
     bound: dict[int, Any] = field(default_factory=dict)
     allowed: dict[tuple[bool, bool], list[Any]] = field(default_factory=dict)
     used: set[Any] = field(default_factory=set)
+    planned: list[Feature] = field(default_factory=list)
 
     def new_symbol(self, limits: Range, *, listed: bool = True) -> Any:
         """A fresh symbolic dim with its range; ``listed`` ones may appear in types of further parameters."""

@@ -33,6 +33,7 @@ class Plan:
         steps: How many steps its body takes.
         weighted: Whether it has ``num_input`` and weights.
         demand: Features that must occur in it.
+        planned: Features that should occur in it, where they find room.
         callees: Functions that it must call.
         tuple_only: Whether it takes one tuple and returns one, as a transform of parameters does.
     """
@@ -42,6 +43,7 @@ class Plan:
     steps: int = 1
     weighted: bool = False
     demand: tuple[Feature, ...] = ()
+    planned: tuple[Feature, ...] = ()
     callees: tuple[Signature, ...] = field(default_factory=tuple)
     tuple_only: bool = False
 
@@ -60,8 +62,10 @@ def build(draw: Draw, module: ModuleFrame, plan: Plan) -> Signature:
     ordinary = scope.has(Feature.ORDINARY_BLOCKS)
     body.open(not (ordinary and scope.index(5) >= 3))
     _first_parameters(scope, plan)
-    for number in range(plan.steps):
-        scope.span(functools.partial(_step, scope, body, number, plan.steps))
+    frame.planned = list(plan.planned)
+    count = max(plan.steps, len(plan.planned))
+    for number in range(count):
+        scope.span(functools.partial(_step, scope, body, number, count))
     scope.keep_outputs = True
     wanted = _demanded(scope, body, plan)
     for callee in plan.callees:
@@ -86,7 +90,17 @@ def _step(scope: Scope, body: Body, number: int, count: int) -> None:
         body.close()
         body.open(not (scope.has(Feature.ORDINARY_BLOCKS) and scope.index(2)))
     scope.keep_outputs = number == count - 1 or scope.chance(12)
-    actions.step(scope)
+    planned = scope.frame.planned
+    if not planned or (count - number > len(planned) and scope.index(2)):
+        actions.step(scope)
+        return
+    feature = planned.pop()
+    if feature in actions.OUTSIDE_DATAFLOW and scope.in_dataflow:
+        body.close()
+        body.open(False)
+    scope.renew()
+    with contextlib.suppress(Unfit):
+        actions.ENSURED[feature](scope)
 
 
 def _first_parameters(scope: Scope, plan: Plan) -> None:

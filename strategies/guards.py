@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tvm import relax
 
-from strategies.bounds import Bounds, dtype_bounds, is_float
+from strategies.bounds import LOW_PRECISION, Bounds, dtype_bounds, is_float, representable
 
 if TYPE_CHECKING:
     from strategies.scope import Scope
@@ -34,6 +34,9 @@ def guard(scope: Scope, value: Value, bounds: Bounds) -> Value:
     if not is_float(value.dtype):
         return _guard_integer(scope, value, bounds)
     lo, hi = _grid(bounds)
+    low = value.dtype in LOW_PRECISION
+    if low:
+        lo, hi = representable(bounds.lo, bounds.hi, value.dtype)
     known = value.bounds
     if bounds.integral and not (known and known.integral):
         value = scope.emit(op.floor(value.expr), known.floor() if known else None)
@@ -50,7 +53,7 @@ def guard(scope: Scope, value: Value, bounds: Bounds) -> Value:
     if way == 2 and known is not None and known.hi <= hi:
         limit = relax.const(lo, value.dtype)
         return scope.emit(op.maximum(value.expr, limit), Bounds(lo, max(known.hi, lo), bounds.integral))
-    if way == 3 and known is not None and not bounds.integral:
+    if way == 3 and known is not None and not bounds.integral and not low:  # abs has no kernel for float8
         positive = known.absolute()
         if lo >= 0 and positive.hi + lo <= hi * 0.875:  # room for rounding
             shifted = op.add(op.abs(value.expr), relax.const(lo, value.dtype))

@@ -14,7 +14,7 @@ from tvm import relax
 from strategies import devices
 from strategies.choices import Draw
 from strategies.dead_code import called_names, without_unused
-from strategies.features import NEVER_EXECUTABLE, Feature, closure, draw_swarm
+from strategies.features import NEVER_EXECUTABLE, PLANTED, Feature, closure, draw_swarm
 from strategies.frame import FunctionFrame, ModuleFrame, Signature
 from strategies.functions import Plan, build
 from strategies.operators import OPERATORS
@@ -24,6 +24,7 @@ PUBLIC_NAMES = ("main", "main", "main", "main", "run", "forward", "predict")
 OTHER_NAMES = ("other", "decode", "step", "second")
 PRIVATE_NAMES = ("helper", "inner", "fused", "block", "leaf")
 MAX_CALLED = 2
+MAX_PLANNED = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,10 +34,12 @@ class Described:
     Attributes:
         module: The ``tvm.IRModule``.
         idioms: Names of the idioms planted in it, sorted, near misses with a suffix (``matmul_chain!mixed_dtype``).
+        executable: Whether it was drawn to be executed: the minimal reference pipeline should build it.
     """
 
     module: Any
     idioms: tuple[str, ...] = ()
+    executable: bool = True
 
 
 @st.composite
@@ -62,7 +65,7 @@ def _modules(
         module = without_unused(module)
     if frame.vdevices:
         module.update_global_info("vdevice", list(frame.vdevices))
-    return Described(module, tuple(sorted(set(frame.idioms))))
+    return Described(module, tuple(sorted(set(frame.idioms))), frame.executable)
 
 
 def ir_modules(
@@ -151,7 +154,15 @@ def _functions(top: Scope, demand: frozenset[Feature], max_functions: int, max_b
     missing = _uncalled(frame) if demand or alive or top.index(4) < 3 else ()
     callees = missing if alive else missing[:MAX_CALLED]
     order = list(Feature)
-    build(draw, frame, Plan(name, False, steps, weighted, tuple(sorted(demand, key=order.index)), callees))
+    demanded = tuple(sorted(demand, key=order.index))
+    build(draw, frame, Plan(name, False, steps, weighted, demanded, _planned(top, demand), callees))
+
+
+def _planned(top: Scope, demand: frozenset[Feature]) -> tuple[Feature, ...]:
+    """What the last function should have of the features that are on: a few that rarely come by themselves."""
+    shy = [feature for feature in PLANTED if feature in top.features and feature not in demand]
+    top.renew()
+    return tuple(feature for feature in shy if top.chance(PLANTED[feature]))[:MAX_PLANNED]
 
 
 def _other(top: Scope, name: str, number: int, most: int) -> None:

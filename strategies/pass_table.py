@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from strategies.choices import Choices
+from strategies.composites import EXTERNAL
 from strategies.module_facts import Facts, array_text
 
 Constructor = Callable[[Choices, Facts], str]
@@ -127,9 +128,19 @@ def _fuse_by_pattern(choices: Choices, facts: Facts) -> str:
     fitting = [entry for entry in PATTERNS if entry[0] in facts.operators] or list(PATTERNS[:3])
     # Longer patterns have priority when they come first.
     chosen = choices.subset(fitting[:8])[::-1]
-    patterns = ", ".join(f'("pyext.{name}", {text})' for _, name, text in chosen)
+    patterns = ", ".join(f'("{EXTERNAL}.{name}", {text})' for _, name, text in chosen)
     flags = ", ".join(flag for flag in ("bind_constants=False", "annotate_codegen=True") if choices.index(2))
     return _call("FuseOpsByPattern", f"[{patterns}]" + (f", {flags}" if flags else ""))
+
+
+def _run_codegen(choices: Choices, facts: Facts) -> str:
+    arguments = []
+    if choices.index(3) == 2:
+        arguments.append(f'{{"{EXTERNAL}": {{"level": {1 + choices.index(3)}}}}}')
+    if choices.index(4) == 3:
+        names = ", ".join(f'"{name}"' for name in choices.subset(facts.names))
+        arguments.append(f"entry_functions=[{names}]")
+    return _call("RunCodegen", ", ".join(arguments))
 
 
 def _combine(choices: Choices, facts: Facts) -> str:
@@ -199,6 +210,7 @@ CONSTRUCTORS: dict[str, Constructor] = {
     "ReorderTakeAfterMatmul": _plain("ReorderTakeAfterMatmul"),
     "RewriteCUDAGraph": _plain("RewriteCUDAGraph"),
     "RewriteDataflowReshape": _plain("RewriteDataflowReshape"),
+    "RunCodegen": _run_codegen,
     "SpecializePrimFuncBasedOnCallSite": _plain("SpecializePrimFuncBasedOnCallSite"),
     "SplitLayoutRewritePreproc": _plain("SplitLayoutRewritePreproc"),
     "StaticPlanBlockMemory": _plain("StaticPlanBlockMemory"),

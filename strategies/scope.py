@@ -343,14 +343,17 @@ class Scope(Choices):
         rank = self.pick(_RANKS if ranks is None else list(ranks))
         symbolic = not static and self.has(Feature.SYMBOLIC_SHAPES)
         dims: list[Dim] = []
+        room = MAX_ELEMENTS
         for _ in range(rank):
-            if symbolic and self.index(8) >= 4:
-                dims.append(self.symbol() if self.can_add_parameter() else self._known_dim())
+            # A new symbol must stay in the shape, because the parameter defines it: it is drawn only where it has room.
+            if symbolic and room >= SYMBOL_RANGE[1] and self.index(8) >= 4:
+                dim = self.symbol() if self.can_add_parameter() else self._known_dim()
             else:
-                dims.append(self.small_dim())
-        while self.most_elements(dims) > MAX_ELEMENTS:
-            widest = max(range(rank), key=lambda i: self.dim_range(dims[i])[1])
-            dims[widest] = 2
+                dim = self.small_dim()
+                if dim > room:
+                    dim = min(2, room)
+            dims.append(dim)
+            room //= max(1, self.dim_range(dim)[1])
         return tuple(dims)
 
     def _known_dim(self) -> Dim:

@@ -7,6 +7,8 @@ from typing import Any
 from tvm import relax, tirx
 from tvm.ir import PrimType
 
+from strategies.bounds import LOW_PRECISION
+from strategies.dims import LARGE
 from strategies.features import Feature
 from strategies.values import dims_of
 
@@ -21,6 +23,8 @@ TYPE_FEATURES = frozenset(
         Feature.SHAPE_EXPRESSIONS,
         Feature.EMPTY_TENSORS,
         Feature.NESTED_TUPLES,
+        Feature.LOW_PRECISION,
+        Feature.LARGE_TENSORS,
     }
 )
 """Those that :func:`type_features` can find."""
@@ -38,7 +42,10 @@ def _collect(ty: Any, found: set[Feature]) -> None:
         if ty.dtype is not None and (feature := dtype_feature(str(ty.dtype))) is not None:
             found.add(feature)
         if isinstance(ty.shape, relax.ShapeExpr):
-            _collect_dims(dims_of(ty.shape), found)
+            dims = dims_of(ty.shape)
+            _collect_dims(dims, found)
+            if any(isinstance(dim, int) and dim > LARGE for dim in dims):
+                found.add(Feature.LARGE_TENSORS)
         else:
             found.add(Feature.UNKNOWN_SHAPES)
     elif isinstance(ty, relax.ShapeType) and ty.values is not None:
@@ -66,6 +73,8 @@ def dtype_feature(dtype: str) -> Feature | None:
         return Feature.HALF
     if dtype == "float64":
         return Feature.DOUBLE
+    if dtype in LOW_PRECISION:
+        return Feature.LOW_PRECISION
     if dtype == "bool":
         return Feature.BOOLEANS
     return Feature.INTEGERS if "int" in dtype else None

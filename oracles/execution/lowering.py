@@ -14,6 +14,8 @@ import tvm
 from tvm import relax
 from tvm_ffi.serialization import from_json_graph_str
 
+from oracles.execution.closures import keep_closure_types
+
 TARGET_TEXT = "llvm"
 _CONSTANT = "ir.GenericConst"
 STOP_LIFT = "relax.builtin.stop_lift_params"
@@ -27,32 +29,46 @@ def target() -> Any:
 
 @functools.cache
 def reference_pipeline() -> Any:
-    """The minimal pipeline as one ``tvm.transform.Sequential``."""
+    """The minimal pipeline as one ``tvm.transform.Sequential``; :func:`lower` does more for closures."""
+    return tvm.transform.Sequential([*_until_pure(), *_from_pure()])
+
+
+@functools.cache
+def _halves() -> tuple[Any, Any]:
+    return tvm.transform.Sequential(_until_pure()), tvm.transform.Sequential(_from_pure())
+
+
+def _until_pure() -> list[Any]:
     transform = relax.transform
-    return tvm.transform.Sequential(
-        [
-            transform.RealizeVDevice(),
-            relax.backend.DispatchSampling(),
-            relax.backend.DispatchSortScan(),
-            transform.LambdaLift(),
-            transform.LegalizeOps(),
-            transform.ToNonDataflow(),
-            transform.RemovePurityChecking(),
-            transform.CallTIRRewrite(),
-            transform.LowerAllocTensor(),
-            transform.LowerRuntimeBuiltin(),
-            transform.ComputePrimValue(),
-            transform.VMShapeLower(),
-            transform.AttachGlobalSymbol(),
-        ]
-    )
+    return [
+        transform.RealizeVDevice(),
+        relax.backend.DispatchSampling(),
+        relax.backend.DispatchSortScan(),
+        transform.LambdaLift(),
+        transform.LegalizeOps(),
+        transform.ToNonDataflow(),
+        transform.RemovePurityChecking(),
+    ]
+
+
+def _from_pure() -> list[Any]:
+    transform = relax.transform
+    return [
+        transform.CallTIRRewrite(),
+        transform.LowerAllocTensor(),
+        transform.LowerRuntimeBuiltin(),
+        transform.ComputePrimValue(),
+        transform.VMShapeLower(),
+        transform.AttachGlobalSymbol(),
+    ]
 
 
 def lower(module: Any) -> Any:
     """Lower a module by the reference pipeline; raises whatever TVM raises."""
     module = erase_markers(module)
+    first, second = _halves()
     with target():
-        return reference_pipeline()(module)
+        return second(keep_closure_types(first(module)))
 
 
 def private_constants(module: Any) -> Any:

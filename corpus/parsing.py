@@ -1,0 +1,170 @@
+"""Parse candidates, inside an isolated worker: a candidate becomes a seed, or a reason why not."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from corpus.extract import Candidate
+from corpus.spellings import renamed
+from strategies.seedfile import Seed
+
+MOST_BINDINGS = 300
+"""Longer modules cost more to judge than they teach; those of whole networks are the ones left out."""
+MOST_BYTES = 1 << 20
+"""Most bytes of JSON; the weights of a module count."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """What became of a candidate.
+
+    Attributes:
+        seed: The seed, when it is one.
+        reason: Why it is none: a short phrase, so that equal ones can be counted.
+        parsed: Whether the parser took it.
+        renamed: Whether it did so only after older names were renamed.
+        well_formed: Whether TVM's checker has no objection.
+    """
+
+    seed: Seed | None = None
+    reason: str = ""
+    parsed: bool = False
+    renamed: bool = False
+    well_formed: bool = False
+
+
+def parse_all(candidates: Sequence[Candidate]) -> Iterator[Parsed]:
+    """One result a candidate, in order."""
+    from fuzzer.isolation import begin_case, breadcrumb
+
+    for candidate in candidates:
+        begin_case()
+        breadcrumb(f"parse: {candidate.file}:{candidate.line}")
+        yield parse_one(candidate)
+
+
+def parse_one(candidate: Candidate) -> Parsed:
+    """Parse, check and describe one candidate; never raises for an error of TVM or of the script."""
+    module, was_renamed, reason = _module(candidate)
+    if module is None:
+        return Parsed(reason=reason)
+    if complaint := ill_formed(module):
+        return Parsed(reason=complaint, parsed=True, renamed=was_renamed)
+    seed, reason = _seed(candidate, module)
+    return Parsed(seed, reason, True, was_renamed, True)
+
+
+def _module(candidate: Candidate) -> tuple[Any, bool, str]:
+    """The candidate's module, whether names had to be renamed, and else why there is none."""
+    module, reason = _attempt(candidate, candidate.source, candidate.preamble)
+    if module is not None:
+        return module, False, ""
+    source = renamed(candidate.source)
+    preamble = tuple(renamed(text) for text in candidate.preamble)
+    if (source, preamble) != (candidate.source, candidate.preamble):
+        module, _ = _attempt(candidate, source, preamble)
+    return module, module is not None, reason
+
+
+def _attempt(candidate: Candidate, source: str, preamble: Sequence[str]) -> tuple[Any, str]:
+    import tvm
+    from tvm import relax
+    from tvm.script.parser._core import parse
+
+    names = environment(preamble)
+    try:
+        found = parse(source, names, check_well_formed=False)
+    except Exception as error:
+        return None, parser_reason(error)
+    if isinstance(found, relax.Function):
+        name = candidate.name.rpartition(".")[2]
+        try:
+            found = tvm.IRModule({tvm.ir.GlobalVar(name): found})
+        except Exception as error:
+            return None, parser_reason(error)
+    if not isinstance(found, tvm.IRModule):
+        return None, f"is a {type(found).__name__}, not a module"
+    return found, ""
+
+
+def environment(preamble: Sequence[str]) -> dict[str, Any]:
+    """What a script may refer to: the names that TVM's parser gives, and what the statements before it define."""
+    from tvm.script.parser.core.entry import _default_globals
+
+    names: dict[str, Any] = dict(_default_globals())
+    for text in preamble:
+        try:
+            if text.lstrip().startswith("@"):
+                from tvm.script.parser._core import parse
+
+                names[_defined(text)] = parse(text, dict(names), check_well_formed=False)
+            else:
+                exec(compile(text, "<preamble>", "exec"), names)  # imports and constants; see corpus.extract
+        except Exception:  # the parser then misses the name and says so
+            continue
+    names.pop("__builtins__", None)
+    return names
+
+
+def _defined(text: str) -> str:
+    found = re.search(r"^\s*def (\w+)", text, re.MULTILINE)
+    return found.group(1) if found else ""
+
+
+def parser_reason(error: Exception) -> str:
+    """The parser's complaint as a phrase that can be counted: no numbers, no quoted names but undefined ones."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    text = (lines[0] if lines else type(error).__name__).removeprefix("error: ")
+    if (name := re.search(r"(?:Undefined variable:|name) '?(\w+)'?", text)) is not None:
+        return f"a name of the file that is not a constant: {name.group(1)}"
+    text = re.sub(r"0x[0-9a-f]+", "…", re.sub(r"(?<![\w.])\d+", "#", text))
+    return f"parser: {text[:90]}"
+
+
+def ill_formed(module: Any) -> str:
+    """TVM's objection to a module as a phrase; empty when it has none."""
+    import tvm
+    from tvm import relax, tirx
+
+    if not relax.analysis.check_well_formed(module):
+        return "ill-formed: Relax"
+    try:
+        tvm.s_tir.analysis.verify_well_formed(module)
+        for function in module.functions.values():
+            if isinstance(function, tirx.PrimFunc) and not (function.attrs or {}).get("s_tir", False):
+                tirx.analysis.verify_tirx_well_formed(function)
+    except Exception:
+        return "ill-formed: a kernel"
+    return ""
+
+
+def _seed(candidate: Candidate, module: Any) -> tuple[Seed | None, str]:
+    import tvm
+    import tvm_ffi
+
+    from strategies.seed_facts import describe
+
+    if getattr(module, "pyfuncs", None):
+        return None, "has Python functions"
+    facts = describe(module)
+    if not facts.functions:
+        return None, "no Relax function"
+    if facts.bindings > MOST_BINDINGS:
+        return None, f"more than {MOST_BINDINGS} bindings"
+    try:
+        text = str(tvm.ir.save_json(module))
+        if len(text) > MOST_BYTES:
+            return None, f"more than {MOST_BYTES >> 10} KiB of JSON"
+        again = tvm.ir.load_json(text)
+        if not tvm_ffi.structural_equal(again, module):
+            return None, "does not equal its own reload"
+        fingerprint = f"{tvm_ffi.structural_hash(module) & (1 << 64) - 1:016x}"
+    except Exception as error:
+        return None, f"cannot be saved: {type(error).__name__}"
+    return Seed(
+        fingerprint, candidate.file, candidate.line, candidate.name, facts.stage, facts.bindings, facts.functions,
+        facts.operators, facts.spliceable, text,
+    ), ""  # fmt: skip

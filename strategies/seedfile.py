@@ -1,0 +1,131 @@
+"""The file of a seed collection: one JSON object a line, read and written here alone.
+
+The first line names the format and the TVM that the modules were saved by; a seed's line holds what a reader wants to
+know of it and, last, the module as ``tvm.ir.save_json`` gives it. Seeds are sorted by size, smallest first, so that
+choices shrink to small ones; equal collections are equal files.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+FILE_NAME = "seeds.jsonl"
+FORMAT = "relaxfuzz-seeds-1"
+
+
+class SeedFileError(ValueError):
+    """A collection that cannot be read; the message is one line that names the file."""
+
+
+@dataclass(frozen=True, slots=True)
+class SeedFunction:
+    """A Relax function of a seed: its name, the types of its parameters and of its result as TVMScript."""
+
+    name: str
+    parameters: tuple[str, ...]
+    result: str
+
+
+@dataclass(frozen=True, slots=True)
+class Seed:
+    """A module of a collection.
+
+    Attributes:
+        fingerprint: Its structural hash, 16 hexadecimal digits.
+        file: The file that it was read from, relative to what was imported.
+        line: The line there.
+        name: The dotted name there.
+        stage: Form of its IR: ``high-level``, ``legalized``, ``lowered`` or ``distributed``.
+        bindings: How many bindings its Relax functions hold.
+        functions: Its Relax functions.
+        operators: Names of the operators that it calls, sorted.
+        spliceable: Names of functions that a drawn module may take over with true bounds (``strategies.splice``).
+        module_json: The module.
+    """
+
+    fingerprint: str
+    file: str
+    line: int
+    name: str
+    stage: str
+    bindings: int
+    functions: tuple[SeedFunction, ...]
+    operators: tuple[str, ...]
+    spliceable: tuple[str, ...]
+    module_json: str
+
+    @property
+    def order(self) -> tuple[int, int, str]:
+        """Sorting key: simplest first."""
+        return self.bindings, len(self.module_json), self.fingerprint
+
+
+def write(directory: Path, seeds: Iterable[Seed], tvm_version: str) -> str:
+    """Write a collection; returns its content hash. Raises ``OSError``."""
+    lines = [json.dumps({"format": FORMAT, "tvm": tvm_version})]
+    lines += [json.dumps(_object(seed), ensure_ascii=False) for seed in sorted(seeds, key=lambda seed: seed.order)]
+    data = ("\n".join(lines) + "\n").encode()
+    directory.mkdir(parents=True, exist_ok=True)
+    scratch = directory / f"{FILE_NAME}.new"
+    scratch.write_bytes(data)
+    scratch.replace(directory / FILE_NAME)  # a reader sees the old collection or the new one
+    return _digest(data)
+
+
+def read(directory: Path) -> tuple[tuple[Seed, ...], str, str]:
+    """Seeds, content hash and TVM version of a collection; raises ``SeedFileError``."""
+    data = _bytes(directory)
+    lines = data.decode("utf-8", errors="replace").splitlines()
+    try:
+        head = json.loads(lines[0]) if lines else {}
+    except ValueError:
+        head = {}
+    path = directory / FILE_NAME
+    if not isinstance(head, dict) or head.get("format") != FORMAT:
+        raise SeedFileError(f"'{path}' is no seed collection of this version")
+    seeds = []
+    for number, line in enumerate(lines[1:], start=2):
+        try:
+            seeds.append(_seed(json.loads(line)))
+        except (ValueError, KeyError, TypeError) as error:
+            raise SeedFileError(f"'{path}', line {number}: no seed ({type(error).__name__})") from error
+    if not seeds:
+        raise SeedFileError(f"'{path}' holds no seed")
+    return tuple(seeds), _digest(data), str(head.get("tvm", ""))
+
+
+def _bytes(directory: Path) -> bytes:
+    path = directory / FILE_NAME
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise SeedFileError(
+            f"'{directory}' holds no seed collection: {error.strerror} ({FILE_NAME}; `relaxfuzz corpus import` makes one)"
+        ) from error
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()[:16]
+
+
+def _object(seed: Seed) -> dict[str, Any]:
+    return {
+        "fingerprint": seed.fingerprint, "file": seed.file, "line": seed.line, "name": seed.name, "stage": seed.stage,
+        "bindings": seed.bindings,
+        "functions": [[each.name, list(each.parameters), each.result] for each in seed.functions],
+        "operators": seed.operators, "spliceable": seed.spliceable, "module": seed.module_json,
+    }  # fmt: skip
+
+
+def _seed(row: dict[str, Any]) -> Seed:
+    functions = tuple(SeedFunction(str(name), tuple(map(str, types)), str(ret)) for name, types, ret in row["functions"])
+    return Seed(
+        str(row["fingerprint"]), str(row["file"]), int(row["line"]), str(row["name"]), str(row["stage"]),
+        int(row["bindings"]), functions, tuple(map(str, row["operators"])), tuple(map(str, row["spliceable"])),
+        str(row["module"]),
+    )  # fmt: skip
