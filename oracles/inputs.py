@@ -1,10 +1,11 @@
 """Concrete arguments for a function of a module, drawn from the default input domain.
 
-The domain, per element: float dtypes a multiple of 2**-6 in [-2, 2] (exact in float16); signed integers in
-[-3, 3]; unsigned integers in [0, 3]; booleans both; integer ``R.Prim`` and every symbolic dim in [1, 4], one value
-per variable and run; an attribute ``tir_var_upper_bound`` lowers the upper end.  A tensor of which only the rank is
-known takes the shape of a ``match_cast`` in the body, else dims in [1, 4].  Modules are generated so that any
-arguments from this domain are free of undefined behaviour.
+The domain, per element: float dtypes a multiple of 2**-6 in [-2, 2] (exact in float16; rounded to bfloat16 and float8,
+which hold both ends); signed integers in [-3, 3]; unsigned integers in [0, 3]; booleans both;
+integer ``R.Prim`` and every symbolic dim in [1, 4], one value per variable and run; an attribute
+``tir_var_upper_bound`` lowers the upper end.  A tensor of which only the rank is known takes the shape of a
+``match_cast`` in the body, else dims in [1, 4].  Modules are generated so that any arguments from this domain are free
+of undefined behaviour.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import hashlib
 from collections.abc import Iterator
 from typing import Any
 
+import ml_dtypes  # noqa: F401  (gives NumPy the names bfloat16 and float8_*; a dependency of TVM itself)
 import numpy as np
 import tvm
 from tvm import relax
@@ -189,12 +191,6 @@ def draw_array(random: np.random.Generator, shape: list[int], dtype: str) -> np.
 
 def numpy_dtype(dtype: str) -> Any:
     """The NumPy dtype of a TVM dtype name; raises ``Unmaterializable`` when there is none."""
-    if dtype == "bfloat16":
-        try:
-            import ml_dtypes
-        except ImportError as error:
-            raise Unmaterializable("parameter of unsupported dtype") from error
-        return ml_dtypes.bfloat16
     try:
         return np.dtype(dtype)
     except TypeError as error:

@@ -23,7 +23,7 @@ from oracles.verdict import Evidence
 
 KEPT = 16
 IN_PLACE = "relax.call_tir_inplace"
-_FLOATS = ("float16", "bfloat16", "float32", "float64")
+_FLOATS = ("float16", "bfloat16", "float32", "float64", "float8_e4m3fn", "float8_e5m2")
 
 
 @dataclass(frozen=True, slots=True)

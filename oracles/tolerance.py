@@ -18,7 +18,7 @@ perturbed by all of ``C * u`` at once turn every decision that rounding may turn
 (:meth:`Measured.reach`); else the comparison is undecidable.
 
 ``u`` is the machine epsilon of the narrowest float dtype in the original (float16 intermediates with a float32 result
-round as float16); float16's for ``LOSSY``; ``APPROXIMATE_UNIT`` for polynomial approximations.
+round as float16, and bfloat16 likewise); float16's for ``LOSSY``; ``APPROXIMATE_UNIT`` for polynomial approximations.
 """
 
 from __future__ import annotations

@@ -11,6 +11,8 @@ from tvm import relax
 
 from strategies import calls, composites, control_flow, devices, idioms, kernels, local_functions, results, shapes
 from strategies import weights as weight_steps
+from strategies.bounds import LOW_PRECISION
+from strategies.dims import LARGE_POOL
 from strategies.features import Feature
 from strategies.frame import Unfit
 from strategies.scope import NothingAtHand, Scope
@@ -144,6 +146,14 @@ def dead(scope: Scope) -> Value | None:
     return None
 
 
+def large_tensor(scope: Scope) -> Value:
+    """A parameter, or a filled tensor, with a large dim."""
+    dims = [scope.pick(LARGE_POOL), scope.small_dim()][: 1 + scope.index(2)]
+    if scope.can_add_parameter() and scope.index(2):
+        return scope.make(dims, "float32")
+    return shapes.filled(scope, dims, "float32")
+
+
 ACTIONS: tuple[Action, ...] = (
     Action(144, operator),
     Action(12, idioms.plant),
@@ -161,6 +171,7 @@ ACTIONS: tuple[Action, ...] = (
     Action(6, duplicate, Feature.DUPLICATE_CODE),
     Action(3, dead, Feature.DEAD_CODE),
     Action(4, constant, Feature.CONSTANTS),
+    Action(6, large_tensor, Feature.LARGE_TENSORS),
     Action(20, devices.hint, Feature.DEVICE_HINTS),
     Action(10, composites.draw_composite, Feature.COMPOSITE),
     Action(14, composites.draw_codegen, Feature.CODEGEN, Place.TOP_LEVEL),
@@ -254,6 +265,8 @@ ENSURED: dict[Feature, Callable[[Scope], Value | None]] = {
     Feature.INTEGERS: lambda scope: typed_tensor(scope, "int32"),
     Feature.BOOLEANS: lambda scope: typed_tensor(scope, "bool"),
     Feature.EMPTY_TENSORS: lambda scope: typed_tensor(scope, "float32", (0, 2)),
+    Feature.LOW_PRECISION: lambda scope: typed_tensor(scope, scope.pick(LOW_PRECISION)),
+    Feature.LARGE_TENSORS: large_tensor,
     Feature.ALIASES: alias,
     Feature.DUPLICATE_CODE: duplicate_in_use,
     Feature.DEAD_CODE: dead,

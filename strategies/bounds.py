@@ -211,7 +211,8 @@ def _top(dtype: str) -> Any:
 @functools.lru_cache(maxsize=512)
 def representable(lo: float, hi: float, dtype: str) -> tuple[float, float]:
     """Least and greatest number of a low-precision dtype in ``[lo, hi]``; the ends themselves when it has none there."""
-    first, last = (np.asarray(end).astype(dtype) for end in (lo, hi))
+    limit = _LIMITS[dtype]
+    first, last = (np.asarray(min(max(end, -limit), limit)).astype(dtype) for end in (lo, hi))
     if float(first) < lo:
         first = np.nextafter(first, _top(dtype))
     if float(last) > hi:

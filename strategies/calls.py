@@ -6,7 +6,7 @@ from typing import Any
 
 from tvm import relax, tirx
 
-from strategies.dims import Range, dim_range
+from strategies.dims import Range, dim_range, symbols_of
 from strategies.frame import Signature, Unfit
 from strategies.results import bounds_like
 from strategies.scope import Scope
@@ -117,17 +117,6 @@ def _choice(scope: Scope, limits: Range) -> Dim:
     if own and scope.index(2):
         return scope.pick(own)
     return low + scope.index(high - low + 1)
-
-
-def symbols_of(dim: Any) -> list[Any]:
-    """The symbolic variables of a dim, in order of occurrence."""
-    if isinstance(dim, tirx.Var):
-        return [dim]
-    found: list[Any] = []
-    for side in (getattr(dim, "a", None), getattr(dim, "b", None)):
-        if side is not None:
-            found.extend(symbols_of(side))
-    return found
 
 
 def substitute(dim: Any, binding: Binding) -> Dim | None:

@@ -14,6 +14,7 @@ from typing import Any
 from tvm import relax, tirx
 
 from strategies.bounds import Bounds
+from strategies.features import Feature
 from strategies.scope import Scope
 from strategies.values import Dim, Value, same_dim
 
@@ -81,43 +82,69 @@ REGIONS: tuple[Region, ...] = (
     Region("conv2d_relu", _conv, (lambda v: op.nn.conv2d(v[0], v[1]), lambda v: op.nn.relu(v[2])), lambda b: _WIDE),
 )  # fmt: skip
 
+FOLLOWERS: tuple[Region, ...] = (
+    Region("relu", _one, (lambda v: op.nn.relu(v[0]),), lambda b: b[0].including(0.0)),
+    Region("negative", _one, (lambda v: op.negative(v[0]),), lambda b: -b[0]),
+    Region("tanh", _one, (lambda v: op.tanh(v[0]),), lambda b: Bounds(-1.0, 1.0).rounded()),
+    Region("abs_relu", _one, (lambda v: op.abs(v[0]), lambda v: op.nn.relu(v[1])), lambda b: b[0].absolute()),
+)
+"""What may follow in the same external function, on the result of the one before."""
+
 
 def draw_composite(scope: Scope) -> Value:
     """Bind the call of a private ``Composite`` function, made for it or shared with an earlier call."""
     region = scope.pick(REGIONS)
     operands = region.operands(scope)
-    function = _function(scope, region, operands, {"Composite": f"{BACKEND}.{region.name}", "Primitive": True})
+    function = _function(scope, region, operands, {"Composite": f"{EXTERNAL}.{region.name}", "Primitive": True})
     var = scope.builder.add_func(function, f"fused_relax_{region.name}")
     bounds = region.bounds([v.known for v in operands])
     return scope.emit(relax.Call(var, [v.expr for v in operands]), bounds)
 
 
 def draw_codegen(scope: Scope) -> Value:
-    """Bind the call of a public ``Codegen`` function that holds one or two local ``Composite`` functions."""
+    """Bind the call of a public ``Codegen`` function, of a generator that is there or of one that is not."""
+    external = scope.has(Feature.EXTERNAL_CODEGEN) and scope.index(8) < 7
+    return _codegen(scope, EXTERNAL if external else ABSENT)
+
+
+def draw_external(scope: Scope) -> Value:
+    """Bind the call of a public ``Codegen`` function that the external code generator takes."""
+    return _codegen(scope, EXTERNAL)
+
+
+def _codegen(scope: Scope, backend: str) -> Value:
+    """A function of one to three local ``Composite`` functions in a chain; it may return what lies between, too."""
     region = scope.pick(REGIONS)
     operands = region.operands(scope)
     parameters = _parameters(operands)
-    locals_ = 1 + scope.index(2)
+    attrs = {"WorkspaceSize": 64 + 64 * scope.index(4)} if scope.index(6) == 5 else {}
     builder = scope.builder
     builder._begin_binding_block()
-    result = _local_call(scope, region, operands, parameters, "local_func")
-    bounds = region.bounds([v.known for v in operands])
-    if locals_ == 2:
-        relu = Region("relu", _one, (lambda v: op.nn.relu(v[0]),), lambda b: b[0])
-        result = _local_call(scope, relu, [Value(None, result.ty)], [result], "local_func")
-        bounds = bounds.including(0.0)
+    made = [_local_call(scope, region, operands, parameters, backend, attrs)]
+    bounds = [region.bounds([v.known for v in operands])]
+    for _ in range(scope.index(3)):
+        follower = scope.pick(FOLLOWERS)
+        made.append(_local_call(scope, follower, [Value(None, made[-1].ty)], [made[-1]], backend, {}))
+        bounds.append(follower.bounds([bounds[-1]]))
+    several = len(made) > 1 and scope.has(Feature.TUPLES) and scope.index(3) == 2
+    result = builder.emit(relax.Tuple(made), "outputs") if several else made[-1]
     block = builder._end_block()
     count = scope.module.next_number(region.name)
-    name = f"fused_relax_{region.name}_{BACKEND}{count or ''}"
-    attrs = {"Codegen": BACKEND, "global_symbol": name}
-    function = _finished(scope, parameters, [block], result, attrs)
+    name = f"fused_relax_{region.name}_{backend}{count or ''}"
+    function = _finished(scope, parameters, [block], result, {"Codegen": backend, "global_symbol": name, **attrs})
     var = builder.add_func(function, name)
-    return scope.emit(relax.Call(var, [v.expr for v in operands]), bounds)
+    call = relax.Call(var, [v.expr for v in operands])
+    if not several:
+        return scope.emit(call, bounds[-1])
+    whole = scope.emit(call, parts=[Value(None, v.ty, known) for v, known in zip(made, bounds, strict=True)])
+    return scope.emit(relax.TupleGetItem(whole.expr, scope.index(len(made))), part_of=whole)
 
 
-def _local_call(scope: Scope, region: Region, like: Sequence[Value], arguments: Sequence[Any], hint: str) -> Any:
-    inner = _function(scope, region, like, {"Composite": f"{BACKEND}.{region.name}"})
-    var = scope.builder.emit(inner, hint)
+def _local_call(
+    scope: Scope, region: Region, like: Sequence[Value], arguments: Sequence[Any], backend: str, attrs: dict[str, Any]
+) -> Any:
+    inner = _function(scope, region, like, {"Composite": f"{backend}.{region.name}", **attrs})
+    var = scope.builder.emit(inner, "local_func")
     return scope.builder.emit(relax.Call(var, list(arguments)), "output")
 
 

@@ -63,3 +63,14 @@ def most_elements(dims: Sequence[Dim], symbols: Mapping[Any, Range]) -> int:
     for dim in dims:
         total *= max(dim_range(dim, symbols)[1], 0)
     return total
+
+
+def symbols_of(dim: Any) -> list[Any]:
+    """The symbolic variables of a dim, in order of occurrence."""
+    if isinstance(dim, tirx.Var):
+        return [dim]
+    found: list[Any] = []
+    for side in (getattr(dim, "a", None), getattr(dim, "b", None)):
+        if side is not None:
+            found.extend(symbols_of(side))
+    return found

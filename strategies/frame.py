@@ -188,6 +188,12 @@ class FunctionFrame:
             self.symbol_list.append(var)
         return var
 
+    def forget_symbols(self, mark: int) -> None:
+        """Take back the listed symbols behind the first ``mark``: the shape that they were made for is not used."""
+        for var in self.symbol_list[mark:]:
+            del self.symbols[var]
+        del self.symbol_list[mark:]
+
     def tensor_type(self, dims: Sequence[Dim], dtype: str) -> Any:
         """The type of a tensor, with the function's vdevice where it has one."""
         return relax.TensorType(list(dims), dtype, self.device)

@@ -23,6 +23,8 @@ def number_in(bounds: Bounds, dtype: str) -> float:
             return number if is_float(dtype) else int(number)
     if not is_float(dtype) or bounds.integral:
         return math.ceil(bounds.lo)
+    if dtype in LOW_PRECISION:
+        return representable(bounds.lo, bounds.hi, dtype)[0]
     lo, _ = _grid(bounds)
     return lo
 

@@ -8,7 +8,7 @@ from typing import Any
 import tvm
 from tvm import relax, tirx
 
-from strategies.calls import symbols_of
+from strategies.dims import symbols_of
 from strategies.type_features import dtype_feature
 from strategies.values import dims_of
 

@@ -19,7 +19,7 @@ from strategies import guards
 from strategies.bounds import Bounds, default_bounds, is_float
 from strategies.choices import Choices, Draw
 from strategies.contents import contents
-from strategies.dims import POOL, SYMBOL_RANGE, Range, dim_range, most_elements
+from strategies.dims import LARGE_POOL, POOL, SYMBOL_RANGE, Range, dim_range, most_elements, symbols_of
 from strategies.features import Feature
 from strategies.frame import FunctionFrame, ModuleFrame, Unfit
 from strategies.values import Dim, Value, same_dims
@@ -28,6 +28,15 @@ __all__ = ["NothingAtHand", "Scope", "Unfit", "Value"]
 
 MAX_ELEMENTS = 1024
 """Tensors that the scope itself makes hold at most this many elements, so that a run stays cheap."""
+
+MOST_ELEMENTS = 16 * 1024
+"""The same for those with a large dim."""
+
+MAX_LARGE_ELEMENTS = 8192
+"""The same for tensors with a large dim, of which operators may make twice as much."""
+
+MAX_SYMBOLS = 5
+"""Most symbolic dims of one made tensor: 4 ** 5 elements are :data:`MAX_ELEMENTS`."""
 
 _RANKS = (2, 1, 2, 3, 0, 2, 1, 4, 2, 3, 1, 2, 4, 3, 5, 6)
 """Ranks of what is made when any will do, weighted by repetition, simplest first."""
@@ -343,17 +352,25 @@ class Scope(Choices):
         rank = self.pick(_RANKS if ranks is None else list(ranks))
         symbolic = not static and self.has(Feature.SYMBOLIC_SHAPES)
         dims: list[Dim] = []
-        room = MAX_ELEMENTS
         for _ in range(rank):
-            # A new symbol must stay in the shape, because the parameter defines it: it is drawn only where it has room.
-            if symbolic and room >= SYMBOL_RANGE[1] and self.index(8) >= 4:
-                dim = self.symbol() if self.can_add_parameter() else self._known_dim()
+            if symbolic and self.index(8) >= 4 and _symbols_in(dims) < MAX_SYMBOLS:
+                dims.append(self.symbol() if self.can_add_parameter() else self._known_dim())
             else:
-                dim = self.small_dim()
-                if dim > room:
-                    dim = min(2, room)
-            dims.append(dim)
-            room //= max(1, self.dim_range(dim)[1])
+                dims.append(self.small_dim())
+        most, large = MAX_ELEMENTS, -1
+        if rank and self.has(Feature.LARGE_TENSORS) and self.chance(12):
+            fixed = [place for place, dim in enumerate(dims) if isinstance(dim, int)]
+            if fixed:
+                large, most = self.pick(fixed), MAX_LARGE_ELEMENTS
+                dims[large] = self.pick(LARGE_POOL)
+        # A symbolic dim stays: it may be a new one, which the parameter to be made defines.
+        while self.most_elements(dims) > most:
+            rest = [place for place, dim in enumerate(dims) if isinstance(dim, int) and dim > 1 and place != large]
+            if not rest:
+                dims[large] = LARGE_POOL[0]
+                break
+            widest = max(rest, key=lambda place: dims[place])
+            dims[widest] = 2 if dims[widest] > 2 else 1
         return tuple(dims)
 
     def _known_dim(self) -> Dim:
@@ -382,10 +399,12 @@ class Scope(Choices):
     ) -> Value:
         for _ in range(8):
             dtype = self.pick_dtype(dtypes)
+            mark = len(self.frame.symbol_list)
             dims = tuple(shape) if shape is not None else self.draw_shape(ranks, static)
             candidate = Value(None, relax.TensorType(list(dims), dtype), bounds or default_bounds(dtype))
             if where is None or where(candidate):
                 return self.make(dims, dtype, bounds)
+            self.frame.forget_symbols(mark)
         raise Unfit(f"nothing of dtypes {dtypes}, ranks {ranks}, shape {shape} satisfies the row")
 
     def make(self, dims: Sequence[Dim], dtype: str, bounds: Bounds | None = None) -> Value:
@@ -393,7 +412,7 @@ class Scope(Choices):
         if not self.module.permits(dtype):
             raise Unfit(f"{dtype} is forbidden")
         static = all(isinstance(dim, int) for dim in dims)
-        as_parameter = self.can_add_parameter()
+        as_parameter = self.can_add_parameter() and self._definable(dims)
         if as_parameter and static and (self.has(Feature.CONSTANTS) or len(self.frame.parameters) >= 3):
             as_parameter = not self.chance(24)
         if as_parameter:
@@ -402,6 +421,12 @@ class Scope(Choices):
         if static:
             return self.constant([int(dim) for dim in dims], dtype, bounds)
         return self._filled(dims, dtype, bounds or default_bounds(dtype))
+
+    def _definable(self, dims: Sequence[Dim]) -> bool:
+        """Whether a parameter may have these dims: each symbol is defined by a parameter, and not only by a cast."""
+        known = self.frame.symbol_list
+        symbols = [s for dim in dims if not isinstance(dim, int) for s in symbols_of(dim)]
+        return all(any(symbol.same_as(other) for other in known) for symbol in symbols)
 
     def _filled(self, dims: Sequence[Dim], dtype: str, domain: Bounds) -> Value:
         number = guards.number_in(domain, dtype)
@@ -429,6 +454,10 @@ def _depends(ty: Any) -> bool:
     if isinstance(ty, relax.TupleType):
         return any(_depends(field) for field in ty.fields)
     return isinstance(ty, relax.TensorType) and isinstance(ty.shape, relax.Var)
+
+
+def _symbols_in(dims: Sequence[Dim]) -> int:
+    return sum(not isinstance(dim, int) for dim in dims)
 
 
 def is_symbol(dim: Dim) -> bool:

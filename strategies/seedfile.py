@@ -68,7 +68,7 @@ class Seed:
 def write(directory: Path, seeds: Iterable[Seed], tvm_version: str) -> str:
     """Write a collection; returns its content hash. Raises ``OSError``."""
     lines = [json.dumps({"format": FORMAT, "tvm": tvm_version})]
-    lines += [json.dumps(_object(seed), ensure_ascii=False) for seed in sorted(seeds, key=lambda seed: seed.order)]
+    lines += [json.dumps(_object(seed)) for seed in sorted(seeds, key=lambda seed: seed.order)]
     data = ("\n".join(lines) + "\n").encode()
     directory.mkdir(parents=True, exist_ok=True)
     scratch = directory / f"{FILE_NAME}.new"
@@ -80,7 +80,7 @@ def write(directory: Path, seeds: Iterable[Seed], tvm_version: str) -> str:
 def read(directory: Path) -> tuple[tuple[Seed, ...], str, str]:
     """Seeds, content hash and TVM version of a collection; raises ``SeedFileError``."""
     data = _bytes(directory)
-    lines = data.decode("utf-8", errors="replace").splitlines()
+    lines = data.decode("utf-8", errors="replace").rstrip("\n").split("\n")
     try:
         head = json.loads(lines[0]) if lines else {}
     except ValueError:

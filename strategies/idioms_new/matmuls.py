@@ -1,0 +1,426 @@
+"""Idioms of matrix products: order, parallel products, sums, transposes and gathers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tvm import relax
+
+from strategies.bounds import Bounds
+from strategies.frame import Unfit
+from strategies.idioms.idiom import Idiom, NearMiss
+from strategies.idioms.parts import (
+    UNIT,
+    added,
+    dims,
+    floats,
+    fresh,
+    hidden,
+    joined,
+    less,
+    matrix,
+    operand,
+    product,
+    relu,
+    turned,
+    width,
+)
+from strategies.scope import Scope
+from strategies.values import Value
+
+op = relax.op
+
+
+# -- chains ---------------------------------------------------------------------------------------------------------
+
+
+def _triple(scope: Scope, middle: int, last: int) -> tuple[Value, Value, Value]:
+    a = matrix(scope)
+    return a, operand(scope, [dims(a)[-1], middle], a), operand(scope, [middle, last], a)
+
+
+def _left_is_cheaper(a: Value, middle: int, last: int) -> bool | None:
+    """Whether ``(a @ b) @ c`` takes fewer products than ``a @ (b @ c)``; ``None`` where that depends or they tie."""
+    rows, inner = dims(a)
+    if not isinstance(rows, int) or not isinstance(inner, int):
+        return None
+    left, right = rows * inner * middle + rows * middle * last, inner * middle * last + rows * inner * last
+    return None if left == right else left < right
+
+
+def _chain(scope: Scope, a: Value, b: Value, c: Value, left: bool) -> Value:
+    if left:
+        return product(scope, hidden(scope, product(scope, a, b)), c)
+    return product(scope, a, hidden(scope, product(scope, b, c)))
+
+
+def matmul_chain(scope: Scope) -> Value:
+    """``(a @ b) @ c`` or ``a @ (b @ c)``, the dearer of them."""
+    middle, last = (8, 1 + scope.index(3)) if scope.index(2) == 0 else (1 + scope.index(2), 7)
+    a, b, c = _triple(scope, middle, last)
+    cheaper = _left_is_cheaper(a, middle, last)
+    return _chain(scope, a, b, c, bool(scope.index(2)) if cheaper is None else not cheaper)
+
+
+def best_order(scope: Scope) -> Value:
+    """The cheaper order already."""
+    middle, last = (8, 1 + scope.index(3)) if scope.index(2) == 0 else (1 + scope.index(2), 7)
+    a = matrix(scope, static=True)
+    b, c = operand(scope, [dims(a)[-1], middle], a), operand(scope, [middle, last], a)
+    cheaper = _left_is_cheaper(a, middle, last)
+    return _chain(scope, a, b, c, cheaper is not False)
+
+
+def something_between(scope: Scope) -> Value:
+    """An activation between the two products."""
+    a, b, c = _triple(scope, 8, 1)
+    return product(scope, relu(scope, product(scope, a, b)), c)
+
+
+def chain_of_mixed_dtypes(scope: Scope) -> Value:
+    """The inner product widens: ``matmul(matmul(a, b, out_dtype="float64"), c)`` with ``c`` of float64."""
+    a = matrix(scope, ("float32",))
+    b = operand(scope, [dims(a)[-1], 8], a)
+    inner = product(scope, a, b, "float64")
+    return product(scope, inner, scope.tensor(dtypes=("float64",), shape=[8, 1], bounds=UNIT))
+
+
+def permuted_chain(scope: Scope) -> Value:
+    """``transpose(b @ a) @ c`` or ``a @ transpose(c @ b)``."""
+    a = matrix(scope)
+    rows, inner = dims(a)
+    if scope.index(2):
+        b = operand(scope, [inner, 8], a)
+        flipped = turned(scope, hidden(scope, product(scope, a, b)))
+        return product(scope, flipped, operand(scope, [rows, 1 + scope.index(2)], a))
+    b, c = operand(scope, [8, inner], a), operand(scope, [1 + scope.index(2), 8], a)
+    return product(scope, a, turned(scope, hidden(scope, product(scope, c, b))))
+
+
+def shared_middle(scope: Scope) -> Value:
+    """A chain whose inner product is used a second time."""
+    a, b, c = _triple(scope, 8, 1)
+    inner = product(scope, a, b)
+    return joined(scope, [product(scope, inner, c), relu(scope, inner)])
+
+
+# -- parallel products ----------------------------------------------------------------------------------------------
+
+
+def _parallel(scope: Scope, finish: Callable[[Scope, Value, int], Value], same_width: bool = False) -> Value:
+    x = scope.variable(matrix(scope, ranks=(2, 2, 3)))
+    made = []
+    count, first = 2 + scope.index(2), width(scope)
+    for _ in range(count):
+        columns = first if same_width else width(scope)
+        # A constant weight makes CombineParallelMatmul raise (it casts every operand to a variable).
+        weight = scope.variable(operand(scope, [dims(x)[-1], columns], x))
+        made.append(finish(scope, product(scope, x, weight), columns))
+    return joined(scope, made)
+
+
+def parallel_matmuls(scope: Scope) -> Value:
+    """Two or three products of one left side, bare, or each with a bias, an activation, or both."""
+    way = scope.index(4)
+    activation = scope.pick((op.nn.relu, op.nn.gelu, op.nn.silu))
+
+    def finish(scope: Scope, out: Value, columns: int) -> Value:
+        if way in (1, 3):
+            out = added(scope, out, scope.variable(operand(scope, [columns], out)))
+        if way in (2, 3):
+            low = min(-1.0, out.known.lo)
+            out = scope.emit(activation(out.expr), Bounds(low, max(1.0, out.known.hi)).rounded())
+        return out
+
+    return _parallel(scope, finish)
+
+
+def broadcast_biases(scope: Scope) -> Value:
+    """Parallel products with biases that broadcast: ``(1,)`` onto each, which cannot be put side by side."""
+    return _parallel(scope, lambda scope, out, columns: added(scope, out, scope.variable(operand(scope, [1], out))))
+
+
+def column_biases(scope: Scope) -> Value:
+    """Parallel products of one width with biases of shape ``(rows, 1)``."""
+
+    def finish(scope: Scope, out: Value, columns: int) -> Value:
+        rows = dims(out)[-2]
+        return added(scope, out, scope.variable(operand(scope, [rows, 1], out)))
+
+    return _parallel(scope, finish, same_width=True)
+
+
+def unlike_left_sides(scope: Scope) -> Value:
+    """Products of two left sides with one right side."""
+    x = matrix(scope)
+    weight = scope.variable(operand(scope, [dims(x)[-1], width(scope)], x))
+    other = relu(scope, x)
+    return joined(scope, [product(scope, x, weight), product(scope, other, weight)])
+
+
+def parallel_out_dtypes(scope: Scope) -> Value:
+    """Parallel products of which one widens by ``out_dtype``."""
+    x = scope.variable(matrix(scope, ("float32",)))
+    weights = [scope.variable(operand(scope, [dims(x)[-1], width(scope)], x)) for _ in range(2)]
+    return joined(scope, [product(scope, x, weights[0]), product(scope, x, weights[1], "float64")])
+
+
+def parallel_ranks(scope: Scope) -> Value:
+    """Products with right sides of two ranks."""
+    x = scope.variable(matrix(scope, ranks=(2,)))
+    flat = scope.variable(operand(scope, [dims(x)[-1], 2], x))
+    deep = scope.variable(operand(scope, [2, dims(x)[-1], 3], x))
+    return joined(scope, [product(scope, x, flat), product(scope, x, deep)])
+
+
+# -- sums -----------------------------------------------------------------------------------------------------------
+
+
+def matmul_of_sum(scope: Scope) -> Value:
+    """``x @ (a + b)``, or of the transposed sum."""
+    x = matrix(scope, ranks=(2, 2, 3))
+    inner, outer = dims(x)[-1], width(scope)
+    if scope.index(3) == 2:
+        a, b = operand(scope, [outer, inner], x), operand(scope, [outer, inner], x)
+        return product(scope, x, turned(scope, added(scope, a, b)))
+    a, b = operand(scope, [inner, outer], x), operand(scope, [inner, outer], x)
+    return product(scope, x, added(scope, a, b))
+
+
+def sum_on_the_left(scope: Scope) -> Value:
+    """``(a + b) @ x``."""
+    a = matrix(scope)
+    total = added(scope, a, operand(scope, dims(a), a))
+    return product(scope, total, fresh(scope, [dims(a)[-1], width(scope)], a.dtype))
+
+
+def difference(scope: Scope) -> Value:
+    """``x @ (a - b)``."""
+    x = matrix(scope)
+    shape = [dims(x)[-1], width(scope)]
+    return product(scope, x, less(scope, operand(scope, shape, x), operand(scope, shape, x)))
+
+
+def broadcast_addend(scope: Scope) -> Value:
+    """``x @ (a + b)`` with ``b`` a vector that broadcasts, as long as ``x`` is wide: ``x @ b`` would be defined."""
+    x = scope.tensor(dtypes=("float32",), ranks=(2,), static=True, bounds=UNIT, where=_square_food)
+    inner = dims(x)[-1]
+    a, b = operand(scope, [inner, inner], x), operand(scope, [inner], x)
+    return product(scope, x, added(scope, a, b))
+
+
+def _square_food(value: Value) -> bool:
+    return all(isinstance(dim, int) and 1 < dim <= 8 for dim in value.dims or ())
+
+
+def scalar_addend(scope: Scope) -> Value:
+    """``x @ (a + 1)``."""
+    x = matrix(scope)
+    a = operand(scope, [dims(x)[-1], width(scope)], x)
+    return product(scope, x, added(scope, a, scope.scalar(1.0, x.dtype)))
+
+
+def widened_sum(scope: Scope) -> Value:
+    """``matmul(x, a + b, out_dtype="float64")`` of float32."""
+    x = matrix(scope, ("float32",))
+    shape = [dims(x)[-1], width(scope)]
+    return product(scope, x, added(scope, operand(scope, shape, x), operand(scope, shape, x)), "float64")
+
+
+# -- transposes -----------------------------------------------------------------------------------------------------
+
+
+def transposed_matmul(scope: Scope) -> Value:
+    """``x @ w.T``; also batched, and with the axes written out."""
+    x = matrix(scope, ranks=(2, 2, 3))
+    inner, outer = dims(x)[-1], width(scope)
+    way = scope.index(3)
+    if way == 2:
+        w = operand(scope, [2, outer, inner], x) if x.rank == 2 else operand(scope, [dims(x)[0], outer, inner], x)
+        return product(scope, x, hidden(scope, turned(scope, w, [0, 2, 1])))
+    w = operand(scope, [outer, inner], x)
+    return product(scope, x, hidden(scope, turned(scope, w, [1, 0] if way else None)))
+
+
+def wrong_axes(scope: Scope) -> Value:
+    """A permutation that moves another axis: ``x @ permute_dims(w, [1, 0, 2])``."""
+    x = matrix(scope)
+    w = operand(scope, [2, 3, dims(x)[-1]], x)
+    return product(scope, x, turned(scope, operand(scope, [3, 2, dims(x)[-1], 2][1:], w), [0, 1, 2]))
+
+
+def no_permutation(scope: Scope) -> Value:
+    """``x @ permute_dims(w, [0, 1])``."""
+    x = matrix(scope)
+    return product(scope, x, turned(scope, operand(scope, [dims(x)[-1], width(scope)], x), [0, 1]))
+
+
+def transposed_left(scope: Scope) -> Value:
+    """``w.T @ x``."""
+    w = matrix(scope)
+    return product(scope, turned(scope, w), fresh(scope, [dims(w)[0], width(scope)], w.dtype))
+
+
+def transposed_twice(scope: Scope) -> Value:
+    """A transposed value that two products use."""
+    x = matrix(scope)
+    right = turned(scope, operand(scope, [width(scope), dims(x)[-1]], x))
+    return joined(scope, [product(scope, x, right), product(scope, relu(scope, x), right)])
+
+
+def widened_transpose(scope: Scope) -> Value:
+    """``matmul(x, w.T, out_dtype="float64")`` of float32."""
+    x = matrix(scope, ("float32",))
+    w = operand(scope, [width(scope), dims(x)[-1]], x)
+    return product(scope, x, hidden(scope, turned(scope, w)), "float64")
+
+
+# -- gathers --------------------------------------------------------------------------------------------------------
+
+
+def _indices(scope: Scope, count: int, table: int) -> Value:
+    dtype = scope.pick(("int64", "int32"))
+    return scope.tensor(dtypes=(dtype,), shape=(count,), bounds=Bounds(0, table - 1, True))
+
+
+def take_then_matmul(scope: Scope) -> Value:
+    """``x @ take(w, i, axis=1)``."""
+    x = matrix(scope, ranks=(2, 2, 3))
+    w = operand(scope, [dims(x)[-1], 4], x)
+    taken = scope.emit(op.take(w.expr, _indices(scope, 1 + scope.index(5), 4).expr, axis=1), w.bounds)
+    return product(scope, x, taken)
+
+
+def batched_take(scope: Scope) -> Value:
+    """A table of matrices, one for each batch: ``x @ take(w, i, axis=0)``."""
+    x = matrix(scope, ranks=(3,), static=True)
+    batch, _, inner = dims(x)
+    w = operand(scope, [3, inner, width(scope)], x)
+    taken = scope.emit(op.take(w.expr, _indices(scope, int(batch), 3).expr, axis=0), w.bounds)
+    return product(scope, x, taken)
+
+
+def take_of_rows(scope: Scope) -> Value:
+    """``x @ take(w, i, axis=0)``."""
+    x = matrix(scope, static=True)
+    w = operand(scope, [4, width(scope)], x)
+    count = int(dims(x)[-1])
+    return product(scope, x, scope.emit(op.take(w.expr, _indices(scope, count, 4).expr, axis=0), w.bounds))
+
+
+def take_on_the_left(scope: Scope) -> Value:
+    """``take(x, i, axis=0) @ w``."""
+    x = fresh(scope, [4, width(scope)], "float32")
+    taken = scope.emit(op.take(x.expr, _indices(scope, 3, 4).expr, axis=0), x.bounds)
+    return product(scope, taken, fresh(scope, [dims(x)[-1], 2], "float32"))
+
+
+def take_of_vector(scope: Scope) -> Value:
+    """``x @ take(w, i, axis=0)`` with a vector ``w``, in which the last axis is the one that is summed over."""
+    x = scope.tensor(dtypes=("float32",), ranks=(2,), static=True, bounds=UNIT, where=_square_food)
+    inner = int(dims(x)[-1])
+    w = operand(scope, [inner], x)
+    return product(scope, x, scope.emit(op.take(w.expr, _indices(scope, inner, inner).expr, axis=0), w.bounds))
+
+
+def take_for_one_batch(scope: Scope) -> Value:
+    """A left side of one batch that broadcasts over several taken matrices."""
+    inner = width(scope)
+    x, w = fresh(scope, [1, 2, inner], "float32"), fresh(scope, [3, inner, 2], "float32")
+    taken = scope.emit(op.take(w.expr, _indices(scope, 2, 3).expr, axis=0), w.bounds)
+    return product(scope, x, taken)
+
+
+# -- precision ------------------------------------------------------------------------------------------------------
+
+
+def float32_matmul(scope: Scope) -> Value:
+    """A product of float32, and an elementwise tail."""
+    x = matrix(scope, ("float32",), ranks=(2, 2, 3))
+    out = product(scope, x, operand(scope, [dims(x)[-1], width(scope)], x))
+    return relu(scope, out) if scope.index(2) else out
+
+
+def float64_matmul(scope: Scope) -> Value:
+    """A product of float64."""
+    x = matrix(scope, ("float64",))
+    return product(scope, x, operand(scope, [dims(x)[-1], width(scope)], x))
+
+
+def no_product(scope: Scope) -> Value:
+    """Float32 without any product."""
+    value = floats(scope)
+    if value.dtype != "float32":
+        raise Unfit("float32 only")
+    return relu(scope, added(scope, value, value))
+
+
+ROWS = (
+    Idiom(
+        "matmul_chain",
+        matmul_chain,
+        ("AdjustMatmulOrder",),
+        (
+            NearMiss("best_order", best_order),
+            NearMiss("something_between", something_between),
+            NearMiss("mixed_dtype", chain_of_mixed_dtypes),
+        ),
+    ),
+    Idiom("permuted_chain", permuted_chain, ("AdjustMatmulOrder",)),
+    Idiom("shared_middle", shared_middle, ("AdjustMatmulOrder",)),
+    Idiom(
+        "parallel_matmuls",
+        parallel_matmuls,
+        ("CombineParallelMatmul",),
+        (
+            NearMiss("broadcast_bias", broadcast_biases),
+            NearMiss("column_bias", column_biases),
+            NearMiss("unlike_left", unlike_left_sides),
+            NearMiss("mixed_out_dtype", parallel_out_dtypes),
+            NearMiss("unlike_ranks", parallel_ranks),
+        ),
+    ),
+    Idiom(
+        "matmul_of_sum",
+        matmul_of_sum,
+        ("ExpandMatmulOfSum",),
+        (
+            NearMiss("on_the_left", sum_on_the_left),
+            NearMiss("difference", difference),
+            NearMiss("broadcast_addend", broadcast_addend),
+            NearMiss("scalar_addend", scalar_addend),
+            NearMiss("out_dtype", widened_sum),
+        ),
+    ),
+    Idiom(
+        "transposed_matmul",
+        transposed_matmul,
+        ("FuseTransposeMatmul",),
+        (
+            NearMiss("wrong_axes", wrong_axes),
+            NearMiss("identity", no_permutation),
+            NearMiss("on_the_left", transposed_left),
+            NearMiss("used_twice", transposed_twice),
+        ),
+    ),
+    Idiom("widened_transpose", widened_transpose, ("FuseTransposeMatmul",)),
+    Idiom(
+        "take_then_matmul",
+        take_then_matmul,
+        ("ReorderTakeAfterMatmul",),
+        (
+            NearMiss("wrong_axis", take_of_rows),
+            NearMiss("on_the_left", take_on_the_left),
+            NearMiss("vector", take_of_vector),
+        ),
+    ),
+    Idiom(
+        "batched_take", batched_take, ("ReorderTakeAfterMatmul",), (NearMiss("broadcast_batch", take_for_one_batch),)
+    ),
+    Idiom(
+        "float32_matmul",
+        float32_matmul,
+        ("ToMixedPrecision",),
+        (NearMiss("float64", float64_matmul), NearMiss("no_product", no_product)),
+    ),
+)

@@ -1,0 +1,152 @@
+"""Parts that idioms are built of: operands, and operators with the bounds of their results."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tvm import relax
+
+from strategies.bounds import FLOAT_LIMIT, Bounds, is_float
+from strategies.features import Feature
+from strategies.scope import Scope
+from strategies.values import Dim, Value
+
+op = relax.op
+
+FLOATS = ("float32", "float64")
+UNIT = Bounds(-2.0, 2.0)
+WIDE = Bounds(-64.0, 64.0)
+"""What the newest value may lie in: wide enough that one idiom's result is the next one's operand without a guard."""
+
+
+def small(scope: Scope, value: Value) -> bool:
+    """Whether no dim can be zero and none is large: what makes sums of products bounded."""
+    return all(scope.dim_range(dim)[0] > 0 and scope.dim_range(dim)[1] <= 16 for dim in value.dims or ())
+
+
+def matrix(scope: Scope, dtypes: tuple[str, ...] = FLOATS, ranks: Sequence[int] = (2,), static: bool = False) -> Value:
+    """A matrix, the newest at hand with a good share; batched where ``ranks`` say so."""
+    return scope.tensor(dtypes=dtypes, ranks=ranks, static=static, bounds=WIDE, where=lambda v: small(scope, v))
+
+
+def floats(scope: Scope, ranks: Sequence[int] = (1, 2, 3), static: bool = False, bounds: Bounds = WIDE) -> Value:
+    """A float tensor of any shape without zeros."""
+    return scope.tensor(dtypes=FLOATS, ranks=ranks, static=static, bounds=bounds, where=lambda v: small(scope, v))
+
+
+def operand(scope: Scope, dims: Sequence[Dim], like: Value, bounds: Bounds = UNIT) -> Value:
+    """A tensor of given dims with the element type of another."""
+    return scope.tensor(dtypes=(like.dtype,), shape=dims, bounds=bounds)
+
+
+def fresh(scope: Scope, dims: Sequence[Dim], dtype: str, bounds: Bounds = UNIT) -> Value:
+    """A new tensor of given dims: a parameter, a constant or a filled one."""
+    return scope.make(dims, dtype, bounds)
+
+
+def dims(value: Value) -> tuple[Dim, ...]:
+    """Dims of a tensor."""
+    return value.dims or ()
+
+
+def width(scope: Scope) -> int:
+    """A small width, 2 and more."""
+    return 2 + scope.index(3)
+
+
+def product(scope: Scope, left: Value, right: Value, out_dtype: str | None = None) -> Value:
+    """``matmul`` with the bounds of a sum of products."""
+    depth = scope.dim_range(dims(left)[-1])[1]
+    if left.known.magnitude * right.known.magnitude * depth > FLOAT_LIMIT / 2:
+        left, right = scope.guard(left, UNIT), scope.guard(right, UNIT)
+    bounds = (left.known * right.known).up_to(depth).rounded()
+    return scope.emit(op.matmul(left.expr, right.expr, out_dtype=out_dtype), bounds)
+
+
+def added(scope: Scope, left: Value, right: Value) -> Value:
+    """``add``."""
+    return scope.emit(op.add(left.expr, right.expr), _kept(left, left.known + right.known))
+
+
+def times(scope: Scope, left: Value, right: Value) -> Value:
+    """``multiply``, of operands small enough."""
+    if left.known.magnitude * right.known.magnitude > FLOAT_LIMIT / 2:
+        left, right = scope.guard(left, UNIT), scope.guard(right, UNIT)
+    return scope.emit(op.multiply(left.expr, right.expr), _kept(left, left.known * right.known))
+
+
+def less(scope: Scope, left: Value, right: Value) -> Value:
+    """``subtract``."""
+    return scope.emit(op.subtract(left.expr, right.expr), _kept(left, left.known - right.known))
+
+
+def relu(scope: Scope, value: Value) -> Value:
+    """``nn.relu``."""
+    return scope.emit(op.nn.relu(value.expr), value.known.clipped(0.0, max(0.0, value.known.hi)))
+
+
+def turned(scope: Scope, value: Value, axes: Sequence[int] | None = None) -> Value:
+    """``permute_dims``."""
+    return scope.emit(op.permute_dims(value.expr, None if axes is None else list(axes)), value.bounds)
+
+
+def shaped(scope: Scope, value: Value, shape: Sequence[Dim]) -> Value:
+    """``reshape``; the dims must hold as many elements."""
+    return scope.emit(op.reshape(value.expr, scope.shape_expr(shape)), value.bounds)
+
+
+def hidden(scope: Scope, value: Value) -> Value:
+    """Take a value out of sight, so that no later step uses it."""
+    if value in scope.values:
+        scope.values.remove(value)
+    return value
+
+
+def constant(scope: Scope, shape: Sequence[int], dtype: str = "float32", bounds: Bounds = UNIT) -> Value:
+    """A constant tensor; raises ``Unfit`` when the caller forbade those."""
+    from strategies.frame import Unfit
+
+    if scope.forbids(Feature.CONSTANTS):
+        raise Unfit("constants are forbidden")
+    return scope.constant(list(shape), dtype, bounds)
+
+
+def elements(value: Value) -> Dim:
+    """How many elements a tensor has."""
+    count: Dim = 1
+    for dim in value.dims or ():
+        count = count * dim
+    return count
+
+
+def joined(scope: Scope, values: Sequence[Value]) -> Value:
+    """One value that depends on all: a tuple where those are on, else the sum of their sums (of ``float32``)."""
+    if len(values) == 1:
+        return values[0]
+    if scope.has(Feature.TUPLES):
+        return scope.emit(relax.Tuple([value.expr for value in values]), parts=values)
+    total: Value | None = None
+    for value in values:
+        part = scope.emit(op.astype(op_sum(scope, value).expr, "float32"), _summed(scope, value))
+        total = part if total is None else scope.emit(op.maximum(total.expr, part.expr), total.known.union(part.known))
+    assert total is not None
+    return total
+
+
+def op_sum(scope: Scope, value: Value) -> Value:
+    """The greatest element: a scalar that depends on every one."""
+    return scope.emit(op.max(value.expr), value.bounds)
+
+
+def _summed(scope: Scope, value: Value) -> Bounds:
+    return value.known
+
+
+def _kept(like: Value, bounds: Bounds) -> Bounds:
+    return bounds.rounded() if is_float(like.dtype) else bounds
+
+
+def call_of(var: Any, arguments: Sequence[Value]) -> Any:
+    """The call of a function."""
+    return relax.Call(var, [argument.expr for argument in arguments])
