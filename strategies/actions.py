@@ -19,8 +19,8 @@ from strategies.scope import NothingAtHand, Scope
 from strategies.values import Value
 
 TRIES = 3
-"""Operators drawn for one step until one takes a computed value; the last may begin with a parameter.  More would starve
-the operators of rare operands."""
+"""Operators drawn for one step until one takes a computed value; the last may begin with a parameter.  More would
+starve the operators of rare operands."""
 
 Run = Callable[[Scope], "Value | None"]
 

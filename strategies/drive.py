@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import functools
+import random
 from typing import Any, TypeVar
 
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
+
+from strategies.choices import POCKET, Draw, pocket
 
 T = TypeVar("T")
 
@@ -29,6 +32,23 @@ def draw_from_bytes(strategy: st.SearchStrategy[T], data: bytes) -> T | None:
     Deterministic: equal bytes give equal values, in every process.  Exceptions raised by the strategy itself pass
     through.
     """
+    found = draw_and_bytes(strategy, data)
+    return None if found is None else found[0]
+
+
+def draw_and_bytes(strategy: st.SearchStrategy[T], data: bytes) -> tuple[T, bytes] | None:
+    """What :func:`draw_from_bytes` gives, and the beginning of ``data`` that it was drawn from."""
     _BOX.clear()
-    _target(strategy)(data)
-    return _BOX.pop() if _BOX else None
+    used = _target(strategy)(data)
+    return (_BOX.pop(), used) if _BOX else None
+
+
+def draws_of(source: random.Random) -> Draw:
+    """A draw function for ``Choices`` outside of any strategy: its pockets come from ``source``."""
+
+    def draw(strategy: st.SearchStrategy[Any]) -> Any:
+        if strategy is not pocket():
+            raise TypeError("only pockets are drawn outside of a strategy")
+        return source.randbytes(POCKET)
+
+    return draw

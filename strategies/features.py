@@ -145,7 +145,7 @@ PLANTED: dict[Feature, int] = {
     Feature.SHAPE_EXPRESSIONS: 16,
     Feature.EMPTY_TENSORS: 16,
 }
-"""Chance, in 64ths, that the last function is planned to have a feature that is on; nothing for what comes by itself."""
+"""Chance, in 64ths, that the last function is planned to have a feature that is on; what comes by itself is not here."""
 
 _FEATURES = tuple(Feature)
 _EVEN = 32

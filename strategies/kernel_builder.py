@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tvm import tirx
-from tvm.ir import Range, TensorRegion, make_node
+from tvm.ir import Range, make_node
 from tvm.s_tir import SBlock, SBlockRealize
 
 from strategies.bounds import Bounds
@@ -268,7 +268,7 @@ def _under(statement: Any, found: Sequence[tuple[Any, Any]], nest: Nest) -> Any:
 
 def region(buffer: Any, indices: Sequence[Any]) -> Any:
     """One element of a buffer as a region."""
-    return TensorRegion(buffer, [Range.from_min_extent(index, _number(1)) for index in indices])
+    return tirx.BufferRegion(buffer, [Range.from_min_extent(index, _number(1)) for index in indices])
 
 
 def _number(size: Any) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -159,15 +159,37 @@ def module_and_passes(
     others, so that a case spends itself on passes that can act.
     """
     module = draw(modules if modules is not None else ir_modules())
-    facts = facts_of(module)
-    choices = Choices(draw)
-    left = list(_checked(names))
-    fitting = [name for name in left if can_act(name, facts)]
-    left = fitting or left
+    return module, draw_passes(Choices(draw), _checked(names), count, facts_of(module))
+
+
+def draw_passes(
+    choices: Choices, names: Sequence[str], count: int, facts: Facts, effort: Mapping[str, int] | None = None
+) -> tuple[DrawnPass, ...]:
+    """Draw ``count`` different passes that suit a module; see :func:`module_and_passes`.
+
+    Args:
+        choices: Decides.
+        names: Passes to draw from.
+        count: How many.
+        facts: Of the module.
+        effort: Weights of passes, 1 where nothing is said; ``None``: all alike.
+    """
+    left = [name for name in names if can_act(name, facts)] or list(names)
     chosen = []
     for _ in range(min(count, len(left))):
-        chosen.append(_one(choices, left.pop(choices.index(len(left))), facts))
-    return module, tuple(chosen)
+        index = choices.index(len(left)) if effort is None else _weighted(choices, [effort.get(n, 1) for n in left])
+        chosen.append(_one(choices, left.pop(index), facts))
+    return tuple(chosen)
+
+
+def _weighted(choices: Choices, weights: Sequence[int]) -> int:
+    """Draw an index, each as often as its weight says."""
+    at = choices.index(sum(weights))
+    index = 0
+    while at >= weights[index]:
+        at -= weights[index]
+        index += 1
+    return index
 
 
 def can_act(name: str, facts: Facts) -> bool:

@@ -17,7 +17,7 @@ from tvm.ir import GenericConst, GlobalVar, Op
 
 from strategies.bounds import Bounds, default_bounds, dtype_bounds, is_float, union_of
 from strategies.dims import SYMBOL_RANGE, Range, dim_range
-from strategies.values import Value, dims_of
+from strategies.values import Value, same_dim
 
 MOST_CALLS = 32
 """Calls of functions that one analysis follows: each is analysed anew for its arguments."""
@@ -151,6 +151,8 @@ class _Analysis:
             return Value(None, ty, parts=parts)
         if not isinstance(ty, relax.TensorType) or ty.dtype is None or str(ty.dtype) not in _DTYPES:
             raise Unproven("a value of unusual type")
+        if not isinstance(ty.shape, relax.ShapeExpr):
+            raise Unproven("a value of unknown shape")  # operands of dims that nobody proved equal
         dtype = str(ty.dtype)
         if is_float(dtype):
             found = found.rounded()
@@ -324,11 +326,21 @@ def _variance(step: _Step) -> Bounds:
 
 
 def _matmul(step: _Step) -> Bounds:
+    left, right = step.dims(0), step.dims(1)
+    if not left or not right or not same_dim(left[-1], right[max(0, len(right) - 2)]):
+        raise Unproven("dims that may differ")  # type inference refuses only what it can prove unequal
     return (step[0] * step[1]).up_to(step.most(step.dims(0)[-1:]))
+
+
+def _static(step: _Step) -> None:
+    """Type inference of these refuses only what it can prove unequal: with numbers alone there is no doubt."""
+    if not all(part.is_static for value in step.arguments for part in value.parts or (value,)):
+        raise Unproven("dims that may differ")
 
 
 def _conv(step: _Step) -> Bounds:
     """At most all of a kernel's elements take part in one output; padding adds zeros."""
+    _static(step)
     return (step[0] * step[1]).up_to(step.most(step.dims(1)))
 
 
@@ -355,6 +367,7 @@ def _log_softmax(step: _Step) -> Bounds:
 
 def _layer_norm(step: _Step) -> Bounds:
     """A normalised element is at most the square root of their number."""
+    _static(step)
     if float(step.attrs.epsilon) < 1e-6 or len(step) < 3:
         raise Unproven("a normalisation without epsilon")
     reach = math.sqrt(step.most(step.dims(0)))
@@ -362,6 +375,7 @@ def _layer_norm(step: _Step) -> Bounds:
 
 
 def _rms_norm(step: _Step) -> Bounds:
+    _static(step)
     if float(step.attrs.epsilon) < 1e-6:
         raise Unproven("a normalisation without epsilon")
     reach = math.sqrt(step.most(step.dims(0)))
@@ -370,12 +384,14 @@ def _rms_norm(step: _Step) -> Bounds:
 
 def _attention(step: _Step) -> Bounds:
     """Weighted means of the values, with weights that sum to one."""
+    _static(step)
     if step.attrs.causal_mask is not None or step.attrs.window_size is not None or step.least(step.dims(2)) < 1:
         raise Unproven("an attention of what may be nothing")
     return Bounds(step[2].lo, step[2].hi)
 
 
 def _concat(step: _Step) -> Bounds:
+    _static(step)
     return union_of(_bounds(part) for part in step.arguments[0].parts)
 
 
@@ -412,11 +428,10 @@ RULES: dict[str, Rule] = {
     **dict.fromkeys(
         (
             "permute_dims", "reshape", "expand_dims", "squeeze", "flatten", "flip", "broadcast_to", "repeat", "tile",
-            "strided_slice", "nn.batch_flatten", "layout_transform",
+            "strided_slice", "nn.batch_flatten",
         ),
         _same,
     ),
-    "relu": lambda step: step[0].maximum(Bounds(0, 0, True)),
     "nn.relu": lambda step: step[0].maximum(Bounds(0, 0, True)),
     "negative": lambda step: -step[0],
     "abs": lambda step: step[0].absolute(),
