@@ -129,12 +129,14 @@ def ill_formed(module: Any) -> str:
     import tvm
     from tvm import relax, tirx
 
+    from strategies.copying import attributes
+
     if not relax.analysis.check_well_formed(module):
         return "ill-formed: Relax"
     try:
         tvm.s_tir.analysis.verify_well_formed(module)
         for function in module.functions.values():
-            if isinstance(function, tirx.PrimFunc) and not (function.attrs or {}).get("s_tir", False):
+            if isinstance(function, tirx.PrimFunc) and not attributes(function).get("s_tir", False):
                 tirx.analysis.verify_tirx_well_formed(function)
     except Exception:
         return "ill-formed: a kernel"
@@ -149,7 +151,10 @@ def _seed(candidate: Candidate, module: Any) -> tuple[Seed | None, str]:
 
     if getattr(module, "pyfuncs", None):
         return None, "has Python functions"
-    facts = describe(module)
+    try:
+        facts = describe(module)
+    except Exception as error:
+        return None, f"cannot be described: {type(error).__name__}: {str(error)[:60]}"
     if not facts.functions:
         return None, "no Relax function"
     if facts.bindings > MOST_BINDINGS:

@@ -1,4 +1,4 @@
-"""``relaxfuzz corpus``: list, check and add known modules."""
+"""``relaxfuzz corpus``: list, check and add known modules, and import seeds."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class CorpusVerb:
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
-    actions = parser.add_subparsers(dest="action", required=True, metavar="list|check|add")
+    actions = parser.add_subparsers(dest="action", required=True, metavar="list|check|add|import")
     listing = actions.add_parser("list", help="the cases, one a line", description="List the cases.")
     checking = actions.add_parser(
         "check",
@@ -42,6 +42,16 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         "add",
         help="make a case of a campaign's finding",
         description="Make a case of a campaign's finding; what the installed TVM does is measured and recorded.",
+    )
+    importing = actions.add_parser(
+        "import",
+        help="read seeds out of a checkout of TVM",
+        description="Read TVMScript modules out of Python files without running them, and keep those that parse under "
+        "the installed TVM and are well formed as a collection of seeds (for `relaxfuzz run --seeds DIR`).",
+    )
+    importing.add_argument("path", type=Path, metavar="PATH", help="a checkout of TVM, a directory, or a Python file")
+    importing.add_argument(
+        "--out", type=Path, metavar="DIR", default=Path("seeds"), help="directory of the collection (default: seeds)"
     )
     for action in (listing, checking):
         action.add_argument("slugs", nargs="*", metavar="SLUG", help="names of cases (default: all)")
@@ -59,7 +69,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 def _run(options: argparse.Namespace) -> int:
     from corpus.case import CaseError
 
-    actions = {"list": _list, "check": _check, "add": _add}
+    actions = {"list": _list, "check": _check, "add": _add, "import": _import}
     try:
         return actions[options.action](options)
     except CaseError as error:
@@ -129,6 +139,17 @@ def _add(options: argparse.Namespace) -> int:
     return 0
 
 
+def _import(options: argparse.Namespace) -> int:
+    from corpus.importing import import_seeds, save
+    from corpus.importtable import table
+
+    report = import_seeds(options.path, lambda line: print(f"relaxfuzz: {line}", file=sys.stderr, flush=True))
+    print(table(report))
+    digest = save(report, options.out)
+    print(f"{len(report.seeds)} seeds in {options.out} (content {digest})")
+    return 0
+
+
 def _expected_text(case: KnownCase) -> str:
     words = [f"{expectation.outcome} on {version}" for version, expectation in case.expected.items()]
     return ", ".join(words) + (" (replica: fail)" if case.replica else "")
@@ -164,7 +185,7 @@ def _result_object(result: CheckResult) -> dict[str, Any]:
 
 VERB = CorpusVerb(
     name="corpus",
-    help="list, check and add known modules with their expected verdicts",
+    help="list, check and add known modules with their expected verdicts; import seeds",
     example="relaxfuzz corpus check merge-composite-if",
     add_arguments=_add_arguments,
     run=_run,

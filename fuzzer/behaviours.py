@@ -10,8 +10,10 @@ import functools
 import hashlib
 import itertools
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
-from strategies.profile import Profile
+if TYPE_CHECKING:
+    from strategies.profile import Profile
 
 BITS = 20
 """Binary logarithm of the slots of a :class:`Seen` map: 128 KiB, sparse up to some 100,000 behaviours."""

@@ -7,18 +7,21 @@ import heapq
 import threading
 from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import replace
 from pathlib import Path
 
 import psutil
 
 from fuzzer.clock import Clock
 from fuzzer.config import Config
+from fuzzer.drawing import SHARD_EXAMPLES
 from fuzzer.isolation import IsolatedWorker
 from fuzzer.known import KnownFindings
+from fuzzer.pool import LAG, Pool, epoch_of
 from fuzzer.progress import Progress
 from fuzzer.records import FindingState, ShardResult
 from fuzzer.shardrun import run_isolated
-from fuzzer.shards import SHARD_EXAMPLES, ShardTask
+from fuzzer.shards import ShardTask
 from fuzzer.store import Store, StoreError, told, verdict_of
 from fuzzer.triage import REPRO_DIRECTORY, TriageJob, TriageResult, TriageState, triage_finding
 
@@ -114,6 +117,9 @@ class Campaign:
         self._done = store.shards()
         self._settled = 0  # all shards below this number are recorded to their end
         self._rest: list[ShardTask] = []  # what deaths left of shards
+        self._next: ShardTask | None = None  # waits for the pool of its epoch
+        self._guide = store.guide() if config.guidance else None
+        self._pools: dict[int, Pool] = store.pools() if config.guidance else {}
         self._deadline = None if config.seconds is None else max(config.seconds, self.clock.elapsed())
         self._grace = max(GRACE_SECONDS, GRACE_SHARE * (config.seconds or 0.0))
         self._waiting: list[tuple[int, str]] = store.untriaged()  # (shard, id): a heap
@@ -194,15 +200,49 @@ class Campaign:
             if (finding := self._next_triage(shards_left)) is not None:
                 self._running[executor.submit(self._triage, self._job(finding))] = "triage"
                 continue
-            task = (self._rest.pop() if self._rest else next(shards, None)) if shards_left else None
+            task = self._next_shard(shards) if shards_left else None
             if task is not None:
                 self._running[executor.submit(self._shard, task)] = "shard"
                 continue
-            # No shard is left: whatever still waits may take every worker.
+            # No shard is to be had: whatever still waits may take every worker.
             finding = self._next_triage(False)
             if finding is None:
                 return
             self._running[executor.submit(self._triage, self._job(finding))] = "triage"
+
+    def _next_shard(self, shards: Iterator[ShardTask]) -> ShardTask | None:
+        """The shard to run now; ``None`` when none is left, or the pool of the next one is not decided."""
+        if self._rest:
+            return self._rest.pop()
+        task = self._next if self._next is not None else next(shards, None)
+        self._next = None
+        if task is None or self._guide is None:
+            return task
+        self._learn()
+        pool = self._pool(task.number)
+        if pool is None:
+            self._next = task
+            return None
+        return replace(task, pool=pool)
+
+    def _pool(self, shard: int) -> Pool | None:
+        """What guides a shard; ``None`` when nothing does, or it is not decided yet."""
+        if self._guide is None:
+            return None
+        epoch = epoch_of(shard, self.config.epoch)
+        return Pool() if epoch < LAG else self._pools.get(epoch)
+
+    def _learn(self) -> None:
+        """Let guidance learn from all epochs whose shards are done."""
+        guide, size = self._guide, self.config.epoch
+        while guide is not None and (guide.epochs + 1) * size <= self._settle():
+            shards = range(guide.epochs * size, (guide.epochs + 1) * size)
+            counts = guide.learn(self.store.reports(shards))
+            epoch, oldest = guide.epochs + LAG - 1, epoch_of(self._settled, size)
+            self._pools[epoch] = guide.pool()
+            self.store.save_guide(guide, counts, shards, epoch, self._pools[epoch], oldest)
+            for old in [each for each in self._pools if each < oldest]:
+                del self._pools[old]
 
     def _next_triage(self, shards_left: bool) -> str | None:
         """The finding to look into now: one whose case no longer changes, because all shards before it are done."""
@@ -279,7 +319,7 @@ class Campaign:
         fresh = self.store.record_shard(result, self.clock.elapsed())
         self._done[result.number] = result.stop
         if result.stop < (limit := self._limit(result.number)):
-            self._rest.append(ShardTask(self.config, result.number, result.stop, limit))
+            self._rest.append(ShardTask(self.config, result.number, result.stop, limit, self._pool(result.number)))
         for finding_id in fresh:
             text = result.hits[finding_id].signature.text
             if self.known.find(finding_id, text) is not None:

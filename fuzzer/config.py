@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from fuzzer.isolation import DEFAULT_MEMORY_LIMIT, DEFAULT_TIME_LIMIT
+from fuzzer.pool import EPOCH_SHARDS
 from fuzzer.tomlfile import TomlError, TomlFile, near_matches, read_toml
 from oracles.passref import USER_PREFIX, PassRef
 from oracles.verdict import OracleName
@@ -17,6 +18,8 @@ from oracles.verdict import OracleName
 NUMERIC_SHARE = 2
 """Of the subjects of TVM's own passes every so-many-th is executed, too: an execution costs as much as five
 structural judgements, and a pass that changed nothing is not executed at all."""
+GUIDED = True
+"""Whether campaigns are guided where nothing is said; docs/guidance.md has the figures."""
 MAX_WORKERS = 256
 MAX_SECONDS = 366 * 86400
 
@@ -43,6 +46,8 @@ class Config:
         workers: Isolated processes at work at the same time.
         case_timeout: Seconds for one case.
         memory_limit: Bytes for one process.
+        guidance: Whether neighbours of modules that did something new are drawn (``fuzzer.guidance``).
+        epoch: Shards that guidance learns from at once.
     """
 
     seed: int
@@ -54,6 +59,8 @@ class Config:
     workers: int
     case_timeout: float = DEFAULT_TIME_LIMIT
     memory_limit: int = DEFAULT_MEMORY_LIMIT
+    guidance: bool = GUIDED
+    epoch: int = EPOCH_SHARDS
 
     @property
     def budget_text(self) -> str:
@@ -66,6 +73,7 @@ class Config:
         what = {
             "seed": self.seed, "passes": self.passes, "oracles": [str(name) for name in self.oracles],
             "user": [(ref.name, ref.expression) for ref in self.user_passes],
+            "guidance": self.epoch if self.guidance else 0,
         }  # fmt: skip
         return hashlib.sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()[:16]
 
@@ -121,6 +129,13 @@ def parse_whole(text: str, what: str, least: int, most: int) -> int:
     return number
 
 
+def parse_switch(text: str, what: str) -> bool:
+    """``on`` or ``off``; raises ``ConfigError``."""
+    if text not in ("on", "off"):
+        raise ConfigError(f"{what} '{text}' is neither on nor off")
+    return text == "on"
+
+
 def parse_oracles(text: str) -> tuple[OracleName, ...]:
     """Oracles named in ``a,b``; raises ``ConfigError``."""
     known = [name.value for name in OracleName]
@@ -173,6 +188,7 @@ _FILE_KEYS: dict[str, type | tuple[type, ...]] = {
     "case-timeout": (str, int, float),
     "memory-limit": str,
     "known": str,
+    "guidance": (str, bool),
 }
 
 
@@ -192,7 +208,10 @@ def read_config(path: Path) -> dict[str, str | list[str]]:
 def _option(file: TomlFile, key: str, value: Any) -> str | list[str]:
     if key not in _FILE_KEYS:
         raise file.error((key,), f"is no option of a campaign{near_matches(key, _FILE_KEYS)}")
-    if isinstance(value, bool) or not isinstance(value, _FILE_KEYS[key]):
+    wanted = _FILE_KEYS[key]
+    if isinstance(value, bool) and wanted == (str, bool):
+        return "on" if value else "off"
+    if isinstance(value, bool) or not isinstance(value, wanted):
         raise file.error((key,), f"has a value of the wrong kind: {value!r}")
     if isinstance(value, list):
         if not all(isinstance(item, str) for item in value):

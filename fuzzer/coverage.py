@@ -12,6 +12,8 @@ that rewrite everything, whose exact differences are as many as there are module
 MANY_TIMES = 3
 REWRITTEN_IN_PLACE = "same operators"
 """A rewrite that changed attributes, types, names of functions or the order, and no operator."""
+UNREADABLE = "unreadable"
+"""A rewrite whose output has not the form of a Relax module."""
 
 
 @dataclass(slots=True)
@@ -30,6 +32,7 @@ class Coverage:
         rewrites: Subjects by pass and rewrite (:func:`rewrite`).
         neighbours: Modules that were drawn as neighbours of a kept one.
         repeated: Draws of neighbours that gave their parent again.
+        outdone: Modules that were drawn and not judged, since another one promised more that is new.
     """
 
     bindings: int = 0
@@ -43,6 +46,7 @@ class Coverage:
     rewrites: Counter[tuple[str, str]] = field(default_factory=Counter)
     neighbours: int = 0
     repeated: int = 0
+    outdone: int = 0
 
 
 def rewrite(before: Mapping[str, int], after: Mapping[str, int]) -> str:

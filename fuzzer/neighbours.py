@@ -1,13 +1,13 @@
 """Neighbours of a module: its bytes changed a little.  Any bytes give a module, as valid as any other.
 
-A generator spends its bytes in pockets of eight (``strategies.choices``); what begins a new draw begins a new pocket.  So
-that what was not meant keeps its meaning, cuts and runs lie on the bounds of pockets.
+A generator spends its bytes in pockets of eight (``strategies.choices``); what begins a new draw begins a new pocket.
+So that what was not meant keeps its meaning, cuts and runs lie on the bounds of pockets.
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from strategies.choices import POCKET
 
@@ -16,19 +16,19 @@ MOST_POCKETS = 6
 """Pockets in a run that is replaced, taken out or put in."""
 
 
-def neighbour(data: bytes, others: Sequence[bytes], chance: random.Random) -> bytes:
+def neighbour(data: bytes, other: bytes, chance: random.Random) -> bytes:
     """Bytes near ``data``; what is drawn beyond their end is for the caller to append.
 
     Args:
         data: Bytes that a module was drawn from, without what it did not use.
-        others: Bytes of other modules, to splice with.
+        other: Bytes of another module, to splice with.
         chance: Decides everything.
     """
     change = chance.choice(CHANGES)
-    return change(data, others, chance)
+    return change(data, other, chance)
 
 
-def flipped(data: bytes, others: Sequence[bytes], chance: random.Random) -> bytes:
+def flipped(data: bytes, other: bytes, chance: random.Random) -> bytes:
     """A few bytes replaced."""
     changed = bytearray(data)
     for _ in range(1 + chance.randrange(MOST_FLIPS)):
@@ -36,36 +36,35 @@ def flipped(data: bytes, others: Sequence[bytes], chance: random.Random) -> byte
     return bytes(changed)
 
 
-def replaced(data: bytes, others: Sequence[bytes], chance: random.Random) -> bytes:
+def replaced(data: bytes, other: bytes, chance: random.Random) -> bytes:
     """A run of pockets replaced by one of the same length."""
     start, stop = _run(data, chance)
     return data[:start] + chance.randbytes(stop - start) + data[stop:]
 
 
-def shortened(data: bytes, others: Sequence[bytes], chance: random.Random) -> bytes:
+def shortened(data: bytes, other: bytes, chance: random.Random) -> bytes:
     """A run of pockets taken out."""
     start, stop = _run(data, chance)
     return data[:start] + data[stop:]
 
 
-def lengthened(data: bytes, others: Sequence[bytes], chance: random.Random) -> bytes:
+def lengthened(data: bytes, other: bytes, chance: random.Random) -> bytes:
     """A run of pockets put in."""
     start, stop = _run(data, chance)
     return data[:start] + chance.randbytes(stop - start) + data[start:]
 
 
-def spliced(data: bytes, others: Sequence[bytes], chance: random.Random) -> bytes:
+def spliced(data: bytes, other: bytes, chance: random.Random) -> bytes:
     """The beginning of this and the end of another."""
-    other = chance.choice(others) if others else data
     return data[: _cut(data, chance)] + other[_cut(other, chance) :]
 
 
-def extended(data: bytes, others: Sequence[bytes], chance: random.Random) -> bytes:
+def extended(data: bytes, other: bytes, chance: random.Random) -> bytes:
     """The beginning alone: what follows is drawn anew."""
     return data[: _cut(data, chance)]
 
 
-Change = Callable[[bytes, Sequence[bytes], random.Random], bytes]
+Change = Callable[[bytes, bytes, random.Random], bytes]
 CHANGES: tuple[Change, ...] = (flipped, replaced, shortened, lengthened, spliced, extended)
 
 

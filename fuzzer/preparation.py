@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from fuzzer.config import (
+    GUIDED,
     MAX_WORKERS,
     Config,
     ConfigError,
@@ -19,6 +20,7 @@ from fuzzer.config import (
     parse_oracles,
     parse_passes,
     parse_size,
+    parse_switch,
     parse_whole,
     read_config,
     user_pass,
@@ -95,6 +97,7 @@ def configure(given: Mapping[str, Any]) -> Config:
         workers=workers,
         case_timeout=parse_duration(given["case-timeout"]) if "case-timeout" in given else DEFAULT_TIME_LIMIT,
         memory_limit=parse_size(given["memory-limit"]) if "memory-limit" in given else DEFAULT_MEMORY_LIMIT,
+        guidance=parse_switch(given["guidance"], "--guidance") if "guidance" in given else GUIDED,
     )
     for ref in users:
         try_pass(ref)
@@ -178,8 +181,12 @@ def _facts(config: Config, versions: Versions) -> dict[str, str]:
         "seed": str(config.seed), "passes": json.dumps(config.names()), "workers": str(config.workers),
         "oracles": json.dumps([name.value for name in config.oracles]), "budget": config.budget_text,
         "identity": config.identity, "config": config.to_json(), "tvm_version": versions.tvm,
-        "ffi_version": versions.ffi,
+        "ffi_version": versions.ffi, "guidance": _guidance(config),
     }  # fmt: skip
+
+
+def _guidance(config: Config) -> str:
+    return "on" if config.guidance else "off"
 
 
 def _difference(meta: Mapping[str, str], config: Config) -> str:
@@ -189,6 +196,8 @@ def _difference(meta: Mapping[str, str], config: Config) -> str:
         return "of other passes"
     if json.loads(meta.get("oracles", "[]")) != [name.value for name in config.oracles]:
         return "of other oracles"
+    if meta.get("guidance") != _guidance(config):
+        return f"with guidance {meta.get('guidance')}"
     return "of other passes of the user's"
 
 

@@ -7,6 +7,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from fuzzer.cases import Case
+from fuzzer.coverage import Coverage
+from fuzzer.pool import Deed, Origin
 from fuzzer.signatures import Signature
 from oracles.verdict import Evidence, Verdict
 
@@ -144,9 +146,10 @@ class ShardResult:
         modules: Modules drawn.
         discarded: Draws that gave no module.
         tallies: Count per (oracle, culprit, outcome, reason).
-        features: Modules per feature name.
         hits: By signature id.
-        operators: Modules per name of an operator that occurs in them.
+        coverage: What was generated, and what the passes did with it.
+        origins: Of campaigns that are guided, where each module came from, by its number in the shard.
+        deeds: Of campaigns that are guided, what became of each subject.
     """
 
     number: int
@@ -156,6 +159,7 @@ class ShardResult:
     modules: int = 0
     discarded: int = 0
     tallies: Counter[tuple[str, str, str, str]] = field(default_factory=Counter)
-    features: Counter[str] = field(default_factory=Counter)
     hits: dict[str, Hit] = field(default_factory=dict)
-    operators: Counter[str] = field(default_factory=Counter)
+    coverage: Coverage = field(default_factory=Coverage)
+    origins: dict[int, Origin] = field(default_factory=dict)
+    deeds: list[Deed] = field(default_factory=list)

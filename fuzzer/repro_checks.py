@@ -19,8 +19,7 @@ PIECES = tuple(
     for name in ("frame", "user_pass", "crash", "mutation", "determinism", "sequential", "idempotence", "well_formed")
 )
 EXTERNAL_PIECES = tuple(
-    f"oracles/execution/{name}.py"
-    for name in ("mode", "values", "closures", "lowering", "assemble", "run", "external")
+    f"oracles/execution/{name}.py" for name in ("mode", "values", "closures", "lowering", "assemble", "run", "external")
 )
 """What ``with_codegen``, in the expression of a ``RunCodegen``, needs."""
 _REPEATS = 20  # true failures of determinism are random

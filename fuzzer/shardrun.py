@@ -7,7 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 from fuzzer.cases import Case
+from fuzzer.drawing import subjects_per_module
 from fuzzer.isolation import Died, IsolatedWorker
+from fuzzer.pool import Deed
 from fuzzer.records import Hit, ShardResult
 from fuzzer.shards import (
     ExampleBegun,
@@ -18,7 +20,6 @@ from fuzzer.shards import (
     example_case,
     generator_fault,
     run_shard,
-    subjects_per_module,
 )
 from fuzzer.signatures import death_verdict, signature
 from oracles.verdict import Outcome
@@ -28,6 +29,7 @@ class _Reply:
     """Collects what the worker says of one piece."""
 
     def __init__(self, task: ShardTask) -> None:
+        self._task = task
         self.result = ShardResult(task.number, task.first, task.first)
         self.current: ExampleBegun | None = None
         self._drawn: list[ModuleDrawn] = []  # none of their examples is done: a resume draws them again
@@ -41,6 +43,7 @@ class _Reply:
         elif isinstance(item, ExampleDone):
             self.current, result.stop = None, item.index + 1
             self._count_modules()
+            self._count_rewrite(item)
             result.examples += 1
             result.tallies.update(item.said)
             for failure in item.failures:
@@ -52,12 +55,34 @@ class _Reply:
         self.result.stop = stop
 
     def _count_modules(self) -> None:
+        coverage = self.result.coverage
         for drawn in self._drawn:
             self.result.discarded += drawn.discarded
             self.result.modules += 1
-            self.result.features.update(drawn.features)
-            self.result.operators.update(drawn.operators)
+            coverage.bindings += drawn.bindings
+            coverage.repeated += drawn.repeated
+            coverage.outdone += drawn.outdone
+            coverage.features.update(drawn.features)
+            coverage.idioms.update(drawn.idioms)
+            coverage.operators.update(drawn.operators)
+            coverage.operands.update(drawn.operands)
+            coverage.pairs.update(drawn.pairs)
+            if drawn.origin is not None:
+                coverage.neighbours += drawn.origin.parent is not None
+                self.result.origins[drawn.number] = drawn.origin
         self._drawn.clear()
+
+    def _count_rewrite(self, done: ExampleDone) -> None:
+        if not done.judged:
+            return
+        coverage = self.result.coverage
+        coverage.judged[done.judged] += 1
+        if done.rewrite:
+            coverage.changed[done.judged] += 1
+            coverage.rewrites[done.judged, done.rewrite] += 1
+        if self._task.pool is not None:
+            deed = Deed(done.index // subjects_per_module(self._task.config), done.judged, done.rewrite)
+            self.result.deeds.append(deed)
 
     def _hit(self, index: int, failure: Failure) -> None:
         hits = self.result.hits
@@ -108,7 +133,8 @@ def _bury(worker: IsolatedWorker, task: ShardTask, reply: _Reply, died: Died, st
         return
     verdict = death_verdict(died, begun.name)
     said = (verdict.oracle.value, verdict.culprit, Outcome.FAIL.value, "")
-    reply.take(ExampleDone(begun.index, (said,), (Failure(verdict, signature(verdict).id, case),)))
+    failure = Failure(verdict, signature(verdict).id, case)
+    reply.take(ExampleDone(begun.index, (said,), (failure,), begun.judged))
 
 
 def _redraw(request: tuple[ShardTask, int]) -> Any:

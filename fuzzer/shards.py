@@ -6,36 +6,35 @@ process, because the same cases are drawn again there.
 
 from __future__ import annotations
 
-import functools
-import hashlib
-import random
 import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fuzzer.cases import Case
 from fuzzer.config import NUMERIC_SHARE, Config
+from fuzzer.coverage import UNREADABLE, rewrite
+from fuzzer.drawing import (
+    SHARD_EXAMPLES,
+    Candidate,
+    Subjects,
+    draw_subjects,
+    fingerprint,
+    randomness,
+    subjects_per_module,
+)
 from fuzzer.isolation import begin_case, breadcrumb, die_if_out_of_memory
+from fuzzer.pool import Origin, Pool
 from fuzzer.signatures import signature
 from oracles.passref import PassRef
 from oracles.verdict import OracleName, Outcome, Verdict
 
-SUBJECTS_PER_MODULE = 10
-"""A module is drawn once and tried under several passes: drawing costs as much as judging one subject."""
-SHARD_EXAMPLES = 64
-"""About a second of work: little is lost when a worker dies, and little is spent on handing out shards."""
-SELDOM = {"FoldConstant": 8, "build:zero": 4, "build:cpu": 4}
-"""Passes that are tried on every so-many-th module only, because they compile each operator that they fold: the first
-took more than half of a campaign's time, the other two, which run it, a quarter of what was left."""
+if TYPE_CHECKING:
+    from oracles.subject import Subject
+    from strategies.profile import Operand, Pair
+
 GENERATOR = "the generator"
 """Culprit of verdicts on examples that could not be drawn."""
-MOST_DRAWS = 20
-"""A draw that is discarded is replaced by the next one, so that a shard has as many examples as it should."""
-DRAW_BYTES = 16 << 10
-"""Bytes that one module is drawn from; Hypothesis itself stops at 8 KiB of choices."""
-PIPELINES_PER_MODULE = 1
-"""Of a module's subjects, so many are pipelines of several passes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,21 +46,41 @@ class ShardTask:
         number: Number of the shard.
         first: Number of the first example to judge; earlier ones are done.
         limit: Examples in the shard.
+        pool: What guides its draws; ``None``: nothing does, and nothing is reported for guidance.
     """
 
     config: Config
     number: int
     first: int = 0
     limit: int = SHARD_EXAMPLES
+    pool: Pool | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class ModuleDrawn:
-    """A module was drawn, after so many draws that were discarded."""
+    """A module was drawn.
 
+    Attributes:
+        number: Its number in the shard.
+        discarded: Draws before it that gave no module.
+        repeated: Neighbours before it that were equal to their parent.
+        outdone: Modules drawn with it that promised less.
+        bindings: Its bindings.
+        features, idioms, operators, operands, pairs: What is in it.
+        origin: What guidance needs to know of it.
+    """
+
+    number: int
     discarded: int
-    features: tuple[str, ...] = ()
-    operators: tuple[str, ...] = ()
+    repeated: int
+    outdone: int
+    bindings: int
+    features: tuple[str, ...]
+    idioms: tuple[str, ...]
+    operators: tuple[str, ...]
+    operands: tuple[Operand, ...]
+    pairs: tuple[Pair, ...]
+    origin: Origin | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,11 +94,21 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class ExampleDone:
-    """One example was judged."""
+    """One example was judged.
+
+    Attributes:
+        index: Its number in the shard.
+        said: Oracle, culprit, outcome and reason of each verdict.
+        failures: The verdicts that failed.
+        judged: The pass, or ``pipeline``; empty when there was nothing to judge.
+        rewrite: What it did to the module (``fuzzer.coverage.rewrite``); empty when it changed nothing.
+    """
 
     index: int
     said: tuple[tuple[str, str, str, str], ...]
     failures: tuple[Failure, ...]
+    judged: str = ""
+    rewrite: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,32 +117,13 @@ class ExampleBegun:
 
     index: int
     name: str
-
-
-@dataclass(frozen=True, slots=True)
-class Subjects:
-    """A drawn module, what it is tried under, and how many draws were discarded before it."""
-
-    module: Any
-    pipelines: tuple[tuple[PassRef, ...], ...]
-    discarded: int
-
-
-def subjects_per_module(config: Config) -> int:
-    """How many subjects each module gives: where passes are few, each once and a pipeline of them."""
-    singles = len(config.passes) + len(config.user_passes)
-    return min(SUBJECTS_PER_MODULE, singles + (PIPELINES_PER_MODULE if _pipeable(config.passes) else 0))
-
-
-def _pipeable(names: Sequence[str]) -> bool:
-    """Whether a pipeline of these says more than each of them alone."""
-    return len({name for name in names if not name.startswith("build:")}) > 1
+    judged: str
 
 
 def run_shard(task: ShardTask) -> Iterator[ModuleDrawn | ExampleBegun | ExampleDone]:
     """Judge the examples of a shard, from ``task.first`` on."""
     from oracles.facts import ModuleFacts
-    from strategies import features_of, operators_of
+    from oracles.subject import PIPELINE
 
     per_module = subjects_per_module(task.config)
     seen: set[str] = set()
@@ -124,10 +134,7 @@ def run_shard(task: ShardTask) -> Iterator[ModuleDrawn | ExampleBegun | ExampleD
         begin_case()
         breadcrumb("draw: the generator")
         try:
-            drawn = draw_subjects(task.config, task.number, begin // per_module)
-            module = None if drawn is None else drawn.module
-            features = () if module is None else tuple(sorted(str(each.value) for each in features_of(module)))
-            operators = () if module is None else tuple(sorted(operators_of(module)))
+            drawn = draw_subjects(task.config, task.number, begin // per_module, task.pool)
         except Exception as error:
             traceback.print_exc()  # into the workers' log
             for index in range(max(begin, task.first), numbers.stop):
@@ -138,15 +145,28 @@ def run_shard(task: ShardTask) -> Iterator[ModuleDrawn | ExampleBegun | ExampleD
                 yield generator_fault(index, "the generator discarded every draw")
             continue
         if task.first <= begin:
-            yield ModuleDrawn(drawn.discarded, features, operators)
+            yield _described(drawn, begin // per_module, task.pool is not None)
         facts = ModuleFacts(drawn.module)
         for index in numbers:
             if index < task.first:
                 continue
             passes = drawn.pipelines[index - begin]
-            yield ExampleBegun(index, " > ".join(ref.name for ref in passes))
+            judged = PIPELINE if len(passes) > 1 else passes[0].name
+            yield ExampleBegun(index, " > ".join(ref.name for ref in passes), judged)
             begin_case()
-            yield _judged(task, index, facts, passes, seen)
+            yield _judged(task, index, facts, passes, seen, drawn.candidate)
+
+
+def _described(drawn: Subjects, number: int, guided: bool) -> ModuleDrawn:
+    candidate, profile = drawn.candidate, drawn.candidate.profile
+    origin = None
+    if guided:
+        parent = None if candidate.parent is None else candidate.parent.place
+        origin = Origin(candidate.data, fingerprint(candidate.module), candidate.behaviours, parent)
+    return ModuleDrawn(
+        number, drawn.discarded, drawn.repeated, drawn.outdone, profile.bindings, candidate.features, candidate.idioms,
+        tuple(sorted(profile.operators)), tuple(sorted(profile.operands)), tuple(sorted(profile.pairs)), origin,
+    )  # fmt: skip
 
 
 def generator_fault(index: int, reason: str) -> ExampleDone:
@@ -160,94 +180,16 @@ def example_case(task: ShardTask, index: int) -> Case | None:
     import tvm
 
     per_module = subjects_per_module(task.config)
-    drawn = draw_subjects(task.config, task.number, index // per_module)
+    drawn = draw_subjects(task.config, task.number, index // per_module, task.pool)
     if drawn is None:
         return None
     text = str(tvm.ir.save_json(drawn.module))
     return Case(text, drawn.pipelines[index % per_module], input_seed(task, index))
 
 
-def draw_subjects(config: Config, shard: int, number: int) -> Subjects | None:
-    """Draw one module of a shard and the passes to try it under; ``None`` when too many draws were discarded."""
-    from strategies.drive import draw_from_bytes
-
-    own = _user_passes(config, shard, number)
-    names = config.passes
-    if len(names) > SUBJECTS_PER_MODULE:
-        chance = _random(config.seed, shard, number, "seldom")
-        left_out = {name for name, every in SELDOM.items() if chance.randrange(every)}
-        names = tuple(name for name in names if name not in left_out)
-    singles = _one_stage(names, _random(config.seed, shard, number, "stage"))
-    strategy = _strategy(singles, names, subjects_per_module(config) - len(own))
-    source = _random(config.seed, shard, number, "module")
-    for discarded in range(MOST_DRAWS):
-        value = draw_from_bytes(strategy, source.randbytes(DRAW_BYTES))
-        if value is not None:
-            module, drawn = value
-            pipelines = tuple(tuple(PassRef(each.name, each.expression) for each in row) for row in drawn)
-            return Subjects(module, tuple((ref,) for ref in own) + pipelines, discarded)
-    return None
-
-
-def _user_passes(config: Config, shard: int, number: int) -> tuple[PassRef, ...]:
-    """The user's passes for one module: all, or where they are many, those whose turn it is."""
-    own = config.user_passes
-    room = subjects_per_module(config) if not config.passes else subjects_per_module(config) // 2
-    if len(own) <= room:
-        return own
-    first = (shard * SHARD_EXAMPLES + number) * room
-    return tuple(own[(first + step) % len(own)] for step in range(room))
-
-
-def _one_stage(names: tuple[str, ...], chance: random.Random) -> tuple[str, ...]:
-    """The passes that one module is tried under singly: those on the high-level graph, or those that need it lowered.
-
-    Lowering a module costs more than all structural oracles on a high-level pass together: a module that is lowered
-    is lowered for all of its subjects. Over the modules each pass keeps the share that it would have without.
-    """
-    late = tuple(name for name in names if name in _lowered_passes())
-    early = tuple(name for name in names if name not in _lowered_passes())
-    if min(len(late), len(early)) < SUBJECTS_PER_MODULE:
-        return names
-    return late if chance.randrange(len(names)) < len(late) else early
-
-
-@functools.cache
-def _lowered_passes() -> frozenset[str]:
-    """Passes whose preparation, or own work, is to legalize the whole module."""
-    from oracles.contracts import CONTRACTS
-
-    prepared = {name for name, row in CONTRACTS.items() if "LegalizeOps" in row.prepare}
-    return frozenset(prepared | {name for name in CONTRACTS if name.startswith("build:")} | {"LegalizeOps"})
-
-
-@functools.cache
-def _strategy(singles: tuple[str, ...], names: tuple[str, ...], count: int) -> Any:
-    """A strategy of a module and ``count`` rows of passes: one of ``singles`` each, and pipelines of ``names``."""
-    from hypothesis import strategies as st
-
-    from strategies import ir_modules, module_and_passes, passes_for, pipelines
-
-    if not names:
-        return st.tuples(ir_modules(), st.just(()))
-    pipeable = _pipeable(names)
-    piped = PIPELINES_PER_MODULE if pipeable and count > 1 else 0
-
-    @st.composite
-    def subjects(draw: Any) -> Any:
-        module, alone = draw(module_and_passes(singles, count - piped))
-        rows = [(each,) for each in alone]
-        # Not every pass can act on every module: pipelines, or the same passes with other arguments, fill up.
-        more = pipelines(names, module=module) if pipeable else st.tuples(passes_for(module, names))
-        rows += [draw(more) for _ in range(count - len(rows))]
-        return module, tuple(rows)
-
-    return subjects()
-
-
 def input_seed(task: ShardTask, index: int) -> int:
     """Seed of the inputs of one example."""
-    return _random(task.config.seed, task.number, index, "inputs").getrandbits(31)
+    return randomness(task.config.seed, task.number, index, "inputs").getrandbits(31)
 
 
 def oracles_of(task: ShardTask, index: int, passes: tuple[PassRef, ...]) -> tuple[OracleName, ...]:
@@ -256,12 +198,14 @@ def oracles_of(task: ShardTask, index: int, passes: tuple[PassRef, ...]) -> tupl
     if OracleName.NUMERIC not in chosen or len(chosen) == 1:
         return chosen
     always = any(ref.is_user or ref.name.startswith("build:") for ref in passes)
-    if always or _random(task.config.seed, task.number, index, "numeric").randrange(NUMERIC_SHARE) == 0:
+    if always or randomness(task.config.seed, task.number, index, "numeric").randrange(NUMERIC_SHARE) == 0:
         return chosen
     return tuple(name for name in chosen if name is not OracleName.NUMERIC)
 
 
-def _judged(task: ShardTask, index: int, facts: Any, passes: tuple[PassRef, ...], seen: set[str]) -> ExampleDone:
+def _judged(
+    task: ShardTask, index: int, facts: Any, passes: tuple[PassRef, ...], seen: set[str], candidate: Candidate
+) -> ExampleDone:
     from oracles.judge import judge
     from oracles.subject import Subject
 
@@ -278,10 +222,17 @@ def _judged(task: ShardTask, index: int, facts: Any, passes: tuple[PassRef, ...]
         case = None if identity in seen else Case(facts.snapshot, passes, seed)
         seen.add(identity)
         failures.append(Failure(verdict, identity, case))
-    return ExampleDone(index, tuple(said), tuple(failures))
+    return ExampleDone(index, tuple(said), tuple(failures), subject.judged, _rewrite(subject, candidate))
 
 
-def _random(*parts: object) -> random.Random:
-    """A generator that the parts decide, the same in every process and Python release."""
-    text = "\0".join(str(part) for part in parts)
-    return random.Random(int.from_bytes(hashlib.sha256(text.encode()).digest()[:16], "big"))
+def _rewrite(subject: Subject, candidate: Candidate) -> str:
+    """What the passes of a judged subject did to its module; empty when they changed nothing or never ran."""
+    from strategies.profile import profile_of
+
+    if not subject.ran or not subject.changed:
+        return ""
+    try:
+        before = profile_of(subject.module, operands=False) if subject.plan.prepare else candidate.profile
+        return rewrite(before.counts, profile_of(subject.output_module, operands=False).counts)
+    except Exception:  # a pass may give anything; what is wrong with it is for the oracles to say
+        return UNREADABLE

@@ -6,15 +6,20 @@ import contextlib
 import datetime
 import errno
 import fcntl
+import itertools
 import json
 import os
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from fuzzer import coverage_store
 from fuzzer.cases import Case
+from fuzzer.coverage import Coverage
+from fuzzer.guidance import Guide, Report, piece_to_json, pool_from_json, pool_to_json, reports_of
+from fuzzer.pool import Pool
 from fuzzer.records import CampaignInfo, FindingRecord, FindingState, Hit, ShardResult, Tally
 from oracles.verdict import Evidence, OracleName, Outcome, Verdict
 
@@ -22,7 +27,7 @@ __all__ = ["CampaignInfo", "FindingRecord", "FindingState", "Store", "StoreError
 
 FILE_NAME = "campaign.sqlite"
 LOCK_NAME = "campaign.lock"
-FORMAT = "relaxfuzz-campaign-3"
+FORMAT = "relaxfuzz-campaign-4"
 
 
 class StoreError(Exception):
@@ -155,9 +160,9 @@ class Store:
         """Modules per feature name."""
         return dict(self._query("SELECT name, count FROM features ORDER BY count DESC, name"))
 
-    def operators(self) -> dict[str, int]:
-        """Modules per operator that occurs in them."""
-        return dict(self._query("SELECT name, count FROM operators ORDER BY count DESC, name"))
+    def coverage(self) -> Coverage:
+        """What was generated, and what the passes did with it; the most frequent first."""
+        return coverage_store.read(self._query)
 
     def discarded(self) -> int:
         """Draws that gave no module."""
@@ -201,21 +206,24 @@ class Store:
             StoreError: when it cannot be written, or is recorded already.
         """
         fresh: list[str] = []
+        coverage = result.coverage
         with self._writing():
             self._db.execute(
-                "INSERT INTO shards VALUES (?, ?, ?, ?, ?, ?)",
-                (result.number, result.first, result.stop, result.examples, result.modules, result.discarded),
-            )
+                "INSERT INTO shards VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (
+                    result.number, result.first, result.stop, result.examples, result.modules, result.discarded,
+                    coverage.bindings, coverage.neighbours, coverage.repeated, coverage.outdone,
+                ),
+            )  # fmt: skip
             self._db.execute("INSERT OR REPLACE INTO meta VALUES ('elapsed', ?)", (f"{elapsed:.3f}",))
             self._db.executemany(
                 "INSERT INTO tallies VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET count = count + excluded.count",
                 [(*key, count) for key, count in result.tallies.items()],
             )
-            for table, counts in (("features", result.features), ("operators", result.operators)):
-                self._db.executemany(
-                    f"INSERT INTO {table} VALUES (?, ?) ON CONFLICT DO UPDATE SET count = count + excluded.count",
-                    list(counts.items()),
-                )
+            coverage_store.add(self._db, coverage)
+            if result.origins or result.deeds:
+                piece = piece_to_json(result.origins, result.deeds)
+                self._db.execute("INSERT INTO pieces VALUES (?, ?, ?)", (result.number, result.first, piece))
             for hit in result.hits.values():
                 if self._record_hit(result.number, hit, elapsed):
                     fresh.append(hit.signature.id)
@@ -265,6 +273,49 @@ class Store:
                 "UPDATE findings SET state = ?, minimized_json = ?, bindings = ?, repro = ?, note = ? WHERE id = ?",
                 (state.value, text, bindings, repro, note, finding_id),
             )
+
+    # -- guidance -----------------------------------------------------------------------------------------------
+
+    def guide(self) -> Guide:
+        """What guidance had learnt when it was last saved."""
+        rows = list(self._query("SELECT body FROM guide"))
+        counts = dict(self._query("SELECT key, count FROM behaviours"))
+        return Guide.from_json(rows[0][0], counts) if rows else Guide()
+
+    def pools(self) -> dict[int, Pool]:
+        """The pools that are kept, by epoch."""
+        return {epoch: pool_from_json(body) for epoch, body in self._query("SELECT epoch, body FROM pools")}
+
+    def reports(self, shards: range) -> list[Report]:
+        """What the pieces of these shards told guidance."""
+        query = "SELECT shard, body FROM pieces WHERE shard >= ? AND shard < ? ORDER BY shard, first"
+        rows = list(self._query(query, (shards.start, shards.stop)))
+        return [
+            report
+            for shard, group in itertools.groupby(rows, key=lambda row: int(row[0]))
+            for report in reports_of(shard, [body for _, body in group])
+        ]
+
+    def save_guide(
+        self, guide: Guide, counts: Mapping[int, int], shards: range, epoch: int, pool: Pool, oldest: int
+    ) -> None:
+        """Record what guidance has learnt from an epoch, and the pool that follows from it.
+
+        Args:
+            guide: What it knows now.
+            counts: The behaviours whose counts have changed.
+            shards: Shards of the epoch, of which nothing more need be kept.
+            epoch: The epoch that the pool is for.
+            pool: The pool.
+            oldest: Pools of epochs before this one are no longer needed.
+        """
+        with self._writing():
+            self._db.execute("DELETE FROM guide")
+            self._db.execute("INSERT INTO guide VALUES (?, ?)", (guide.epochs, guide.to_json()))
+            self._db.executemany("INSERT OR REPLACE INTO behaviours VALUES (?, ?)", counts.items())
+            self._db.execute("DELETE FROM pieces WHERE shard >= ? AND shard < ?", (shards.start, shards.stop))
+            self._db.execute("INSERT OR REPLACE INTO pools VALUES (?, ?)", (epoch, pool_to_json(pool)))
+            self._db.execute("DELETE FROM pools WHERE epoch < ?", (oldest,))
 
     # -- inside -------------------------------------------------------------------------------------------------
 

@@ -139,6 +139,11 @@ class Subject:
         return tuple(results)
 
     @property
+    def ran(self) -> bool:
+        """Whether the passes were run: no oracle runs them on a module that they are not meant for."""
+        return "chain" in self.__dict__
+
+    @property
     def output(self) -> Result:
         """Result of the passes, one after the other."""
         return self.chain[-1]

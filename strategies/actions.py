@@ -9,9 +9,25 @@ from typing import Any
 
 from tvm import relax
 
-from strategies import calls, composites, control_flow, devices, idioms, kernels, local_functions, results, shapes
+from strategies import (
+    calls,
+    closures,
+    composites,
+    control_flow,
+    devices,
+    drawn_kernels,
+    idioms,
+    impure,
+    in_place,
+    kernels,
+    local_functions,
+    packed,
+    results,
+    shapes,
+)
 from strategies import weights as weight_steps
 from strategies.bounds import LOW_PRECISION
+from strategies.dead_code import is_impure
 from strategies.dims import LARGE_POOL
 from strategies.features import Feature
 from strategies.frame import Unfit
@@ -117,7 +133,7 @@ def _repeatable(scope: Scope, value: Value) -> Any:
     if value.is_parameter or not isinstance(value.expr, relax.Var):
         return None
     expr = scope.builder.lookup_binding(value.expr)
-    if not isinstance(expr, relax.Call) or "inplace" in str(expr.op):
+    if not isinstance(expr, relax.Call) or "inplace" in str(expr.op) or is_impure(expr):
         return None
     visible = {v.expr for v in scope.values if isinstance(v.expr, relax.Var)}
     return expr if all(var in visible for var in relax.analysis.free_vars(expr)) else None
@@ -136,6 +152,11 @@ def constant(scope: Scope) -> Value:
 def condition(scope: Scope) -> Value:
     """An ``If``."""
     return control_flow.draw_if(scope, branch_step)
+
+
+def local_function(scope: Scope) -> Value:
+    """A local function, and a call of it."""
+    return local_functions.draw_local(scope, local_step)
 
 
 def dead(scope: Scope) -> Value | None:
@@ -157,7 +178,7 @@ def large_tensor(scope: Scope) -> Value:
 ACTIONS: tuple[Action, ...] = (
     Action(144, operator),
     Action(12, idioms.plant),
-    Action(10, kernels.draw_kernel, Feature.KERNELS),
+    Action(24, kernels.draw_some, Feature.KERNELS),
     Action(14, calls.draw_call, Feature.MULTIPLE_FUNCTIONS),
     Action(48, condition, Feature.IF, Place.ORDINARY),
     Action(6, results.pack, Feature.TUPLES),
@@ -175,7 +196,10 @@ ACTIONS: tuple[Action, ...] = (
     Action(20, devices.hint, Feature.DEVICE_HINTS),
     Action(10, composites.draw_composite, Feature.COMPOSITE),
     Action(14, composites.draw_codegen, Feature.CODEGEN, Place.TOP_LEVEL),
-    Action(20, local_functions.draw_local, Feature.LOCAL_FUNCTIONS, Place.ORDINARY),
+    Action(20, local_function, Feature.LOCAL_FUNCTIONS, Place.ORDINARY),
+    Action(8, closures.draw_made, Feature.MADE_CLOSURES),
+    Action(10, impure.draw_impure, Feature.IMPURE_CALLS, Place.ORDINARY),
+    Action(8, packed.draw_packed_call, Feature.PACKED_CALLS),
     Action(16, weight_steps.draw_weight_work, Feature.WEIGHTS, Place.TOP_LEVEL),
     Action(12, non_executable, Feature.NON_EXECUTABLE),
 )
@@ -231,6 +255,14 @@ def branch_step(scope: Scope, depth: int) -> None:
         step_without_if(scope)
 
 
+def local_step(scope: Scope, depth: int) -> None:
+    """A step inside a local or recursive function: as in a branch, where the case has branches."""
+    if scope.has(Feature.IF) or scope.in_dataflow:
+        branch_step(scope, depth)
+    else:
+        step_without_if(scope)
+
+
 def step_without_if(scope: Scope) -> None:
     """A step that is no ``If``: depth is counted by the caller."""
     features, scope.features = scope.features, scope.features - {Feature.IF}
@@ -253,8 +285,19 @@ ENSURED: dict[Feature, Callable[[Scope], Value | None]] = {
     Feature.TUPLES: results.pack,
     Feature.NESTED_TUPLES: results.pack_nested,
     Feature.CONSTANTS: constant,
-    Feature.LOCAL_FUNCTIONS: local_functions.draw_local,
+    Feature.LOCAL_FUNCTIONS: local_function,
+    Feature.CAPTURES: lambda scope: closures.draw_capturing(scope, local_step),
+    Feature.NESTED_CLOSURES: lambda scope: closures.draw_nested(scope, local_step),
+    Feature.RETURNED_CLOSURES: lambda scope: closures.draw_returned(scope, local_step),
+    Feature.MADE_CLOSURES: closures.draw_made,
+    Feature.IMPURE_CALLS: impure.draw_impure,
+    Feature.PACKED_CALLS: packed.draw_packed_call,
     Feature.KERNELS: kernels.draw_kernel,
+    Feature.KERNEL_OUTPUTS: kernels.draw_outputs,
+    Feature.SYMBOLIC_KERNELS: kernels.draw_symbolic,
+    Feature.INPLACE_KERNELS: in_place.draw,
+    Feature.DRAWN_KERNELS: drawn_kernels.draw,
+    Feature.EXTERNAL_CODEGEN: composites.draw_external,
     Feature.DEVICE_HINTS: devices.hint,
     Feature.COMPOSITE: composites.draw_composite,
     Feature.CODEGEN: composites.draw_codegen,
@@ -273,7 +316,16 @@ ENSURED: dict[Feature, Callable[[Scope], Value | None]] = {
 }
 """What makes sure that a demanded feature occurs; the others show in the plan of the module."""
 
-OUTSIDE_DATAFLOW = frozenset({Feature.IF, Feature.LOCAL_FUNCTIONS})
+OUTSIDE_DATAFLOW = frozenset(
+    {
+        Feature.IF,
+        Feature.LOCAL_FUNCTIONS,
+        Feature.CAPTURES,
+        Feature.NESTED_CLOSURES,
+        Feature.RETURNED_CLOSURES,
+        Feature.IMPURE_CALLS,
+    }
+)
 
 
 def typed_tensor(scope: Scope, dtype: str, shape: tuple[int, ...] | None = None) -> Value:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 from tvm import relax, tirx
@@ -16,21 +17,49 @@ Binding = dict[Any, Dim]
 
 
 def draw_call(scope: Scope) -> Value | None:
-    """Bind a call of an earlier function; ``None`` when there is none that may be called."""
-    known = [s for s in scope.module.callables if s.depth < scope.frame.deepest and not s.typed]
+    """Bind a call of an earlier function; ``None`` when there is none that may be called here."""
+    known = [s for s in scope.module.callables if s.depth < scope.frame.deepest and not s.typed and may_call(scope, s)]
     if not known:
         return None
     return call(scope, known[-1 - scope.index(len(known))])
 
 
+def may_call(scope: Scope, callee: Signature) -> bool:
+    """Whether a call of ``callee`` may stand here: one with an effect not in a dataflow block or a pure function."""
+    return not callee.impure or not (scope.in_dataflow or scope.frame.pure_only)
+
+
 def call(scope: Scope, callee: Signature) -> Value:
-    """Bind a call of ``callee`` with values at hand or made for it."""
-    binding: Binding = {}
-    arguments = [_argument(scope, parameter, binding, callee) for parameter in callee.parameters]
+    """Bind a call of ``callee`` with values at hand or made for it; of a closure that it returns, too.
+
+    Raises:
+        Unfit: when the call has an effect that may not be here, or a dim of the callee cannot be computed.
+    """
+    if not may_call(scope, callee):
+        raise Unfit("an effect in a dataflow block or a pure function")
+    arguments = arguments_for(scope, callee)
     result = scope.emit(relax.Call(callee.var, arguments))
-    scope.frame.depth = max(scope.frame.depth, callee.depth + 1)
-    known = bounds_like(result.ty, callee.result)
+    return called(scope, callee, result)
+
+
+def arguments_for(scope: Scope, callee: Signature) -> list[Any]:
+    """Arguments that fit the callee's parameters, symbolic dims unified."""
+    binding: Binding = {symbol: symbol for symbol in callee.shared}
+    return [_argument(scope, parameter, binding, callee) for parameter in callee.parameters]
+
+
+def called(scope: Scope, callee: Signature, result: Value) -> Value:
+    """Note what an emitted call means for the caller; gives its value with what is known of it."""
+    frame = scope.frame
+    frame.depth = max(frame.depth, callee.depth + 1)
+    frame.impure = frame.impure or callee.impure
     scope.values.remove(result)
+    if callee.returns is not None:
+        closure = dataclasses.replace(callee.returns, var=result.expr)
+        frame.closures[result.expr] = closure
+        scope.see(result)
+        return call(scope, closure)
+    known = bounds_like(result.ty, callee.result)
     return scope.see(Value(result.expr, result.ty, known.bounds, known.parts))
 
 

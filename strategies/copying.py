@@ -18,6 +18,14 @@ Change = Callable[["Copier", Any, Any], Any]
 """Given the copier, a binding and the copy of its value: the value to bind instead."""
 
 
+_BINARY = frozenset(
+    {
+        tirx.Add, tirx.Sub, tirx.Mul, tirx.Div, tirx.Mod, tirx.FloorDiv, tirx.FloorMod, tirx.Min, tirx.Max, tirx.EQ,
+        tirx.NE, tirx.LT, tirx.LE, tirx.GT, tirx.GE, tirx.And, tirx.Or,
+    }
+)  # fmt: skip
+
+
 class Uncopied(Exception):
     """An expression of a kind that copies do not know; the message names it."""
 
@@ -61,12 +69,15 @@ class Copier:
         finally:
             self.builder.end_scope()
         made = relax.Function(params, body, is_pure=bool(function.is_pure))
-        kept = dict(function.attrs or {}) if attrs is None else attrs
+        kept = attributes(function) if attrs is None else attrs
         return made.with_attrs(dict(kept)) if kept else made
 
     def parameter(self, param: Any) -> Any:
         """A copy of a parameter."""
-        made = relax.Var(param.name, self.type(param.ty))
+        if isinstance(param.ty, tvm.ir.PrimType):  # dims may speak of it
+            made = self.symbols.setdefault(param, tirx.Var(param.name, param.ty))
+        else:
+            made = relax.Var(param.name, self.type(param.ty))
         self.vars[param] = made
         return made
 
@@ -107,7 +118,7 @@ class Copier:
     def emit(self, value: Any, like: Any) -> Any:
         """Bind a value to a variable of the kind (local to its dataflow block, or not) and name of another."""
         local = isinstance(like, relax.DataflowVar)
-        if not local and self.builder._current_block_is_dataflow():
+        if not local and self.builder.current_block_is_dataflow():
             return self.builder.emit_output(value, like.name)
         return self.builder.emit(value, like.name)
 
@@ -118,6 +129,8 @@ class Copier:
     def expr(self, expr: Any) -> Any:
         """A copy of an expression; raises ``Uncopied``."""
         if isinstance(expr, relax.Var):
+            if expr not in self.vars and isinstance(expr.ty, tvm.ir.PrimType):
+                return self.dim(expr)
             return self.vars.get(expr, expr)
         if isinstance(expr, GlobalVar):
             return self.functions.get(expr, expr)
@@ -140,22 +153,22 @@ class Copier:
             return self.function(expr)
         if isinstance(expr, relax.ExternFunc):
             return expr
-        if isinstance(expr, tvm.ir.PrimExpr) or isinstance(expr.ty, tvm.ir.PrimType):
-            return self._prim(expr)
+        if isinstance(expr.ty, tvm.ir.PrimType):
+            # A number may be an axis as well as a size: only shapes change with the sizes.
+            return expr if isinstance(expr, (tirx.IntImm, tirx.FloatImm)) else self.dim(expr)
+        if isinstance(expr, tirx.StringImm):
+            return expr
         raise Uncopied(f"an expression of kind {type(expr).__name__}")
 
     def _constant(self, expr: Any) -> Any:
         """A constant; one whose size changes is filled with its own elements in order."""
         if not isinstance(expr.ty, relax.TensorType) or not self.sizes:
             return expr
-        shape = tuple(int(each) for each in expr.data.shape)
+        shape = tuple(int(each) for each in expr.value.shape)
         wanted = tuple(self.sizes.get(each, each) for each in shape)
         if wanted == shape:
             return expr
-        return relax.const(np.resize(expr.data.numpy(), wanted), str(expr.ty.dtype))
-
-    def _prim(self, expr: Any) -> Any:
-        return self.dim(expr) if not isinstance(expr, (tirx.IntImm, tirx.FloatImm, tirx.StringImm)) else expr
+        return relax.const(np.resize(expr.value.numpy(), wanted), str(expr.ty.dtype))
 
     def dim(self, dim: Any) -> Any:
         """A dim in the copy."""
@@ -164,10 +177,20 @@ class Copier:
         if isinstance(dim, tirx.IntImm):
             size = int(dim)
             return tirx.IntImm(dim.dtype, self.sizes[size]) if size in self.sizes else dim
-        for var in tirx.analysis.undefined_vars(dim, []):
-            if self.fresh and var not in self.symbols:
-                self.symbols[var] = tirx.Var(var.name, var.dtype)
-        return tirx.stmt_functor.substitute(dim, self.symbols) if self.symbols else dim
+        if isinstance(dim, tirx.Var):
+            if dim not in self.symbols:
+                self.symbols[dim] = tirx.Var(dim.name, dim.ty) if self.fresh else dim
+            return self.symbols[dim]
+        sides = [getattr(dim, name, None) for name in ("a", "b")]
+        if type(dim) in _BINARY and None not in sides:
+            return type(dim)(*(self.dim(side) for side in sides))
+        if isinstance(dim, tirx.Cast):
+            return tirx.Cast(dim.ty, self.dim(dim.value))
+        if isinstance(dim, relax.Call):
+            return relax.Call(dim.op, [self.dim(each) for each in dim.args], dim.attrs, list(dim.ty_args))
+        if isinstance(dim, (tirx.FloatImm, tirx.StringImm)):
+            return dim
+        raise Uncopied(f"a dim of kind {type(dim).__name__}")
 
     def type(self, ty: Any) -> Any:
         """A type in the copy; raises ``Uncopied`` for a type that speaks of a variable."""
@@ -191,3 +214,8 @@ class Copier:
                 return ty
             return relax.FuncType([self.type(each) for each in ty.params], self.type(ty.ret), bool(ty.purity))
         raise Uncopied(f"a type of kind {type(ty).__name__}")
+
+
+def attributes(function: Any) -> dict[str, Any]:
+    """Attributes of a function, none included."""
+    return {} if function.attrs is None else {str(key): function.attrs[key] for key in function.attrs.keys()}  # noqa: SIM118

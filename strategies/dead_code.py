@@ -15,14 +15,14 @@ from tvm import relax
 def without_dead(blocks: Sequence[Any], result: Any) -> list[Any]:
     """The blocks without bindings that neither ``result`` nor another kept binding uses.
 
-    ``match_cast`` stays: it may define symbolic dims, and its check is an effect.
+    ``match_cast`` stays: it may define symbolic dims, and its check is an effect.  So does an impure call.
     """
     needed = set(relax.analysis.free_vars(result))
     kept_blocks = []
     for block in reversed(list(blocks)):
         kept = []
         for binding in reversed(list(block.bindings)):
-            if isinstance(binding, relax.MatchCast) or binding.var in needed:
+            if isinstance(binding, relax.MatchCast) or binding.var in needed or is_impure(binding.value):
                 kept.append(binding)
                 needed.update(_uses(binding.value))
         if kept:
@@ -40,6 +40,11 @@ def dead_bindings(sequence: Any) -> int:
     return before - sum(len(block.bindings) for block in without_dead(sequence.blocks, sequence.body))
 
 
+def is_impure(value: Any) -> bool:
+    """Whether the value of a binding has an effect; a local function has none itself, its call may."""
+    return isinstance(value, (relax.Call, relax.If)) and bool(relax.analysis.contains_impure_call(value))
+
+
 def called_names(module: tvm.IRModule) -> set[str]:
     """Names of the functions that Relax functions of a module mention."""
     used: set[str] = set()
@@ -50,17 +55,19 @@ def called_names(module: tvm.IRModule) -> set[str]:
 
 
 def without_unused(module: tvm.IRModule) -> tvm.IRModule:
-    """The module without private functions and kernels that nothing mentions, directly or through others."""
-    while True:
-        used = called_names(module)
-        kept = {
-            var: function
-            for var, function in module.functions.items()
-            if var.name_hint in used or (function.attrs is not None and "global_symbol" in function.attrs)
-        }
-        if len(kept) == len(module.functions):
-            return module
-        module = tvm.IRModule(kept)
+    """The module without private functions and kernels that no public function mentions, directly or through others."""
+    names = {var.name_hint: function for var, function in module.functions.items()}
+    todo = [name for name, f in names.items() if f.attrs is not None and "global_symbol" in f.attrs]
+    used = set(todo)
+    while todo:
+        function = names[todo.pop()]
+        if isinstance(function, relax.Function):
+            new = {var.name_hint for var in relax.analysis.all_global_vars(function)} - used
+            used |= new
+            todo.extend(name for name in new if name in names)
+    if used.issuperset(names):
+        return module
+    return tvm.IRModule({var: function for var, function in module.functions.items() if var.name_hint in used})
 
 
 def _uses(value: Any) -> Iterable[Any]:

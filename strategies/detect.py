@@ -10,6 +10,7 @@ import tvm_ffi
 from tvm import relax
 
 from strategies.dead_code import dead_bindings
+from strategies.detect_kernels import kernel_features
 from strategies.features import Feature
 from strategies.operators import OPERATORS
 from strategies.type_features import is_prim_type, type_features
@@ -43,7 +44,7 @@ def features_of(module: tvm.IRModule) -> frozenset[Feature]:
     calls; ``DUPLICATE_CODE`` for two equal calls in one function; ``INTEGERS`` and the like for a value
     of that dtype, scalar constants excepted.
     """
-    found: set[Feature] = set()
+    found: set[Feature] = set(kernel_features(module))
     functions = {var: f for var, f in module.functions.items() if isinstance(f, relax.Function)}
     if len(functions) < len(module.functions):
         found.add(Feature.KERNELS)

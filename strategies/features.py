@@ -123,7 +123,7 @@ ODDS: dict[Feature, int] = {
     Feature.CODEGEN: 44,
     Feature.COMPOSITE: 30,
     Feature.WEIGHTS: 20,
-    Feature.LOCAL_FUNCTIONS: 20,
+    Feature.LOCAL_FUNCTIONS: 28,
     Feature.UPPER_BOUNDS: 24,
     Feature.MULTIPLE_FUNCTIONS: 40,
     Feature.PRIVATE_CALLS: 48,

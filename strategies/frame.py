@@ -45,6 +45,10 @@ class Signature:
         depth: Length of the longest chain of calls from it, itself counted.
         private: Whether it has no ``global_symbol``.
         typed: Whether its parameters are bound to a vdevice, which their arguments must share.
+        impure: Whether a call of it may have an effect.
+        shared: Symbolic dims of the caller that it mentions as they are; only a local function has some.
+        group: Names of the functions that make it up: itself, and its partner in mutual recursion.
+        returns: The closure that it returns, whose ``var`` the call gives.
     """
 
     var: Any
@@ -55,6 +59,10 @@ class Signature:
     depth: int = 1
     private: bool = False
     typed: bool = False
+    impure: bool = False
+    shared: tuple[Any, ...] = ()
+    group: frozenset[str] = frozenset()
+    returns: Signature | None = None
 
 
 @dataclass(slots=True)
@@ -75,6 +83,7 @@ class ModuleFrame:
         dtypes: Element types that the features of this case allow.
         watched: What is forbidden and shows in a type, so that each binding must be looked at.
         idioms: Names of the idioms planted so far, near misses with a suffix.
+        function_room: How many more functions an idiom may add.
     """
 
     builder: Any
@@ -90,6 +99,7 @@ class ModuleFrame:
     dtypes: tuple[str, ...] = _BASE
     watched: frozenset[Feature] = frozenset()
     idioms: list[str] = field(default_factory=list)
+    function_room: int = 2
     _shapes: dict[tuple[int, ...], Any] = field(default_factory=dict)
     _numbers: dict[str, int] = field(default_factory=dict)
 
@@ -149,13 +159,18 @@ class FunctionFrame:
         weights: Which of them are weights (they go last).
         weight_work: Values computed from weights alone.
         symbols: Range of each symbolic dim known in the function.
-        symbol_list: The symbolic dims that parameters define.
+        symbol_list: The symbolic dims that tensor parameters define.
+        shape_symbols: Those that only a Shape parameter defines.
+        cast_symbols: Those that only a cast defines, seen here.
         max_parameters: How many parameters it may get.
         casts: Shapes that tensors of unknown shape were cast to, by variable.
         device: The vdevice of its typed parameters, or ``None``.
         depth: Length of the longest chain of calls from it, itself counted.
         deepest: How long that chain may become.
         bound: Variables by the hash of what they are bound to, where something is forbidden.
+        idioms: Idioms that are still to be planted in it.
+        planted: Results of those that were.
+        split_blocks: Whether two ordinary blocks stand side by side in the end.
         is_weighted: Whether it has ``num_input``.
         allowed: The actions that may be taken, by kind of place.
         used: Variables that some call or tuple takes.
@@ -168,12 +183,17 @@ class FunctionFrame:
     weight_work: list[Value] = field(default_factory=list)
     symbols: dict[Any, Range] = field(default_factory=dict)
     symbol_list: list[Any] = field(default_factory=list)
+    shape_symbols: list[Any] = field(default_factory=list)
+    cast_symbols: list[Any] = field(default_factory=list)
     casts: dict[Any, tuple[Dim, ...]] = field(default_factory=dict)
     device: Any = None
     depth: int = 1
     deepest: int = 3
     is_weighted: bool = False
     bound: dict[int, Any] = field(default_factory=dict)
+    idioms: list[Any] = field(default_factory=list)
+    planted: list[Value] = field(default_factory=list)
+    split_blocks: bool = False
     allowed: dict[tuple[bool, bool], list[Any]] = field(default_factory=dict)
     used: set[Any] = field(default_factory=set)
     planned: list[Feature] = field(default_factory=list)

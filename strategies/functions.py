@@ -9,7 +9,7 @@ from typing import Any
 
 from tvm import relax
 
-from strategies import actions, devices, results, shapes, weights
+from strategies import actions, attributes, closures, devices, results, shapes, weights
 from strategies.body import Body
 from strategies.bounds import default_bounds
 from strategies.calls import call
@@ -21,6 +21,9 @@ from strategies.values import Value
 
 MAX_CHAIN = 3
 """Most functions in a chain of calls; a private one leaves room for its caller."""
+
+DEEP_CHAIN = 5
+"""As many with DEEP_CALLS."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +39,7 @@ class Plan:
         planned: Features that should occur in it, where they find room.
         callees: Functions that it must call.
         tuple_only: Whether it takes one tuple and returns one, as a transform of parameters does.
+        maker: Whether it returns a closure, where that is possible.
     """
 
     name: str
@@ -46,12 +50,17 @@ class Plan:
     planned: tuple[Feature, ...] = ()
     callees: tuple[Signature, ...] = field(default_factory=tuple)
     tuple_only: bool = False
+    maker: bool = False
 
 
 def build(draw: Draw, module: ModuleFrame, plan: Plan) -> Signature:
     """Draw the body of a planned function, add it to the module and give what callers must know."""
+    chain = DEEP_CHAIN if Feature.DEEP_CALLS in module.features else MAX_CHAIN
     frame = FunctionFrame(
-        max_parameters=4 if plan.private else 6, is_weighted=plan.weighted, deepest=MAX_CHAIN - plan.private
+        max_parameters=4 if plan.private else 6,
+        is_weighted=plan.weighted,
+        deepest=chain - plan.private,
+        pure_only=plan.tuple_only,
     )
     scope = Scope(draw, module, frame)
     builder = module.builder
@@ -69,6 +78,9 @@ def build(draw: Draw, module: ModuleFrame, plan: Plan) -> Signature:
     scope.keep_outputs = True
     wanted = _demanded(scope, body, plan)
     for callee in plan.callees:
+        if callee.impure and scope.in_dataflow:
+            body.close()
+            body.open(False)
         with contextlib.suppress(Unfit):
             wanted.append(call(scope, callee))
     wanted = results.ready(scope, wanted)
@@ -79,9 +91,19 @@ def build(draw: Draw, module: ModuleFrame, plan: Plan) -> Signature:
     body.close()
     body.open(False)
     scope.renew()
-    result = wanted[-1] if plan.tuple_only else results.choose_result(scope, wanted)
+    result, returns = _result(scope, plan, wanted)
     body.close()
-    return finish(scope, body, plan, result)
+    return finish(scope, body, plan, result, returns)
+
+
+def _result(scope: Scope, plan: Plan, wanted: list[Value]) -> tuple[Value, Signature | None]:
+    """What the function returns, and that once more when it is a closure."""
+    if plan.tuple_only:
+        return wanted[-1], None
+    if plan.maker:
+        with contextlib.suppress(Unfit):
+            return closures.made_here(scope, actions.local_step)
+    return results.choose_result(scope, wanted), None
 
 
 def _step(scope: Scope, body: Body, number: int, count: int) -> None:
@@ -166,7 +188,7 @@ def _demanded(scope: Scope, body: Body, plan: Plan) -> list[Value]:
     return wanted
 
 
-def finish(scope: Scope, body: Body, plan: Plan, result: Value) -> Signature:
+def finish(scope: Scope, body: Body, plan: Plan, result: Value, returns: Signature | None = None) -> Signature:
     """Close a function whose blocks are closed: add it to the module and give what callers must know."""
     frame, builder = scope.frame, scope.builder
     builder.end_scope()
@@ -176,13 +198,25 @@ def finish(scope: Scope, body: Body, plan: Plan, result: Value) -> Signature:
     builder.begin_scope([value.expr for value in parameters])
     sequence = builder.normalize(body.sequence(result.expr))
     builder.end_scope()
-    function = relax.Function([value.expr for value in parameters], sequence)
-    for key, attr in _attributes(scope, plan, len(inputs)).items():
+    attrs = _attributes(scope, plan, len(inputs))
+    impure = frame.impure and "relax.force_pure" not in attrs
+    function = relax.Function([value.expr for value in parameters], sequence, is_pure=not impure)
+    for key, attr in attrs.items():
         function = function.with_attr(key, attr)
     var = builder.add_func(function, plan.name)
     template = results.bounds_like(function.ret_ty, result)
     return Signature(
-        var, parameters, template, frame.symbols, frame.casts, frame.depth, plan.private, frame.device is not None
+        var,
+        parameters,
+        template,
+        frame.symbols,
+        frame.casts,
+        frame.depth,
+        plan.private,
+        typed=frame.device is not None,
+        impure=impure,
+        group=frozenset({var.name_hint}),
+        returns=returns,
     )
 
 
@@ -196,4 +230,8 @@ def _attributes(scope: Scope, plan: Plan, inputs: int) -> dict[str, Any]:
     bounded = scope.has(Feature.UPPER_BOUNDS) and not plan.private
     if symbols and bounded and (Feature.UPPER_BOUNDS in plan.demand or scope.index(2)):
         attrs["tir_var_upper_bound"] = {var.name: 4 + 4 * scope.index(2) for var in symbols}
+    if scope.frame.impure and scope.index(4) == 3:
+        attrs["relax.force_pure"] = True
+    if attributes.wants_function_attributes(scope, Feature.FUNCTION_ATTRS in plan.demand):
+        attrs |= attributes.function_attributes(scope, symbols)
     return attrs

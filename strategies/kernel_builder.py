@@ -227,7 +227,7 @@ def loops(block: Any, extents: Sequence[Any], nest: Nest) -> Any:
     """A block under its loops."""
     count = len(extents)
     order = nest.order if len(nest.order) == count else tuple(range(count))
-    if nest.fused and count > 1:
+    if nest.fused and count > 1 and not any(isinstance(extent, int) and extent == 0 for extent in extents):
         return _fused(block, extents, nest)
     values: list[Any] = [None] * count
     found: list[tuple[Any, Any]] = []

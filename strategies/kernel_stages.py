@@ -12,10 +12,11 @@ from typing import Any
 
 from tvm import tirx
 
-from strategies.bounds import Bounds, dtype_bounds
+from strategies.bounds import Bounds, dtype_bounds, is_float
 from strategies.choices import Choices
 from strategies.kernel_builder import INDEX, Body, Extent, Reads, Reduction, Source, Term, fixed
 from strategies.kernel_terms import as_dtype, const, joined, small
+from strategies.values import same_dim, same_dims
 
 MAX_GROWTH = 4
 """What a stage adds to a dim, or the dim that it adds, is at most this."""
@@ -59,25 +60,26 @@ class Extents:
 
 
 def elementwise(choices: Choices, sources: Sequence[Source], extents: Extents) -> Stage:
-    """An expression over the sources, each broadcast to the first."""
+    """An expression over the sources that can be broadcast to the first."""
     first = sources[0]
+    fitting = [source for source in sources if _spreads(source, first)]
 
     def body(axes: list[Any], _: list[Any], reads: Reads) -> Term:
-        terms = [reads.load(source, broadcast(source, axes)) for source in sources]
+        terms = [reads.load(source, broadcast(source, first, axes)) for source in fitting]
         if extents.scalars and choices.index(2):
             number = extents.scalars[0]
             terms.append(Term(number.inner, Bounds(1, extents.most(number.outer), True), INDEX))
         return joined(choices, terms, 3)
 
-    plain = all(len(source.extents) == len(first.extents) for source in sources)
+    plain = all(_same_shape(source, first) for source in fitting)
     return Stage(first.extents, body, pattern=0 if plain and not extents.scalars else 1)
 
 
-def broadcast(source: Source, axes: Sequence[Any]) -> list[Any]:
-    """The indices into a source whose dims are the last ones of ``axes``, or 1."""
-    last = list(axes)[len(axes) - len(source.extents) :]
-    return [0 if extent.inner == 1 and extent.is_static else axis
-            for extent, axis in zip(source.extents, last, strict=True)]  # fmt: skip
+def broadcast(source: Source, over: Source, axes: Sequence[Any]) -> list[Any]:
+    """The indices into a source whose dims are the last ones of ``over``, or 1."""
+    skipped = len(axes) - len(source.extents)
+    pairs = zip(source.extents, over.extents[skipped:], list(axes)[skipped:], strict=True)
+    return [axis if same_dim(extent.inner, wide.inner) else 0 for extent, wide, axis in pairs]
 
 
 def transpose(choices: Choices, sources: Sequence[Source], extents: Extents) -> Stage | None:
@@ -181,7 +183,7 @@ def flatten(choices: Choices, sources: Sequence[Source], extents: Extents) -> St
         return None
     at = choices.index(rank - 1)
     left, right = source.extents[at], source.extents[at + 1]
-    if not (extents.computed or (left.is_static and right.is_static)):
+    if not (extents.computed or (left.is_static and right.is_static)) or (right.is_static and right.inner == 0):
         return None
 
     def body(axes: list[Any], _: list[Any], reads: Reads) -> Term:
@@ -264,10 +266,10 @@ def reduce(choices: Choices, sources: Sequence[Source], extents: Extents) -> Sta
             where[axis] = variable
         term = reads.load(source, where)
         if kind:
-            return Term(term.expr, term.bounds.including(first), term.dtype)
+            return Term(term.expr, term.bounds.rounded() if is_float(term.dtype) else term.bounds, term.dtype)
         term = small(term) if clamped else term
         wide = term.bounds.up_to(count)
-        return Term(term.expr, wide.rounded() if "float" in source.dtype else wide, term.dtype)
+        return Term(term.expr, wide.rounded() if is_float(source.dtype) else wide, term.dtype)
 
     step = (lambda a, b: a + b, tirx.max, tirx.min)[kind]
     reduction = Reduction(tuple(source.extents[axis] for axis in gone), const(first, source.dtype), step)
@@ -288,7 +290,7 @@ def gram(choices: Choices, sources: Sequence[Source], extents: Extents) -> Stage
         left = small(reads.load(source, [axes[0], more[0]]))
         right = small(reads.load(source, [axes[1], more[0]]))
         wide = (left.bounds * right.bounds).up_to(count)
-        return Term(left.expr * right.expr, wide.rounded() if "float" in source.dtype else wide, source.dtype)
+        return Term(left.expr * right.expr, wide.rounded() if is_float(source.dtype) else wide, source.dtype)
 
     reduction = Reduction((inner,), const(0, source.dtype), lambda a, b: a + b)
     return Stage((rows, rows), body, reduction, 4)
@@ -304,12 +306,19 @@ def _growing(choices: Choices, source: Source, extents: Extents) -> int | None:
     return choices.pick(able) if able else None
 
 
+def _spreads(source: Source, over: Source) -> bool:
+    """Whether a source can be broadcast to another."""
+    skipped = len(over.extents) - len(source.extents)
+    pairs = zip(source.extents, over.extents[max(0, skipped) :], strict=False)
+    return skipped >= 0 and all(same_dim(a.inner, b.inner) or same_dim(a.inner, 1) for a, b in pairs)
+
+
 def _alike(left: Source, right: Source) -> bool:
-    same = len(left.extents) == len(right.extents) and left.dtype == right.dtype
-    return same and all(
-        a is b or (a.is_static and b.is_static and a.inner == b.inner) or (not a.is_static and a.inner is b.inner)
-        for a, b in zip(left.extents, right.extents, strict=True)
-    )
+    return left.dtype == right.dtype and _same_shape(left, right)
+
+
+def _same_shape(left: Source, right: Source) -> bool:
+    return same_dims([extent.inner for extent in left.extents], [extent.inner for extent in right.extents])
 
 
 def _number(size: Any) -> Any:

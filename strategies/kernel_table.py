@@ -9,6 +9,7 @@ from typing import Any
 from tvm import te, tirx, topi
 
 from strategies.bounds import Bounds
+from strategies.features import Feature
 from strategies.scope import Scope
 from strategies.values import Dim, Value
 
@@ -30,6 +31,7 @@ class Kernel:
         compute: The outputs as TE tensors, from TE placeholders; ``None`` for a written kernel.
         written: Builds a kernel written in TVMScript from shapes and dtype.
         in_place: Whether the first operand is overwritten (``call_tir_inplace``).
+        several: Whether it has several outputs.
     """
 
     name: str
@@ -39,6 +41,15 @@ class Kernel:
     compute: Callable[..., Sequence[Any]] | None = None
     written: Callable[[Shapes, str], Any] | None = None
     in_place: bool = False
+    several: bool = False
+
+    def fits(self, scope: Scope) -> bool:
+        """Whether the features of a case allow it; a written kernel has symbolic buffers whatever it is called on."""
+        return (
+            (not self.in_place or scope.has(Feature.INPLACE_KERNELS))
+            and (not self.several or scope.has(Feature.KERNEL_OUTPUTS))
+            and (self.written is None or scope.has(Feature.SYMBOLIC_KERNELS))
+        )
 
     def build(self, shapes: Shapes, dtype: str) -> Any:
         """The PrimFunc for operand shapes (names stand for dims known at run time only)."""
@@ -62,25 +73,31 @@ class Kernel:
         return made.without_attr("global_symbol").with_attr("tirx.noalias", True)
 
 
+def static(scope: Scope) -> bool:
+    """Whether kernels of this case take tensors of static shapes only."""
+    return not scope.has(Feature.SYMBOLIC_KERNELS)
+
+
 def _one(scope: Scope) -> list[Value]:
-    return [scope.tensor(dtypes=NUMBERS)]
+    return [scope.tensor(dtypes=NUMBERS, static=static(scope))]
 
 
 def _two(scope: Scope) -> list[Value]:
-    first = scope.tensor(dtypes=NUMBERS)
+    first = _one(scope)[0]
     return [first, scope.tensor_like(first)]
 
 
 def _matrix(scope: Scope) -> list[Value]:
-    return [scope.tensor(dtypes=NUMBERS, ranks=(2,))]
+    return [scope.tensor(dtypes=NUMBERS, ranks=(2,), static=static(scope))]
 
 
 def _float_matrix(scope: Scope) -> list[Value]:
-    return [scope.tensor(dtypes=("float32",), ranks=(2,))]
+    return [scope.tensor(dtypes=("float32",), ranks=(2,), static=static(scope))]
 
 
 def _matrices(scope: Scope) -> list[Value]:
-    left = scope.tensor(dtypes=("float32", "float64"), ranks=(2,), bounds=Bounds(-8.0, 8.0))
+    dtypes = ("float32", "float64")
+    left = scope.tensor(dtypes=dtypes, ranks=(2,), static=static(scope), bounds=Bounds(-8.0, 8.0))
     rows = (left.dims or ())[1]
     right = scope.tensor(dtypes=(left.dtype,), shape=(rows, 2), bounds=Bounds(-8.0, 8.0))
     return [left, right]
@@ -137,13 +154,14 @@ KERNELS: tuple[Kernel, ...] = (
     Kernel("two_stages", _one, _same, lambda a: [(a + _ONE).scaled(2)], _two_stages),
     Kernel("topi_multiply", _two, _same, lambda a, b: [a * b], lambda a, b: [topi.multiply(a, b)]),
     Kernel("topi_maximum", _two, _same, lambda a, b: [a.maximum(b)], lambda a, b: [topi.maximum(a, b)]),
-    Kernel("scale_and_shift", _one, lambda s: [s, s], lambda a: [a.scaled(2), a + _ONE], _scale_and_shift),
+    Kernel("scale_and_shift", _one, lambda s: [s, s], lambda a: [a.scaled(2), a + _ONE], _scale_and_shift,
+           several=True),
     Kernel("topi_transpose", _matrix, lambda s: [(s[1], s[0])], lambda a: [a], lambda a: [topi.transpose(a)]),
     Kernel("topi_matmul", _matrices, lambda a, b: [(a[0], b[1])], lambda a, b: [Bounds(-4096.0, 4096.0)],
            lambda a, b: [topi.matmul(a, b)]),
     Kernel("written_double", _float_matrix, _same, lambda a: [a.scaled(2)], written=_written_double),
     Kernel("transpose_and_double", _float_matrix, lambda s: [(s[1], s[0]), s], lambda a: [a, a.scaled(2)],
-           written=_written_swap),
-    Kernel("negate_in_place", _float_matrix, _same, lambda a: [(a + a).scaled(-1)], written=_written_in_place,
+           written=_written_swap, several=True),
+    Kernel("negate_in_place", _float_matrix, _same, lambda a: [-a], written=_written_in_place,
            in_place=True),
 )  # fmt: skip

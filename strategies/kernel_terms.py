@@ -6,6 +6,7 @@ turn a rounding error into a jump.
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,6 +18,15 @@ from strategies.choices import Choices
 from strategies.kernel_builder import Term
 
 Combine = Callable[[Any, Any], Any]
+
+
+class Takes(enum.Enum):
+    """Dtypes that an operator takes."""
+
+    ANY = "any"
+    FLOAT = "float"
+    INTEGER = "integer"
+    SIGNED = "signed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,12 +45,12 @@ class Unary:
     Attributes:
         apply: Makes the expression, from the operand and its dtype.
         bounds: What it makes of the operand's bounds.
-        kind: ``"any"``, ``"float"``, ``"int"`` or ``"signed"``: what it takes.
+        takes: Which dtypes it takes.
     """
 
     apply: Callable[[Any, str], Any]
     bounds: Callable[[Bounds], Bounds]
-    kind: str = "any"
+    takes: Takes = Takes.ANY
 
 
 def const(number: float, dtype: str) -> Any:
@@ -62,15 +72,19 @@ UNARY: tuple[Unary, ...] = (
     Unary(lambda x, dtype: x + const(1, dtype), lambda b: b + _UNIT),
     Unary(lambda x, dtype: x * const(2, dtype), lambda b: b.scaled(2)),
     Unary(lambda x, dtype: tirx.max(x, const(0, dtype)), lambda b: b.maximum(Bounds(0, 0, True))),
-    Unary(lambda x, dtype: tirx.abs(x), lambda b: b.absolute(), "signed"),
-    Unary(lambda x, dtype: const(0, dtype) - x, lambda b: -b, "signed"),
-    Unary(lambda x, dtype: x * const(0.5, dtype), lambda b: b.scaled(0.5), "float"),
-    Unary(lambda x, dtype: tirx.exp(tirx.min(x, const(2, dtype))), lambda b: Bounds(0.0, 7.5), "float"),
-    Unary(lambda x, dtype: tirx.tanh(x), lambda b: Bounds(-1.0, 1.0), "float"),
-    Unary(lambda x, dtype: tirx.sqrt(tirx.abs(x)), lambda b: Bounds(0.0, max(1.0, b.magnitude)), "float"),
-    Unary(lambda x, dtype: const(1, dtype) / (const(1, dtype) + tirx.abs(x)), lambda b: Bounds(0.0, 1.0), "float"),
-    Unary(lambda x, dtype: tirx.floordiv(x, const(2, dtype)), lambda b: Bounds(min(b.lo, 0) // 2, b.hi, True), "int"),
-    Unary(lambda x, dtype: tirx.floormod(x, const(3, dtype)), lambda b: Bounds(0, 2, True), "int"),
+    Unary(lambda x, dtype: tirx.abs(x), lambda b: b.absolute(), Takes.SIGNED),
+    Unary(lambda x, dtype: const(0, dtype) - x, lambda b: -b, Takes.SIGNED),
+    Unary(lambda x, dtype: x * const(0.5, dtype), lambda b: b.scaled(0.5), Takes.FLOAT),
+    Unary(lambda x, dtype: tirx.exp(tirx.min(x, const(2, dtype))), lambda b: Bounds(0.0, 7.5), Takes.FLOAT),
+    Unary(lambda x, dtype: tirx.tanh(x), lambda b: Bounds(-1.0, 1.0), Takes.FLOAT),
+    Unary(lambda x, dtype: tirx.sqrt(tirx.abs(x)), lambda b: Bounds(0.0, max(1.0, b.magnitude)), Takes.FLOAT),
+    Unary(lambda x, dtype: const(1, dtype) / (const(1, dtype) + tirx.abs(x)), lambda b: Bounds(0.0, 1.0), Takes.FLOAT),
+    Unary(
+        lambda x, dtype: tirx.floordiv(x, const(2, dtype)),
+        lambda b: Bounds(min(b.lo, 0) // 2, b.hi, True),
+        Takes.INTEGER,
+    ),
+    Unary(lambda x, dtype: tirx.floormod(x, const(3, dtype)), lambda b: Bounds(0, 2, True), Takes.INTEGER),
 )
 
 
@@ -86,10 +100,10 @@ def combined(choices: Choices, left: Term, right: Term) -> Term:
 
 def modified(choices: Choices, term: Term) -> Term:
     """A term under a drawn operator."""
-    kinds = {"any", "float" if is_float(term.dtype) else "int"}
+    kinds = {Takes.ANY, Takes.FLOAT if is_float(term.dtype) else Takes.INTEGER}
     if not term.dtype.startswith("uint"):
-        kinds.add("signed")
-    entry = choices.pick([entry for entry in UNARY if entry.kind in kinds])
+        kinds.add(Takes.SIGNED)
+    entry = choices.pick([entry for entry in UNARY if entry.takes in kinds])
     if not _fits(entry.bounds(term.bounds), term.dtype):
         term = small(term)
     return _made(entry.apply(term.expr, term.dtype), entry.bounds(term.bounds), term.dtype)

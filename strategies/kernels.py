@@ -1,16 +1,18 @@
-"""Kernels: PrimFuncs through ``call_tir``, from TE and topi and written in TVMScript."""
+"""Kernels: PrimFuncs through ``call_tir``, from TE and topi, written in TVMScript, and drawn."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import tvm_ffi
 from tvm import relax
 
+from strategies import drawn_kernels, in_place
 from strategies.bounds import Bounds, dtype_bounds, is_float
-from strategies.kernel_table import KERNELS, Kernel
+from strategies.features import Feature
+from strategies.kernel_table import KERNELS, Kernel, static
 from strategies.scope import Scope
 from strategies.values import Dim, Value, same_dim
 
@@ -30,7 +32,30 @@ class Pattern:
 
 def draw_kernel(scope: Scope) -> Value:
     """Bind a ``call_tir`` of a kernel that fits values at hand; gives the (first) output."""
-    kernel = scope.pick(KERNELS)
+    return _table_kernel(scope, [kernel for kernel in KERNELS if kernel.fits(scope)])
+
+
+def draw_some(scope: Scope) -> Value:
+    """Bind a call of a kernel, in one of the ways that the features of this case allow."""
+    return scope.pick([draw for feature, draw in _WAYS if feature is None or scope.has(feature)])(scope)
+
+
+def draw_outputs(scope: Scope) -> Value:
+    """Bind a call of a kernel with several outputs."""
+    if scope.has(Feature.DRAWN_KERNELS) and scope.index(3):
+        return drawn_kernels.draw_outputs(scope)
+    return _table_kernel(scope, [kernel for kernel in KERNELS if kernel.several and kernel.fits(scope)])
+
+
+def draw_symbolic(scope: Scope) -> Value:
+    """Bind a call of a kernel with symbolic buffers or scalar parameters."""
+    if scope.has(Feature.DRAWN_KERNELS) and scope.index(3):
+        return drawn_kernels.draw_symbolic(scope)
+    return _table_kernel(scope, [kernel for kernel in KERNELS if kernel.written and kernel.fits(scope)])
+
+
+def _table_kernel(scope: Scope, kernels: Sequence[Kernel]) -> Value:
+    kernel = scope.pick(kernels)
     operands = kernel.operands(scope)
     limit = dtype_bounds(operands[0].dtype)
     bounds = kernel.bounds(*[operand.known for operand in operands])
@@ -43,7 +68,7 @@ def draw_kernel(scope: Scope) -> Value:
 def draw_with_gradient(scope: Scope) -> Value:
     """Bind a ``call_tir_with_grad``; nothing lowers it, so the module cannot be executed."""
     kernel = next(kernel for kernel in KERNELS if kernel.name == "te_add_one")
-    operand = scope.tensor(dtypes=("float32", "float64"), bounds=Bounds(-8.0, 8.0))
+    operand = scope.tensor(dtypes=("float32", "float64"), static=static(scope), bounds=Bounds(-8.0, 8.0))
     var = _function(scope, kernel, [operand])
     call = relax.op.call_tir_with_grad(var, [operand.expr], operand.ty, "te_add_one_grad")
     return scope.emit(call, operand.known + Bounds(1, 1, True))
@@ -61,9 +86,9 @@ def emit_kernel(scope: Scope, kernel: Kernel, operands: Sequence[Value], bounds:
     arguments = [operand.expr for operand in operands]
     wide = [Bounds(b.lo, b.hi, True) if not is_float(operands[0].dtype) else b.rounded() for b in bounds]
     if kernel.in_place:
-        fresh = scope.emit(relax.op.add(arguments[0], arguments[0]), operands[0].bounds)
-        scope.values.remove(fresh)  # the call consumes it
-        call = relax.op.call_tir_inplace(var, relax.Tuple([fresh.expr]), [0], types)
+        overwritten = in_place.fresh(scope, operands[0])
+        wide = [known.rounded() for known in kernel.bounds(overwritten.known)]
+        call = relax.op.call_tir_inplace(var, relax.Tuple([overwritten.expr]), [0], types)
         return scope.emit(call, wide[0])
     call = relax.call_tir(var, arguments, types[0] if len(types) == 1 else types)
     if len(types) == 1:
@@ -103,3 +128,13 @@ def numbered(shapes: Sequence[Sequence[Dim]]) -> tuple[tuple[int | str, ...], ..
         return f"d{len(seen) - 1}"
 
     return tuple(tuple(name(dim) for dim in shape) for shape in shapes)
+
+
+_WAYS: tuple[tuple[Feature | None, Callable[[Scope], Value]], ...] = (
+    (None, draw_kernel),
+    (Feature.DRAWN_KERNELS, drawn_kernels.draw),
+    (Feature.SYMBOLIC_KERNELS, draw_symbolic),
+    (Feature.KERNEL_OUTPUTS, draw_outputs),
+    (Feature.INPLACE_KERNELS, in_place.draw),
+)
+"""The ways to a kernel, with what each needs."""

@@ -1,43 +1,237 @@
-"""Local functions: closures bound inside a function, with and without captured values."""
+"""Local functions: bound inside a function, called there, with and without captured values."""
 
 from __future__ import annotations
 
-from tvm import relax
+import contextlib
+import enum
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
 
-from strategies.bounds import Bounds
+from tvm import relax, tirx
+
+from strategies import impure
+from strategies.body import Body
+from strategies.bounds import default_bounds
+from strategies.calls import call, symbols_of
+from strategies.features import Feature
+from strategies.frame import Signature
+from strategies.results import as_tuple
 from strategies.scope import Scope, Unfit
-from strategies.values import Value
+from strategies.values import Dim, Value
 
 op = relax.op
 
+MAX_NESTING = 2
+"""Local functions inside one another."""
 
-def draw_local(scope: Scope) -> Value:
-    """Bind a local function and a call of it (never inside a dataflow block); static shapes only.
+Step = Callable[[Scope, int], None]
 
-    A local function shares the scope of symbolic dims with its surroundings, so dims of its own would need care that
-    no pass is known to need.
+
+class Kind(enum.Enum):
+    """What a local function is to be."""
+
+    PLAIN = "plain"
+    CAPTURING = "capturing"
+    NESTING = "nesting"
+    RETURNING = "returning"
+
+
+@dataclass(frozen=True, slots=True)
+class _Formals:
+    """Parameters of a local function with the symbolic dims that they share with the caller, and their own."""
+
+    values: tuple[Value, ...]
+    shared: tuple[Any, ...]
+    own: dict[Any, Any]
+
+
+def draw_local(scope: Scope, step: Step) -> Value:
+    """Bind a local function and a call of it, or another call of one at hand; never inside a dataflow block."""
+    known = [frame for value in scope.values if (frame := scope.frame.closures.get(value.expr)) is not None]
+    if known and scope.index(3) == 2:
+        return call(scope, known[-1 - scope.index(len(known))])
+    kinds = [Kind.PLAIN]
+    if scope.has(Feature.CAPTURES):
+        kinds.append(Kind.CAPTURING)
+    if scope.has(Feature.NESTED_CLOSURES) and scope.frame.nesting < MAX_NESTING - 1:
+        kinds.append(Kind.NESTING)
+        if scope.has(Feature.RETURNED_CLOSURES):
+            kinds.append(Kind.RETURNING)
+    return draw_kind(scope, step, scope.pick(kinds))
+
+
+def draw_kind(scope: Scope, step: Step, kind: Kind) -> Value:
+    """Bind a local function of a kind and a call of it, sometimes two."""
+    function = bind(scope, step, kind)
+    value = call(scope, function)
+    return call(scope, function) if scope.index(3) == 2 else value
+
+
+def bind(scope: Scope, step: Step, kind: Kind, *, static: bool = False) -> Signature:
+    """Bind a local function; ``static``: its parameters have static shapes.
+
+    Raises:
+        Unfit: when no local function may be here.
     """
+    frame = scope.frame
     if scope.module.strict and scope.module.vdevices:
         raise Unfit("RealizeVDevice gives local functions types that their calls have not")
-    value = scope.tensor(dtypes=("float32", "int32", "float64"), static=True)
-    other = scope.tensor_like(value)
-    builder = scope.builder
-    parameter = relax.Var("a", relax.TensorType(list(value.dims or ()), value.dtype))
-    # LambdaLift gives the call of a capturing closure the type Any, which some legalizations refuse.
-    captures = not scope.module.strict and scope.index(2) == 1
-    builder.begin_scope([parameter])
-    builder._begin_binding_block()
-    right = other.expr if captures else parameter
-    inner = builder.emit(op.maximum(parameter, right), "b")
-    result = builder.emit(op.minimum(inner, parameter), "c")
-    block = builder._end_block()
-    body = builder.normalize(relax.SeqExpr([block], result))
-    builder.end_scope()
-    function = scope.emit(relax.Function([parameter], body), hint="inner")
-    bounds = None
-    if value.bounds is not None and other.bounds is not None:
-        bounds = value.bounds.union(other.bounds)
-    called = scope.emit(relax.Call(function.expr, [value.expr]), bounds or Bounds(-4, 4))
-    if scope.index(3) == 2:
-        return scope.emit(relax.Call(function.expr, [other.expr]), bounds or Bounds(-4, 4))
-    return called
+    if frame.nesting >= MAX_NESTING or (frame.nesting and not scope.has(Feature.NESTED_CLOSURES)):
+        raise Unfit("local functions are nested too deep")
+    if scope.in_dataflow:
+        raise Unfit("a local function in a dataflow block")
+    captures = kind is not Kind.PLAIN and scope.has(Feature.CAPTURES)
+    outer = [scope.tensor(static=static) for _ in range(1 + scope.index(2))]
+    grab = scope.variable(scope.tensor_like(outer[0])) if captures else None
+    formals = _formals(scope, outer, kind)
+    before = list(scope.values) if captures else []
+    with _inside(scope, formals, before, captures):
+        impurity, frame.impure = frame.impure, False
+        body = Body(scope)
+        try:
+            result, returns = _fill(scope, body, step, kind, formals, grab)
+        except Unfit:
+            body.abandon()
+            frame.impure = impurity
+            raise
+        sequence = scope.builder.normalize(body.sequence(result.expr))
+        effect, frame.impure = frame.impure, impurity
+    function = relax.Function([value.expr for value in formals.values], sequence, is_pure=not effect)
+    value = scope.emit(function, hint="inner")
+    ranges = {new: frame.symbols[new] for new in formals.own.values()}
+    signature = Signature(
+        value.expr,
+        formals.values,
+        result,
+        ranges,
+        {},
+        depth=0,
+        impure=effect,
+        shared=formals.shared,
+        returns=returns,
+    )
+    frame.closures[value.expr] = signature
+    return signature
+
+
+def _formals(scope: Scope, outer: list[Value], kind: Kind) -> _Formals:
+    """A parameter like each outer value: with the same symbolic dims, or with its own that stand for any."""
+    generic = kind is Kind.PLAIN and scope.index(3) == 2
+    own: dict[Any, Any] = {}
+    values = []
+    for number, value in enumerate(outer):
+        dims = value.dims or ()
+        if generic and all(isinstance(dim, (int, tirx.Var)) for dim in dims):
+            dims = tuple(_own(scope, own, dim) for dim in dims)
+        ty = relax.TensorType(list(dims), value.dtype)
+        bounds = value.known.union(default_bounds(value.dtype))
+        values.append(Value(relax.Var("abcd"[number], ty), ty, bounds))
+    shared = dict.fromkeys(
+        symbol for value in values for dim in value.dims or () for symbol in _symbols(dim) if symbol not in own.values()
+    )
+    if scope.has(Feature.TUPLES) and len(values) == 2 and not own and scope.index(3) == 2:
+        tuple_type = relax.TupleType([value.ty for value in values])
+        parts = tuple(Value(None, value.ty, value.bounds) for value in values)
+        return _Formals((Value(relax.Var("t", tuple_type), tuple_type, parts=parts),), tuple(shared), own)
+    return _Formals(tuple(values), tuple(shared), own)
+
+
+def _own(scope: Scope, own: dict[Any, Any], dim: Dim) -> Dim:
+    if isinstance(dim, int):
+        return dim
+    if dim not in own:
+        own[dim] = scope.frame.new_symbol(scope.dim_range(dim), listed=False)
+    return own[dim]
+
+
+def _symbols(dim: Dim) -> list[Any]:
+    return [] if isinstance(dim, int) else symbols_of(dim)
+
+
+@contextlib.contextmanager
+def _inside(scope: Scope, formals: _Formals, before: list[Value], captures: bool) -> Iterator[None]:
+    """The scope as the body of a local function sees it; afterwards as it was."""
+    frame = scope.frame
+    saved = (scope.values, scope.closed, scope.keep_outputs, frame.symbol_list)
+    inner = [*formals.own.values(), *formals.shared]
+    scope.values = [*before, *formals.values]
+    scope.closed = True
+    frame.symbol_list = frame.symbol_list + inner if captures else inner
+    frame.nesting += 1
+    scope.branches += 1  # what may stand at the top level only may not stand here
+    known = list(frame.symbols) if captures else inner
+    symbols = relax.Var("symbols", relax.ShapeType(known))
+    scope.builder.begin_scope([*(value.expr for value in formals.values), symbols])
+    try:
+        yield
+    finally:
+        scope.builder.end_scope()
+        scope.branches -= 1
+        frame.nesting -= 1
+        scope.values, scope.closed, scope.keep_outputs, frame.symbol_list = saved
+
+
+def _fill(
+    scope: Scope, body: Body, step: Step, kind: Kind, formals: _Formals, grab: Value | None
+) -> tuple[Value, Signature | None]:
+    """The blocks of a local function: what it gives, and what it returns when that is a closure."""
+    dataflow = kind in (Kind.PLAIN, Kind.CAPTURING) and scope.index(3) == 2
+    body.open(dataflow)
+    scope.keep_outputs = True
+    if formals.values[0].is_tuple:
+        whole = formals.values[0]
+        scope.emit(relax.TupleGetItem(whole.expr, 1), part_of=whole)
+        first = scope.emit(relax.TupleGetItem(whole.expr, 0), part_of=whole)
+    else:
+        first = formals.values[0]
+    kept: list[Value] = []
+    if grab is not None:
+        kept.append(joined(scope, first, grab))
+    if kind is Kind.NESTING:
+        kept.append(draw_kind(scope, step, Kind.CAPTURING if grab is not None else Kind.PLAIN))
+    for _ in range(scope.index(3)):
+        scope.keep_outputs = scope.index(2) == 1
+        step(scope, 1)
+    scope.keep_outputs = True
+    if not dataflow and not scope.frame.pure_only and scope.has(Feature.IMPURE_CALLS) and scope.index(6) == 5:
+        impure.draw_print(scope)
+    if not kept:
+        kept.append(joined(scope, first, first))
+    if dataflow:
+        body.close()
+        body.open(False)
+    if kind is Kind.RETURNING:
+        inner = bind(scope, step, Kind.CAPTURING, static=True)
+        result: Value = next(value for value in scope.values if value.expr.same_as(inner.var))
+        body.close()
+        return result, inner
+    newest = next((v for v in reversed(scope.tensors()) if v.device is None), kept[0])
+    result = _result(scope, kept, newest)
+    body.close()
+    return result, None
+
+
+def _result(scope: Scope, kept: list[Value], newest: Value) -> Value:
+    """What the function gives: it depends on all of ``kept``."""
+    values = list(dict.fromkeys((*kept, newest)))
+    if len(values) > 1 and scope.has(Feature.TUPLES) and scope.index(3) > 0:
+        made = Value(as_tuple(values), relax.TupleType([value.ty for value in values]), parts=tuple(values))
+        return scope.emit(made.expr, parts=made.parts) if scope.index(2) else made
+    result = kept[0]
+    for other in values[1:]:
+        if other.dtype == result.dtype and _same_shape(other, result):
+            result = joined(scope, result, other)
+    return result
+
+
+def _same_shape(left: Value, right: Value) -> bool:
+    return left.dims is not None and right.dims is not None and str(left.dims) == str(right.dims)
+
+
+def joined(scope: Scope, left: Value, right: Value) -> Value:
+    """A value of the same type that depends on both, within the bounds of both."""
+    if left.dtype == "bool":
+        return scope.emit(op.logical_or(left.expr, right.expr), left.bounds)
+    join = scope.pick((op.maximum, op.minimum))
+    return scope.emit(join(left.expr, right.expr), left.known.union(right.known))

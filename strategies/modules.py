@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import functools
 import operator
 from collections.abc import Iterable
@@ -11,9 +12,9 @@ from typing import Any
 from hypothesis import strategies as st
 from tvm import relax
 
-from strategies import devices
+from strategies import actions, attributes, devices, recursion
 from strategies.choices import Draw
-from strategies.dead_code import called_names, without_unused
+from strategies.dead_code import without_unused
 from strategies.features import NEVER_EXECUTABLE, PLANTED, Feature, closure, draw_swarm
 from strategies.frame import FunctionFrame, ModuleFrame, Signature
 from strategies.functions import Plan, build
@@ -24,6 +25,8 @@ PUBLIC_NAMES = ("main", "main", "main", "main", "run", "forward", "predict")
 OTHER_NAMES = ("other", "decode", "step", "second")
 PRIVATE_NAMES = ("helper", "inner", "fused", "block", "leaf")
 MAX_CALLED = 2
+DEEP = 3
+"""Private functions of a deep chain, below a public one."""
 MAX_PLANNED = 3
 
 
@@ -65,6 +68,9 @@ def _modules(
         module = without_unused(module)
     if frame.vdevices:
         module.update_global_info("vdevice", list(frame.vdevices))
+    top.renew()
+    if top.has(Feature.MODULE_ATTRS) and (Feature.MODULE_ATTRS in demand or top.index(4)):
+        module = module.with_attrs(attributes.module_attributes(top))
     return Described(module, tuple(sorted(set(frame.idioms))), frame.executable)
 
 
@@ -142,9 +148,12 @@ def _functions(top: Scope, demand: frozenset[Feature], max_functions: int, max_b
     name = top.pick(PUBLIC_NAMES)
     weighted = top.has(Feature.WEIGHTS)
     others = steps * (count - 1) // count
+    needed = DEEP if Feature.DEEP_CALLS in demand else int(Feature.MULTIPLE_FUNCTIONS in closure(demand))
+    deep = Feature.DEEP_CALLS in demand or (top.has(Feature.DEEP_CALLS) and count > DEEP)
     for number in range(count - 1):
-        other = functools.partial(_other, top, name, number, max(1, 2 * others // (count - 1) - 1))
-        if number == 0 and Feature.MULTIPLE_FUNCTIONS in closure(demand):
+        kind = _kind(top, demand, number, deep)
+        other = functools.partial(_other, top, name, number, max(1, 2 * others // (count - 1) - 1), kind)
+        if number < needed:
             other()  # a span may be left out
         else:
             top.span(other)
@@ -165,25 +174,63 @@ def _planned(top: Scope, demand: frozenset[Feature]) -> tuple[Feature, ...]:
     return tuple(feature for feature in shy if top.chance(PLANTED[feature]))[:MAX_PLANNED]
 
 
-def _other(top: Scope, name: str, number: int, most: int) -> None:
+class _Kind(enum.Enum):
+    """What a function besides the last one is to be."""
+
+    ANY = "any"
+    LINK = "link"  # private, and calls the one before it
+    RECURSIVE = "recursive"
+    MAKER = "maker"  # private, and returns a closure
+
+
+def _kind(top: Scope, demand: frozenset[Feature], number: int, deep: bool) -> _Kind:
+    """What the function of that number is to be; drawn anew for each, outside of what may be left out."""
+    top.renew()
+    if top.has(Feature.RECURSION) and number == 0 and (Feature.RECURSION in demand or top.index(2) == 1):
+        return _Kind.RECURSIVE
+    if deep and number < DEEP:
+        return _Kind.LINK
+    if top.has(Feature.RETURNED_CLOSURES) and top.has(Feature.PRIVATE_CALLS) and top.index(4) == 3:
+        return _Kind.MAKER
+    return _Kind.ANY
+
+
+def _other(top: Scope, name: str, number: int, most: int, kind: _Kind) -> None:
     """A function besides the last one: private, public, or a transform of parameters, of ``most`` steps or less."""
     frame = top.module
-    private = top.has(Feature.PRIVATE_CALLS) and (number == 0 or top.index(4) < 3)
+    if kind is _Kind.RECURSIVE:
+        frame.callables.append(recursion.build(top.draw, frame, actions.local_step))
+        return
+    private = kind is not _Kind.ANY or (top.has(Feature.PRIVATE_CALLS) and (number == 0 or top.index(4) < 3))
     transform = not private and top.has(Feature.TUPLES) and top.index(6) == 5
     own = f"{name}_transform_params" if transform else (PRIVATE_NAMES if private else OTHER_NAMES)[number % 4]
     again = frame.next_number(own)
     own += str(again) if again else ""
-    plan = Plan(own, private, top.integer(1, most), tuple_only=transform)
+    callees = tuple(frame.callables[-1:]) if kind is _Kind.LINK else ()
+    plan = Plan(
+        own, private, top.integer(1, most), callees=callees, tuple_only=transform, maker=kind is _Kind.MAKER
+    )
     frame.callables.append(build(top.draw, frame, plan))
 
 
 def _count(top: Scope, demand: frozenset[Feature], max_functions: int) -> int:
     if not top.has(Feature.MULTIPLE_FUNCTIONS) or max_functions == 1:
         return 1
-    return 2 + top.index(max_functions - 1) * top.index(2)
+    count = 2 + top.index(max_functions - 1) * top.index(2)
+    deep = Feature.DEEP_CALLS in demand or (top.has(Feature.DEEP_CALLS) and top.index(3) == 2)
+    return min(max(count, DEEP + 1), max_functions) if deep else count
 
 
 def _uncalled(frame: ModuleFrame) -> tuple[Signature, ...]:
     """Private functions that no function calls yet, newest first."""
-    used = called_names(frame.builder.get())
-    return tuple(s for s in reversed(frame.callables) if s.private and s.var.name_hint not in used)
+    functions = frame.builder.get().functions.items()
+    mentioned = {
+        var.name_hint: {other.name_hint for other in relax.analysis.all_global_vars(function)}
+        for var, function in functions
+        if isinstance(function, relax.Function)
+    }
+
+    def is_used(signature: Signature) -> bool:
+        return any(signature.var.name_hint in names for name, names in mentioned.items() if name not in signature.group)
+
+    return tuple(s for s in reversed(frame.callables) if s.private and not is_used(s))

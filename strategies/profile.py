@@ -2,9 +2,9 @@
 
 This is the only place that says what a *pair of operators* is: ``(producer, consumer)``, where the consumer takes a
 result of the producer as an argument within one Relax function (local functions and branches included), directly or
-through tuples (built, taken apart, or both), aliases, ``match_cast`` and the result of an ``If``.  A tuple that is taken
-apart gives the pair of the field that was taken, and no other.  Calls of functions are no operators: nothing is passed
-through them.
+through tuples (built, taken apart, or both), aliases, ``match_cast`` and the result of an ``If``.  A tuple that is
+taken apart gives the pair of the field that was taken, and no other.  Calls of functions are no operators: nothing is
+passed through them.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ class Profile:
     Attributes:
         operators: Calls by operator, ``relax.add``.
         parts: What else there is: ``function``, ``kernel``, ``call`` (of a function by its name), ``closure-call``,
-            ``packed-call``, ``if``, ``tuple``, ``take`` (of a field), ``cast`` (``match_cast``), ``alias``, ``shape`` and
-            ``constant`` (each bound to a variable).
+            ``packed-call``, ``if``, ``tuple``, ``take`` (of a field), ``cast`` (``match_cast``), ``alias``, ``shape``
+            and ``constant`` (each bound to a variable).
         operands: Operators with dtype and rank of their operands.
         pairs: Pairs of operators, as this module defines them.
         bindings: Bindings in all Relax functions, local functions and branches included.

@@ -173,6 +173,10 @@ class Scope(Choices):
         self._last = chosen
         return self.guard(chosen, bounds) if bounds is not None else chosen
 
+    def chose(self, value: Value) -> None:
+        """Remember the operand of a step, so that its next one is seldom the same."""
+        self._last = value
+
     def _chosen(self, computed: list[Value], given: list[Value]) -> Value | None:
         """One of the values that fit, each list newest first; ``None`` for something new.
 
@@ -320,8 +324,17 @@ class Scope(Choices):
             raise Unfit("casts are forbidden")
         ty = relax.TensorType(list(dims), dtype or value.dtype, value.ty.vdevice)
         self.module.refuse(ty)
-        var = self.builder.match_cast(value.expr, ty, "lv")
+        var = self.cast_variable(value.expr, ty)
         return self.see(Value(var, ty, value.bounds, device=value.device))
+
+    def cast_variable(self, expr: Any, ty: Any) -> Any:
+        """Bind ``match_cast(expr, ty)`` to a variable that outlives its block where values of this place do."""
+        if not (self.in_dataflow and self.keep_outputs):
+            return self.builder.match_cast(expr, ty, "lv")
+        var = relax.Var(self.builder.get_unique_name("gv"), ty)
+        self.builder.emit_normalized(relax.MatchCast(var, expr, ty))
+        self.outputs += 1
+        return var
 
     @contextlib.contextmanager
     def symbols_in_scope(self) -> Iterator[None]:

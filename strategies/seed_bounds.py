@@ -16,6 +16,7 @@ from tvm import relax
 from tvm.ir import GenericConst, GlobalVar, Op
 
 from strategies.bounds import Bounds, default_bounds, dtype_bounds, is_float, union_of
+from strategies.copying import attributes
 from strategies.dims import SYMBOL_RANGE, Range, dim_range
 from strategies.values import Value, same_dim
 
@@ -36,7 +37,7 @@ def unproven(module: Any) -> str:
     """Why the values of a module's public functions cannot be bounded; empty when they can."""
     try:
         for var, function in module.functions.items():
-            if isinstance(function, relax.Function) and "global_symbol" in (function.attrs or {}):
+            if isinstance(function, relax.Function) and "global_symbol" in attributes(function):
                 bounds_of(module, var.name_hint)
     except Unproven as reason:
         return str(reason)
@@ -220,7 +221,7 @@ def _constant(expr: Any) -> Bounds | None:
         return None
     if str(expr.ty.dtype) not in _DTYPES:
         raise Unproven("a constant of unusual dtype")
-    array = expr.data.numpy()
+    array = expr.value.numpy()
     if not array.size:
         return default_bounds(str(expr.ty.dtype))
     lo, hi = float(array.min()), float(array.max())

@@ -8,9 +8,10 @@ from tvm import relax, tirx
 from tvm.ir import PrimType
 
 from strategies.bounds import Bounds, default_bounds
-from strategies.dims import SYMBOL_RANGE
+from strategies.dims import SYMBOL_RANGE, symbols_of
 from strategies.features import Feature
-from strategies.scope import Scope
+from strategies.frame import Unfit
+from strategies.scope import MAX_ELEMENTS, Scope
 from strategies.values import Dim, Value
 
 op = relax.op
@@ -28,12 +29,37 @@ def cast(scope: Scope) -> Value | None:
     """Bind a ``match_cast`` that holds: of a tensor of unknown shape where there is one, else to what is known."""
     unknown = [v for v in scope.values if v.dtype and v.rank >= 0 and v.dims is None and _castable(scope, v)]
     if unknown and scope.index(4) < 3:
-        value = unknown[-1 - scope.index(len(unknown))]
-        dims = scope.frame.casts.get(value.expr) or value.actual or cast_dims(scope, value.rank)
-        scope.frame.casts[value.expr] = tuple(dims)
-        return scope.match_cast(value, dims)
+        return cast_unknown(scope, unknown[-1 - scope.index(len(unknown))])
+    tuples = [v for v in scope.values if v.parts and _bound(v)]
+    if tuples and scope.index(3) == 2:
+        return cast_tuple(scope, scope.pick(tuples[::-1]))
     value = scope.tensor()
-    return scope.match_cast(value, _renamed(scope, value.dims or ()))
+    return learn(scope, value, _renamed(scope, value.dims or ()))
+
+
+def cast_unknown(scope: Scope, value: Value) -> Value:
+    """Cast a tensor of unknown shape to what it is, or shall be."""
+    dims = scope.frame.casts.get(value.expr) or value.actual or cast_dims(scope, value.rank)
+    scope.frame.casts[value.expr] = tuple(dims)
+    return learn(scope, value, dims)
+
+
+def learn(scope: Scope, value: Value, dims: tuple[Dim, ...]) -> Value:
+    """Bind ``match_cast`` of a tensor; symbolic dims of which nothing is known yet are defined by it.
+
+    Raises:
+        Unfit: when the caller of ``ir_modules`` forbade casts.
+    """
+    made = scope.match_cast(value, dims)
+    define(scope, dims)
+    return made
+
+
+def define(scope: Scope, dims: tuple[Dim, ...]) -> None:
+    """Note the symbols that a cast to ``dims`` defines."""
+    frame = scope.frame
+    known = {*frame.symbol_list, *frame.shape_symbols, *frame.cast_symbols}
+    frame.cast_symbols.extend(dim for dim in dict.fromkeys(dims) if isinstance(dim, tirx.Var) and dim not in known)
 
 
 def _castable(scope: Scope, value: Value) -> bool:
@@ -51,8 +77,10 @@ def cast_dims(scope: Scope, rank: int) -> tuple[Dim, ...]:
             dims.append(1 + scope.index(4))
         elif way == 1 and scope.frame.symbol_list:
             dims.append(scope.pick(scope.frame.symbol_list))
-        else:
+        elif scope.has(Feature.CAST_SYMBOLS):
             dims.append(scope.frame.new_symbol(SYMBOL_RANGE, listed=False))
+        else:
+            dims.append(1 + scope.index(4))
     return tuple(dims)
 
 
@@ -60,11 +88,122 @@ def _renamed(scope: Scope, dims: tuple[Dim, ...]) -> tuple[Dim, ...]:
     """The same dims, some of them bound to new symbols (so that the cast has something to learn)."""
     renamed: list[Dim] = []
     for dim in dims:
-        low, high = scope.dim_range(dim)
-        free = scope.has(Feature.SYMBOLIC_SHAPES) and low >= SYMBOL_RANGE[0] and high <= SYMBOL_RANGE[1]
-        new = free and not scope.branches and not scope.in_dataflow and scope.index(3) == 2
-        renamed.append(scope.frame.new_symbol(SYMBOL_RANGE, listed=False) if new else dim)
+        new = _nameable(scope, dim) and scope.index(3) == 2
+        renamed.append(scope.frame.new_symbol(scope.dim_range(dim), listed=False) if new else dim)
     return tuple(renamed)
+
+
+def _nameable(scope: Scope, dim: Dim) -> bool:
+    """Whether a cast may bind a new symbol to a known dim: one that later operators can take for any other symbol."""
+    low, high = scope.dim_range(dim)
+    return scope.has(Feature.CAST_SYMBOLS) and low >= SYMBOL_RANGE[0] and high <= SYMBOL_RANGE[1]
+
+
+def cast_tuple(scope: Scope, value: Value) -> Value:
+    """Bind ``match_cast`` of a tuple whose elements are known, some dims bound to new symbols.
+
+    Raises:
+        Unfit: when the caller of ``ir_modules`` forbade casts.
+    """
+    if scope.forbids(Feature.MATCH_CAST):
+        raise Unfit("casts are forbidden")
+    new: list[Dim] = []
+    part = _recast(scope, value, new)
+    scope.module.refuse(part.ty)
+    var = scope.cast_variable(value.expr, part.ty)
+    define(scope, tuple(new))
+    return scope.see(Value(var, part.ty, parts=part.parts))
+
+
+def _bound(value: Value) -> bool:
+    """Whether a value is a variable."""
+    return isinstance(value.expr, relax.Var)
+
+
+def _recast(scope: Scope, value: Value, new: list[Dim]) -> Value:
+    """A part of a tuple as the cast sees it; the dims of its tensors go to ``new``."""
+    if value.parts:
+        parts = tuple(_recast(scope, part, new) for part in value.parts)
+        return Value(None, relax.TupleType([part.ty for part in parts]), parts=parts)
+    if value.dims is None or not value.dtype:
+        return Value(None, value.ty, value.bounds, value.parts, value.actual, value.device)
+    dims = _renamed(scope, value.dims)
+    new.extend(dims)
+    ty = relax.TensorType(list(dims), value.dtype, value.ty.vdevice)
+    return Value(None, ty, value.bounds, device=value.device)
+
+
+def cast_symbol(scope: Scope) -> Value:
+    """A symbolic dim that only a cast defines, and something whose type uses it.
+
+    Raises:
+        Unfit: in a branch: the values of what is cast there are gone behind it.
+    """
+    if scope.branches:
+        raise Unfit("a cast in a branch leaves nothing behind")
+    source = _free(scope)
+    dims = [scope.frame.new_symbol(SYMBOL_RANGE, listed=False), *(cast_dims(scope, 1) * (source.rank - 1))]
+    scope.frame.casts[source.expr] = tuple(dims)
+    learn(scope, source, tuple(dims))
+    return use_symbol(scope)
+
+
+def _free(scope: Scope) -> Value:
+    """A parameter of unknown shape that nothing was cast from yet, or a filled tensor that can be cast."""
+    free = [v for v in scope.values if v.is_parameter and v.rank > 0 and v.dims is None and v.dtype]
+    free = [v for v in free if v.expr not in scope.frame.casts and v.actual is None]
+    if free:
+        return free[-1]
+    if scope.can_add_parameter():
+        return unknown_parameter(scope)
+    return filled(scope, [2], scope.pick_dtype(None))
+
+
+def loose_symbols(scope: Scope) -> list[Any]:
+    """The symbolic dims that no tensor parameter defines, seen here."""
+    return scope.frame.shape_symbols + scope.frame.cast_symbols
+
+
+def use_symbol(scope: Scope) -> Value:
+    """Bind something whose type, or shape argument, has a symbolic dim that no tensor parameter defines.
+
+    Raises:
+        Unfit: without such a symbol.
+    """
+    loose = loose_symbols(scope)
+    if not loose:
+        raise Unfit("no symbol but those of tensor parameters")
+    symbol = loose[-1 - scope.index(len(loose))]
+    way = scope.index(8)
+    high = scope.dim_range(symbol)[1]
+    other = 1 + scope.index(3)
+    if way == 1 and scope.has(Feature.SHAPE_EXPRESSIONS):
+        return filled(scope, [scope.pick((symbol + 1, symbol * 2, symbol * other + 1))], _some_dtype(scope))
+    if way == 2 and scope.module.permits("int64"):
+        return scope.emit(op.arange(symbol), Bounds(0, high, True))
+    if way == 3:
+        row = scope.tensor(shape=(other,))
+        return scope.emit(op.broadcast_to(row.expr, scope.shape_expr([symbol, other])), row.bounds)
+    if way == 4:
+        return scope.emit(scope.shape_expr([symbol, other]))
+    if way == 5:
+        return scope.emit(symbol * other + 1)
+    if way == 6:
+        row = scope.tensor(shape=(1,))
+        return scope.emit(op.concat([_column(scope, symbol, row).expr, row.expr], 0), row.bounds)
+    if way == 7:
+        spread = filled(scope, [symbol, other], "float32")
+        return scope.emit(op.reshape(spread.expr, scope.shape_expr([symbol * other])), spread.bounds)
+    return filled(scope, [symbol, other], _some_dtype(scope))
+
+
+def _column(scope: Scope, symbol: Any, row: Value) -> Value:
+    """The one element of ``row``, as often as the symbol says."""
+    return scope.emit(op.broadcast_to(row.expr, scope.shape_expr([symbol])), row.bounds)
+
+
+def _some_dtype(scope: Scope) -> str:
+    return scope.pick_dtype(None)
 
 
 def expression_dim(scope: Scope) -> Any:
@@ -117,12 +256,26 @@ def filled(scope: Scope, dims: list[Dim], dtype: str) -> Value:
 def shape_parameter(scope: Scope) -> Value:
     """A Shape parameter; its dims are symbols of the function, new ones among them."""
     dims: list[Dim] = []
+    own: list[Any] = []
     for _ in range(1 + scope.index(2)):
-        if scope.has(Feature.SYMBOLIC_SHAPES):
-            dims.append(scope.symbol())
-        else:
+        if not scope.has(Feature.SYMBOLIC_SHAPES):
             dims.append(1 + scope.index(4))
+        elif scope.has(Feature.SHAPE_SYMBOLS) and scope.index(2):
+            own.append(scope.frame.new_symbol(SYMBOL_RANGE, listed=False))
+            dims.append(own[-1])
+        else:
+            dims.append(scope.symbol())
+    scope.frame.shape_symbols.extend(own)
     return scope.parameter(relax.ShapeType(dims))
+
+
+def shape_symbol(scope: Scope) -> Value:
+    """A symbolic dim that only a Shape parameter defines, and something whose type uses it."""
+    if not scope.frame.shape_symbols:
+        symbol = scope.frame.new_symbol(SYMBOL_RANGE, listed=False)
+        scope.frame.shape_symbols.append(symbol)
+        scope.parameter(relax.ShapeType([symbol, 1 + scope.index(4)][: 1 + scope.index(2)]))
+    return use_symbol(scope)
 
 
 def prim_parameter(scope: Scope) -> Value:
@@ -140,9 +293,9 @@ def use_shape(scope: Scope) -> Value | None:
     dtype = "float32"
     if way == 0 and shapes:
         shape = shapes[-1 - scope.index(len(shapes))]
-        if scope.most_elements(_shape_dims(shape)) <= 1024:
+        if scope.most_elements(shape_dims(shape)) <= MAX_ELEMENTS:
             made = scope.emit(op.full(shape.expr, relax.const(1, dtype), dtype), Bounds(1, 1, True))
-            return scope.match_cast(made, _shape_dims(shape)) if scope.has(Feature.MATCH_CAST) else made
+            return scope.match_cast(made, shape_dims(shape)) if scope.has(Feature.MATCH_CAST) else made
     if way == 1 and prims and scope.has(Feature.SYMBOLIC_SHAPES):
         return filled(scope, [prims[-1].expr, 1 + scope.index(3)], dtype)
     if way == 2:
@@ -157,5 +310,20 @@ def use_shape(scope: Scope) -> Value | None:
     return scope.emit(scope.shape_expr([1 + scope.index(4), 1 + scope.index(3)]))
 
 
-def _shape_dims(value: Value) -> list[Dim]:
+def shape_dims(value: Value) -> list[Dim]:
+    """The dims of a shape value that are known by its type, static ones as ``int``."""
     return [int(dim) if isinstance(dim, tirx.IntImm) else dim for dim in value.ty.values]
+
+
+def leaves(value: Value, inner: set[Any]) -> bool:
+    """Whether a value may leave a branch: its type speaks of none of the symbols that were defined inside."""
+    if not inner:
+        return True
+    if value.parts:
+        return all(leaves(part, inner) for part in value.parts)
+    dims = value.dims if value.dims is not None else shape_dims(value) if _known_shape(value) else ()
+    return not any(symbol in inner for dim in dims if not isinstance(dim, int) for symbol in symbols_of(dim))
+
+
+def _known_shape(value: Value) -> bool:
+    return value.is_shape and value.ty.values is not None

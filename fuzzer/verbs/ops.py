@@ -59,7 +59,7 @@ def _counted(directory: Path) -> tuple[int, dict[str, int]]:
 
     try:
         with Store.open(directory) as store:
-            return store.info().modules, store.operators()
+            return store.info().modules, store.coverage().operators
     except StoreError as error:
         raise UsageError(str(error)) from error
 

@@ -168,7 +168,7 @@ def take(scope: Scope, value: Value, rank: int) -> Step | None:
 
 def gather_nd(scope: Scope, value: Value, rank: int) -> Step | None:
     """``gather_nd`` by a constant: the leading dims that it addresses become those of the constant."""
-    if value.rank == 0:
+    if value.rank == 0 or rank == 0:
         return None
     depth = scope.integer(max(1, value.rank - rank + 1), value.rank)
     dims = shape_of(value)
@@ -182,7 +182,7 @@ def gather_nd(scope: Scope, value: Value, rank: int) -> Step | None:
 
 def index_tensor(scope: Scope, value: Value, rank: int) -> Step | None:
     """``index_tensor`` by constants of one shape, one for each leading dim that they address."""
-    if value.rank == 0:
+    if value.rank == 0 or rank == 0:
         return None
     depth = scope.integer(max(1, value.rank - rank + 1), value.rank)
     dims = shape_of(value)
@@ -212,6 +212,8 @@ def squeeze(scope: Scope, value: Value, rank: int) -> Step | None:
 
 
 def _product(dims: Sequence[Dim]) -> Dim:
+    if any(isinstance(dim, int) and dim == 0 for dim in dims):
+        return 0
     total: Dim = 1
     for dim in dims:
         total = dim if isinstance(total, int) and total == 1 else total * dim
@@ -261,7 +263,10 @@ def _reducer(name: str) -> Ranker:
             known = known.summed(1).union(known.summed(max(scope.most_elements([dims[place] for place in gone]), 1)))
             if not dtype_bounds(value.dtype).contains(known):
                 return None
-        known = known.rounded() if is_float(value.dtype) and name in ("sum", "mean") else known
+        if name == "mean":
+            known = Bounds(known.lo, known.hi)  # of whole numbers no whole number
+        if name in ("mean", "sum"):
+            known = known.rounded_as(value.dtype)
         kept = [1 if place in gone else dim for place, dim in enumerate(dims) if keepdims or place not in gone]
         return Step(tuple(kept), lambda: call(value.expr, gone, keepdims=keepdims), known)
 
@@ -454,8 +459,12 @@ def reduce_into(scope: Scope, value: Value, target: tuple[Dim, ...]) -> Step | N
         return None
     if any(_least(scope, dims[place]) < 1 for place in places):
         return None
-    call = scope.pick((op.max, op.min, op.mean) if is_float(value.dtype) else (op.max, op.min))
-    return Step(target, lambda: call(value.expr, places), bounds_of(value).rounded())
+    known = bounds_of(value)
+    if is_float(value.dtype) and scope.index(3) == 2:
+        known = Bounds(known.lo, known.hi).rounded_as(value.dtype)
+        return Step(target, lambda: op.mean(value.expr, places), known)
+    call = scope.pick((op.max, op.min))
+    return Step(target, lambda: call(value.expr, places), known)
 
 
 def slice_into(scope: Scope, value: Value, target: tuple[Dim, ...]) -> Step | None:
@@ -533,7 +542,7 @@ def collapse_into(scope: Scope, value: Value, target: tuple[Dim, ...]) -> Step |
     """``collapse_sum_to`` a shape that broadcasts to the value's."""
     if value.dtype == "bool" or value.dtype in LOW_PRECISION or not _stretches(target, shape_of(value)):
         return None
-    known = bounds_of(value).up_to(max(scope.most_elements(shape_of(value)), 1)).rounded()
+    known = bounds_of(value).up_to(max(scope.most_elements(shape_of(value)), 1)).rounded_as(value.dtype)
     if not dtype_bounds(value.dtype).contains(known):
         return None
     return Step(target, lambda: op.collapse_sum_to(value.expr, scope.shape_expr(target)), known)
@@ -551,9 +560,8 @@ INTO: tuple[Shaper, ...] = (
     tile_into,
     take_into,
     collapse_into,
-    gather_into,
 )
-"""To a given shape; the last serves every static one."""
+"""To a given shape; where none serves, :func:`gather_into` does when it is static."""
 
 
 # -- to another dtype --------------------------------------------------------------------------------------------
@@ -568,7 +576,9 @@ def cast(scope: Scope, value: Value, dtype: str) -> Value | None:
         value = keep(scope, value, max(limit.lo, -1.0e4), min(limit.hi, 1.0e4))
     known = bounds_of(value)
     if is_float(dtype):
-        known = known if known.integral and dtype not in LOW_PRECISION else known.rounded(dtype)
+        exact = known.integral and (dtype in ("float32", "float64") or known.magnitude <= 2048)
+        known = known if exact and dtype not in LOW_PRECISION else known.rounded_as(dtype)
+        known = known if exact or not known.integral else known.rounded()
     else:
         known = Bounds(math.trunc(known.lo), math.trunc(known.hi), True)
     return scope.emit(op.astype(value.expr, dtype), known)

@@ -10,17 +10,25 @@ from typing import TYPE_CHECKING, Any
 
 from tvm import relax
 
-from strategies.bounds import FLOAT_LIMIT, INT_LIMIT, Bounds, default_bounds, dtype_bounds, is_float
+from strategies.bounds import INT_LIMIT, Bounds, default_bounds, dtype_bounds, is_float
 from strategies.operators.drawing import (
+    ANY,
+    ANY_NUMBERS,
+    ANY_SIGNED,
+    BFLOAT,
     BOOLEAN,
     FLOATS,
     INTEGERS,
-    NUMBERS,
-    SIGNED_NUMBERS,
+    LOW_PRECISION,
+    UNSIGNED,
     WIDE_FLOATS,
+    affordable,
     bounds_of,
+    broadcast_shape,
     emit,
+    joined,
     keep,
+    partner,
     shape_of,
 )
 from strategies.operators.row import Family, OperatorRow
@@ -31,28 +39,6 @@ if TYPE_CHECKING:
 op = relax.op
 
 Combine = Callable[[Bounds, Bounds], Bounds]
-
-
-def broadcast_shape(scope: Scope, dims: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Draw a shape that broadcasts to ``dims``: the same, a suffix, one with ones, or a scalar's."""
-    kind = scope.integer(0, 7)
-    if kind <= 4 or not dims:
-        return dims
-    if kind == 5:
-        return dims[scope.integer(1, len(dims)) :] if len(dims) > 1 else ()
-    if kind == 6:
-        mask = scope.integer(1, 2 ** len(dims) - 1)
-        return tuple(1 if mask >> index & 1 else dim for index, dim in enumerate(dims))
-    return ()
-
-
-def partner(scope: Scope, value: Value, bounds: Bounds | None = None) -> Value:
-    """Draw a second operand of the same dtype whose shape broadcasts with ``value``'s."""
-    dims = shape_of(value)
-    shape = broadcast_shape(scope, dims)
-    if len(shape) == len(dims) and all(left is right for left, right in zip(shape, dims, strict=True)):
-        return scope.tensor_like(value, bounds=bounds)
-    return scope.tensor(dtypes=(value.dtype,), shape=shape, bounds=bounds)
 
 
 def calm(scope: Scope, first: Value, second: Value, result: Combine) -> tuple[Value, Value]:
@@ -164,7 +150,8 @@ def _log_add_exp(left: Bounds, right: Bounds) -> Bounds:
 
 def divisor(dtype: str) -> Bounds:
     """A divisor: at least 1 for integers; at least 1/2 for floats, so that quotients stay moderate."""
-    return Bounds(0.5, FLOAT_LIMIT) if is_float(dtype) else Bounds(1, min(INT_LIMIT, dtype_bounds(dtype).hi), True)
+    top = dtype_bounds(dtype).hi
+    return Bounds(0.5, top) if is_float(dtype) else Bounds(1, min(INT_LIMIT, top), True)
 
 
 def _dividend(dtype: str) -> Bounds:
@@ -177,61 +164,111 @@ def _fixed(lo: float, hi: float, integral: bool = False) -> Callable[[str], Boun
     return lambda _: bounds
 
 
+def _above_branch_cut(dtype: str) -> Bounds:
+    """A positive abscissa: where it is negative, the sign of a zero decides between pi and -pi."""
+    return Bounds(2.0**-4, dtype_bounds(dtype).hi)
+
+
+def _shiftable(dtype: str) -> Bounds:
+    """What is shifted left: never negative, which is undefined, and not out of the dtype by what :func:`_left` allows."""
+    return Bounds(0, 7 if dtype.endswith("int8") else 127, True)
+
+
+def _left(dtype: str) -> Bounds:
+    return Bounds(0, 3 if dtype.endswith("int8") else 7, True)
+
+
+def _right(dtype: str) -> Bounds:
+    """A count of all bits or more is undefined."""
+    return Bounds(0, int(dtype.removeprefix("u").removeprefix("int")) - 1, True)
+
+
+def _greatest(dtype: str) -> Bounds:
+    """What stays unsigned when any number of the default domain is subtracted."""
+    return Bounds(3, dtype_bounds(dtype).hi, True)
+
+
 _LOGIC: dict[str, Any] = {"family": Family.LOGICAL}
+# TVM defects: two booleans are compared by the instruction for floats ("Invalid operand types for FCmp"), and arithmetic
+# on them passes type inference but has no instruction ("t.MatchesCode(kDLFloat)").
 _COMPARE: dict[str, Any] = {"family": Family.COMPARISON, "out": "bool", "more": BOOLEAN}
 _BITS: dict[str, Any] = {"family": Family.BITWISE}
 _DIVISION: dict[str, Any] = {"first": _dividend, "second": divisor}
 _BITABLE = (*INTEGERS, "bool")
 _MODERATE = _fixed(-8.0, 8.0)
+_POWER: dict[str, Any] = {"first": _fixed(2.0**-4, 8.0), "second": _fixed(-3.0, 3.0)}
 
 BINARY = (
-    Binary("add", op.add, NUMBERS, Bounds.__add__),
-    Binary("subtract", op.subtract, SIGNED_NUMBERS, Bounds.__sub__),
-    Binary("multiply", op.multiply, NUMBERS, Bounds.__mul__),
-    Binary("maximum", op.maximum, NUMBERS, Bounds.maximum),
-    Binary("minimum", op.minimum, NUMBERS, Bounds.minimum),
-    Binary("divide", op.divide, NUMBERS, _float_quotient, **_DIVISION),
-    Binary("floor_divide", op.floor_divide, NUMBERS, _quotient, **_DIVISION),
-    Binary("floor_mod", op.floor_mod, NUMBERS, _remainder, **_DIVISION),
-    Binary("mod", op.mod, NUMBERS, _remainder, **_DIVISION),
-    Binary("power", op.power, FLOATS, corners(math.pow), first=_fixed(2.0**-4, 8.0), second=_fixed(-3.0, 3.0)),
-    # A positive abscissa keeps away from the branch cut, where the sign of a zero decides between pi and -pi.
-    Binary("atan2", op.atan2, WIDE_FLOATS, lambda a, b: Bounds(-1.625, 1.625), second=_fixed(2.0**-4, FLOAT_LIMIT)),
-    Binary("log_add_exp", op.log_add_exp, FLOATS, _log_add_exp, first=_MODERATE, second=_MODERATE),
-    Binary("equal", op.equal, NUMBERS, _truth, **_COMPARE),
-    Binary("not_equal", op.not_equal, NUMBERS, _truth, **_COMPARE),
-    Binary("greater", op.greater, NUMBERS, _truth, **_COMPARE),
-    Binary("greater_equal", op.greater_equal, NUMBERS, _truth, **_COMPARE),
-    Binary("less", op.less, NUMBERS, _truth, **_COMPARE),
-    Binary("less_equal", op.less_equal, NUMBERS, _truth, **_COMPARE),
+    Binary("add", op.add, ANY_NUMBERS, Bounds.__add__, more=BOOLEAN),
+    Binary("subtract", op.subtract, ANY_SIGNED, Bounds.__sub__, more=BOOLEAN),
+    Binary("multiply", op.multiply, ANY_NUMBERS, Bounds.__mul__, more=BOOLEAN),
+    Binary("maximum", op.maximum, ANY_NUMBERS, Bounds.maximum, more=BOOLEAN),
+    Binary("minimum", op.minimum, ANY_NUMBERS, Bounds.minimum, more=BOOLEAN),
+    Binary("divide", op.divide, ANY_NUMBERS, _float_quotient, **_DIVISION),
+    Binary("floor_divide", op.floor_divide, ANY_NUMBERS, _quotient, **_DIVISION),
+    Binary("floor_mod", op.floor_mod, ANY_NUMBERS, _remainder, **_DIVISION),
+    # TVM defects: for low precision, mod leaves a store of another dtype than its buffer's ("dtype mismatch on
+    # BufferStore"); power takes bfloat16 for no float ("power only applies to float"), also in log_add_exp.
+    Binary("mod", op.mod, FLOATS + INTEGERS, _remainder, more=LOW_PRECISION, **_DIVISION),
+    Binary("power", op.power, FLOATS, corners(math.pow), more=BFLOAT, **_POWER),
+    # No float16: LLVM has no kernel for it ("unknown intrinsic").
+    Binary(
+        "atan2", op.atan2, WIDE_FLOATS + LOW_PRECISION, lambda a, b: Bounds(-1.625, 1.625), second=_above_branch_cut
+    ),
+    Binary("log_add_exp", op.log_add_exp, FLOATS, _log_add_exp, first=_MODERATE, second=_MODERATE, more=BFLOAT),
+    Binary("equal", op.equal, ANY_NUMBERS, _truth, **_COMPARE),
+    Binary("not_equal", op.not_equal, ANY_NUMBERS, _truth, **_COMPARE),
+    Binary("greater", op.greater, ANY_NUMBERS, _truth, **_COMPARE),
+    Binary("greater_equal", op.greater_equal, ANY_NUMBERS, _truth, **_COMPARE),
+    Binary("less", op.less, ANY_NUMBERS, _truth, **_COMPARE),
+    Binary("less_equal", op.less_equal, ANY_NUMBERS, _truth, **_COMPARE),
     Binary("logical_and", op.logical_and, BOOLEAN, _truth, **_LOGIC),
     Binary("logical_or", op.logical_or, BOOLEAN, _truth, **_LOGIC),
     Binary("logical_xor", op.logical_xor, BOOLEAN, _truth, **_LOGIC),
     Binary("bitwise_and", op.bitwise_and, _BITABLE, _bits, **_BITS),
     Binary("bitwise_or", op.bitwise_or, _BITABLE, _bits, **_BITS),
     Binary("bitwise_xor", op.bitwise_xor, _BITABLE, _bits, **_BITS),
-    # Shifting a negative number left is undefined, and so is a count of all bits or more: 8 for the narrowest.
-    Binary(
-        "left_shift", op.left_shift, INTEGERS, _shifted_left, Family.BITWISE, _fixed(0, 7, True), _fixed(0, 3, True)
-    ),
-    Binary("right_shift", op.right_shift, INTEGERS, _shifted_right, Family.BITWISE, None, _fixed(0, 7, True)),
+    Binary("left_shift", op.left_shift, INTEGERS, _shifted_left, Family.BITWISE, _shiftable, _left),
+    Binary("right_shift", op.right_shift, INTEGERS, _shifted_right, Family.BITWISE, None, _right),
 )
+
+_UNSIGNED_SUBTRACT = Binary(
+    "subtract", op.subtract, UNSIGNED, Bounds.__sub__, first=_greatest, second=lambda _: Bounds(0, 3, True)
+)
+"""Of unsigned numbers, so that the difference is no negative number that wraps round."""
+
+
+def draw_subtract(scope: Scope) -> Value | None:
+    """``subtract``; of unsigned numbers a small one from a greater one."""
+    unsigned = any(dtype in UNSIGNED for dtype in scope.module.dtypes)
+    return (_UNSIGNED_SUBTRACT if unsigned and scope.index(6) == 5 else _SUBTRACT).draw(scope)
+
+
+_SUBTRACT = next(binary for binary in BINARY if binary.name == "subtract")
 
 
 def draw_where(scope: Scope) -> Value | None:
-    """``where``: a condition and two branches that broadcast to one shape."""
-    left = scope.tensor(dtypes=NUMBERS)
+    """``where``: a condition and two branches that broadcast to one shape, each of them stretched by the others."""
+    left = scope.tensor(dtypes=ANY)
     right = partner(scope, left)
-    condition = scope.tensor(dtypes=BOOLEAN, shape=broadcast_shape(scope, shape_of(left)))
+    dims = joined(shape_of(left), shape_of(right)) or shape_of(left)
     known = bounds_of(left).union(bounds_of(right))
-    return emit(scope, op.where(condition.expr, left.expr, right.expr), known, left.dtype)
+    if scope.index(2) and left.dims is not None:
+        condition = partner(scope, left, dtype="bool")
+        both = joined(shape_of(condition), dims)
+        if both is not None and affordable(scope, both):
+            return scope.emit(op.where(condition.expr, left.expr, right.expr), known)
+    condition = scope.tensor(dtypes=BOOLEAN, shape=broadcast_shape(scope, dims))
+    if scope.index(4) == 3:
+        left, right = right, left
+    return scope.emit(op.where(condition.expr, left.expr, right.expr), known)
 
 
 def draw_ewise_fma(scope: Scope) -> Value | None:
     """``ewise_fma``: ``x1 * x2 + x3``; no legalization exists, so only modules that need not run have it."""
     if scope.executable:
         return None
-    first = scope.tensor(dtypes=FLOATS)
+    first = scope.tensor(dtypes=FLOATS + LOW_PRECISION)
     domain = default_bounds(first.dtype)
     first = keep(scope, first, domain.lo, domain.hi)
     second, third = (scope.tensor_like(first, bounds=domain) for _ in range(2))
@@ -239,7 +276,8 @@ def draw_ewise_fma(scope: Scope) -> Value | None:
 
 
 ROWS = (
-    *(binary.row() for binary in BINARY),
+    *(binary.row() for binary in BINARY if binary is not _SUBTRACT),
+    OperatorRow("relax.subtract", Family.BINARY, draw_subtract),
     OperatorRow("relax.where", Family.SEARCH, draw_where),
     OperatorRow("relax.ewise_fma", Family.BINARY, draw_ewise_fma, executable=False),
 )

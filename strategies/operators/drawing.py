@@ -7,8 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 from tvm import relax
 
-from strategies.bounds import Bounds, default_bounds, dtype_bounds, is_float
-from strategies.values import Value
+from strategies.bounds import (
+    BFLOAT,
+    FLOAT8,
+    LOW_PRECISION,
+    Bounds,
+    default_bounds,
+    dtype_bounds,
+    is_float,
+)
+from strategies.values import Dim, Value, same_dim
 
 if TYPE_CHECKING:
     from strategies.scope import Scope
@@ -23,7 +31,22 @@ INTEGERS = SIGNED + UNSIGNED
 NUMBERS = FLOATS + INTEGERS
 SIGNED_NUMBERS = FLOATS + SIGNED
 BOOLEAN = ("bool",)
-ANY = (*NUMBERS, "bool")
+ANY_FLOATS = FLOATS + LOW_PRECISION
+ANY_NUMBERS = NUMBERS + LOW_PRECISION
+"""For arithmetic: what is narrower than float16 is computed in float32 and rounded where it is stored."""
+ANY_SIGNED = SIGNED_NUMBERS + LOW_PRECISION
+ANY = (*ANY_NUMBERS, "bool")
+"""For what moves elements and leaves them as they are."""
+
+SOME_RANK = (2, 1, 3, 2, 1, 4, 3, 2, 5, 6)
+"""Ranks for what needs at least one dim, weighted by repetition, simplest first."""
+MATRIX_UP = (2, 3, 2, 4, 3, 5, 6)
+"""The same for two dims or more."""
+FEW_RANKS = (2, 1, 0, 3, 1, 2, 4, 5)
+"""Ranks for what adds a dim or two."""
+
+MOST_ELEMENTS = 2**14
+"""What a row that makes tensors larger makes at most, so that a run stays cheap."""
 
 
 def flip(scope: Scope) -> bool:
@@ -65,6 +88,63 @@ def permutation(scope: Scope, rank: int) -> list[int]:
         code, index = divmod(code, size)
         drawn.append(rest.pop(index))
     return drawn
+
+
+def affordable(scope: Scope, dims: Sequence[Dim]) -> bool:
+    """Whether a tensor of these dims is small enough to be made."""
+    return scope.most_elements(dims) <= MOST_ELEMENTS
+
+
+def joined(left: Sequence[Dim], right: Sequence[Dim]) -> tuple[Dim, ...] | None:
+    """The shape that two shapes broadcast to; ``None`` when it is not known that they do."""
+    longer, shorter = (tuple(left), tuple(right)) if len(left) >= len(right) else (tuple(right), tuple(left))
+    lead = len(longer) - len(shorter)
+    dims: list[Dim] = list(longer[:lead])
+    for one, other in zip(longer[lead:], shorter, strict=True):
+        if isinstance(one, int) and one == 1:
+            dims.append(other)
+        elif (isinstance(other, int) and other == 1) or same_dim(one, other):
+            dims.append(one)
+        else:
+            return None
+    return tuple(dims)
+
+
+def broadcast_shape(scope: Scope, dims: tuple[Dim, ...]) -> tuple[Dim, ...]:
+    """Draw a shape that broadcasts with ``dims``: the same, a suffix, one with ones, a scalar's, or a greater one."""
+    kind = scope.index(12)
+    if kind < 5:
+        return dims
+    if kind < 7 and dims:
+        return dims[scope.integer(1, len(dims)) :]
+    if kind < 9 and dims:
+        mask = scope.integer(1, 2 ** len(dims) - 1)
+        return tuple(1 if mask >> index & 1 else dim for index, dim in enumerate(dims))
+    if kind == 9:
+        return ()
+    stretched = [scope.small_dim() if isinstance(dim, int) and dim == 1 else dim for dim in dims]
+    lead = [scope.small_dim() for _ in range(scope.index(3) if len(dims) < 5 else 0)]
+    return (*lead, *stretched) if affordable(scope, [*lead, *stretched]) else dims
+
+
+def partner(scope: Scope, value: Value, bounds: Bounds | None = None, dtype: str | None = None) -> Value:
+    """Draw another operand, of ``value``'s dtype or a given one, whose shape broadcasts with ``value``'s.
+
+    Once in three times it is any value at hand that broadcasts, whichever of the two is stretched by it.
+    """
+    dims, dtype = shape_of(value), dtype or value.dtype
+    if scope.index(3) == 2:
+
+        def fits(other: Value) -> bool:
+            if other.dtype != dtype or other.device is not None or other.dims is None:
+                return False
+            both = joined(dims, other.dims)
+            return both is not None and affordable(scope, both)
+
+        known = [other for other in reversed(scope.values) if fits(other)]
+        if known:
+            return scope.guard(known[scope.index(len(known))], bounds)
+    return scope.tensor(dtypes=(dtype,), shape=broadcast_shape(scope, dims), bounds=bounds)
 
 
 def static(dim: Any) -> int | None:
@@ -110,9 +190,12 @@ def _whole(bounds: Bounds, dtype: str) -> Bounds:
     return Bounds(bounds.lo, bounds.hi, not is_float(dtype))
 
 
-def emit(scope: Scope, expr: Any, bounds: Bounds, dtype: str) -> Value:
-    """Emit a call whose elements lie in ``bounds``: widened for the rounding of a float, whole for an integer."""
-    known = bounds.rounded() if is_float(dtype) and not bounds.integral else _whole(bounds, dtype)
+def emit(scope: Scope, expr: Any, bounds: Bounds, dtype: str, steps: int = 4) -> Value:
+    """Emit a call whose elements lie in ``bounds``: widened for the rounding of a float, whole for an integer.
+
+    ``steps`` says how often a result of low precision is rounded on the way.
+    """
+    known = bounds.rounded_as(dtype, steps) if is_float(dtype) else _whole(bounds, dtype)
     if not is_float(dtype):
         known = Bounds(known.lo // 1, -(-known.hi // 1), True)
     return scope.emit(expr, known)

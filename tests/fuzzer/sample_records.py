@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from fuzzer.cases import Case
+from fuzzer.coverage import Coverage
 from fuzzer.records import Hit, ShardResult
 from fuzzer.signatures import signature
 from oracles.passref import PassRef
@@ -40,7 +41,15 @@ def shard(number: int, *hits: Hit, first: int = 0, stop: int = 64) -> ShardResul
         {("crash", "FuseOps", "pass", ""): stop - first - failed, ("crash", "FuseOps", "fail", ""): failed}
     )
     found = {each.signature.id: each for each in hits}
-    return ShardResult(
-        number, first, stop, stop - first, (stop - first) // 8, 0, +tallies, Counter({"if": 3}), found,
-        Counter({"relax.add": 2, "relax.call_tir": 1}),
-    )  # fmt: skip
+    coverage = Coverage(
+        bindings=(stop - first) // 2,
+        features=Counter({"if": 3, "tuples": 1}),
+        idioms=Counter({"matmul_chain": 2, "matmul_chain!mixed_dtype": 1}),
+        operators=Counter({"relax.add": 2, "relax.call_tir": 1}),
+        operands=Counter({("relax.add", "float32", 2): 2, ("relax.add", "float32", -1): 1}),
+        pairs=Counter({("relax.add", "relax.add"): 2, ("relax.add", "relax.call_tir"): 1}),
+        judged=Counter({"FuseOps": stop - first}),
+        changed=Counter({"FuseOps": (stop - first) // 4}),
+        rewrites=Counter({("FuseOps", "+call +function"): (stop - first) // 4}),
+    )
+    return ShardResult(number, first, stop, stop - first, (stop - first) // 8, 0, +tallies, found, coverage)

@@ -243,10 +243,9 @@ def transposed_matmul(scope: Scope) -> Value:
 
 
 def wrong_axes(scope: Scope) -> Value:
-    """A permutation that moves another axis: ``x @ permute_dims(w, [1, 0, 2])``."""
+    """A permutation of other axes: ``x @ permute_dims(w, [1, 0, 2])``."""
     x = matrix(scope)
-    w = operand(scope, [2, 3, dims(x)[-1]], x)
-    return product(scope, x, turned(scope, operand(scope, [3, 2, dims(x)[-1], 2][1:], w), [0, 1, 2]))
+    return product(scope, x, turned(scope, operand(scope, [dims(x)[-1], 2, width(scope)], x), [1, 0, 2]))
 
 
 def no_permutation(scope: Scope) -> Value:

@@ -1,0 +1,273 @@
+"""What a shard judges: modules, blindly drawn or as neighbours of kept ones, and the passes to try each under.
+
+Everything here is a pure function of its arguments.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from fuzzer.behaviours import Seen, of_module
+from fuzzer.config import Config
+from fuzzer.pool import EVEN_EFFORT, Parent, Place, Pool
+from oracles.passref import PassRef
+
+if TYPE_CHECKING:
+    from strategies.profile import Profile
+
+SUBJECTS_PER_MODULE = 10
+"""A module is drawn once and tried under several passes: drawing costs as much as judging one subject."""
+SHARD_EXAMPLES = 64
+"""About a second of work: little is lost when a worker dies, and little is spent on handing out shards."""
+SELDOM = {"FoldConstant": 8, "build:zero": 4, "build:cpu": 4}
+"""Passes that are tried on every so-many-th module only, because they compile each operator that they fold: the first
+took more than half of a campaign's time, the other two, which run it, a quarter of what was left."""
+MOST_DRAWS = 20
+"""A draw that is discarded is replaced by the next one, so that a shard has as many examples as it should."""
+DRAW_BYTES = 16 << 10
+"""Bytes that one module is drawn from; Hypothesis itself stops at 8 KiB of choices."""
+PIPELINES_PER_MODULE = 1
+"""Of a module's subjects, so many are pipelines of several passes."""
+CANDIDATES = 3
+"""Where a pool guides, so many modules are drawn, and the one that promises most that is new is judged: judging a
+module takes as long as drawing ten."""
+NEIGHBOURS = 0.5
+"""Share of neighbours among these candidates."""
+FIXED_COST = 12
+"""What a module costs whatever its size, in bindings: novelty is weighed against cost."""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A drawn module.
+
+    Attributes:
+        module: The module.
+        idioms: Names of the idioms planted in it.
+        data: The bytes that it was drawn from.
+        profile: What it is made of.
+        features: Names of its features, sorted.
+        behaviours: Keys of what it shows, before any pass ran.
+        parent: The kept module that it is a neighbour of, if it is one.
+    """
+
+    module: Any
+    idioms: tuple[str, ...]
+    data: bytes
+    profile: Profile
+    features: tuple[str, ...]
+    behaviours: tuple[int, ...]
+    parent: Parent | None
+
+
+@dataclass(frozen=True, slots=True)
+class Subjects:
+    """A drawn module and what it is tried under.
+
+    Attributes:
+        candidate: The module with what is known of it.
+        pipelines: One or more passes for each subject.
+        discarded: Draws before it that gave no module.
+        repeated: Neighbours before it that were equal to their parent.
+        outdone: Modules drawn with it that promised less.
+    """
+
+    candidate: Candidate
+    pipelines: tuple[tuple[PassRef, ...], ...]
+    discarded: int
+    repeated: int = 0
+    outdone: int = 0
+
+    @property
+    def module(self) -> Any:
+        """The module."""
+        return self.candidate.module
+
+    @property
+    def idioms(self) -> tuple[str, ...]:
+        """Names of the idioms planted in the module."""
+        return self.candidate.idioms
+
+
+def subjects_per_module(config: Config) -> int:
+    """How many subjects each module gives: where passes are few, each once and a pipeline of them."""
+    singles = len(config.passes) + len(config.user_passes)
+    return min(SUBJECTS_PER_MODULE, singles + (PIPELINES_PER_MODULE if _pipeable(config.passes) else 0))
+
+
+def _pipeable(names: Sequence[str]) -> bool:
+    """Whether a pipeline of these says more than each of them alone."""
+    return len({name for name in names if not name.startswith("build:")}) > 1
+
+
+def draw_subjects(config: Config, shard: int, number: int, pool: Pool | None = None) -> Subjects | None:
+    """Draw one module of a shard and the passes to try it under; ``None`` when too many draws were discarded."""
+    drawn = _Draws(randomness(config.seed, shard, number, "module"), pool or Pool())
+    candidate = drawn.best()
+    if candidate is None:
+        return None
+    rows = _rows(config, (shard, number), candidate, pool)
+    return Subjects(candidate, rows, drawn.discarded, drawn.repeated, drawn.outdone)
+
+
+class _Draws:
+    """The draws for one module of a shard."""
+
+    def __init__(self, source: random.Random, pool: Pool) -> None:
+        self._source = source
+        self._pool = pool
+        self.discarded = 0
+        self.repeated = 0
+        self.outdone = 0
+
+    def best(self) -> Candidate | None:
+        """The candidate that promises most; the only one where no pool guides, ``None`` when there is none."""
+        wanted = CANDIDATES if self._pool.parents else 1
+        found: list[Candidate] = []
+        for _ in range(MOST_DRAWS):
+            candidate = self._draw()
+            if candidate is not None:
+                found.append(candidate)
+                if len(found) == wanted:
+                    break
+        if len(found) < 2:
+            return found[0] if found else None
+        self.outdone = len(found) - 1
+        seen = Seen(self._pool.seen)
+        promises = [seen.novelty(each.behaviours) / (FIXED_COST + each.profile.bindings) for each in found]
+        return found[promises.index(max(promises))]
+
+    def _draw(self) -> Candidate | None:
+        """One draw; ``None`` when it gives no module, or one that is known."""
+        from fuzzer.neighbours import neighbour
+
+        source, pool = self._source, self._pool
+        parent = pool.pick(source) if pool.parents and source.random() < NEIGHBOURS else None
+        data = b"" if parent is None else neighbour(parent.data, pool.pick(source).data, source)
+        candidate = _candidate(data + source.randbytes(max(0, DRAW_BYTES - len(data))), parent)
+        if candidate is None:
+            self.discarded += 1
+        elif parent is not None and fingerprint(candidate.module) == parent.fingerprint:
+            self.repeated += 1
+            return None
+        return candidate
+
+
+def _candidate(data: bytes, parent: Parent | None) -> Candidate | None:
+    from strategies import features_of
+    from strategies.drive import draw_and_bytes
+    from strategies.profile import profile_of
+
+    drawn = draw_and_bytes(_modules(), data)
+    if drawn is None:
+        return None
+    described, used = drawn
+    profile = profile_of(described.module)
+    features = tuple(sorted(str(each.value) for each in features_of(described.module)))
+    behaviours = tuple(of_module(profile, features))
+    return Candidate(described.module, described.idioms, used, profile, features, behaviours, parent)
+
+
+def fingerprint(module: Any) -> int:
+    """Structural hash of a module, the same in every process."""
+    import tvm_ffi
+
+    return int(tvm_ffi.structural_hash(module))
+
+
+@functools.cache
+def _modules() -> Any:
+    from strategies.modules import described_modules
+
+    return described_modules()
+
+
+def _rows(config: Config, place: Place, candidate: Candidate, pool: Pool | None) -> tuple[tuple[PassRef, ...], ...]:
+    """What a module is tried under: the user's passes, single passes of TVM's, and a pipeline of them."""
+    shard, number = place
+    own = _user_passes(config, shard, number)
+    names = config.passes
+    if len(names) > SUBJECTS_PER_MODULE:
+        chance = randomness(config.seed, shard, number, "seldom")
+        left_out = {name for name, every in SELDOM.items() if chance.randrange(every)}
+        names = tuple(name for name in names if name not in left_out)
+    rows: list[tuple[PassRef, ...]] = [(ref,) for ref in own]
+    if names:
+        rows += _drawn_rows(config, place, candidate, pool, names, subjects_per_module(config) - len(own))
+    return tuple(rows)
+
+
+def _drawn_rows(
+    config: Config, place: Place, candidate: Candidate, pool: Pool | None, names: tuple[str, ...], count: int
+) -> list[tuple[PassRef, ...]]:
+    """``count`` rows: one single pass each, the last of them a pipeline where that says more."""
+    from strategies.choices import Choices
+    from strategies.drive import draws_of
+    from strategies.module_facts import facts_of
+    from strategies.passes import draw_passes, draw_pipeline
+
+    parent = candidate.parent
+    focus = None
+    if parent is not None and (known := [name for name in parent.passes if name in names]):
+        focus = randomness(config.seed, *place, "focus").choice(known)
+    singles = _one_stage(names, focus, randomness(config.seed, *place, "stage"))
+    effort = None if pool is None else {name: pool.effort.get(name, EVEN_EFFORT) for name in singles}
+    facts = facts_of(candidate.module)
+    choices = Choices(draws_of(randomness(config.seed, *place, "passes")))
+    pipeable = _pipeable(names)
+    piped = PIPELINES_PER_MODULE if pipeable and count > 1 else 0
+    alone = list(draw_passes(choices, (focus,), 1, facts)) if focus is not None else []
+    rest = [name for name in singles if name != focus]
+    if rest and count - piped > len(alone):
+        alone += draw_passes(choices, rest, count - piped - len(alone), facts, effort)
+    rows = [(each,) for each in alone]
+    # Not every pass can act on every module: pipelines, or the same passes with other arguments, fill up.
+    plain = [name for name in names if not name.startswith("build:")]
+    while len(rows) < count:
+        rows.append(draw_pipeline(choices, plain, 2, 6, facts) if pipeable else draw_passes(choices, names, 1, facts))
+    return [tuple(PassRef(each.name, each.expression) for each in row) for row in rows]
+
+
+def _user_passes(config: Config, shard: int, number: int) -> tuple[PassRef, ...]:
+    """The user's passes for one module: all, or where they are many, those whose turn it is."""
+    own = config.user_passes
+    room = subjects_per_module(config) if not config.passes else subjects_per_module(config) // 2
+    if len(own) <= room:
+        return own
+    first = (shard * SHARD_EXAMPLES + number) * room
+    return tuple(own[(first + step) % len(own)] for step in range(room))
+
+
+def _one_stage(names: tuple[str, ...], focus: str | None, chance: random.Random) -> tuple[str, ...]:
+    """The passes that one module is tried under singly: those on the high-level graph, or those that need it lowered.
+
+    Lowering a module costs more than all structural oracles on a high-level pass together: a module that is lowered
+    is lowered for all of its subjects. Over the modules each pass keeps the share that it would have without. A
+    ``focus`` decides the stage.
+    """
+    late = tuple(name for name in names if name in _lowered_passes())
+    early = tuple(name for name in names if name not in _lowered_passes())
+    if min(len(late), len(early)) < SUBJECTS_PER_MODULE:
+        return names
+    lowered = focus in late if focus is not None else chance.randrange(len(names)) < len(late)
+    return late if lowered else early
+
+
+@functools.cache
+def _lowered_passes() -> frozenset[str]:
+    """Passes whose preparation, or own work, is to legalize the whole module."""
+    from oracles.contracts import CONTRACTS
+
+    prepared = {name for name, row in CONTRACTS.items() if "LegalizeOps" in row.prepare}
+    return frozenset(prepared | {name for name in CONTRACTS if name.startswith("build:")} | {"LegalizeOps"})
+
+
+def randomness(*parts: object) -> random.Random:
+    """A generator that the parts decide, the same in every process and Python release."""
+    text = "\0".join(str(part) for part in parts)
+    return random.Random(int.from_bytes(hashlib.sha256(text.encode()).digest()[:16], "big"))

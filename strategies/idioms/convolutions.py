@@ -1,0 +1,224 @@
+"""Idioms of convolutions and normalisation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tvm import relax
+
+from strategies.bounds import Bounds
+from strategies.features import Feature
+from strategies.idioms.idiom import Idiom, NearMiss
+from strategies.idioms.parts import UNIT, added, constant, relu
+from strategies.scope import Scope
+from strategies.values import Value
+
+op = relax.op
+
+Get = Callable[[Scope, Sequence[int], Bounds], Value]
+_ONE = Bounds(-1.0, 1.0)
+_SOME = Bounds(-8.0, 8.0)
+
+
+def _data(scope: Scope) -> Value:
+    return scope.tensor(dtypes=("float32",), shape=(1, 2, 4, 4), bounds=_SOME)
+
+
+def _tensor(scope: Scope, shape: Sequence[int], bounds: Bounds) -> Value:
+    return scope.tensor(dtypes=("float32",), shape=tuple(shape), bounds=bounds)
+
+
+def _constant(scope: Scope, shape: Sequence[int], bounds: Bounds) -> Value:
+    return constant(scope, shape, "float32", bounds)
+
+
+def _conv(scope: Scope, data: Value, get: Get = _tensor, **attributes: Any) -> Value:
+    """``conv2d`` of two channels, 3 by 3 or 1 by 1."""
+    channels, side = 2 + scope.index(2), 1 + 2 * scope.index(2)
+    kernel = get(scope, [channels, 2, side, side], _ONE)
+    padding = (side // 2,) * 2
+    reach = data.known.magnitude * 2 * side * side
+    call = op.nn.conv2d(data.expr, kernel.expr, padding=padding, **attributes)
+    return scope.emit(call, Bounds(-reach, reach).rounded())
+
+
+def _norm(scope: Scope, value: Value, get: Get = _tensor, axis: int = 1, training: bool = False) -> Value:
+    """``batch_norm``; gives the tuple."""
+    channels = int((value.dims or ())[axis])
+    scale, shift, mean = (get(scope, [channels], _ONE) for _ in range(3))
+    variance = get(scope, [channels], Bounds(0.5, 2.0))
+    # Inference divides by a root of at least 0.7; in training the result is bounded by the root of the count.
+    reach = 8.0 if training else (value.known.magnitude + 1.0) * 1.5 + 1.0
+    call = op.nn.batch_norm(
+        value.expr, scale.expr, shift.expr, mean.expr, variance.expr, axis=axis, epsilon=1e-2, training=training
+    )
+    # What training makes of the running statistics is a mixture of those and of the batch's own.
+    moving = Bounds(-value.known.magnitude - 2.0, value.known.magnitude + 2.0)
+    spread = Bounds(0.0, value.known.magnitude**2 + 2.0)
+    parts = [
+        Value(None, value.ty, Bounds(-reach, reach).rounded()),
+        Value(None, mean.ty, moving if training else mean.bounds),
+        Value(None, variance.ty, spread if training else variance.bounds),
+    ]
+    return scope.emit(call, parts=parts)
+
+
+def _part(scope: Scope, whole: Value, index: int = 0) -> Value:
+    return scope.emit(relax.TupleGetItem(whole.expr, index), part_of=whole)
+
+
+def conv_and_norm(scope: Scope) -> Value:
+    """``conv2d`` of constants, and ``batch_norm`` of constants for inference."""
+    out = _conv(scope, _data(scope), _constant)
+    return _part(scope, _norm(scope, out, _constant))
+
+
+def norm_of_parameters(scope: Scope) -> Value:
+    """The same, the scale no constant."""
+    out = _conv(scope, _data(scope), _constant)
+    return _part(scope, _norm(scope, out, _parameter))
+
+
+def conv_of_parameters(scope: Scope) -> Value:
+    """The same, the convolution's weight no constant."""
+    out = _conv(scope, _data(scope), _parameter)
+    return _part(scope, _norm(scope, out, _constant))
+
+
+def _parameter(scope: Scope, shape: Sequence[int], bounds: Bounds) -> Value:
+    return scope.variable(scope.tensor(dtypes=("float32",), shape=tuple(shape), bounds=bounds))
+
+
+def activation_between(scope: Scope) -> Value:
+    """An activation between convolution and normalisation."""
+    out = relu(scope, _conv(scope, _data(scope), _constant))
+    return _part(scope, _norm(scope, out, _constant))
+
+
+def norm_of_other_axis(scope: Scope) -> Value:
+    """Normalisation along the rows and not the channels: a fold along the channels would be wrong."""
+    out = _conv(scope, _data(scope), _constant)
+    return _part(scope, _norm(scope, out, _constant, axis=2))
+
+
+def norm_for_inference(scope: Scope) -> Value:
+    """``batch_norm`` alone."""
+    value = scope.tensor(dtypes=("float32",), ranks=(2, 3, 4), static=True, bounds=_SOME, where=_positive)
+    return _part(scope, _norm(scope, value, axis=scope.pick((1, 1, value.rank - 1, 0))))
+
+
+def _positive(value: Value) -> bool:
+    return all(isinstance(dim, int) and 0 < dim <= 8 for dim in value.dims or ())
+
+
+def norm_for_training(scope: Scope) -> Value:
+    """``batch_norm`` of the batch's own statistics, or ``layer_norm``."""
+    value = scope.tensor(dtypes=("float32",), ranks=(2, 3, 4), static=True, bounds=UNIT, where=_positive)
+    if scope.index(2):
+        return _layer_norm(scope, value)
+    return _part(scope, _norm(scope, value, training=True), scope.index(3))
+
+
+def _layer_norm(scope: Scope, value: Value) -> Value:
+    last = int((value.dims or ())[-1])
+    scale, shift = _tensor(scope, [last], _ONE), _tensor(scope, [last], _ONE)
+    call = op.nn.layer_norm(value.expr, scale.expr, shift.expr, axes=[-1], epsilon=1e-2)
+    return scope.emit(call, Bounds(-8.0, 8.0))
+
+
+def norm_of_groups(scope: Scope) -> Value:
+    """``group_norm``, which nothing takes apart."""
+    value = _data(scope)
+    scale, shift = _tensor(scope, [2], _ONE), _tensor(scope, [2], _ONE)
+    call = op.nn.group_norm(
+        value.expr, scale.expr, shift.expr, num_groups=1, channel_axis=1, axes=[2, 3], epsilon=1e-2
+    )
+    return scope.emit(call, Bounds(-8.0, 8.0))
+
+
+def conv_chain(scope: Scope) -> Value:
+    """A convolution with what follows it: a bias per channel, an activation, a scalar, pooling, another convolution."""
+    value = _conv(scope, scope.guard(_data(scope), UNIT))
+    for _ in range(1 + scope.index(3)):
+        channels = int((value.dims or ())[1])
+        way = scope.index(6)
+        if way == 0:
+            value = relu(scope, value)
+        elif way == 1:
+            value = added(scope, value, _tensor(scope, [1, channels, 1, 1], _ONE))
+        elif way == 2:
+            value = added(scope, value, scope.scalar(1.0, "float32"))
+        elif way == 3:
+            value = scope.emit(op.nn.max_pool2d(value.expr, (2, 2), (1, 1), (0, 0, 1, 1)), value.bounds)
+        elif way == 4:
+            value = scope.emit(op.mean(value.expr, axis=[2, 3], keepdims=True), value.bounds)
+        else:
+            value = added(scope, value, _tensor(scope, [4], _ONE)) if (value.dims or ())[-1] == 4 else value
+    return value
+
+
+def conv1d_chain(scope: Scope) -> Value:
+    """``conv1d`` and an activation."""
+    data = scope.tensor(dtypes=("float32",), shape=(1, 2, 6), bounds=_SOME)
+    kernel = _tensor(scope, [3, 2, 3], _ONE)
+    out = scope.emit(op.nn.conv1d(data.expr, kernel.expr), Bounds(-50.0, 50.0))
+    return relu(scope, out)
+
+
+def wide_conv(scope: Scope) -> Value:
+    """A convolution of eight channels, which blocked layouts divide."""
+    data = scope.tensor(dtypes=("float32",), shape=(1, 4, 3, 3), bounds=_SOME)
+    kernel = _tensor(scope, [8, 4, 1, 1], _ONE)
+    out = scope.emit(op.nn.conv2d(data.expr, kernel.expr), Bounds(-34.0, 34.0))
+    return relu(scope, out) if scope.index(2) else out
+
+
+def elementwise_image(scope: Scope) -> Value:
+    """An image that no convolution touches."""
+    value = _data(scope)
+    return relu(scope, added(scope, value, value))
+
+
+def conv_of_doubles(scope: Scope) -> Value:
+    """A convolution of float64."""
+    data = scope.tensor(dtypes=("float64",), shape=(1, 2, 4, 4), bounds=_SOME)
+    kernel = scope.tensor(dtypes=("float64",), shape=(2, 2, 1, 1), bounds=_ONE)
+    return scope.emit(op.nn.conv2d(data.expr, kernel.expr), Bounds(-17.0, 17.0))
+
+
+ROWS = (
+    Idiom(
+        "conv_and_norm",
+        conv_and_norm,
+        ("FoldBatchnormToConv2D",),
+        (
+            NearMiss("norm_of_parameters", norm_of_parameters),
+            NearMiss("conv_of_parameters", conv_of_parameters),
+            NearMiss("something_between", activation_between),
+            NearMiss("other_axis", norm_of_other_axis),
+        ),
+        needs=(Feature.CONSTANTS,),
+        alone=("DecomposeOpsForInference", "DecomposeOpsForTraining"),
+    ),
+    Idiom(
+        "norm_for_inference",
+        norm_for_inference,
+        ("DecomposeOpsForInference",),
+        (NearMiss("group_norm", norm_of_groups),),
+    ),
+    Idiom(
+        "norm_for_training",
+        norm_for_training,
+        ("DecomposeOpsForTraining",),
+        (NearMiss("group_norm", norm_of_groups),),
+    ),
+    Idiom(
+        "conv_chain",
+        conv_chain,
+        ("ConvertLayout", "ToMixedPrecision"),
+        (NearMiss("no_conv", elementwise_image), NearMiss("float64", conv_of_doubles, spares=("ToMixedPrecision",))),
+    ),
+    Idiom("conv1d_chain", conv1d_chain, ("ToMixedPrecision",), alone=("ConvertLayout",)),
+    Idiom("wide_conv", wide_conv, ("ConvertLayout", "ToMixedPrecision")),
+)

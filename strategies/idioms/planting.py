@@ -1,0 +1,122 @@
+"""Planting: which idiom, whether it or a near miss, and where."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from tvm import relax
+
+from strategies.features import NEVER_EXECUTABLE, Feature, closure
+from strategies.frame import Unfit
+from strategies.idioms.idiom import SUFFIX, Draw, Idiom, NearMiss, Place
+from strategies.idioms.table import IDIOMS, for_passes
+from strategies.scope import Scope
+from strategies.values import Value
+
+op = relax.op
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """An idiom, or one of its near misses, that a module is to hold."""
+
+    idiom: Idiom
+    near: NearMiss | None = None
+
+    @property
+    def name(self) -> str:
+        """Its name in ``Described.idioms``."""
+        return self.idiom.name if self.near is None else f"{self.idiom.name}{SUFFIX}{self.near.name}"
+
+    @property
+    def draw(self) -> Draw:
+        """What plants it."""
+        return self.idiom.draw if self.near is None else self.near.draw
+
+    @property
+    def needs(self) -> frozenset[Feature]:
+        """Features without which it cannot be planted."""
+        return closure(self.idiom.needs + (() if self.near is None else self.near.needs))
+
+
+def plant(scope: Scope) -> Value:
+    """Plant one idiom that has room here; raises ``Unfit`` when none has."""
+    able = [idiom for idiom in IDIOMS if _fits(scope, idiom)]
+    if not able:
+        raise Unfit("no idiom has room here")
+    idiom = scope.pick(able)
+    planned = _choice(scope, idiom)
+    if not planned.needs <= scope.features:
+        planned = Planned(idiom)
+    return plant_planned(scope, planned)
+
+
+def plant_planned(scope: Scope, planned: Planned) -> Value:
+    """Plant this, and make its result seen behind a dataflow block.
+
+    What it binds on the way is not: a value that is seen outside is one that no pass may touch.
+
+    Raises:
+        Unfit: when it has no room under the features of this case.
+    """
+    scope.renew()
+    keep, scope.keep_outputs = scope.keep_outputs, False
+    try:
+        made = planned.draw(scope)
+    finally:
+        scope.keep_outputs = keep
+    scope.module.idioms.append(planned.name)
+    if keep and scope.in_dataflow:
+        return surfaced(scope, made)
+    return made
+
+
+def surfaced(scope: Scope, value: Value) -> Value:
+    """A value computed from this one, by one more operator where it is a tensor, that is an output of the block."""
+    if not isinstance(value.expr, relax.Var) or not value.is_local:
+        return value
+    keep, scope.keep_outputs = scope.keep_outputs, True
+    try:
+        if value.is_tuple and value.parts:
+            made = [scope.emit(relax.TupleGetItem(value.expr, i), part_of=value) for i in range(len(value.parts))]
+            return made[-1]
+        if value.dims is None or not value.dtype:
+            return scope.emit(value.expr, value.bounds)
+        if value.dtype != "bool" and scope.index(4):
+            return scope.emit(op.maximum(value.expr, value.expr), value.bounds)
+        return scope.emit(op.permute_dims(value.expr, list(range(value.rank))), value.bounds)
+    finally:
+        scope.keep_outputs = keep
+
+
+def aimed(scope: Scope, count: int, forbidden: Iterable[Feature], executable: bool) -> list[Planned]:
+    """Draw up to ``count`` idioms that a module may hold; each pass is aimed at alike, however many idioms it has."""
+    barred = frozenset(forbidden) | (NEVER_EXECUTABLE if executable else frozenset())
+    table = {name: rows for name, rows in sorted(for_passes().items())}
+    names = list(table)
+    chosen = []
+    for _ in range(count):
+        planned = _choice(scope, scope.pick(table[scope.pick(names)]))
+        if not planned.needs & barred:
+            chosen.append(planned)
+    return chosen
+
+
+def _choice(scope: Scope, idiom: Idiom) -> Planned:
+    """The idiom, or every fourth time one of its near misses."""
+    near = None
+    if idiom.near_misses and scope.index(4) == 3:
+        near = scope.pick(idiom.near_misses)
+    return Planned(idiom, near)
+
+
+def _fits(scope: Scope, idiom: Idiom) -> bool:
+    wanted = idiom.place
+    if (wanted is Place.DATAFLOW) is not scope.in_dataflow and wanted is not Place.ANYWHERE:
+        return False
+    if idiom.top_level and scope.branches:
+        return False
+    if Feature.WEIGHTS in idiom.needs and not scope.frame.is_weighted:
+        return False
+    return closure(idiom.needs) <= scope.features

@@ -1,0 +1,182 @@
+"""Splicing: a function of a seed becomes a private function of a drawn module, which calls it by type.
+
+Its symbolic dims, private callees and kernels come with it, all under fresh names. Whoever may call it learns a
+:class:`~strategies.frame.Signature` as of any drawn function, so that ``strategies.calls`` finds or makes arguments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from tvm import relax, tirx
+from tvm.ir import GlobalVar, Op
+
+from strategies.bounds import default_bounds
+from strategies.copying import Copier, attributes
+from strategies.dims import SYMBOL_RANGE, most_elements
+from strategies.frame import ModuleFrame, Signature
+from strategies.seed_bounds import Unproven, bounds_of, parameter_value
+from strategies.values import Value, dims_of
+
+MOST_ELEMENTS = 4096
+"""Of any tensor that a spliced function takes or makes: a run stays cheap."""
+MOST_BINDINGS = 40
+MOST_PARAMETERS = 8
+_FOREIGN = frozenset({"Codegen", "Composite"})
+_UNFIT = frozenset(
+    {
+        "relax.call_tir_inplace", "relax.call_dps_packed", "relax.call_pure_packed", "relax.call_inplace_packed",
+        "relax.hint_on_device", "relax.to_vdevice", "relax.builtin.stop_lift_params", "relax.call_tir_with_grad",
+        "relax.call_py_func", "relax.grad.no_grad", "relax.grad.start_checkpoint", "relax.grad.end_checkpoint",
+    }
+)  # fmt: skip
+
+
+class _Unfit(Exception):
+    pass
+
+
+def spliceable(module: Any) -> tuple[str, ...]:
+    """Names of the functions that a drawn module may take over, with true bounds, sorted.
+
+    Such a function takes and gives tensors of known shape (or tuples of them) small enough to run, is pure, stays in
+    its module, and is defined for every input of the default domain (``strategies.seed_bounds``).
+    """
+    names = []
+    for var, function in module.functions.items():
+        if not isinstance(function, relax.Function):
+            continue
+        try:
+            _check(module, function)
+            bounds_of(module, var.name_hint)
+        except (_Unfit, Unproven):
+            continue
+        names.append(str(var.name_hint))
+    return tuple(sorted(names))
+
+
+def splice(frame: ModuleFrame, module: Any, name: str) -> Signature:
+    """Add a copy of a function that :func:`spliceable` names, and of what it calls, to the module under construction."""
+    copies: dict[Any, Any] = {}
+    for var in _callees_first(module, name):
+        function = module[var]
+        if isinstance(function, tirx.PrimFunc):
+            copies[var] = frame.builder.add_func(function.without_attr("global_symbol"), _fresh(frame, var.name_hint))
+            continue
+        copier = Copier(frame.builder, copies)
+        attrs = {key: value for key, value in attributes(function).items() if key == "Primitive"}
+        made = copier.function(function, attrs)
+        copies[var] = frame.builder.add_func(made, _fresh(frame, var.name_hint))
+    known = bounds_of(module, name)
+    parameters = tuple(
+        Value(param, param.ty, default_bounds(str(param.ty.dtype)) if _is_tensor(param.ty) else None, _parts(param.ty))
+        for param in made.params
+    )
+    symbols = {new: SYMBOL_RANGE for new in copier.symbols.values()}
+    depth = 1 + _depth(module, name)
+    return Signature(copies[module.get_global_var(name)], parameters, known, symbols, {}, depth, private=True)
+
+
+def _fresh(frame: ModuleFrame, name: str) -> str:
+    """A name that no drawn function has: drawn ones have no such prefix."""
+    number = frame.next_number(f"seed_{name}")
+    return f"seed_{name}{number or ''}"
+
+
+def _is_tensor(ty: Any) -> bool:
+    return isinstance(ty, relax.TensorType)
+
+
+def _parts(ty: Any) -> tuple[Value, ...]:
+    return parameter_value(ty).parts
+
+
+def _callees_first(module: Any, name: str) -> Iterator[Any]:
+    """Global variables of what a function needs, itself last; there is no recursion among them."""
+    done: set[Any] = set()
+
+    def visit(var: Any) -> Iterator[Any]:
+        if var in done:
+            return
+        done.add(var)
+        function = module[var]
+        if isinstance(function, relax.Function):
+            for callee in sorted(_mentioned(function), key=lambda each: each.name_hint):
+                yield from visit(callee)
+        yield var
+
+    yield from visit(module.get_global_var(name))
+
+
+def _mentioned(function: Any) -> set[Any]:
+    found: set[Any] = set()
+
+    def look(expr: Any) -> None:
+        if isinstance(expr, GlobalVar):
+            found.add(expr)
+
+    relax.analysis.post_order_visit(function.body, look)
+    return found
+
+
+def _depth(module: Any, name: str) -> int:
+    callees = [var for var in _mentioned(module[name]) if isinstance(module[var], relax.Function)]
+    return max((1 + _depth(module, var.name_hint) for var in callees), default=0)
+
+
+def _check(module: Any, function: Any, above: tuple[Any, ...] = ()) -> None:
+    """Raise ``_Unfit`` when a function, or one that it calls, cannot be taken over."""
+    if function in above or len(above) > 2 or len(function.params) > MOST_PARAMETERS:
+        raise _Unfit
+    if not function.is_pure or _FOREIGN & set(attributes(function)):
+        raise _Unfit
+    bindings = 0
+    for param in function.params:
+        _check_type(param.ty, parameter=True)
+    _check_type(function.ret_ty)
+
+    seen: list[Any] = []
+    relax.analysis.post_order_visit(function.body, seen.append)  # an error would not come through as itself
+    for expr in seen:
+        if isinstance(expr, relax.SeqExpr):
+            bindings += sum(len(block.bindings) for block in expr.blocks)
+        if isinstance(expr, (relax.Function, relax.ExternFunc)):
+            raise _Unfit
+        if isinstance(expr, relax.Call) and isinstance(expr.op, Op) and expr.op.name in _UNFIT:
+            raise _Unfit
+        if isinstance(expr, (relax.Var, relax.Call)) and _is_tensor(expr.ty):
+            _check_type(expr.ty)
+    if bindings > MOST_BINDINGS:
+        raise _Unfit
+    for var in _mentioned(function):
+        if var not in module.functions:
+            raise _Unfit
+        callee = module[var]
+        if isinstance(callee, relax.Function):
+            _check(module, callee, (*above, function))
+        elif not isinstance(callee, tirx.PrimFunc):
+            raise _Unfit
+
+
+def _check_type(ty: Any, *, parameter: bool = False) -> None:
+    if isinstance(ty, relax.TupleType) and len(ty.fields):
+        for field in ty.fields:
+            _check_type(field, parameter=parameter)
+        return
+    if not _is_tensor(ty) or not isinstance(ty.shape, relax.ShapeExpr) or ty.dtype is None or ty.vdevice is not None:
+        raise _Unfit
+    dims = dims_of(ty.shape)
+    if parameter and not all(isinstance(dim, (int, tirx.Var)) for dim in dims):
+        raise _Unfit  # a computed dim would have to be solved for
+    ranges = {var: SYMBOL_RANGE for dim in dims for var in _symbols(dim)}
+    if most_elements(dims, ranges) > MOST_ELEMENTS or 0 in dims:
+        raise _Unfit
+
+
+def _symbols(dim: Any) -> list[Any]:
+    from strategies.calls import symbols_of
+
+    return [] if isinstance(dim, int) else symbols_of(dim)
+
+

@@ -1,0 +1,162 @@
+"""What nothing uses across a boundary: parameters, outputs of dataflow blocks, outputs of private functions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from tvm import relax, tirx
+from tvm.ir import PrimType
+
+from strategies.bounds import default_bounds
+from strategies.dims import SYMBOL_RANGE, symbols_of
+from strategies.features import Feature
+from strategies.frame import FunctionFrame, Unfit
+from strategies.scope import Scope
+from strategies.values import Value, dims_of
+
+
+def parameter(scope: Scope) -> None:
+    """Add a parameter that no step sees: a tensor, a shape, a primitive value or a tuple."""
+    frame = scope.frame
+    way = scope.index(8)
+    if way == 5 and scope.has(Feature.SHAPE_PARAMS):
+        frame.add_parameter(relax.ShapeType([1 + scope.index(4), 2]), None)
+    elif way == 6 and scope.has(Feature.PRIM_PARAMS):
+        made = frame.add_parameter(PrimType("int64"), None)
+        frame.symbols[made.expr] = SYMBOL_RANGE
+    elif way == 7 and scope.has(Feature.TUPLES):
+        frame.add_tuple_parameter([_tensor(scope) for _ in range(1 + scope.index(2))])
+    else:
+        dtype = scope.pick_dtype(None)
+        frame.add_parameter(frame.tensor_type(scope.draw_shape(), dtype), default_bounds(dtype))
+
+
+def _tensor(scope: Scope) -> Value:
+    dtype = scope.pick_dtype(None)
+    return Value(None, relax.TensorType(list(scope.draw_shape((1, 2), static=True)), dtype), default_bounds(dtype))
+
+
+def output(scope: Scope) -> Value:
+    """Bind an output of the open dataflow block that is used in the block and nowhere else.
+
+    Raises:
+        Unfit: outside of a dataflow block.
+    """
+    if not scope.in_dataflow:
+        raise Unfit("only a dataflow block has outputs")
+    keep = scope.keep_outputs
+    value = scope.tensor()
+    scope.keep_outputs = True
+    inner = scope.emit(relax.op.permute_dims(value.expr, list(range(value.rank))), value.bounds)
+    outer = scope.emit(relax.op.permute_dims(inner.expr, list(range(value.rank))[::-1]), value.bounds)
+    scope.keep_outputs = keep
+    scope.values.remove(inner)
+    return outer
+
+
+def unused_parameters(function: Any) -> list[Any]:
+    """Parameters that a function would be well formed without: neither they nor symbols that only they define are used.
+
+    Args:
+        function: A ``relax.Function``.
+    """
+    return _unused(list(function.params), function.body)
+
+
+def without_parameters(frame: FunctionFrame, sequence: Any) -> None:
+    """Take the parameters that nothing uses out of a function under construction."""
+    gone = set(_unused([value.expr for value in frame.parameters], sequence))
+    frame.parameters = [value for value in frame.parameters if value.expr not in gone]
+    frame.weights = [value for value in frame.weights if value.expr not in gone]
+
+
+def _unused(parameters: Sequence[Any], body: Any) -> list[Any]:
+    free = {var for var in relax.analysis.free_vars(body)} | set(relax.analysis.free_symbolic_vars(body))
+    gone: list[Any] = []
+    for parameter in reversed(parameters):
+        rest = [other for other in parameters if other is not parameter and other not in gone]
+        own = set(_defined(parameter.ty))
+        elsewhere = {symbol for other in rest for symbol in _defined(other.ty)}
+        needed = free | {symbol for other in rest for symbol in _mentioned(other.ty)}
+        if parameter not in needed and not (own - elsewhere) & needed:
+            gone.append(parameter)
+    return gone
+
+
+def _types(ty: Any) -> Iterable[Any]:
+    if isinstance(ty, relax.TupleType):
+        for field in ty.fields:
+            yield from _types(field)
+    else:
+        yield ty
+
+
+def _dims(ty: Any) -> Iterable[Any]:
+    for part in _types(ty):
+        if isinstance(part, relax.TensorType) and isinstance(part.shape, relax.ShapeExpr):
+            yield from dims_of(part.shape)
+        elif isinstance(part, relax.ShapeType) and part.values is not None:
+            yield from (int(dim) if isinstance(dim, tirx.IntImm) else dim for dim in part.values)
+
+
+def _defined(ty: Any) -> list[Any]:
+    """Symbols that a parameter of a type defines: those that stand alone."""
+    return [dim for dim in _dims(ty) if isinstance(dim, tirx.Var)]
+
+
+def _mentioned(ty: Any) -> list[Any]:
+    """Symbols in expressions of a type, which something else must define."""
+    return [symbol for dim in _dims(ty) if not isinstance(dim, (int, tirx.Var)) for symbol in symbols_of(dim)]
+
+
+def unused_outputs(sequence: Any) -> int:
+    """How many outputs of dataflow blocks of a ``SeqExpr`` (its branches not counted) are used in their blocks only."""
+    return sum(len(found) for _, found in _blocks_with_unused(sequence.blocks, sequence.body))
+
+
+def _blocks_with_unused(blocks: Sequence[Any], result: Any) -> list[tuple[Any, set[Any]]]:
+    """Each block with those of its outputs that nothing behind it uses."""
+    needed = set(relax.analysis.free_vars(result))
+    found = []
+    for block in reversed(list(blocks)):
+        outputs: set[Any] = set()
+        if isinstance(block, relax.DataflowBlock):
+            outputs = {b.var for b in block.bindings if not isinstance(b.var, relax.DataflowVar)} - needed
+        for binding in block.bindings:
+            needed.update(relax.analysis.free_vars(binding.value))
+        found.append((block, outputs))
+    return found[::-1]
+
+
+def without_outputs(blocks: Sequence[Any], result: Any) -> list[Any]:
+    """The blocks with outputs that nothing outside uses made local to their dataflow blocks."""
+    return [_local(block, outputs) if outputs else block for block, outputs in _blocks_with_unused(blocks, result)]
+
+
+def _local(block: Any, outputs: set[Any]) -> Any:
+    renaming = _Renaming()
+    bindings = []
+    for binding in block.bindings:
+        value = renaming.visit_expr(binding.value)
+        var = binding.var
+        if var in outputs:
+            var = renaming.known[var] = relax.DataflowVar(var.name, var.ty)
+        cast = isinstance(binding, relax.MatchCast)
+        bindings.append(relax.MatchCast(var, value, binding.ty) if cast else relax.VarBinding(var, value))
+    return relax.DataflowBlock(bindings)
+
+
+@relax.expr_functor.mutator
+class _Renaming(relax.PyExprMutator):  # type: ignore[misc]
+    """Puts other variables in the place of some."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.known: dict[Any, Any] = {}
+
+    def visit_var_(self, op: Any) -> Any:
+        return self.known.get(op, op)
+
+    def visit_dataflow_var_(self, op: Any) -> Any:
+        return op
