@@ -138,7 +138,9 @@ def main() -> None:
         print(json.dumps(result))
         return
     rows = sorted(result["passes"].items(), key=lambda row: row[1]["share"])
-    print(tabulate([(name, *row.values()) for name, row in rows], ("pass", "subjects", "share", *_KINDS), floatfmt=".3f"))
+    print(
+        tabulate([(name, *row.values()) for name, row in rows], ("pass", "subjects", "share", *_KINDS), floatfmt=".3f")
+    )
     shares = [row["share"] for name, row in rows if row["subjects"] and name != "pipeline"]
     print(f"{sum(s >= LEAST for s in shares)} of {len(shares)} passes changed at least {LEAST:.0%} of their modules,")
     print(f"{sum(s >= HALF for s in shares)} at least {HALF:.0%}.")

@@ -65,7 +65,7 @@ def _module(candidate: Candidate) -> tuple[Any, bool, str]:
     source = renamed(candidate.source)
     preamble = tuple(renamed(text) for text in candidate.preamble)
     if (source, preamble) != (candidate.source, candidate.preamble):
-        module, _ = _attempt(candidate, source, preamble)
+        module, reason = _attempt(candidate, source, preamble)
     return module, module is not None, reason
 
 

@@ -13,8 +13,8 @@ import random
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-EPOCH_SHARDS = 32
-"""Shards in an epoch: about half a minute of one worker."""
+EPOCH_SHARDS = 16
+"""Shards in an epoch: about ten seconds of one worker."""
 LAG = 2
 """The pool of an epoch is decided by the results up to so many epochs before it."""
 LEAST_EFFORT, EVEN_EFFORT, MOST_EFFORT = 2, 4, 12

@@ -29,6 +29,7 @@ NUMERIC_PIECES = (
     "oracles/execution/closures.py",
     "oracles/execution/lowering.py",
     "oracles/execution/assemble.py",
+    "oracles/execution/effects.py",
     "oracles/execution/run.py",
     "oracles/comparison.py",
     "oracles/abi/frame.py",

@@ -11,6 +11,7 @@ from oracles.capture import evidence_of
 from oracles.comparison import Mismatch, compare
 from oracles.contract import NumericPromise
 from oracles.execution import ExecMode, Program, private_constants, session
+from oracles.execution.effects import trace
 from oracles.numeric_limits import excused, retypes_inputs
 from oracles.original import Entry, Original, copied
 from oracles.tolerance import DECISION_RUNS, Measured, unit_of
@@ -158,8 +159,10 @@ def _compare_function(
     if not program.has(entry.symbol):
         raise Undecidable("function is gone")  # the well-formed oracle judges public signatures
     tensors = program.arguments(entry.arguments)
+    program.take_output()
     try:
         output = call(program, candidate.adapters, entry.symbol, entry.num_input, tensors)
+        printed = program.take_output()
         again = call(program, candidate.adapters, entry.symbol, entry.num_input, entry.arguments)
     except NoAdapter:
         raise
@@ -176,7 +179,25 @@ def _compare_function(
         return _observed("input-overwritten", "the call changed its inputs", changed, entry)
     if (changed := compare(output, again)) is not None:
         return _observed("second-call-differs", "a second call on the same inputs gives another result", changed, entry)
-    return None
+    return _other_effects(original, candidate, entry, printed)
+
+
+def _other_effects(
+    original: Original, candidate: Candidate, entry: Entry, printed: tuple[str, ...]
+) -> Evidence | None:
+    """What is wrong with the effects: impure calls may be neither dropped, nor repeated, nor reordered.
+
+    With a changed calling convention a function's work is spread over several calls, and nothing is said of order.
+    """
+    if candidate.adapters or original.hides_effects:
+        return None
+    exact = candidate.promise is NumericPromise.BIT_EXACT
+    expected, observed = trace(entry.printed, exact), trace(printed, exact)
+    if expected == observed:
+        return None
+    return Evidence(
+        "other-effects", "the program prints something else", (), f"{entry.symbol} prints {expected}", f"{observed}"
+    )
 
 
 def _difference(original: Original, promise: NumericPromise, entry: Entry, output: Any) -> Mismatch | None:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from oracles import crash, determinism, idempotence, mutation, sequential, well_formed
 from oracles.capture import evidence_of
 from oracles.plan import out_of_order
+from oracles.preconditions import is_lowered
 from oracles.subject import Subject
 from oracles.verdict import Evidence, OracleName, Outcome, Verdict
 
@@ -55,7 +56,7 @@ def _unfit(subject: Subject) -> str:
     facts = subject.facts
     if facts is None:
         return subject.unprepared
-    if reason := out_of_order(subject.plan):
+    if reason := out_of_order(subject.plan, is_lowered(subject.original)):
         return reason
     if facts.complaint is not None:
         return "prepared module is ill-formed" if subject.plan.prepare else "input is ill-formed"

@@ -23,6 +23,7 @@ from oracles.verdict import Evidence
 
 KEPT = 16
 IN_PLACE = "relax.call_tir_inplace"
+FORCE_PURE = "relax.force_pure"  # "treat this function as pure": its effects may go
 _FLOATS = ("float16", "bfloat16", "float32", "float64", "float8_e4m3fn", "float8_e5m2")
 
 
@@ -37,6 +38,7 @@ class Entry:
         output: What it returned; meaningless when ``problem`` is set.
         problem: Why its results cannot be compared; empty when they can.
         error: What it raised.
+        printed: What it printed.
     """
 
     symbol: str
@@ -45,6 +47,7 @@ class Entry:
     output: Value = None
     problem: str = ""
     error: Evidence | None = None
+    printed: tuple[str, ...] = ()
 
 
 class Original:
@@ -65,6 +68,7 @@ class Original:
         self.stage = stage
         self.calls_in_place = IN_PLACE in text
         self.float_dtypes = tuple(dtype for dtype in _FLOATS if f'"{dtype}"' in text)
+        self.hides_effects = FORCE_PURE in text
         self._measured: dict[tuple[str, Unit, int], Measured | None] = {}
         self.build_error: Evidence | None = None
 
@@ -117,7 +121,9 @@ class Original:
         before = copied(arguments)
         try:
             tensors = self.program.arguments(arguments)
+            self.program.take_output()
             output = self.program.call(symbol, tensors)
+            printed = self.program.take_output()
             overwritten = compare(before, self.program.plain(tensors)) is not None
             again = self.program.call(symbol, arguments)
         except Exception as error:
@@ -126,7 +132,7 @@ class Original:
             return Entry(symbol, num_input, arguments, problem="original overwrites its inputs")
         if compare(output, again) is not None:
             return Entry(symbol, num_input, arguments, problem="original is not deterministic")
-        return Entry(symbol, num_input, arguments, output)
+        return Entry(symbol, num_input, arguments, output, printed=printed)
 
     def measured(self, entry: Entry, unit: Unit, runs: int = RUNS) -> Measured | None:
         """Perturbed runs of a function, made when they are asked for; ``None`` when one of them raised."""

@@ -62,13 +62,17 @@ def plan_of(passes: Sequence[PassRef], contracts: Sequence[Contract], module: An
     return Plan(tuple(preparing(name) for name in first), tuple(steps))
 
 
-def out_of_order(plan: Plan) -> str:
+def out_of_order(plan: Plan, begins_lowered: bool = False) -> str:
     """Why the steps stand in an order that is not legal; empty when they do not.
 
     After a pass that lowers calls, only lowering passes, and those that work at any stage, are meant to run; and
     FuseTIR only takes what FuseOps left it, not the ``R.reshape`` that RewriteDataflowReshape puts there.
+
+    Args:
+        plan: The steps.
+        begins_lowered: Whether the module that was given is lowered already, in part or as a whole.
     """
-    lowered = reshaped = False
+    lowered, reshaped = begins_lowered, False
     for step in plan.steps:
         if lowered and step.contract.needs is not Stage.LOWERED and not step.contract.any_stage:
             return "pass of an earlier stage after lowering"

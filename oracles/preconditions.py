@@ -9,6 +9,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from tvm import relax
+from tvm.ir import Op
+
+_LOWERED = ("relax.builtin.alloc_tensor", "relax.memory.", "relax.vm.")
 
 
 def relax_functions(module: Any) -> Iterator[tuple[str, Any]]:
@@ -68,6 +71,25 @@ def no_library_prefix(module: Any) -> str | None:
 def no_local_functions(module: Any) -> str | None:
     """VMShapeLower does not work for local functions: LambdaLift must run first, and closures must be gone."""
     return "has local functions" if local_functions(module) else None
+
+
+def is_lowered(module: Any) -> bool:
+    """Whether a function of the module allocates memory itself: the module is lowered already, in part or as a whole.
+
+    Only functions that are impure, or declared ``relax.force_pure``, can do so and be well formed.
+    """
+    found: list[Any] = []
+
+    def visit(expr: Any) -> None:
+        if isinstance(expr, Op) and str(expr.name).startswith(_LOWERED):
+            found.append(expr)
+
+    for _, function in relax_functions(module):
+        if not function.is_pure or has_attribute(function, "relax.force_pure"):
+            relax.analysis.post_order_visit(function.body, visit)
+        if found:
+            return True
+    return False
 
 
 def local_functions(module: Any) -> bool:

@@ -14,6 +14,7 @@ from strategies import (
     closures,
     composites,
     control_flow,
+    data_dependent,
     devices,
     drawn_kernels,
     idioms,
@@ -21,13 +22,15 @@ from strategies import (
     in_place,
     kernels,
     local_functions,
+    lowered,
     packed,
+    redundant,
     results,
     shapes,
+    unused,
 )
 from strategies import weights as weight_steps
 from strategies.bounds import LOW_PRECISION
-from strategies.dead_code import is_impure
 from strategies.dims import LARGE_POOL
 from strategies.features import Feature
 from strategies.frame import Unfit
@@ -97,48 +100,6 @@ def non_executable(scope: Scope) -> Value | None:
     return result
 
 
-def alias(scope: Scope) -> Value:
-    """A variable bound to a variable, or to a constant."""
-    if scope.has(Feature.CONSTANTS) and scope.index(4) == 3:
-        made = scope.constant((2,), "float32")
-        return scope.emit(made.expr, made.bounds)
-    value = scope.pick([v for v in reversed(scope.values) if not v.is_function] or [scope.tensor()])
-    if isinstance(value.expr, relax.Tuple):
-        value = scope.tensor()
-    return scope.emit(value.expr, value.bounds, parts=value.parts, device=value.device)
-
-
-def duplicate(scope: Scope) -> Value | None:
-    """A call bound once more; of an operator when nothing at hand can be repeated."""
-    bound = [(v, e) for v in reversed(scope.values[-8:]) if (e := _repeatable(scope, v)) is not None]
-    if not bound:
-        value = scope.tensor()
-        expr = relax.op.permute_dims(value.expr, list(range(value.rank)))
-        scope.emit(expr, value.bounds)
-        return scope.emit(expr, value.bounds)
-    value, expr = scope.pick(bound)
-    return scope.emit(expr, value.bounds, parts=value.parts, device=value.device)
-
-
-def duplicate_in_use(scope: Scope) -> Value:
-    """Two equal calls, both of them used."""
-    value = scope.tensor()
-    expr = relax.op.permute_dims(value.expr, list(range(value.rank)))
-    left, right = scope.emit(expr, value.bounds), scope.emit(expr, value.bounds)
-    join = relax.op.logical_or if value.dtype == "bool" else relax.op.maximum
-    return scope.emit(join(left.expr, right.expr), value.bounds)
-
-
-def _repeatable(scope: Scope, value: Value) -> Any:
-    if value.is_parameter or not isinstance(value.expr, relax.Var):
-        return None
-    expr = scope.builder.lookup_binding(value.expr)
-    if not isinstance(expr, relax.Call) or "inplace" in str(expr.op) or is_impure(expr):
-        return None
-    visible = {v.expr for v in scope.values if isinstance(v.expr, relax.Var)}
-    return expr if all(var in visible for var in relax.analysis.free_vars(expr)) else None
-
-
 def constant(scope: Scope) -> Value:
     """A constant tensor at hand for later steps, and an operator on constants alone (FoldConstant's food)."""
     value = scope.constant(scope.draw_shape((1, 2, 3), static=True), "float32")
@@ -154,17 +115,14 @@ def condition(scope: Scope) -> Value:
     return control_flow.draw_if(scope, branch_step)
 
 
+def nested_condition(scope: Scope) -> Value:
+    """An ``If`` with another one in a branch."""
+    return control_flow.draw_nested(scope, branch_step)
+
+
 def local_function(scope: Scope) -> Value:
     """A local function, and a call of it."""
     return local_functions.draw_local(scope, local_step)
-
-
-def dead(scope: Scope) -> Value | None:
-    """A binding that nothing uses: it leaves the scope at once."""
-    value = scope.tensor()
-    made = scope.emit(relax.op.permute_dims(value.expr, list(range(value.rank))), value.bounds)
-    scope.values.remove(made)
-    return None
 
 
 def large_tensor(scope: Scope) -> Value:
@@ -179,21 +137,29 @@ ACTIONS: tuple[Action, ...] = (
     Action(144, operator),
     Action(12, idioms.plant),
     Action(24, kernels.draw_some, Feature.KERNELS),
+    Action(16, lowered.draw, Feature.LOWERED, Place.ORDINARY),
     Action(14, calls.draw_call, Feature.MULTIPLE_FUNCTIONS),
     Action(48, condition, Feature.IF, Place.ORDINARY),
     Action(6, results.pack, Feature.TUPLES),
     Action(8, results.project, Feature.TUPLES),
-    Action(6, shapes.cast, Feature.MATCH_CAST, Place.TOP_LEVEL),
+    Action(6, shapes.cast, Feature.MATCH_CAST),
+    Action(10, shapes.cast_symbol, Feature.CAST_SYMBOLS, Place.TOP_LEVEL),
+    Action(8, shapes.use_symbol, Feature.CAST_SYMBOLS),
+    Action(10, shapes.shape_symbol, Feature.SHAPE_SYMBOLS, Place.TOP_LEVEL),
+    Action(8, shapes.use_symbol, Feature.SHAPE_SYMBOLS),
+    Action(12, data_dependent.draw, Feature.DATA_DEPENDENT),
+    Action(8, unused.output, Feature.UNUSED_OUTPUTS),
     Action(4, shapes.unknown_parameter, Feature.UNKNOWN_SHAPES, Place.TOP_LEVEL),
     Action(4, shapes.expression_tensor, Feature.SHAPE_EXPRESSIONS, Place.TOP_LEVEL),
     Action(5, shapes.use_shape, Feature.SHAPE_PARAMS),
     Action(4, shapes.use_shape, Feature.PRIM_PARAMS),
-    Action(4, alias, Feature.ALIASES),
-    Action(6, duplicate, Feature.DUPLICATE_CODE),
-    Action(3, dead, Feature.DEAD_CODE),
+    Action(6, redundant.alias, Feature.ALIASES),
+    Action(6, redundant.duplicate, Feature.DUPLICATE_CODE),
+    Action(4, redundant.dead, Feature.DEAD_CODE),
     Action(4, constant, Feature.CONSTANTS),
     Action(6, large_tensor, Feature.LARGE_TENSORS),
     Action(20, devices.hint, Feature.DEVICE_HINTS),
+    Action(12, devices.elsewhere, Feature.SEVERAL_VDEVICES),
     Action(10, composites.draw_composite, Feature.COMPOSITE),
     Action(14, composites.draw_codegen, Feature.CODEGEN, Place.TOP_LEVEL),
     Action(20, local_function, Feature.LOCAL_FUNCTIONS, Place.ORDINARY),
@@ -249,7 +215,7 @@ def branch_step(scope: Scope, depth: int) -> None:
             operator(scope)
         except Unfit:
             return
-    elif scope.index(6) == 5:
+    elif scope.has(Feature.NESTED_IF) and scope.index(4) == 3:
         control_flow.draw_if(scope, branch_step, depth)
     else:
         step_without_if(scope)
@@ -289,7 +255,7 @@ ENSURED: dict[Feature, Callable[[Scope], Value | None]] = {
     Feature.CAPTURES: lambda scope: closures.draw_capturing(scope, local_step),
     Feature.NESTED_CLOSURES: lambda scope: closures.draw_nested(scope, local_step),
     Feature.RETURNED_CLOSURES: lambda scope: closures.draw_returned(scope, local_step),
-    Feature.MADE_CLOSURES: closures.draw_made,
+    Feature.MADE_CLOSURES: closures.ensure_made,
     Feature.IMPURE_CALLS: impure.draw_impure,
     Feature.PACKED_CALLS: packed.draw_packed_call,
     Feature.KERNELS: kernels.draw_kernel,
@@ -298,6 +264,7 @@ ENSURED: dict[Feature, Callable[[Scope], Value | None]] = {
     Feature.INPLACE_KERNELS: in_place.draw,
     Feature.DRAWN_KERNELS: drawn_kernels.draw,
     Feature.EXTERNAL_CODEGEN: composites.draw_external,
+    Feature.LOWERED: lowered.draw,
     Feature.DEVICE_HINTS: devices.hint,
     Feature.COMPOSITE: composites.draw_composite,
     Feature.CODEGEN: composites.draw_codegen,
@@ -310,20 +277,32 @@ ENSURED: dict[Feature, Callable[[Scope], Value | None]] = {
     Feature.EMPTY_TENSORS: lambda scope: typed_tensor(scope, "float32", (0, 2)),
     Feature.LOW_PRECISION: lambda scope: typed_tensor(scope, scope.pick(LOW_PRECISION)),
     Feature.LARGE_TENSORS: large_tensor,
-    Feature.ALIASES: alias,
-    Feature.DUPLICATE_CODE: duplicate_in_use,
-    Feature.DEAD_CODE: dead,
+    Feature.ALIASES: redundant.alias,
+    Feature.DUPLICATE_CODE: redundant.duplicate_in_use,
+    Feature.DEAD_CODE: redundant.dead_binding,
+    Feature.NESTED_IF: nested_condition,
+    Feature.CAST_SYMBOLS: shapes.cast_symbol,
+    Feature.SHAPE_SYMBOLS: shapes.shape_symbol,
+    Feature.DATA_DEPENDENT: data_dependent.draw,
+    Feature.UNUSED_PARAMETERS: unused.parameter,
+    Feature.UNUSED_OUTPUTS: unused.output,
+    Feature.SEVERAL_VDEVICES: devices.elsewhere,
 }
 """What makes sure that a demanded feature occurs; the others show in the plan of the module."""
+
+INSIDE_DATAFLOW = frozenset({Feature.UNUSED_OUTPUTS})
+"""Features whose makers need a dataflow block."""
 
 OUTSIDE_DATAFLOW = frozenset(
     {
         Feature.IF,
+        Feature.NESTED_IF,
         Feature.LOCAL_FUNCTIONS,
         Feature.CAPTURES,
         Feature.NESTED_CLOSURES,
         Feature.RETURNED_CLOSURES,
         Feature.IMPURE_CALLS,
+        Feature.LOWERED,
     }
 )
 

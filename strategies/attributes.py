@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 from tvm import relax, tirx
+from tvm.ir import StringImm
 
 from strategies.features import Feature
 from strategies.scope import Scope
@@ -61,7 +62,7 @@ def _value(scope: Scope) -> Any:
             [],
             ["a", ["b", {"c": 1}]],
             tirx.IntImm("int64", 7),
-            tirx.StringImm("text"),
+            StringImm("text"),
             relax.ShapeExpr([2, 3]),
         )
     )

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from tvm import relax
+from tvm.relax.expr import _update_type
 
 from strategies.dead_code import without_dead
 from strategies.features import Feature
 from strategies.scope import Scope
+from strategies.unused import without_outputs
 from strategies.values import Value
 
 
@@ -27,12 +29,47 @@ class Body:
 
     def open(self, dataflow: bool) -> None:
         """Begin a block."""
+        if dataflow and self.scope.forbids(Feature.SEVERAL_BLOCKS) and self._dataflow_blocks():
+            dataflow = isinstance(self.blocks[-1], relax.DataflowBlock)  # the two become one
         if dataflow:
             self.scope.builder._begin_dataflow_block()
         else:
             self.scope.builder._begin_binding_block()
         self._outputs, self.scope.outputs = self.scope.outputs, 0
         self.scope.in_dataflow = dataflow
+
+    def turn(self) -> None:
+        """End the open block and begin another one of a drawn kind; one more dataflow block needs SEVERAL_BLOCKS."""
+        scope = self.scope
+        ordinary, several = scope.has(Feature.ORDINARY_BLOCKS), scope.has(Feature.SEVERAL_BLOCKS)
+        if scope.in_dataflow and not ordinary and not several:
+            return
+        self.close()
+        dataflow = (several or not self._dataflow_blocks()) and not (ordinary and scope.index(2))
+        self.open(dataflow or not ordinary)
+
+    def enter_dataflow(self) -> None:
+        """End an ordinary block, and begin a dataflow block where one may be."""
+        if not self.scope.in_dataflow:
+            self.close()
+            self.open(True)
+
+    def twice(self) -> Value:
+        """Add two dataflow blocks of which the second takes what the first gives."""
+        scope = self.scope
+        value = scope.tensor()
+        keep = scope.keep_outputs
+        scope.keep_outputs = True
+        between = scope.has(Feature.ORDINARY_BLOCKS) and scope.index(2)
+        for dataflow in (True, False, True) if between else (True, True):
+            self.close()
+            self.open(dataflow)
+            value = scope.emit(relax.op.permute_dims(value.expr, list(range(value.rank))), value.bounds)
+        scope.keep_outputs = keep
+        return value
+
+    def _dataflow_blocks(self) -> int:
+        return sum(isinstance(block, relax.DataflowBlock) for block in self.blocks)
 
     def close(self) -> None:
         """End the block; an empty one vanishes, and a dataflow block gets an output when it has none."""
@@ -57,8 +94,49 @@ class Body:
 
     def sequence(self, result: Any) -> Any:
         """The ``SeqExpr`` of the closed blocks with a result; without DEAD_CODE, without what nothing uses."""
-        alive = self.scope.has(Feature.DEAD_CODE)
-        return relax.SeqExpr(self.blocks if alive else without_dead(self.blocks, result), result)
+        scope = self.scope
+        blocks = self.blocks if scope.has(Feature.DEAD_CODE) else without_dead(self.blocks, result)
+        if scope.forbids(Feature.SEVERAL_BLOCKS):
+            blocks = _merged(blocks)
+        if scope.forbids(Feature.UNUSED_OUTPUTS):
+            blocks = without_outputs(blocks, result)
+        return relax.SeqExpr(blocks, result)
+
+
+def apart(sequence: Any, drawn: Any) -> Any:
+    """A normalised ``SeqExpr`` with the dataflow blocks that were drawn side by side, which normalising made one.
+
+    Args:
+        sequence: The normalised form of ``drawn``.
+        drawn: What :meth:`Body.sequence` gave.
+    """
+    sizes: list[tuple[bool, int]] = []
+    for block in drawn.blocks:
+        dataflow, size = isinstance(block, relax.DataflowBlock), len(block.bindings)
+        if sizes and not dataflow and not sizes[-1][0]:
+            size += sizes.pop()[1]
+        sizes.append((dataflow, size))
+    bindings = [binding for block in sequence.blocks for binding in block.bindings]
+    if len(sizes) == len(sequence.blocks) or sum(size for _, size in sizes) != len(bindings):
+        return sequence
+    made = []
+    for dataflow, size in sizes:
+        kind = relax.DataflowBlock if dataflow else relax.BindingBlock
+        made.append(kind(bindings[:size]))
+        del bindings[:size]
+    whole = relax.SeqExpr(made, sequence.body)
+    _update_type(whole, sequence.ty)  # what normalising would give it; that would also join the blocks again
+    return whole
+
+
+def _merged(blocks: list[Any]) -> list[Any]:
+    """The blocks with dataflow blocks that stand side by side made one."""
+    merged: list[Any] = []
+    for block in blocks:
+        if merged and isinstance(block, relax.DataflowBlock) and isinstance(merged[-1], relax.DataflowBlock):
+            block = relax.DataflowBlock([*merged.pop().bindings, *block.bindings])
+        merged.append(block)
+    return merged
 
 
 def _output(scope: Scope, value: Value) -> None:

@@ -70,10 +70,7 @@ def _argument(scope: Scope, parameter: Value, binding: Binding, callee: Signatur
     if parameter.is_shape:
         return relax.ShapeExpr([_concrete(scope, dim, binding, callee) for dim in parameter.ty.values])
     if parameter.is_prim:
-        prims = [value for value in scope.values if value.is_prim and value.is_parameter]
-        if prims and scope.index(2):
-            return prims[-1].expr
-        return tirx.IntImm("int64", 1 + scope.index(4))
+        return _primitive(scope, str(parameter.ty.dtype))
     dims = parameter.dims if parameter.dims is not None else callee.casts.get(parameter.expr)
     if dims is None:  # any shape of that rank will do
         return scope.tensor(dtypes=(parameter.dtype,), ranks=(parameter.rank,), bounds=parameter.bounds).expr
@@ -86,6 +83,14 @@ def _argument(scope: Scope, parameter: Value, binding: Binding, callee: Signatur
         return scope.guard(chosen, parameter.bounds).expr
     wanted = [_concrete(scope, dim, binding, callee) for dim in dims]
     return scope.tensor(dtypes=(parameter.dtype,), shape=wanted, bounds=parameter.bounds).expr
+
+
+def _primitive(scope: Scope, dtype: str) -> Any:
+    """An argument for a primitive parameter: a parameter of the caller's, or a number; true or false."""
+    prims = [v for v in scope.values if v.is_prim and v.is_parameter and str(v.ty.dtype) == dtype]
+    if prims and scope.index(2):
+        return prims[-1].expr
+    return tirx.IntImm(dtype, scope.index(2) if dtype == "bool" else 1 + scope.index(4))
 
 
 def _fits(
@@ -142,7 +147,9 @@ def _concrete(scope: Scope, dim: Dim, binding: Binding, callee: Signature) -> Di
 
 def _choice(scope: Scope, limits: Range) -> Dim:
     low, high = limits
-    own = [s for s in scope.frame.symbol_list if _inside(dim_range(s, scope.frame.symbols), limits)]
+    frame = scope.frame
+    known = frame.symbol_list + frame.shape_symbols + frame.cast_symbols
+    own = [s for s in known if _inside(dim_range(s, frame.symbols), limits)]
     if own and scope.index(2):
         return scope.pick(own)
     return low + scope.index(high - low + 1)
@@ -154,6 +161,9 @@ def substitute(dim: Any, binding: Binding) -> Dim | None:
         return int(dim)
     if isinstance(dim, tirx.Var):
         return binding.get(dim)
+    symbols = symbols_of(dim)
+    if symbols and all(symbol in binding and same_dim(binding[symbol], symbol) for symbol in symbols):
+        return dim
     left, right = (getattr(dim, side, None) for side in "ab")
     if left is None or right is None:
         return None

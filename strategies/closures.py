@@ -32,7 +32,7 @@ def draw_returned(scope: Scope, step: Step) -> Value:
     Raises:
         Unfit: when there is none.
     """
-    if scope.has(Feature.NESTED_CLOSURES):
+    if not scope.forbids(Feature.NESTED_CLOSURES):
         return draw_kind(scope, step, Kind.RETURNING)
     makers = [s for s in scope.module.callables if s.returns is not None and may_call(scope, s)]
     if not makers:
@@ -60,7 +60,32 @@ def draw_made(scope: Scope) -> Value:
     ]
     if not known:
         raise Unfit("no function to make a closure of")
-    callee = known[-1 - scope.index(len(known))]
+    return _made_of(scope, known[-1 - scope.index(len(known))])
+
+
+def ensure_made(scope: Scope) -> Value:
+    """As :func:`draw_made`, of a new private function when none of the module fits."""
+    try:
+        return draw_made(scope)
+    except Unfit:
+        scope.module.function_room -= 1
+        value = scope.tensor(static=True)
+        ty = relax.TensorType(list(value.dims or ()), value.dtype)
+        parameters = tuple(Value(relax.Var(name, ty), ty, value.bounds) for name in "ab")
+        builder = scope.builder
+        builder.begin_scope([parameter.expr for parameter in parameters])
+        builder._begin_binding_block()
+        join = op.logical_or if value.dtype == "bool" else op.maximum
+        result = builder.emit(join(*(parameter.expr for parameter in parameters)))
+        sequence = builder.normalize(relax.SeqExpr([builder._end_block()], result))
+        builder.end_scope()
+        function = relax.Function([parameter.expr for parameter in parameters], sequence)
+        var = builder.add_func(function, "lifted")
+        return _made_of(scope, Signature(var, parameters, Value(None, ty, value.bounds), {}, {}, private=True))
+
+
+def _made_of(scope: Scope, callee: Signature) -> Value:
+    """The closure of a function, and its call."""
     arguments = arguments_for(scope, callee)
     captured = 1 + scope.index(len(arguments))
     given, held = arguments[:-captured], arguments[-captured:]

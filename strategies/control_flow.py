@@ -12,6 +12,7 @@ from strategies.body import Body
 from strategies.bounds import Bounds
 from strategies.features import Feature
 from strategies.frame import Unfit
+from strategies.repeating import repeatable
 from strategies.results import as_tuple
 from strategies.scope import Scope
 from strategies.shapes import leaves, loose_symbols
@@ -223,10 +224,8 @@ def _repeat(scope: Scope, made: list[Value]) -> None:
     """Bind a call of the other branch once more, where what it takes is visible here."""
     visible = {v.expr for v in scope.values if isinstance(v.expr, relax.Var)}
     for value in reversed(made):
-        expr = scope.builder.lookup_binding(value.expr)
-        if value.expr in visible or not isinstance(expr, relax.Call) or "inplace" in str(expr.op):
-            continue
-        if all(var in visible for var in relax.analysis.free_vars(expr)) and not value.parts:
+        expr = None if value.expr in visible or value.parts else repeatable(scope, value)
+        if expr is not None:
             scope.emit(expr, value.bounds, device=value.device)
             return
 

@@ -39,6 +39,7 @@ class Copier:
         symbols: What symbolic dims become.
         sizes: Static dims that become others, wherever a type or shape says them.
         vars: The copies of the variables seen so far.
+        params: The copies of the parameters of the function at hand.
         change: Called before a binding is emitted.
         fresh: Whether symbolic dims that ``symbols`` does not name get a copy of their own.
     """
@@ -59,10 +60,12 @@ class Copier:
         self.vars: dict[Any, Any] = {}
         self.change = change
         self.fresh = fresh
+        self.params: list[Any] = []
 
     def function(self, function: Any, attrs: Mapping[str, Any] | None = None) -> Any:
         """A copy of a function, with other attributes when given; raises ``Uncopied``, and whatever TVM raises."""
         params = [self.parameter(param) for param in function.params]
+        self.params = params
         self.builder.begin_scope(params)
         try:
             body = self.sequence(function.body)
@@ -94,14 +97,15 @@ class Copier:
                 self.builder._begin_binding_block()
             try:
                 for binding in block.bindings:
-                    self._binding(binding)
+                    self.binding(binding)
             finally:
                 made = self.builder._end_block()
             if len(made.bindings):
                 blocks.append(made)
         return self.builder.normalize(relax.SeqExpr(blocks, self.expr(body.body)))
 
-    def _binding(self, binding: Any) -> None:
+    def binding(self, binding: Any) -> None:
+        """Copy a binding."""
         var = binding.var
         value = self.expr(binding.value)
         cast = isinstance(binding, relax.MatchCast)
@@ -156,7 +160,7 @@ class Copier:
         if isinstance(expr.ty, tvm.ir.PrimType):
             # A number may be an axis as well as a size: only shapes change with the sizes.
             return expr if isinstance(expr, (tirx.IntImm, tirx.FloatImm)) else self.dim(expr)
-        if isinstance(expr, tirx.StringImm):
+        if isinstance(expr, tvm.ir.StringImm):
             return expr
         raise Uncopied(f"an expression of kind {type(expr).__name__}")
 
@@ -176,19 +180,19 @@ class Copier:
             return self.sizes.get(dim, dim)
         if isinstance(dim, tirx.IntImm):
             size = int(dim)
-            return tirx.IntImm(dim.dtype, self.sizes[size]) if size in self.sizes else dim
+            return tirx.IntImm(str(dim.ty), self.sizes[size]) if size in self.sizes else dim
         if isinstance(dim, tirx.Var):
             if dim not in self.symbols:
                 self.symbols[dim] = tirx.Var(dim.name, dim.ty) if self.fresh else dim
             return self.symbols[dim]
         sides = [getattr(dim, name, None) for name in ("a", "b")]
-        if type(dim) in _BINARY and None not in sides:
+        if type(dim) in _BINARY and all(side is not None for side in sides):
             return type(dim)(*(self.dim(side) for side in sides))
         if isinstance(dim, tirx.Cast):
             return tirx.Cast(dim.ty, self.dim(dim.value))
         if isinstance(dim, relax.Call):
             return relax.Call(dim.op, [self.dim(each) for each in dim.args], dim.attrs, list(dim.ty_args))
-        if isinstance(dim, (tirx.FloatImm, tirx.StringImm)):
+        if isinstance(dim, (tirx.FloatImm, tvm.ir.StringImm)):
             return dim
         raise Uncopied(f"a dim of kind {type(dim).__name__}")
 

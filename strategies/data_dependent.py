@@ -115,9 +115,9 @@ def _reshaped(scope: Scope) -> Value:
     shape = scope.emit(op.tensor_to_shape(extents.expr))
     made = scope.emit(op.reshape(source.expr, shape.expr), source.bounds)
     if not scope.has(Feature.MATCH_CAST):
-        return made
+        return shape  # a type that speaks of a bound shape is understood nowhere else
     if not scope.has(Feature.SHAPE_EXPRESSIONS) and any(_computed(dim) for dim in actual):
-        return _learn(scope, made, [scope.dim_range(dim) for dim in actual])
+        return _learn(scope, made, [scope.dim_range(dim) for dim in actual]) if _casts(scope) else shape
     return shapes.learn(scope, made, tuple(actual))
 
 
@@ -135,7 +135,8 @@ def _spread(scope: Scope) -> Value:
     shape = scope.emit(op.tensor_to_shape(extents.expr))
     low, high = int(drawn.known.lo), int(drawn.known.hi)
     if not _casts(scope):
-        return scope.emit(op.full(shape.expr, relax.const(1, "float32"), "float32"), Bounds(1, 1, True))
+        scope.emit(op.full(shape.expr, relax.const(1, "float32"), "float32"), Bounds(1, 1, True))
+        return shape
     symbol = scope.frame.new_symbol((low, high), listed=False)
     ty = relax.ShapeType([symbol, other])
     var = scope.cast_variable(shape.expr, ty)

@@ -10,7 +10,9 @@ import tvm_ffi
 from tvm import relax
 
 from strategies.dead_code import dead_bindings
+from strategies.detect_calls import call_features
 from strategies.detect_kernels import kernel_features
+from strategies.detect_shapes import shape_features
 from strategies.features import Feature
 from strategies.operators import OPERATORS
 from strategies.type_features import is_prim_type, type_features
@@ -44,7 +46,7 @@ def features_of(module: tvm.IRModule) -> frozenset[Feature]:
     calls; ``DUPLICATE_CODE`` for two equal calls in one function; ``INTEGERS`` and the like for a value
     of that dtype, scalar constants excepted.
     """
-    found: set[Feature] = set(kernel_features(module))
+    found: set[Feature] = set(kernel_features(module) | call_features(module) | shape_features(module))
     functions = {var: f for var, f in module.functions.items() if isinstance(f, relax.Function)}
     if len(functions) < len(module.functions):
         found.add(Feature.KERNELS)
@@ -162,6 +164,6 @@ def _leaves(value: Any) -> Iterator[Any]:
 
 
 def _constant(leaf: Any, found: set[Feature]) -> None:
-    if isinstance(leaf, tvm.ir.GenericConst) and leaf.ty.ndim > 0:
+    if isinstance(leaf, tvm.ir.GenericConst) and isinstance(leaf.ty, relax.TensorType) and leaf.ty.ndim > 0:
         _type(leaf.ty, found)
         found.add(Feature.CONSTANTS)

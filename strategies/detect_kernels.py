@@ -22,8 +22,8 @@ _WITH_OUTPUTS = frozenset({"relax.call_tir", _IN_PLACE})
 def kernel_features(module: tvm.IRModule) -> frozenset[Feature]:
     """The features of this file's theme that a module has.
 
-    ``SYMBOLIC_KERNELS`` counts a PrimFunc with a symbolic buffer or a scalar parameter; ``DRAWN_KERNELS`` one whose name
-    says that it was drawn; ``LOWERED`` a Relax function that allocates.
+    ``SYMBOLIC_KERNELS`` counts a PrimFunc with a symbolic buffer or a scalar parameter; ``DRAWN_KERNELS`` one whose
+    name says that it was drawn; ``LOWERED`` a Relax function that allocates.
     """
     found: set[Feature] = set()
     for var, function in module.functions_items():
@@ -37,7 +37,12 @@ def kernel_features(module: tvm.IRModule) -> frozenset[Feature]:
 
 
 def is_lowered(function: Any) -> bool:
-    """Whether a Relax function allocates: it is lowered already, in part or as a whole."""
+    """Whether a Relax function allocates: it is lowered already, in part or as a whole.
+
+    Such a function is impure or declared ``relax.force_pure``; no other is looked into.
+    """
+    if function.is_pure and not (function.attrs is not None and "relax.force_pure" in function.attrs):
+        return False
     found: set[Feature] = set()
     _calls(function, found)
     return Feature.LOWERED in found

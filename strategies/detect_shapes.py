@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import tvm
-from tvm import relax, tirx
+from tvm import relax
 
 from strategies.dims import symbols_of
 from strategies.features import Feature
@@ -141,7 +141,7 @@ def _in_arguments(value: Any) -> Iterator[Any]:
             yield from symbols_of(dim)
     elif isinstance(value, relax.If):
         yield from symbols_of(value.cond)
-    elif isinstance(value, tirx.PrimExpr) and not isinstance(value, relax.Var):
+    elif not isinstance(value, relax.Function):
         yield from symbols_of(value)
 
 

@@ -52,9 +52,7 @@ def _draw(scope: Scope, symbolic: bool, scalar: bool, several: bool) -> Value:
         number = _number(scope)
         scalars.append(kernel.scalar(number))
         arguments.append(number)
-    extents = Extents(
-        lambda dim: scope.dim_range(dim)[1], symbolic and scope.has(Feature.SHAPE_EXPRESSIONS), tuple(scalars)
-    )
+    extents = Extents(scope.dim_range, symbolic and scope.has(Feature.SHAPE_EXPRESSIONS), tuple(scalars))
     count = 1 + scope.index(MAX_STAGES)
     outputs = several or scope.has(Feature.KERNEL_OUTPUTS)
     patterns = []

@@ -115,7 +115,13 @@ ODDS: dict[Feature, int] = {
     Feature.NON_EXECUTABLE: 6,
     Feature.STOP_LIFT: 12,
     Feature.EMPTY_TENSORS: 12,
-    Feature.UNKNOWN_SHAPES: 20,
+    Feature.UNKNOWN_SHAPES: 28,
+    Feature.CAST_SYMBOLS: 60,
+    Feature.SHAPE_SYMBOLS: 60,
+    Feature.DATA_DEPENDENT: 28,
+    Feature.NESTED_IF: 40,
+    Feature.UNUSED_PARAMETERS: 24,
+    Feature.SEVERAL_VDEVICES: 36,
     Feature.SHAPE_PARAMS: 16,
     Feature.PRIM_PARAMS: 16,
     Feature.VDEVICE: 18,
@@ -144,6 +150,12 @@ PLANTED: dict[Feature, int] = {
     Feature.STOP_LIFT: 48,
     Feature.SHAPE_EXPRESSIONS: 16,
     Feature.EMPTY_TENSORS: 16,
+    Feature.NESTED_IF: 24,
+    Feature.CAST_SYMBOLS: 32,
+    Feature.SHAPE_SYMBOLS: 32,
+    Feature.DATA_DEPENDENT: 24,
+    Feature.SEVERAL_VDEVICES: 40,
+    Feature.UNUSED_OUTPUTS: 8,
 }
 """Chance, in 64ths, that the last function is planned to have a feature that is on; what comes by itself is not here."""
 

@@ -123,7 +123,7 @@ class ModuleFrame:
         for item in items:
             if isinstance(item, relax.Tuple):
                 self.refuse_constants(item)
-            elif isinstance(item, GenericConst) and item.ty.ndim > 0:
+            elif isinstance(item, GenericConst) and isinstance(item.ty, relax.TensorType) and item.ty.ndim > 0:
                 if Feature.CONSTANTS in self.forbidden:
                     raise Unfit("constants are forbidden")
                 self.refuse(item.ty)
@@ -174,6 +174,10 @@ class FunctionFrame:
         is_weighted: Whether it has ``num_input``.
         allowed: The actions that may be taken, by kind of place.
         used: Variables that some call or tuple takes.
+        impure: Whether it has an effect so far.
+        pure_only: Whether it must not get one.
+        closures: Signatures of local functions and returned closures, by variable.
+        nesting: How many local functions are open around the current point.
         planned: Features that should still occur in it, the next one last.
     """
 
@@ -196,6 +200,10 @@ class FunctionFrame:
     split_blocks: bool = False
     allowed: dict[tuple[bool, bool], list[Any]] = field(default_factory=dict)
     used: set[Any] = field(default_factory=set)
+    impure: bool = False
+    pure_only: bool = False
+    closures: dict[Any, Signature] = field(default_factory=dict)
+    nesting: int = 0
     planned: list[Feature] = field(default_factory=list)
 
     def new_symbol(self, limits: Range, *, listed: bool = True) -> Any:

@@ -9,13 +9,15 @@ from typing import Any
 
 from tvm import relax
 
-from strategies import actions, attributes, closures, devices, results, shapes, weights
-from strategies.body import Body
+from strategies import actions, attributes, closures, devices, results, shapes, unused, weights
+from strategies.body import Body, apart
 from strategies.bounds import default_bounds
 from strategies.calls import call
 from strategies.choices import Draw
 from strategies.features import Feature
 from strategies.frame import FunctionFrame, ModuleFrame, Signature, Unfit
+from strategies.idioms import Place, Planned, plant_planned
+from strategies.idioms.blocks import split
 from strategies.scope import Scope
 from strategies.values import Value
 
@@ -40,6 +42,7 @@ class Plan:
         callees: Functions that it must call.
         tuple_only: Whether it takes one tuple and returns one, as a transform of parameters does.
         maker: Whether it returns a closure, where that is possible.
+        idioms: Idioms that should stand in it, where they find room.
     """
 
     name: str
@@ -51,6 +54,7 @@ class Plan:
     callees: tuple[Signature, ...] = field(default_factory=tuple)
     tuple_only: bool = False
     maker: bool = False
+    idioms: tuple[Planned, ...] = ()
 
 
 def build(draw: Draw, module: ModuleFrame, plan: Plan) -> Signature:
@@ -72,7 +76,8 @@ def build(draw: Draw, module: ModuleFrame, plan: Plan) -> Signature:
     body.open(not (ordinary and scope.index(5) >= 3))
     _first_parameters(scope, plan)
     frame.planned = list(plan.planned)
-    count = max(plan.steps, len(plan.planned))
+    frame.idioms = list(plan.idioms)
+    count = max(plan.steps, len(plan.planned)) + len(plan.idioms)
     for number in range(count):
         scope.span(functools.partial(_step, scope, body, number, count))
     scope.keep_outputs = True
@@ -83,7 +88,9 @@ def build(draw: Draw, module: ModuleFrame, plan: Plan) -> Signature:
             body.open(False)
         with contextlib.suppress(Unfit):
             wanted.append(call(scope, callee))
-    wanted = results.ready(scope, wanted)
+    wanted += frame.planted
+    single = plan.private and scope.forbids(Feature.UNUSED_OUTPUTS)  # no field that no caller takes
+    wanted = results.ready(scope, wanted, single=single)
     if plan.tuple_only:
         made = [v for v in scope.values if v.is_tuple and not v.is_parameter and v.parts and not v.is_local]
         wanted = made[-1:] or [results.pack(scope)]
@@ -103,16 +110,19 @@ def _result(scope: Scope, plan: Plan, wanted: list[Value]) -> tuple[Value, Signa
     if plan.maker:
         with contextlib.suppress(Unfit):
             return closures.made_here(scope, actions.local_step)
-    return results.choose_result(scope, wanted), None
+    single = plan.private and scope.forbids(Feature.UNUSED_OUTPUTS)
+    return results.choose_result(scope, wanted, single=single), None
 
 
 def _step(scope: Scope, body: Body, number: int, count: int) -> None:
     """One step of a body, before which a block may end and another begin."""
     if number and scope.index(4) == 3:
-        body.close()
-        body.open(not (scope.has(Feature.ORDINARY_BLOCKS) and scope.index(2)))
+        body.turn()
     scope.keep_outputs = number == count - 1 or scope.chance(12)
-    planned = scope.frame.planned
+    planned, waiting = scope.frame.planned, scope.frame.idioms
+    if waiting and (count - number <= len(waiting) + len(planned) or not scope.index(2)):
+        _plant(scope, body, waiting.pop())
+        return
     if not planned or (count - number > len(planned) and scope.index(2)):
         actions.step(scope)
         return
@@ -120,14 +130,29 @@ def _step(scope: Scope, body: Body, number: int, count: int) -> None:
     if feature in actions.OUTSIDE_DATAFLOW and scope.in_dataflow:
         body.close()
         body.open(False)
+    elif feature in actions.INSIDE_DATAFLOW:
+        body.enter_dataflow()
     scope.renew()
     with contextlib.suppress(Unfit):
         actions.ENSURED[feature](scope)
 
 
+def _plant(scope: Scope, body: Body, planned: Planned) -> None:
+    """Plant an idiom in a block of the kind in which passes look for it; its result becomes part of the function's."""
+    place = planned.idiom.place
+    if place is not Place.ANYWHERE and (place is Place.DATAFLOW) is not scope.in_dataflow:
+        body.close()
+        body.open(place is Place.DATAFLOW)
+    scope.keep_outputs = True
+    with contextlib.suppress(Unfit):
+        scope.frame.planted.append(plant_planned(scope, planned))
+    scope.keep_outputs = False
+
+
 def _first_parameters(scope: Scope, plan: Plan) -> None:
     """What a function has from the start; more parameters come as steps ask for them."""
-    if plan.tuple_only or (plan.private and scope.has(Feature.TUPLES) and scope.index(4) == 3):
+    whole = not (plan.private and scope.forbids(Feature.UNUSED_PARAMETERS))  # what takes a field may not come
+    if plan.tuple_only or (whole and scope.has(Feature.TUPLES) and scope.index(4) == 3):
         _tuple_parameter(scope)
         scope.closed = plan.tuple_only
         if plan.tuple_only:
@@ -138,6 +163,8 @@ def _first_parameters(scope: Scope, plan: Plan) -> None:
     dtype = scope.pick_dtype(None)
     dims = scope.draw_shape()
     scope.parameter(scope.frame.tensor_type(dims, dtype), default_bounds(dtype))
+    if scope.has(Feature.UNUSED_PARAMETERS) and scope.index(2):
+        unused.parameter(scope)
     if plan.weighted:
         weights.weight(scope)
 
@@ -172,6 +199,8 @@ def _demanded(scope: Scope, body: Body, plan: Plan) -> list[Value]:
         if feature in actions.OUTSIDE_DATAFLOW and scope.in_dataflow:
             body.close()
             body.open(False)
+        elif feature in actions.INSIDE_DATAFLOW:
+            body.enter_dataflow()
         scope.renew()
         try:
             made = make(scope)
@@ -185,6 +214,8 @@ def _demanded(scope: Scope, body: Body, plan: Plan) -> list[Value]:
             body.open(False)
         value = scope.tensor()
         wanted.append(scope.emit(relax.op.permute_dims(value.expr, list(range(value.rank))), value.bounds))
+    if Feature.SEVERAL_BLOCKS in plan.demand:
+        wanted.append(body.twice())
     return wanted
 
 
@@ -192,11 +223,18 @@ def finish(scope: Scope, body: Body, plan: Plan, result: Value, returns: Signatu
     """Close a function whose blocks are closed: add it to the module and give what callers must know."""
     frame, builder = scope.frame, scope.builder
     builder.end_scope()
+    blocks = body.sequence(result.expr)
+    if not scope.has(Feature.UNUSED_PARAMETERS) and not plan.tuple_only:
+        unused.without_parameters(frame, blocks)
     heavy = {id(value) for value in frame.weights}
     inputs = [value for value in frame.parameters if id(value) not in heavy]
     parameters = (*inputs, *frame.weights)
     builder.begin_scope([value.expr for value in parameters])
-    sequence = builder.normalize(body.sequence(result.expr))
+    sequence = builder.normalize(blocks)
+    if scope.has(Feature.SEVERAL_BLOCKS):
+        sequence = apart(sequence, blocks)
+    if frame.split_blocks:
+        sequence = split(sequence)
     builder.end_scope()
     attrs = _attributes(scope, plan, len(inputs))
     impure = frame.impure and "relax.force_pure" not in attrs

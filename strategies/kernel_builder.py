@@ -1,7 +1,7 @@
 """Building PrimFuncs node by node: parameters, blocks under loops, intermediate buffers.
 
-Parsing TVMScript costs fifteen milliseconds and TE one; nodes made directly cost a tenth of that, and reach forms that TE
-never makes: other loop orders, split and fused loops with predicates, several blocks, scalar parameters.
+Parsing TVMScript costs fifteen milliseconds and TE one; nodes made directly cost a tenth of that, and reach forms that
+TE never makes: other loop orders, split and fused loops with predicates, several blocks, scalar parameters.
 """
 
 from __future__ import annotations

@@ -49,14 +49,22 @@ class Extents:
     """What a stage may know of dims.
 
     Attributes:
-        most: The greatest value that a dim takes.
+        range: The least and the greatest value that a dim takes.
         computed: Whether dims may be computed from symbols.
         scalars: Numbers that the caller gives as parameters, at least 1.
     """
 
-    most: Callable[[Any], int]
+    range: Callable[[Any], tuple[int, int]]
     computed: bool
     scalars: tuple[Extent, ...] = ()
+
+    def most(self, extent: Extent) -> int:
+        """The greatest value of an extent, at least 1."""
+        return max(1, self.range(extent.outer)[1])
+
+    def filled(self, extent: Extent) -> bool:
+        """Whether an extent is never 0."""
+        return self.range(extent.outer)[0] > 0
 
 
 def elementwise(choices: Choices, sources: Sequence[Source], extents: Extents) -> Stage:
@@ -68,7 +76,7 @@ def elementwise(choices: Choices, sources: Sequence[Source], extents: Extents) -
         terms = [reads.load(source, broadcast(source, first, axes)) for source in fitting]
         if extents.scalars and choices.index(2):
             number = extents.scalars[0]
-            terms.append(Term(number.inner, Bounds(1, extents.most(number.outer), True), INDEX))
+            terms.append(Term(number.inner, Bounds(1, extents.most(number), True), INDEX))
         return joined(choices, terms, 3)
 
     plain = all(_same_shape(source, first) for source in fitting)
@@ -235,25 +243,29 @@ def iota(choices: Choices, sources: Sequence[Source], extents: Extents) -> Stage
 
     def body(axes: list[Any], _: list[Any], reads: Reads) -> Term:
         at = choices.index(len(axes))
-        index = Term(axes[at], Bounds(0, max(0, extents.most(source.extents[at].outer) - 1), True), INDEX)
+        index = Term(axes[at], Bounds(0, extents.most(source.extents[at]) - 1, True), INDEX)
         return joined(choices, [reads.load(source, axes), as_dtype(index, source.dtype)], 1)
 
     return Stage(source.extents, body)
 
 
 def reduce(choices: Choices, sources: Sequence[Source], extents: Extents) -> Stage | None:
-    """A sum, a maximum or a minimum over some axes."""
+    """A sum, a maximum or a minimum over some axes.
+
+    No axis that may be empty: a block initialises its result when it is first run, and it would never be.
+    """
     source = sources[0]
     rank = len(source.extents)
-    if rank == 0:
+    able = [axis for axis in range(rank - 1, -1, -1) if extents.filled(source.extents[axis])]
+    if not able:
         return None
-    gone = choices.subset(range(rank)[::-1])
+    gone = choices.subset(able)
     kept = [axis for axis in range(rank) if axis not in gone]
     kind = choices.index(3)
     limit = dtype_bounds(source.dtype)
     count = 1
     for axis in gone:
-        count *= max(1, extents.most(source.extents[axis].outer))
+        count *= extents.most(source.extents[axis])
     bounds = source.bounds
     clamped = kind == 0 and not (limit.lo <= bounds.lo * count and bounds.hi * count <= limit.hi)
     if clamped and 2 * count > limit.hi:
@@ -282,8 +294,8 @@ def gram(choices: Choices, sources: Sequence[Source], extents: Extents) -> Stage
     if len(source.extents) != 2:
         return None
     rows, inner = source.extents
-    count = max(1, extents.most(inner.outer))
-    if 4 * count > dtype_bounds(source.dtype).hi:
+    count = extents.most(inner)
+    if 4 * count > dtype_bounds(source.dtype).hi or not extents.filled(inner):
         return None
 
     def body(axes: list[Any], more: list[Any], reads: Reads) -> Term:

@@ -46,8 +46,15 @@ class _Formals:
     own: dict[Any, Any]
 
 
-def draw_local(scope: Scope, step: Step) -> Value:
-    """Bind a local function and a call of it, or another call of one at hand; never inside a dataflow block."""
+def no_step(scope: Scope, depth: int) -> None:
+    """No step: a body of what its kind needs alone."""
+
+
+def draw_local(scope: Scope, step: Step = no_step) -> Value:
+    """Bind a local function and a call of it, or another call of one at hand; never inside a dataflow block.
+
+    ``step(scope, depth)`` emits something in its body.
+    """
     known = [frame for value in scope.values if (frame := scope.frame.closures.get(value.expr)) is not None]
     if known and scope.index(3) == 2:
         return call(scope, known[-1 - scope.index(len(known))])
@@ -61,15 +68,25 @@ def draw_local(scope: Scope, step: Step) -> Value:
     return draw_kind(scope, step, scope.pick(kinds))
 
 
-def draw_kind(scope: Scope, step: Step, kind: Kind) -> Value:
-    """Bind a local function of a kind and a call of it, sometimes two."""
-    function = bind(scope, step, kind)
+def draw_kind(scope: Scope, step: Step, kind: Kind, like: Value | None = None) -> Value:
+    """Bind a local function of a kind and a call of it, sometimes two; ``like`` is what it may be called with."""
+    function = bind(scope, step, kind, like=like)
     value = call(scope, function)
     return call(scope, function) if scope.index(3) == 2 else value
 
 
-def bind(scope: Scope, step: Step, kind: Kind, *, static: bool = False) -> Signature:
-    """Bind a local function; ``static``: its parameters have static shapes.
+def bind(
+    scope: Scope, step: Step, kind: Kind, *, static: bool = False, nested: bool = False, like: Value | None = None
+) -> Signature:
+    """Bind a local function.
+
+    Args:
+        scope: Where it is bound.
+        step: ``step(scope, depth)`` emits something in its body.
+        kind: What it is to be.
+        static: Whether its parameters have static shapes.
+        nested: Whether it may be inside another one, whatever the features say.
+        like: A tensor that its first parameter fits.
 
     Raises:
         Unfit: when no local function may be here.
@@ -77,12 +94,14 @@ def bind(scope: Scope, step: Step, kind: Kind, *, static: bool = False) -> Signa
     frame = scope.frame
     if scope.module.strict and scope.module.vdevices:
         raise Unfit("RealizeVDevice gives local functions types that their calls have not")
-    if frame.nesting >= MAX_NESTING or (frame.nesting and not scope.has(Feature.NESTED_CLOSURES)):
+    nested = nested or scope.has(Feature.NESTED_CLOSURES)
+    if frame.nesting >= MAX_NESTING or (frame.nesting and not nested):
         raise Unfit("local functions are nested too deep")
     if scope.in_dataflow:
         raise Unfit("a local function in a dataflow block")
     captures = kind is not Kind.PLAIN and scope.has(Feature.CAPTURES)
-    outer = [scope.tensor(static=static) for _ in range(1 + scope.index(2))]
+    first = like if like is not None else scope.tensor(static=static)
+    outer = [first, *(scope.tensor(static=static) for _ in range(scope.index(2)))]
     grab = scope.variable(scope.tensor_like(outer[0])) if captures else None
     formals = _formals(scope, outer, kind)
     before = list(scope.values) if captures else []
@@ -153,11 +172,13 @@ def _symbols(dim: Dim) -> list[Any]:
 def _inside(scope: Scope, formals: _Formals, before: list[Value], captures: bool) -> Iterator[None]:
     """The scope as the body of a local function sees it; afterwards as it was."""
     frame = scope.frame
-    saved = (scope.values, scope.closed, scope.keep_outputs, frame.symbol_list)
+    saved = (scope.values, scope.closed, scope.keep_outputs, frame.symbol_list, frame.shape_symbols, frame.cast_symbols)
     inner = [*formals.own.values(), *formals.shared]
     scope.values = [*before, *formals.values]
     scope.closed = True
     frame.symbol_list = frame.symbol_list + inner if captures else inner
+    frame.shape_symbols = list(frame.shape_symbols) if captures else []
+    frame.cast_symbols = list(frame.cast_symbols) if captures else []
     frame.nesting += 1
     scope.branches += 1  # what may stand at the top level only may not stand here
     known = list(frame.symbols) if captures else inner
@@ -169,7 +190,8 @@ def _inside(scope: Scope, formals: _Formals, before: list[Value], captures: bool
         scope.builder.end_scope()
         scope.branches -= 1
         frame.nesting -= 1
-        scope.values, scope.closed, scope.keep_outputs, frame.symbol_list = saved
+        scope.values, scope.closed, scope.keep_outputs = saved[:3]
+        frame.symbol_list, frame.shape_symbols, frame.cast_symbols = saved[3:]
 
 
 def _fill(
@@ -189,7 +211,8 @@ def _fill(
     if grab is not None:
         kept.append(joined(scope, first, grab))
     if kind is Kind.NESTING:
-        kept.append(draw_kind(scope, step, Kind.CAPTURING if grab is not None else Kind.PLAIN))
+        inside = draw_kind(scope, step, Kind.CAPTURING if grab is not None else Kind.PLAIN, kept[0] if kept else first)
+        kept.append(scope.emit(relax.TupleGetItem(inside.expr, 0), part_of=inside) if inside.parts else inside)
     for _ in range(scope.index(3)):
         scope.keep_outputs = scope.index(2) == 1
         step(scope, 1)
@@ -202,7 +225,7 @@ def _fill(
         body.close()
         body.open(False)
     if kind is Kind.RETURNING:
-        inner = bind(scope, step, Kind.CAPTURING, static=True)
+        inner = bind(scope, step, Kind.CAPTURING, static=True, nested=True)
         result: Value = next(value for value in scope.values if value.expr.same_as(inner.var))
         body.close()
         return result, inner

@@ -8,6 +8,8 @@ from typing import Any
 import tvm
 from tvm import relax, tirx
 
+from strategies.composites import EXTERNAL
+from strategies.detect_kernels import is_lowered
 from strategies.dims import symbols_of
 from strategies.type_features import dtype_feature
 from strategies.values import dims_of
@@ -42,6 +44,9 @@ class Facts:
         operators: Names of the operators that are called in the functions' own blocks.
         vdevices: Length of the vdevice table.
         kernels: Whether there are PrimFuncs.
+        external: Whether there are functions for the external code generator.
+        workspace: Whether an external function asks for a workspace.
+        lowered: Whether a function is lowered already, in part or as a whole.
     """
 
     functions: tuple[FunctionFacts, ...] = ()
@@ -49,6 +54,9 @@ class Facts:
     operators: frozenset[str] = frozenset()
     vdevices: int = 0
     kernels: bool = False
+    external: bool = False
+    workspace: bool = False
+    lowered: bool = False
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -62,19 +70,24 @@ def facts_of(module: tvm.IRModule | None) -> Facts:
     if module is None:
         return Facts()
     functions, operators, count, kernels = [], set(), 0, False
+    external = workspace = lowered = False
     for var, function in module.functions.items():
         if not isinstance(function, relax.Function):
             kernels = True
             continue
         operators |= _operators(function)
+        lowered = lowered or is_lowered(function)
         attrs = function.attrs
+        if attrs is not None and "Codegen" in attrs:
+            external |= str(attrs["Codegen"]) == EXTERNAL
+            workspace |= "WorkspaceSize" in attrs
         if attrs is not None and ("Composite" in attrs or "Codegen" in attrs):
             continue
         count += 1
         if attrs is not None and "global_symbol" in attrs:
             functions.append(_function(var.name_hint, function))
     vdevices = len(module.global_infos["vdevice"]) if "vdevice" in module.global_infos else 0
-    return Facts(tuple(functions), count, frozenset(operators), vdevices, kernels)
+    return Facts(tuple(functions), count, frozenset(operators), vdevices, kernels, external, workspace, lowered)
 
 
 def _function(name: str, function: Any) -> FunctionFacts:

@@ -13,11 +13,12 @@ from hypothesis import strategies as st
 from tvm import relax
 
 from strategies import actions, attributes, devices, recursion
-from strategies.choices import Draw
+from strategies.choices import Choices, Draw
 from strategies.dead_code import without_unused
 from strategies.features import NEVER_EXECUTABLE, PLANTED, Feature, closure, draw_swarm
 from strategies.frame import FunctionFrame, ModuleFrame, Signature
 from strategies.functions import Plan, build
+from strategies.idioms import Planned, aimed
 from strategies.operators import OPERATORS
 from strategies.scope import Scope
 
@@ -28,6 +29,7 @@ MAX_CALLED = 2
 DEEP = 3
 """Private functions of a deep chain, below a public one."""
 MAX_PLANNED = 3
+MOST_IDIOMS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,14 +57,17 @@ def _modules(
     executable: bool | None,
 ) -> Described:
     features = draw_swarm(draw, demand, forbid)
+    planned = _idioms(draw, forbid, executable is True)
+    features |= frozenset().union(*(each.needs for each in planned))
     runs = executable if executable is not None else not (features & NEVER_EXECUTABLE)
     frame = ModuleFrame(relax.BlockBuilder(), features, bool(runs), strict=executable is True, forbidden=forbid)
     top = Scope(draw, frame, FunctionFrame())
+    frame.function_room = max_functions - 1
     frame.rows, frame.unrunnable = _rows(top)
     if top.has(Feature.VDEVICE):
-        frame.vdevices = devices.table(top.index(2), frame.executable)
+        frame.vdevices = devices.table(top)
     with frame.builder_scope():
-        _functions(top, demand, max_functions, max_bindings)
+        _functions(top, demand, max_functions, max_bindings, planned)
         module = frame.builder.get()
     if not top.has(Feature.DEAD_CODE):
         module = without_unused(module)
@@ -139,12 +144,15 @@ def _rows(top: Scope) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
     return rows, tuple(row for row in able if not row.executable or row.feature is Feature.NON_EXECUTABLE)
 
 
-def _functions(top: Scope, demand: frozenset[Feature], max_functions: int, max_bindings: int) -> None:
+def _functions(
+    top: Scope, demand: frozenset[Feature], max_functions: int, max_bindings: int, planned: tuple[Planned, ...]
+) -> None:
     """Draw the functions, callees first; the last one, usually ``main``, answers for what is demanded."""
     frame, draw = top.module, top.draw
     top.renew()
     steps = min(1 + top.index(max_bindings * 3 // 2), max_bindings)
     count = _count(top, demand, max_functions)
+    frame.function_room -= count - 1
     name = top.pick(PUBLIC_NAMES)
     weighted = top.has(Feature.WEIGHTS)
     others = steps * (count - 1) // count
@@ -164,7 +172,13 @@ def _functions(top: Scope, demand: frozenset[Feature], max_functions: int, max_b
     callees = missing if alive else missing[:MAX_CALLED]
     order = list(Feature)
     demanded = tuple(sorted(demand, key=order.index))
-    build(draw, frame, Plan(name, False, steps, weighted, demanded, _planned(top, demand), callees))
+    build(draw, frame, Plan(name, False, steps, weighted, demanded, _planned(top, demand), callees, idioms=planned))
+
+
+def _idioms(draw: Draw, forbid: frozenset[Feature], strict: bool) -> tuple[Planned, ...]:
+    """The idioms that the last function is to hold, for passes drawn alike; what they need is switched on."""
+    choices = Choices(draw)
+    return tuple(aimed(choices, choices.index(MOST_IDIOMS + 1), forbid, strict))
 
 
 def _planned(top: Scope, demand: frozenset[Feature]) -> tuple[Feature, ...]:
@@ -180,14 +194,15 @@ class _Kind(enum.Enum):
     ANY = "any"
     LINK = "link"  # private, and calls the one before it
     RECURSIVE = "recursive"
+    MUTUAL = "mutual"  # two that call each other
     MAKER = "maker"  # private, and returns a closure
 
 
 def _kind(top: Scope, demand: frozenset[Feature], number: int, deep: bool) -> _Kind:
-    """What the function of that number is to be; drawn anew for each, outside of what may be left out."""
+    """What the function of that number is to be; drawn outside of what may be left out."""
     top.renew()
     if top.has(Feature.RECURSION) and number == 0 and (Feature.RECURSION in demand or top.index(2) == 1):
-        return _Kind.RECURSIVE
+        return _Kind.MUTUAL if top.module.function_room and top.index(3) == 2 else _Kind.RECURSIVE
     if deep and number < DEEP:
         return _Kind.LINK
     if top.has(Feature.RETURNED_CLOSURES) and top.has(Feature.PRIVATE_CALLS) and top.index(4) == 3:
@@ -198,8 +213,10 @@ def _kind(top: Scope, demand: frozenset[Feature], number: int, deep: bool) -> _K
 def _other(top: Scope, name: str, number: int, most: int, kind: _Kind) -> None:
     """A function besides the last one: private, public, or a transform of parameters, of ``most`` steps or less."""
     frame = top.module
-    if kind is _Kind.RECURSIVE:
-        frame.callables.append(recursion.build(top.draw, frame, actions.local_step))
+    if kind in (_Kind.RECURSIVE, _Kind.MUTUAL):
+        mutual = kind is _Kind.MUTUAL
+        frame.function_room -= mutual
+        frame.callables.append(recursion.build(top.draw, frame, actions.local_step, mutual=mutual))
         return
     private = kind is not _Kind.ANY or (top.has(Feature.PRIVATE_CALLS) and (number == 0 or top.index(4) < 3))
     transform = not private and top.has(Feature.TUPLES) and top.index(6) == 5
@@ -207,9 +224,7 @@ def _other(top: Scope, name: str, number: int, most: int, kind: _Kind) -> None:
     again = frame.next_number(own)
     own += str(again) if again else ""
     callees = tuple(frame.callables[-1:]) if kind is _Kind.LINK else ()
-    plan = Plan(
-        own, private, top.integer(1, most), callees=callees, tuple_only=transform, maker=kind is _Kind.MAKER
-    )
+    plan = Plan(own, private, top.integer(1, most), callees=callees, tuple_only=transform, maker=kind is _Kind.MAKER)
     frame.callables.append(build(top.draw, frame, plan))
 
 

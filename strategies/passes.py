@@ -48,6 +48,23 @@ LOWERING_STAGE = (
 )
 """Order in which lowering passes are legal, behind the fusion stage."""
 
+AT_ANY_STAGE = frozenset(
+    {
+        "AllocateWorkspace",
+        "CanonicalizeBindings",
+        "DeadCodeElimination",
+        "EliminateCommonSubexpr",
+        "LambdaLift",
+        "Normalize",
+        "NormalizeGlobalVar",
+        "RealizeVDevice",
+    }
+)
+"""Passes that may run between and after the lowering passes as well."""
+
+ON_LOWERED = AT_ANY_STAGE | (frozenset(LOWERING_STAGE) - {"CallTIRRewrite"})
+"""Passes that are meant for modules that are lowered already; what makes lowered code is not."""
+
 BUILDS = ("build:cpu", "build:default", "build:zero")
 
 HIGH_LEVEL = tuple(
@@ -135,6 +152,8 @@ def draw_pipeline(
 ) -> tuple[DrawnPass, ...]:
     """Draw a pipeline; see :func:`pipelines`."""
     size = choices.integer(min_size, max_size)
+    if facts.lowered:
+        names = [name for name in names if name in ON_LOWERED] or names
     high = [name for name in names if name in HIGH_LEVEL]
     late = [name for name in (*FUSION_STAGE, *LOWERING_STAGE) if name in names]
     others = max(0, min(choices.index(size + 1) if high else size, len(late)))
@@ -195,6 +214,8 @@ def _weighted(choices: Choices, weights: Sequence[int]) -> int:
 def can_act(name: str, facts: Facts) -> bool:
     """Whether a module has at least what a pass needs to change anything or to accept it."""
     weighted = any(f.num_input >= 0 for f in facts.functions)
+    if facts.lowered and name not in ON_LOWERED:
+        return False
     needs: dict[str, bool] = {
         "BindParams": any(None not in p.dims for f in facts.functions for p in f.parameters),
         "BindSymbolicVars": any(f.symbols for f in facts.functions),
@@ -208,7 +229,8 @@ def can_act(name: str, facts: Facts) -> bool:
         "RemoveUnusedOutputs": facts.relax_functions > 1,
         "AnnotateTIROpPattern": facts.kernels,
         "SpecializePrimFuncBasedOnCallSite": facts.kernels,
-        "AllocateWorkspace": facts.kernels,
+        "AllocateWorkspace": facts.workspace,
+        "RunCodegen": facts.external,
     }
     return needs.get(name, True)
 

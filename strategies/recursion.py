@@ -54,8 +54,8 @@ class _Mirrored:
     result: Value
 
 
-def build(draw: Draw, module: ModuleFrame, step: Step) -> Signature:
-    """Draw a recursive private function, or two that call each other, and add them to the module."""
+def build(draw: Draw, module: ModuleFrame, step: Step, *, mutual: bool) -> Signature:
+    """Draw a recursive private function, or where ``mutual`` two that call each other, and add them to the module."""
     half = _begin(draw, module, FunctionFrame(max_parameters=6, deepest=2, pure_only=True))
     scope, counter = half.scope, half.counter
     _state(scope)
@@ -63,7 +63,7 @@ def build(draw: Draw, module: ModuleFrame, step: Step) -> Signature:
     base = _branch(half, step, lambda: _results(scope))
     result = _template(base[1])
     first = _declare(module, (counter, *half.state), result, "loop")
-    mirrored = _mirrored(half, result) if scope.index(3) == 2 else None
+    mirrored = _mirrored(half, result) if mutual else None
     if mirrored is None:
         _finish(half, step, base, first, first, result)
         return _signature(half, first, result, frozenset({first.name_hint}), scope.frame.depth)
@@ -75,7 +75,7 @@ def build(draw: Draw, module: ModuleFrame, step: Step) -> Signature:
     partner = _opened(partner)
     base = _branch(partner, step, lambda: _like(partner.scope, mirrored.result))
     _finish(partner, step, base, first, second, mirrored.result)
-    depth = 1 + max(scope.frame.depth, mirrored.frame.depth)
+    depth = max(scope.frame.depth, mirrored.frame.depth)
     return _signature(half, first, result, frozenset({first.name_hint, second.name_hint}), depth)
 
 

@@ -10,6 +10,7 @@ from tvm import relax
 from strategies import calls
 from strategies.features import Feature
 from strategies.frame import Unfit
+from strategies.repeating import repeatable
 from strategies.results import as_tuple
 from strategies.scope import Scope
 from strategies.values import Value
@@ -56,17 +57,6 @@ def duplicate_in_use(scope: Scope) -> Value:
     left, right = scope.emit(expr, value.bounds), scope.emit(expr, value.bounds)
     join = op.logical_or if value.dtype == "bool" else op.maximum
     return scope.emit(join(left.expr, right.expr), value.bounds)
-
-
-def repeatable(scope: Scope, value: Value) -> Any:
-    """The call that a value is bound to, when all that it takes is visible here; else ``None``."""
-    if value.is_parameter or not isinstance(value.expr, relax.Var):
-        return None
-    expr = scope.builder.lookup_binding(value.expr)
-    if not isinstance(expr, relax.Call) or "inplace" in str(expr.op):
-        return None
-    visible = {v.expr for v in scope.values if isinstance(v.expr, relax.Var)}
-    return expr if all(var in visible for var in relax.analysis.free_vars(expr)) else None
 
 
 def dead(scope: Scope) -> Value | None:

@@ -58,10 +58,15 @@ def project(scope: Scope) -> Value | None:
     return scope.emit(relax.TupleGetItem(whole.expr, index), part_of=whole)
 
 
-def choose_result(scope: Scope, wanted: Sequence[Value] = ()) -> Value:
+def choose_result(scope: Scope, wanted: Sequence[Value] = (), *, single: bool = False) -> Value:
     """What a function returns: a value, a tuple, or a nested tuple; ``wanted`` values are always in it.
 
     Called with every block closed: only what is visible then can be returned.
+
+    Args:
+        scope: What is visible.
+        wanted: Values that must be part of it.
+        single: Whether one value that is no tuple is preferred.
     """
     visible = {id(value) for value in scope.values}
     chosen = [v for v in wanted if id(v) in visible or not isinstance(v.expr, relax.Var)]
@@ -71,7 +76,7 @@ def choose_result(scope: Scope, wanted: Sequence[Value] = ()) -> Value:
         candidates = [chosen[0]]
     if not scope.has(Feature.NESTED_TUPLES) and (chosen or not scope.forbids(Feature.NESTED_TUPLES)):
         candidates = [v for v in candidates if not v.is_tuple] or candidates[:0]
-    if not scope.has(Feature.TUPLES):
+    if single or not scope.has(Feature.TUPLES):
         chosen = chosen or [value for value in reversed(candidates) if not value.is_tuple][:1] or [scope.tensor()]
         if len(chosen) == 1:
             return chosen[0]
@@ -90,14 +95,15 @@ def choose_result(scope: Scope, wanted: Sequence[Value] = ()) -> Value:
     return _packed(chosen or [scope.tensor()])
 
 
-def ready(scope: Scope, wanted: Sequence[Value]) -> list[Value]:
+def ready(scope: Scope, wanted: Sequence[Value], *, single: bool = False) -> list[Value]:
     """Prepare values for :func:`choose_result` where the caller forbade tuples in tuples, or tuples altogether.
 
     Called with a block open. Without tuples, tensors are joined into one scalar, and what is no tensor of known shape
     stands for itself when it is alone.
     """
     values = list(wanted)
-    if scope.forbids(Feature.NESTED_TUPLES) or scope.forbids(Feature.TUPLES):
+    single = single or scope.forbids(Feature.TUPLES)
+    if single or scope.forbids(Feature.NESTED_TUPLES):
         flat: list[Value] = []
         for value in values:
             if value.is_tuple and value.parts:
@@ -107,7 +113,7 @@ def ready(scope: Scope, wanted: Sequence[Value]) -> list[Value]:
             elif not value.is_tuple:
                 flat.append(value)
         values = flat
-    if scope.forbids(Feature.TUPLES) and len(values) > 1:
+    if single and len(values) > 1:
         tensors = [_scalar(scope, value) for value in values if value.is_tensor]
         joined = tensors[0] if tensors else values[0]
         for other in tensors[1:]:

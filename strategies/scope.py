@@ -261,6 +261,8 @@ class Scope(Choices):
         output = False
         if self.in_dataflow:
             expr = self.builder.normalize(expr)
+            if isinstance(expr.ty, relax.ShapeType) and self.forbids(Feature.UNUSED_OUTPUTS):
+                raise Unfit("a shape must be an output, which nothing may come to use")
             # A type may speak of a shape variable only when that is seen outside of the block, and not outlive it.
             output = (self.keep_outputs and not _depends(expr.ty)) or isinstance(expr.ty, relax.ShapeType)
         if output:

@@ -8,7 +8,7 @@ from typing import Any
 import tvm
 from tvm import relax
 
-from strategies.seedfile import SeedFunction
+from strategies.seedfile import SeedFunction, Stage
 from strategies.splice import spliceable
 
 _LOWERED = ("relax.vm.", "relax.memory.", "relax.builtin.alloc", "relax.call_builtin_with_ctx")
@@ -21,7 +21,7 @@ _OF_KERNELS = "relax.call_tir"
 class SeedFacts:
     """See the attributes of the same names of :class:`~strategies.seedfile.Seed`."""
 
-    stage: str
+    stage: Stage
     bindings: int
     functions: tuple[SeedFunction, ...]
     operators: tuple[str, ...]
@@ -53,12 +53,12 @@ def describe(module: Any) -> SeedFacts:
         functions.append(SeedFunction(str(var.name_hint), types, _text(function.ret_ty)))
     functions.sort(key=lambda each: each.name)
     if distributed or any(name.startswith(_DISTRIBUTED) for name in operators):
-        stage = "distributed"
+        stage = Stage.DISTRIBUTED
     elif any(name.startswith(_LOWERED) and name not in _NOT_LOWERED for name in operators):
-        stage = "lowered"
+        stage = Stage.LOWERED
     else:
-        stage = "high-level" if high_level or not operators else "legalized"
-    names = spliceable(module) if stage in ("high-level", "legalized") else ()
+        stage = Stage.HIGH_LEVEL if high_level or not operators else Stage.LEGALIZED
+    names = spliceable(module) if stage in (Stage.HIGH_LEVEL, Stage.LEGALIZED) else ()
     return SeedFacts(stage, bindings, tuple(functions), tuple(sorted(operators)), names)
 
 

@@ -7,6 +7,7 @@ choices shrink to small ones; equal collections are equal files.
 
 from __future__ import annotations
 
+import enum
 import hashlib
 import json
 from collections.abc import Iterable
@@ -16,6 +17,18 @@ from typing import Any
 
 FILE_NAME = "seeds.jsonl"
 FORMAT = "relaxfuzz-seeds-1"
+
+
+class Stage(str, enum.Enum):
+    """Form of a seed's IR; the value is the name in reports."""
+
+    HIGH_LEVEL = "high-level"
+    LEGALIZED = "legalized"
+    LOWERED = "lowered"
+    DISTRIBUTED = "distributed"
+
+    def __str__(self) -> str:
+        return self.value
 
 
 class SeedFileError(ValueError):
@@ -40,7 +53,7 @@ class Seed:
         file: The file that it was read from, relative to what was imported.
         line: The line there.
         name: The dotted name there.
-        stage: Form of its IR: ``high-level``, ``legalized``, ``lowered`` or ``distributed``.
+        stage: Form of its IR.
         bindings: How many bindings its Relax functions hold.
         functions: Its Relax functions.
         operators: Names of the operators that it calls, sorted.
@@ -52,7 +65,7 @@ class Seed:
     file: str
     line: int
     name: str
-    stage: str
+    stage: Stage
     bindings: int
     functions: tuple[SeedFunction, ...]
     operators: tuple[str, ...]
@@ -115,7 +128,7 @@ def _digest(data: bytes) -> str:
 
 def _object(seed: Seed) -> dict[str, Any]:
     return {
-        "fingerprint": seed.fingerprint, "file": seed.file, "line": seed.line, "name": seed.name, "stage": seed.stage,
+        "fingerprint": seed.fingerprint, "file": seed.file, "line": seed.line, "name": seed.name, "stage": seed.stage.value,
         "bindings": seed.bindings,
         "functions": [[each.name, list(each.parameters), each.result] for each in seed.functions],
         "operators": seed.operators, "spliceable": seed.spliceable, "module": seed.module_json,
@@ -125,7 +138,7 @@ def _object(seed: Seed) -> dict[str, Any]:
 def _seed(row: dict[str, Any]) -> Seed:
     functions = tuple(SeedFunction(str(name), tuple(map(str, types)), str(ret)) for name, types, ret in row["functions"])
     return Seed(
-        str(row["fingerprint"]), str(row["file"]), int(row["line"]), str(row["name"]), str(row["stage"]),
+        str(row["fingerprint"]), str(row["file"]), int(row["line"]), str(row["name"]), Stage(row["stage"]),
         int(row["bindings"]), functions, tuple(map(str, row["operators"])), tuple(map(str, row["spliceable"])),
         str(row["module"]),
     )  # fmt: skip

@@ -145,7 +145,7 @@ def cast_symbol(scope: Scope) -> Value:
     dims = [scope.frame.new_symbol(SYMBOL_RANGE, listed=False), *(cast_dims(scope, 1) * (source.rank - 1))]
     scope.frame.casts[source.expr] = tuple(dims)
     learn(scope, source, tuple(dims))
-    return use_symbol(scope)
+    return used(scope, dims[0])
 
 
 def _free(scope: Scope) -> Value:
@@ -173,7 +173,11 @@ def use_symbol(scope: Scope) -> Value:
     loose = loose_symbols(scope)
     if not loose:
         raise Unfit("no symbol but those of tensor parameters")
-    symbol = loose[-1 - scope.index(len(loose))]
+    return used(scope, loose[-1 - scope.index(len(loose))])
+
+
+def used(scope: Scope, symbol: Any) -> Value:
+    """Bind something whose type, or shape argument, has a symbolic dim."""
     way = scope.index(8)
     high = scope.dim_range(symbol)[1]
     other = 1 + scope.index(3)
@@ -271,11 +275,15 @@ def shape_parameter(scope: Scope) -> Value:
 
 def shape_symbol(scope: Scope) -> Value:
     """A symbolic dim that only a Shape parameter defines, and something whose type uses it."""
-    if not scope.frame.shape_symbols:
-        symbol = scope.frame.new_symbol(SYMBOL_RANGE, listed=False)
-        scope.frame.shape_symbols.append(symbol)
-        scope.parameter(relax.ShapeType([symbol, 1 + scope.index(4)][: 1 + scope.index(2)]))
-    return use_symbol(scope)
+    known = scope.frame.shape_symbols
+    if known:
+        return used(scope, scope.pick(known[::-1]))
+    if scope.closed:
+        raise Unfit("no parameter can be added")
+    symbol = scope.frame.new_symbol(SYMBOL_RANGE, listed=False)
+    scope.frame.shape_symbols.append(symbol)
+    scope.parameter(relax.ShapeType([symbol, 1 + scope.index(4)][: 1 + scope.index(2)]))
+    return used(scope, symbol)
 
 
 def prim_parameter(scope: Scope) -> Value:
@@ -289,7 +297,7 @@ def use_shape(scope: Scope) -> Value | None:
     """Use a shape value or parameter: fill a tensor of it, reshape to it, take a tensor's shape, or compute one."""
     way = scope.index(4)
     shapes = [v for v in scope.values if v.is_shape and v.ty.values is not None]
-    prims = [v for v in scope.values if v.is_prim and v.is_parameter]
+    prims = [v for v in scope.values if v.is_prim and v.is_parameter and v.expr in scope.frame.symbols]
     dtype = "float32"
     if way == 0 and shapes:
         shape = shapes[-1 - scope.index(len(shapes))]

@@ -72,7 +72,9 @@ def without_parameters(frame: FunctionFrame, sequence: Any) -> None:
 
 
 def _unused(parameters: Sequence[Any], body: Any) -> list[Any]:
-    free = {var for var in relax.analysis.free_vars(body)} | set(relax.analysis.free_symbolic_vars(body))
+    free = set(relax.analysis.free_vars(body)) | set(relax.analysis.free_symbolic_vars(body))
+    # TVM takes a symbol in the type of a local function's parameter for defined there, also when it is used elsewhere.
+    free |= {symbol for inner in _local_parameters(body) for symbol in (*_defined(inner.ty), *_mentioned(inner.ty))}
     gone: list[Any] = []
     for parameter in reversed(parameters):
         rest = [other for other in parameters if other is not parameter and other not in gone]
@@ -82,6 +84,19 @@ def _unused(parameters: Sequence[Any], body: Any) -> list[Any]:
         if parameter not in needed and not (own - elsewhere) & needed:
             gone.append(parameter)
     return gone
+
+
+def _local_parameters(sequence: Any) -> Iterable[Any]:
+    """Parameters of the local functions of a ``SeqExpr``, branches included."""
+    for block in sequence.blocks:
+        for binding in block.bindings:
+            value = binding.value
+            if isinstance(value, relax.If):
+                yield from _local_parameters(value.true_branch)
+                yield from _local_parameters(value.false_branch)
+            elif isinstance(value, relax.Function):
+                yield from value.params
+                yield from _local_parameters(value.body)
 
 
 def _types(ty: Any) -> Iterable[Any]:
@@ -141,7 +156,8 @@ def _local(block: Any, outputs: set[Any]) -> Any:
         value = renaming.visit_expr(binding.value)
         var = binding.var
         if var in outputs:
-            var = renaming.known[var] = relax.DataflowVar(var.name, var.ty)
+            var = relax.DataflowVar(var.name, var.ty)
+            renaming.known[binding.var] = var
         cast = isinstance(binding, relax.MatchCast)
         bindings.append(relax.MatchCast(var, value, binding.ty) if cast else relax.VarBinding(var, value))
     return relax.DataflowBlock(bindings)

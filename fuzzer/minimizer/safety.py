@@ -65,7 +65,8 @@ class _Names:
             parts = [self.name(item) for item in (expr.condition, expr.then.result, expr.otherwise.result)]
             return _digest("if", *parts)
         if isinstance(expr, tvm.ir.GenericConst):
-            return _digest("const", str(expr.ty), expr.value.numpy().tobytes().hex())
+            array = isinstance(expr.value, tvm.runtime.Tensor)
+            return _digest("const", str(expr.ty), expr.value.numpy().tobytes().hex() if array else str(expr))
         if isinstance(expr, tvm.ir.Call):
             target = str(expr.op.name) if isinstance(expr.op, tvm.ir.Op) else self.name(expr.op)
             return _digest("call", target, repr(expr.attrs), str(expr.ty), *(self.name(item) for item in expr.args))
@@ -118,7 +119,9 @@ class _Names:
 
 
 def _ones(expr: Any) -> bool:
-    return isinstance(expr, tvm.ir.GenericConst) and bool(np.all(expr.value.numpy() == 1))
+    if not isinstance(expr, tvm.ir.GenericConst) or not isinstance(expr.value, tvm.runtime.Tensor):
+        return False
+    return bool(np.all(expr.value.numpy() == 1))
 
 
 def _digest(*parts: str) -> str:

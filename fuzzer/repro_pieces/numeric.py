@@ -10,6 +10,7 @@ import tvm
 from fuzzer.repro_pieces.frame import first_line, run_passes
 from oracles.abi.compose import call, prepare
 from oracles.comparison import compare, exact
+from oracles.execution.effects import trace
 from oracles.execution.mode import ExecMode
 from oracles.execution.run import cxx_available, plain_build
 from oracles.execution.values import from_tvm
@@ -67,10 +68,14 @@ def _function(
     tolerances: dict[Any, Any],
 ) -> tuple[str, str]:
     """What goes wrong with one function, and a line about it; empty when nothing does."""
+    original.take_output()
     expected = original.call(name, arguments)
+    wanted = original.take_output()
     tensors = program.arguments(arguments)
+    program.take_output()
     try:
         observed = call(program, adapters, name, num_input, tensors)
+        printed = program.take_output()
         again = call(program, adapters, name, num_input, arguments)
     except Exception as error:
         text = f"{type(error).__name__}: {first_line(error)}"
@@ -88,6 +93,9 @@ def _function(
     changed = compare(observed, again)
     if changed is not None:
         return "second-call-differs", f"output {list(changed.path)}: {changed.expected}, then {changed.observed}"
+    words = (trace(wanted, not tolerances), trace(printed, not tolerances))
+    if not adapters and words[0] != words[1]:
+        return "other-effects", f"expected to print {words[0]}, got {words[1]}"
     return "", ""
 
 

@@ -6,13 +6,14 @@ import contextlib
 import os
 import shutil
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from tvm import relax
 
 from oracles.execution.assemble import assemble, machine
 from oracles.execution.diskcache import DiskCache, default_directory
+from oracles.execution.effects import printed
 from oracles.execution.kernels import KernelCache
 from oracles.execution.lowering import lower, target
 from oracles.execution.mode import ExecMode
@@ -25,13 +26,15 @@ class Program:
 
     Attributes:
         machine: The ``relax.VirtualMachine``.
+        output: What the program has printed, one text a call that prints; nothing of it reaches the terminal.
     """
 
     machine: Any
+    output: list[str] = field(default_factory=list)
 
     def call(self, function: str, arguments: Sequence[Any]) -> Value:
         """Call a function by its global symbol; raises what the program raises."""
-        return from_tvm(self.machine[function](*self.arguments(arguments)))
+        return from_tvm(self.call_raw(function, self.arguments(arguments)))
 
     def arguments(self, arguments: Sequence[Any]) -> tuple[Any, ...]:
         """Arguments as TVM objects; what is one already stays itself."""
@@ -43,7 +46,14 @@ class Program:
 
     def call_raw(self, function: str, arguments: Sequence[Any]) -> Any:
         """As :meth:`call`, with arguments and result as TVM objects."""
-        return self.machine[function](*arguments)
+        with printed(self.output):
+            return self.machine[function](*arguments)
+
+    def take_output(self) -> tuple[str, ...]:
+        """What was printed since it was last asked for."""
+        texts = tuple(self.output)
+        self.output.clear()
+        return texts
 
     def arity(self, function: str) -> int:
         """Number of parameters of a function."""

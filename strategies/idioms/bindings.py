@@ -8,7 +8,20 @@ from strategies.bounds import Bounds
 from strategies.features import Feature
 from strategies.frame import Unfit
 from strategies.idioms.idiom import Idiom, NearMiss, Place
-from strategies.idioms.parts import UNIT, added, constant, dims, floats, hidden, joined, less, operand, relu, turned
+from strategies.idioms.parts import (
+    UNIT,
+    added,
+    constant,
+    dims,
+    floats,
+    hidden,
+    joined,
+    less,
+    new_parameter,
+    operand,
+    relu,
+    turned,
+)
 from strategies.scope import Scope
 from strategies.values import Value
 
@@ -40,19 +53,15 @@ def folded_tensors(scope: Scope) -> Value:
         made = scope.emit(op.concat([left.expr, right.expr], axis=0), UNIT)
         made = scope.emit(op.strided_slice(made.expr, [0], [0], [shape[0]], [1]), UNIT)
     else:
-        made = hidden(scope, scope.emit(op.full(scope.shape_expr(shape), left_scalar(value), value.dtype), Bounds(1, 1)))
+        ones = op.full(scope.shape_expr(shape), relax.const(1, value.dtype), value.dtype)
+        made = hidden(scope, scope.emit(ones, Bounds(1, 1, True)))
         made = added(scope, made, left)
     return added(scope, value, made)
 
 
-def left_scalar(value: Value) -> object:
-    """The number one."""
-    return relax.const(1, value.dtype)
-
-
 def half_constant(scope: Scope) -> Value:
     """Operators of which one operand alone is constant."""
-    value = floats(scope, ranks=(1, 2), static=True, bounds=UNIT)
+    value = new_parameter(scope, (2, 3))
     first = added(scope, value, constant(scope, [int(dim) for dim in dims(value)], value.dtype))
     return less(scope, first, scope.scalar(1.0, value.dtype))
 

@@ -7,12 +7,11 @@ from typing import Any
 
 from tvm import relax, tirx
 
-from strategies import local_functions
 from strategies import weights as weight_steps
 from strategies.bounds import Bounds
 from strategies.features import Feature
 from strategies.idioms.idiom import Idiom, NearMiss, Place
-from strategies.idioms.parts import UNIT, dims, floats, joined, operand
+from strategies.idioms.parts import UNIT, dims, floats, hidden, joined, operand
 from strategies.scope import Scope, Unfit
 from strategies.values import Dim, Value, same_dim
 
@@ -42,6 +41,9 @@ def _types(scope: Scope, values: Sequence[Value]) -> list[Any]:
 
 def _function(scope: Scope, name: str, types: Sequence[Any], body: Body, public: bool = False) -> Any:
     """Add a function with parameters of the types, its body one dataflow block; gives its global variable."""
+    if scope.module.function_room <= 0:
+        raise Unfit("no room for a function")
+    scope.module.function_room -= 1
     builder = scope.builder
     parameters = [relax.Var(f"a{index}", ty) for index, ty in enumerate(types)]
     builder.begin_scope(parameters)
@@ -121,9 +123,7 @@ def tuple_to_public(scope: Scope) -> Value:
     """A public function that takes a tuple."""
     a, b = _operands(scope)
     ty = relax.TupleType(_types(scope, [a, b]))
-    var = _function(
-        scope, "taking", [ty], lambda p, emit: op.subtract(emit(_get(p[0], 0)), emit(_get(p[0], 1))), True
-    )
+    var = _function(scope, "taking", [ty], lambda p, emit: op.subtract(emit(_get(p[0], 0)), emit(_get(p[0], 1))), True)
     whole = scope.emit(relax.Tuple([a.expr, b.expr]), parts=[a, b])
     return scope.emit(relax.Call(var, [whole.expr]), _SUM)
 
@@ -179,8 +179,23 @@ def output_of_public(scope: Scope) -> Value:
 
 
 def local_function(scope: Scope) -> Value:
-    """A function bound inside the function, and its call."""
-    return local_functions.draw_local(scope)
+    """A function bound inside the function, with or without something captured, and its call."""
+    if scope.module.vdevices:
+        raise Unfit("RealizeVDevice gives local functions types that their calls have not")
+    value = floats(scope, static=True, bounds=UNIT)
+    other = operand(scope, dims(value), value)
+    # LambdaLift gives the call of a capturing closure the type Any, which some legalizations refuse.
+    captures = not scope.executable and scope.index(2) == 1
+    builder = scope.builder
+    parameter = relax.Var("a", relax.TensorType(list(dims(value)), value.dtype))
+    builder.begin_scope([parameter])
+    builder._begin_binding_block()
+    first = builder.emit(op.maximum(parameter, other.expr if captures else parameter), "b")
+    result = builder.emit(op.negative(first), "c")
+    body = builder.normalize(relax.SeqExpr([builder._end_block()], result))
+    builder.end_scope()
+    function = hidden(scope, scope.emit(relax.Function([parameter], body), hint="local"))
+    return scope.emit(relax.Call(function.expr, [value.expr]), UNIT)
 
 
 def explicit_dims(scope: Scope) -> Value:
@@ -212,9 +227,7 @@ def weight_work(scope: Scope) -> Value:
 _CALLS = (Feature.MULTIPLE_FUNCTIONS, Feature.PRIVATE_CALLS)
 
 ROWS = (
-    Idiom(
-        "private_call", private_call, ("InlinePrivateFunctions",), (NearMiss("public", public_call),), needs=_CALLS
-    ),
+    Idiom("private_call", private_call, ("InlinePrivateFunctions",), (NearMiss("public", public_call),), needs=_CALLS),
     Idiom("nested_calls", private_calls_nested, ("InlinePrivateFunctions",), needs=_CALLS),
     Idiom("explicit_dims", explicit_dims, ("InlinePrivateFunctions",), needs=(*_CALLS, Feature.SYMBOLIC_SHAPES)),
     Idiom(

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from tvm import relax
 
 from strategies.bounds import Bounds
 from strategies.features import Feature
 from strategies.idioms.idiom import Idiom, NearMiss
-from strategies.idioms.parts import UNIT, added, constant, relu
+from strategies.idioms.parts import UNIT, added, constant, new_parameter, relu
 from strategies.scope import Scope
 from strategies.values import Value
 
@@ -33,20 +32,23 @@ def _constant(scope: Scope, shape: Sequence[int], bounds: Bounds) -> Value:
     return constant(scope, shape, "float32", bounds)
 
 
-def _conv(scope: Scope, data: Value, get: Get = _tensor, **attributes: Any) -> Value:
-    """``conv2d`` of two channels, 3 by 3 or 1 by 1."""
-    channels, side = 2 + scope.index(2), 1 + 2 * scope.index(2)
+def _conv(scope: Scope, data: Value, get: Get = _tensor, channels: int = 0) -> Value:
+    """``conv2d`` of two or three channels, 3 by 3 or 1 by 1."""
+    channels, side = channels or 2 + scope.index(2), 1 + 2 * scope.index(2)
     kernel = get(scope, [channels, 2, side, side], _ONE)
     padding = (side // 2,) * 2
     reach = data.known.magnitude * 2 * side * side
-    call = op.nn.conv2d(data.expr, kernel.expr, padding=padding, **attributes)
+    call = op.nn.conv2d(data.expr, kernel.expr, padding=padding)
     return scope.emit(call, Bounds(-reach, reach).rounded())
 
 
-def _norm(scope: Scope, value: Value, get: Get = _tensor, axis: int = 1, training: bool = False) -> Value:
-    """``batch_norm``; gives the tuple."""
+def _norm(
+    scope: Scope, value: Value, get: Get = _tensor, axis: int = 1, training: bool = False, first: Get | None = None
+) -> Value:
+    """``batch_norm``, its scale from ``first`` where that is given; gives the tuple."""
     channels = int((value.dims or ())[axis])
-    scale, shift, mean = (get(scope, [channels], _ONE) for _ in range(3))
+    scale = (first or get)(scope, [channels], _ONE)
+    shift, mean = (get(scope, [channels], _ONE) for _ in range(2))
     variance = get(scope, [channels], Bounds(0.5, 2.0))
     # Inference divides by a root of at least 0.7; in training the result is bounded by the root of the count.
     reach = 8.0 if training else (value.known.magnitude + 1.0) * 1.5 + 1.0
@@ -77,7 +79,7 @@ def conv_and_norm(scope: Scope) -> Value:
 def norm_of_parameters(scope: Scope) -> Value:
     """The same, the scale no constant."""
     out = _conv(scope, _data(scope), _constant)
-    return _part(scope, _norm(scope, out, _parameter))
+    return _part(scope, _norm(scope, out, _constant, first=_parameter))
 
 
 def conv_of_parameters(scope: Scope) -> Value:
@@ -87,7 +89,7 @@ def conv_of_parameters(scope: Scope) -> Value:
 
 
 def _parameter(scope: Scope, shape: Sequence[int], bounds: Bounds) -> Value:
-    return scope.variable(scope.tensor(dtypes=("float32",), shape=tuple(shape), bounds=bounds))
+    return scope.guard(new_parameter(scope, shape, "float32"), bounds)
 
 
 def activation_between(scope: Scope) -> Value:
@@ -98,7 +100,7 @@ def activation_between(scope: Scope) -> Value:
 
 def norm_of_other_axis(scope: Scope) -> Value:
     """Normalisation along the rows and not the channels: a fold along the channels would be wrong."""
-    out = _conv(scope, _data(scope), _constant)
+    out = _conv(scope, _data(scope), _constant, channels=4)
     return _part(scope, _norm(scope, out, _constant, axis=2))
 
 
@@ -131,9 +133,7 @@ def norm_of_groups(scope: Scope) -> Value:
     """``group_norm``, which nothing takes apart."""
     value = _data(scope)
     scale, shift = _tensor(scope, [2], _ONE), _tensor(scope, [2], _ONE)
-    call = op.nn.group_norm(
-        value.expr, scale.expr, shift.expr, num_groups=1, channel_axis=1, axes=[2, 3], epsilon=1e-2
-    )
+    call = op.nn.group_norm(value.expr, scale.expr, shift.expr, num_groups=1, channel_axis=1, axes=[2, 3], epsilon=1e-2)
     return scope.emit(call, Bounds(-8.0, 8.0))
 
 
@@ -180,13 +180,6 @@ def elementwise_image(scope: Scope) -> Value:
     return relu(scope, added(scope, value, value))
 
 
-def conv_of_doubles(scope: Scope) -> Value:
-    """A convolution of float64."""
-    data = scope.tensor(dtypes=("float64",), shape=(1, 2, 4, 4), bounds=_SOME)
-    kernel = scope.tensor(dtypes=("float64",), shape=(2, 2, 1, 1), bounds=_ONE)
-    return scope.emit(op.nn.conv2d(data.expr, kernel.expr), Bounds(-17.0, 17.0))
-
-
 ROWS = (
     Idiom(
         "conv_and_norm",
@@ -196,7 +189,7 @@ ROWS = (
             NearMiss("norm_of_parameters", norm_of_parameters),
             NearMiss("conv_of_parameters", conv_of_parameters),
             NearMiss("something_between", activation_between),
-            NearMiss("other_axis", norm_of_other_axis),
+            NearMiss("other_axis", norm_of_other_axis, defect="folds along the channels, whatever the axis is"),
         ),
         needs=(Feature.CONSTANTS,),
         alone=("DecomposeOpsForInference", "DecomposeOpsForTraining"),
@@ -217,7 +210,7 @@ ROWS = (
         "conv_chain",
         conv_chain,
         ("ConvertLayout", "ToMixedPrecision"),
-        (NearMiss("no_conv", elementwise_image), NearMiss("float64", conv_of_doubles, spares=("ToMixedPrecision",))),
+        (NearMiss("no_conv", elementwise_image),),
     ),
     Idiom("conv1d_chain", conv1d_chain, ("ToMixedPrecision",), alone=("ConvertLayout",)),
     Idiom("wide_conv", wide_conv, ("ConvertLayout", "ToMixedPrecision")),

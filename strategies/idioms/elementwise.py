@@ -15,6 +15,7 @@ from strategies.idioms.parts import (
     hidden,
     joined,
     less,
+    new_parameter,
     operand,
     relu,
     shaped,
@@ -51,7 +52,8 @@ def broadcast_chain(scope: Scope) -> Value:
     """An elementwise operator, and one with an operand that broadcasts."""
     value = floats(scope, ranks=(2, 3))
     first = hidden(scope, relu(scope, value))
-    shape = scope.pick(([dims(value)[-1]], [1], [1] * (value.rank - 1) + [dims(value)[-1]], list(dims(value)[:-1]) + [1]))
+    *outer, last = dims(value)
+    shape = scope.pick(([last], [1], [1] * len(outer) + [last], [*outer, 1]))
     return added(scope, first, operand(scope, shape, first))
 
 
@@ -132,18 +134,14 @@ def in_place_of_live(scope: Scope) -> Value:
 
 def in_place_of_parameter(scope: Scope) -> Value:
     """The operand is the caller's."""
-    value = scope.parameter_like(FLOATS) if hasattr(scope, "parameter_like") else _parameter(scope)
+    value = _parameter(scope)
     return scope.emit(op.add(value.expr, value.expr), Bounds(-4.0625, 4.0625))
 
 
 def _parameter(scope: Scope) -> Value:
     given = [v for v in scope.tensors() if v.is_parameter and v.dtype in FLOATS and v.device is None]
-    from strategies.frame import Unfit
-
     if not given:
-        if not scope.can_add_parameter():
-            raise Unfit("no room for a parameter")
-        return scope.parameter(scope.frame.tensor_type((2, 3), "float32"), UNIT)
+        return new_parameter(scope, (2, 3))
     return given[scope.index(len(given))]
 
 

@@ -113,8 +113,10 @@ def _parallel(scope: Scope, finish: Callable[[Scope, Value, int], Value], same_w
     count, first = 2 + scope.index(2), width(scope)
     for _ in range(count):
         columns = first if same_width else width(scope)
-        # A constant weight makes CombineParallelMatmul raise (it casts every operand to a variable).
-        weight = scope.variable(operand(scope, [dims(x)[-1], columns], x))
+        # A constant weight makes CombineParallelMatmul raise (it casts every operand to a variable); one weight used
+        # twice is left alone.
+        shape = [dims(x)[-1], columns]
+        weight = scope.variable(fresh(scope, shape, x.dtype) if made else operand(scope, shape, x))
         made.append(finish(scope, product(scope, x, weight), columns))
     return joined(scope, made)
 
@@ -238,7 +240,7 @@ def transposed_matmul(scope: Scope) -> Value:
     if way == 2:
         w = operand(scope, [2, outer, inner], x) if x.rank == 2 else operand(scope, [dims(x)[0], outer, inner], x)
         return product(scope, x, hidden(scope, turned(scope, w, [0, 2, 1])))
-    w = operand(scope, [outer, inner], x)
+    w = fresh(scope, [outer, inner], x.dtype)
     return product(scope, x, hidden(scope, turned(scope, w, [1, 0] if way else None)))
 
 
@@ -270,8 +272,14 @@ def transposed_twice(scope: Scope) -> Value:
 def widened_transpose(scope: Scope) -> Value:
     """``matmul(x, w.T, out_dtype="float64")`` of float32."""
     x = matrix(scope, ("float32",))
-    w = operand(scope, [width(scope), dims(x)[-1]], x)
+    w = fresh(scope, [width(scope), dims(x)[-1]], x.dtype)
     return product(scope, x, hidden(scope, turned(scope, w)), "float64")
+
+
+def own_transpose(scope: Scope) -> Value:
+    """``x @ x.T``."""
+    x = matrix(scope)
+    return product(scope, x, hidden(scope, turned(scope, x)))
 
 
 # -- gathers --------------------------------------------------------------------------------------------------------
@@ -340,12 +348,6 @@ def float32_matmul(scope: Scope) -> Value:
     return relu(scope, out) if scope.index(2) else out
 
 
-def float64_matmul(scope: Scope) -> Value:
-    """A product of float64."""
-    x = matrix(scope, ("float64",))
-    return product(scope, x, operand(scope, [dims(x)[-1], width(scope)], x))
-
-
 def no_product(scope: Scope) -> Value:
     """Float32 without any product."""
     value = floats(scope)
@@ -362,7 +364,9 @@ ROWS = (
         (
             NearMiss("best_order", best_order),
             NearMiss("something_between", something_between),
-            NearMiss("mixed_dtype", chain_of_mixed_dtypes),
+            NearMiss(
+                "mixed_dtype", chain_of_mixed_dtypes, defect="drops out_dtype: raises, the new operands do not agree"
+            ),
         ),
     ),
     Idiom("permuted_chain", permuted_chain, ("AdjustMatmulOrder",)),
@@ -386,9 +390,9 @@ ROWS = (
         (
             NearMiss("on_the_left", sum_on_the_left),
             NearMiss("difference", difference),
-            NearMiss("broadcast_addend", broadcast_addend),
-            NearMiss("scalar_addend", scalar_addend),
-            NearMiss("out_dtype", widened_sum),
+            NearMiss("broadcast_addend", broadcast_addend, defect="multiplies the addend before it is broadcast"),
+            NearMiss("scalar_addend", scalar_addend, defect="raises: a scalar is no operand of matmul"),
+            NearMiss("out_dtype", widened_sum, defect="drops out_dtype: the products are rounded"),
         ),
     ),
     Idiom(
@@ -399,7 +403,8 @@ ROWS = (
             NearMiss("wrong_axes", wrong_axes),
             NearMiss("identity", no_permutation),
             NearMiss("on_the_left", transposed_left),
-            NearMiss("used_twice", transposed_twice),
+            NearMiss("used_twice", transposed_twice, defect="raises: the fused function returns a tuple"),
+            NearMiss("own_transpose", own_transpose, defect="raises: the fused function has one parameter"),
         ),
     ),
     Idiom("widened_transpose", widened_transpose, ("FuseTransposeMatmul",)),
@@ -410,16 +415,19 @@ ROWS = (
         (
             NearMiss("wrong_axis", take_of_rows),
             NearMiss("on_the_left", take_on_the_left),
-            NearMiss("vector", take_of_vector),
+            NearMiss("vector", take_of_vector, defect="gathers along an axis that the product has consumed"),
         ),
     ),
     Idiom(
-        "batched_take", batched_take, ("ReorderTakeAfterMatmul",), (NearMiss("broadcast_batch", take_for_one_batch),)
+        "batched_take",
+        batched_take,
+        ("ReorderTakeAfterMatmul",),
+        (NearMiss("broadcast_batch", take_for_one_batch, defect="einsum of a batch of one with a batch of several"),),
     ),
     Idiom(
         "float32_matmul",
         float32_matmul,
         ("ToMixedPrecision",),
-        (NearMiss("float64", float64_matmul), NearMiss("no_product", no_product)),
+        (NearMiss("no_product", no_product),),
     ),
 )

@@ -7,8 +7,9 @@ from typing import Any
 
 from tvm import relax
 
-from strategies.bounds import FLOAT_LIMIT, Bounds, is_float
+from strategies.bounds import FLOAT_LIMIT, Bounds, default_bounds, is_float
 from strategies.features import Feature
+from strategies.frame import Unfit
 from strategies.scope import Scope
 from strategies.values import Dim, Value
 
@@ -105,11 +106,16 @@ def hidden(scope: Scope, value: Value) -> Value:
 
 def constant(scope: Scope, shape: Sequence[int], dtype: str = "float32", bounds: Bounds = UNIT) -> Value:
     """A constant tensor; raises ``Unfit`` when the caller forbade those."""
-    from strategies.frame import Unfit
-
     if scope.forbids(Feature.CONSTANTS):
         raise Unfit("constants are forbidden")
     return scope.constant(list(shape), dtype, bounds)
+
+
+def new_parameter(scope: Scope, shape: Sequence[Dim], dtype: str = "float32") -> Value:
+    """A new parameter; raises ``Unfit`` when there is no room for one."""
+    if not scope.can_add_parameter() or not scope.module.permits(dtype):
+        raise Unfit("no room for a parameter")
+    return scope.parameter(scope.frame.tensor_type(shape, dtype), default_bounds(dtype))
 
 
 def elements(value: Value) -> Dim:
@@ -121,26 +127,18 @@ def elements(value: Value) -> Dim:
 
 
 def joined(scope: Scope, values: Sequence[Value]) -> Value:
-    """One value that depends on all: a tuple where those are on, else the sum of their sums (of ``float32``)."""
+    """One value that depends on all: a tuple where those are on, else the greatest element of all."""
     if len(values) == 1:
         return values[0]
     if scope.has(Feature.TUPLES):
         return scope.emit(relax.Tuple([value.expr for value in values]), parts=values)
     total: Value | None = None
     for value in values:
-        part = scope.emit(op.astype(op_sum(scope, value).expr, "float32"), _summed(scope, value))
+        greatest = scope.emit(op.max(value.expr), value.bounds) if value.rank else value
+        part = scope.emit(op.astype(greatest.expr, "float32"), value.bounds)
         total = part if total is None else scope.emit(op.maximum(total.expr, part.expr), total.known.union(part.known))
     assert total is not None
     return total
-
-
-def op_sum(scope: Scope, value: Value) -> Value:
-    """The greatest element: a scalar that depends on every one."""
-    return scope.emit(op.max(value.expr), value.bounds)
-
-
-def _summed(scope: Scope, value: Value) -> Bounds:
-    return value.known
 
 
 def _kept(like: Value, bounds: Bounds) -> Bounds:

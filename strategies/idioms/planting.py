@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from tvm import relax
 
+from strategies.choices import Choices
 from strategies.features import NEVER_EXECUTABLE, Feature, closure
 from strategies.frame import Unfit
 from strategies.idioms.idiom import SUFFIX, Draw, Idiom, NearMiss, Place
@@ -78,7 +79,7 @@ def surfaced(scope: Scope, value: Value) -> Value:
         return value
     keep, scope.keep_outputs = scope.keep_outputs, True
     try:
-        if value.is_tuple and value.parts:
+        if value.is_tuple and value.parts and scope.forbids(Feature.ALIASES):
             made = [scope.emit(relax.TupleGetItem(value.expr, i), part_of=value) for i in range(len(value.parts))]
             return made[-1]
         if value.dims is None or not value.dtype:
@@ -90,24 +91,24 @@ def surfaced(scope: Scope, value: Value) -> Value:
         scope.keep_outputs = keep
 
 
-def aimed(scope: Scope, count: int, forbidden: Iterable[Feature], executable: bool) -> list[Planned]:
+def aimed(choices: Choices, count: int, forbidden: Iterable[Feature], executable: bool) -> list[Planned]:
     """Draw up to ``count`` idioms that a module may hold; each pass is aimed at alike, however many idioms it has."""
     barred = frozenset(forbidden) | (NEVER_EXECUTABLE if executable else frozenset())
-    table = {name: rows for name, rows in sorted(for_passes().items())}
-    names = list(table)
+    table = for_passes()
+    names = sorted(table)
     chosen = []
     for _ in range(count):
-        planned = _choice(scope, scope.pick(table[scope.pick(names)]))
+        planned = _choice(choices, choices.pick(table[choices.pick(names)]))
         if not planned.needs & barred:
             chosen.append(planned)
     return chosen
 
 
-def _choice(scope: Scope, idiom: Idiom) -> Planned:
+def _choice(choices: Choices, idiom: Idiom) -> Planned:
     """The idiom, or every fourth time one of its near misses."""
     near = None
-    if idiom.near_misses and scope.index(4) == 3:
-        near = scope.pick(idiom.near_misses)
+    if idiom.near_misses and choices.index(4) == 3:
+        near = choices.pick(idiom.near_misses)
     return Planned(idiom, near)
 
 

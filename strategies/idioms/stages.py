@@ -165,7 +165,7 @@ def workspace(scope: Scope) -> Value:
         block = builder._end_block()
         inner = relax.Function([parameter], builder.normalize(relax.SeqExpr([block], out)))
         builder.end_scope()
-        return inner.with_attr("Composite", f"{composites.BACKEND}.negative").with_attr("WorkspaceSize", size)
+        return inner.with_attr("Composite", f"{composites.ABSENT}.negative").with_attr("WorkspaceSize", size)
 
     parameter = relax.Var("y", ty)
     builder.begin_scope([parameter])
@@ -175,8 +175,8 @@ def workspace(scope: Scope) -> Value:
     block = builder._end_block()
     function = relax.Function([parameter], builder.normalize(relax.SeqExpr([block], out)))
     builder.end_scope()
-    name = f"fused_relax_negative_{composites.BACKEND}{scope.module.next_number('workspace') or ''}"
-    attrs = {"Codegen": composites.BACKEND, "global_symbol": name, "WorkspaceSize": size}
+    name = f"fused_relax_negative_{composites.ABSENT}{scope.module.next_number('workspace') or ''}"
+    attrs = {"Codegen": composites.ABSENT, "global_symbol": name, "WorkspaceSize": size}
     for key, attr in attrs.items():
         function = function.with_attr(key, attr)
     var = builder.add_func(function, name)

@@ -170,7 +170,7 @@ def _above_branch_cut(dtype: str) -> Bounds:
 
 
 def _shiftable(dtype: str) -> Bounds:
-    """What is shifted left: never negative, which is undefined, and not out of the dtype by what :func:`_left` allows."""
+    """What is shifted left: never negative, which is undefined; times what :func:`_left` allows, it fits the dtype."""
     return Bounds(0, 7 if dtype.endswith("int8") else 127, True)
 
 
@@ -189,8 +189,8 @@ def _greatest(dtype: str) -> Bounds:
 
 
 _LOGIC: dict[str, Any] = {"family": Family.LOGICAL}
-# TVM defects: two booleans are compared by the instruction for floats ("Invalid operand types for FCmp"), and arithmetic
-# on them passes type inference but has no instruction ("t.MatchesCode(kDLFloat)").
+# TVM defects: two booleans are compared by the instruction for floats ("Invalid operand types for FCmp"), and
+# arithmetic on them passes type inference but has no instruction ("t.MatchesCode(kDLFloat)").
 _COMPARE: dict[str, Any] = {"family": Family.COMPARISON, "out": "bool", "more": BOOLEAN}
 _BITS: dict[str, Any] = {"family": Family.BITWISE}
 _DIVISION: dict[str, Any] = {"first": _dividend, "second": divisor}

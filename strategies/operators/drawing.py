@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from tvm import relax
 
+from strategies.bounds import BFLOAT as BFLOAT
+from strategies.bounds import FLOAT8 as FLOAT8
 from strategies.bounds import (
-    BFLOAT,
-    FLOAT8,
     LOW_PRECISION,
     Bounds,
     default_bounds,
@@ -72,6 +72,16 @@ def axes(scope: Scope, rank: int, empty: bool = False) -> list[int]:
     mask = scope.integer(0 if empty else 1, 2**rank - 1)
     chosen = [index for index in range(rank) if mask >> index & 1]
     if chosen and flip(scope):
+        chosen[0] -= rank
+        chosen.reverse()
+    return chosen
+
+
+def axes_among(scope: Scope, rank: int, able: Sequence[int]) -> list[int]:
+    """Draw distinct axes among ``able`` ones (at least one), each positive or negative."""
+    mask = scope.integer(1, 2 ** len(able) - 1)
+    chosen = [place for index, place in enumerate(able) if mask >> index & 1]
+    if flip(scope):
         chosen[0] -= rank
         chosen.reverse()
     return chosen

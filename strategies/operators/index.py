@@ -15,6 +15,7 @@ import numpy as np
 from tvm import relax
 
 from strategies.bounds import Bounds
+from strategies.features import Feature
 from strategies.operators.drawing import (
     ANY,
     NUMBERS,
@@ -214,7 +215,7 @@ ROWS = (
     _row("gather_nd", draw_gather_nd),
     _row("index_tensor", draw_index_tensor),
     _row("strided_slice", draw_strided_slice),
-    _row("dynamic_strided_slice", draw_dynamic_strided_slice),
+    OperatorRow("relax.dynamic_strided_slice", Family.INDEX, draw_dynamic_strided_slice, feature=Feature.DATA_DEPENDENT),
     _row("reverse_sequence", draw_reverse_sequence),
     _row("scatter_elements", draw_scatter_elements, Family.SCATTER),
     _row("scatter_nd", draw_scatter_nd, Family.SCATTER),

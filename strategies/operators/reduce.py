@@ -1,7 +1,7 @@
 """Reductions over axes, and searches by reduction.
 
-Extents that may be 0 are refused: the mean of nothing is NaN, its maximum the least value of the dtype, and its argmax
-undefined.
+No extent that may be 0 is reduced but by sums and products: the mean of nothing is NaN, its maximum the least value of
+the dtype, and its argmax undefined. Extents that are kept may be 0.
 """
 
 from __future__ import annotations
@@ -14,13 +14,16 @@ from tvm import relax
 
 from strategies.bounds import Bounds, default_bounds, dtype_bounds
 from strategies.operators.drawing import (
+    ANY_FLOATS,
+    ANY_NUMBERS,
     FLOATS,
-    NUMBERS,
+    LOW_PRECISION,
     SIGNED,
     SIGNED_NUMBERS,
+    SOME_RANK,
+    UNSIGNED,
     WIDE_FLOATS,
-    axes,
-    axis,
+    axes_among,
     bounds_of,
     emit,
     flip,
@@ -36,9 +39,43 @@ if TYPE_CHECKING:
 op = relax.op
 
 
+# TVM defect: bfloat16 and float8 are sorted as other numbers are that have as many bits, and silently come out in a
+# wrong order.
+SORTABLE = (*FLOATS, "int64", "int32")
+"""What the runtime's CPU sort takes ("Unsupported input dtype" for the rest)."""
+
+FEW = {"bfloat16": 64, "float8_e4m3fn": 8, "float8_e5m2": 8}
+"""How many elements of low precision are reduced at most: each step of the reduction rounds to that dtype."""
+
+
 def _ranks(scope: Scope) -> tuple[int, ...]:
-    """Rank 0 only where nothing runs: argmax and argmin have no kernel for it, and median's has another shape."""
-    return (1, 2, 3, 4) if scope.executable else (1, 2, 3, 4, 0)
+    """Rank 0 only where nothing runs (TVM defects): argmax and argmin have no kernel for it, median's has another
+    shape."""
+    return SOME_RANK if scope.executable else (*SOME_RANK, 0)
+
+
+def _filled(scope: Scope, value: Value) -> list[int]:
+    """Axes that are never empty."""
+    return [place for place, dim in enumerate(shape_of(value)) if scope.dim_range(dim)[0] > 0]
+
+
+def _reducible(scope: Scope) -> Callable[[Value], bool]:
+    """A predicate: a scalar, or a tensor with a dim that is never empty."""
+    return lambda value: value.rank == 0 or bool(_filled(scope, value))
+
+
+def _drawn_axes(scope: Scope, value: Value, empty: bool) -> list[int] | None:
+    """Axes to reduce, ``None`` for all of them; ``empty``: also such as may have no elements."""
+    dims = shape_of(value)
+    able = list(range(len(dims))) if empty else _filled(scope, value)
+    if not dims or (len(able) == len(dims) and scope.index(4) == 3):
+        return None
+    return axes_among(scope, len(dims), able)
+
+
+def _count(scope: Scope, value: Value, chosen: list[int] | None) -> int:
+    dims = shape_of(value)
+    return scope.most_elements(dims if chosen is None else [dims[index] for index in chosen])
 
 
 def _mean(bounds: Bounds, elements: int) -> Bounds:
@@ -50,7 +87,7 @@ def _same(bounds: Bounds, elements: int) -> Bounds:
 
 
 def _sum(bounds: Bounds, elements: int) -> Bounds:
-    return bounds.summed(elements).union(bounds)
+    return bounds.up_to(elements).union(bounds)
 
 
 def _deviation(bounds: Bounds, elements: int) -> Bounds:
@@ -66,8 +103,9 @@ def _variance(bounds: Bounds, elements: int) -> Bounds:
 class Reduction:
     """A reduction over any set of axes; ``result`` gives bounds from the operand's and the number of elements.
 
-    ``more`` are dtypes that type inference takes but whose legalization yields another dtype than inferred: drawn only
-    in modules that need not run.
+    ``more`` are dtypes that type inference takes but that do not run: drawn only in modules that need not.
+    ``empty`` says whether what is reduced may have no elements, ``known`` whether a tensor of low precision must be of
+    static shape.
     """
 
     name: str
@@ -75,15 +113,22 @@ class Reduction:
     dtypes: tuple[str, ...]
     result: Callable[[Bounds, int], Bounds]
     more: tuple[str, ...] = ()
+    empty: bool = False
+    known: bool = False
 
     def draw(self, scope: Scope) -> Value | None:
         """Draw an operand, its axes (none given: all) and ``keepdims``."""
         dtypes = self.dtypes if scope.executable else self.dtypes + self.more
-        operand = scope.tensor(dtypes=dtypes, where=nonempty(scope))
-        dims = shape_of(operand)
-        chosen = None if not dims or scope.integer(0, 3) == 3 else axes(scope, len(dims))
-        elements = scope.most_elements(dims if chosen is None else [dims[index] for index in chosen])
-        limit, domain = dtype_bounds(operand.dtype), default_bounds(operand.dtype)
+        reducible = _reducible(scope)
+        operand = scope.tensor(dtypes=dtypes, where=lambda v: self._takes(v) and (self.empty or reducible(v)))
+        dtype = operand.dtype
+        chosen = _drawn_axes(scope, operand, self.empty)
+        if dtype in FEW and _count(scope, operand, chosen) > FEW[dtype]:
+            chosen = [min(_filled(scope, operand), key=lambda place: _count(scope, operand, [place]), default=0)]
+            if _count(scope, operand, chosen) > FEW[dtype]:
+                return None
+        elements = _count(scope, operand, chosen)
+        limit, domain = dtype_bounds(dtype), default_bounds(dtype)
         known = self.result(bounds_of(operand), elements)
         if known.lo < limit.lo or known.hi > limit.hi:
             operand = keep(scope, operand, domain.lo, domain.hi)
@@ -91,65 +136,79 @@ class Reduction:
             if known.lo < limit.lo or known.hi > limit.hi:
                 return None  # too many elements for the dtype: int8 holds 42 threes
         call = self.call(operand.expr, axis=chosen, keepdims=flip(scope))
-        return emit(scope, call, known, operand.dtype)
+        return emit(scope, call, known, dtype, steps=elements + 4)
+
+    def _takes(self, value: Value) -> bool:
+        return not self.known or value.is_static or value.dtype not in LOW_PRECISION
 
     def row(self) -> OperatorRow:
         """The row of the operator table."""
         return OperatorRow(f"relax.{self.name}", Family.REDUCE, self.draw)
 
 
+# TVM defects: the mean of integers is legalized to another dtype than inferred (so are deviation and variance), and
+# there is no least boolean ("Cannot decide min_value for type bool").
+_INTEGERS = SIGNED + UNSIGNED
+
 REDUCTIONS = (
-    Reduction("sum", op.sum, NUMBERS, _sum),
-    Reduction("mean", op.mean, FLOATS, _mean, SIGNED),
-    Reduction("max", op.max, NUMBERS, _same),
-    Reduction("min", op.min, NUMBERS, _same),
-    # A deviation is a root of a small difference: float16 has too few digits for it to be comparable.
-    Reduction("std", op.std, WIDE_FLOATS, _deviation, SIGNED),
-    Reduction("variance", op.variance, FLOATS, _variance, SIGNED),
+    Reduction("sum", op.sum, ANY_NUMBERS, _sum, empty=True),
+    Reduction("mean", op.mean, ANY_FLOATS, _mean, _INTEGERS),
+    Reduction("max", op.max, ANY_NUMBERS, _same, ("bool",)),
+    Reduction("min", op.min, ANY_NUMBERS, _same, ("bool",)),
+    # A deviation is a root of a small difference: float16 and less have too few digits for it to be comparable.
+    Reduction("std", op.std, WIDE_FLOATS, _deviation, (*_INTEGERS, *LOW_PRECISION)),
+    # TVM defect: with a symbolic extent, the mean is bound to a variable, whose type changes less than its value
+    # ("StructuralEqual()(value->ty, var->ty)").
+    Reduction("variance", op.variance, ANY_FLOATS, _variance, _INTEGERS, known=True),
 )
 
 
 def draw_prod(scope: Scope) -> Value | None:
     """``prod``: factors of magnitude at most 2, over at most 6 of them, so that the product stays below 100."""
-    operand = scope.tensor(dtypes=NUMBERS, where=nonempty(scope), ranks=_ranks(scope))
-    dims = shape_of(operand)
-    chosen = None if not dims else axes(scope, len(dims))
-    elements = scope.most_elements(dims if chosen is None else [dims[index] for index in chosen])
-    if elements > 6:
-        chosen = chosen[:1] if chosen else None
-        elements = scope.most_elements(dims if chosen is None else [dims[index] for index in chosen])
-        if elements > 6:
+    operand = scope.tensor(dtypes=(*ANY_NUMBERS, "bool"))
+    chosen = _drawn_axes(scope, operand, empty=True)
+    if _count(scope, operand, chosen) > 6:
+        chosen = [min(range(operand.rank), key=lambda place: _count(scope, operand, [place]))]
+        if _count(scope, operand, chosen) > 6:
             return None
+    keepdims = flip(scope)
+    if operand.dtype == "bool":
+        return scope.emit(op.prod(operand.expr, axis=chosen, keepdims=keepdims), Bounds(0, 1, True))
     operand = keep(scope, operand, 0 if operand.dtype.startswith("uint") else -2, 2)
-    size = 2.0**elements
-    call = op.prod(operand.expr, axis=chosen, keepdims=flip(scope))
-    return emit(scope, call, Bounds(-size if bounds_of(operand).lo < 0 else 0, size), operand.dtype)
+    size = 2.0 ** max(_count(scope, operand, chosen), 1)
+    call = op.prod(operand.expr, axis=chosen, keepdims=keepdims)
+    return emit(scope, call, Bounds(-size if bounds_of(operand).lo < 0 else 0, size), operand.dtype, steps=10)
 
 
 def draw_median(scope: Scope) -> Value | None:
-    """``median``: over one axis it gives values and indices, over all axes values alone; sorts 64-bit and floats."""
-    operand = scope.tensor(dtypes=(*WIDE_FLOATS, "int64", "int32"), where=nonempty(scope), ranks=_ranks(scope))
+    """``median``: over one axis it gives values and indices, over all axes values alone; of what ``sort`` takes."""
+    operand = scope.tensor(dtypes=SORTABLE, where=_reducible(scope), ranks=_ranks(scope))
     known = bounds_of(operand)
     dims = shape_of(operand)
-    if not dims or flip(scope):
-        # The legalized median of all elements forgets keepdims: only where nothing runs.
+    if not dims or (nonempty(scope)(operand) and flip(scope)):
+        # TVM defect: the legalized median of all elements forgets keepdims: only where nothing runs.
         keepdims = not scope.executable and flip(scope)
         return scope.emit(op.median(operand.expr, axis=None, keepdims=keepdims), known)
-    call = op.median(operand.expr, axis=axis(scope, len(dims)), keepdims=flip(scope))
-    whole = scope.emit(call, None)
+    (chosen,) = axes_among(scope, len(dims), [scope.pick(_filled(scope, operand))])
+    whole = scope.emit(op.median(operand.expr, axis=chosen, keepdims=flip(scope)), None)
     # Which of several equal elements the index names is up to the sort, so only the value is used.
     return scope.emit(relax.TupleGetItem(whole.expr, 0), known)
 
 
 def _draw_search(call: Callable[..., Any]) -> Callable[[Scope], Value | None]:
     def draw(scope: Scope) -> Value | None:
-        # TVM's argmax starts from the least value of the dtype with index -1, and answers -1 where nothing is greater:
-        # for unsigned zeros. An index that is out of range must not reach what runs.
-        dtypes = SIGNED_NUMBERS if scope.executable else NUMBERS
-        operand = scope.tensor(dtypes=dtypes, where=nonempty(scope), ranks=_ranks(scope))
+        # TVM defects: argmax starts from the least value of the dtype with index -1, and answers -1 where nothing is
+        # greater: for unsigned zeros. An index that is out of range must not reach what runs. Of low precision, the
+        # pair of index and value changes its type in part only ("StructuralEqual()(value->ty, var->ty)").
+        dtypes = SIGNED_NUMBERS if scope.executable else (*ANY_NUMBERS, "bool")
+        operand = scope.tensor(dtypes=dtypes, where=_reducible(scope), ranks=_ranks(scope))
         dims = shape_of(operand)
-        chosen = None if not dims or scope.integer(0, 3) == 3 else axis(scope, len(dims))
-        elements = scope.most_elements(dims if chosen is None else [dims[chosen]])
+        able = _filled(scope, operand)
+        if not dims or (len(able) == len(dims) and scope.index(4) == 3):
+            chosen = None
+        else:
+            (chosen,) = axes_among(scope, len(dims), [scope.pick(able)])
+        elements = _count(scope, operand, None if chosen is None else [chosen])
         bounds = Bounds(0, max(elements - 1, 0), True)
         return emit(scope, call(operand.expr, axis=chosen, keepdims=flip(scope)), bounds, "int64")
 

@@ -8,18 +8,23 @@ from typing import TYPE_CHECKING
 import numpy as np
 from tvm import relax
 
-from strategies.bounds import Bounds, default_bounds, dtype_bounds
+from strategies.bounds import BFLOAT, LOW_PRECISION, Bounds, default_bounds, dtype_bounds, is_float
+from strategies.features import Feature
 from strategies.operators.drawing import (
+    ANY,
+    ANY_NUMBERS,
     NUMBERS,
-    WIDE_FLOATS,
+    SOME_RANK,
     axis,
     bounds_of,
     emit,
     flip,
     keep,
     nonempty,
+    project,
     shape_of,
 )
+from strategies.operators.reduce import FEW, SORTABLE
 from strategies.operators.row import Family, OperatorRow
 
 if TYPE_CHECKING:
@@ -27,89 +32,109 @@ if TYPE_CHECKING:
 
 op = relax.op
 
-SORTABLE = (*WIDE_FLOATS, "int64", "int32")
-"""What the runtime's CPU sort takes ("Unsupported input dtype" for the rest)."""
-
 
 def _operand(scope: Scope, dtypes: tuple[str, ...], more: tuple[str, ...] = ()) -> Value:
     accepted = dtypes if scope.executable else dtypes + tuple(dtype for dtype in more if dtype not in dtypes)
-    return scope.tensor(dtypes=accepted, ranks=(1, 2, 3, 4), where=nonempty(scope))
+    return scope.tensor(dtypes=accepted, ranks=SOME_RANK, where=nonempty(scope))
 
 
 def _scan_axis(scope: Scope, value: Value) -> int:
     """An axis to scan along: the last one of a tensor with two symbolic dims or more.
 
-    Along another, the kernel's index arithmetic takes the compiler 3 s for (3, n, n) and minutes for (3, n, n, n).
+    TVM defect: along another, the kernel's index arithmetic takes the compiler 3 s for (3, n, n) and minutes for
+    (3, n, n, n).
     """
     symbolic = sum(not isinstance(dim, int) for dim in shape_of(value))
     return -1 if symbolic > 1 else axis(scope, value.rank)
 
 
-def draw_cumsum(scope: Scope) -> Value | None:
-    """``cumsum`` along one axis or over the flattened tensor, exclusive or not."""
-    operand = _operand(scope, NUMBERS)
+def _scan_dtype(scope: Scope, dtype: str) -> str | None:
+    """The dtype to scan in: mostly not given; else one that holds all that the operand's dtype does."""
+    if dtype != "bool" and scope.index(3) < 2:
+        return None
+    if is_float(dtype):
+        wider = ("float64", "float32", "float16", "bfloat16")
+        return scope.pick_dtype(wider if dtype in LOW_PRECISION else wider[:2])
+    return scope.pick_dtype(("int64", "int32", "float32", "float64"))
+
+
+def _scanned(scope: Scope, operand: Value) -> tuple[int | None, int]:
+    """The axis to scan along, ``None`` for the flattened tensor, and how many elements are scanned at most."""
     dims = shape_of(operand)
-    chosen = _scan_axis(scope, operand) if not operand.is_static or flip(scope) else None
-    elements = scope.most_elements(dims if chosen is None else [dims[chosen]])
-    limit, domain = dtype_bounds(operand.dtype), default_bounds(operand.dtype)
+    chosen = None if operand.is_static and scope.index(3) == 2 else _scan_axis(scope, operand)
+    return chosen, scope.most_elements(dims if chosen is None else [dims[chosen]])
+
+
+def draw_cumsum(scope: Scope) -> Value | None:
+    """``cumsum`` along one axis or over the flattened tensor, exclusive or not, in its own dtype or a wider one."""
+    operand = _operand(scope, (*ANY_NUMBERS, "bool"))
+    dtype = _scan_dtype(scope, operand.dtype)
+    chosen, elements = _scanned(scope, operand)
+    made = dtype or operand.dtype
+    limit, domain = dtype_bounds(made), default_bounds(operand.dtype)
+    if elements > FEW.get(made, elements):
+        return None
     if elements * bounds_of(operand).magnitude > limit.hi:
         operand = keep(scope, operand, domain.lo, domain.hi)
     known = bounds_of(operand).up_to(elements)
     if known.hi > limit.hi or known.lo < limit.lo:
         return None
-    return emit(scope, op.cumsum(operand.expr, chosen, exclusive=flip(scope)), known, operand.dtype)
+    return emit(scope, op.cumsum(operand.expr, chosen, dtype, flip(scope)), known, made, steps=elements + 2)
 
 
 def draw_cumprod(scope: Scope) -> Value | None:
-    """``cumprod`` of factors of magnitude at most 2 over at most 6 of them."""
-    operand = _operand(scope, NUMBERS)
-    chosen = _scan_axis(scope, operand)
-    elements = scope.most_elements([shape_of(operand)[chosen]])
+    """``cumprod`` of factors of magnitude at most 2 over at most 6 of them, else at most 1."""
+    operand = _operand(scope, (*ANY_NUMBERS, "bool"))
+    dtype = _scan_dtype(scope, operand.dtype)
+    chosen, elements = _scanned(scope, operand)
+    made = dtype or operand.dtype
+    if elements > FEW.get(made, elements):
+        return None
     bound = 2 if elements <= 6 else 1
-    operand = keep(scope, operand, 0 if operand.dtype.startswith("uint") else -bound, bound)
+    if operand.dtype != "bool":
+        operand = keep(scope, operand, 0 if operand.dtype.startswith("uint") else -bound, bound)
     size = float(bound) ** elements
-    known = Bounds(-size if bounds_of(operand).lo < 0 else 0, size)
-    return emit(scope, op.cumprod(operand.expr, chosen, exclusive=flip(scope)), known, operand.dtype)
+    known = Bounds(-size if bounds_of(operand).lo < 0 else 0, size, bounds_of(operand).integral)
+    return emit(scope, op.cumprod(operand.expr, chosen, dtype, flip(scope)), known, made, steps=elements + 2)
 
 
 def draw_sort(scope: Scope) -> Value | None:
     """``sort`` along one axis: equal elements cannot be told apart, so its result is determined."""
-    operand = _operand(scope, SORTABLE, NUMBERS)
+    operand = _operand(scope, SORTABLE, ANY)
     call = op.sort(operand.expr, axis(scope, operand.rank), flip(scope))
     return scope.emit(call, bounds_of(operand))
 
 
 def draw_argsort(scope: Scope) -> Value | None:
     """``argsort``: the CPU sort is stable, so equal elements keep their order."""
-    operand = _operand(scope, SORTABLE, NUMBERS)
+    operand = _operand(scope, SORTABLE, ANY)
     chosen, dtype = axis(scope, operand.rank), scope.pick(("int32", "int64"))
     known = Bounds(0, scope.most_elements([shape_of(operand)[chosen]]) - 1, True)
     return scope.emit(op.argsort(operand.expr, chosen, flip(scope), dtype), known)
 
 
 def draw_topk(scope: Scope) -> Value | None:
-    """``topk`` of at most the static extent of an axis: values, indices or both."""
-    operand = scope.tensor(
-        dtypes=SORTABLE if scope.executable else NUMBERS, ranks=(1, 2, 3), static=True, where=nonempty(scope)
-    )
+    """``topk`` of at most the least extent of an axis, or of all (0 and -1 say so): values, indices or both."""
+    operand = _operand(scope, SORTABLE, ANY)
     chosen = axis(scope, operand.rank)
-    extent = int(shape_of(operand)[chosen])
+    low, high = scope.dim_range(shape_of(operand)[chosen])
     kind, dtype = scope.pick(("both", "values", "indices")), scope.pick(("int32", "int64"))
-    call = op.topk(operand.expr, scope.integer(1, extent), chosen, kind, flip(scope), dtype)
-    indices = Bounds(0, extent - 1, True)
+    count = scope.integer(-1, 0) if low == high and scope.index(6) == 5 else scope.integer(1, min(low, 64))
+    call = op.topk(operand.expr, count, chosen, kind, flip(scope), dtype)
+    indices = Bounds(0, high - 1, True)
     if kind != "both":
         return scope.emit(call, bounds_of(operand) if kind == "values" else indices)
-    whole = scope.emit(call, None)
-    field = scope.index(2)
-    return scope.emit(relax.TupleGetItem(whole.expr, field), indices if field else bounds_of(operand))
+    return project(scope, call, [bounds_of(operand), indices])
 
 
 def draw_bucketize(scope: Scope) -> Value | None:
     """``bucketize`` into ascending constant boundaries."""
-    operand = scope.tensor(dtypes=(*WIDE_FLOATS, "int64", "int32"))
+    # TVM defect: the search of no elements divides by an extent of zero.
+    operand = scope.tensor(dtypes=ANY_NUMBERS, where=nonempty(scope))
     size = scope.integer(1, 4)
-    edges = [index - size // 2 for index in range(size)]
-    boundaries = relax.const(np.array(edges, operand.dtype), operand.dtype)
+    least = 0 if operand.dtype.startswith("uint") else -(size // 2)
+    edges = [least + index for index in range(size)]
+    boundaries = relax.const(np.array(edges).astype(operand.dtype), operand.dtype)
     narrow = flip(scope)
     call = op.bucketize(operand.expr, boundaries, out_int32=narrow, right=flip(scope))
     return scope.emit(call, Bounds(0, size, True))
@@ -117,20 +142,27 @@ def draw_bucketize(scope: Scope) -> Value | None:
 
 def draw_nonzero(scope: Scope) -> Value | None:
     """``nonzero``: indices of the elements that are not zero, one row per dimension, as many columns as there are."""
-    operand = scope.tensor(dtypes=("bool", "int64", "int32", "float32"), ranks=(1, 2, 3), where=nonempty(scope))
+    # TVM defect: of a scalar it gives one row, and declares none.
+    operand = scope.tensor(dtypes=(*NUMBERS, "bool", *BFLOAT), ranks=SOME_RANK, where=nonempty(scope))
     extent = max(scope.dim_range(dim)[1] for dim in shape_of(operand))
     return scope.emit(op.nonzero(operand.expr), Bounds(0, max(extent - 1, 0), True))
 
 
 def draw_unique(scope: Scope) -> Value | None:
-    """``unique``, sorted, of the flattened tensor: its values, or also the index, inverse and counts."""
-    operand = scope.tensor(dtypes=("int64", "int32", "float32"), ranks=(1, 2), where=nonempty(scope))
-    flags = [flip(scope) if scope.index(4) == 3 else False for _ in range(3)]
-    call = op.unique(operand.expr, True, *flags)
+    """``unique`` of the flattened tensor or along an axis, sorted or not: values, or also index, inverse, counts."""
+    operand = scope.tensor(dtypes=(*NUMBERS, "bool"), ranks=SOME_RANK, where=nonempty(scope))
+    where = axis(scope, operand.rank) if scope.index(3) == 2 else None
+    flags = [flip(scope) if scope.index(3) == 2 else False for _ in range(3)]
+    if scope.executable and where is None and operand.rank > 1:
+        # TVM defect: NumPy 2 gives the inverse of the flattened tensor in the tensor's shape, declared is a vector.
+        flags[1] = False
+    call = op.unique(operand.expr, scope.index(4) < 3, *flags, axis=where)
     if not any(flags):
         return scope.emit(call, bounds_of(operand))
-    whole = scope.emit(call, None)
-    return scope.emit(relax.TupleGetItem(whole.expr, 0), bounds_of(operand))
+    extent = scope.most_elements(shape_of(operand))
+    indices = [Bounds(0, extent - 1, True), Bounds(0, extent - 1, True), Bounds(1, extent, True)]
+    parts = [bounds_of(operand), *(known for known, flag in zip(indices, flags, strict=True) if flag)]
+    return project(scope, call, parts)
 
 
 def draw_multinomial(scope: Scope) -> Value | None:
@@ -157,7 +189,7 @@ ROWS = (
     _row("argsort", Family.SEARCH, draw_argsort),
     _row("topk", Family.SEARCH, draw_topk),
     _row("bucketize", Family.SEARCH, draw_bucketize),
-    _row("nonzero", Family.SEARCH, draw_nonzero),
-    _row("unique", Family.SEARCH, draw_unique),
+    OperatorRow("relax.nonzero", Family.SEARCH, draw_nonzero, feature=Feature.DATA_DEPENDENT),
+    OperatorRow("relax.unique", Family.SEARCH, draw_unique, feature=Feature.DATA_DEPENDENT),
     _row("multinomial_from_uniform", Family.SEARCH, draw_multinomial),
 )

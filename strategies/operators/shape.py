@@ -2,33 +2,39 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from tvm import relax
+from tvm import relax, tirx
 
-from strategies.bounds import Bounds, union_of
+from strategies.bounds import Bounds, is_float, union_of
+from strategies.features import Feature
 from strategies.operators.drawing import (
     ANY,
-    NUMBERS,
+    FEW_RANKS,
+    FLOAT8,
+    MATRIX_UP,
+    SOME_RANK,
+    affordable,
     axis,
     bounds_of,
     flip,
     permutation,
     project,
+    rarely,
     shape_of,
 )
 from strategies.operators.row import Family, OperatorRow
+from strategies.values import same_dim, same_dims
 
 if TYPE_CHECKING:
     from strategies.scope import Scope, Value
 
 op = relax.op
-
-SOME_RANK = (1, 2, 3, 4)
 
 
 def _keeping(scope: Scope, expr: Any, value: Value) -> Value:
@@ -37,7 +43,7 @@ def _keeping(scope: Scope, expr: Any, value: Value) -> Value:
 
 def draw_permute_dims(scope: Scope) -> Value | None:
     """``permute_dims`` by a drawn permutation, or by none given: reversed."""
-    operand = scope.tensor(dtypes=ANY, ranks=(2, 3, 1, 4))
+    operand = scope.tensor(dtypes=ANY)
     order = None if scope.index(4) == 3 else permutation(scope, operand.rank)
     if order is not None and scope.index(4) == 3:
         order = [index - operand.rank for index in order]
@@ -45,12 +51,18 @@ def draw_permute_dims(scope: Scope) -> Value | None:
 
 
 def factorings(count: int, limit: int = 12) -> list[tuple[int, ...]]:
-    """Static shapes of up to three dimensions with ``count`` elements, the simplest first; ``count`` is at least 1."""
+    """Static shapes of up to three dimensions with ``count`` elements, the simplest first; ``count`` is at least 1.
+
+    Of 1, 2 and 4 elements there are some of up to six dimensions, too.
+    """
     divisors = [number for number in range(1, min(count, 64) + 1) if count % number == 0]
     found: list[tuple[int, ...]] = [(count,)]
     found += [(first, count // first) for first in divisors]
     found += [(a, b, count // a // b) for a, b in itertools.product(divisors, repeat=2) if count % (a * b) == 0]
-    return found[: limit * 2]
+    found = found[: limit * 2]
+    if count in (1, 2, 4):
+        found += [(1,) * (rank - 1) + (count,) for rank in (4, 6)]
+    return [*found, ()] if count == 1 else found
 
 
 def targets(dims: Sequence[int]) -> list[tuple[int, ...]]:
@@ -61,28 +73,48 @@ def targets(dims: Sequence[int]) -> list[tuple[int, ...]]:
 
 
 def draw_reshape(scope: Scope) -> Value | None:
-    """``reshape``: to another factoring of a static shape, to the flat or a split form of a symbolic one, or by -1."""
+    """``reshape``: to another factoring of a static shape, to a drawn order, flat, split or merged form of a symbolic
+    one; -1 in place of a dim, and 0 where a dim stays as it is."""
     operand = scope.tensor(dtypes=ANY)
     dims = shape_of(operand)
-    way = scope.index(4)
+    way = scope.index(6)
     if operand.is_static:
         target: Sequence[Any] = scope.pick(targets(dims))
-        if way == 3 and 0 not in target:
-            place = scope.index(len(target))
-            target = [-1 if index == place else dim for index, dim in enumerate(target)]
-        return _keeping(scope, op.reshape(operand.expr, target), operand)
-    if way == 0:
-        product = dims[0]
-        for dim in dims[1:]:
-            product = product * dim
-        return _keeping(scope, op.reshape(operand.expr, (product,)), operand)
-    place = scope.integer(0, len(dims))
-    return _keeping(scope, op.reshape(operand.expr, (*dims[:place], 1, *dims[place:])), operand)
+    elif way == 0 or not dims:
+        target = (functools.reduce(lambda left, right: left * right, dims[1:], dims[0]),)
+    elif way == 1 and len(dims) > 1:
+        place = scope.index(len(dims) - 1)
+        target = (*dims[:place], dims[place] * dims[place + 1], *dims[place + 2 :])
+    elif way == 2:
+        target = tuple(dims[place] for place in permutation(scope, len(dims)))
+    elif way == 3 and any(isinstance(dim, int) and dim in (4, 6, 8, 9) for dim in dims):
+        place = scope.pick([at for at, dim in enumerate(dims) if isinstance(dim, int) and dim in (4, 6, 8, 9)])
+        factor = 3 if dims[place] % 3 == 0 else 2
+        target = (*dims[:place], factor, dims[place] // factor, *dims[place + 1 :])
+    else:
+        place = scope.integer(0, len(dims))
+        target = (*dims[:place], 1, *dims[place:])
+    return _keeping(scope, op.reshape(operand.expr, _abbreviated(scope, dims, target)), operand)
+
+
+def _abbreviated(scope: Scope, dims: tuple[Any, ...], target: Sequence[Any]) -> Sequence[Any]:
+    """The target, now and then with -1 for one dim, or 0 for one that is the operand's at that place."""
+    if not target or any(isinstance(dim, int) and dim == 0 for dim in target):
+        return target
+    way = scope.index(8)
+    if way >= 6:
+        place = scope.index(len(target))
+        return [-1 if index == place else dim for index, dim in enumerate(target)]
+    same = [place for place in range(min(len(dims), len(target))) if same_dim(dims[place], target[place])]
+    if way == 5 and same:
+        place = scope.pick(same)
+        return [0 if index == place else dim for index, dim in enumerate(target)]
+    return target
 
 
 def draw_reshape_by_value(scope: Scope) -> Value | None:
     """``tensor_to_shape``: a shape computed as data, then a ``reshape`` to it, whose result is cast to the truth."""
-    operand = scope.tensor(dtypes=ANY, ranks=(1, 2, 3), static=True)
+    operand = scope.tensor(dtypes=ANY, ranks=SOME_RANK, static=True)
     target = scope.pick(targets(shape_of(operand)))
     data = scope.emit(op.add(relax.const(np.array(target), "int64"), relax.const(0, "int64")), None)
     shape = scope.emit(op.tensor_to_shape(data.expr), None)
@@ -107,77 +139,108 @@ def draw_shape_to_tensor(scope: Scope) -> Value | None:
 
 def draw_size(scope: Scope) -> Value | None:
     """``size``: the number of elements, an int64 scalar."""
-    operand = scope.tensor(dtypes=ANY, ranks=SOME_RANK)
+    operand = scope.tensor(dtypes=ANY)
     return scope.emit(op.size(operand.expr), Bounds(0, scope.most_elements(shape_of(operand)), True))
 
 
 def draw_expand_dims(scope: Scope) -> Value | None:
-    """``expand_dims`` by one or two axes."""
-    operand = scope.tensor(dtypes=ANY, ranks=(0, 1, 2, 3))
+    """``expand_dims`` by one to three axes, counted from either side of the result."""
+    operand = scope.tensor(dtypes=ANY, ranks=FEW_RANKS)
     if flip(scope):
         return _keeping(scope, op.expand_dims(operand.expr, axis(scope, operand.rank + 1)), operand)
-    rank = operand.rank + 2
-    first, gap = scope.index(rank), scope.integer(1, rank - 1)
-    second = (first + gap) % rank
-    return _keeping(scope, op.expand_dims(operand.expr, [first, second - rank]), operand)
+    rank = operand.rank + (3 if rarely(scope) and operand.rank < 3 else 2)
+    places = permutation(scope, rank)[: rank - operand.rank]
+    named = [place - rank if scope.index(2) else place for place in places]
+    return _keeping(scope, op.expand_dims(operand.expr, named), operand)
 
 
 def draw_squeeze(scope: Scope) -> Value | None:
     """``squeeze`` of some or all static dimensions of extent 1 (made first where there are none)."""
-    operand = scope.tensor(dtypes=ANY, ranks=SOME_RANK)
+    operand = scope.tensor(dtypes=ANY)
     ones = [index for index, dim in enumerate(shape_of(operand)) if isinstance(dim, int) and dim == 1]
+    # TVM defect: without axes, a symbolic dim leaves a result of unknown rank, which nothing lowers.
+    if operand.is_static and scope.index(4) == 3:
+        return _keeping(scope, op.squeeze(operand.expr), operand)
     if not ones:
         place = scope.integer(0, operand.rank)
         operand = _keeping(scope, op.expand_dims(operand.expr, place), operand)
         ones = [place]
-    if all(isinstance(dim, int) for dim in shape_of(operand)) and scope.index(4) == 3:
-        return _keeping(scope, op.squeeze(operand.expr), operand)
-    chosen = ones if flip(scope) else [scope.pick(ones)]
-    return _keeping(scope, op.squeeze(operand.expr, chosen), operand)
+    chosen = scope.subset(ones)
+    named = [place - operand.rank if scope.index(3) == 2 else place for place in chosen]
+    return _keeping(scope, op.squeeze(operand.expr, named), operand)
 
 
 def draw_broadcast_to(scope: Scope) -> Value | None:
-    """``broadcast_to``: ones are stretched and leading dimensions added."""
-    operand = scope.tensor(dtypes=ANY, ranks=(0, 1, 2, 3))
-    dims = [scope.small_dim() if isinstance(dim, int) and dim == 1 else dim for dim in shape_of(operand)]
-    lead = [scope.small_dim() for _ in range(scope.index(3))]
-    return _keeping(scope, op.broadcast_to(operand.expr, [*lead, *dims]), operand)
+    """``broadcast_to``: ones are stretched, also to symbolic dims, and leading dimensions added; or nothing is."""
+    operand = scope.tensor(dtypes=ANY)
+
+    def stretched() -> Any:
+        symbols = scope.frame.symbol_list
+        return scope.pick(symbols) if symbols and scope.index(4) == 3 else scope.small_dim()
+
+    known = shape_of(operand)
+    dims = [stretched() if isinstance(dim, int) and dim == 1 else dim for dim in known]
+    lead = [stretched() for _ in range(scope.index(3) if len(dims) < 5 else 0)]
+    target = [*lead, *dims] if affordable(scope, [*lead, *dims]) else list(known)
+    return _keeping(scope, op.broadcast_to(operand.expr, target), operand)
 
 
 def draw_concat(scope: Scope) -> Value | None:
-    """``concat`` of two to four tensors of one dtype and shape, or of shapes that differ along the axis."""
-    first = scope.tensor(dtypes=ANY, ranks=SOME_RANK)
+    """``concat`` of one to four tensors of one dtype and shape, or of shapes that differ along the axis."""
+    first = scope.tensor(dtypes=ANY, ranks=SOME_RANK, where=lambda value: affordable(scope, (4, *shape_of(value))))
     where = axis(scope, first.rank)
     items = [first]
-    for _ in range(scope.integer(1, 3)):
-        dims = list(shape_of(first))
-        if isinstance(dims[where], int) and scope.index(3) == 2:
-            dims[where] = scope.small_dim()
-        items.append(scope.tensor(dtypes=(first.dtype,), shape=dims))
+    for _ in range(0 if rarely(scope) else scope.integer(1, 3)):
+        items.append(_beside(scope, first, where % first.rank))
+    if scope.index(4) == 3:
+        items.reverse()
     known = union_of(bounds_of(item) for item in items)
     return scope.emit(op.concat([item.expr for item in items], where), known)
 
 
+def _beside(scope: Scope, first: Value, where: int) -> Value:
+    """A tensor to put beside another: of the same shape, or of one that differs along the axis."""
+    dims = shape_of(first)
+    way = scope.index(4)
+    if way == 3:  # any value at hand that goes with it
+
+        def fits(value: Value) -> bool:
+            return value.rank == first.rank and same_dims(
+                [dim for place, dim in enumerate(shape_of(value)) if place != where],
+                [dim for place, dim in enumerate(dims) if place != where],
+            )
+
+        known = [value for value in reversed(scope.tensors(fits)) if value.dtype == first.dtype]
+        known = [value for value in known if value.device is None and affordable(scope, (4, *shape_of(value)))]
+        if known:
+            return known[scope.index(len(known))]
+    if way == 2 and isinstance(dims[where], int):
+        dims = (*dims[:where], scope.small_dim(), *dims[where + 1 :])
+    return scope.tensor(dtypes=(first.dtype,), shape=dims)
+
+
 def draw_stack(scope: Scope) -> Value | None:
     """``stack`` of one to three tensors of one shape."""
-    first = scope.tensor(dtypes=ANY, ranks=(0, 1, 2, 3))
+    first = scope.tensor(dtypes=ANY, ranks=FEW_RANKS, where=lambda value: affordable(scope, (3, *shape_of(value))))
     items = [first, *(scope.tensor_like(first) for _ in range(scope.index(3)))]
     known = union_of(bounds_of(item) for item in items)
     return scope.emit(op.stack([item.expr for item in items], axis(scope, first.rank + 1)), known)
 
 
 def draw_split(scope: Scope) -> Value | None:
-    """``split`` of a static extent, into sections (the last may be shorter) or at indices."""
+    """``split`` of a static extent, into sections (the last may be shorter) or at indices; of any extent into one."""
     operand = scope.tensor(
         dtypes=ANY, ranks=SOME_RANK, where=lambda value: any(_splits(dim) for dim in shape_of(value))
     )
     where = scope.pick([index for index, dim in enumerate(shape_of(operand)) if _splits(dim)])
     extent = int(shape_of(operand)[where])
     if flip(scope):
-        cuts: Any = sorted({scope.integer(1, extent - 1) for _ in range(2)})
+        # TVM defects: equal indices, or a first one of 0, pass inference and not the kernel ("must be sorted"); one
+        # beyond the extent makes a tensor of negative size (bad_alloc).
+        cuts: Any = sorted({scope.integer(1, extent - 1) for _ in range(scope.integer(1, 4))})
         parts = len(cuts) + 1
     else:
-        cuts = scope.pick([n for n in range(1, extent + 1) if -(-extent // n) * (n - 1) < extent])
+        cuts = scope.pick([n for n in range(1, min(extent, 8) + 1) if -(-extent // n) * (n - 1) < extent])
         parts = cuts
     call = op.split(operand.expr, cuts, where if flip(scope) else where - operand.rank)
     if parts == 1:  # one section is no tuple but the tensor itself
@@ -191,16 +254,22 @@ def _splits(dim: Any) -> bool:
 
 def draw_repeat(scope: Scope) -> Value | None:
     """``repeat`` of each element along an axis, or of the flattened tensor."""
-    operand = scope.tensor(dtypes=ANY, ranks=(1, 2, 3))
+    # TVM defects: of a scalar, and no times, it passes inference and not the kernel.
+    operand = scope.tensor(dtypes=ANY, ranks=SOME_RANK, where=lambda value: affordable(scope, (3, *shape_of(value))))
     where = None if scope.index(4) == 3 else axis(scope, operand.rank)
     return _keeping(scope, op.repeat(operand.expr, scope.integer(1, 3), where), operand)
 
 
 def draw_tile(scope: Scope) -> Value | None:
-    """``tile``, with fewer or more factors than dimensions."""
-    operand = scope.tensor(dtypes=ANY, ranks=(1, 2, 3))
-    factors = [scope.pick((1, 2, 1, 3)) for _ in range(scope.integer(1, operand.rank + 1))]
-    return _keeping(scope, op.tile(operand.expr, factors), operand)
+    """``tile``, with fewer or more factors than dimensions, rarely none of one."""
+    operand = scope.tensor(dtypes=ANY)
+    factors = [scope.pick((1, 2, 1, 3)) for _ in range(scope.integer(1, min(operand.rank + 1, 6)))]
+    if scope.has(Feature.EMPTY_TENSORS) and rarely(scope):
+        factors[0] = 0
+    while not affordable(scope, (*factors, *shape_of(operand))) and max(factors) > 1:
+        factors[factors.index(max(factors))] = 1
+    given: Any = factors[0] if len(factors) == 1 and flip(scope) else factors
+    return _keeping(scope, op.tile(operand.expr, given), operand)
 
 
 def draw_flip(scope: Scope) -> Value | None:
@@ -210,31 +279,59 @@ def draw_flip(scope: Scope) -> Value | None:
 
 
 def draw_layout_transform(scope: Scope) -> Value | None:
-    """``layout_transform`` by a permutation, or by a split of a static dimension with padding where it must."""
-    # The legalization pads booleans with a float ("ScheduleError"), padding or not.
-    dtypes = NUMBERS if scope.executable else ANY
-    operand = scope.tensor(dtypes=dtypes, ranks=(2, 3), static=True, where=lambda value: 0 not in shape_of(value))
-    if operand.rank == 2 and flip(scope):
-        factor = scope.integer(2, 3)
-        padded = shape_of(operand)[0] % factor != 0
-        call = op.layout_transform(operand.expr, lambda i, j: (i // factor, j, i % factor))
-        return scope.emit(call, bounds_of(operand).including(0.0) if padded else bounds_of(operand))
+    """``layout_transform`` by a permutation, a merge or a split of a static dimension with padding where it must."""
+    # TVM defect: the legalization pads booleans and float8 with a float ("ScheduleError"), padding or not.
+    dtypes = tuple(d for d in ANY if d not in (*FLOAT8, "bool")) if scope.executable else ANY
+    operand = scope.tensor(dtypes=dtypes, ranks=SOME_RANK, where=lambda v: v.is_static and 0 not in shape_of(v))
+    dims = [int(dim) for dim in shape_of(operand)]
+    way = scope.index(3)
+    if way == 1 and operand.rank < 6:
+        place, factor = scope.index(operand.rank), scope.integer(2, 4)
+        inner_last = flip(scope)
+        padded = dims[place] % factor != 0
+
+        def split(*i: Any) -> list[Any]:
+            outer, inner = i[place] // factor, i[place] % factor
+            rest = [*i[:place], outer, *i[place + 1 :]]
+            return [*rest, inner] if inner_last else [*rest[: place + 1], inner, *rest[place + 1 :]]
+
+        fill = scope.pick((None, 1, 0)) if padded else None
+        pad = float(fill) if fill is not None and is_float(operand.dtype) else fill
+        call = op.layout_transform(operand.expr, _of_rank(operand.rank, split), pad)
+        return scope.emit(call, bounds_of(operand).including(float(fill or 0)) if padded else bounds_of(operand))
+    if way == 2 and operand.rank > 1:
+        place = scope.index(operand.rank - 1)
+
+        def merge(*i: Any) -> list[Any]:
+            return [*i[:place], i[place] * dims[place + 1] + i[place + 1], *i[place + 2 :]]
+
+        return _keeping(scope, op.layout_transform(operand.expr, _of_rank(operand.rank, merge)), operand)
     order = permutation(scope, operand.rank)
-    if operand.rank == 2:
-        return _keeping(scope, op.layout_transform(operand.expr, lambda i, j: [(i, j)[n] for n in order]), operand)
-    return _keeping(scope, op.layout_transform(operand.expr, lambda i, j, k: [(i, j, k)[n] for n in order]), operand)
+
+    def permuted(*i: Any) -> list[Any]:
+        return [i[place] for place in order]
+
+    return _keeping(scope, op.layout_transform(operand.expr, _of_rank(operand.rank, permuted)), operand)
+
+
+def _of_rank(rank: int, function: Callable[..., list[Any]]) -> Any:
+    """An index map from a function of any number of indices: TVM reads that number off its signature."""
+    return tirx.IndexMap.from_func(function, rank)
 
 
 def draw_meshgrid(scope: Scope) -> Value | None:
-    """``meshgrid`` of one to three vectors of one dtype."""
+    """``meshgrid`` of two to four vectors of one dtype."""
+    # TVM defect: of one vector, what is inferred is a tuple and what is computed is none.
     first = scope.tensor(dtypes=ANY, ranks=(1,))
-    items = [first, *(scope.tensor(dtypes=(first.dtype,), ranks=(1,)) for _ in range(scope.integer(1, 2)))]
-    # With "xy" the inferred shape is that of "ij": drawn only where nothing runs.
+    items = [first, *(scope.tensor(dtypes=(first.dtype,), ranks=(1,)) for _ in range(scope.pick((1, 2, 1, 3))))]
+    while not affordable(scope, [dim for item in items for dim in shape_of(item)]) and len(items) > 2:
+        items.pop()
+    # TVM defect: with "xy" the inferred shape is that of "ij": drawn only where nothing runs.
     indexing = "ij" if scope.executable or flip(scope) else "xy"
     return project(scope, op.meshgrid([item.expr for item in items], indexing), [bounds_of(item) for item in items])
 
 
-def _draw_plain(call: Callable[..., Any], ranks: tuple[int, ...]) -> Callable[[Scope], Value | None]:
+def _draw_plain(call: Callable[..., Any], ranks: tuple[int, ...] | None = None) -> Callable[[Scope], Value | None]:
     def draw(scope: Scope) -> Value | None:
         operand = scope.tensor(dtypes=ANY, ranks=ranks)
         return _keeping(scope, call(operand.expr), operand)
@@ -249,14 +346,14 @@ def _row(name: str, draw: Callable[[Scope], Value | None], family: Family = Fami
 ROWS = (
     _row("permute_dims", draw_permute_dims),
     _row("reshape", draw_reshape),
-    _row("tensor_to_shape", draw_reshape_by_value),
+    OperatorRow("relax.tensor_to_shape", Family.SHAPE, draw_reshape_by_value, feature=Feature.DATA_DEPENDENT),
     _row("shape_of", draw_shape_of),
     _row("shape_to_tensor", draw_shape_to_tensor),
     _row("size", draw_size),
     _row("expand_dims", draw_expand_dims),
     _row("squeeze", draw_squeeze),
-    _row("flatten", _draw_plain(op.flatten, (2, 3, 1, 0))),
-    _row("nn.batch_flatten", _draw_plain(op.nn.batch_flatten, (3, 2, 4))),
+    _row("flatten", _draw_plain(op.flatten)),
+    _row("nn.batch_flatten", _draw_plain(op.nn.batch_flatten, MATRIX_UP)),
     _row("broadcast_to", draw_broadcast_to),
     _row("concat", draw_concat),
     _row("stack", draw_stack),

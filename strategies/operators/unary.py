@@ -99,8 +99,8 @@ _WIDE = WIDE_FLOATS + BFLOAT
 """Without float16, for which LLVM has no kernel ("unknown intrinsic"); bfloat16 is computed in float32."""
 # TVM defect: sign makes a constant -1 of an unsigned dtype ("cannot make uint from negative value"), and of bool.
 _SIGN_MORE = (*UNSIGNED, "bool")
-# TVM defect: isnan, isinf and isfinite pass type inference for bfloat16, float8 and bool, and TIR has no such call ("not
-# supported for finiteness ops"); neither has it abs for float8 and bool.
+# TVM defect: isnan, isinf and isfinite pass type inference for bfloat16, float8 and bool, and TIR has no such call
+# ("not supported for finiteness ops"); neither has it abs for float8 and bool.
 _FINITE_MORE = (*LOW_PRECISION, "bool")
 _ABS_MORE = (*FLOAT8, "bool")
 

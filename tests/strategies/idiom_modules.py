@@ -1,0 +1,97 @@
+"""Modules that hold one idiom and nothing else, and what a pass does to one."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+from typing import Any
+
+from hypothesis import strategies as st
+from tvm import relax
+
+from strategies import devices
+from strategies.body import Body
+from strategies.features import Feature, closure
+from strategies.frame import FunctionFrame, ModuleFrame, Unfit
+from strategies.functions import Plan, finish
+from strategies.idioms import Place, Planned
+from strategies.idioms.planting import plant_planned
+from strategies.module_facts import Facts
+from strategies.pass_table import CONSTRUCTORS
+from strategies.scope import Scope
+
+ALONE = (Feature.TUPLES, Feature.SYMBOLIC_SHAPES)
+"""On besides what an idiom needs: results joined in a tuple, dims that are not numbers."""
+
+
+@st.composite
+def planted(draw: Any, planned: Planned, symbolic: bool = False) -> Any:
+    """A module whose only function written here holds one idiom."""
+    features = closure((*planned.needs, *(ALONE if symbolic else ALONE[:1])))
+    if Feature.CONSTANTS not in planned.needs:
+        features -= {Feature.CONSTANTS}
+    module = ModuleFrame(relax.BlockBuilder(), features, True)
+    scope = Scope(draw, module, FunctionFrame(max_parameters=12))
+    scope.frame.is_weighted = Feature.WEIGHTS in features
+    if Feature.VDEVICE in features:
+        module.vdevices = devices.table(scope)
+    with module.builder_scope():
+        scope.builder.begin_scope([])
+        body = Body(scope)
+        body.open(planned.idiom.place is not Place.ORDINARY)
+        try:
+            made = plant_planned(scope, planned)
+            scope.keep_outputs = True
+            result = scope.emit(made.expr, made.bounds, parts=made.parts) if made.is_local else made
+        except Unfit:
+            body.abandon()
+            return None
+        body.close()
+        weighted = scope.frame.is_weighted
+        finish(scope, body, Plan("main", weighted=weighted), result)
+        whole = module.builder.get()
+    if module.vdevices:
+        whole.update_global_info("vdevice", list(module.vdevices))
+    return whole
+
+
+def expression(name: str) -> str:
+    """The pass with its simplest arguments, where those let it act."""
+    from strategies.choices import Choices
+
+    return ARGUMENTS.get(name) or CONSTRUCTORS[name](Choices(lambda strategy: bytes(8)), Facts())
+
+
+ARGUMENTS = {
+    "FuseOpsByPattern": 'relax.transform.FuseOpsByPattern([("pyext.add", is_op("relax.add")(wildcard(), wildcard())),'
+    ' ("pyext.exp", is_op("relax.exp")(wildcard())), ("pyext.maximum", is_op("relax.maximum")(wildcard(),'
+    " wildcard()))])",
+    "TopologicalSort": 'relax.transform.TopologicalSort("breadth-first", "from-inputs")',
+    "UpdateVDevice": 'relax.transform.UpdateVDevice(relax.VDevice("llvm", 1, "global"), 0)',
+}
+
+
+def acts(name: str, module: Any) -> str:
+    """``changed``, ``same``, ``raised``, ``died`` or ``unprepared``; in a child, because passes kill processes."""
+    from oracles.passref import PassRef
+    from oracles.subject import Subject
+
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        with contextlib.suppress(BaseException):
+            signal.alarm(60)
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+            subject = Subject(module, (PassRef(name, expression(name)),))
+            if subject.facts is None:
+                said = "unprepared"
+            else:
+                said = {None: "raised", True: "changed", False: "same"}[subject.changed]
+            os.write(writer, said.encode())
+        os._exit(0)
+    os.close(writer)
+    with os.fdopen(reader) as lines:
+        said = lines.read()
+    os.waitpid(child, 0)
+    return said or "died"
