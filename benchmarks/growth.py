@@ -1,6 +1,7 @@
 """Does feedback beat blind drawing?  Growth of what campaigns see, guided and blind, at equal time.
 
-    python benchmarks/growth.py [--seconds 300] [--seeds 5] [--first 1] [--workers 1] [--passes NAME,NAME] [--json]
+    python benchmarks/growth.py [--seconds 300] [--seeds 5] [--first 1] [--workers 1] [--passes NAME,NAME]
+                                [--oracles NAME,NAME] [--json]
 
 For each seed two campaigns run, one with guidance and one without, for so many seconds of processor time of all their
 processes together (wall time says as much on an idle machine, and nothing on a busy one).  Counted over time are
@@ -17,6 +18,7 @@ import argparse
 import io
 import json
 import statistics
+import sys
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -26,7 +28,7 @@ from ranks import a12, mann_whitney
 from tabulate import tabulate
 
 from fuzzer.campaign import Campaign
-from fuzzer.config import Config
+from fuzzer.config import Config, parse_oracles
 from fuzzer.environment import installed
 from fuzzer.known import KnownFinding, KnownFindings
 from fuzzer.preparation import open_campaign, pass_names
@@ -102,9 +104,8 @@ def processor_seconds() -> float:
     return total
 
 
-def run(seed: int, guided: bool, seconds: float, workers: int, names: tuple[str, ...]) -> list[dict[str, float]]:
+def run(config: Config, seconds: float) -> list[dict[str, float]]:
     """The growth curve of one campaign."""
-    config = Config(seed, names, (), tuple(OracleName), None, 1e6, workers, guidance=guided)
     with (
         tempfile.TemporaryDirectory(prefix="relaxfuzz-growth-") as folder,
         open_campaign(Path(folder) / "campaign", config, installed()).store as store,
@@ -143,14 +144,18 @@ def main() -> None:
     parser.add_argument("--first", type=int, default=1, help="the first seed (default: 1)")
     parser.add_argument("--workers", type=int, default=1, help="workers of a campaign (default: 1)")
     parser.add_argument("--passes", default="", help="names, separated by commas (default: all under contract)")
+    parser.add_argument("--oracles", default="", help="names, separated by commas (default: all)")
     parser.add_argument("--json", action="store_true", help="print one JSON object, with the curves")
     options = parser.parse_args()
+    oracles = parse_oracles(options.oracles) if options.oracles else tuple(OracleName)
     names = tuple(options.passes.split(",")) if options.passes else pass_names()
     curves: dict[str, list[list[dict[str, float]]]] = {"guided": [], "blind": []}
     for seed in range(options.first, options.first + options.seeds):
         # In turn, so that what else the machine does meets both alike.
         for kind in sorted(curves, reverse=bool(seed % 2)):
-            curves[kind].append(run(seed, kind == "guided", options.seconds, options.workers, names))
+            config = Config(seed, names, (), oracles, None, 1e6, options.workers, guidance=kind == "guided")
+            curves[kind].append(run(config, options.seconds))
+            print(f"seed {seed}, {kind}: {curves[kind][-1][-1]}", file=sys.stderr, flush=True)
     rows = compare(curves)
     if options.json:
         print(json.dumps({"rows": rows, "curves": curves}))

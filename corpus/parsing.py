@@ -171,5 +171,5 @@ def _seed(candidate: Candidate, module: Any) -> tuple[Seed | None, str]:
         return None, f"cannot be saved: {type(error).__name__}"
     return Seed(
         fingerprint, candidate.file, candidate.line, candidate.name, facts.stage, facts.bindings, facts.functions,
-        facts.operators, facts.spliceable, text,
+        facts.operators, facts.spliceable, facts.unargued, text,
     ), ""  # fmt: skip

@@ -48,6 +48,8 @@ class Config:
         memory_limit: Bytes for one process.
         guidance: Whether neighbours of modules that did something new are drawn (``fuzzer.guidance``).
         epoch: Shards that guidance learns from at once.
+        seeds: Directory of the seed collection that a share of the modules is drawn from; empty without one.
+        seeds_digest: Content hash of that collection, which decides what is drawn, wherever it lies.
     """
 
     seed: int
@@ -61,6 +63,8 @@ class Config:
     memory_limit: int = DEFAULT_MEMORY_LIMIT
     guidance: bool = GUIDED
     epoch: int = EPOCH_SHARDS
+    seeds: str = ""
+    seeds_digest: str = ""
 
     @property
     def budget_text(self) -> str:
@@ -75,6 +79,8 @@ class Config:
             "user": [(ref.name, ref.expression) for ref in self.user_passes],
             "guidance": self.epoch if self.guidance else 0,
         }  # fmt: skip
+        if self.seeds_digest:  # absent without seeds, so that a campaign without them keeps its identity
+            what["seeds"] = self.seeds_digest
         return hashlib.sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()[:16]
 
     def names(self) -> tuple[str, ...]:
@@ -188,6 +194,7 @@ _FILE_KEYS: dict[str, type | tuple[type, ...]] = {
     "case-timeout": (str, int, float),
     "memory-limit": str,
     "known": str,
+    "seeds": str,
     "guidance": (str, bool),
 }
 

@@ -9,7 +9,7 @@ import functools
 import hashlib
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from fuzzer.behaviours import Seen, of_module
@@ -42,6 +42,10 @@ FIXED_COST = 12
 """What a module costs whatever its size, in bindings: novelty is weighed against cost."""
 
 
+SeedPlace = tuple[str, str]
+"""Directory and content hash of a seed collection; empty without one."""
+
+
 @dataclass(frozen=True, slots=True)
 class Candidate:
     """A drawn module.
@@ -54,6 +58,7 @@ class Candidate:
         features: Names of its features, sorted.
         behaviours: Keys of what it shows, before any pass ran.
         parent: The kept module that it is a neighbour of, if it is one.
+        structural: Why it must not be run; empty when it may be.
     """
 
     module: Any
@@ -63,6 +68,7 @@ class Candidate:
     features: tuple[str, ...]
     behaviours: tuple[int, ...]
     parent: Parent | None
+    structural: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +113,9 @@ def _pipeable(names: Sequence[str]) -> bool:
 
 def draw_subjects(config: Config, shard: int, number: int, pool: Pool | None = None) -> Subjects | None:
     """Draw one module of a shard and the passes to try it under; ``None`` when too many draws were discarded."""
-    drawn = _Draws(randomness(config.seed, shard, number, "module"), pool or Pool())
+    drawn = _Draws(
+        randomness(config.seed, shard, number, "module"), pool or Pool(), (config.seeds, config.seeds_digest)
+    )
     candidate = drawn.best()
     if candidate is None:
         return None
@@ -118,9 +126,10 @@ def draw_subjects(config: Config, shard: int, number: int, pool: Pool | None = N
 class _Draws:
     """The draws for one module of a shard."""
 
-    def __init__(self, source: random.Random, pool: Pool) -> None:
+    def __init__(self, source: random.Random, pool: Pool, seeds: SeedPlace) -> None:
         self._source = source
         self._pool = pool
+        self._seeds = seeds
         self.discarded = 0
         self.repeated = 0
         self.outdone = 0
@@ -149,7 +158,7 @@ class _Draws:
         source, pool = self._source, self._pool
         parent = pool.pick(source) if pool.parents and source.random() < NEIGHBOURS else None
         data = b"" if parent is None else neighbour(parent.data, pool.pick(source).data, source)
-        candidate = _candidate(data + source.randbytes(max(0, DRAW_BYTES - len(data))), parent)
+        candidate = _candidate(data + source.randbytes(max(0, DRAW_BYTES - len(data))), parent, self._seeds)
         if candidate is None:
             self.discarded += 1
         elif parent is not None and fingerprint(candidate.module) == parent.fingerprint:
@@ -158,19 +167,20 @@ class _Draws:
         return candidate
 
 
-def _candidate(data: bytes, parent: Parent | None) -> Candidate | None:
+def _candidate(data: bytes, parent: Parent | None, seeds: SeedPlace) -> Candidate | None:
     from strategies import features_of
     from strategies.drive import draw_and_bytes
     from strategies.profile import profile_of
 
-    drawn = draw_and_bytes(_modules(), data)
+    drawn = draw_and_bytes(_modules(seeds), data)
     if drawn is None:
         return None
     described, used = drawn
     profile = profile_of(described.module)
     features = tuple(sorted(str(each.value) for each in features_of(described.module)))
     behaviours = tuple(of_module(profile, features))
-    return Candidate(described.module, described.idioms, used, profile, features, behaviours, parent)
+    idioms = (*described.idioms, *described.notes)
+    return Candidate(described.module, idioms, used, profile, features, behaviours, parent, described.structural)
 
 
 def fingerprint(module: Any) -> int:
@@ -181,10 +191,12 @@ def fingerprint(module: Any) -> int:
 
 
 @functools.cache
-def _modules() -> Any:
+def _modules(seeds: SeedPlace) -> Any:
     from strategies.modules import described_modules
+    from strategies.seeded import seeded_modules
+    from strategies.seeds import SeedRef
 
-    return described_modules()
+    return seeded_modules(SeedRef(*seeds)) if seeds[0] else described_modules()
 
 
 def _rows(config: Config, place: Place, candidate: Candidate, pool: Pool | None) -> tuple[tuple[PassRef, ...], ...]:
@@ -210,6 +222,7 @@ def _drawn_rows(
     from strategies.drive import draws_of
     from strategies.module_facts import facts_of
     from strategies.passes import draw_passes, draw_pipeline
+    from strategies.seeded import LOWERED
 
     parent = candidate.parent
     focus = None
@@ -218,6 +231,8 @@ def _drawn_rows(
     singles = _one_stage(names, focus, randomness(config.seed, *place, "stage"))
     effort = None if pool is None else {name: pool.effort.get(name, EVEN_EFFORT) for name in singles}
     facts = facts_of(candidate.module)
+    if candidate.structural == LOWERED:
+        facts = replace(facts, lowered=True)
     choices = Choices(draws_of(randomness(config.seed, *place, "passes")))
     pipeable = _pipeable(names)
     piped = PIPELINES_PER_MODULE if pipeable and count > 1 else 0

@@ -87,6 +87,7 @@ def configure(given: Mapping[str, Any]) -> Config:
         names = parse_passes(given["passes"], pass_names())
     elif not users:
         names = pass_names()
+    place, digest = seed_collection(given["seeds"]) if "seeds" in given else ("", "")
     config = Config(
         seed=seed,
         passes=names,
@@ -98,6 +99,8 @@ def configure(given: Mapping[str, Any]) -> Config:
         case_timeout=parse_duration(given["case-timeout"]) if "case-timeout" in given else DEFAULT_TIME_LIMIT,
         memory_limit=parse_size(given["memory-limit"]) if "memory-limit" in given else DEFAULT_MEMORY_LIMIT,
         guidance=parse_switch(given["guidance"], "--guidance") if "guidance" in given else GUIDED,
+        seeds=place,
+        seeds_digest=digest,
     )
     for ref in users:
         try_pass(ref)
@@ -110,6 +113,18 @@ def pass_names() -> tuple[str, ...]:
     from strategies.passes import PASSES
 
     return tuple(name for name in CONTRACTS if name in PASSES)
+
+
+def seed_collection(text: str) -> tuple[str, str]:
+    """Absolute directory and content hash of a seed collection; raises ``ConfigError`` when it cannot be used."""
+    from strategies.seedfile import SeedFileError
+    from strategies.seeds import find_seeds
+
+    try:
+        found = find_seeds(Path(text))
+    except SeedFileError as error:
+        raise ConfigError(f"--seeds: {error}") from error
+    return found.directory, found.digest
 
 
 def known_findings(given: Mapping[str, Any]) -> KnownFindings:
@@ -196,9 +211,15 @@ def _difference(meta: Mapping[str, str], config: Config) -> str:
         return "of other passes"
     if json.loads(meta.get("oracles", "[]")) != [name.value for name in config.oracles]:
         return "of other oracles"
+    if (digest := Config.from_json(meta["config"]).seeds_digest) != config.seeds_digest:
+        return f"with {_seeds_text(digest)}, not {_seeds_text(config.seeds_digest)}"
     if meta.get("guidance") != _guidance(config):
         return f"with guidance {meta.get('guidance')}"
     return "of other passes of the user's"
+
+
+def _seeds_text(digest: str) -> str:
+    return f"seeds {digest}" if digest else "no seeds"
 
 
 def _distinct(refs: list[PassRef]) -> tuple[PassRef, ...]:

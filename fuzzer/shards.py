@@ -211,9 +211,13 @@ def _judged(
 
     seed = input_seed(task, index)
     subject = Subject(facts.module, passes, input_seed=seed, stage=breadcrumb, facts=facts)
-    verdicts = judge(subject, oracles_of(task, index, passes))
+    oracles = oracles_of(task, index, passes)
+    verdicts = judge(subject, [name for name in oracles if name is not OracleName.NUMERIC or not candidate.structural])
     die_if_out_of_memory(verdicts)
     said, failures = [], []
+    if candidate.structural and OracleName.NUMERIC in oracles:
+        reason = f"structure alone: {candidate.structural}"
+        said.append((OracleName.NUMERIC.value, subject.judged, Outcome.SKIP.value, reason))
     for verdict in verdicts:
         said.append((verdict.oracle.value, verdict.culprit, verdict.outcome.value, verdict.reason))
         if verdict.outcome is not Outcome.FAIL:

@@ -99,7 +99,7 @@ class Body:
         if scope.forbids(Feature.SEVERAL_BLOCKS):
             blocks = _merged(blocks)
         if scope.forbids(Feature.UNUSED_OUTPUTS):
-            blocks = without_outputs(blocks, result)
+            blocks = without_outputs(_merged(blocks), result)  # what normalising makes one has fewer uses outside
         return relax.SeqExpr(blocks, result)
 
 

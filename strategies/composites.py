@@ -124,7 +124,9 @@ def _codegen(scope: Scope, backend: str) -> Value:
     bounds = [region.bounds([v.known for v in operands])]
     for _ in range(scope.index(3)):
         follower = scope.pick(FOLLOWERS)
-        made.append(_local_call(scope, follower, [Value(None, made[-1].ty)], [made[-1]], backend, {}))
+        # AllocateWorkspace hands the workspace to every composite of the function, also to those that want none.
+        wants = attrs if scope.index(4) < 3 else {}
+        made.append(_local_call(scope, follower, [Value(None, made[-1].ty)], [made[-1]], backend, wants))
         bounds.append(follower.bounds([bounds[-1]]))
     several = len(made) > 1 and scope.has(Feature.TUPLES) and scope.index(3) == 2
     result = builder.emit(relax.Tuple(made), "outputs") if several else made[-1]

@@ -45,7 +45,7 @@ def _draw(scope: Scope, step: Step, depth: int, *, inner: bool) -> Value:
 
 
 def _draw_if(scope: Scope, step: Step, depth: int, condition: Any, inner: bool) -> Value:
-    whole = _whole_tuple(scope)
+    whole = None if inner else _whole_tuple(scope)
     if whole is not None:
         return _of_tuples(scope, step, depth, condition, whole)
     count = 1 + (scope.index(3) if scope.has(Feature.TUPLES) else 0)

@@ -8,7 +8,7 @@ from typing import Any
 import tvm
 from tvm import relax
 
-from strategies.bounds import Bounds
+from strategies.bounds import FLOAT8, Bounds
 from strategies.features import Feature
 from strategies.scope import Scope
 from strategies.values import Value
@@ -23,14 +23,17 @@ _UNREACHABLE = (("llvm", 0, "global.texture"), ("llvm", 1, "shared"), ("c", 0, "
 def table(scope: Scope) -> tuple[Any, ...]:
     """A vdevice table: one CPU; two or three, the second of which values move to; others that stand there unused.
 
-    On a machine that need not execute the module, values may live in any entry, other memory scopes included.
+    The virtual machine takes an entry's place in the table for the number of its device, so that an executable module
+    names its devices in their order. On a machine that need not execute the module, values may live in any entry, other
+    memory scopes included.
     """
     entries: list[tuple[str, int, str]] = [("llvm", 0, "global")]
     if scope.has(Feature.SEVERAL_VDEVICES):
-        others = _ELSEWHERE if scope.executable else (*_ELSEWHERE, *_UNREACHABLE)
-        entries.append(scope.pick(others))
-    rest = [entry for entry in (*_ELSEWHERE, *_UNREACHABLE) if entry not in entries]
-    while rest and scope.index(3) == 2:
+        entries.append(_ELSEWHERE[0] if scope.executable else scope.pick((*_ELSEWHERE, *_UNREACHABLE)))
+        entries += _ELSEWHERE[1:] if scope.index(3) == 2 and entries[1] == _ELSEWHERE[0] else ()
+    others = _UNREACHABLE if scope.executable else (*_ELSEWHERE, *_UNREACHABLE)
+    rest = [entry for entry in others if entry not in entries]
+    while rest and scope.index(4) == 3:
         entries.append(rest.pop(scope.index(len(rest))))
     return tuple(relax.VDevice(*entry) for entry in entries)
 
@@ -94,7 +97,7 @@ def _computed(scope: Scope, value: Value, others: list[Value]) -> Value:
         other = scope.pick(alike[::-1] or [value])
         bounds = value.known.union(other.known)
         return scope.emit(op.maximum(value.expr, other.expr), bounds, device=1)
-    if "float" in value.dtype:
+    if "float" in value.dtype and value.dtype not in FLOAT8:  # TVM's unary inference takes no float8
         function, bounds = scope.pick(_FLOAT)
         return scope.emit(function(value.expr), bounds, device=1)
     return scope.emit(op.permute_dims(value.expr), value.bounds, device=1)

@@ -83,6 +83,7 @@ class ModuleFrame:
         dtypes: Element types that the features of this case allow.
         watched: What is forbidden and shows in a type, so that each binding must be looked at.
         idioms: Names of the idioms planted so far, near misses with a suffix.
+        guests: Fingerprints of the seeds whose functions were spliced in.
         function_room: How many more functions an idiom may add.
     """
 
@@ -99,6 +100,7 @@ class ModuleFrame:
     dtypes: tuple[str, ...] = _BASE
     watched: frozenset[Feature] = frozenset()
     idioms: list[str] = field(default_factory=list)
+    guests: list[str] = field(default_factory=list)
     function_room: int = 2
     _shapes: dict[tuple[int, ...], Any] = field(default_factory=dict)
     _numbers: dict[str, int] = field(default_factory=dict)
@@ -178,6 +180,7 @@ class FunctionFrame:
         pure_only: Whether it must not get one.
         closures: Signatures of local functions and returned closures, by variable.
         nesting: How many local functions are open around the current point.
+        local_symbols: Symbolic dims that parameters of the innermost of them define, ``None`` outside.
         planned: Features that should still occur in it, the next one last.
     """
 
@@ -204,6 +207,7 @@ class FunctionFrame:
     pure_only: bool = False
     closures: dict[Any, Signature] = field(default_factory=dict)
     nesting: int = 0
+    local_symbols: frozenset[Any] | None = None
     planned: list[Feature] = field(default_factory=list)
 
     def new_symbol(self, limits: Range, *, listed: bool = True) -> Any:

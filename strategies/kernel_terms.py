@@ -81,7 +81,7 @@ UNARY: tuple[Unary, ...] = (
     Unary(lambda x, dtype: const(1, dtype) / (const(1, dtype) + tirx.abs(x)), lambda b: Bounds(0.0, 1.0), Takes.FLOAT),
     Unary(
         lambda x, dtype: tirx.floordiv(x, const(2, dtype)),
-        lambda b: Bounds(min(b.lo, 0) // 2, b.hi, True),
+        lambda b: Bounds(b.lo // 2, b.hi // 2, True),
         Takes.INTEGER,
     ),
     Unary(lambda x, dtype: tirx.floormod(x, const(3, dtype)), lambda b: Bounds(0, 2, True), Takes.INTEGER),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import enum
+import functools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -100,11 +101,16 @@ def bind(
     if scope.in_dataflow:
         raise Unfit("a local function in a dataflow block")
     captures = kind is not Kind.PLAIN and scope.has(Feature.CAPTURES)
-    first = like if like is not None else scope.tensor(static=static)
-    outer = [first, *(scope.tensor(static=static) for _ in range(scope.index(2)))]
-    grab = scope.variable(scope.tensor_like(outer[0])) if captures else None
+    # LambdaLift forgets the symbols of dims that no parameter has alone, and local functions that another one captures:
+    # what it lifts is ill formed.  A symbol in the parameter of a nested function counts as defined there, so that the
+    # outer one does not get it.
+    bold = not scope.module.strict and scope.index(32) == 31
+    fits = None if bold else functools.partial(_is_liftable, frame.local_symbols)
+    first = like if like is not None else scope.tensor(static=static, where=fits)
+    outer = [first, *(scope.tensor(static=static, where=fits) for _ in range(scope.index(2)))]
+    grab = scope.variable(scope.tensor_like(first)) if captures else None
     formals = _formals(scope, outer, kind)
-    before = list(scope.values) if captures else []
+    before = [v for v in scope.values if bold or (_is_plain(v) and not v.is_function)] if captures else []
     with _inside(scope, formals, before, captures):
         impurity, frame.impure = frame.impure, False
         body = Body(scope)
@@ -141,7 +147,7 @@ def _formals(scope: Scope, outer: list[Value], kind: Kind) -> _Formals:
     values = []
     for number, value in enumerate(outer):
         dims = value.dims or ()
-        if generic and all(isinstance(dim, (int, tirx.Var)) for dim in dims):
+        if generic and _is_plain(value):
             dims = tuple(_own(scope, own, dim) for dim in dims)
         ty = relax.TensorType(list(dims), value.dtype)
         bounds = value.known.union(default_bounds(value.dtype))
@@ -154,6 +160,20 @@ def _formals(scope: Scope, outer: list[Value], kind: Kind) -> _Formals:
         parts = tuple(Value(None, value.ty, value.bounds) for value in values)
         return _Formals((Value(relax.Var("t", tuple_type), tuple_type, parts=parts),), tuple(shared), own)
     return _Formals(tuple(values), tuple(shared), own)
+
+
+def _is_liftable(symbols: frozenset[Any] | None, value: Value) -> bool:
+    """Whether LambdaLift lifts a local function with such a parameter, where ``symbols`` are those at hand."""
+    if not _is_plain(value):
+        return False
+    return symbols is None or all(isinstance(dim, int) or dim in symbols for dim in value.dims or ())
+
+
+def _is_plain(value: Value) -> bool:
+    """Whether every dim is a number or a symbol alone, in each part of a tuple."""
+    if value.parts:
+        return all(_is_plain(part) for part in value.parts)
+    return value.dims is None or all(isinstance(dim, (int, tirx.Var)) for dim in value.dims)
 
 
 def _own(scope: Scope, own: dict[Any, Any], dim: Dim) -> Dim:
@@ -174,6 +194,7 @@ def _inside(scope: Scope, formals: _Formals, before: list[Value], captures: bool
     frame = scope.frame
     saved = (scope.values, scope.closed, scope.keep_outputs, frame.symbol_list, frame.shape_symbols, frame.cast_symbols)
     inner = [*formals.own.values(), *formals.shared]
+    outside, frame.local_symbols = frame.local_symbols, frozenset(inner)
     scope.values = [*before, *formals.values]
     scope.closed = True
     frame.symbol_list = frame.symbol_list + inner if captures else inner
@@ -190,6 +211,7 @@ def _inside(scope: Scope, formals: _Formals, before: list[Value], captures: bool
         scope.builder.end_scope()
         scope.branches -= 1
         frame.nesting -= 1
+        frame.local_symbols = outside
         scope.values, scope.closed, scope.keep_outputs = saved[:3]
         frame.symbol_list, frame.shape_symbols, frame.cast_symbols = saved[3:]
 

@@ -12,7 +12,7 @@ from typing import Any
 from hypothesis import strategies as st
 from tvm import relax
 
-from strategies import actions, attributes, devices, recursion
+from strategies import actions, attributes, devices, recursion, splice
 from strategies.choices import Choices, Draw
 from strategies.dead_code import without_unused
 from strategies.features import NEVER_EXECUTABLE, PLANTED, Feature, closure, draw_swarm
@@ -21,6 +21,7 @@ from strategies.functions import Plan, build
 from strategies.idioms import Planned, aimed
 from strategies.operators import OPERATORS
 from strategies.scope import Scope
+from strategies.seeds import SeedRef
 
 PUBLIC_NAMES = ("main", "main", "main", "main", "run", "forward", "predict")
 OTHER_NAMES = ("other", "decode", "step", "second")
@@ -40,11 +41,17 @@ class Described:
         module: The ``tvm.IRModule``.
         idioms: Names of the idioms planted in it, sorted, near misses with a suffix (``matmul_chain!mixed_dtype``).
         executable: Whether it was drawn to be executed: the minimal reference pipeline should build it.
+        structural: Why it must be judged by its structure alone; empty when running it has a defined result.
+        seeds: Fingerprints of the seeds that are in it.
+        notes: What was done with seeds, sorted: names that begin with ``seed:``.
     """
 
     module: Any
     idioms: tuple[str, ...] = ()
     executable: bool = True
+    structural: str = ""
+    seeds: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 @st.composite
@@ -55,6 +62,7 @@ def _modules(
     max_functions: int,
     max_bindings: int,
     executable: bool | None,
+    seeds: SeedRef | None,
 ) -> Described:
     features = draw_swarm(draw, demand, forbid)
     planned = _idioms(draw, forbid, executable is True)
@@ -67,6 +75,7 @@ def _modules(
     if top.has(Feature.VDEVICE):
         frame.vdevices = devices.table(top)
     with frame.builder_scope():
+        structural = splice.draw(top, seeds) if seeds is not None else ""
         _functions(top, demand, max_functions, max_bindings, planned)
         module = frame.builder.get()
     if not top.has(Feature.DEAD_CODE):
@@ -76,7 +85,11 @@ def _modules(
     top.renew()
     if top.has(Feature.MODULE_ATTRS) and (Feature.MODULE_ATTRS in demand or top.index(4)):
         module = module.with_attrs(attributes.module_attributes(top))
-    return Described(module, tuple(sorted(set(frame.idioms))), frame.executable)
+    guests = tuple(sorted(set(frame.guests)))
+    return Described(
+        module, tuple(sorted(set(frame.idioms))), frame.executable and not structural, structural, guests,
+        ("seed:spliced",) * bool(guests),
+    )  # fmt: skip
 
 
 def ir_modules(
@@ -114,8 +127,12 @@ def described_modules(
     max_functions: int = 5,
     max_bindings: int = 16,
     executable: bool | None = None,
+    seeds: SeedRef | None = None,
 ) -> st.SearchStrategy[Described]:
-    """The modules of :func:`ir_modules`, same arguments, with what their IR does not tell."""
+    """The modules of :func:`ir_modules`, same arguments, with what their IR does not tell.
+
+    With ``seeds``, half of the modules call functions of that collection (``strategies.seeded`` draws more of it).
+    """
     wanted, unwanted = frozenset(demand), frozenset(forbid)
     if executable is True:
         unwanted |= NEVER_EXECUTABLE
@@ -125,7 +142,7 @@ def described_modules(
         raise ValueError(f"features both demanded and forbidden: {', '.join(sorted(clash))}")
     if not 1 <= max_functions <= 5 or max_bindings < 1:
         raise ValueError(f"no modules of {max_functions} functions and {max_bindings} bindings")
-    return _modules(wanted, unwanted, max_functions, max_bindings, executable)
+    return _modules(wanted, unwanted, max_functions, max_bindings, executable, seeds)
 
 
 @functools.cache
@@ -201,7 +218,7 @@ class _Kind(enum.Enum):
 def _kind(top: Scope, demand: frozenset[Feature], number: int, deep: bool) -> _Kind:
     """What the function of that number is to be; drawn outside of what may be left out."""
     top.renew()
-    if top.has(Feature.RECURSION) and number == 0 and (Feature.RECURSION in demand or top.index(2) == 1):
+    if top.has(Feature.RECURSION) and not top.forbids(Feature.UNUSED_PARAMETERS) and number == 0 and (Feature.RECURSION in demand or top.index(2) == 1):
         return _Kind.MUTUAL if top.module.function_room and top.index(3) == 2 else _Kind.RECURSIVE
     if deep and number < DEEP:
         return _Kind.LINK
@@ -219,7 +236,8 @@ def _other(top: Scope, name: str, number: int, most: int, kind: _Kind) -> None:
         frame.callables.append(recursion.build(top.draw, frame, actions.local_step, mutual=mutual))
         return
     private = kind is not _Kind.ANY or (top.has(Feature.PRIVATE_CALLS) and (number == 0 or top.index(4) < 3))
-    transform = not private and top.has(Feature.TUPLES) and top.index(6) == 5
+    whole = top.has(Feature.TUPLES) and not top.forbids(Feature.UNUSED_PARAMETERS)
+    transform = not private and whole and top.index(6) == 5
     own = f"{name}_transform_params" if transform else (PRIVATE_NAMES if private else OTHER_NAMES)[number % 4]
     again = frame.next_number(own)
     own += str(again) if again else ""

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import tvm
-from tvm import relax
+from tvm import relax, tirx
+from tvm.ir import GlobalVar
 
 from strategies.seedfile import SeedFunction, Stage
 from strategies.splice import spliceable
@@ -26,15 +27,17 @@ class SeedFacts:
     functions: tuple[SeedFunction, ...]
     operators: tuple[str, ...]
     spliceable: tuple[str, ...]
+    unargued: tuple[str, ...]
 
 
 def describe(module: Any) -> SeedFacts:
     """Look at a well-formed module."""
     operators: set[str] = set()
-    functions, bindings, distributed, high_level = [], 0, False, False
+    functions, bindings, distributed, high_level, direct = [], 0, False, False, False
+    kernels = {var for var, function in module.functions.items() if isinstance(function, tirx.PrimFunc)}
 
     def look(expr: Any) -> None:
-        nonlocal bindings, distributed, high_level
+        nonlocal bindings, distributed, high_level, direct
         if isinstance(expr, relax.SeqExpr):
             bindings += sum(len(block.bindings) for block in expr.blocks)
         if isinstance(expr, relax.Call) and isinstance(expr.op, tvm.ir.Op):
@@ -42,6 +45,7 @@ def describe(module: Any) -> SeedFacts:
             if name.startswith("relax."):
                 operators.add(name)
                 high_level = high_level or not name.startswith(_OF_KERNELS)
+        direct = direct or (isinstance(expr, relax.Call) and isinstance(expr.op, GlobalVar) and expr.op in kernels)
         if isinstance(getattr(expr, "ty", None), relax.distributed.DTensorType):
             distributed = True
 
@@ -54,12 +58,12 @@ def describe(module: Any) -> SeedFacts:
     functions.sort(key=lambda each: each.name)
     if distributed or any(name.startswith(_DISTRIBUTED) for name in operators):
         stage = Stage.DISTRIBUTED
-    elif any(name.startswith(_LOWERED) and name not in _NOT_LOWERED for name in operators):
+    elif direct or any(name.startswith(_LOWERED) and name not in _NOT_LOWERED for name in operators):
         stage = Stage.LOWERED
     else:
         stage = Stage.HIGH_LEVEL if high_level or not operators else Stage.LEGALIZED
-    names = spliceable(module) if stage in (Stage.HIGH_LEVEL, Stage.LEGALIZED) else ()
-    return SeedFacts(stage, bindings, tuple(functions), tuple(sorted(operators)), names)
+    argued, others = spliceable(module) if stage in (Stage.HIGH_LEVEL, Stage.LEGALIZED) else ((), ())
+    return SeedFacts(stage, bindings, tuple(functions), tuple(sorted(operators)), argued, others)
 
 
 def _text(ty: Any) -> str:

@@ -11,7 +11,7 @@ import enum
 import hashlib
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -58,6 +58,7 @@ class Seed:
         functions: Its Relax functions.
         operators: Names of the operators that it calls, sorted.
         spliceable: Names of functions that a drawn module may take over with true bounds (``strategies.splice``).
+        unargued: Names of functions that only a drawn module that is not run may take over.
         module_json: The module.
     """
 
@@ -70,7 +71,8 @@ class Seed:
     functions: tuple[SeedFunction, ...]
     operators: tuple[str, ...]
     spliceable: tuple[str, ...]
-    module_json: str
+    unargued: tuple[str, ...]
+    module_json: str = field(repr=False)
 
     @property
     def order(self) -> tuple[int, int, str]:
@@ -131,7 +133,7 @@ def _object(seed: Seed) -> dict[str, Any]:
         "fingerprint": seed.fingerprint, "file": seed.file, "line": seed.line, "name": seed.name, "stage": seed.stage.value,
         "bindings": seed.bindings,
         "functions": [[each.name, list(each.parameters), each.result] for each in seed.functions],
-        "operators": seed.operators, "spliceable": seed.spliceable, "module": seed.module_json,
+        "operators": seed.operators, "spliceable": seed.spliceable, "unargued": seed.unargued, "module": seed.module_json,
     }  # fmt: skip
 
 
@@ -140,5 +142,5 @@ def _seed(row: dict[str, Any]) -> Seed:
     return Seed(
         str(row["fingerprint"]), str(row["file"]), int(row["line"]), str(row["name"]), Stage(row["stage"]),
         int(row["bindings"]), functions, tuple(map(str, row["operators"])), tuple(map(str, row["spliceable"])),
-        str(row["module"]),
+        tuple(map(str, row["unargued"])), str(row["module"]),
     )  # fmt: skip

@@ -16,7 +16,9 @@ from strategies.bounds import default_bounds
 from strategies.copying import Copier, attributes
 from strategies.dims import SYMBOL_RANGE, most_elements
 from strategies.frame import ModuleFrame, Signature
+from strategies.scope import Scope
 from strategies.seed_bounds import Unproven, bounds_of, parameter_value
+from strategies.seeds import SeedRef, load, open_seeds
 from strategies.values import Value, dims_of
 
 MOST_ELEMENTS = 4096
@@ -37,27 +39,52 @@ class _Unfit(Exception):
     pass
 
 
-def spliceable(module: Any) -> tuple[str, ...]:
-    """Names of the functions that a drawn module may take over, with true bounds, sorted.
+def spliceable(module: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Names of the functions that a drawn module may take over, sorted: with true bounds, and others.
 
-    Such a function takes and gives tensors of known shape (or tuples of them) small enough to run, is pure, stays in
-    its module, and is defined for every input of the default domain (``strategies.seed_bounds``).
+    Such a function takes and gives tensors of known shape (or tuples of them) small enough to run, is pure and stays
+    in its module. The first are defined for every input of the default domain (``strategies.seed_bounds``).
     """
-    names = []
+    argued, others = [], []
     for var, function in module.functions.items():
         if not isinstance(function, relax.Function):
             continue
         try:
             _check(module, function)
-            bounds_of(module, var.name_hint)
-        except (_Unfit, Unproven):
+        except _Unfit:
             continue
-        names.append(str(var.name_hint))
-    return tuple(sorted(names))
+        try:
+            bounds_of(module, var.name_hint)
+            argued.append(str(var.name_hint))
+        except Unproven:
+            others.append(str(var.name_hint))
+    return tuple(sorted(argued)), tuple(sorted(others))
+
+
+def draw(scope: Scope, ref: SeedRef) -> str:
+    """Sometimes let a module under construction have functions of seeds that its last function must call.
+
+    Returns:
+        Why the module is not to be run; empty when it may be.
+    """
+    scope.renew()
+    frame = scope.module
+    if frame.forbidden or not scope.index(2):  # what is forbidden may be in any seed
+        return ""
+    seeds = open_seeds(ref)
+    count, unargued = 1 + scope.index(2), scope.index(8) == 7
+    options = seeds.unargued if unargued else seeds.argued
+    if not options:
+        return ""
+    for _ in range(count):
+        seed, name = scope.pick(options)
+        frame.callables.append(splice(frame, load(seed), name))
+        frame.guests.append(seed.fingerprint)
+    return "a spliced function of unknown domain" if unargued else ""
 
 
 def splice(frame: ModuleFrame, module: Any, name: str) -> Signature:
-    """Add a copy of a function that :func:`spliceable` names, and of what it calls, to the module under construction."""
+    """Add a private copy of a function that :func:`spliceable` names, and of what it calls, to the module under construction."""
     copies: dict[Any, Any] = {}
     for var in _callees_first(module, name):
         function = module[var]
@@ -68,7 +95,10 @@ def splice(frame: ModuleFrame, module: Any, name: str) -> Signature:
         attrs = {key: value for key, value in attributes(function).items() if key == "Primitive"}
         made = copier.function(function, attrs)
         copies[var] = frame.builder.add_func(made, _fresh(frame, var.name_hint))
-    known = bounds_of(module, name)
+    try:
+        known = bounds_of(module, name)
+    except Unproven:  # only in a module that is not run: what its dtype may hold
+        known = unbounded(made.ret_ty)
     parameters = tuple(
         Value(param, param.ty, default_bounds(str(param.ty.dtype)) if _is_tensor(param.ty) else None, _parts(param.ty))
         for param in made.params
@@ -76,6 +106,13 @@ def splice(frame: ModuleFrame, module: Any, name: str) -> Signature:
     symbols = {new: SYMBOL_RANGE for new in copier.symbols.values()}
     depth = 1 + _depth(module, name)
     return Signature(copies[module.get_global_var(name)], parameters, known, symbols, {}, depth, private=True)
+
+
+def unbounded(ty: Any) -> Value:
+    """A value of a type of which nothing is known."""
+    if isinstance(ty, relax.TupleType):
+        return Value(None, ty, parts=tuple(unbounded(field) for field in ty.fields))
+    return Value(None, ty)
 
 
 def _fresh(frame: ModuleFrame, name: str) -> str:

@@ -1,28 +1,48 @@
-"""``relaxfuzz ops``: the operators that are generated, and those left out with the reason."""
+"""``relaxfuzz ops``: the operators that are generated, those left out and why, and what a campaign generated."""
 
 from __future__ import annotations
 
 import argparse
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fuzzer.verb import OK, UsageError, Verb
+
+if TYPE_CHECKING:
+    from fuzzer.coverage import Coverage
+    from fuzzer.records import CampaignInfo
+
+_PARTS = ("pairs", "features", "idioms")
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--excluded", action="store_true", help="list the operators that are left out, and why")
-    parser.add_argument(
-        "--campaign", type=Path, metavar="DIR", help="add in how many modules of a campaign each operator occurred"
-    )
-    parser.add_argument("--json", action="store_true", help="a list of objects instead of a table")
+    parser.add_argument("--campaign", type=Path, metavar="DIR", help="show what a campaign generated")
+    parser.add_argument("--pairs", action="store_true", help="of a campaign: pairs of operators, frequent and rare")
+    parser.add_argument("--features", action="store_true", help="of a campaign: the features of its modules")
+    parser.add_argument("--idioms", action="store_true", help="of a campaign: the planted idioms and near misses")
+    parser.add_argument("--json", action="store_true", help="JSON instead of tables")
 
 
 def _run(options: argparse.Namespace) -> int:
     if options.excluded and options.campaign is not None:
         raise UsageError("give --excluded or --campaign, not both: operators that are left out occur nowhere")
-    counted = None if options.campaign is None else _counted(options.campaign)
+    chosen = [part for part in _PARTS if getattr(options, part)]
+    if options.campaign is None:
+        if chosen:
+            raise UsageError(f"--{chosen[0]} is about a campaign: give --campaign DIR, too")
+        return _knowledge(options)
+    info, coverage, discarded = _read(options.campaign)
+    if options.json:
+        print(json.dumps(_object(info, coverage, discarded), indent=2))
+    else:
+        print(_text(info, coverage, discarded, chosen))
+    return OK
 
+
+def _knowledge(options: argparse.Namespace) -> int:
+    """What can be generated at all."""
     from strategies.operators import OPERATORS, exclusions
 
     if options.excluded:
@@ -34,7 +54,6 @@ def _run(options: argparse.Namespace) -> int:
                 "family": str(getattr(row.family, "value", row.family)),
                 "executable": row.executable,
                 "feature": None if row.feature is None else str(row.feature.value),
-                **({} if counted is None else {"modules": counted[1].get(row.name, 0)}),
             }
             for row in OPERATORS
         ]
@@ -45,29 +64,58 @@ def _run(options: argparse.Namespace) -> int:
 
     table = [["" if value is None else str(value) for value in row.values()] for row in rows]
     print(tabulate(table, list(rows[0]) if rows else [], tablefmt="simple", disable_numparse=True))
-    if counted is None:
-        print(f"\n{len(rows)} operators {'left out' if options.excluded else 'generated'}")
-    else:
-        occurred = sum(row["modules"] > 0 for row in rows)
-        print(f"\n{occurred} of {len(rows)} operators occurred in the {counted[0]} modules of the campaign")
+    print(f"\n{len(rows)} operators {'left out' if options.excluded else 'generated'}")
     return OK
 
 
-def _counted(directory: Path) -> tuple[int, dict[str, int]]:
-    """Modules of a campaign, and of them those with each operator."""
+def _object(info: CampaignInfo, coverage: Coverage, discarded: int) -> dict[str, Any]:
+    """Everything at once, for programs."""
+    from fuzzer import coverage_tables as tables
+
+    return {
+        "summary": tables.summary(info, coverage, discarded),
+        "operators": tables.operator_rows(coverage, info.modules),
+        "pairs": tables.pair_rows(coverage),
+        "features": tables.feature_rows(coverage, info.modules),
+        "idioms": tables.idiom_rows(coverage, info.modules),
+    }
+
+
+def _text(info: CampaignInfo, coverage: Coverage, discarded: int, chosen: list[str]) -> str:
+    """The summary and the operators, or the tables that were asked for."""
+    from fuzzer import coverage_tables as tables
+
+    parts = {
+        "pairs": lambda: tables.pair_table(tables.pair_rows(coverage)),
+        "features": lambda: tables.feature_table(tables.feature_rows(coverage, info.modules)),
+        "idioms": lambda: tables.idiom_table(tables.idiom_rows(coverage, info.modules)),
+    }
+    if chosen:
+        return "\n\n".join(parts[name]() for name in chosen)
+    operators = tables.operator_rows(coverage, info.modules)
+    occurred = sum(row["modules"] > 0 for row in operators)
+    return f"""{tables.summary_text(tables.summary(info, coverage, discarded))}
+
+{tables.operator_table(operators)}
+
+{occurred} of {len(operators)} operators occurred in the {info.modules} modules of the campaign
+(--pairs, --features, --idioms: the rest; `relaxfuzz passes --campaign DIR`)"""
+
+
+def _read(directory: Path) -> tuple[CampaignInfo, Coverage, int]:
     from fuzzer.store import Store, StoreError
 
     try:
         with Store.open(directory) as store:
-            return store.info().modules, store.coverage().operators
+            return store.info(), store.coverage(), store.discarded()
     except StoreError as error:
         raise UsageError(str(error)) from error
 
 
 VERB = Verb(
     name="ops",
-    help="list the operators that are generated, or those left out and why",
-    example="relaxfuzz ops --excluded",
+    help="list the operators that are generated, or what a campaign generated",
+    example="relaxfuzz ops --campaign campaign",
     add_arguments=_add_arguments,
     run=_run,
 )

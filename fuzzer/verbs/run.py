@@ -31,6 +31,11 @@ _OPTIONS = (
     ("case-timeout", "TIME", "time limit of one case (default: 20s)"),
     ("memory-limit", "SIZE", "memory limit of one worker (default: 3GiB)"),
     ("guidance", "on|off", "draw neighbours of modules that did something new (default: on)"),
+    (
+        "seeds",
+        "DIR",
+        "a seed collection that a share of the modules is drawn from (`relaxfuzz corpus import` makes one)",
+    ),
     ("known", "FILE", "findings that are known already: a file of [[known]] tables"),
 )
 

@@ -19,8 +19,7 @@ INVOKES = ("relax.invoke_closure", "relax.invoke_pure_closure")
 def keep_closure_types(module: Any) -> Any:
     """Bind what a closure returns once more, by a ``match_cast`` to its type; a module without closures is untouched.
 
-    To be called when no dataflow block is left.  A type that holds a function is left alone: closures that a closure
-    returns are ``R.Any`` at run time anyway.
+    To be called when no dataflow block is left.
     """
     kept = module
     for gv, function in module.functions.items():
@@ -45,7 +44,7 @@ def _invokes(function: Any) -> bool:
 def _castable(ty: Any) -> bool:
     if isinstance(ty, relax.TupleType):
         return all(_castable(field) for field in ty.fields)
-    return isinstance(ty, (relax.TensorType, relax.ShapeType))
+    return isinstance(ty, (relax.TensorType, relax.ShapeType, relax.FuncType))
 
 
 @relax.expr_functor.mutator

@@ -148,13 +148,13 @@ def matched_operators(scope: Scope) -> Value:
     return relu(scope, added(scope, value, value))
 
 
-def workspace(scope: Scope) -> Value:
+def workspace(scope: Scope, size: int = -1) -> Value:
     """A call of a code generator's function that asks for a workspace."""
     if scope.frame.device is not None:
         raise Unfit("the parameters of a typed function are bound to a device")
     value = floats(scope, static=True, bounds=UNIT)
     builder = scope.builder
-    size = 64 * (1 + scope.index(3))
+    size = 64 * (1 + scope.index(3)) if size < 0 else size
     ty = relax.TensorType(list(dims(value)), value.dtype)
 
     def one_operator() -> Any:
@@ -165,7 +165,8 @@ def workspace(scope: Scope) -> Value:
         block = builder._end_block()
         inner = relax.Function([parameter], builder.normalize(relax.SeqExpr([block], out)))
         builder.end_scope()
-        return inner.with_attr("Composite", f"{composites.ABSENT}.negative").with_attr("WorkspaceSize", size)
+        inner = inner.with_attr("Composite", f"{composites.ABSENT}.negative")
+        return inner.with_attr("WorkspaceSize", size) if size else inner
 
     parameter = relax.Var("y", ty)
     builder.begin_scope([parameter])
@@ -176,7 +177,7 @@ def workspace(scope: Scope) -> Value:
     function = relax.Function([parameter], builder.normalize(relax.SeqExpr([block], out)))
     builder.end_scope()
     name = f"fused_relax_negative_{composites.ABSENT}{scope.module.next_number('workspace') or ''}"
-    attrs = {"Codegen": composites.ABSENT, "global_symbol": name, "WorkspaceSize": size}
+    attrs = {"Codegen": composites.ABSENT, "global_symbol": name, **({"WorkspaceSize": size} if size else {})}
     for key, attr in attrs.items():
         function = function.with_attr(key, attr)
     var = builder.add_func(function, name)
@@ -185,7 +186,7 @@ def workspace(scope: Scope) -> Value:
 
 def no_workspace(scope: Scope) -> Value:
     """A call of a code generator's function that needs none."""
-    return composites.draw_codegen(scope)
+    return workspace(scope, 0)
 
 
 def unmatched_operators(scope: Scope) -> Value:

@@ -18,8 +18,8 @@ from strategies.operators.drawing import (
     nonempty,
     shape_of,
 )
-from strategies.operators.nn_conv import spatial_tensor
 from strategies.operators.row import Family, OperatorRow
+from strategies.operators.spatial import spatial_tensor
 
 if TYPE_CHECKING:
     from strategies.scope import Scope, Value

@@ -14,14 +14,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from tvm import relax
 
-from strategies.bounds import Bounds
+from strategies.bounds import Bounds, default_bounds, dtype_bounds
 from strategies.features import Feature
 from strategies.operators.drawing import (
     ANY,
-    NUMBERS,
+    INTEGERS,
+    MATRIX_UP,
+    SIGNED,
+    SOME_RANK,
+    affordable,
     axis,
     bounds_of,
+    emit,
     flip,
+    keep,
     nonempty,
     shape_of,
 )
@@ -36,21 +42,41 @@ INDEX_DTYPES = ("int64", "int32")
 
 
 def indices_below(scope: Scope, extent: Any, shape: tuple[Any, ...], dtypes: tuple[str, ...] = INDEX_DTYPES) -> Value:
-    """A tensor of indices in ``[0, least value of extent)``."""
-    greatest = max(scope.dim_range(extent)[0] - 1, 0)
-    return scope.tensor(dtypes=dtypes, shape=shape, bounds=Bounds(0, greatest, True))
+    """A tensor of indices in ``[0, least value of extent)``, of a shape."""
+    return scope.tensor(dtypes=dtypes, shape=shape, bounds=_below(scope, extent))
+
+
+def _below(scope: Scope, extent: Any) -> Bounds:
+    return Bounds(0, max(scope.dim_range(extent)[0] - 1, 0), True)
 
 
 def _small_shape(scope: Scope, ranks: tuple[int, int]) -> tuple[int, ...]:
     return tuple(scope.integer(1, 4) for _ in range(scope.integer(*ranks)))
 
 
+def _filled(value: Value) -> bool:
+    """Whether no dim of a static shape is 0."""
+    return 0 not in shape_of(value)
+
+
 def draw_take(scope: Scope) -> Value | None:
-    """``take`` along an axis with an index tensor of rank 0 to 2, in each of its modes."""
-    operand = scope.tensor(dtypes=ANY, ranks=(1, 2, 3), where=nonempty(scope))
+    """``take`` along an axis with an index tensor of any rank, in each of its modes.
+
+    Only the fast mode reads what is there: the others clip an index that is out of range, or wrap it round, so that
+    any integers will do.
+    """
+    operand = scope.tensor(dtypes=ANY, ranks=SOME_RANK, where=nonempty(scope))
+    dims = shape_of(operand)
     where = axis(scope, operand.rank)
-    indices = indices_below(scope, shape_of(operand)[where], _small_shape(scope, (0, 2)))
     mode = scope.pick(("fast", "clip", "wrap"))
+
+    def fits(value: Value) -> bool:
+        rest = [dim for place, dim in enumerate(dims) if place != where % len(dims)]
+        return value.rank + len(rest) <= 6 and affordable(scope, (*rest, *shape_of(value)))
+
+    ranks = (1, 0, 2, 1, 3)
+    bounds = _below(scope, dims[where]) if mode == "fast" or flip(scope) else None
+    indices = scope.tensor(dtypes=INTEGERS, ranks=ranks, bounds=bounds, where=fits)
     if operand.rank == 1 and scope.index(4) == 3:
         return scope.emit(op.take(operand.expr, indices.expr, mode=mode), bounds_of(operand))
     return scope.emit(op.take(operand.expr, indices.expr, where, mode), bounds_of(operand))
@@ -58,74 +84,135 @@ def draw_take(scope: Scope) -> Value | None:
 
 def draw_gather_elements(scope: Scope) -> Value | None:
     """``gather_elements`` with indices of the same rank, no longer than the data off the axis."""
-    operand = scope.tensor(dtypes=ANY, ranks=(1, 2, 3), where=nonempty(scope))
+    operand = scope.tensor(dtypes=ANY, ranks=SOME_RANK, where=nonempty(scope))
     where = axis(scope, operand.rank)
-    dims = list(shape_of(operand))
-    dims[where] = scope.integer(1, 4)
-    indices = indices_below(scope, shape_of(operand)[where], tuple(dims))
+    known = shape_of(operand)
+
+    def fits(value: Value) -> bool:
+        return value.rank == operand.rank and all(
+            place == where % operand.rank or scope.dim_range(dim)[1] <= scope.dim_range(known[place])[0]
+            for place, dim in enumerate(shape_of(value))
+        )
+
+    hand = [value for value in reversed(scope.tensors(fits)) if value.dtype in SIGNED and value.device is None]
+    if hand and flip(scope):
+        indices = scope.guard(hand[scope.index(len(hand))], _below(scope, known[where]))
+    else:
+        dims = [
+            scope.integer(1, dim) if isinstance(dim, int) and dim <= 8 and not scope.index(4) else dim for dim in known
+        ]
+        dims[where] = scope.integer(1, 4)
+        indices = indices_below(scope, known[where], tuple(dims), SIGNED)
     return scope.emit(op.gather_elements(operand.expr, indices.expr, where), bounds_of(operand))
 
 
 def draw_gather_nd(scope: Scope) -> Value | None:
-    """``gather_nd``: the last dimension of the indices says how many leading dimensions of the data they address."""
-    operand = scope.tensor(dtypes=ANY, ranks=(1, 2, 3), where=nonempty(scope))
+    """``gather_nd``: the last dimension of the indices says how many dimensions of the data they address, after those
+    that are batched."""
+    operand = scope.tensor(dtypes=ANY, ranks=SOME_RANK, where=nonempty(scope))
     dims = shape_of(operand)
-    depth = scope.integer(1, operand.rank)
-    least = min((scope.dim_range(dim)[0] for dim in dims[:depth]), default=1)
-    indices = indices_below(scope, least, (*_small_shape(scope, (1, 2)), depth), ("int64",))
-    return scope.emit(op.gather_nd(operand.expr, indices.expr, 0), bounds_of(operand))
+    batched = scope.index(min(operand.rank, 3)) if scope.index(3) == 2 else 0
+    depth = scope.integer(1, min(operand.rank - batched, 4))
+    least = min(scope.dim_range(dim)[0] for dim in dims[batched : batched + depth])
+    middle = _small_shape(scope, (0, 2))
+    if not affordable(scope, (*dims, *middle)):
+        middle = ()
+    indices = indices_below(scope, least, (*dims[:batched], *middle, depth), ("int64",))
+    return scope.emit(op.gather_nd(operand.expr, indices.expr, batched), bounds_of(operand))
 
 
 def draw_index_tensor(scope: Scope) -> Value | None:
-    """``index_tensor`` with one or two index tensors that broadcast."""
-    operand = scope.tensor(dtypes=ANY, ranks=(1, 2, 3), where=nonempty(scope))
-    dims, size = shape_of(operand), scope.integer(1, 3)
-    count = scope.integer(1, min(2, operand.rank))
-    indices = [indices_below(scope, dims[place], (size,), ("int64",)) for place in range(count)]
+    """``index_tensor`` with one to three index tensors that broadcast."""
+    operand = scope.tensor(dtypes=ANY, ranks=SOME_RANK, where=nonempty(scope))
+    dims = shape_of(operand)
+    shape = _small_shape(scope, (1, 2 if operand.rank < 5 else 1))
+    if not affordable(scope, (*dims, *shape)):
+        shape = (1,)
+    indices = []
+    for place in range(scope.integer(1, min(3, operand.rank))):
+        own = (
+            shape
+            if scope.index(3) < 2
+            else tuple(1 if flip(scope) else dim for dim in shape)[scope.index(len(shape)) :]
+        )
+        indices.append(indices_below(scope, dims[place], own, SIGNED))
     return scope.emit(op.index_tensor(operand.expr, [index.expr for index in indices]), bounds_of(operand))
 
 
 def draw_strided_slice(scope: Scope) -> Value | None:
-    """``strided_slice`` of static dimensions: forwards or backwards, with ends counted from either side."""
-    operand = scope.tensor(dtypes=ANY, ranks=(1, 2, 3), where=lambda v: any(_long(dim) for dim in shape_of(v)))
+    """``strided_slice``: forwards or backwards, with large strides, ends counted from either side or far outside."""
+    operand = scope.tensor(dtypes=ANY, ranks=SOME_RANK, where=lambda v: any(_long(scope, dim) for dim in shape_of(v)))
     dims = shape_of(operand)
-    places = [index for index, dim in enumerate(dims) if _long(dim)]
-    chosen = places[: scope.integer(1, len(places))]
+    places = [index for index, dim in enumerate(dims) if _long(scope, dim)]
+    chosen = scope.subset(places)
+    inbound = not scope.index(4)
     begin, end, strides = [], [], []
     for place in chosen:
-        extent = int(dims[place])
-        first = scope.integer(0, extent - 1)
-        if flip(scope):
-            last, stride = scope.integer(first + 1, extent), scope.pick((1, 2))
-        elif first > 0 and scope.index(2):
-            last, stride = scope.integer(0, first - 1), -1
-        else:
-            first, last, stride = first - extent, extent, 1
+        dim = dims[place]
+        if isinstance(dim, int):
+            first, last, stride = _slice(scope, dim, inbound)
+        else:  # the first element is there whatever the dim is
+            inbound = True
+            first, last, stride = 0, 1, 1
         begin.append(first)
         end.append(last)
         strides.append(stride)
-    # A negative axis passes inference, not the kernel ("axis < src_tensor_dim").
-    negative = not scope.executable and flip(scope)
+    # TVM defect: where a dim is symbolic, a negative axis passes inference, not the kernel ("axis < src_tensor_dim").
+    negative = flip(scope) and (operand.is_static or not scope.executable)
     named = [place - operand.rank if negative else place for place in chosen]
-    call = op.strided_slice(operand.expr, named, begin, end, strides, assume_inbound=False)
+    if inbound and not all(first >= 0 and last >= 0 for first, last in zip(begin, end, strict=True)):
+        inbound = False
+    given = None if all(stride == 1 for stride in strides) and flip(scope) else strides
+    call = op.strided_slice(operand.expr, named, begin, end, given, assume_inbound=inbound)
     return scope.emit(call, bounds_of(operand))
 
 
-def _long(dim: Any) -> bool:
-    return isinstance(dim, int) and dim >= 1
+def _slice(scope: Scope, extent: int, inbound: bool) -> tuple[int, int, int]:
+    """Begin, end and stride within a static extent of at least 1."""
+    first, way = scope.integer(0, extent - 1), scope.index(8)
+    if inbound or way < 3:
+        return first, scope.integer(first + 1, extent), scope.pick((1, 2, 3))
+    if way == 3:  # both counted from the end
+        last = scope.integer(first + 1, extent)
+        return first - extent, (last - extent if last < extent else extent), scope.pick((1, 2))
+    if way == 4:  # beyond both ends: cut off
+        return -extent - 9, scope.pick((extent + 7, 2**31 - 1, 2**63 - 1)), scope.pick((1, 2, 100))
+    if way == 5 and scope.has(Feature.EMPTY_TENSORS):
+        # TVM defect: an end before the begin makes a negative dim, so only an equal one makes an empty slice.
+        return first, first, 1
+    if way == 6:  # all of it backwards
+        return -1, -extent - 1, scope.pick((-1, -2, -3))
+    if first > 0:
+        return first, scope.integer(0, first - 1), scope.pick((-1, -2, -3))
+    return 0, extent, 1
+
+
+def _long(scope: Scope, dim: Any) -> bool:
+    return scope.dim_range(dim)[0] >= 1
 
 
 def draw_dynamic_strided_slice(scope: Scope) -> Value | None:
     """``dynamic_strided_slice`` with constant ends; its inferred shape is unknown, so the true one is cast to."""
-    operand = scope.tensor(dtypes=ANY, ranks=(1, 2, 3), static=True, where=lambda v: 0 not in shape_of(v))
+    operand = scope.tensor(dtypes=ANY, ranks=SOME_RANK, static=True, where=_filled)
     begin, end, stride, dims = [], [], [], []
     for dim in shape_of(operand):
-        first = scope.integer(0, int(dim) - 1)
-        last, step = scope.integer(first + 1, int(dim)), scope.pick((1, 2))
+        extent = int(dim)
+        first = scope.integer(0, extent - 1)
+        way = scope.index(4)
+        if way == 3 and first > 0:  # backwards
+            last, step = scope.integer(0, first - 1), scope.pick((-1, -2))
+            length = -(-(first - last) // -step)
+        else:
+            last, step = scope.integer(first + 1, extent), scope.pick((1, 2, 3))
+            length = -(-(last - first) // step)
+            if way == 2 and last == extent:  # beyond the end: cut off
+                last += 5
+            if way == 1:  # counted from the end
+                first -= extent
         begin.append(first)
         end.append(last)
         stride.append(step)
-        dims.append(-(-(last - first) // step))
+        dims.append(length)
     ends = [relax.const(np.array(numbers), "int64") for numbers in (begin, end, stride)]
     sliced = scope.emit(op.dynamic_strided_slice(operand.expr, *ends), bounds_of(operand))
     return scope.match_cast(sliced, dims)
@@ -137,71 +224,140 @@ def _distinct(scope: Scope, count: int, extent: int) -> np.ndarray[Any, Any]:
     return (start + step * np.arange(count)) % extent
 
 
+def _combined(scope: Scope, data: Value, updates: Value, ways: tuple[str, ...]) -> tuple[str, Value, Value, Bounds]:
+    """A drawn reduction, operands guarded so that it stays in the dtype, and the bounds of its result."""
+    way, dtype = scope.pick(ways), data.dtype
+    limit, domain = dtype_bounds(dtype), default_bounds(dtype)
+    for attempt in range(2):
+        if attempt:
+            data, updates = (keep(scope, value, domain.lo, domain.hi) for value in (data, updates))
+        left, right = bounds_of(data), bounds_of(updates)
+        known = left.union(right)
+        if way == "add":
+            known = left.union(left + right)
+        elif way == "mul":
+            known = left.union(left * right)
+        if limit.lo <= known.lo and known.hi <= limit.hi:
+            break
+    return way, data, updates, known
+
+
+_WAYS = ("update", "add", "mul", "max", "min")
+
+
+def _scattered(scope: Scope) -> Value:
+    """The data of a scatter: of any shape without a 0, not too long."""
+    return scope.tensor(
+        dtypes=ANY,
+        ranks=SOME_RANK,
+        static=True,
+        where=lambda value: _filled(value) and affordable(scope, (4, *shape_of(value))),
+    )
+
+
+def _ways(dtype: str, mean: bool = False) -> tuple[str, ...]:
+    """Reductions with a kernel for a dtype.
+
+    TVM defects: booleans are only overwritten, for the rest there is no instruction; the mean of integers is a division
+    that TIR calls ambiguous.
+    """
+    if dtype == "bool":
+        return ("update",)
+    return (*_WAYS, "mean") if mean and "float" in dtype else _WAYS
+
+
 def draw_scatter_elements(scope: Scope) -> Value | None:
-    """``scatter_elements`` along one axis: distinct indices to overwrite, any to combine by minimum or maximum."""
-    operand = scope.tensor(dtypes=NUMBERS, ranks=(1, 2, 3), static=True, where=lambda v: 0 not in shape_of(v))
+    """``scatter_elements`` along one axis of at most as many elements as there are, at distinct indices."""
+    operand = _scattered(scope)
     where = axis(scope, operand.rank)
     dims = [int(dim) for dim in shape_of(operand)]
     extent = dims[where]
-    dims[where] = scope.integer(1, extent)
+    if scope.index(4) == 3:
+        dims = [scope.integer(1, min(dim, 8)) for dim in dims]
+    dims[where] = scope.integer(1, min(extent, 64))
     along = [1] * operand.rank
     along[where] = dims[where]
-    index = np.broadcast_to(_distinct(scope, dims[where], extent).reshape(along), dims)
+    distinct = _distinct(scope, dims[where], extent)
+    if scope.index(4) == 3:  # counted from the end
+        distinct = distinct - extent
+    index = np.broadcast_to(distinct.reshape(along), dims)
     updates = scope.tensor(dtypes=(operand.dtype,), shape=dims)
-    call = op.scatter_elements(
-        operand.expr, relax.const(np.ascontiguousarray(index), "int64"), updates.expr, where, _reduction(scope)
-    )
-    return scope.emit(call, bounds_of(operand).union(bounds_of(updates)))
-
-
-def _reduction(scope: Scope) -> str:
-    return scope.pick(("update", "max", "min"))
+    way, operand, updates, known = _combined(scope, operand, updates, _ways(operand.dtype, mean=True))
+    indices = relax.const(np.ascontiguousarray(index), scope.pick(INDEX_DTYPES))
+    call = op.scatter_elements(operand.expr, indices, updates.expr, where, way)
+    return emit(scope, call, known, operand.dtype)
 
 
 def draw_scatter_nd(scope: Scope) -> Value | None:
-    """``scatter_nd`` of rows at distinct indices of the first dimension."""
-    operand = scope.tensor(dtypes=NUMBERS, ranks=(1, 2, 3), static=True, where=lambda v: 0 not in shape_of(v))
+    """``scatter_nd`` of elements or slices at distinct indices of the first dimensions."""
+    operand = _scattered(scope)
     dims = [int(dim) for dim in shape_of(operand)]
-    rows = scope.integer(1, dims[0])
-    index = _distinct(scope, rows, dims[0]).reshape(rows, 1)
-    updates = scope.tensor(dtypes=(operand.dtype,), shape=(rows, *dims[1:]))
-    call = op.scatter_nd(operand.expr, relax.const(index, "int64"), updates.expr, _reduction(scope))
-    return scope.emit(call, bounds_of(operand).union(bounds_of(updates)))
+    depth = scope.integer(1, min(operand.rank, 3))
+    rows = scope.integer(1, min(dims[0], 8))
+    columns = [_distinct(scope, rows, dims[0])]
+    columns += [(np.arange(rows) + scope.index(dim)) % dim for dim in dims[1:depth]]
+    index = np.stack(columns, axis=-1)
+    lead: tuple[int, ...] = (rows,)
+    if scope.index(4) == 3 and operand.rank - depth < 5:
+        lead = (1, rows) if flip(scope) else (rows, 1)
+    updates = scope.tensor(dtypes=(operand.dtype,), shape=(*lead, *dims[depth:]))
+    way, operand, updates, known = _combined(scope, operand, updates, _ways(operand.dtype))
+    indices = relax.const(np.ascontiguousarray(index.reshape(*lead, depth)), scope.pick(INDEX_DTYPES))
+    return emit(scope, op.scatter_nd(operand.expr, indices, updates.expr, way), known, operand.dtype)
 
 
 def draw_slice_scatter(scope: Scope) -> Value | None:
-    """``slice_scatter`` of a source into a strided slice along an axis."""
-    operand = scope.tensor(dtypes=ANY, ranks=(1, 2, 3), static=True, where=lambda v: 0 not in shape_of(v))
-    where = axis(scope, operand.rank)
-    dims = [int(dim) for dim in shape_of(operand)]
-    first = scope.integer(0, dims[where] - 1)
-    last, step = scope.integer(first + 1, dims[where]), scope.pick((1, 2))
+    """``slice_scatter`` of a source into a strided slice along an axis, or over all of it."""
+    operand = scope.tensor(dtypes=ANY, ranks=SOME_RANK, where=lambda v: any(_fixed(dim) for dim in shape_of(v)))
+    where = scope.pick([place for place, dim in enumerate(shape_of(operand)) if _fixed(dim)])
+    dims = list(shape_of(operand))
+    extent = int(dims[where])
+    # TVM defect: an end counted from the back is taken as it stands, and the slice for a longer one.
+    first = scope.integer(0, extent - 1)
+    last, step = scope.integer(first + 1, extent), scope.pick((1, 2, 3))
+    if scope.index(6) == 5:
+        first, last, step = 0, extent, 1
     dims[where] = -(-(last - first) // step)
     source = scope.tensor(dtypes=(operand.dtype,), shape=dims)
-    call = op.slice_scatter(operand.expr, source.expr, first, last, step, where)
+    named = where - operand.rank if scope.index(3) == 2 else where
+    call = op.slice_scatter(operand.expr, source.expr, first, last, step, named)
     return scope.emit(call, bounds_of(operand).union(bounds_of(source)))
 
 
+def _fixed(dim: Any) -> bool:
+    return isinstance(dim, int) and dim > 0
+
+
 def draw_index_put(scope: Scope) -> Value | None:
-    """``index_put`` of values at distinct positions; accumulating keeps the default domain so that sums stay small."""
-    operand = scope.tensor(dtypes=NUMBERS, ranks=(1, 2), static=True, where=lambda v: 0 not in shape_of(v))
+    """``index_put`` of values at distinct positions, which are overwritten or added to."""
+    operand = _scattered(scope)
     dims = [int(dim) for dim in shape_of(operand)]
-    count = scope.integer(1, dims[0])
-    indices = [relax.const(_distinct(scope, count, dims[0]), "int64")]
-    indices += [relax.const(np.array([scope.index(dim) for _ in range(count)]), "int64") for dim in dims[1:]]
+    count = scope.integer(1, min(dims[0], 8))
+    columns = [_distinct(scope, count, dims[0])]
+    columns += [np.array([scope.index(dim) for _ in range(count)]) for dim in dims[1:]]
+    dtype = scope.pick(INDEX_DTYPES)
+    indices = [relax.const(column, dtype) for column in columns]
     values = scope.tensor(dtypes=(operand.dtype,), shape=(count,))
-    call = op.index_put(operand.expr, tuple(indices), values.expr, accumulate=False)
-    return scope.emit(call, bounds_of(operand).union(bounds_of(values)))
+    ways = ("update", "add") if operand.dtype != "bool" else ("update",)
+    way, operand, values, known = _combined(scope, operand, values, ways)
+    given: Any = indices[0] if len(indices) == 1 and flip(scope) else tuple(indices)
+    call = op.index_put(operand.expr, given, values.expr, accumulate=way == "add")
+    return emit(scope, call, known, operand.dtype)
 
 
 def draw_reverse_sequence(scope: Scope) -> Value | None:
-    """``reverse_sequence``: the first elements of each sequence reversed, lengths at most the extent."""
-    operand = scope.tensor(dtypes=ANY, ranks=(2, 3), where=nonempty(scope))
+    """``reverse_sequence``: the first elements of each sequence reversed, lengths at most the extent, 0 among them."""
+    operand = scope.tensor(dtypes=ANY, ranks=MATRIX_UP, where=nonempty(scope))
     dims = shape_of(operand)
-    along, batch = scope.pick(((1, 0), (0, 1)))
+    along = scope.index(operand.rank)
+    batch = (along + scope.integer(1, operand.rank - 1)) % operand.rank
     lengths = scope.tensor(
-        dtypes=INDEX_DTYPES, shape=(dims[batch],), bounds=Bounds(1, max(scope.dim_range(dims[along])[0], 1), True)
+        dtypes=INDEX_DTYPES, shape=(dims[batch],), bounds=Bounds(0, max(scope.dim_range(dims[along])[0], 1), True)
     )
+    if scope.index(3) == 2:
+        along -= operand.rank
+    if scope.index(3) == 2:
+        batch -= operand.rank
     return scope.emit(op.reverse_sequence(operand.expr, lengths.expr, along, batch), bounds_of(operand))
 
 
@@ -215,7 +371,9 @@ ROWS = (
     _row("gather_nd", draw_gather_nd),
     _row("index_tensor", draw_index_tensor),
     _row("strided_slice", draw_strided_slice),
-    OperatorRow("relax.dynamic_strided_slice", Family.INDEX, draw_dynamic_strided_slice, feature=Feature.DATA_DEPENDENT),
+    OperatorRow(
+        "relax.dynamic_strided_slice", Family.INDEX, draw_dynamic_strided_slice, feature=Feature.DATA_DEPENDENT
+    ),
     _row("reverse_sequence", draw_reverse_sequence),
     _row("scatter_elements", draw_scatter_elements, Family.SCATTER),
     _row("scatter_nd", draw_scatter_nd, Family.SCATTER),

@@ -1,4 +1,4 @@
-"""Matrix products, einsum, outer product and sums that undo a broadcast."""
+"""Matrix products, outer product and sums that undo a broadcast."""
 
 from __future__ import annotations
 
@@ -7,123 +7,135 @@ from typing import TYPE_CHECKING, Any
 
 from tvm import relax
 
-from strategies.bounds import Bounds, default_bounds, dtype_bounds
+from strategies.bounds import LOW_PRECISION, default_bounds, dtype_bounds
+from strategies.operators.adapt import adapted
 from strategies.operators.drawing import (
+    ANY_FLOATS,
     FLOATS,
+    INTEGERS,
     NUMBERS,
-    SIGNED,
+    affordable,
     bounds_of,
     emit,
+    flip,
     keep,
+    nonempty,
+    rarely,
     shape_of,
 )
+from strategies.operators.einsum import draw_einsum
+from strategies.operators.products import product_sum
 from strategies.operators.row import Family, OperatorRow
+from strategies.values import Dim
 
 if TYPE_CHECKING:
     from strategies.scope import Scope, Value
 
 op = relax.op
 
+WIDER: dict[str, tuple[str, ...]] = {
+    "float16": ("float32", "float64"),
+    "float32": ("float64", "float16"),
+    "float64": ("float32",),
+    "bfloat16": ("float32",),
+    "float8_e4m3fn": ("float32", "float16"),
+    "float8_e5m2": ("float32", "float16"),
+    "int8": ("int32", "int16", "float32"),
+    "uint8": ("int32", "uint32"),
+    "int16": ("int32", "int64"),
+    "int32": ("int64", "float32"),
+}
+"""Output dtypes that a product is drawn with, other than that of its operands; the most usual first."""
 
-def product_sum(scope: Scope, left: Value, right: Value, terms: int, dtype: str) -> tuple[Value, Value, Bounds] | None:
-    """Guard two operands so that a sum of ``terms`` products stays within ``dtype``; ``None`` when it cannot."""
-    limit = dtype_bounds(dtype)
-    for attempt in range(2):
-        known = (bounds_of(left) * bounds_of(right)).up_to(max(terms, 1))
-        if limit.lo <= known.lo and known.hi <= limit.hi:
-            return left, right, known
-        if attempt == 0:
-            domain = default_bounds(left.dtype)
-            left = keep(scope, left, domain.lo, domain.hi)
-            right = keep(scope, right, domain.lo, domain.hi)
-    return None
+NARROW = frozenset({"int8", "uint8", "int16", "uint16", *LOW_PRECISION})
+"""Dtypes that hold few sums: their products nearly always have another output dtype."""
+
+
+def product_dtypes(scope: Scope, left: str) -> tuple[str, str]:
+    """Draw the dtypes of a second operand and of the result, for a product whose first operand has dtype ``left``."""
+    wider = tuple(dtype for dtype in WIDER.get(left, ()) if scope.module.permits(dtype))
+    if not wider or scope.index(8) >= (7 if left in NARROW else 2):
+        return left, left
+    out = scope.pick((wider[0], wider[0], *wider))
+    # With an output dtype given, the operands may differ.
+    mixed = {"int8": "uint8", "uint8": "int8", "float16": "float32"}.get(left)
+    if mixed is not None and scope.module.permits(mixed) and out != "uint32" and rarely(scope):
+        return mixed, out
+    return left, out
+
+
+def _batch(scope: Scope, dims: tuple[Dim, ...]) -> tuple[Dim, ...]:
+    """Draw the batch of a second operand: it broadcasts with that of the first, in either direction."""
+    way = scope.index(6)
+    if way < 2:
+        return ()
+    if way == 2:
+        return dims
+    if way == 3 and dims:
+        return dims[scope.integer(1, len(dims)) :]
+    mask = scope.index(2 ** len(dims))
+    same = tuple(1 if mask >> place & 1 else dim for place, dim in enumerate(dims))
+    if way == 4 or len(dims) >= 3:
+        return same
+    stretched = tuple(scope.small_dim() if isinstance(dim, int) and dim == 1 else dim for dim in same)
+    return (scope.integer(1, 3), *stretched)
 
 
 def draw_matmul(scope: Scope) -> Value | None:
-    """``matmul`` of vectors, matrices and batches, with broadcast batches, in a wider or the same output dtype."""
-    left = scope.tensor(dtypes=(*FLOATS, *SIGNED), ranks=(2, 3, 1, 4))
+    """``matmul`` of vectors, matrices and batches that broadcast either way, in the same or another output dtype."""
+    # Sums of booleans have no kernel.
+    left = adapted(scope, dtypes=(*ANY_FLOATS, *INTEGERS), ranks=(2, 3, 2, 1, 4, 5), where=_contracts(scope))
     dims = shape_of(left)
-    inner = dims[-1]
-    way = scope.index(8)
-    if way == 7:
-        shape: tuple[Any, ...] = (inner,)
-    elif way >= 5 and left.rank > 2:
-        shape = (*dims[:-2], inner, scope.small_dim())
-    elif way == 4:
-        shape = (scope.integer(1, 2) if left.rank == 2 else 1, inner, scope.small_dim())
-    elif way == 3 and left.rank >= 2 and len(dims) == 2 and dims[0] is dims[1]:
-        shape = dims
-    else:
-        shape = (inner, scope.small_dim())
-    right = scope.tensor(dtypes=(left.dtype,), shape=shape)
-    out = left.dtype
-    if scope.index(4) == 3:
-        out = {"float16": "float32", "int8": "int32", "int16": "int32"}.get(out, out)
-    guarded = product_sum(scope, left, right, scope.most_elements([inner]), out)
+    *batch, inner = dims[:-2] + dims[-1:]
+    columns = dims[0] if rarely(scope) else scope.small_dim()
+    shape: tuple[Any, ...] = (inner,) if rarely(scope) else (*_batch(scope, tuple(batch)), inner, columns)
+    right_dtype, out = product_dtypes(scope, left.dtype)
+    if not affordable(scope, [*batch, *shape, *dims[-2:-1]]):
+        shape = (inner, 2)
+    right = adapted(scope, dtypes=(right_dtype,), shape=shape)
+    return _multiplied(scope, left, right, inner, out)
+
+
+def _contracts(scope: Scope) -> Callable[[Value], bool]:
+    """A predicate: the last extent is a number or never 0; TVM writes no sum over a symbolic extent that is 0."""
+    return lambda value: isinstance(shape_of(value)[-1], int) or scope.dim_range(shape_of(value)[-1])[0] > 0
+
+
+def _multiplied(scope: Scope, left: Value, right: Value, inner: Dim, out: str) -> Value | None:
+    terms = scope.most_elements([inner])
+    guarded = product_sum(scope, left, right, terms, out)
     if guarded is None:
         return None
     left, right, known = guarded
-    call = op.matmul(left.expr, right.expr, None if out == left.dtype else out)
-    return emit(scope, call, known, out)
+    given = out if out != left.dtype or left.dtype != right.dtype or rarely(scope) else None
+    return emit(scope, op.matmul(left.expr, right.expr, given), known, out, steps=terms + 4)
 
 
-def draw_linear_chain(scope: Scope) -> Value | None:
-    """``x @ permute_dims(w)``, as ``nn.linear`` writes it."""
-    left = scope.tensor(dtypes=FLOATS, ranks=(2, 3))
+def draw_linear(scope: Scope) -> Value | None:
+    """``x @ permute_dims(w)``, as ``op.linear`` writes it: of a matrix or a vector, with or without a bias."""
+    left = adapted(scope, dtypes=FLOATS, ranks=(2, 3, 1, 4), where=_contracts(scope))
     inner = shape_of(left)[-1]
-    weight = scope.tensor(dtypes=(left.dtype,), shape=(scope.small_dim(), inner))
+    shape = (inner,) if rarely(scope) else (scope.small_dim(), inner)
+    weight = scope.tensor(dtypes=(left.dtype,), shape=shape)
     guarded = product_sum(scope, left, weight, scope.most_elements([inner]), left.dtype)
     if guarded is None:
         return None
     left, weight, known = guarded
     turned = scope.emit(op.permute_dims(weight.expr), bounds_of(weight))
-    return emit(scope, op.matmul(left.expr, turned.expr), known, left.dtype)
-
-
-EINSUMS = (
-    ("ij,jk->ik", 2, "jk"),
-    ("ij,kj->ik", 2, "kj"),
-    ("ij,ij->ij", 2, "ij"),
-    ("ij,ij->", 2, "ij"),
-    ("ij->ji", 2, None),
-    ("ij->i", 2, None),
-    ("bij,bjk->bik", 3, "bjk"),
-    ("i,j->ij", 1, "j"),
-    ("i,i->", 1, "i"),
-)
-"""Subscripts, rank of the first operand, letters of the second (``None``: there is no second)."""
-
-
-def draw_einsum(scope: Scope) -> Value | None:
-    """``einsum`` over static shapes, which is what the inference computes."""
-    subscripts, rank, letters = scope.pick(EINSUMS)
-    left = scope.tensor(dtypes=NUMBERS, ranks=(rank,), static=True, where=lambda value: 0 not in shape_of(value))
-    sizes = dict(zip(subscripts, shape_of(left), strict=False))
-    if letters is None:
-        terms = int(sizes["j"])
-        domain = default_bounds(left.dtype)
-        if terms * bounds_of(left).magnitude > dtype_bounds(left.dtype).hi:
-            left = keep(scope, left, domain.lo, domain.hi)
-        return emit(scope, op.einsum([left.expr], subscripts), bounds_of(left).up_to(terms), left.dtype)
-    for letter in letters:
-        sizes.setdefault(letter, scope.integer(1, 4))
-    right = scope.tensor(dtypes=(left.dtype,), shape=tuple(sizes[letter] for letter in letters))
-    terms = 1
-    result = subscripts.partition("->")[2]
-    for letter, size in sizes.items():
-        if letter not in result:
-            terms *= int(size)
-    guarded = product_sum(scope, left, right, terms, left.dtype)
-    if guarded is None:
-        return None
-    left, right, known = guarded
-    return emit(scope, op.einsum([left.expr, right.expr], subscripts), known, left.dtype)
+    out = "float32" if left.dtype == "float16" and flip(scope) else None
+    product = emit(scope, op.matmul(left.expr, turned.expr, out), known, out or left.dtype)
+    if not flip(scope):
+        return product
+    bias = adapted(scope, dtypes=(product.dtype,), shape=shape[:-1])
+    return emit(scope, op.add(product.expr, bias.expr), bounds_of(product) + bounds_of(bias), product.dtype)
 
 
 def draw_outer(scope: Scope) -> Value | None:
-    """``outer`` product of two vectors."""
-    left = scope.tensor(dtypes=NUMBERS, ranks=(1,))
-    right = scope.tensor(dtypes=(left.dtype,), ranks=(1,))
+    """``outer`` of two vectors of one dtype."""
+    left = adapted(scope, dtypes=NUMBERS, ranks=(1,), share=56)
+    right = adapted(scope, dtypes=(left.dtype,), ranks=(1,))
+    if not affordable(scope, [*shape_of(left), *shape_of(right)]):
+        return None
     guarded = product_sum(scope, left, right, 1, left.dtype)
     if guarded is None:
         return None
@@ -134,7 +146,7 @@ def draw_outer(scope: Scope) -> Value | None:
 def _collapsed(scope: Scope, operand: Value) -> tuple[tuple[Any, ...], int]:
     """A shape that broadcasts to the operand's, and how many elements are summed into one."""
     dims = list(shape_of(operand))
-    drop = scope.index(len(dims))
+    drop = scope.index(len(dims) + 1)
     kept = [1 if scope.index(2) else dim for dim in dims[drop:]]
     summed = dims[:drop] + [dim for dim, left in zip(dims[drop:], kept, strict=True) if dim is not left]
     return tuple(kept), max(scope.most_elements(summed), 1)
@@ -142,24 +154,33 @@ def _collapsed(scope: Scope, operand: Value) -> tuple[tuple[Any, ...], int]:
 
 def _draw_collapse(by_shape: bool) -> Callable[[Scope], Value | None]:
     def draw(scope: Scope) -> Value | None:
-        operand = scope.tensor(dtypes=NUMBERS, ranks=(1, 2, 3))
+        # TVM defect: over no elements the result is not written at all, and there is no sum of booleans.
+        where = nonempty(scope) if scope.executable else None
+        dtypes = NUMBERS if scope.executable else (*NUMBERS, "bool")
+        operand = adapted(scope, dtypes=dtypes, ranks=(2, 3, 1, 4, 5), where=where)
         shape, elements = _collapsed(scope, operand)
+        like = None
+        if not by_shape:
+            # Only the shape of the other operand counts.
+            like = adapted(scope, dtypes=(operand.dtype, "float32", "int64"), shape=shape)
         limit, domain = dtype_bounds(operand.dtype), default_bounds(operand.dtype)
-        if elements * bounds_of(operand).magnitude > limit.hi:
-            operand = keep(scope, operand, domain.lo, domain.hi)
-        known = bounds_of(operand).up_to(elements)
-        if known.hi > limit.hi or known.lo < limit.lo:
-            return None
-        if by_shape:
+        if operand.dtype != "bool":
+            if elements * bounds_of(operand).magnitude > limit.hi:
+                operand = keep(scope, operand, domain.lo, domain.hi)
+            known = bounds_of(operand).up_to(elements)
+            if known.hi > limit.hi or known.lo < limit.lo:
+                return None
+        else:
+            known = limit
+        if like is None:
             return emit(scope, op.collapse_sum_to(operand.expr, scope.shape_expr(shape)), known, operand.dtype)
-        like = scope.tensor(dtypes=(operand.dtype,), shape=shape)
         return emit(scope, op.collapse_sum_like(operand.expr, like.expr), known, operand.dtype)
 
     return draw
 
 
 def _matmul(scope: Scope) -> Value | None:
-    return draw_linear_chain(scope) if scope.index(4) == 3 else draw_matmul(scope)
+    return draw_linear(scope) if scope.index(4) == 3 else draw_matmul(scope)
 
 
 ROWS = (

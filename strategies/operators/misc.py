@@ -6,11 +6,12 @@ import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+import numpy as np
 import tvm
 from tvm import relax, tirx
 
-from strategies.bounds import Bounds
-from strategies.operators.drawing import ANY, bounds_of, nonempty, shape_of
+from strategies.bounds import Bounds, dtype_bounds
+from strategies.operators.drawing import ANY, NUMBERS, SOME_RANK, bounds_of, flip, nonempty, shape_of
 from strategies.operators.row import Family, OperatorRow
 from strategies.operators.shape import factorings
 from strategies.values import Value
@@ -26,7 +27,8 @@ def _draw_inspect(name: str, indexed: bool) -> Callable[[Scope], Value | None]:
     primitive = tvm.ir.Op.get(f"relax.inspect.{name}")
 
     def draw(scope: Scope) -> Value | None:
-        operand = scope.tensor(dtypes=ANY, ranks=(1, 2, 3), where=nonempty(scope))
+        ranks = SOME_RANK if indexed else (*SOME_RANK, 0)
+        operand = scope.tensor(dtypes=ANY, ranks=ranks, where=nonempty(scope))
         place = scope.index(operand.rank)
         call = relax.Call(primitive, [operand.expr, tirx.IntImm("int64", place)] if indexed else [operand.expr])
         value = scope.emit(call)
@@ -37,12 +39,41 @@ def _draw_inspect(name: str, indexed: bool) -> Callable[[Scope], Value | None]:
     return draw
 
 
+_SAME_BITS = {
+    "int32": ("uint32", 4),
+    "uint32": ("int32", 4),
+    "int16": ("uint16", 2),
+    "uint16": ("int16", 2),
+    "int8": ("uint8", 1),
+    "uint8": ("int8", 1),
+}
+"""Dtypes whose numbers from 0 up are the same bits in another, and how many bytes."""
+
+
 def draw_view(scope: Scope) -> Value | None:
-    """``memory.view`` of a tensor under another static shape, from the beginning of its buffer."""
-    operand = scope.tensor(dtypes=ANY, static=True, where=nonempty(scope))
+    """``memory.view`` of a tensor under another static shape, as integers of the other sign, or of a part of it."""
+    operand = scope.tensor(dtypes=ANY, static=True, where=lambda value: 0 not in shape_of(value))
     elements = math.prod(shape_of(operand))
+    way, known = scope.index(6), bounds_of(operand)
+    if way == 5 and elements > 1:
+        return _part(scope, operand, elements)
+    other = _SAME_BITS.get(operand.dtype)
+    if way == 4 and other is not None and known.lo >= 0 and dtype_bounds(other[0]).contains(known):
+        shape = None if flip(scope) else scope.shape_expr(shape_of(operand))
+        return scope.emit(op.memory.view(operand.expr, shape, other[0]), known)
     shape = scope.shape_expr(scope.pick(factorings(elements)))
-    return scope.emit(op.memory.view(operand.expr, shape), bounds_of(operand))
+    return scope.emit(op.memory.view(operand.expr, shape), known)
+
+
+def _part(scope: Scope, operand: Value, elements: int) -> Value:
+    """A view that begins inside the buffer; kernels take it only after ``ensure_zero_offset`` ("expected 0")."""
+    first = scope.integer(1, min(elements - 1, 16))
+    width = np.dtype(operand.dtype).itemsize
+    shape = scope.shape_expr((elements - first,))
+    view = scope.emit(op.memory.view(operand.expr, shape, relative_byte_offset=first * width), bounds_of(operand))
+    if view in scope.values:
+        scope.values.remove(view)
+    return scope.emit(op.memory.ensure_zero_offset(view.expr), bounds_of(operand))
 
 
 def draw_ensure_zero_offset(scope: Scope) -> Value | None:
@@ -60,7 +91,7 @@ def draw_call_dps_packed(scope: Scope) -> Value | None:
 
 def draw_call_pure_packed(scope: Scope) -> Value | None:
     """``call_pure_packed`` of what ``nonzero`` becomes: a fresh tensor with as many columns as there are."""
-    operand = scope.tensor(dtypes=("bool", "int64", "int32", "float32"), ranks=(1, 2, 3), where=nonempty(scope))
+    operand = scope.tensor(dtypes=(*NUMBERS, "bool"), ranks=SOME_RANK, where=nonempty(scope))
     greatest = max(scope.dim_range(dim)[1] for dim in shape_of(operand)) - 1
     ty = relax.TensorType(dtype="int64", ndim=2)
     call = op.call_pure_packed("relax.run.nonzero", operand.expr, ty_args=ty)

@@ -8,130 +8,156 @@ from typing import TYPE_CHECKING, Any
 
 from tvm import relax
 
-from strategies.operators.drawing import FLOATS, emit, shape_of
-from strategies.operators.linalg import product_sum
+from strategies.operators.adapt import adapted
+from strategies.operators.drawing import FLOATS, emit, rarely
+from strategies.operators.linalg import product_dtypes
+from strategies.operators.products import product_sum
 from strategies.operators.row import Family, OperatorRow
+from strategies.operators.spatial import SPATIAL, arranged, block, least, pads, sizes_of, spatial_tensor
+from strategies.values import Value
 
 if TYPE_CHECKING:
-    from strategies.scope import Scope, Value
+    from strategies.scope import Scope
 
 nn = relax.op.nn
 
-SPATIAL = {1: "W", 2: "HW", 3: "DHW"}
+DTYPES = (*FLOATS, "int8", "uint8", "int32", "int64", "int16")
+
+MOST_WORK = 2**15
+"""How many products one convolution computes at most."""
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """A pair of layouts: of the data and of the kernel."""
+    """The layouts of a convolution.
+
+    Attributes:
+        data: Of the data.
+        kernel: Of the kernel.
+        out: Of the result, ``None`` for that of the data.
+    """
 
     data: str
     kernel: str
+    out: str | None = None
 
 
-def layouts(spatial: str, transposed: bool) -> tuple[Layout, ...]:
-    """Pairs of layouts that have a kernel; transposed convolutions have one only for channels first."""
-    if transposed:
-        return (Layout("NC" + spatial, "IO" + spatial),)
-    first = Layout("NC" + spatial, "OI" + spatial)
-    return (first, first, Layout("N" + spatial + "C", spatial + "IO"), Layout("N" + spatial + "C", "O" + spatial + "I"))
+def _kernels(first: str, spatial: str) -> tuple[str, ...]:
+    """Layouts of a kernel, ``first`` the usual one.
+
+    TVM defect: a layout with W before H passes inference, and the kernel takes strides, padding and window in the
+    order of the layout instead: silently wrong, or of another shape.  No layout here has it.
+    """
+    forms = (f"OI{spatial}", f"{spatial}IO", f"O{spatial}I", f"IO{spatial}", f"{spatial}OI", f"I{spatial}O")
+    return (first, first, *(form for form in forms if form != first))
 
 
-def convolution_layouts(dimensions: int) -> tuple[Layout, ...]:
-    """Layouts of a plain convolution: conv1d's kernel for channels last takes ``WIO`` alone."""
-    pairs = layouts(SPATIAL[dimensions], False)
-    return pairs[:3] if dimensions == 1 else pairs
+def layouts(dimensions: int, scope: Scope, transposed: bool) -> Layout:
+    """Draw layouts: those that have a kernel; where nothing runs also another for the result, and blocked ones."""
+    spatial = SPATIAL[dimensions]
+    usual = Layout(f"NC{spatial}", f"{'IO' if transposed else 'OI'}{spatial}")
+    data_forms = (usual.data, usual.data, f"N{spatial}C", f"C{spatial}N", f"{spatial}NC")
+    # "TOPI does not support ..., and thus cannot be legalized": a transposed convolution of any other layout, a result
+    # of another than the data, and blocks of channels.
+    if transposed and scope.executable:
+        return usual
+    if scope.index(4) < 2:
+        return usual
+    drawn = Layout(scope.pick(data_forms), scope.pick(_kernels(usual.kernel, spatial)))
+    if scope.executable:
+        return drawn
+    way = scope.index(6)
+    if way == 5:
+        return Layout(f"NC{spatial}4c", f"OI{spatial}4i4o")
+    return Layout(drawn.data, drawn.kernel, scope.pick(data_forms)) if way == 4 else drawn
 
 
-def _arranged(layout: str, sizes: dict[str, Any]) -> tuple[Any, ...]:
-    return tuple(sizes[letter] for letter in layout)
-
-
-def spatial_tensor(scope: Scope, layout: str, dtypes: tuple[str, ...] = FLOATS) -> Value:
-    """A static tensor of a layout's rank, no dimension 0, of moderate size."""
-    return scope.tensor(
-        dtypes=dtypes,
-        ranks=(len(layout),),
-        static=True,
-        where=lambda value: 0 not in shape_of(value) and max(shape_of(value)) <= 8,
-    )
-
-
-def pads(scope: Scope, dimensions: int) -> list[int]:
-    """Padding of each side: none, the same on all, or each its own."""
-    way = scope.index(4)
-    if way < 2:
-        return [0] * (2 * dimensions)
-    if way == 2:
-        return [scope.integer(1, 2)] * (2 * dimensions)
-    return [scope.index(3) for _ in range(2 * dimensions)]
+def _groups(scope: Scope, channels: int) -> int:
+    """One group mostly; else a divisor of the channels, most often as many as there are (depthwise)."""
+    if scope.index(4) < 2:
+        return 1
+    divisors = [n for n in range(1, channels + 1) if channels % n == 0]
+    return scope.pick((divisors[-1], *divisors))
 
 
 def _draw_conv(dimensions: int, call: Callable[..., Any]) -> Callable[[Scope], Value | None]:
     spatial = SPATIAL[dimensions]
 
     def draw(scope: Scope) -> Value | None:
-        layout = scope.pick(convolution_layouts(dimensions))
-        data = spatial_tensor(scope, layout.data)
-        sizes = dict(zip(layout.data, shape_of(data), strict=True))
-        channels = int(sizes["C"])
-        groups = scope.pick([n for n in range(1, channels + 1) if channels % n == 0]) if scope.index(4) == 3 else 1
-        kernel: dict[str, Any] = {"O": groups * scope.integer(1, 3), "I": channels // groups}
+        layout = layouts(dimensions, scope, False)
+        data = spatial_tensor(scope, layout.data, DTYPES, "" if scope.index(4) == 3 else "C")
+        sizes = sizes_of(layout.data, data)
+        channels = sizes["C"]
+        blocks = block(layout.data)
+        groups = _groups(scope, channels) if isinstance(channels, int) and not blocks else 1
+        # Of symbolic channels the kernel has as many.
+        inner = channels // groups if isinstance(channels, int) else channels
+        kernel: dict[str, Any] = {"O": groups * scope.integer(1, 3), "I": inner, "i": 4, "o": 4}
         padding, strides, dilation = pads(scope, dimensions), [], []
         for place, letter in enumerate(spatial):
-            extent = int(sizes[letter]) + padding[place] + padding[place + dimensions]
+            extent = least(scope, sizes[letter]) + padding[place] + padding[place + dimensions]
             window = scope.integer(1, min(3, extent))
-            dilation.append(scope.pick((1, 2)) if (window - 1) * 2 + 1 <= extent else 1)
-            strides.append(scope.pick((1, 2)))
+            wide = [d for d in (1, 2, 3) if (window - 1) * d + 1 <= extent] if window > 1 else [1, 2]
+            dilation.append(scope.pick((1, *wide)))
+            strides.append(scope.pick((1, 2, 1, 3)))
             kernel[letter] = window
-        weight = scope.tensor(dtypes=(data.dtype,), shape=_arranged(layout.kernel, kernel))
-        terms = kernel["I"]
-        for letter in spatial:
-            terms *= kernel[letter]
-        guarded = product_sum(scope, data, weight, terms, data.dtype)
+        right, out = product_dtypes(scope, data.dtype)
+        weight = adapted(scope, dtypes=(right,), shape=arranged(layout.kernel, kernel), share=32)
+        terms = scope.most_elements([kernel["I"], *(kernel[letter] for letter in spatial)]) * max(blocks, 1)
+        if terms * scope.most_elements([*sizes.values(), kernel["O"]]) > MOST_WORK * 8:
+            return None
+        guarded = product_sum(scope, data, weight, terms, out)
         if guarded is None:
             return None
         data, weight, known = guarded
         built = call(
-            data.expr, weight.expr, strides, padding, dilation, groups, layout.data, layout.kernel,
-            out_dtype="float32" if data.dtype == "float16" and scope.index(4) == 3 else None,
+            data.expr, weight.expr, strides, padding, dilation, groups, layout.data, layout.kernel, layout.out,
+            out_dtype=out if out != data.dtype or right != data.dtype or rarely(scope) else None,
         )  # fmt: skip
-        return emit(scope, built, known, data.dtype)
+        return emit(scope, built, known, out)
 
     return draw
 
 
 def _draw_transposed(dimensions: int, call: Callable[..., Any]) -> Callable[[Scope], Value | None]:
     spatial = SPATIAL[dimensions]
-    (layout,) = layouts(spatial, True)
 
     def draw(scope: Scope) -> Value | None:
-        data = spatial_tensor(scope, layout.data)
-        sizes = dict(zip(layout.data, shape_of(data), strict=True))
+        layout = layouts(dimensions, scope, True)
+        if block(layout.data):
+            layout = Layout("NC" + spatial, "IO" + spatial)
+        data = spatial_tensor(scope, layout.data, DTYPES, "C")
+        sizes = sizes_of(layout.data, data)
         channels = int(sizes["C"])
-        groups = scope.pick([n for n in range(1, channels + 1) if channels % n == 0]) if scope.index(4) == 3 else 1
+        groups = _groups(scope, channels)
         kernel: dict[str, Any] = {"I": channels, "O": scope.integer(1, 3)}
-        strides, padding, extra = [], [0] * (2 * dimensions), []
+        strides, dilation, extra = [], [], []
+        padding = [0] * (2 * dimensions)
         for place, letter in enumerate(spatial):
-            kernel[letter] = scope.integer(1, 3)
-            strides.append(scope.pick((1, 2)))
-            # The result must keep at least one element, and the padding must stay below the kernel.
-            padding[place] = padding[place + dimensions] = scope.index(2) if kernel[letter] == 3 else 0
-            extra.append(scope.index(strides[-1]))
-        if any(
-            (int(sizes[a]) - 1) * s + kernel[a] - 2 * p < 1 for a, s, p in zip(spatial, strides, padding, strict=False)
-        ):
-            padding = [0] * (2 * dimensions)
-        weight = scope.tensor(dtypes=(data.dtype,), shape=_arranged(layout.kernel, kernel))
+            kernel[letter] = window = scope.integer(1, 3)
+            strides.append(scope.pick((1, 2, 1, 3)))
+            dilation.append(scope.pick((1, 1, 2)))
+            extra.append(scope.index(strides[-1]) if scope.index(2) else 0)
+            # The padding stays below the window, and the result keeps at least one element.
+            reach = dilation[-1] * (window - 1)
+            room = (least(scope, sizes[letter]) - 1) * strides[-1] + reach + extra[-1]
+            near = scope.index(min(2, reach, room) + 1)
+            far = near if scope.index(2) else scope.index(min(2, reach, room) + 1)
+            padding[place], padding[place + dimensions] = near, min(far, room - near)
+        right, out = product_dtypes(scope, data.dtype)
+        weight = adapted(scope, dtypes=(right,), shape=arranged(layout.kernel, kernel), share=32)
         terms = channels // groups
         for letter in spatial:
             terms *= kernel[letter]
-        guarded = product_sum(scope, data, weight, terms, data.dtype)
+        guarded = product_sum(scope, data, weight, terms, out)
         if guarded is None:
             return None
         data, weight, known = guarded
-        dilation = [1] * dimensions
-        built = call(data.expr, weight.expr, strides, padding, extra, dilation, groups, layout.data, layout.kernel)
-        return emit(scope, built, known, data.dtype)
+        built = call(
+            data.expr, weight.expr, strides, padding, extra, dilation, groups, layout.data, layout.kernel, layout.out,
+            out_dtype=out if out != data.dtype or right != data.dtype else None,
+        )  # fmt: skip
+        return emit(scope, built, known, out)
 
     return draw
 

@@ -3,59 +3,90 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tvm import relax
 
-from strategies.operators.drawing import FLOATS, NUMBERS, bounds_of, emit, flip, shape_of
-from strategies.operators.nn_conv import SPATIAL, spatial_tensor
+from strategies.operators.drawing import FLOATS, NUMBERS, bounds_of, emit, flip, rarely
 from strategies.operators.row import Family, OperatorRow
+from strategies.operators.spatial import SPATIAL, covered, least, letters, pads, sizes_of, spatial_tensor
+from strategies.values import Dim, Value
 
 if TYPE_CHECKING:
-    from strategies.scope import Scope, Value
+    from strategies.scope import Scope
 
 nn = relax.op.nn
 
+AVERAGED = (*FLOATS, "int64")
+"""TVM defect: the average of other integers is legalized to int64 where inference says their own dtype."""
+
+
+@dataclass(frozen=True, slots=True)
+class Windows:
+    """Attributes of a pool; ``padding`` has all near sides first."""
+
+    size: list[int]
+    strides: list[int]
+    padding: list[int]
+    dilation: list[int]
+    ceil: bool
+
 
 def pool_layout(scope: Scope, dimensions: int) -> str:
-    """Channels first, or rarely last."""
+    """Channels first mostly; else last, in another order, or in blocks of two or four."""
     spatial = SPATIAL[dimensions]
-    return f"N{spatial}C" if scope.index(4) == 3 else f"NC{spatial}"
+    usual = f"NC{spatial}"
+    if scope.index(4) < 2:
+        return usual
+    return scope.pick((f"N{spatial}C", f"N{spatial}C", f"C{spatial}N", f"{spatial}NC", f"{usual}4c", f"{usual}2c"))
 
 
-def windows(scope: Scope, layout: str, data: Value, dilated: bool) -> tuple[list[int], list[int], list[int], list[int]]:
-    """Draw pool sizes, strides, paddings and dilations.
+def windows(scope: Scope, sizes: dict[str, Dim], dilated: bool = True, ceil: bool = True) -> Windows:
+    """Draw windows over the spatial axes of a tensor.
 
-    Padding stays below half a window, so that no window lies in padding alone: its maximum would be the least float
-    and its average without padding a division by zero.
+    No window lies in padding alone: its maximum would be the least number there is, and its average without padding a
+    division by zero.
     """
-    sizes = dict(zip(layout, shape_of(data), strict=True))
-    spatial = [letter for letter in layout if letter not in "NC"]
-    pool, strides, dilation = [], [], []
-    padding = [0] * (2 * len(spatial))
+    spatial = [letter for letter in sizes if letter in "DHW"]
+    count = len(spatial)
+    padding = pads(scope, count, most=1 if scope.index(3) < 2 else 2)
+    # Rounding up makes a shape with a condition in it when an extent is symbolic.
+    up = ceil and all(isinstance(sizes[letter], int) for letter in spatial) and scope.index(3) == 2
+    size, strides, dilation = [], [], []
     for place, letter in enumerate(spatial):
-        extent = int(sizes[letter])
-        window = scope.integer(1, min(3, extent))
-        pool.append(window)
-        strides.append(scope.pick((1, 2)))
-        wide = dilated and (window - 1) * 2 + 1 <= extent
-        dilation.append(scope.pick((1, 2)) if wide else 1)
-        if window >= 2 and dilation[-1] == 1:
-            padding[place], padding[place + len(spatial)] = scope.index(2), scope.index(2)
-    return pool, strides, padding, dilation
+        low, high = scope.dim_range(sizes[letter])
+        before, after = padding[place], padding[place + count]
+        window, stride = scope.integer(1, min(3, low + before + after)), scope.pick((1, 2, 1, 3))
+        step = scope.pick((1, 1, 2, 3)) if dilated and (window - 1) * 2 < low + before + after else 1
+        if not all(covered(extent, window, stride, step, before, after, up) for extent in range(low, high + 1)):
+            padding[place] = padding[place + count] = 0
+            window, step = min(window, low), 1
+        size.append(window)
+        strides.append(stride)
+        dilation.append(step)
+    return Windows(size, strides, padding, dilation, up)
 
 
 def _draw_pool(dimensions: int, call: Callable[..., Any], average: bool) -> Callable[[Scope], Value | None]:
     def draw(scope: Scope) -> Value | None:
         layout = pool_layout(scope, dimensions)
-        data = spatial_tensor(scope, layout, FLOATS if average else NUMBERS)
-        pool, strides, padding, dilation = windows(scope, layout, data, dilated=True)
-        # Rounding up may add a window that starts in the padding: only without padding, and only whole strides.
-        ceil = not any(padding) and all(s <= p for s, p in zip(strides, pool, strict=True)) and flip(scope)
-        include = average and flip(scope)
-        built = call(data.expr, pool, strides, padding, dilation, ceil, include, layout)
+        # There is no least boolean ("Cannot decide min_value").
+        dtypes = AVERAGED if average and scope.executable else NUMBERS
+        data = spatial_tensor(scope, layout, dtypes)
+        drawn = windows(scope, sizes_of(layout, data))
+        include = flip(scope)
+        # "TOPI does not support different input-output layouts".
+        out = (
+            f"NC{SPATIAL[dimensions]}"
+            if not scope.executable and len(layout) == dimensions + 2 and rarely(scope)
+            else None
+        )
+        built = call(
+            data.expr, drawn.size, drawn.strides, drawn.padding, drawn.dilation, drawn.ceil, include, layout, out
+        )
         known = bounds_of(data)
-        return emit(scope, built, known.including(0.0) if average else known, data.dtype)
+        return emit(scope, built, known.including(0.0) if average else known, data.dtype, steps=32)
 
     return draw
 
@@ -64,12 +95,16 @@ def _draw_adaptive(dimensions: int, call: Callable[..., Any]) -> Callable[[Scope
     def draw(scope: Scope) -> Value | None:
         layout = pool_layout(scope, dimensions)
         data = spatial_tensor(scope, layout, FLOATS)
-        sizes = dict(zip(layout, shape_of(data), strict=True))
-        target: list[int] | None = [scope.integer(1, int(sizes[letter])) for letter in layout if letter not in "NC"]
-        # None keeps the extent; the one-dimensional legalization then fails ("Cannot convert from type ir.IntImm").
-        if scope.index(8) == 7 and (dimensions > 1 or not scope.executable):
+        sizes = sizes_of(layout, data)
+        target: list[int] | None = [
+            scope.integer(1, 2 * least(scope, sizes[letter])) for letter in letters(layout) if letter in SPATIAL[3]
+        ]
+        # None keeps the extent. TVM defect: the one-dimensional legalization then fails ("Cannot convert from type
+        # ir.IntImm").
+        if rarely(scope) and (dimensions > 1 or not scope.executable):
             target = None
-        return emit(scope, call(data.expr, target, layout), bounds_of(data), data.dtype)
+        known = bounds_of(data)
+        return emit(scope, call(data.expr, target, layout), known, data.dtype)
 
     return draw
 

@@ -115,7 +115,7 @@ def _abbreviated(scope: Scope, dims: tuple[Any, ...], target: Sequence[Any]) -> 
 def draw_reshape_by_value(scope: Scope) -> Value | None:
     """``tensor_to_shape``: a shape computed as data, then a ``reshape`` to it, whose result is cast to the truth."""
     operand = scope.tensor(dtypes=ANY, ranks=SOME_RANK, static=True)
-    target = scope.pick(targets(shape_of(operand)))
+    target = scope.pick([dims for dims in targets(shape_of(operand)) if dims])
     data = scope.emit(op.add(relax.const(np.array(target), "int64"), relax.const(0, "int64")), None)
     shape = scope.emit(op.tensor_to_shape(data.expr), None)
     shaped = scope.emit(op.reshape(operand.expr, shape.expr), bounds_of(operand))
@@ -282,7 +282,7 @@ def draw_layout_transform(scope: Scope) -> Value | None:
     """``layout_transform`` by a permutation, a merge or a split of a static dimension with padding where it must."""
     # TVM defect: the legalization pads booleans and float8 with a float ("ScheduleError"), padding or not.
     dtypes = tuple(d for d in ANY if d not in (*FLOAT8, "bool")) if scope.executable else ANY
-    operand = scope.tensor(dtypes=dtypes, ranks=SOME_RANK, where=lambda v: v.is_static and 0 not in shape_of(v))
+    operand = scope.tensor(dtypes=dtypes, ranks=SOME_RANK, static=True, where=lambda v: 0 not in shape_of(v))
     dims = [int(dim) for dim in shape_of(operand)]
     way = scope.index(3)
     if way == 1 and operand.rank < 6:
@@ -295,7 +295,7 @@ def draw_layout_transform(scope: Scope) -> Value | None:
             rest = [*i[:place], outer, *i[place + 1 :]]
             return [*rest, inner] if inner_last else [*rest[: place + 1], inner, *rest[place + 1 :]]
 
-        fill = scope.pick((None, 1, 0)) if padded else None
+        fill = scope.pick((None, 1, 0)) if padded and operand.dtype not in (*FLOAT8, "bool") else None
         pad = float(fill) if fill is not None and is_float(operand.dtype) else fill
         call = op.layout_transform(operand.expr, _of_rank(operand.rank, split), pad)
         return scope.emit(call, bounds_of(operand).including(float(fill or 0)) if padded else bounds_of(operand))

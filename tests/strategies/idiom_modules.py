@@ -20,6 +20,7 @@ from strategies.idioms.planting import plant_planned
 from strategies.module_facts import Facts
 from strategies.pass_table import CONSTRUCTORS
 from strategies.scope import Scope
+from strategies.values import Value
 
 ALONE = (Feature.TUPLES, Feature.SYMBOLIC_SHAPES)
 """On besides what an idiom needs: results joined in a tuple, dims that are not numbers."""
@@ -42,12 +43,18 @@ def planted(draw: Any, planned: Planned, symbolic: bool = False) -> Any:
         body.open(planned.idiom.place is not Place.ORDINARY)
         try:
             made = plant_planned(scope, planned)
-            scope.keep_outputs = True
-            result = scope.emit(made.expr, made.bounds, parts=made.parts) if made.is_local else made
         except Unfit:
             body.abandon()
             return None
-        body.close()
+        block = scope.builder._end_block()
+        result = made
+        if made.is_local:  # nothing must stand between the idiom and the end: its last variable becomes an output
+            result = Value(relax.Var("gv", made.ty), made.ty, made.bounds, made.parts)
+            bindings = [
+                relax.VarBinding(result.expr, b.value) if b.var.same_as(made.expr) else b for b in block.bindings
+            ]
+            block = relax.DataflowBlock(bindings)
+        body.blocks = [block]
         weighted = scope.frame.is_weighted
         finish(scope, body, Plan("main", weighted=weighted), result)
         whole = module.builder.get()

@@ -1,0 +1,53 @@
+"""Modules drawn with a seed collection: mutated seeds, and drawn modules with functions of seeds spliced in."""
+
+from __future__ import annotations
+
+import functools
+
+from hypothesis import strategies as st
+
+from strategies.choices import Choices, Draw
+from strategies.modules import Described, described_modules
+from strategies.mutate import mutate
+from strategies.seed_bounds import unproven
+from strategies.seedfile import Seed, Stage
+from strategies.seeds import SeedRef, load, open_seeds
+
+SHARE = 3
+"""Of eight modules, so many are mutated seeds; the others are drawn, half of them with a spliced function."""
+LOWERED = "a lowered seed"
+
+
+@functools.lru_cache(maxsize=2)
+def seeded_modules(ref: SeedRef) -> st.SearchStrategy[Described]:
+    """A strategy of described modules, a share of them out of a collection.
+
+    The same bytes and the same collection give the same module. Of a module whose operators may leave their domain,
+    ``Described.structural`` says so: it is not to be run.
+
+    Raises:
+        strategies.seedfile.SeedFileError: when the collection is not what it was.
+    """
+    open_seeds(ref)
+    return _mixed(ref, described_modules(seeds=ref))
+
+
+@st.composite
+def _mixed(draw: Draw, ref: SeedRef, drawn: st.SearchStrategy[Described]) -> Described:
+    # By reference: Hypothesis shows the arguments of a strategy, and a collection is long.
+    seeds, choices = open_seeds(ref), Choices(draw)
+    if not seeds.mutable or choices.index(8) < 8 - SHARE:
+        return draw(drawn)
+    return mutated(choices, choices.pick(seeds.mutable))
+
+
+def mutated(choices: Choices, seed: Seed) -> Described:
+    """Draw mutations of a seed."""
+    found = mutate(choices, load(seed), seed.stage)
+    # Lowered code has buffers that operators write to, which no interval describes.
+    structural = LOWERED if seed.stage is Stage.LOWERED else unproven(found.module)
+    notes = ("seed:mutated", *(f"seed:{each}" for each in found.applied), *("seed:undone",) * bool(found.undone))
+    return Described(
+        found.module, executable=not structural, structural=structural, seeds=(seed.fingerprint,),
+        notes=tuple(sorted(set(notes))),
+    )  # fmt: skip
