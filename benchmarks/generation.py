@@ -15,65 +15,6 @@ from typing import Any
 from tabulate import tabulate
 
 
-def operators_of(module: Any) -> list[list[str]]:
-    """For each Relax function, the operators that it calls, in order of binding, local functions included."""
-    import tvm
-    from tvm import relax
-
-    listed = []
-    for function in module.functions.values():
-        if isinstance(function, relax.Function):
-            names: list[str] = []
-
-            def look(expr: Any, names: list[str] = names) -> None:
-                if isinstance(expr, relax.Call) and isinstance(expr.op, tvm.ir.Op):
-                    names.append(expr.op.name)
-
-            relax.analysis.post_order_visit(function, look)
-            listed.append(names)
-    return listed
-
-
-def pairs_of(module: Any) -> set[tuple[str, str]]:
-    """Pairs of operators of which the second takes the first's result."""
-    import tvm
-    from tvm import relax
-
-    pairs: set[tuple[str, str]] = set()
-    for function in module.functions.values():
-        if not isinstance(function, relax.Function):
-            continue
-        made_by: dict[Any, str] = {}
-        calls: list[Any] = []
-
-        def look(expr: Any, made_by: dict[Any, str] = made_by, calls: list[Any] = calls) -> None:
-            if isinstance(expr, relax.SeqExpr):
-                for block in expr.blocks:
-                    for binding in block.bindings:
-                        if isinstance(binding, relax.VarBinding):
-                            name = _operator(binding.value)
-                            if name:
-                                made_by[binding.var] = name
-            if _operator(expr):
-                calls.append(expr)
-
-        relax.analysis.post_order_visit(function, look)
-        for call in calls:
-            for argument in call.args:
-                fields = argument.fields if isinstance(argument, relax.Tuple) else [argument]
-                for field in fields:
-                    if isinstance(field, tvm.relax.Var) and field in made_by:
-                        pairs.add((made_by[field], call.op.name))
-    return pairs
-
-
-def _operator(expr: Any) -> str:
-    import tvm
-    from tvm import relax
-
-    return str(expr.op.name) if isinstance(expr, relax.Call) and isinstance(expr.op, tvm.ir.Op) else ""
-
-
 SAMPLE = 100
 """Modules that are built, to see whether they can be executed; most of the time goes into compiling kernels."""
 
@@ -95,6 +36,7 @@ def measure(count: int, seed: int) -> dict[str, Any]:
 
     from strategies import features_of, ir_modules
     from strategies.drive import draw_from_bytes
+    from strategies.profile import profile_of
 
     source = random.Random(seed)
     strategy = ir_modules()
@@ -115,8 +57,9 @@ def measure(count: int, seed: int) -> dict[str, Any]:
     pairs: set[tuple[str, str]] = set()
     features: Counter[str] = Counter()
     for module in modules:
-        operators.update({name for names in operators_of(module) for name in names})
-        pairs |= pairs_of(module)
+        profile = profile_of(module)
+        operators.update(profile.operators.keys())
+        pairs |= profile.pairs
         features.update(str(getattr(feature, "value", feature)) for feature in features_of(module))
     sample = modules[:SAMPLE]
     return {

@@ -89,7 +89,11 @@ def drawn_modules(count: int, seed: int, names: tuple[str, ...]) -> Iterator[Any
     config = Config(seed, names, (), tuple(OracleName), 1, None, 1)
     per_shard = -(-SHARD_EXAMPLES // subjects_per_module(config))
     for index in range(count):
-        drawn = draw_subjects(config, index // per_shard, index % per_shard)
+        try:
+            drawn = draw_subjects(config, index // per_shard, index % per_shard)
+        except Exception as error:  # the generator's own fault; what it draws otherwise can still be measured
+            print(f"module {index}: {type(error).__name__}: {str(error)[:200]}", file=sys.stderr)
+            continue
         if drawn is not None:
             yield drawn
 

@@ -57,15 +57,16 @@ class Body:
     def twice(self) -> Value:
         """Add two dataflow blocks of which the second takes what the first gives."""
         scope = self.scope
-        value = scope.tensor()
-        keep = scope.keep_outputs
+        keep, value = scope.keep_outputs, None
         scope.keep_outputs = True
         between = scope.has(Feature.ORDINARY_BLOCKS) and scope.index(2)
         for dataflow in (True, False, True) if between else (True, True):
             self.close()
             self.open(dataflow)
+            value = value or scope.tensor()  # not before: what the open block keeps to itself is gone now
             value = scope.emit(relax.op.permute_dims(value.expr, list(range(value.rank))), value.bounds)
         scope.keep_outputs = keep
+        assert value is not None
         return value
 
     def _dataflow_blocks(self) -> int:

@@ -44,7 +44,7 @@ def hint(scope: Scope) -> Value:
         return elsewhere(scope)
     value = scope.tensor()
     way = scope.index(4)
-    if way == 1:
+    if way == 1 or not _may_hint(scope, value):
         return scope.emit(op.to_vdevice(value.expr, scope.module.vdevices[0]), value.bounds)
     if way == 3 and _hintable(scope, value):
         return _there_and_back(scope, value)
@@ -66,6 +66,13 @@ def elsewhere(scope: Scope) -> Value:
         away.append(_computed(scope, source, [*away, *at_hand]))
     last = away[-1]
     return scope.emit(op.to_vdevice(last.expr, here), last.bounds)
+
+
+def _may_hint(scope: Scope, value: Value) -> bool:
+    """Whether the first device may be hinted: RealizeVDevice gives parameters of a called function a device that the
+    arguments of its calls have not, and then refuses the module (a defect of TVM's)."""
+    known = value.ty.vdevice is not None or not scope.frame.called
+    return known or not (scope.executable and (scope.module.strict or scope.index(8) < 7))
 
 
 def _hintable(scope: Scope, value: Value) -> bool:

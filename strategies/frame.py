@@ -176,6 +176,7 @@ class FunctionFrame:
         is_weighted: Whether it has ``num_input``.
         allowed: The actions that may be taken, by kind of place.
         used: Variables that some call or tuple takes.
+        called: Whether a later function may call it.
         impure: Whether it has an effect so far.
         pure_only: Whether it must not get one.
         closures: Signatures of local functions and returned closures, by variable.
@@ -203,6 +204,7 @@ class FunctionFrame:
     split_blocks: bool = False
     allowed: dict[tuple[bool, bool], list[Any]] = field(default_factory=dict)
     used: set[Any] = field(default_factory=set)
+    called: bool = True
     impure: bool = False
     pure_only: bool = False
     closures: dict[Any, Signature] = field(default_factory=dict)

@@ -43,6 +43,7 @@ class Plan:
         tuple_only: Whether it takes one tuple and returns one, as a transform of parameters does.
         maker: Whether it returns a closure, where that is possible.
         idioms: Idioms that should stand in it, where they find room.
+        last: Whether no other function comes after it, to call it.
     """
 
     name: str
@@ -55,6 +56,7 @@ class Plan:
     tuple_only: bool = False
     maker: bool = False
     idioms: tuple[Planned, ...] = ()
+    last: bool = False
 
 
 def build(draw: Draw, module: ModuleFrame, plan: Plan) -> Signature:
@@ -65,6 +67,7 @@ def build(draw: Draw, module: ModuleFrame, plan: Plan) -> Signature:
         is_weighted=plan.weighted,
         deepest=chain - plan.private,
         pure_only=plan.tuple_only,
+        called=not plan.last,
     )
     scope = Scope(draw, module, frame)
     builder = module.builder

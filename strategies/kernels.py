@@ -13,6 +13,7 @@ from strategies import drawn_kernels, in_place
 from strategies.bounds import Bounds, dtype_bounds, is_float
 from strategies.features import Feature
 from strategies.kernel_table import KERNELS, Kernel, static
+from strategies.replacements import REPLACEMENTS, operator_name
 from strategies.scope import Scope
 from strategies.values import Dim, Value, same_dim
 
@@ -110,6 +111,8 @@ def _function(scope: Scope, kernel: Kernel, operands: Sequence[Value]) -> Any:
             function = kernel.build(key[2], operands[0].dtype)
             _TEXTS[key] = tvm_ffi.serialization.to_json_graph_str(function)
         function = tvm_ffi.serialization.from_json_graph_str(_TEXTS[key])
+        if kernel.name in REPLACEMENTS and not any(isinstance(dim, str) for dim in key[2][0]):
+            function = function.with_attr("operator_name", operator_name(kernel.name, key[1], key[2][0]))
         found = scope.module.kernels[key] = scope.builder.add_func(function, kernel.name)
     return found
 

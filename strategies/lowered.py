@@ -159,7 +159,8 @@ def _in_place(scope: Scope, value: Value, operands: Sequence[Value]) -> Value:
     axes = _axes(sources[0].extents)
     reads = Reads()
     term = joined(scope, [reads.load(source, axes) for source in sources], 2)
-    kernel.store(sources[0], term, axes, (), reads, Nest())
+    target = Source(sources[0].buffer, sources[0].extents, term.bounds, term.dtype)
+    kernel.store(target, term, axes, (), reads, Nest())
     _call(scope, kernel, (value, *operands), [])
     return scope.see(Value(value.expr, value.ty, known(term.bounds, term.dtype)))
 

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import tvm
+import tvm_ffi
 from tvm import relax, tirx
+from tvm.ir import GenericConst
 
 from strategies.composites import EXTERNAL
 from strategies.detect_kernels import is_lowered
 from strategies.dims import symbols_of
-from strategies.type_features import dtype_feature
+from strategies.replacements import REPLACEMENTS
+from strategies.type_features import dtype_feature, is_prim_type
 from strategies.values import dims_of
 
 
@@ -47,6 +52,16 @@ class Facts:
         external: Whether there are functions for the external code generator.
         workspace: Whether an external function asks for a workspace.
         lowered: Whether a function is lowered already, in part or as a whole.
+        calls: How often each operator is called there, without ``relax.``.
+        repeated: Whether two of those calls are equal.
+        function_calls: Whether a function is called.
+        local_functions: Whether a function is bound there.
+        composites: Whether there are composite functions.
+        simple: Whether there is neither an ``If`` nor a ``match_cast``.
+        prims: Whether a primitive value is computed.
+        constants: Whether a call takes nothing but constants.
+        idioms: Names of the idioms that were planted in the module, where that is known.
+        replaceable: Attribute ``operator_name`` of the kernels that ``AlterOpImpl`` may replace.
     """
 
     functions: tuple[FunctionFacts, ...] = ()
@@ -57,6 +72,20 @@ class Facts:
     external: bool = False
     workspace: bool = False
     lowered: bool = False
+    calls: Mapping[str, int] = field(default_factory=dict)
+    repeated: bool = False
+    function_calls: bool = False
+    local_functions: bool = False
+    composites: bool = False
+    simple: bool = True
+    prims: bool = False
+    constants: bool = False
+    idioms: tuple[str, ...] = ()
+    replaceable: tuple[str, ...] = ()
+
+    def called(self, name: str) -> int:
+        """How often an operator is called in the functions' own blocks, by its name without ``relax.``."""
+        return self.calls.get(name, 0)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -65,29 +94,79 @@ class Facts:
         return tuple(names) or ("main",)
 
 
-def facts_of(module: tvm.IRModule | None) -> Facts:
-    """Collect the facts; of ``None``, those of an empty module."""
+@dataclass(slots=True)
+class _Seen:
+    """What the bindings of the functions' own blocks hold."""
+
+    calls: Counter[str] = field(default_factory=Counter)
+    marks: set[int] = field(default_factory=set)
+    repeated: bool = False
+    function_calls: bool = False
+    local_functions: bool = False
+    simple: bool = True
+    prims: bool = False
+    constants: bool = False
+
+    def look(self, function: Any) -> None:
+        """Look at the bindings of one function."""
+        self.marks.clear()
+        for block in function.body.blocks:
+            for binding in block.bindings:
+                value = binding.value
+                if isinstance(binding, relax.MatchCast) or isinstance(value, relax.If):
+                    self.simple = False
+                elif isinstance(value, relax.Function):
+                    self.local_functions = True
+                elif isinstance(value, relax.Call):
+                    self._call(value)
+                elif is_prim_type(binding.var.ty) and not isinstance(value, (relax.Var, tirx.IntImm)):
+                    self.prims = True
+
+    def _call(self, call: Any) -> None:
+        if not isinstance(call.op, tvm.ir.Op):
+            self.function_calls = True
+            return
+        self.calls[str(call.op.name).removeprefix("relax.")] += 1
+        mark = int(tvm_ffi.structural_hash(call))
+        self.repeated = self.repeated or mark in self.marks
+        self.marks.add(mark)
+        if call.args and all(isinstance(argument, (GenericConst, relax.ShapeExpr)) for argument in call.args):
+            self.constants = True
+
+
+def facts_of(module: tvm.IRModule | None, idioms: Iterable[str] = ()) -> Facts:
+    """Collect the facts; of ``None``, those of an empty module.  ``idioms`` are those planted in it."""
     if module is None:
         return Facts()
-    functions, operators, count, kernels = [], set(), 0, False
-    external = workspace = lowered = False
+    functions, count, kernels, seen = [], 0, False, _Seen()
+    external = workspace = lowered = composites = False
+    names: set[str] = set()
     for var, function in module.functions.items():
         if not isinstance(function, relax.Function):
             kernels = True
+            if function.attrs is not None and "operator_name" in function.attrs:
+                names.add(str(function.attrs["operator_name"]))
             continue
-        operators |= _operators(function)
+        seen.look(function)
         lowered = lowered or is_lowered(function)
         attrs = function.attrs
         if attrs is not None and "Codegen" in attrs:
             external |= str(attrs["Codegen"]) == EXTERNAL
             workspace |= "WorkspaceSize" in attrs
         if attrs is not None and ("Composite" in attrs or "Codegen" in attrs):
+            composites |= "Composite" in attrs
             continue
         count += 1
         if attrs is not None and "global_symbol" in attrs:
             functions.append(_function(var.name_hint, function))
+    replaceable = tuple(sorted(name for name in names if name.partition(" ")[0] in REPLACEMENTS))
     vdevices = len(module.global_infos["vdevice"]) if "vdevice" in module.global_infos else 0
-    return Facts(tuple(functions), count, frozenset(operators), vdevices, kernels, external, workspace, lowered)
+    operators = frozenset(f"relax.{name}" for name in seen.calls)
+    return Facts(
+        tuple(functions), count, operators, vdevices, kernels, external, workspace, lowered, seen.calls, seen.repeated,
+        seen.function_calls, seen.local_functions, composites, seen.simple, seen.prims, seen.constants, tuple(idioms),
+        replaceable,
+    )  # fmt: skip
 
 
 def _function(name: str, function: Any) -> FunctionFacts:
@@ -109,16 +188,6 @@ def _name(dim: Any) -> int | str | None:
     if isinstance(dim, int):
         return dim
     return str(dim.name) if isinstance(dim, tirx.Var) else None
-
-
-def _operators(function: Any) -> set[str]:
-    found = set()
-    for block in function.body.blocks:
-        for binding in block.bindings:
-            value = binding.value
-            if isinstance(value, relax.Call) and isinstance(value.op, tvm.ir.Op):
-                found.add(value.op.name)
-    return found
 
 
 def array_text(parameter: Parameter, size: int) -> str:

@@ -189,7 +189,7 @@ def _functions(
     callees = missing if alive else missing[:MAX_CALLED]
     order = list(Feature)
     demanded = tuple(sorted(demand, key=order.index))
-    build(draw, frame, Plan(name, False, steps, weighted, demanded, _planned(top, demand), callees, idioms=planned))
+    build(draw, frame, Plan(name, False, steps, weighted, demanded, _planned(top, demand), callees, idioms=planned, last=True))
 
 
 def _idioms(draw: Draw, forbid: frozenset[Feature], strict: bool) -> tuple[Planned, ...]:

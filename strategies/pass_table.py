@@ -7,6 +7,7 @@ from collections.abc import Callable
 from strategies.choices import Choices
 from strategies.composites import EXTERNAL
 from strategies.module_facts import Facts, array_text
+from strategies.replacements import draw_alteration
 
 Constructor = Callable[[Choices, Facts], str]
 
@@ -133,6 +134,15 @@ def _fuse_by_pattern(choices: Choices, facts: Facts) -> str:
     return _call("FuseOpsByPattern", f"[{patterns}]" + (f", {flags}" if flags else ""))
 
 
+def _alter(choices: Choices, facts: Facts) -> str:
+    if not facts.replaceable:
+        return _call("AlterOpImpl", "{}, {}")
+    made = [(name, *draw_alteration(choices, name)) for name in choices.subset(facts.replaceable[:4])]
+    kernels = ", ".join(f'"{name}": {kernel}' for name, kernel, _ in made)
+    layouts = ", ".join(f'"{name}": {layout}' for name, _, layout in made)
+    return _call("AlterOpImpl", f"{{{kernels}}}, {{{layouts}}}")
+
+
 def _run_codegen(choices: Choices, facts: Facts) -> str:
     arguments = []
     if choices.index(3) == 2:
@@ -158,6 +168,7 @@ _UPDATES = (
 CONSTRUCTORS: dict[str, Constructor] = {
     "AdjustMatmulOrder": _plain("AdjustMatmulOrder"),
     "AllocateWorkspace": _plain("AllocateWorkspace"),
+    "AlterOpImpl": _alter,
     "AnnotateTIROpPattern": _plain("AnnotateTIROpPattern"),
     "AttachAttrLayoutFreeBuffers": _plain("AttachAttrLayoutFreeBuffers"),
     "AttachExternModules": _options("AttachExternModules", "[]"),

@@ -14,14 +14,16 @@ from tvm import relax, tirx
 from tvm.relax.dpl import is_op, wildcard
 
 from strategies.choices import Choices, Draw
+from strategies.fitness import NEVER, fitness
 from strategies.module_facts import Facts, facts_of
-from strategies.modules import ir_modules
+from strategies.modules import described_modules
 from strategies.pass_table import CONSTRUCTORS
 
 FUSION_STAGE = (
     "DispatchSampling",
     "DispatchSortScan",
     "LegalizeOps",
+    "AlterOpImpl",
     "AnnotateTIROpPattern",
     "FoldConstant",
     "FuseOps",
@@ -175,10 +177,14 @@ def module_and_passes(
     """A strategy of a module and ``count`` different passes (fewer where there are fewer names) that suit it.
 
     Passes whose trigger the module has not (weights, symbolic dims, vdevices, kernels, composite calls) give way to
-    others, so that a case spends itself on passes that can act.
+    others, so that a case spends itself on passes that can act; those that an idiom was planted for go first.
     """
-    module = draw(modules if modules is not None else ir_modules())
-    return module, draw_passes(Choices(draw), _checked(names), count, facts_of(module))
+    if modules is None:
+        described = draw(described_modules())
+        module, idioms = described.module, described.idioms
+    else:
+        module, idioms = draw(modules), ()
+    return module, draw_passes(Choices(draw), _checked(names), count, facts_of(module, idioms))
 
 
 def draw_passes(
@@ -193,11 +199,12 @@ def draw_passes(
         facts: Of the module.
         effort: Weights of passes, 1 where nothing is said; ``None``: all alike.
     """
-    left = [name for name in names if can_act(name, facts)] or list(names)
+    fits = {name: weight_of(name, facts) for name in names}
+    left = [name for name in names if fits[name]] or list(names)
     chosen = []
     for _ in range(min(count, len(left))):
-        index = choices.index(len(left)) if effort is None else _weighted(choices, [effort.get(n, 1) for n in left])
-        chosen.append(_one(choices, left.pop(index), facts))
+        weights = [max(1, fits[n]) * (1 if effort is None else effort.get(n, 1)) for n in left]
+        chosen.append(_one(choices, left.pop(_weighted(choices, weights)), facts))
     return tuple(chosen)
 
 
@@ -213,26 +220,14 @@ def _weighted(choices: Choices, weights: Sequence[int]) -> int:
 
 def can_act(name: str, facts: Facts) -> bool:
     """Whether a module has at least what a pass needs to change anything or to accept it."""
-    weighted = any(f.num_input >= 0 for f in facts.functions)
+    return weight_of(name, facts) > NEVER
+
+
+def weight_of(name: str, facts: Facts) -> int:
+    """How often a pass should be tried on a module; see :func:`strategies.fitness.fitness`."""
     if facts.lowered and name not in ON_LOWERED:
-        return False
-    needs: dict[str, bool] = {
-        "BindParams": any(None not in p.dims for f in facts.functions for p in f.parameters),
-        "BindSymbolicVars": any(f.symbols for f in facts.functions),
-        "BundleModelParams": weighted,
-        "MergeCompositeFunctions": "main" in facts.names,
-        "UpdateVDevice": facts.vdevices > 0,
-        "LazyTransformParams": any(f.name.endswith("transform_params") for f in facts.functions),
-        "InlinePrivateFunctions": facts.relax_functions > 1,
-        "ExpandTupleArguments": facts.relax_functions > 1,
-        "RemoveUnusedParameters": facts.relax_functions > 1,
-        "RemoveUnusedOutputs": facts.relax_functions > 1,
-        "AnnotateTIROpPattern": facts.kernels,
-        "SpecializePrimFuncBasedOnCallSite": facts.kernels,
-        "AllocateWorkspace": facts.workspace,
-        "RunCodegen": facts.external,
-    }
-    return needs.get(name, True)
+        return NEVER
+    return fitness(name, facts)
 
 
 def _one(choices: Choices, name: str, facts: Facts) -> DrawnPass:

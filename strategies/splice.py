@@ -25,12 +25,12 @@ MOST_ELEMENTS = 4096
 """Of any tensor that a spliced function takes or makes: a run stays cheap."""
 MOST_BINDINGS = 40
 MOST_PARAMETERS = 8
-_FOREIGN = frozenset({"Codegen", "Composite"})
+_FOREIGN = frozenset({"Codegen", "Composite", "relax.force_pure"})
 _UNFIT = frozenset(
     {
         "relax.call_tir_inplace", "relax.call_dps_packed", "relax.call_pure_packed", "relax.call_inplace_packed",
         "relax.hint_on_device", "relax.to_vdevice", "relax.builtin.stop_lift_params", "relax.call_tir_with_grad",
-        "relax.call_py_func", "relax.grad.no_grad", "relax.grad.start_checkpoint", "relax.grad.end_checkpoint",
+        "relax.call_py_func", "relax.make_closure", "relax.invoke_closure", "relax.invoke_pure_closure", "relax.grad.no_grad", "relax.grad.start_checkpoint", "relax.grad.end_checkpoint",
     }
 )  # fmt: skip
 
@@ -215,5 +215,3 @@ def _symbols(dim: Any) -> list[Any]:
     from strategies.calls import symbols_of
 
     return [] if isinstance(dim, int) else symbols_of(dim)
-
-

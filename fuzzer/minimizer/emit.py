@@ -49,9 +49,12 @@ class _Emitter:
                 self.global_vars[name] = self.sketch.global_vars[name]
                 functions[self.global_vars[name]] = item
                 continue
-            if name in walk.called(item):  # recursion: its own type has to be known before its body
-                params = [self.retype.type(param.ty) for param in item.params]
-                self._declare(name, relax.FuncType(params, self.retype.type(item.ret_ty), item.pure))
+            for other in sorted(walk.called(item)):
+                callee = self.sketch.functions.get(other)
+                if isinstance(callee, Func) and other not in self.global_vars:
+                    # recursion, through other functions too: the type has to be known before the body
+                    params = [self.retype.type(param.ty) for param in callee.params]
+                    self._declare(other, relax.FuncType(params, self.retype.type(callee.ret_ty), callee.pure))
             function = self._function(self._named(name, item), local=False)
             self._declare(name, function.ty)
             functions[self.global_vars[name]] = function

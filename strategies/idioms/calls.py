@@ -11,7 +11,7 @@ from strategies import weights as weight_steps
 from strategies.bounds import Bounds
 from strategies.features import Feature
 from strategies.idioms.idiom import Idiom, NearMiss, Place
-from strategies.idioms.parts import UNIT, dims, floats, hidden, joined, operand
+from strategies.idioms.parts import UNIT, dims, floats, hidden, less, operand
 from strategies.scope import Scope, Unfit
 from strategies.values import Dim, Value, same_dim
 
@@ -145,7 +145,7 @@ def unused_in_public(scope: Scope) -> Value:
 
 
 def _pair(p: list[Any], emit: Callable[[Any], Any]) -> Any:
-    return relax.Tuple([emit(op.negative(p[0])), emit(op.abs(p[1]))])
+    return relax.Tuple([op.negative(p[0]), op.abs(p[1])])
 
 
 def _two_results(scope: Scope, public: bool = False) -> Value:
@@ -166,8 +166,7 @@ def unused_output(scope: Scope) -> Value:
 def both_outputs(scope: Scope) -> Value:
     """A private function both of whose results are taken."""
     whole = _two_results(scope)
-    parts = [scope.emit(_get(whole.expr, index), part_of=whole) for index in range(2)]
-    return joined(scope, parts)
+    return less(scope, *(scope.emit(_get(whole.expr, index), part_of=whole) for index in range(2)))
 
 
 def output_of_public(scope: Scope) -> Value:

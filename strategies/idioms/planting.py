@@ -105,9 +105,9 @@ def aimed(choices: Choices, count: int, forbidden: Iterable[Feature], executable
 
 
 def _choice(choices: Choices, idiom: Idiom) -> Planned:
-    """The idiom, or every fourth time one of its near misses."""
+    """The idiom, or every third time one of its near misses."""
     near = None
-    if idiom.near_misses and choices.index(4) == 3:
+    if idiom.near_misses and choices.index(3) == 2:
         near = choices.pick(idiom.near_misses)
     return Planned(idiom, near)
 

@@ -77,8 +77,12 @@ def _batch(scope: Scope, dims: tuple[Dim, ...]) -> tuple[Dim, ...]:
     same = tuple(1 if mask >> place & 1 else dim for place, dim in enumerate(dims))
     if way == 4 or len(dims) >= 3:
         return same
-    stretched = tuple(scope.small_dim() if isinstance(dim, int) and dim == 1 else dim for dim in same)
+    stretched = tuple(scope.small_dim() if _one(old) else dim for old, dim in zip(dims, same, strict=True))
     return (scope.integer(1, 3), *stretched)
+
+
+def _one(dim: Dim) -> bool:
+    return isinstance(dim, int) and dim == 1
 
 
 def draw_matmul(scope: Scope) -> Value | None:

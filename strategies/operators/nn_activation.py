@@ -9,13 +9,20 @@ from typing import TYPE_CHECKING, Any
 
 from tvm import relax
 
-from strategies.bounds import FLOAT_LIMIT, Bounds, is_float
+from strategies.bounds import FLOAT_LIMIT, LOW_PRECISION, Bounds, is_float
+from strategies.operators.adapt import adapted
 from strategies.operators.drawing import (
+    ANY,
+    ANY_FLOATS,
+    ANY_NUMBERS,
+    BFLOAT,
     FLOATS,
-    NUMBERS,
+    SOME_RANK,
+    affordable,
     axis,
     bounds_of,
     emit,
+    flip,
     keep,
     nonempty,
     project,
@@ -43,92 +50,139 @@ def _softplus(bounds: Bounds) -> Bounds:
     return Bounds(0.0, max(bounds.hi, 0.0) + 1.5)
 
 
+def _leaky(alpha: float) -> Callable[[Bounds], Bounds]:
+    """The identity above zero and ``alpha`` times it below."""
+    return lambda bounds: bounds.maximum(Bounds(0, 0)).union(bounds.minimum(Bounds(0, 0)).scaled(alpha))
+
+
 @dataclass(frozen=True, slots=True)
 class Activation:
-    """An elementwise activation with at most one drawn attribute."""
+    """An elementwise activation with at most one drawn set of attributes, each with what it does to bounds."""
 
     name: str
     call: Callable[..., Any]
     dtypes: tuple[str, ...]
-    result: Callable[[Bounds], Bounds]
+    results: tuple[Callable[[Bounds], Bounds], ...]
     limit: float = FLOAT_LIMIT / 2
     attributes: tuple[tuple[Any, ...], ...] = ((),)
+    steps: int = 8
 
     def draw(self, scope: Scope) -> Value | None:
-        """Draw the operand and the attribute and emit the call."""
-        operand = scope.tensor(dtypes=self.dtypes)
+        """Draw the operand and the attributes and emit the call."""
+        operand = adapted(scope, dtypes=self.dtypes)
         if is_float(operand.dtype):
             operand = keep(scope, operand, -self.limit, self.limit)
-        call = self.call(operand.expr, *scope.pick(self.attributes))
-        return emit(scope, call, self.result(bounds_of(operand)), operand.dtype)
+        drawn = scope.index(len(self.attributes))
+        known = self.results[min(drawn, len(self.results) - 1)](bounds_of(operand))
+        return emit(scope, self.call(operand.expr, *self.attributes[drawn]), known, operand.dtype, self.steps)
 
     def row(self) -> OperatorRow:
         """The row of the operator table."""
         return OperatorRow(f"relax.nn.{self.name}", Family.ACTIVATION, self.draw)
 
 
+_SLOPES = (0.01, 0.125, 0.5, 0.0, 1.0, 2.0, -0.25)
+# The threshold bounds the exponent: exp(beta * x) with beta * x <= 20 overflows float16, so stay below.
+_SOFTPLUS = ((), (2.0, 20.0), (0.5, 2.0), (1.0, 1.0), (2.0,), (0.25, 20.0))
+
 ACTIVATIONS = (
-    Activation("relu", nn.relu, NUMBERS, lambda bounds: bounds.clipped(0.0, FLOAT_LIMIT * 1e6)),
-    Activation("gelu", nn.gelu, FLOATS, _dip(-0.25)),
+    Activation("relu", nn.relu, ANY_NUMBERS, (lambda bounds: bounds.clipped(0.0, FLOAT_LIMIT * 1e6),)),
+    Activation("gelu", nn.gelu, ANY_FLOATS, (_dip(-0.25),)),
     # x ** 3 inside: 30 ** 3 is within float16.
-    Activation("gelu_tanh", nn.gelu_tanh, FLOATS, _dip(-0.25), limit=30.0),
-    Activation("silu", nn.silu, FLOATS, _dip(-0.375), limit=10.0),
-    Activation("selu", nn.selu, FLOATS, _selu, limit=8.0),
-    # The threshold bounds the exponent: exp(beta * x) with beta * x <= 20 overflows float16, so stay below.
-    Activation("softplus", nn.softplus, FLOATS, _softplus, limit=4.0, attributes=((), (2.0, 20.0), (0.5, 2.0))),
-    Activation("leakyrelu", nn.leakyrelu, FLOATS, lambda b: b.including(0.0), attributes=((), (0.125,), (0.5,))),
+    Activation("gelu_tanh", nn.gelu_tanh, ANY_FLOATS, (_dip(-0.25),), limit=30.0),
+    Activation("silu", nn.silu, ANY_FLOATS, (_dip(-0.375),), limit=10.0),
+    Activation("selu", nn.selu, ANY_FLOATS, (_selu,), limit=8.0),
+    Activation(
+        "softplus",
+        nn.softplus,
+        ANY_FLOATS,
+        (_softplus, _softplus, _softplus, _softplus, _softplus, lambda b: Bounds(0.0, max(b.hi, 0.0) + 3.5)),
+        limit=4.0,
+        attributes=_SOFTPLUS,
+    ),
+    Activation(
+        "leakyrelu",
+        nn.leakyrelu,
+        ANY_FLOATS,
+        tuple(_leaky(slope) for slope in _SLOPES),
+        limit=FLOAT_LIMIT / 4,
+        attributes=tuple((slope,) for slope in _SLOPES),
+    ),
 )
 
 
 def draw_prelu(scope: Scope) -> Value | None:
     """``prelu`` with a slope for each element of an axis."""
-    # Its kernel takes static shapes alone ("Expect value to be constant int") and no negative axis.
-    operand = scope.tensor(dtypes=FLOATS, ranks=(2, 3, 4, 1), static=scope.executable)
-    where = axis(scope, operand.rank)
-    if scope.executable:
-        where %= operand.rank
+    # Its kernel takes a static extent alone along the axis ("Expect value to be constant int").
+    operand = adapted(scope, dtypes=FLOATS, ranks=(2, 3, 4, 1, 5), where=_has_number)
+    dims = shape_of(operand)
+    places = [place for place, dim in enumerate(dims) if isinstance(dim, int) or not scope.executable]
+    where = scope.pick(places)
     operand = keep(scope, operand, -FLOAT_LIMIT / 4, FLOAT_LIMIT / 4)
-    slope = scope.tensor(dtypes=(operand.dtype,), shape=(shape_of(operand)[where],), bounds=Bounds(-2.0, 2.0))
+    slope = adapted(scope, dtypes=(operand.dtype,), shape=(dims[where],), bounds=Bounds(-2.0, 2.0), share=32)
     known = bounds_of(operand).union(bounds_of(operand) * bounds_of(slope)).including(0.0)
-    return emit(scope, nn.prelu(operand.expr, slope.expr, where), known, operand.dtype)
+    named = where - operand.rank if flip(scope) else where
+    return emit(scope, nn.prelu(operand.expr, slope.expr, named), known, operand.dtype)
+
+
+def _has_number(value: Value) -> bool:
+    return any(isinstance(dim, int) for dim in shape_of(value))
 
 
 def draw_softmax(scope: Scope) -> Value | None:
     """``softmax`` along an axis; the kernel subtracts the maximum, so nothing overflows."""
-    operand = scope.tensor(dtypes=FLOATS, ranks=(2, 1, 3, 4), where=nonempty(scope))
-    return emit(scope, nn.softmax(operand.expr, axis(scope, operand.rank)), Bounds(0.0, 1.0), operand.dtype)
+    operand = adapted(scope, dtypes=(*FLOATS, *BFLOAT), ranks=SOME_RANK, where=nonempty(scope))
+    call = nn.softmax(operand.expr, axis(scope, operand.rank))
+    return emit(scope, call, Bounds(0.0, 1.0), operand.dtype)
 
 
 def draw_log_softmax(scope: Scope) -> Value | None:
     """``log_softmax`` along an axis: at most the width of the operand plus the logarithm of the extent below zero."""
-    operand = scope.tensor(dtypes=FLOATS, ranks=(2, 1, 3, 4), where=nonempty(scope))
+    operand = adapted(scope, dtypes=(*FLOATS, *BFLOAT), ranks=SOME_RANK, where=nonempty(scope))
     where = axis(scope, operand.rank)
     known, extent = bounds_of(operand), scope.most_elements([shape_of(operand)[where]])
-    least = -(known.hi - known.lo) - math.log(max(extent, 1)) - 0.125
-    return emit(scope, nn.log_softmax(operand.expr, where), Bounds(least, 0.0078125), operand.dtype)
+    least = -(known.hi - known.lo) * 1.03125 - math.log(max(extent, 1)) - 0.125
+    # Rounding makes a sum of low precision less than its greatest term.
+    most = 0.0078125 if operand.dtype in FLOATS else 0.5
+    return emit(scope, nn.log_softmax(operand.expr, where), Bounds(least, most), operand.dtype)
 
 
 def draw_dropout(scope: Scope) -> Value | None:
     """``dropout``: at inference the tensor itself and a mask of ones."""
-    operand = scope.tensor(dtypes=FLOATS)
-    call = nn.dropout(operand.expr, scope.pick((0.5, 0.25, 0.0)))
+    operand = adapted(scope, dtypes=ANY)
+    call = nn.dropout(operand.expr, scope.pick((0.5, 0.25, 0.0, 1.0)))
     return project(scope, call, (bounds_of(operand), Bounds(1, 1, True)))
 
 
 def draw_pad(scope: Scope) -> Value | None:
-    """``pad`` by a constant, or by what lies inside: reflected, replicated or wrapped around (below the extent)."""
-    operand = scope.tensor(
-        dtypes=NUMBERS, ranks=(2, 3, 1, 4), static=True, where=lambda value: 0 not in shape_of(value)
-    )
+    """``pad`` by a constant (also by less than nothing), or by what lies inside: reflected, replicated, wrapped."""
     mode = scope.pick(("constant", "constant", "reflect", "replicate", "circular"))
-    widths = []
+    where = None if mode == "constant" else nonempty(scope)
+    operand = adapted(scope, dtypes=ANY, ranks=(*SOME_RANK, 0), where=where)
+    widths: list[int] = []
     for dim in shape_of(operand):
-        limit = 2 if mode in ("constant", "replicate") else min(2, int(dim) - 1)
-        widths += [scope.integer(0, limit), scope.integer(0, limit)]
-    number = scope.pick((0.0, 1.0)) if mode == "constant" else 0.0
+        # Reflected and wrapped parts stay below the extent.
+        low = scope.dim_range(dim)[0]
+        limit = 2 if mode in ("constant", "replicate") else min(2, low - 1)
+        near, far = scope.index(limit + 1), scope.index(limit + 1)
+        if mode == "constant" and low > 2 and scope.index(8) == 7:
+            near, far = scope.pick(((-1, far), (near, -1), (-1, -1)))
+        widths += [near, far]
+    dims = [dim + widths[2 * place] + widths[2 * place + 1] for place, dim in enumerate(shape_of(operand))]
+    if not affordable(scope, dims):
+        return None
     known = bounds_of(operand)
-    call = nn.pad(operand.expr, widths, mode, number)
-    return emit(scope, call, known.including(number) if mode == "constant" else known, operand.dtype)
+    if mode != "constant":
+        return scope.emit(nn.pad(operand.expr, widths, mode), known)
+    number = scope.pick(_numbers(operand.dtype))
+    call = nn.pad(operand.expr, widths) if number == 0.0 and flip(scope) else nn.pad(operand.expr, widths, mode, number)
+    return scope.emit(call, known.including(number))
+
+
+def _numbers(dtype: str) -> tuple[float, ...]:
+    if dtype == "bool" or dtype.startswith("uint"):
+        return (0.0, 1.0)
+    return (0.0, 1.0, -1.0, 2.0) if dtype in LOW_PRECISION or not is_float(dtype) else (0.0, 1.0, -1.5, 0.25)
 
 
 ROWS = (

@@ -50,10 +50,7 @@ def planted(draw: Any, planned: Planned, symbolic: bool = False) -> Any:
         result = made
         if made.is_local:  # nothing must stand between the idiom and the end: its last variable becomes an output
             result = Value(relax.Var("gv", made.ty), made.ty, made.bounds, made.parts)
-            bindings = [
-                relax.VarBinding(result.expr, b.value) if b.var.same_as(made.expr) else b for b in block.bindings
-            ]
-            block = relax.DataflowBlock(bindings)
+            block = relax.DataflowBlock([_rebound(each, made.expr, result.expr) for each in block.bindings])
         body.blocks = [block]
         weighted = scope.frame.is_weighted
         finish(scope, body, Plan("main", weighted=weighted), result)
@@ -61,6 +58,10 @@ def planted(draw: Any, planned: Planned, symbolic: bool = False) -> Any:
     if module.vdevices:
         whole.update_global_info("vdevice", list(module.vdevices))
     return whole
+
+
+def _rebound(binding: Any, old: Any, new: Any) -> Any:
+    return relax.VarBinding(new, binding.value) if binding.var.same_as(old) else binding
 
 
 def expression(name: str) -> str:

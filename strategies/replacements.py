@@ -1,0 +1,43 @@
+"""Kernels that ``AlterOpImpl`` may replace, and what by: the same computation on buffers of another layout.
+
+A kernel says by its attribute ``operator_name`` what it computes, on which dtype and shape, so that the arguments of
+the pass can be drawn from the attributes alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from strategies.choices import Choices
+
+REPLACEMENTS: dict[str, str] = {
+    "te_add": "A(*i) + B(*i)",
+    "topi_multiply": "A(*i) * B(*i)",
+    "topi_maximum": "tvm.tirx.max(A(*i), B(*i))",
+}
+"""Name of a kernel of two operands of one static shape -> source text of one element, over ``A``, ``B`` and ``i``."""
+
+
+def operator_name(kernel: str, dtype: str, dims: Sequence[int | str]) -> str:
+    """The value of ``operator_name``: all that a replacement must know."""
+    return " ".join([kernel, dtype, *map(str, dims)])
+
+
+def draw_alteration(choices: Choices, name: str) -> tuple[str, str]:
+    """Draw the source text of a replacement for a kernel, and of the layout that it wants for each of its buffers."""
+    kernel, dtype, *sizes = name.split(" ")
+    dims = [int(size) for size in sizes]
+    index = [f"i{axis}" for axis in range(len(dims))]
+    ways = [(index, dims)]
+    if len(dims) > 1:
+        ways.append((index[::-1], dims[::-1]))
+    for axis, size in enumerate(dims):
+        if size >= 2 and size % 2 == 0:
+            packed = [*index[:axis], f"i{axis} // 2", *index[axis + 1 :], f"i{axis} % 2"]
+            ways.append((packed, [*dims[:axis], size // 2, *dims[axis + 1 :], 2]))
+    final, shape = ways[-1 - choices.index(len(ways))]
+    layout = f"lambda {', '.join(index)}: ({', '.join(final)},)" if index else "lambda: ()"
+    buffers = ", ".join(f'tvm.te.placeholder({tuple(shape)}, "{dtype}", name="{letter}")' for letter in "AB")
+    body = f'tvm.te.compute(A.shape, lambda *i: {REPLACEMENTS[kernel]}, name="C")'
+    made = f'(lambda A, B: tvm.te.create_prim_func([A, B, {body}], index_dtype_override="int64"))({buffers})'
+    return f'{made}.without_attr("global_symbol").with_attr("tirx.noalias", True)', f"[{', '.join([layout] * 3)}]"

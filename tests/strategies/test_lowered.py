@@ -1,0 +1,76 @@
+"""Lowered code: what it is made of, that it runs, and that only passes for it are drawn and judged."""
+
+from __future__ import annotations
+
+import pytest
+from drawing import drawn
+from hypothesis import strategies as st
+from tvm import relax
+
+from oracles.contract import Stage
+from oracles.contracts import CONTRACTS
+from oracles.execution import session
+from oracles.inputs import materialize
+from oracles.judge import judge
+from oracles.passref import PassRef
+from oracles.preconditions import is_lowered
+from oracles.subject import Subject
+from oracles.verdict import Outcome
+from strategies import Feature, features_of, ir_modules, module_and_passes, pipelines
+from strategies.detect_kernels import is_lowered as drawn_lowered
+from strategies.module_facts import facts_of
+from strategies.passes import CONSTRUCTORS, ON_LOWERED, can_act
+
+LOWERED = ir_modules(
+    demand=[Feature.LOWERED], forbid=[Feature.VDEVICE, Feature.LOCAL_FUNCTIONS], max_functions=1, max_bindings=1,
+    executable=True,
+)  # fmt: skip
+
+
+def test_all_kinds_of_memory_are_drawn():
+    text = "\n".join(module.script() for module in drawn(LOWERED, 60))
+    for part in ("builtin.alloc_tensor", "memory.alloc_storage", "memory.alloc_tensor", "memory.kill_tensor",
+                 "memory.kill_storage", "vm.kill_object", "relax.force_pure", "pure=False"):  # fmt: skip
+        assert part in text, part
+
+
+def test_lowered_modules_run_twice_alike():
+    for number, module in enumerate(drawn(LOWERED, 30)):
+        program = session().build(module)
+        for var, function in module.functions_items():
+            if isinstance(function, relax.Function) and "global_symbol" in function.attrs:
+                arguments = materialize(module, var.name_hint, number)
+                results = [program.call(function.attrs["global_symbol"], arguments) for _ in range(2)]
+                assert repr(results[0]) == repr(results[1]), module.script()
+
+
+def test_both_rooms_see_the_same():
+    for module in drawn(ir_modules(), 40):
+        functions = [f for f in module.functions.values() if isinstance(f, relax.Function)]
+        seen = any(drawn_lowered(function) for function in functions)
+        assert is_lowered(module) == seen == (Feature.LOWERED in features_of(module)) == facts_of(module).lowered
+
+
+def test_the_passes_for_lowered_modules_are_those_of_the_contracts():
+    promised = {
+        name
+        for name, row in CONTRACTS.items()
+        if (row.any_stage or row.needs is Stage.LOWERED) and name in CONSTRUCTORS
+    }
+    assert promised == ON_LOWERED
+
+
+def test_only_fitting_passes_are_drawn():
+    for module, passes in drawn(module_and_passes(count=30, modules=LOWERED), 5):
+        assert {each.name for each in passes} <= ON_LOWERED
+        assert not can_act("LegalizeOps", facts_of(module))
+        for row in drawn(st.lists(pipelines(module=module), min_size=5, max_size=5), 2):
+            assert {each.name for pipeline in row for each in pipeline} <= ON_LOWERED
+
+
+@pytest.mark.parametrize(("name", "fits"), [("FoldConstant", False), ("StaticPlanBlockMemory", True)])
+def test_a_pass_of_an_earlier_stage_is_not_judged(name, fits):
+    (module,) = drawn(LOWERED, 1)
+    verdicts = judge(Subject(module, [PassRef(name, f"relax.transform.{name}()")]))
+    skipped = all(each.outcome is Outcome.SKIP and "earlier stage" in each.reason for each in verdicts)
+    assert skipped is not fits
