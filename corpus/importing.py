@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from corpus.case import CaseError
@@ -76,6 +76,7 @@ def import_seeds(path: Path, tell: Callable[[str], None] = lambda line: None) ->
     report.candidates = len(candidates)
     tell(f"{len(candidates)} scripts in {report.files} files")
     _parse(candidates, report, tell)
+    _run(report, tell)
     return report
 
 
@@ -112,6 +113,26 @@ def _parse(candidates: Sequence[Candidate], report: ImportReport, tell: Callable
                 left = left[max(1, seen) :]
             done += len(batch)
             tell(f"{done} of {len(candidates)} scripts parsed, {len(report.seeds)} seeds")
+
+
+def _run(report: ImportReport, tell: Callable[[str], None]) -> None:
+    """Leave to the seeds only those functions to splice that run; what kills its process does not."""
+    from corpus.parsing import run_all
+    from fuzzer.isolation import Died, IsolatedWorker
+
+    places = [index for index, seed in enumerate(report.seeds) if seed.spliceable]
+    tell(f"running the functions of {len(places)} seeds")
+    with IsolatedWorker(time_limit=TIME_LIMIT) as worker:
+        left = places
+        while left:
+            done = 0
+            for runs in worker.stream(run_all, [report.seeds[index] for index in left[:BATCH]]):
+                names: tuple[str, ...] = () if isinstance(runs, Died) else runs
+                seed = report.seeds[left[done]]
+                others = tuple(sorted({*seed.unargued, *(name for name in seed.spliceable if name not in names)}))
+                report.seeds[left[done]] = replace(seed, spliceable=names, unargued=others)
+                done += 1
+            left = left[max(1, done) :]
 
 
 def _results(worker: object, left: list[Candidate]) -> Iterator[object]:

@@ -46,6 +46,39 @@ def parse_all(candidates: Sequence[Candidate]) -> Iterator[Parsed]:
         yield parse_one(candidate)
 
 
+def run_all(seeds: Sequence[Seed]) -> Iterator[tuple[str, ...]]:
+    """Of each seed's functions that may be spliced with true bounds, those that build and run; in order."""
+    from fuzzer.isolation import begin_case, breadcrumb
+
+    for seed in seeds:
+        begin_case()
+        breadcrumb(f"run: {seed.file}:{seed.line}")
+        yield tuple(name for name in seed.spliceable if _runs(seed, name))
+
+
+def _runs(seed: Seed, name: str) -> bool:
+    """Whether a spliced copy of a function builds on the reference pipeline and takes drawn inputs."""
+    import tvm
+    from tvm import relax
+
+    from oracles.execution import ExecMode, session
+    from oracles.inputs import materialize
+    from strategies.frame import ModuleFrame
+    from strategies.splice import splice
+
+    try:
+        frame = ModuleFrame(relax.BlockBuilder(), frozenset(), True)
+        var = splice(frame, tvm.ir.load_json(seed.module_json), name).var
+        module = frame.builder.get()
+        public = module[var].with_attr("global_symbol", var.name_hint)
+        module = tvm.IRModule({**dict(module.functions.items()), var: public})
+        program = session().build(module, ExecMode.BYTECODE)
+        program.call(var.name_hint, materialize(module, var.name_hint, 0))
+    except Exception:  # whatever it is, the function is none that a drawn module may rely on
+        return False
+    return True
+
+
 def parse_one(candidate: Candidate) -> Parsed:
     """Parse, check and describe one candidate; never raises for an error of TVM or of the script."""
     module, was_renamed, reason = _module(candidate)

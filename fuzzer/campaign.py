@@ -141,6 +141,7 @@ class Campaign:
             fuzzer.isolation.ChildError: an error of this program.
         """
         self.store.set_meta(state="running", workers=str(self.config.workers), budget=self.config.budget_text)
+        self._learn()  # from epochs of an earlier session that ended before it could
         shards = self._shards()
         executor = ThreadPoolExecutor(max_workers=self.config.workers, thread_name_prefix="relaxfuzz")
         state = "interrupted"
@@ -218,7 +219,6 @@ class Campaign:
         self._next = None
         if task is None or self._guide is None:
             return task
-        self._learn()
         pool = self._pool(task.number)
         if pool is None:
             self._next = task
@@ -332,6 +332,7 @@ class Campaign:
                 if finding_id not in self._looked_into
             ]
             heapq.heapify(self._waiting)
+        self._learn()
         self.progress.shard(result, fresh)
 
     def _record_triage(self, result: TriageResult) -> None:

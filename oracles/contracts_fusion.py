@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from oracles.contract import NO_SUCH_FUNCTION, Abi, Contract, Idempotence, Refusal, Stage
-from oracles.preconditions import private_call_depth
+from oracles.preconditions import no_altered_kernels, private_call_depth
 
 LEGALIZED = ("LegalizeOps",)
 ANNOTATED = (*LEGALIZED, "AnnotateTIROpPattern")
@@ -78,7 +78,16 @@ ROWS: tuple[Contract, ...] = (
         notes="ends with DeadCodeElimination, whose fixed point it inherits",
     ),
     Contract("AllocateWorkspace", any_stage=True),
-    Contract("AlterOpImpl", prepare=LEGALIZED, needs=Stage.LEGALIZED, gives=Stage.LEGALIZED),
+    Contract(
+        "AlterOpImpl",
+        prepare=LEGALIZED,
+        needs=Stage.LEGALIZED,
+        gives=Stage.LEGALIZED,
+        idempotence=Idempotence.NEVER,
+        preconditions=(no_altered_kernels,),
+        notes="a replacement keeps the operator's name, so that a second run with the same arguments takes it for the "
+        "kernel of the old layout",
+    ),
     Contract(
         "AttachAttrLayoutFreeBuffers",
         prepare=LEGALIZED,

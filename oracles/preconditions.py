@@ -11,7 +11,7 @@ from typing import Any
 from tvm import relax
 from tvm.ir import Op
 
-_LOWERED = ("relax.builtin.alloc_tensor", "relax.memory.", "relax.vm.")
+_LOWERED = ("relax.builtin.alloc_tensor", "relax.memory.alloc_", "relax.memory.kill_", "relax.vm.")
 
 
 def relax_functions(module: Any) -> Iterator[tuple[str, Any]]:
@@ -66,6 +66,27 @@ def needs_vdevices(module: Any) -> str | None:
 def no_library_prefix(module: Any) -> str | None:
     """AttachGlobalSymbol puts the attribute ``system_lib_prefix`` in front of every name, and so renames functions."""
     return "has a system_lib_prefix" if has_attribute(module, "system_lib_prefix") else None
+
+
+def no_altered_kernels(module: Any) -> str | None:
+    """AlterOpImpl is told the layouts of kernels by name, and keeps the names: its own output has other layouts.
+
+    Its documentation: the replacement may have "different layouts on i/o buffers"; layout transformations are inserted
+    at the call sites of what is replaced.
+    """
+    for _, function in relax_functions(module):
+        for block in function.body.blocks:
+            values = {binding.var: binding.value for binding in block.bindings}
+            for value in values.values():
+                if _operator(value) == "relax.call_tir" and has_attribute(module[value.args[0]], "operator_name"):
+                    made = [values.get(item) for item in value.args[1].fields if isinstance(item, relax.Var)]
+                    if any(_operator(item) == "relax.layout_transform" for item in made):
+                        return "kernels are altered already"
+    return None
+
+
+def _operator(value: Any) -> str:
+    return str(value.op.name) if isinstance(value, relax.Call) and isinstance(value.op, Op) else ""
 
 
 def no_local_functions(module: Any) -> str | None:

@@ -57,6 +57,7 @@ MEANT_FOR: Mapping[str, Ask] = {
     "RemoveUnusedOutputs": lambda facts: facts.relax_functions > 1,
     "AllocateWorkspace": lambda facts: facts.workspace,
     "RunCodegen": lambda facts: facts.external,
+    "AlterOpImpl": lambda facts: bool(facts.replaceable),
 }
 """What a pass needs to change anything or to accept the module at all; any module where nothing is said."""
 

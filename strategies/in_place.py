@@ -27,7 +27,7 @@ _SPREAD = 16
 def draw(scope: Scope) -> Value:
     """Bind a ``call_tir_inplace`` of a kernel of its own, with one or two operands overwritten; gives an output."""
     first = scope.tensor(dtypes=DTYPES, ranks=range(5), static=not scope.has(Feature.SYMBOLIC_KERNELS))
-    several = scope.has(Feature.TUPLES)
+    several = scope.has(Feature.KERNEL_OUTPUTS)
     # What each output is: the number of the operand that it overwrites, or -1 for a new tensor.
     ways: tuple[tuple[int, ...], ...] = ((0,), (1,), (0, -1), (0, 1), (1, 0), (-1, 1))
     indices = scope.pick(ways if several else ways[:2])

@@ -111,8 +111,9 @@ def _function(scope: Scope, kernel: Kernel, operands: Sequence[Value]) -> Any:
             function = kernel.build(key[2], operands[0].dtype)
             _TEXTS[key] = tvm_ffi.serialization.to_json_graph_str(function)
         function = tvm_ffi.serialization.from_json_graph_str(_TEXTS[key])
-        if kernel.name in REPLACEMENTS and not any(isinstance(dim, str) for dim in key[2][0]):
-            function = function.with_attr("operator_name", operator_name(kernel.name, key[1], key[2][0]))
+        dims = key[2][0]
+        if kernel.name in REPLACEMENTS and dims and all(isinstance(dim, int) for dim in dims):
+            function = function.with_attr("operator_name", operator_name(kernel.name, key[1], dims))
         found = scope.module.kernels[key] = scope.builder.add_func(function, kernel.name)
     return found
 

@@ -21,8 +21,10 @@ def as_tuple(values: Sequence[Value]) -> Any:
 
 
 def pack(scope: Scope) -> Value:
-    """Bind a tuple of one to three values, sometimes nested; what it holds may be of any kind."""
+    """Bind a tuple of one to three values, sometimes nested; what it holds may be of any kind, and the same twice."""
     parts = [_member(scope) for _ in range(1 + scope.index(3))]
+    if scope.index(6) == 5:
+        parts.append(parts[0])
     return scope.emit(as_tuple(parts), parts=parts)
 
 
@@ -38,9 +40,11 @@ def _member(scope: Scope) -> Value:
         inner = [value for value in scope.values if value.is_tuple]
         if inner:
             return scope.pick(inner)
-        parts = (scope.tensor(), scope.tensor())
+        parts = (scope.tensor(), scope.tensor())[: 2 * (scope.index(6) < 5)]  # rarely the empty tuple
         expr = as_tuple(parts)
         return Value(expr, relax.TupleType([part.ty for part in parts]), parts=parts)
+    if scope.has(Feature.CONSTANTS) and scope.index(8) == 7:
+        return scope.constant(scope.draw_shape((0, 1, 2), static=True), scope.pick_dtype(None))
     if scope.index(4) == 3:
         known = [v for v in scope.values if not v.is_tuple and not v.is_function]
         if known:
@@ -53,9 +57,11 @@ def project(scope: Scope) -> Value | None:
     tuples = [value for value in scope.values if value.parts]
     if not tuples:
         return None
-    whole = tuples[-1 - scope.index(len(tuples))]
-    index = scope.index(len(whole.parts))
-    return scope.emit(relax.TupleGetItem(whole.expr, index), part_of=whole)
+    made = tuples[-1 - scope.index(len(tuples))]
+    while True:
+        made = scope.emit(relax.TupleGetItem(made.expr, scope.index(len(made.parts))), part_of=made)
+        if not made.parts or scope.index(2) == 0:
+            return made
 
 
 def choose_result(scope: Scope, wanted: Sequence[Value] = (), *, single: bool = False) -> Value:

@@ -164,7 +164,7 @@ def _local(block: Any, outputs: set[Any]) -> Any:
 
 
 @relax.expr_functor.mutator
-class _Renaming(relax.PyExprMutator):  # type: ignore[misc]
+class _Renaming(relax.PyExprMutator):
     """Puts other variables in the place of some."""
 
     def __init__(self) -> None:

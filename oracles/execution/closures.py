@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import tvm
 from tvm import relax
-from tvm.ir import Op
 
 INVOKES = ("relax.invoke_closure", "relax.invoke_pure_closure")
 
@@ -34,7 +34,7 @@ def _invokes(function: Any) -> bool:
     found: list[Any] = []
 
     def visit(expr: Any) -> None:
-        if isinstance(expr, Op) and expr.name in INVOKES:
+        if isinstance(expr, tvm.ir.Op) and expr.name in INVOKES:
             found.append(expr)
 
     relax.analysis.post_order_visit(function, visit)
@@ -51,7 +51,7 @@ def _castable(ty: Any) -> bool:
 class _Keeper(relax.PyExprMutator):
     def visit_var_binding_(self, binding: Any) -> None:
         value = binding.value
-        called = isinstance(value, relax.Call) and isinstance(value.op, Op) and value.op.name in INVOKES
+        called = isinstance(value, relax.Call) and isinstance(value.op, tvm.ir.Op) and value.op.name in INVOKES
         if not called or not _castable(binding.var.ty):
             super().visit_var_binding_(binding)
             return

@@ -542,6 +542,8 @@ def collapse_into(scope: Scope, value: Value, target: tuple[Dim, ...]) -> Step |
     """``collapse_sum_to`` a shape that broadcasts to the value's."""
     if value.dtype == "bool" or value.dtype in LOW_PRECISION or not _stretches(target, shape_of(value)):
         return None
+    if any(_least(scope, dim) < 1 for dim in shape_of(value)):
+        return None  # TVM writes no sum over no elements
     known = bounds_of(value).up_to(max(scope.most_elements(shape_of(value)), 1)).rounded_as(value.dtype)
     if not dtype_bounds(value.dtype).contains(known):
         return None

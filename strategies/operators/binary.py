@@ -10,16 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 from tvm import relax
 
-from strategies.bounds import INT_LIMIT, Bounds, default_bounds, dtype_bounds, is_float
+from strategies.bounds import BFLOAT, INT_LIMIT, LOW_PRECISION, Bounds, default_bounds, dtype_bounds, is_float
 from strategies.operators.drawing import (
     ANY,
     ANY_NUMBERS,
     ANY_SIGNED,
-    BFLOAT,
     BOOLEAN,
     FLOATS,
     INTEGERS,
-    LOW_PRECISION,
     UNSIGNED,
     WIDE_FLOATS,
     affordable,

@@ -9,13 +9,8 @@ from tvm import relax
 
 from strategies.bounds import BFLOAT as BFLOAT
 from strategies.bounds import FLOAT8 as FLOAT8
-from strategies.bounds import (
-    LOW_PRECISION,
-    Bounds,
-    default_bounds,
-    dtype_bounds,
-    is_float,
-)
+from strategies.bounds import LOW_PRECISION as LOW_PRECISION
+from strategies.bounds import Bounds, default_bounds, dtype_bounds, is_float
 from strategies.values import Dim, Value, same_dim
 
 if TYPE_CHECKING:

@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 from tvm import relax
 
-from strategies.bounds import Bounds, default_bounds, dtype_bounds
+from strategies.bounds import FLOAT8, LOW_PRECISION, Bounds, default_bounds, dtype_bounds
 from strategies.operators.drawing import (
     ANY_FLOATS,
     ANY_NUMBERS,
     FLOATS,
-    LOW_PRECISION,
     SIGNED,
     SIGNED_NUMBERS,
     SOME_RANK,
@@ -104,7 +103,7 @@ class Reduction:
     """A reduction over any set of axes; ``result`` gives bounds from the operand's and the number of elements.
 
     ``more`` are dtypes that type inference takes but that do not run: drawn only in modules that need not.
-    ``empty`` says whether what is reduced may have no elements, ``known`` whether a tensor of low precision must be of
+    ``empty`` says whether what is reduced may have no elements, ``known`` whether a float8 tensor must be of
     static shape.
     """
 
@@ -139,7 +138,7 @@ class Reduction:
         return emit(scope, call, known, dtype, steps=elements + 4)
 
     def _takes(self, value: Value) -> bool:
-        return not self.known or value.is_static or value.dtype not in LOW_PRECISION
+        return not self.known or value.is_static or value.dtype not in FLOAT8
 
     def row(self) -> OperatorRow:
         """The row of the operator table."""

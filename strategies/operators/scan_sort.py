@@ -142,17 +142,16 @@ def draw_bucketize(scope: Scope) -> Value | None:
 
 def draw_nonzero(scope: Scope) -> Value | None:
     """``nonzero``: indices of the elements that are not zero, one row per dimension, as many columns as there are."""
-    # TVM defect: of a scalar it gives one row, and declares none.
-    operand = scope.tensor(dtypes=(*NUMBERS, "bool", *BFLOAT), ranks=SOME_RANK, where=nonempty(scope))
-    extent = max(scope.dim_range(dim)[1] for dim in shape_of(operand))
+    operand = scope.tensor(dtypes=(*NUMBERS, "bool", *BFLOAT), where=nonempty(scope))
+    extent = max((scope.dim_range(dim)[1] for dim in shape_of(operand)), default=1)
     return scope.emit(op.nonzero(operand.expr), Bounds(0, max(extent - 1, 0), True))
 
 
 def draw_unique(scope: Scope) -> Value | None:
     """``unique`` of the flattened tensor or along an axis, sorted or not: values, or also index, inverse, counts."""
-    operand = scope.tensor(dtypes=(*NUMBERS, "bool"), ranks=SOME_RANK, where=nonempty(scope))
-    where = axis(scope, operand.rank) if scope.index(3) == 2 else None
-    flags = [flip(scope) if scope.index(3) == 2 else False for _ in range(3)]
+    operand = scope.tensor(dtypes=(*NUMBERS, "bool"), where=nonempty(scope))
+    where = axis(scope, operand.rank) if operand.rank and scope.index(3) == 2 else None
+    flags = [bool(operand.rank) and scope.index(6) == 5 for _ in range(3)]
     if scope.executable and where is None and operand.rank > 1:
         # TVM defect: NumPy 2 gives the inverse of the flattened tensor in the tensor's shape, declared is a vector.
         flags[1] = False

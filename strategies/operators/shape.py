@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from tvm import relax, tirx
 
-from strategies.bounds import Bounds, is_float, union_of
+from strategies.bounds import FLOAT8, Bounds, is_float, union_of
 from strategies.features import Feature
 from strategies.operators.drawing import (
     ANY,
     FEW_RANKS,
-    FLOAT8,
     MATRIX_UP,
     SOME_RANK,
     affordable,

@@ -9,16 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from tvm import relax
 
-from strategies.bounds import FLOAT_LIMIT, Bounds, is_float
+from strategies.bounds import BFLOAT, FLOAT8, FLOAT_LIMIT, LOW_PRECISION, Bounds, is_float
 from strategies.operators.drawing import (
     ANY_NUMBERS,
     ANY_SIGNED,
-    BFLOAT,
     BOOLEAN,
-    FLOAT8,
     FLOATS,
     INTEGERS,
-    LOW_PRECISION,
     NUMBERS,
     UNSIGNED,
     WIDE_FLOATS,

@@ -19,7 +19,7 @@ from oracles.verdict import OracleName
 
 PASSES = ("CanonicalizeBindings", "DeadCodeElimination", "EliminateCommonSubexpr", "Normalize")
 EPOCH = 1
-EXAMPLES = 64 * 6
+EXAMPLES = 64 * 4
 
 
 def config(workers: int, guidance: bool = True) -> Config:
@@ -73,10 +73,10 @@ def one(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_guidance_guides(one: Path) -> None:
     with Store.open(one) as store:
         coverage, guide = store.coverage(), store.guide()
-    assert coverage.neighbours > 5
+    assert coverage.neighbours > 2
     assert coverage.outdone > coverage.neighbours
     assert guide.epochs >= EXAMPLES // 64 - 1
-    assert len(guide.kept) > 20
+    assert len(guide.kept) > 10
     assert any(kept.tried for kept in guide.kept.values())
 
 
