@@ -221,22 +221,22 @@ def _drawn_rows(
     """``count`` rows: one single pass each, the last of them a pipeline where that says more."""
     from strategies.choices import Choices
     from strategies.drive import draws_of
-    from strategies.idioms.table import passes_for
+    from strategies.fitness import NEAR
     from strategies.module_facts import facts_of
-    from strategies.passes import draw_passes, draw_pipeline
+    from strategies.passes import draw_passes, draw_pipeline, weight_of
     from strategies.seeded import LOWERED
 
+    facts = facts_of(candidate.module, candidate.idioms)
+    if candidate.structural == LOWERED:
+        facts = replace(facts, lowered=True)
     parent = candidate.parent
     focus = None
     if parent is not None and (known := [name for name in parent.passes if name in names]):
         focus = randomness(config.seed, *place, "focus").choice(known)
-    elif aimed := sorted({name for idiom in candidate.idioms for name in passes_for(idiom)} & set(names)):
+    elif aimed := [name for name in names if weight_of(name, facts) >= NEAR]:
         focus = randomness(config.seed, *place, "aimed").choice(aimed)
     singles = _one_stage(names, focus, randomness(config.seed, *place, "stage"))
     effort = None if pool is None else {name: pool.effort.get(name, EVEN_EFFORT) for name in singles}
-    facts = facts_of(candidate.module, candidate.idioms)
-    if candidate.structural == LOWERED:
-        facts = replace(facts, lowered=True)
     choices = Choices(draws_of(randomness(config.seed, *place, "passes")))
     pipeable = _pipeable(names)
     piped = PIPELINES_PER_MODULE if pipeable and count > 1 else 0

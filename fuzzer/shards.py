@@ -7,6 +7,8 @@ process, because the same cases are drawn again there.
 from __future__ import annotations
 
 import traceback
+import weakref
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -229,14 +231,24 @@ def _judged(
     return ExampleDone(index, tuple(said), tuple(failures), subject.judged, _rewrite(subject, candidate))
 
 
+_PREPARED: weakref.WeakKeyDictionary[Any, Counter[str]] = weakref.WeakKeyDictionary()
+"""Operators and parts of prepared modules, by their facts: several passes are tried on each."""
+
+
 def _rewrite(subject: Subject, candidate: Candidate) -> str:
     """What the passes of a judged subject did to its module; empty when they changed nothing or never ran."""
     from strategies.profile import profile_of
 
     if not subject.ran or not subject.changed:
         return ""
+    facts = subject.facts
     try:
-        before = profile_of(subject.module, operands=False) if subject.plan.prepare else candidate.profile
-        return rewrite(before.counts, profile_of(subject.output_module, operands=False).counts)
+        if not subject.plan.prepare:
+            before = candidate.profile.counts
+        elif facts not in _PREPARED:
+            before = _PREPARED[facts] = profile_of(subject.module, operands=False).counts
+        else:
+            before = _PREPARED[facts]
+        return rewrite(before, profile_of(subject.output_module, operands=False).counts)
     except Exception:  # a pass may give anything; what is wrong with it is for the oracles to say
         return UNREADABLE

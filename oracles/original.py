@@ -103,10 +103,12 @@ class Original:
 
     @cached_property
     def entries(self) -> tuple[Entry, ...]:
-        """Every public Relax function, run once, and once more to see that it can be trusted."""
+        """Every public Relax function but external ones, run once, and once more to see that it can be trusted."""
         names = {str(f.attrs["global_symbol"]): gv.name_hint for gv, f in self.module.functions_items() if _public(f)}
         entries = []
         for symbol, function in sorted(public_functions(self.module).items()):
+            if "Codegen" in function.attrs:  # public for the linker only, and gone after RunCodegen
+                continue
             try:
                 arguments = tuple(materialize(self.module, names[symbol], self.seed, self.given))
             except Unmaterializable as error:

@@ -129,7 +129,7 @@ ODDS: dict[Feature, int] = {
     Feature.CODEGEN: 44,
     Feature.COMPOSITE: 30,
     Feature.WEIGHTS: 20,
-    Feature.LOCAL_FUNCTIONS: 28,
+    Feature.LOCAL_FUNCTIONS: 34,
     Feature.UPPER_BOUNDS: 24,
     Feature.MULTIPLE_FUNCTIONS: 40,
     Feature.PRIVATE_CALLS: 48,
@@ -139,6 +139,13 @@ ODDS: dict[Feature, int] = {
     Feature.IF: 40,
     Feature.LOW_PRECISION: 10,
     Feature.LARGE_TENSORS: 12,
+    Feature.RECURSION: 52,
+    Feature.CAPTURES: 46,
+    Feature.RETURNED_CLOSURES: 44,
+    Feature.NESTED_CLOSURES: 40,
+    Feature.MADE_CLOSURES: 30,
+    Feature.MODULE_ATTRS: 16,
+    Feature.FUNCTION_ATTRS: 16,
 }
 """Chance of a feature to be on, in 64ths, before what requires it is counted; half where nothing is said."""
 
@@ -156,6 +163,11 @@ PLANTED: dict[Feature, int] = {
     Feature.DATA_DEPENDENT: 24,
     Feature.SEVERAL_VDEVICES: 40,
     Feature.UNUSED_OUTPUTS: 8,
+    Feature.CAPTURES: 16,
+    Feature.RETURNED_CLOSURES: 20,
+    Feature.NESTED_CLOSURES: 16,
+    Feature.MADE_CLOSURES: 20,
+    Feature.IMPURE_CALLS: 16,
 }
 """Chance, in 64ths, that the last function is planned to have a feature that is on; what comes by itself is not here."""
 

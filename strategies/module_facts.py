@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import tvm
@@ -60,6 +60,8 @@ class Facts:
         simple: Whether there is neither an ``If`` nor a ``match_cast``.
         prims: Whether a primitive value is computed.
         constants: Whether a call takes nothing but constants.
+        shared_left: Whether two ``matmul`` share their left side.
+        constant_left: Whether the left side of a ``matmul`` is a constant.
         idioms: Names of the idioms that were planted in the module, where that is known.
         replaceable: Attribute ``operator_name`` of the kernels that ``AlterOpImpl`` may replace.
     """
@@ -80,6 +82,8 @@ class Facts:
     simple: bool = True
     prims: bool = False
     constants: bool = False
+    shared_left: bool = False
+    constant_left: bool = False
     idioms: tuple[str, ...] = ()
     replaceable: tuple[str, ...] = ()
 
@@ -94,6 +98,9 @@ class Facts:
         return tuple(names) or ("main",)
 
 
+_MATMUL = tvm.ir.Op.get("relax.matmul")
+
+
 @dataclass(slots=True)
 class _Seen:
     """What the bindings of the functions' own blocks hold."""
@@ -106,10 +113,14 @@ class _Seen:
     simple: bool = True
     prims: bool = False
     constants: bool = False
+    lefts: set[Any] = field(default_factory=set)
+    shared_left: bool = False
+    constant_left: bool = False
 
     def look(self, function: Any) -> None:
         """Look at the bindings of one function."""
         self.marks.clear()
+        self.lefts.clear()
         for block in function.body.blocks:
             for binding in block.bindings:
                 value = binding.value
@@ -122,11 +133,20 @@ class _Seen:
                 elif is_prim_type(binding.var.ty) and not isinstance(value, (relax.Var, tirx.IntImm)):
                     self.prims = True
 
+    def facts(self) -> dict[str, Any]:
+        """The fields of :class:`Facts` of the same names."""
+        return {each.name: getattr(self, each.name) for each in fields(self) if each.name not in ("marks", "lefts")}
+
     def _call(self, call: Any) -> None:
         if not isinstance(call.op, tvm.ir.Op):
             self.function_calls = True
             return
         self.calls[str(call.op.name).removeprefix("relax.")] += 1
+        if call.op == _MATMUL:
+            left = call.args[0]
+            self.constant_left = self.constant_left or not isinstance(left, relax.Var)
+            self.shared_left = self.shared_left or left in self.lefts
+            self.lefts.add(left)
         mark = int(tvm_ffi.structural_hash(call))
         self.repeated = self.repeated or mark in self.marks
         self.marks.add(mark)
@@ -163,9 +183,8 @@ def facts_of(module: tvm.IRModule | None, idioms: Iterable[str] = ()) -> Facts:
     vdevices = len(module.global_infos["vdevice"]) if "vdevice" in module.global_infos else 0
     operators = frozenset(f"relax.{name}" for name in seen.calls)
     return Facts(
-        tuple(functions), count, operators, vdevices, kernels, external, workspace, lowered, seen.calls, seen.repeated,
-        seen.function_calls, seen.local_functions, composites, seen.simple, seen.prims, seen.constants, tuple(idioms),
-        replaceable,
+        tuple(functions), count, operators, vdevices, kernels, external, workspace, lowered, composites=composites,
+        idioms=tuple(idioms), replaceable=replaceable, **seen.facts(),
     )  # fmt: skip
 
 

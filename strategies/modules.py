@@ -218,7 +218,7 @@ class _Kind(enum.Enum):
 def _kind(top: Scope, demand: frozenset[Feature], number: int, deep: bool) -> _Kind:
     """What the function of that number is to be; drawn outside of what may be left out."""
     top.renew()
-    if top.has(Feature.RECURSION) and not top.forbids(Feature.UNUSED_PARAMETERS) and number == 0 and (Feature.RECURSION in demand or top.index(2) == 1):
+    if top.has(Feature.RECURSION) and not top.forbids(Feature.UNUSED_PARAMETERS) and number == 0 and (Feature.RECURSION in demand or top.index(4)):
         return _Kind.MUTUAL if top.module.function_room and top.index(3) == 2 else _Kind.RECURSIVE
     if deep and number < DEEP:
         return _Kind.LINK

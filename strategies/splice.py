@@ -103,7 +103,7 @@ def splice(frame: ModuleFrame, module: Any, name: str) -> Signature:
         Value(param, param.ty, default_bounds(str(param.ty.dtype)) if _is_tensor(param.ty) else None, _parts(param.ty))
         for param in made.params
     )
-    symbols = {new: SYMBOL_RANGE for new in copier.symbols.values()}
+    symbols = dict.fromkeys(copier.symbols.values(), SYMBOL_RANGE)
     depth = 1 + _depth(module, name)
     return Signature(copies[module.get_global_var(name)], parameters, known, symbols, {}, depth, private=True)
 

@@ -1,9 +1,9 @@
 """An external code generator that really executes: what ``RunCodegen`` hands to it is run by the reference pipeline.
 
 ``RunCodegen`` asks the global function ``relax.ext.<name>`` for runtime modules and turns each call of a function with
-``Codegen = <name>`` into ``call_dps_packed("<global symbol>", ...)``. The virtual machine looks a symbol up in the linked
-modules and then among the global functions: so the generator returns no module and registers one global function for
-each symbol. That keeps the transformed module free of objects that compare by identity, and takes any body (several
+``Codegen = <name>`` into ``call_dps_packed("<global symbol>", ...)``. The virtual machine looks a symbol up in the
+linked modules and then among the global functions: so the generator returns no module and registers one global function
+for each symbol. That keeps the transformed module free of objects that compare by identity, and takes any body (several
 composites, constants, symbolic shapes, several outputs).
 
 Symbols belong to the process: what a program calls is what the last run of ``RunCodegen`` registered under the name.

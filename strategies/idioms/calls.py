@@ -261,9 +261,8 @@ ROWS = (
     Idiom(
         "weight_work",
         weight_work,
-        ("LiftTransformParams", "BundleModelParams", "LazyGetInput", "LazySetOutput", "LazyTransformParams"),
+        ("LiftTransformParams", "LazyTransformParams"),
         needs=(Feature.WEIGHTS,),
         top_level=True,
-        alone=("BindParams",),
     ),
 )

@@ -128,7 +128,7 @@ def parallel_matmuls(scope: Scope) -> Value:
 
     def finish(scope: Scope, out: Value, columns: int) -> Value:
         if way in (1, 3):
-            out = added(scope, out, scope.variable(operand(scope, [columns], out)))
+            out = added(scope, out, scope.variable(fresh(scope, [columns], out.dtype)))  # one bias twice is no pattern
         if way in (2, 3):
             low = min(-1.0, out.known.lo)
             out = scope.emit(activation(out.expr), Bounds(low, max(1.0, out.known.hi)).rounded())

@@ -26,6 +26,8 @@ INTEGERS = SIGNED + UNSIGNED
 NUMBERS = FLOATS + INTEGERS
 SIGNED_NUMBERS = FLOATS + SIGNED
 BOOLEAN = ("bool",)
+REAL_FLOATS = FLOATS + BFLOAT
+"""What type inference calls a float; float8 is none to it ("requires the input tensor to have float dtype")."""
 ANY_FLOATS = FLOATS + LOW_PRECISION
 ANY_NUMBERS = NUMBERS + LOW_PRECISION
 """For arithmetic: what is narrower than float16 is computed in float32 and rounded where it is stored."""

@@ -13,7 +13,6 @@ from strategies.bounds import FLOAT_LIMIT, LOW_PRECISION, Bounds, is_float
 from strategies.operators.adapt import adapted
 from strategies.operators.drawing import (
     ANY,
-    ANY_FLOATS,
     ANY_NUMBERS,
     BFLOAT,
     FLOATS,
@@ -48,6 +47,10 @@ def _selu(bounds: Bounds) -> Bounds:
 
 def _softplus(bounds: Bounds) -> Bounds:
     return Bounds(0.0, max(bounds.hi, 0.0) + 1.5)
+
+
+_HALVES = (*FLOATS, *BFLOAT)
+"""What type inference takes for a float: no float8."""
 
 
 def _leaky(alpha: float) -> Callable[[Bounds], Bounds]:
@@ -87,15 +90,15 @@ _SOFTPLUS = ((), (2.0, 20.0), (0.5, 2.0), (1.0, 1.0), (2.0,), (0.25, 20.0))
 
 ACTIVATIONS = (
     Activation("relu", nn.relu, ANY_NUMBERS, (lambda bounds: bounds.clipped(0.0, FLOAT_LIMIT * 1e6),)),
-    Activation("gelu", nn.gelu, ANY_FLOATS, (_dip(-0.25),)),
+    Activation("gelu", nn.gelu, _HALVES, (_dip(-0.25),)),
     # x ** 3 inside: 30 ** 3 is within float16.
-    Activation("gelu_tanh", nn.gelu_tanh, ANY_FLOATS, (_dip(-0.25),), limit=30.0),
-    Activation("silu", nn.silu, ANY_FLOATS, (_dip(-0.375),), limit=10.0),
-    Activation("selu", nn.selu, ANY_FLOATS, (_selu,), limit=8.0),
+    Activation("gelu_tanh", nn.gelu_tanh, _HALVES, (_dip(-0.25),), limit=30.0),
+    Activation("silu", nn.silu, _HALVES, (_dip(-0.375),), limit=10.0),
+    Activation("selu", nn.selu, _HALVES, (_selu,), limit=8.0),
     Activation(
         "softplus",
         nn.softplus,
-        ANY_FLOATS,
+        _HALVES,
         (_softplus, _softplus, _softplus, _softplus, _softplus, lambda b: Bounds(0.0, max(b.hi, 0.0) + 3.5)),
         limit=4.0,
         attributes=_SOFTPLUS,
@@ -103,7 +106,7 @@ ACTIVATIONS = (
     Activation(
         "leakyrelu",
         nn.leakyrelu,
-        ANY_FLOATS,
+        _HALVES,
         tuple(_leaky(slope) for slope in _SLOPES),
         limit=FLOAT_LIMIT / 4,
         attributes=tuple((slope,) for slope in _SLOPES),
@@ -131,14 +134,14 @@ def _has_number(value: Value) -> bool:
 
 def draw_softmax(scope: Scope) -> Value | None:
     """``softmax`` along an axis; the kernel subtracts the maximum, so nothing overflows."""
-    operand = adapted(scope, dtypes=(*FLOATS, *BFLOAT), ranks=SOME_RANK, where=nonempty(scope))
+    operand = adapted(scope, dtypes=_HALVES, ranks=SOME_RANK, where=nonempty(scope))
     call = nn.softmax(operand.expr, axis(scope, operand.rank))
     return emit(scope, call, Bounds(0.0, 1.0), operand.dtype)
 
 
 def draw_log_softmax(scope: Scope) -> Value | None:
     """``log_softmax`` along an axis: at most the width of the operand plus the logarithm of the extent below zero."""
-    operand = adapted(scope, dtypes=(*FLOATS, *BFLOAT), ranks=SOME_RANK, where=nonempty(scope))
+    operand = adapted(scope, dtypes=_HALVES, ranks=SOME_RANK, where=nonempty(scope))
     where = axis(scope, operand.rank)
     known, extent = bounds_of(operand), scope.most_elements([shape_of(operand)[where]])
     least = -(known.hi - known.lo) * 1.03125 - math.log(max(extent, 1)) - 0.125

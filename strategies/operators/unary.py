@@ -14,9 +14,9 @@ from strategies.operators.drawing import (
     ANY_NUMBERS,
     ANY_SIGNED,
     BOOLEAN,
-    FLOATS,
     INTEGERS,
     NUMBERS,
+    REAL_FLOATS,
     UNSIGNED,
     WIDE_FLOATS,
     bounds_of,
@@ -90,8 +90,7 @@ def _truth(bounds: Bounds) -> Bounds:
 
 
 _HALF = ("float16",)
-_REAL = FLOATS + BFLOAT
-"""float8 is no float to type inference ("requires the input tensor to have float dtype")."""
+_REAL = REAL_FLOATS
 _WIDE = WIDE_FLOATS + BFLOAT
 """Without float16, for which LLVM has no kernel ("unknown intrinsic"); bfloat16 is computed in float32."""
 # TVM defect: sign makes a constant -1 of an unsigned dtype ("cannot make uint from negative value"), and of bool.

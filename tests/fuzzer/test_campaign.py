@@ -49,8 +49,7 @@ def substance(out: Path) -> dict[str, Any]:
             "examples": info.examples,
             "modules": info.modules,
             "tallies": store.tallies(),
-            "features": store.features(),
-            "operators": store.operators(),
+            "coverage": store.coverage(),
             "findings": [(each.id, each.signature, each.count, each.case) for each in store.findings()],
         }
 
@@ -70,7 +69,7 @@ def test_workers_do_not_change_the_results(tmp_path: Path) -> None:
     assert expected["examples"] == 200
     assert expected["findings"], "or else this test says little"
     assert substance(tmp_path / "two") == expected
-    assert 0 < expected["operators"]["relax.add"] <= expected["modules"]
+    assert 0 < expected["coverage"].operators["relax.add"] <= expected["modules"]
     assert expected["findings"][0][0] in one.stdout, "the summary lists them"
     triaged = [(each["id"], each["state"], each["bindings"]) for each in findings(tmp_path / "one")]
     assert triaged == [(each["id"], each["state"], each["bindings"]) for each in findings(tmp_path / "two")]

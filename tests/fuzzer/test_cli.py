@@ -51,6 +51,7 @@ def complaint(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
         (("run", "--case-timeout", "x"), "'x' is not a time"),
         (("run", "--memory-limit", "lots"), "'lots' is not a size"),
         (("run", "--memory-limit", "1MiB"), "too little memory"),
+        (("run", "--guidance", "maybe"), "--guidance 'maybe' is neither on nor off"),
         (("run", "--oracles", "numerik"), "no oracle is called 'numerik'; did you mean numeric?"),
         (("run", "--oracles", ","), "no oracle is named"),
         (("run", "--passes", "FuseOp"), "no pass under contract is called 'FuseOp'; did you mean FuseOps"),
@@ -232,7 +233,7 @@ def test_operators_of_a_campaign(capsys: pytest.CaptureFixture[str], tmp_path: P
     with Store.create(tmp_path, META) as store:
         store.record_shard(shard(0), 1.5)
     assert main(["ops", "--campaign", str(tmp_path), "--json"]) == 0
-    modules = {row["name"]: row["modules"] for row in json.loads(capsys.readouterr().out)}
+    modules = {row["name"]: row["modules"] for row in json.loads(capsys.readouterr().out)["operators"]}
     assert (modules["relax.add"], modules["relax.multiply"]) == (2, 0)
     assert main(["ops", "--campaign", str(tmp_path)]) == 0
     assert f"of {len(modules)} operators occurred in the 8 modules of the campaign" in capsys.readouterr().out

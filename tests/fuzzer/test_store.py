@@ -40,8 +40,8 @@ def test_what_is_recorded_is_read(tmp_path: Path) -> None:
     with Store.open(tmp_path / "new" / "campaign") as again:
         assert again.findings() == [finding]
         assert {(tally.outcome, tally.count) for tally in again.tallies()} == {("pass", 126), ("fail", 2)}
-        assert again.features() == {"if": 6}
-        assert again.operators() == {"relax.add": 4, "relax.call_tir": 2}
+        assert again.features() == {"if": 6, "tuples": 2}
+        assert again.coverage().operators == {"relax.add": 4, "relax.call_tir": 2}
         assert again.shards() == {0: 64, 1: 64}
 
 

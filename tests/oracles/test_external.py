@@ -7,16 +7,18 @@ import pytest
 import tvm
 from tvm import relax
 
+from fuzzer.cases import Case
+from fuzzer.repro import check_repro, render_repro
 from fuzzer.repro_checks import EXTERNAL_PIECES
 from fuzzer.repro_render import expression
 from fuzzer.repro_source import select
 from oracles.contracts import contract_for
-from oracles.execution import plain_build, session
+from oracles.execution import cxx_available, plain_build, session
 from oracles.execution.external import EXTERNAL_NAME, with_codegen
 from oracles.judge import judge
 from oracles.passref import PassRef
 from oracles.subject import Subject
-from oracles.verdict import OracleName, Outcome
+from oracles.verdict import Evidence, OracleName, Outcome, Verdict
 from strategies.composites import EXTERNAL
 
 RUN = PassRef("RunCodegen", "relax.transform.RunCodegen()")
@@ -106,3 +108,17 @@ def test_a_script_registers_the_generator_itself():
     for name in ("def with_codegen", "class External", "def plain_build"):
         assert name in text
     assert plain_build.__name__ == "plain_build"
+
+
+@pytest.mark.parametrize("results", [1, 2])
+def test_a_numeric_script_runs_on_its_own(results, tmp_path):
+    if not cxx_available():
+        pytest.skip("plain relax.build needs a C++ compiler")
+    case = Case(str(tvm.ir.save_json(module_with(EXTERNAL_NAME, results))), (RUN,), 5)
+    evidence = Evidence("wrong-value", "results differ", ())
+    script = tmp_path / "script.py"
+    verdict = Verdict(OracleName.NUMERIC, Outcome.FAIL, RUN.name, evidence=evidence)
+    script.write_text(render_repro(case, verdict, "planted"))
+    said = check_repro(script)
+    assert said.exit_code == 0, said.output
+    assert said.output.startswith("OK: ")
