@@ -182,9 +182,7 @@ def _compare_function(
     return _other_effects(original, candidate, entry, printed)
 
 
-def _other_effects(
-    original: Original, candidate: Candidate, entry: Entry, printed: tuple[str, ...]
-) -> Evidence | None:
+def _other_effects(original: Original, candidate: Candidate, entry: Entry, printed: tuple[str, ...]) -> Evidence | None:
     """What is wrong with the effects: impure calls may be neither dropped, nor repeated, nor reordered.
 
     With a changed calling convention a function's work is spread over several calls, and nothing is said of order.

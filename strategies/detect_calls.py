@@ -47,10 +47,10 @@ def call_features(module: tvm.IRModule) -> frozenset[Feature]:
     functions = {var.name_hint: f for var, f in module.functions.items() if isinstance(f, relax.Function)}
     for function in functions.values():
         _Visit(found).function(function, 0)
-        keys = {str(key) for key in function.attrs.keys()} if function.attrs is not None else set()
+        keys = set(map(str, dict(function.attrs.items()))) if function.attrs is not None else set()
         if keys - _KNOWN_ATTRS:
             found.add(Feature.FUNCTION_ATTRS)
-    if module.attrs is not None and set(map(str, module.attrs.keys())) - _KNOWN_MODULE_ATTRS:
+    if module.attrs is not None and set(map(str, dict(module.attrs.items()))) - _KNOWN_MODULE_ATTRS:
         found.add(Feature.MODULE_ATTRS)
     _call_graph(functions, found)
     return frozenset(found)
@@ -107,23 +107,23 @@ def _call_graph(functions: Mapping[str, Any], found: set[Feature]) -> None:
         name: {var.name_hint for var in relax.analysis.all_global_vars(function)} & set(functions)
         for name, function in functions.items()
     }
-    private = {name for name, f in functions.items() if f.attrs is None or "global_symbol" not in f.attrs}
-    private = {name for name in private if not _is_composite(functions[name])}
-    if any(name in _reached(name, calls) for name in functions):
+    if len(functions) == 1 and not any(calls.values()):
+        return
+    reached = {name: _reached(name, calls) for name in functions}
+    if any(name in reached[name] for name in functions):
         found.add(Feature.RECURSION)
+    private = {
+        name
+        for name, f in functions.items()
+        if (f.attrs is None or "global_symbol" not in f.attrs) and not _is_composite(f)
+    }
 
-    def depth(name: str, path: frozenset[str]) -> int:
-        below = [depth(n, path | {n}) for n in calls[name] & private if n not in path and not _cycle(name, n, calls)]
-        around = [
-            depth(m, path | {m})
-            for n in calls[name] & private
-            if n not in path and _cycle(name, n, calls)
-            for m in calls[n] & private
-            if m not in path and not _cycle(name, m, calls)
-        ]
-        return (name in private) + max([*below, *around], default=0)
+    def depth(name: str) -> int:
+        cycle = {name} | {other for other in reached[name] if name in reached[other]}
+        below = {callee for member in cycle for callee in calls[member]} - cycle
+        return (name in private) + max((depth(callee) for callee in below & private), default=0)
 
-    if any(depth(name, frozenset({name})) >= DEEP for name in functions if name not in private):
+    if any(depth(name) >= DEEP for name in functions if name not in private):
         found.add(Feature.DEEP_CALLS)
 
 
@@ -140,9 +140,3 @@ def _reached(name: str, calls: Mapping[str, set[str]]) -> set[str]:
             found.add(other)
             todo.extend(calls[other])
     return found
-
-
-def _cycle(left: str, right: str, calls: Mapping[str, set[str]]) -> bool:
-    return left in _reached(right, calls)
-
-

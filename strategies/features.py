@@ -143,7 +143,7 @@ ODDS: dict[Feature, int] = {
     Feature.CAPTURES: 46,
     Feature.RETURNED_CLOSURES: 44,
     Feature.NESTED_CLOSURES: 40,
-    Feature.MADE_CLOSURES: 30,
+    Feature.MADE_CLOSURES: 40,
     Feature.MODULE_ATTRS: 16,
     Feature.FUNCTION_ATTRS: 16,
 }
@@ -153,6 +153,8 @@ PLANTED: dict[Feature, int] = {
     Feature.IF: 16,
     Feature.LOCAL_FUNCTIONS: 24,
     Feature.KERNELS: 16,
+    Feature.KERNEL_OUTPUTS: 10,
+    Feature.LOWERED: 6,
     Feature.NON_EXECUTABLE: 48,
     Feature.STOP_LIFT: 48,
     Feature.SHAPE_EXPRESSIONS: 16,
@@ -166,7 +168,7 @@ PLANTED: dict[Feature, int] = {
     Feature.CAPTURES: 16,
     Feature.RETURNED_CLOSURES: 20,
     Feature.NESTED_CLOSURES: 16,
-    Feature.MADE_CLOSURES: 20,
+    Feature.MADE_CLOSURES: 28,
     Feature.IMPURE_CALLS: 16,
 }
 """Chance, in 64ths, that the last function is planned to have a feature that is on; what comes by itself is not here."""

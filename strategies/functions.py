@@ -261,13 +261,24 @@ def finish(scope: Scope, body: Body, plan: Plan, result: Value, returns: Signatu
     )
 
 
+_OF_SYMBOLS = frozenset({Feature.UPPER_BOUNDS, Feature.FUNCTION_ATTRS})
+"""Features that may name symbolic dims in attributes."""
+
+
+def _defined(scope: Scope) -> list[Any]:
+    """The symbolic dims that the parameters define which are left."""
+    frame = scope.frame
+    left = {dim for value in frame.parameters for dim in relax.analysis.definable_tir_vars_in_type(value.ty)}
+    return [symbol for symbol in frame.symbol_list if symbol in left]
+
+
 def _attributes(scope: Scope, plan: Plan, inputs: int) -> dict[str, Any]:
     attrs: dict[str, Any] = {}
     if not plan.private:
         attrs["global_symbol"] = plan.name
     if plan.weighted:
         attrs["num_input"] = inputs
-    symbols = scope.frame.symbol_list
+    symbols = _defined(scope) if scope.features & _OF_SYMBOLS else []
     bounded = scope.has(Feature.UPPER_BOUNDS) and not plan.private
     if symbols and bounded and (Feature.UPPER_BOUNDS in plan.demand or scope.index(2)):
         attrs["tir_var_upper_bound"] = {var.name: 4 + 4 * scope.index(2) for var in symbols}

@@ -47,7 +47,7 @@ def guard(scope: Scope, value: Value, bounds: Bounds) -> Value:
         return value
     inside = Bounds(lo, hi, bounds.integral)
     way = scope.index(8)
-    if way >= 4 and (squashed := _squash(scope, value, bounds)) is not None:
+    if way >= 4 and not low and (squashed := _squash(scope, value, bounds)) is not None:
         return squashed
     if way == 1 and known is not None and known.lo >= lo:
         limit = relax.const(hi, value.dtype)

@@ -14,7 +14,8 @@ from tvm import relax, tirx
 from strategies import impure
 from strategies.body import Body
 from strategies.bounds import default_bounds
-from strategies.calls import call, symbols_of
+from strategies.calls import call
+from strategies.dims import symbols_of
 from strategies.features import Feature
 from strategies.frame import Signature
 from strategies.results import as_tuple

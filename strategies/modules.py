@@ -189,7 +189,11 @@ def _functions(
     callees = missing if alive else missing[:MAX_CALLED]
     order = list(Feature)
     demanded = tuple(sorted(demand, key=order.index))
-    build(draw, frame, Plan(name, False, steps, weighted, demanded, _planned(top, demand), callees, idioms=planned, last=True))
+    build(
+        draw,
+        frame,
+        Plan(name, False, steps, weighted, demanded, _planned(top, demand), callees, idioms=planned, last=True),
+    )
 
 
 def _idioms(draw: Draw, forbid: frozenset[Feature], strict: bool) -> tuple[Planned, ...]:
@@ -218,7 +222,12 @@ class _Kind(enum.Enum):
 def _kind(top: Scope, demand: frozenset[Feature], number: int, deep: bool) -> _Kind:
     """What the function of that number is to be; drawn outside of what may be left out."""
     top.renew()
-    if top.has(Feature.RECURSION) and not top.forbids(Feature.UNUSED_PARAMETERS) and number == 0 and (Feature.RECURSION in demand or top.index(4)):
+    if (
+        top.has(Feature.RECURSION)
+        and not top.forbids(Feature.UNUSED_PARAMETERS)
+        and number == 0
+        and (Feature.RECURSION in demand or top.index(4))
+    ):
         return _Kind.MUTUAL if top.module.function_room and top.index(3) == 2 else _Kind.RECURSIVE
     if deep and number < DEEP:
         return _Kind.LINK

@@ -279,10 +279,9 @@ def _copy(choices: Choices, module: Any) -> Any:
     attrs = attributes(function)
     if "global_symbol" in attrs:
         attrs["global_symbol"] = name
-    builder = relax.BlockBuilder(module)
-    copied = Copier(builder).function(function, attrs)
-    builder.add_func(copied, name)
-    return _replaced(builder.get(), {})
+    copied = Copier(relax.BlockBuilder(module)).function(function, attrs)
+    # A builder of its own gives the variable its type; that of the module would find the function there already.
+    return _replaced(module, {relax.BlockBuilder().add_func(copied, name): copied})
 
 
 def _wrap(choices: Choices, module: Any) -> Any:
@@ -321,6 +320,7 @@ class _Outline:
         self.function = function
         self.chunk = chunk
         self.dataflow = dataflow
+        self.dims: list[Any] = []
         bound = [binding.var for binding in chunk]
         self.takes = list(
             dict.fromkeys(
@@ -357,7 +357,13 @@ class _Outline:
         block = builder._end_block()
         body = builder.normalize(relax.SeqExpr([block], result))
         builder.end_scope()
-        return relax.Function(params, body, is_pure=bool(self.function.is_pure))
+        made = relax.Function(params, body, is_pure=bool(self.function.is_pure))
+        if missing := list(relax.analysis.free_symbolic_vars(made)):  # dims that no parameter's type defines
+            shape = relax.Var("dims", relax.ShapeType(missing))
+            made = relax.Function([*params, shape], body, is_pure=bool(self.function.is_pure))
+            old = {new: symbol for symbol, new in copier.symbols.items()}
+            self.dims = [old[symbol] for symbol in missing]
+        return made
 
 
 class _Caller(Copier):
@@ -376,7 +382,10 @@ class _Caller(Copier):
             super().binding(binding)
         elif place == 0:
             gives = self._outline.gives
-            call = relax.Call(self._callee, [self.vars[var] for var in self._outline.takes])
+            arguments = [self.vars[var] for var in self._outline.takes]
+            if self._outline.dims:
+                arguments.append(relax.ShapeExpr([self.dim(dim) for dim in self._outline.dims]))
+            call = relax.Call(self._callee, arguments)
             if len(gives) == 1:
                 self.vars[gives[0]] = self.emit(call, gives[0])
                 return

@@ -1,4 +1,4 @@
-"""Packed calls: functions that every process with TVM has, declared pure (``call_pure_packed``, ``call_dps_packed``)."""
+"""Packed calls, declared pure, of functions that every process with TVM has."""
 
 from __future__ import annotations
 

@@ -41,8 +41,7 @@ exclusions: dict[str, str] = {
     "relax.memory.kill_storage": _STORAGE,
     "relax.memory.kill_tensor": _STORAGE,
     "relax.nn.attention_var_len": "no legalization is written (RuntimeError: not supported yet)",
-    "relax.null_value": "no row, but drawn: it stands for an absent optional argument inside calls; as a value of its "
-    "own it has no type",
+    "relax.null_value": "stands for an absent optional argument inside calls; as a value of its own it has no type",
     "relax.vm.alloc_storage": _LOWERED,
     "relax.vm.alloc_tensor": _LOWERED,
     "relax.vm.call_tir_dyn": _LOWERED,

@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 op = relax.op
 image = relax.op.image
 
-RESIZED = (*FLOATS, "uint8", "int8", "int32")
+WHOLE = ("uint8", "int8", "int32")
+"""Integers that images are made of."""
+
 METHODS = ("linear", "nearest_neighbor", "cubic")
 MODES = (
     "half_pixel",
@@ -40,8 +42,11 @@ def _draw_resize(dimensions: int, call: Callable[..., Any]) -> Callable[[Scope],
         layout = scope.pick(layouts)
         method = scope.pick(METHODS)
         mode = scope.pick(MODES)
-        dtypes = (*RESIZED, "bool") if method == "nearest_neighbor" else RESIZED
-        data = spatial_tensor(scope, layout, dtypes, letters if mode == "asymmetric" else "")
+        # TVM defect: some kernels cannot scale a symbolic extent ("IntImm supports only int or uint or bool type").
+        whole = scope.index(3) == 2
+        known_extents = whole or mode in ("asymmetric", "align_corners", "tf_crop_and_resize")
+        dtypes = (*WHOLE, "bool") if whole and method == "nearest_neighbor" else WHOLE if whole else FLOATS
+        data = spatial_tensor(scope, layout, dtypes, letters if known_extents else "")
         if data.dtype != "bool":
             data = keep(scope, data, *((-1024.0, 1024.0) if is_float(data.dtype) else (-30, 30)))
         # These divide by the new extent less 1; cropping also by the old one's.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import tvm
@@ -62,7 +62,16 @@ def draw_view(scope: Scope) -> Value | None:
         shape = None if flip(scope) else scope.shape_expr(shape_of(operand))
         return scope.emit(op.memory.view(operand.expr, shape, other[0]), known)
     shape = scope.shape_expr(scope.pick(factorings(elements)))
-    return scope.emit(op.memory.view(operand.expr, shape), known)
+    return scope.emit(op.memory.view(operand.expr, shape, _no_dtype(scope, operand)), known)
+
+
+def _no_dtype(scope: Scope, operand: Value) -> Any:
+    """No change of dtype: the dtype it has, or the empty tuple.
+
+    By default ``relax.op.memory.view`` writes ``null_value()`` there, which becomes a binding of its own; where the
+    well-formedness check does not know that binding, it takes the dtype of the view for unknown and refuses the module.
+    """
+    return operand.dtype if flip(scope) else relax.Tuple([])
 
 
 def _part(scope: Scope, operand: Value, elements: int) -> Value:
@@ -70,7 +79,7 @@ def _part(scope: Scope, operand: Value, elements: int) -> Value:
     first = scope.integer(1, min(elements - 1, 16))
     width = np.dtype(operand.dtype).itemsize
     shape = scope.shape_expr((elements - first,))
-    view = scope.emit(op.memory.view(operand.expr, shape, relative_byte_offset=first * width), bounds_of(operand))
+    view = scope.emit(op.memory.view(operand.expr, shape, _no_dtype(scope, operand), first * width), bounds_of(operand))
     if view in scope.values:
         scope.values.remove(view)
     return scope.emit(op.memory.ensure_zero_offset(view.expr), bounds_of(operand))

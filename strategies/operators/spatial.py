@@ -60,7 +60,8 @@ def spatial_tensor(scope: Scope, layout: str, dtypes: tuple[str, ...], numbers: 
         # A block is a shape that seldom occurs: it is drawn, not waited for.
         shape = [scope.integer(1, 4) for _ in letters(layout)[:-1]] + [size]
         return adapted(scope, dtypes=dtypes, shape=shape)
-    return adapted(scope, dtypes=dtypes, ranks=(len(layout),), static=not scope.index(2), where=fits)
+    static = not scope.index(2) or len(places) > 1
+    return adapted(scope, dtypes=dtypes, ranks=(len(layout),), static=static, where=fits)
 
 
 def least(scope: Scope, dim: Dim) -> int:

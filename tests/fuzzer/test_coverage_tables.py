@@ -43,7 +43,7 @@ def test_the_summary_comes_first(capsys: pytest.CaptureFixture[str], campaign: s
     assert text.startswith("Campaign of seed 7, running\n\nmodules    8, of 4.0 bindings in the mean\noperators  2 of ")
     assert f"pairs      {3 * ENDS - 1} distinct" in text
     assert "3 near a kept module" in text
-    assert "2 gave their parent, 9 promised less" in text
+    assert "2 were their parent again, 9 promised less" in text
     (line,) = [line for line in text.splitlines() if line.startswith("add ")]
     assert line.split() == ["add", "binary", "2", "2", "?", "f32"]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from hypothesis import strategies as st
@@ -28,7 +29,7 @@ ALONE = (Feature.TUPLES, Feature.SYMBOLIC_SHAPES)
 
 @st.composite
 def planted(draw: Any, planned: Planned, symbolic: bool = False) -> Any:
-    """A module whose only function written here holds one idiom."""
+    """A module whose ``main`` holds one idiom and nothing else, and what is known of its result; ``None`` for no room."""
     features = closure((*planned.needs, *(ALONE if symbolic else ALONE[:1])))
     if Feature.CONSTANTS not in planned.needs:
         features -= {Feature.CONSTANTS}
@@ -57,7 +58,7 @@ def planted(draw: Any, planned: Planned, symbolic: bool = False) -> Any:
         whole = module.builder.get()
     if module.vdevices:
         whole.update_global_info("vdevice", list(module.vdevices))
-    return whole
+    return whole, result
 
 
 def _rebound(binding: Any, old: Any, new: Any) -> Any:
@@ -80,26 +81,45 @@ ARGUMENTS = {
 }
 
 
-def acts(name: str, module: Any) -> str:
-    """``changed``, ``same``, ``raised``, ``died`` or ``unprepared``; in a child, because passes kill processes."""
+def acts(name: str, modules: Sequence[Any]) -> list[str]:
+    """What a pass does to each prepared module: ``changed``, ``same``, ``raised`` or ``died``.
+
+    In children, one for as many modules as it survives, because passes kill processes.
+    """
+    said: list[str] = []
+    while len(said) < len(modules):
+        rest = modules[len(said) :]
+        answers = in_child(lambda module: _act(name, module), rest)
+        said += answers
+        if len(answers) < len(rest):
+            said.append("died")
+    return said
+
+
+def _act(name: str, module: Any) -> str:
     from oracles.passref import PassRef
     from oracles.subject import Subject
 
+    subject = Subject(module, (PassRef(name, expression(name)),))
+    if subject.facts is None:
+        return "raised"
+    return {None: "raised", True: "changed", False: "same"}[subject.changed]
+
+
+def in_child(ask: Callable[[Any], str], items: Sequence[Any]) -> list[str]:
+    """The answers of a forked process, in order, one line each; fewer when it died."""
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
         with contextlib.suppress(BaseException):
-            signal.alarm(60)
+            signal.alarm(120)
+            os.close(reader)
             os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
-            subject = Subject(module, (PassRef(name, expression(name)),))
-            if subject.facts is None:
-                said = "unprepared"
-            else:
-                said = {None: "raised", True: "changed", False: "same"}[subject.changed]
-            os.write(writer, said.encode())
+            for item in items:
+                os.write(writer, f"{ask(item)}\n".encode())
         os._exit(0)
     os.close(writer)
     with os.fdopen(reader) as lines:
-        said = lines.read()
+        answers = [line.rstrip("\n") for line in lines]
     os.waitpid(child, 0)
-    return said or "died"
+    return answers

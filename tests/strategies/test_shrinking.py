@@ -1,31 +1,81 @@
+"""What a drawn failure becomes by Hypothesis alone."""
+
 from __future__ import annotations
 
 import pytest
 from hypothesis import HealthCheck, find, settings
 from tvm import relax
 
-from strategies import Feature, features_of, ir_modules
+from strategies import Feature, features_of, ir_modules, operators_of
 
-SETTINGS = settings(database=None, deadline=None, max_examples=1000, suppress_health_check=list(HealthCheck))
+SETTINGS = settings(database=None, deadline=None, max_examples=1500, suppress_health_check=list(HealthCheck))
+MOST = 6
+
+
+def relax_functions(module):
+    return [f for f in module.functions.values() if isinstance(f, relax.Function)]
 
 
 def bindings(module):
-    functions = [f for f in module.functions.values() if isinstance(f, relax.Function)]
-    return sum(len(block.bindings) for f in functions for block in f.body.blocks)
+    """How many bindings there are, those of branches and local functions included."""
+    count = 0
+
+    def visit(expr):
+        nonlocal count
+        if isinstance(expr, relax.SeqExpr):
+            count += sum(len(block.bindings) for block in expr.blocks)
+
+    for function in relax_functions(module):
+        relax.analysis.post_order_visit(function, visit)
+    return count
 
 
-@pytest.mark.parametrize(
-    ("condition", "functions", "most"),
-    [
-        (lambda module: True, 1, 1),
-        (lambda module: Feature.IF in features_of(module), 1, 3),
-        (lambda module: "R.sin(" in module.script(), 1, 3),
-        (lambda module: Feature.WEIGHTS in features_of(module), 1, 3),
-        (lambda module: Feature.PRIVATE_CALLS in features_of(module), 2, 6),
-    ],
-    ids=["anything", "if", "sin", "weights", "private call"],
-)
-def test_the_smallest_module_is_small(condition, functions, most):
+def has(*features):
+    return lambda module: set(features) <= features_of(module)
+
+
+def calls(operator, functions=1):
+    return lambda module: len(relax_functions(module)) >= functions and operator in operators_of(module)
+
+
+PROPERTIES = {
+    "anything": (lambda module: True, 1, 1),
+    "if": (has(Feature.IF), 1, 3),
+    "sin": (calls("relax.sin"), 1, 3),
+    "weights": (has(Feature.WEIGHTS), 1, 3),
+    "private call": (has(Feature.PRIVATE_CALLS), 2, MOST),
+    "nested if": (has(Feature.NESTED_IF), 1, MOST),
+    "data-dependent shape": (has(Feature.DATA_DEPENDENT), 1, MOST),
+    "two functions and a matmul": (calls("relax.matmul", 2), 2, MOST),
+    "symbol of a cast": (has(Feature.CAST_SYMBOLS), 1, MOST),
+    "symbol of a Shape parameter": (has(Feature.SHAPE_SYMBOLS), 1, MOST),
+    "two devices": (has(Feature.SEVERAL_VDEVICES), 1, MOST),
+    "two dataflow blocks": (has(Feature.SEVERAL_BLOCKS), 1, MOST),
+    "unused output": (has(Feature.UNUSED_OUTPUTS), 2, MOST),
+    "if and tuple": (has(Feature.IF, Feature.TUPLES), 2, MOST),
+    "dead and duplicate code": (has(Feature.DEAD_CODE, Feature.DUPLICATE_CODE), 2, MOST),
+    "local function": (has(Feature.LOCAL_FUNCTIONS), 2, MOST),
+    "convolution": (calls("relax.nn.conv2d"), 2, MOST),
+    "external function": (has(Feature.CODEGEN), 2, MOST),
+}
+"""What a module must have -> most functions, most bindings of the smallest such module that is found."""
+
+QUICK = ("anything", "sin", "weights", "nested if", "data-dependent shape")
+
+
+def check(name):
+    condition, functions, most = PROPERTIES[name]
     module = find(ir_modules(), condition, settings=SETTINGS)
-    assert len(module.functions) <= functions, module.script()
+    assert len(relax_functions(module)) <= functions, module.script()
     assert bindings(module) <= most, module.script()
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_the_smallest_module_is_small(name):
+    check(name)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [name for name in PROPERTIES if name not in QUICK])
+def test_the_smallest_module_of_more_kinds_is_small(name):
+    check(name)

@@ -1,0 +1,103 @@
+# ruff: noqa: F841, RET504, SIM108 -- the samples are TVMScript, not Python
+from __future__ import annotations
+
+import tvm
+from tvm import relax
+from tvm.script import ir as I
+from tvm.script import relax as R
+
+from strategies import Feature
+from strategies.detect_calls import call_features
+
+
+def chain(length: int, private: bool = True) -> tvm.IRModule:
+    """``main`` above ``length`` functions, each calling the next."""
+    builder = relax.BlockBuilder()
+    below = None
+    for number in range(length, -1, -1):
+        x = relax.Var("x", relax.TensorType((2,), "float32"))
+        with builder.function("main" if number == 0 else f"f{number}", [x], private=private and number > 0):
+            value = builder.emit(relax.op.exp(x) if below is None else relax.Call(below, [x]))
+            below = builder.emit_func_output(value)
+    return builder.get()
+
+
+def test_three_private_functions_make_a_deep_chain():
+    assert call_features(chain(3)) == {Feature.DEEP_CALLS}
+    assert call_features(chain(2)) == frozenset()
+    assert call_features(chain(3, private=False)) == frozenset()
+
+
+@I.ir_module(s_tir=True)
+class Mutual:
+    @R.function(private=True)
+    def even(c: R.Tensor((), "bool"), x: R.Tensor((2,), "float32")) -> R.Tensor((2,), "float32"):
+        cls = Mutual
+        if c:
+            r = cls.odd(c, x)
+        else:
+            r = x
+        return r
+
+    @R.function(private=True)
+    def odd(c: R.Tensor((), "bool"), x: R.Tensor((2,), "float32")) -> R.Tensor((2,), "float32"):
+        cls = Mutual
+        r = cls.even(c, x)
+        return r
+
+    @R.function
+    def main(c: R.Tensor((), "bool"), x: R.Tensor((2,), "float32")) -> R.Tensor((2,), "float32"):
+        cls = Mutual
+        r = cls.even(c, x)
+        return r
+
+
+def test_recursion_through_another_function_counts_and_is_one_link():
+    assert call_features(Mutual) == {Feature.RECURSION}
+
+
+@I.ir_module(s_tir=True)
+class Rich:
+    I.module_attrs({"model_name": "m"})
+
+    @R.function(private=True)
+    def lifted(a: R.Tensor((2,), "float32"), b: R.Tensor((2,), "float32")) -> R.Tensor((2,), "float32"):
+        R.func_attr({"note": 1})
+        c = R.add(a, b)
+        return c
+
+    @R.function(pure=False)
+    def main(x: R.Tensor((2,), "float32")) -> R.Tensor((2,), "float32"):
+        cls = Rich
+
+        @R.function
+        def outer(
+            y: R.Tensor((2,), "float32"),
+        ) -> R.Callable((R.Tensor((2,), "float32"),), R.Tensor((2,), "float32"), True):
+            @R.function
+            def inner(z: R.Tensor((2,), "float32")) -> R.Tensor((2,), "float32"):
+                s = R.add(z, y)
+                return s
+
+            return inner
+
+        f = outer(x)
+        r = f(x)
+        made = R.make_closure(cls.lifted, (r,))
+        w = R.invoke_pure_closure(made, (x,), ty_args=R.Tensor((2,), "float32"))
+        p = R.call_pure_packed("vm.builtin.copy", w, ty_args=R.Tensor((2,), "float32"))
+        q = R.print(p, format="{}")
+        return p
+
+
+def test_every_feature_of_this_theme_is_found():
+    assert call_features(Rich) == {
+        Feature.CAPTURES,
+        Feature.FUNCTION_ATTRS,
+        Feature.IMPURE_CALLS,
+        Feature.MADE_CLOSURES,
+        Feature.MODULE_ATTRS,
+        Feature.NESTED_CLOSURES,
+        Feature.PACKED_CALLS,
+        Feature.RETURNED_CLOSURES,
+    }

@@ -1,0 +1,175 @@
+"""Properties of drawn structure: blocks, branches, devices, symbols, and what nothing uses."""
+
+from __future__ import annotations
+
+from drawing import drawn
+from tvm import relax
+
+from strategies import Feature, features_of, ir_modules
+from strategies.detect_shapes import DATA_DEPENDENT_OPS, shape_features
+
+
+def functions_of(module):
+    return [f for f in module.functions.values() if isinstance(f, relax.Function)]
+
+
+def bindings_of(module):
+    found = []
+
+    def visit(expr):
+        if isinstance(expr, relax.SeqExpr):
+            found.extend(binding for block in expr.blocks for binding in block.bindings)
+
+    for function in functions_of(module):
+        relax.analysis.post_order_visit(function, visit)
+    return found
+
+
+def text_of(modules):
+    return "\n".join(module.script() for module in modules)
+
+
+def test_dataflow_blocks_stand_side_by_side_and_apart():
+    beside = apart = 0
+    for module in drawn(ir_modules(demand=[Feature.SEVERAL_BLOCKS]), 40):
+        for function in functions_of(module):
+            kinds = [isinstance(block, relax.DataflowBlock) for block in function.body.blocks]
+            beside += (True, True) in set(zip(kinds, kinds[1:], strict=False))
+            apart += any(kinds[i] and not all(kinds[i:j]) and kinds[j] for i in range(len(kinds)) for j in range(i, len(kinds)))
+    assert beside
+    assert apart
+
+
+def test_branches_are_bare_variables_tuples_and_blocks_with_temporaries():
+    branches = [
+        branch
+        for module in drawn(ir_modules(demand=[Feature.NESTED_IF, Feature.TUPLES]), 60)
+        for binding in bindings_of(module)
+        if isinstance(binding.value, relax.If)
+        for branch in (binding.value.true_branch, binding.value.false_branch)
+    ]
+    assert any(not len(branch.blocks) and isinstance(branch.body, relax.Var) for branch in branches)
+    assert any(isinstance(branch.body, relax.Var) and isinstance(branch.body.ty, relax.TupleType) for branch in branches)
+    assert any(sum(len(block.bindings) for block in branch.blocks) >= 3 for branch in branches)
+
+
+def test_conditions_are_tensors_and_primitive_values():
+    kinds = {
+        type(binding.value.cond.ty).__name__
+        for module in drawn(ir_modules(demand=[Feature.IF, Feature.PRIM_PARAMS]), 60)
+        for binding in bindings_of(module)
+        if isinstance(binding.value, relax.If)
+    }
+    assert kinds == {"TensorType", "PrimType"}
+
+
+def test_symbols_of_casts_are_used_in_many_ways():
+    text = text_of(drawn(ir_modules(demand=[Feature.CAST_SYMBOLS]), 60))
+    assert all(f"R.{name}(" in text for name in ("full", "arange", "broadcast_to", "concat", "reshape"))
+
+
+def test_a_cast_symbol_defines_no_parameter_that_a_caller_could_not_know():
+    for module in drawn(ir_modules(demand=[Feature.DATA_DEPENDENT, Feature.CAST_SYMBOLS]), 40):
+        for function in functions_of(module):
+            given = set(relax.analysis.defined_symbolic_vars(function))
+            casts = [b for block in function.body.blocks for b in block.bindings if isinstance(b, relax.MatchCast)]
+            sources = {param for param in function.params}
+            for cast in casts:
+                if cast.value not in sources and isinstance(cast.ty, relax.TensorType) and cast.ty.shape is not None:
+                    known = isinstance(cast.value.ty.shape, relax.ShapeExpr)
+                    new = [dim for dim in cast.ty.shape.values if isinstance(dim, relax.Var)]
+                    assert known or not any(_in_parameters(function, dim) for dim in new), module.script()
+            assert given is not None
+
+
+def _in_parameters(function, symbol):
+    """Whether a parameter's type has a symbol that a data-dependent cast defines; such a check could fail."""
+    for parameter in function.params:
+        shape = getattr(parameter.ty, "shape", None)
+        if isinstance(shape, relax.ShapeExpr) and any(symbol.same_as(dim) for dim in shape.values):
+            source = [b for b in _casts(function) if any(symbol.same_as(d) for d in b.ty.shape.values)]
+            return any(_counts(function, b.value) for b in source)
+    return False
+
+
+def _casts(function):
+    return [
+        b
+        for block in function.body.blocks
+        for b in block.bindings
+        if isinstance(b, relax.MatchCast) and isinstance(getattr(b.ty, "shape", None), relax.ShapeExpr)
+    ]
+
+
+def _counts(function, var):
+    for block in function.body.blocks:
+        for binding in block.bindings:
+            if binding.var.same_as(var) and isinstance(binding.value, relax.Call):
+                return getattr(binding.value.op, "name", "") in DATA_DEPENDENT_OPS
+    return False
+
+
+def test_data_dependent_shapes_come_from_every_operator_that_makes_them():
+    text = text_of(drawn(ir_modules(demand=[Feature.DATA_DEPENDENT]), 60))
+    assert all(f"R.{name.removeprefix('relax.')}(" in text for name in DATA_DEPENDENT_OPS)
+
+
+def test_values_live_on_two_devices_and_come_back():
+    for module in drawn(ir_modules(demand=[Feature.SEVERAL_VDEVICES], executable=True), 20):
+        table = module.global_infos["vdevice"]
+        assert [int(entry.vdevice_id) for entry in table[:2]] == [0, 1]
+        moves = [b.var.ty.vdevice for b in bindings_of(module) if "to_vdevice" in str(getattr(b.value, "op", ""))]
+        assert {int(device.vdevice_id) for device in moves} >= {0, 1}
+
+
+def test_memory_scopes_occur_where_nothing_is_executed():
+    scopes = {
+        str(entry.memory_scope)
+        for module in drawn(ir_modules(demand=[Feature.SEVERAL_VDEVICES], executable=False), 40)
+        for entry in module.global_infos["vdevice"]
+    }
+    assert {"global", "global.texture", "shared"} <= scopes
+
+
+def test_nothing_is_unused_where_that_is_forbidden():
+    for module in drawn(ir_modules(forbid=[Feature.UNUSED_PARAMETERS, Feature.UNUSED_OUTPUTS]), 60):
+        found = shape_features(module)
+        assert not found & {Feature.UNUSED_PARAMETERS, Feature.UNUSED_OUTPUTS}, module.script()
+        relax.analysis.well_formed(module)
+
+
+def test_dead_code_is_of_many_kinds():
+    kinds = set()
+    for module in drawn(ir_modules(demand=[Feature.DEAD_CODE, Feature.IF, Feature.TUPLES]), 80):
+        used = set()
+        for binding in bindings_of(module):
+            used.update(relax.analysis.free_vars(binding.value))
+        for function in functions_of(module):
+            used.update(relax.analysis.free_vars(function.body.body))
+        kinds |= {type(b.value).__name__ for b in bindings_of(module) if b.var not in used}
+    assert {"Call", "If", "TupleGetItem"} <= kinds
+
+
+def test_calls_are_repeated_across_blocks_and_in_both_branches():
+    both = 0
+    for module in drawn(ir_modules(demand=[Feature.DUPLICATE_CODE, Feature.IF]), 60):
+        for binding in bindings_of(module):
+            if isinstance(binding.value, relax.If):
+                left, right = (
+                    {str(b.value) for block in branch.blocks for b in block.bindings if isinstance(b.value, relax.Call)}
+                    for branch in (binding.value.true_branch, binding.value.false_branch)
+                )
+                both += bool(left & right)
+    assert both
+
+
+def test_each_feature_occurs_often_enough():
+    modules = list(drawn(ir_modules(), 600, seed=12))
+    wanted = (
+        Feature.NESTED_IF, Feature.SEVERAL_BLOCKS, Feature.CAST_SYMBOLS, Feature.SHAPE_SYMBOLS, Feature.DATA_DEPENDENT,
+        Feature.UNUSED_PARAMETERS, Feature.UNUSED_OUTPUTS, Feature.SEVERAL_VDEVICES,
+    )  # fmt: skip
+    found = [features_of(module) for module in modules]
+    counts = {feature: sum(feature in each for each in found) for feature in wanted}
+    assert min(counts.values()) >= 0.03 * len(modules), counts
+    assert sum(Feature.IF in each for each in found) >= 0.1 * len(modules)
