@@ -86,6 +86,9 @@ def parse_one(candidate: Candidate) -> Parsed:
         return Parsed(reason=reason)
     if complaint := ill_formed(module):
         return Parsed(reason=complaint, parsed=True, renamed=was_renamed)
+    if (module := with_inferred_results(module)) is None:
+        return Parsed(reason="declares another result than a called function's body gives", parsed=True,
+                      renamed=was_renamed, well_formed=True)  # fmt: skip
     seed, reason = _seed(candidate, module)
     return Parsed(seed, reason, True, was_renamed, True)
 
@@ -174,6 +177,37 @@ def ill_formed(module: Any) -> str:
     except Exception:
         return "ill-formed: a kernel"
     return ""
+
+
+def with_inferred_results(module: Any) -> Any:
+    """The module with the result types that its functions' bodies have; ``None`` where a caller relies on another.
+
+    TVM's checker does not compare the two. A test may declare less than the body gives, or something else altogether;
+    a pass that infers the type anew then changes a signature, and rightly so.
+    """
+    import tvm
+    import tvm_ffi
+    from tvm import relax
+
+    from strategies.copying import attributes
+
+    functions = dict(module.functions.items())
+    relaxed = {var: each for var, each in functions.items() if isinstance(each, relax.Function)}
+    called = {var for each in relaxed.values() for var in relax.analysis.all_global_vars(each)}
+    changed = {}
+    for var, each in relaxed.items():
+        if tvm_ffi.structural_equal(each.ret_ty, each.body.ty):
+            continue
+        if var in called:
+            return None
+        made = relax.Function(list(each.params), each.body, each.body.ty, bool(each.is_pure))
+        made = made.with_attrs(attributes(each)) if attributes(each) else made
+        changed[relax.BlockBuilder().add_func(made, var.name_hint)] = made
+        del functions[var]
+    if not changed:
+        return module
+    made = tvm.IRModule({**functions, **changed}, attrs=module.attrs, global_infos=module.global_infos)
+    return made if relax.analysis.check_well_formed(made) else None
 
 
 def _seed(candidate: Candidate, module: Any) -> tuple[Seed | None, str]:

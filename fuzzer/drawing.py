@@ -244,7 +244,7 @@ def _drawn_rows(
     rest = [name for name in singles if name != focus]
     if rest and count - piped > len(alone):
         alone += draw_passes(choices, rest, count - piped - len(alone), facts, effort)
-    rows = [(each,) for each in alone]
+    rows: list[tuple[Any, ...]] = [(each,) for each in alone]
     # Not every pass can act on every module: pipelines, or the same passes with other arguments, fill up.
     plain = [name for name in names if not name.startswith("build:")]
     while len(rows) < count:

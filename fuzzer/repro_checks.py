@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from oracles.contract import Idempotence
 from oracles.contracts import contract_for
+from oracles.preconditions import joinable_blocks
 from oracles.verdict import Evidence, OracleName
 
 if TYPE_CHECKING:
@@ -110,10 +111,11 @@ def _plain(case: Case, verdict: Verdict, module: Any, evidence: Evidence) -> Che
 
 def _runs(case: Case, module: Any) -> int:
     contract = contract_for(case.passes[0])
+    joined = joinable_blocks(module)
     if contract.idempotence is not Idempotence.FIXPOINT:
-        return 1
+        return 1 + joined
     extra = contract.fixpoint_extra(module) if contract.fixpoint_extra is not None else 0
-    return int(contract.fixpoint_runs) + int(extra)
+    return int(contract.fixpoint_runs) + int(extra) + joined
 
 
 def _death(case: Case, verdict: Verdict, module: Any, evidence: Evidence) -> Check:

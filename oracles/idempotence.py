@@ -6,6 +6,7 @@ from oracles.contract import Idempotence
 from oracles.crash import refusal_of, without_output
 from oracles.difference import describe, text_difference
 from oracles.facts import Result, complaint, equal
+from oracles.preconditions import joinable_blocks
 from oracles.subject import Subject
 from oracles.verdict import Evidence, OracleName, Outcome, Verdict
 from oracles.well_formed import output_is_well_formed, tolerated
@@ -41,6 +42,7 @@ def _converges(subject: Subject) -> Verdict:
         runs = contract.fixpoint_runs
         if contract.fixpoint_extra is not None:
             runs += contract.fixpoint_extra(subject.module)
+    runs += joinable_blocks(subject.module)
     previous, current = subject.output.module, subject.twice.module
     for _ in range(runs - 1):
         if equal(previous, current):

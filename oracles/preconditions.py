@@ -128,6 +128,19 @@ def local_functions(module: Any) -> bool:
     return False
 
 
+def joinable_blocks(module: Any) -> int:
+    """1 when two blocks of one kind stand side by side in a function, else 0.
+
+    Such a module is well formed and not normalised: the first pass that normalises joins the blocks, when its own work,
+    block by block, is done; only the next run sees the whole.
+    """
+    for _, function in relax_functions(module):
+        kinds = [isinstance(block, relax.DataflowBlock) for block in getattr(function.body, "blocks", ())]
+        if any(left is right for left, right in zip(kinds, kinds[1:], strict=False)):
+            return 1
+    return 0
+
+
 def private_call_depth(module: Any) -> int:
     """Longest chain of calls through private Relax functions; 0 when there are none (recursion counts once)."""
     private = {

@@ -234,8 +234,8 @@ def finish(scope: Scope, body: Body, plan: Plan, result: Value, returns: Signatu
     parameters = (*inputs, *frame.weights)
     builder.begin_scope([value.expr for value in parameters])
     sequence = builder.normalize(blocks)
-    if scope.has(Feature.SEVERAL_BLOCKS):
-        sequence = apart(sequence, blocks)
+    if scope.has(Feature.SEVERAL_BLOCKS) and (Feature.SEVERAL_BLOCKS in plan.demand or scope.index(4) == 3):
+        sequence = apart(sequence, blocks)  # seldom: every pass joins them, and so changes the module
     if frame.split_blocks:
         sequence = split(sequence)
     builder.end_scope()

@@ -96,7 +96,7 @@ def ir_modules(
     demand: Iterable[Feature] = (),
     forbid: Iterable[Feature] = (),
     max_functions: int = 5,
-    max_bindings: int = 16,
+    max_bindings: int = 14,
     executable: bool | None = None,
 ) -> st.SearchStrategy[Any]:
     """A strategy of well-formed ``tvm.IRModule``s of Relax functions.
@@ -125,7 +125,7 @@ def described_modules(
     demand: Iterable[Feature] = (),
     forbid: Iterable[Feature] = (),
     max_functions: int = 5,
-    max_bindings: int = 16,
+    max_bindings: int = 14,
     executable: bool | None = None,
     seeds: SeedRef | None = None,
 ) -> st.SearchStrategy[Described]:

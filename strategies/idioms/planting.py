@@ -91,11 +91,15 @@ def surfaced(scope: Scope, value: Value) -> Value:
         scope.keep_outputs = keep
 
 
+SIMPLEST = "RemoveRedundantReshape"
+"""The pass whose idioms are the smallest: what a drawn failure shrinks to comes first."""
+
+
 def aimed(choices: Choices, count: int, forbidden: Iterable[Feature], executable: bool) -> list[Planned]:
     """Draw up to ``count`` idioms that a module may hold; each pass is aimed at alike, however many idioms it has."""
     barred = frozenset(forbidden) | (NEVER_EXECUTABLE if executable else frozenset())
     table = for_passes()
-    names = sorted(table)
+    names = sorted(table, key=lambda name: (name != SIMPLEST, name))
     chosen = []
     for _ in range(count):
         planned = _choice(choices, choices.pick(table[choices.pick(names)]))

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import tvm
 from tvm import relax, tirx
 
-from strategies import composites, devices, kernels
+from strategies import composites, kernels
 from strategies.bounds import Bounds
 from strategies.features import Feature
 from strategies.frame import Unfit
@@ -122,8 +123,19 @@ def misnamed_kernel(scope: Scope) -> Value:
 
 
 def hinted(scope: Scope) -> Value:
-    """A hint or a move to a device."""
-    return devices.hint(scope)
+    """A value that a hint, or a move, says to lie on the first device, and what is computed from it."""
+    value = floats(scope)
+    # A hint gives parameters of a called function a device that the arguments of its calls have not.
+    if scope.index(3) == 2 or (scope.frame.called and value.ty.vdevice is None):
+        moved = scope.emit(op.to_vdevice(value.expr, scope.module.vdevices[0]), value.bounds)
+    else:
+        moved = scope.emit(op.hint_on_device(value.expr, tvm.cpu(0)), value.bounds)
+    return relu(scope, moved)
+
+
+def unhinted(scope: Scope) -> Value:
+    """The same computation without a hint."""
+    return relu(scope, relu(scope, floats(scope)))
 
 
 # -- external code --------------------------------------------------------------------------------------------------
@@ -133,6 +145,11 @@ def composite_calls(scope: Scope) -> Value:
     """One or two calls of composite functions of one backend."""
     made = composites.draw_composite(scope)
     return composites.draw_composite(scope) if scope.index(2) else made
+
+
+def external_call(scope: Scope) -> Value:
+    """A call of a function that the external code generator takes."""
+    return composites.draw_external(scope)
 
 
 def matched_operators(scope: Scope) -> Value:
@@ -213,8 +230,22 @@ ROWS = (
         alone=("SpecializePrimFuncBasedOnCallSite", "AttachAttrLayoutFreeBuffers", "CallTIRRewrite"),
     ),
     Idiom("misnamed_kernel", misnamed_kernel, ("NormalizeGlobalVar",), needs=(Feature.KERNELS,)),
-    Idiom("hinted", hinted, ("RealizeVDevice", "UpdateVDevice"), needs=(Feature.DEVICE_HINTS,)),
+    Idiom(
+        "hinted",
+        hinted,
+        ("RealizeVDevice", "UpdateVDevice"),
+        (NearMiss("none", unhinted, spares=("RealizeVDevice",)),),
+        needs=(Feature.DEVICE_HINTS,),
+    ),
     Idiom("composite_calls", composite_calls, ("MergeCompositeFunctions",), needs=(Feature.COMPOSITE,)),
+    Idiom(
+        "external_call",
+        external_call,
+        ("RunCodegen",),
+        (NearMiss("composite", composites.draw_composite),),
+        needs=(Feature.EXTERNAL_CODEGEN,),
+        top_level=True,
+    ),
     Idiom(
         "matched_operators",
         matched_operators,

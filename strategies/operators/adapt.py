@@ -116,11 +116,11 @@ def _adapt(scope: Scope, sources: list[Value], wanted: _Wanted) -> Value | None:
     fresh = [v for v in pool if v.expr not in scope.frame.used]
     for attempt in range(min(3, len(pool))):
         source = fresh[0] if fresh and not attempt and scope.index(8) < 5 else scope.pick(pool)
-        if source.dtype in LOW_PRECISION and source not in typed:
-            continue
         dtype = source.dtype
         if wanted.dtypes is not None and dtype not in wanted.dtypes:
             dtype = scope.pick_dtype(wanted.dtypes)
+            if dtype == "bool" and source.dtype in LOW_PRECISION:
+                continue
         made = _convert(scope, source, dtype, wanted)
         if made is not None:
             return made

@@ -85,7 +85,7 @@ def verdict(change):
         function = module["main"]
         (block,) = function.body.blocks
         changed = relax.BindingBlock(change(list(block.bindings)))
-        body = relax.SeqExpr([changed], function.body.body)
+        body = relax.BlockBuilder().normalize(relax.SeqExpr([changed], function.body.body))
         new = relax.Function(function.params, body, function.ret_ty, is_pure=False, attrs=function.attrs)
         return tvm.IRModule({module.get_global_var("main"): new})
 

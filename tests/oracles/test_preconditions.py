@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import sample_modules as samples
+import tvm
 from tvm import relax
 
 from oracles import preconditions
@@ -49,3 +50,16 @@ def test_what_lazy_get_input_made_of_a_transform_is_outside_the_contract() -> No
     assert preconditions.needs_transform_params(module) is None
     lazy = relax.transform.LazyGetInput()(module)
     assert preconditions.needs_transform_params(lazy) == "the transform function takes a callback"
+
+
+def test_blocks_side_by_side_are_joined_by_the_first_pass() -> None:
+    x = relax.Var("x", relax.TensorType((2,), "float32"))
+    y, z = (relax.Var(name, relax.TensorType((2,), "float32")) for name in "yz")
+    first = relax.DataflowBlock([relax.VarBinding(y, relax.op.exp(x))])
+    second = relax.DataflowBlock([relax.VarBinding(z, relax.op.exp(y))])
+    body = relax.SeqExpr([first, second], z)
+    function = relax.Function([x], body, relax.TensorType((2,), "float32")).with_attr("global_symbol", "main")
+    module = tvm.IRModule({"main": function})
+    assert preconditions.joinable_blocks(module) == 1
+    assert preconditions.joinable_blocks(relax.transform.Normalize()(module)) == 0
+    assert preconditions.joinable_blocks(samples.dataflow()) == 0

@@ -29,7 +29,7 @@ ALONE = (Feature.TUPLES, Feature.SYMBOLIC_SHAPES)
 
 @st.composite
 def planted(draw: Any, planned: Planned, symbolic: bool = False) -> Any:
-    """A module whose ``main`` holds one idiom and nothing else, and what is known of its result; ``None`` for no room."""
+    """A module whose ``main`` holds one idiom alone, and what is known of its result; ``None`` where it has no room."""
     features = closure((*planned.needs, *(ALONE if symbolic else ALONE[:1])))
     if Feature.CONSTANTS not in planned.needs:
         features -= {Feature.CONSTANTS}

@@ -1,4 +1,4 @@
-"""Planted idioms are built and run by the minimal reference pipeline, and their results lie in the bounds they claim."""
+"""Idioms are built and run by the minimal reference pipeline, and their results lie in the bounds they claim."""
 
 from __future__ import annotations
 

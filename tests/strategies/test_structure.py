@@ -35,7 +35,9 @@ def test_dataflow_blocks_stand_side_by_side_and_apart():
         for function in functions_of(module):
             kinds = [isinstance(block, relax.DataflowBlock) for block in function.body.blocks]
             beside += (True, True) in set(zip(kinds, kinds[1:], strict=False))
-            apart += any(kinds[i] and not all(kinds[i:j]) and kinds[j] for i in range(len(kinds)) for j in range(i, len(kinds)))
+            apart += any(
+                kinds[i] and not all(kinds[i:j]) and kinds[j] for i in range(len(kinds)) for j in range(i, len(kinds))
+            )
     assert beside
     assert apart
 
@@ -49,7 +51,9 @@ def test_branches_are_bare_variables_tuples_and_blocks_with_temporaries():
         for branch in (binding.value.true_branch, binding.value.false_branch)
     ]
     assert any(not len(branch.blocks) and isinstance(branch.body, relax.Var) for branch in branches)
-    assert any(isinstance(branch.body, relax.Var) and isinstance(branch.body.ty, relax.TupleType) for branch in branches)
+    assert any(
+        isinstance(branch.body, relax.Var) and isinstance(branch.body.ty, relax.TupleType) for branch in branches
+    )
     assert any(sum(len(block.bindings) for block in branch.blocks) >= 3 for branch in branches)
 
 
@@ -68,45 +72,32 @@ def test_symbols_of_casts_are_used_in_many_ways():
     assert all(f"R.{name}(" in text for name in ("full", "arange", "broadcast_to", "concat", "reshape"))
 
 
-def test_a_cast_symbol_defines_no_parameter_that_a_caller_could_not_know():
+def test_what_data_decides_defines_no_parameter():
     for module in drawn(ir_modules(demand=[Feature.DATA_DEPENDENT, Feature.CAST_SYMBOLS]), 40):
         for function in functions_of(module):
-            given = set(relax.analysis.defined_symbolic_vars(function))
-            casts = [b for block in function.body.blocks for b in block.bindings if isinstance(b, relax.MatchCast)]
-            sources = {param for param in function.params}
-            for cast in casts:
-                if cast.value not in sources and isinstance(cast.ty, relax.TensorType) and cast.ty.shape is not None:
-                    known = isinstance(cast.value.ty.shape, relax.ShapeExpr)
-                    new = [dim for dim in cast.ty.shape.values if isinstance(dim, relax.Var)]
-                    assert known or not any(_in_parameters(function, dim) for dim in new), module.script()
-            assert given is not None
+            given = [dim for param in function.params for dim in dims_of(param.ty)]
+            for cast in casts_of_computed_shapes(function):
+                assert not any(dim.same_as(other) for dim in dims_of(cast.ty) for other in given), module.script()
 
 
-def _in_parameters(function, symbol):
-    """Whether a parameter's type has a symbol that a data-dependent cast defines; such a check could fail."""
-    for parameter in function.params:
-        shape = getattr(parameter.ty, "shape", None)
-        if isinstance(shape, relax.ShapeExpr) and any(symbol.same_as(dim) for dim in shape.values):
-            source = [b for b in _casts(function) if any(symbol.same_as(d) for d in b.ty.shape.values)]
-            return any(_counts(function, b.value) for b in source)
-    return False
+def dims_of(ty):
+    """The symbolic variables that stand alone in the shape of a tensor type."""
+    shape = getattr(ty, "shape", None)
+    return [dim for dim in shape.values if isinstance(dim, relax.Var)] if isinstance(shape, relax.ShapeExpr) else []
 
 
-def _casts(function):
-    return [
-        b
-        for block in function.body.blocks
-        for b in block.bindings
-        if isinstance(b, relax.MatchCast) and isinstance(getattr(b.ty, "shape", None), relax.ShapeExpr)
-    ]
+def casts_of_computed_shapes(function):
+    """The casts whose source is the result of an operator that counts."""
+    bindings = [binding for block in function.body.blocks for binding in block.bindings]
+    counted = {
+        binding.var
+        for binding in bindings
+        if isinstance(binding.value, relax.Call) and getattr(binding.value.op, "name", "") in COUNTING
+    }
+    return [b for b in bindings if isinstance(b, relax.MatchCast) and b.value in counted]
 
 
-def _counts(function, var):
-    for block in function.body.blocks:
-        for binding in block.bindings:
-            if binding.var.same_as(var) and isinstance(binding.value, relax.Call):
-                return getattr(binding.value.op, "name", "") in DATA_DEPENDENT_OPS
-    return False
+COUNTING = {"relax.unique", "relax.nonzero"}
 
 
 def test_data_dependent_shapes_come_from_every_operator_that_makes_them():

@@ -6,9 +6,9 @@ import contextlib
 import functools
 import itertools
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import tvm
@@ -22,6 +22,8 @@ from strategies.features import Feature
 from strategies.frame import FunctionFrame, ModuleFrame
 from strategies.operators import OPERATORS, OperatorRow
 from strategies.scope import Scope, Unfit
+
+T = TypeVar("T")
 
 ROW = {row.name: row for row in OPERATORS}
 ALL = frozenset(Feature) - {Feature.VDEVICE, Feature.DEVICE_HINTS}
@@ -52,28 +54,37 @@ def _chains(names: tuple[str, ...], executable: bool) -> st.SearchStrategy[Alone
 
 
 def _chain(rows: Sequence[OperatorRow], draw: Any, executable: bool) -> Alone | None:
+    def body(scope: Scope) -> list[Any]:
+        made = []
+        for row in rows:
+            with contextlib.suppress(Unfit):
+                made.append(row.draw(scope))
+        return [value for value in made if value is not None]
+
+    made, alone = scope_of(draw, ALL, executable, body)
+    return alone if made else None
+
+
+def scope_of(draw: Any, features: frozenset[Feature], executable: bool, body: Callable[[Scope], T]) -> tuple[T, Alone]:
+    """What ``body`` makes of the scope of a function, and the module of that function, which returns all it bound."""
     builder = relax.BlockBuilder()
     frame = FunctionFrame()
-    scope = Scope(draw, ModuleFrame(builder, ALL, executable), frame)
+    scope = Scope(draw, ModuleFrame(builder, features, executable), frame)
     builder.begin_scope([])
     builder._begin_binding_block()
-    made = []
-    for row in rows:
-        with contextlib.suppress(Unfit):
-            made.append(row.draw(scope))
+    made = body(scope)
     block = builder._end_block()
     builder.end_scope()
-    values = [value for value in made if value is not None]
-    if not values:
-        return None
     params = [parameter.expr for parameter in frame.parameters]
     known = {parameter.expr for parameter in frame.parameters}
-    shown = tuple(v for v in scope.values if v.expr not in known and _returnable(v)) or tuple(values)
-    body = relax.SeqExpr([block], relax.Tuple([v.expr for v in shown]))
-    func = relax.Function(params, body, relax.TupleType([v.ty for v in shown]))
+    shown = tuple(v for v in scope.values if v.expr not in known and _returnable(v))
+    if not shown and isinstance(made, list):
+        shown = tuple(made)
+    sequence = relax.SeqExpr([block], relax.Tuple([v.expr for v in shown]))
+    func = relax.Function(params, sequence, relax.TupleType([v.ty for v in shown]))
     module = builder.get()
     module["main"] = func.with_attr("global_symbol", "main")
-    return Alone(relax.transform.Normalize()(module), shown)
+    return made, Alone(relax.transform.Normalize()(module), shown)
 
 
 def _returnable(value: Any) -> bool:
