@@ -27,7 +27,7 @@ def table(report: ImportReport) -> str:
     stages = Counter(seed.stage for seed in report.seeds)
     parts = [_plain(counts, ("import", "count"))]
     if stages:
-        parts.append(_plain(sorted(stages.items()), ("stage", "seeds")))
+        parts.append(_plain(sorted((stage.value, count) for stage, count in stages.items()), ("stage", "seeds")))
     if report.reasons:
         parts.append(_plain(report.reasons.most_common(MOST_REASONS), ("not kept because", "count")))
     if report.unreadable:

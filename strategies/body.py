@@ -9,6 +9,7 @@ from tvm.relax.expr import _update_type
 
 from strategies.dead_code import without_dead
 from strategies.features import Feature
+from strategies.filler import filled_with
 from strategies.scope import Scope
 from strategies.unused import without_outputs
 from strategies.values import Value
@@ -64,7 +65,7 @@ class Body:
             self.close()
             self.open(dataflow)
             value = value or scope.tensor()  # not before: what the open block keeps to itself is gone now
-            value = scope.emit(relax.op.permute_dims(value.expr, list(range(value.rank))), value.bounds)
+            value = filled_with(scope, value)
         scope.keep_outputs = keep
         assert value is not None
         return value

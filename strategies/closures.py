@@ -68,6 +68,8 @@ def ensure_made(scope: Scope) -> Value:
     try:
         return draw_made(scope)
     except Unfit:
+        if scope.module.function_room <= 0:
+            raise
         scope.module.function_room -= 1
         value = scope.tensor(static=True)
         ty = relax.TensorType(list(value.dims or ()), value.dtype)

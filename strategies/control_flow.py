@@ -11,6 +11,7 @@ from tvm.ir import PrimType
 from strategies.body import Body
 from strategies.bounds import Bounds
 from strategies.features import Feature
+from strategies.filler import filled_with
 from strategies.frame import Unfit
 from strategies.repeating import repeatable
 from strategies.results import as_tuple
@@ -212,7 +213,7 @@ def _fill(
 def _temporary(scope: Scope) -> None:
     """Bind something that the branch itself may use."""
     value = scope.tensor()
-    scope.emit(relax.op.permute_dims(value.expr, list(range(value.rank))), value.bounds)
+    filled_with(scope, value)
 
 
 def _new_here(scope: Scope) -> list[Value]:

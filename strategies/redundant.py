@@ -9,6 +9,7 @@ from tvm import relax
 
 from strategies import calls
 from strategies.features import Feature
+from strategies.filler import joined_with
 from strategies.frame import Unfit
 from strategies.repeating import repeatable
 from strategies.results import as_tuple
@@ -55,8 +56,7 @@ def duplicate_in_use(scope: Scope) -> Value:
     value = scope.tensor()
     expr = _no_op(value)
     left, right = scope.emit(expr, value.bounds), scope.emit(expr, value.bounds)
-    join = op.logical_or if value.dtype == "bool" else op.maximum
-    return scope.emit(join(left.expr, right.expr), value.bounds)
+    return joined_with(scope, left, right)
 
 
 def dead(scope: Scope) -> Value | None:

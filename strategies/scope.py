@@ -303,7 +303,11 @@ class Scope(Choices):
 
     def variable(self, value: Value) -> Value:
         """The value as a variable, for the few operators that take no constant."""
-        return value if isinstance(value.expr, relax.Var) else self.emit(value.expr, value.bounds)
+        if isinstance(value.expr, relax.Var):
+            return value
+        if self.forbids(Feature.ALIASES) and value.rank >= 0:
+            return self.emit(relax.op.permute_dims(value.expr, list(range(value.rank))), value.bounds)
+        return self.emit(value.expr, value.bounds)
 
     def see(self, value: Value) -> Value:
         """Make a value visible."""

@@ -37,7 +37,8 @@ def _mixed(draw: Draw, ref: SeedRef, drawn: st.SearchStrategy[Described]) -> Des
     # By reference: Hypothesis shows the arguments of a strategy, and a collection is long.
     seeds, choices = open_seeds(ref), Choices(draw)
     if not seeds.mutable or choices.index(8) < 8 - SHARE:
-        return draw(drawn)
+        found: Described = draw(drawn)
+        return found
     return mutated(choices, choices.pick(seeds.mutable))
 
 

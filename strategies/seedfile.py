@@ -120,7 +120,7 @@ def _bytes(directory: Path) -> bytes:
         return path.read_bytes()
     except OSError as error:
         raise SeedFileError(
-            f"'{directory}' holds no seed collection: {error.strerror} ({FILE_NAME}; `relaxfuzz corpus import` makes one)"
+            f"'{directory}' holds no seed collection ({FILE_NAME}: {error.strerror}); `relaxfuzz corpus import` makes one"
         ) from error
 
 
@@ -130,15 +130,18 @@ def _digest(data: bytes) -> str:
 
 def _object(seed: Seed) -> dict[str, Any]:
     return {
-        "fingerprint": seed.fingerprint, "file": seed.file, "line": seed.line, "name": seed.name, "stage": seed.stage.value,
-        "bindings": seed.bindings,
+        "fingerprint": seed.fingerprint, "file": seed.file, "line": seed.line, "name": seed.name,
+        "stage": seed.stage.value, "bindings": seed.bindings,
         "functions": [[each.name, list(each.parameters), each.result] for each in seed.functions],
-        "operators": seed.operators, "spliceable": seed.spliceable, "unargued": seed.unargued, "module": seed.module_json,
+        "operators": seed.operators, "spliceable": seed.spliceable, "unargued": seed.unargued,
+        "module": seed.module_json,
     }  # fmt: skip
 
 
 def _seed(row: dict[str, Any]) -> Seed:
-    functions = tuple(SeedFunction(str(name), tuple(map(str, types)), str(ret)) for name, types, ret in row["functions"])
+    functions = tuple(
+        SeedFunction(str(name), tuple(map(str, types)), str(ret)) for name, types, ret in row["functions"]
+    )
     return Seed(
         str(row["fingerprint"]), str(row["file"]), int(row["line"]), str(row["name"]), Stage(row["stage"]),
         int(row["bindings"]), functions, tuple(map(str, row["operators"])), tuple(map(str, row["spliceable"])),

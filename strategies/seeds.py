@@ -67,7 +67,9 @@ def open_seeds(ref: SeedRef) -> Seeds:
     """
     seeds, digest, _ = read(Path(ref.directory))
     if digest != ref.digest:
-        raise SeedFileError(f"the seeds in '{ref.directory}' are not those of the campaign ({digest}, not {ref.digest})")
+        raise SeedFileError(
+            f"the seeds in '{ref.directory}' are not those of the campaign ({digest}, not {ref.digest})"
+        )
     return Seeds(
         ref,
         seeds,

@@ -14,10 +14,11 @@ from tvm.ir import GlobalVar, Op
 
 from strategies.bounds import default_bounds
 from strategies.copying import Copier, attributes
-from strategies.dims import SYMBOL_RANGE, most_elements
+from strategies.dims import SYMBOL_RANGE, most_elements, symbols_of
 from strategies.frame import ModuleFrame, Signature
 from strategies.scope import Scope
-from strategies.seed_bounds import Unproven, bounds_of, parameter_value
+from strategies.seed_bounds import bounds_of, parameter_value
+from strategies.seed_rules import Unproven
 from strategies.seeds import SeedRef, load, open_seeds
 from strategies.values import Value, dims_of
 
@@ -30,7 +31,8 @@ _UNFIT = frozenset(
     {
         "relax.call_tir_inplace", "relax.call_dps_packed", "relax.call_pure_packed", "relax.call_inplace_packed",
         "relax.hint_on_device", "relax.to_vdevice", "relax.builtin.stop_lift_params", "relax.call_tir_with_grad",
-        "relax.call_py_func", "relax.make_closure", "relax.invoke_closure", "relax.invoke_pure_closure", "relax.grad.no_grad", "relax.grad.start_checkpoint", "relax.grad.end_checkpoint",
+        "relax.call_py_func", "relax.make_closure", "relax.invoke_closure", "relax.invoke_pure_closure",
+        "relax.grad.no_grad", "relax.grad.start_checkpoint", "relax.grad.end_checkpoint",
     }
 )  # fmt: skip
 
@@ -84,7 +86,7 @@ def draw(scope: Scope, ref: SeedRef) -> str:
 
 
 def splice(frame: ModuleFrame, module: Any, name: str) -> Signature:
-    """Add a private copy of a function that :func:`spliceable` names, and of what it calls, to the module under construction."""
+    """Add a private copy of a function that :func:`spliceable` names, and of what it calls, to a module."""
     copies: dict[Any, Any] = {}
     for var in _callees_first(module, name):
         function = module[var]
@@ -212,6 +214,4 @@ def _check_type(ty: Any, *, parameter: bool = False) -> None:
 
 
 def _symbols(dim: Any) -> list[Any]:
-    from strategies.calls import symbols_of
-
     return [] if isinstance(dim, int) else symbols_of(dim)

@@ -11,6 +11,7 @@ from tvm.ir import PrimType
 from strategies.bounds import default_bounds
 from strategies.dims import SYMBOL_RANGE, symbols_of
 from strategies.features import Feature
+from strategies.filler import filled_with
 from strategies.frame import FunctionFrame, Unfit
 from strategies.scope import Scope
 from strategies.values import Value, dims_of
@@ -48,8 +49,8 @@ def output(scope: Scope) -> Value:
     keep = scope.keep_outputs
     value = scope.tensor()
     scope.keep_outputs = True
-    inner = scope.emit(relax.op.permute_dims(value.expr, list(range(value.rank))), value.bounds)
-    outer = scope.emit(relax.op.permute_dims(inner.expr, list(range(value.rank))[::-1]), value.bounds)
+    inner = filled_with(scope, value)
+    outer = scope.emit(relax.op.permute_dims(inner.expr, list(range(value.rank))[::-1]), inner.bounds)
     scope.keep_outputs = keep
     scope.values.remove(inner)
     return outer

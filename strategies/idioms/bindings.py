@@ -6,6 +6,7 @@ from tvm import relax
 
 from strategies.bounds import Bounds
 from strategies.features import Feature
+from strategies.filler import elementwise
 from strategies.frame import Unfit
 from strategies.idioms.idiom import Idiom, NearMiss, Place
 from strategies.idioms.parts import (
@@ -19,7 +20,6 @@ from strategies.idioms.parts import (
     less,
     new_parameter,
     operand,
-    relu,
     turned,
 )
 from strategies.scope import Scope
@@ -48,7 +48,7 @@ def folded_tensors(scope: Scope) -> Value:
     if way == 0:
         made = turned(scope, turned(scope, left))
     elif way == 1:
-        made = relu(scope, hidden(scope, less(scope, left, right)))
+        made = elementwise(scope, hidden(scope, less(scope, left, right)))
     elif way == 2:
         made = scope.emit(op.concat([left.expr, right.expr], axis=0), UNIT)
         made = scope.emit(op.strided_slice(made.expr, [0], [0], [shape[0]], [1]), UNIT)
@@ -71,7 +71,7 @@ def half_constant(scope: Scope) -> Value:
 
 def aliases(scope: Scope) -> Value:
     """A variable bound to a variable, twice, and used under both names."""
-    value = relu(scope, floats(scope))
+    value = elementwise(scope, floats(scope))
     first = scope.emit(value.expr, value.bounds)
     second = scope.emit(first.expr, value.bounds)
     return added(scope, second, first)
@@ -79,7 +79,7 @@ def aliases(scope: Scope) -> Value:
 
 def projected_tuple(scope: Scope) -> Value:
     """A tuple built and taken apart at once."""
-    left = relu(scope, floats(scope))
+    left = elementwise(scope, floats(scope))
     right = operand(scope, dims(left), left)
     whole = scope.emit(relax.Tuple([left.expr, right.expr]), parts=[left, right])
     parts = [scope.emit(relax.TupleGetItem(whole.expr, index), part_of=whole) for index in (1, 0)]
@@ -88,7 +88,7 @@ def projected_tuple(scope: Scope) -> Value:
 
 def rebuilt_tuple(scope: Scope) -> Value:
     """A tuple taken apart, and the same tuple built of its parts."""
-    left = relu(scope, floats(scope))
+    left = elementwise(scope, floats(scope))
     whole = scope.emit(relax.Tuple([left.expr, left.expr]), parts=[left, left])
     parts = [scope.emit(relax.TupleGetItem(whole.expr, index), part_of=whole) for index in (0, 1)]
     again = scope.emit(relax.Tuple([part.expr for part in parts]), parts=parts)
@@ -97,13 +97,13 @@ def rebuilt_tuple(scope: Scope) -> Value:
 
 def needless_cast(scope: Scope) -> Value:
     """``match_cast`` to the type that the value has."""
-    value = relu(scope, floats(scope))
+    value = elementwise(scope, floats(scope))
     return scope.match_cast(value, dims(value))
 
 
 def tuple_of_parameter(scope: Scope) -> Value:
     """Operators on distinct names, nothing to see through."""
-    value = relu(scope, floats(scope))
+    value = elementwise(scope, floats(scope))
     return added(scope, value, scope.emit(op.negative(value.expr), -value.known))
 
 
@@ -149,7 +149,7 @@ def unlike_operands(scope: Scope) -> Value:
 def dead_code(scope: Scope) -> Value:
     """Operators whose result nothing uses, in front of one that is used."""
     value = floats(scope)
-    last = relu(scope, value)
+    last = elementwise(scope, value)
     unused = hidden(scope, added(scope, value, value))
     for _ in range(scope.index(3)):
         unused = hidden(scope, scope.emit(op.negative(unused.expr), -unused.known))
@@ -158,7 +158,7 @@ def dead_code(scope: Scope) -> Value:
 
 def live_code(scope: Scope) -> Value:
     """Operators that are all used."""
-    value = relu(scope, floats(scope))
+    value = elementwise(scope, floats(scope))
     return joined(scope, [value, scope.emit(op.negative(value.expr), -value.known)])
 
 
@@ -167,7 +167,7 @@ def live_code(scope: Scope) -> Value:
 
 def ordinary_run(scope: Scope) -> Value:
     """Three pure bindings outside of any dataflow block."""
-    value = relu(scope, floats(scope))
+    value = elementwise(scope, floats(scope))
     negated = scope.emit(op.negative(value.expr), -value.known)
     return added(scope, negated, value)
 

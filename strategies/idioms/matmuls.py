@@ -23,6 +23,7 @@ from strategies.idioms.parts import (
     product,
     relu,
     turned,
+    variable,
     width,
 )
 from strategies.scope import Scope
@@ -108,7 +109,7 @@ def shared_middle(scope: Scope) -> Value:
 
 
 def _parallel(scope: Scope, finish: Callable[[Scope, Value, int], Value], same_width: bool = False) -> Value:
-    x = scope.variable(matrix(scope, ranks=(2, 2, 3)))
+    x = variable(scope, matrix(scope, ranks=(2, 2, 3)))
     made = []
     count, first = 2 + scope.index(2), width(scope)
     for _ in range(count):
@@ -116,7 +117,7 @@ def _parallel(scope: Scope, finish: Callable[[Scope, Value, int], Value], same_w
         # A constant weight makes CombineParallelMatmul raise (it casts every operand to a variable); one weight used
         # twice is left alone.
         shape = [dims(x)[-1], columns]
-        weight = scope.variable(fresh(scope, shape, x.dtype) if made else operand(scope, shape, x))
+        weight = variable(scope, fresh(scope, shape, x.dtype) if made else operand(scope, shape, x))
         made.append(finish(scope, product(scope, x, weight), columns))
     return joined(scope, made)
 
@@ -128,7 +129,7 @@ def parallel_matmuls(scope: Scope) -> Value:
 
     def finish(scope: Scope, out: Value, columns: int) -> Value:
         if way in (1, 3):
-            out = added(scope, out, scope.variable(fresh(scope, [columns], out.dtype)))  # one bias twice is no pattern
+            out = added(scope, out, variable(scope, fresh(scope, [columns], out.dtype)))  # one bias twice is no pattern
         if way in (2, 3):
             low = min(-1.0, out.known.lo)
             out = scope.emit(activation(out.expr), Bounds(low, max(1.0, out.known.hi)).rounded())
@@ -139,14 +140,16 @@ def parallel_matmuls(scope: Scope) -> Value:
 
 def broadcast_biases(scope: Scope) -> Value:
     """Parallel products with biases that broadcast: ``(1,)`` onto each, which cannot be put side by side."""
-    return _parallel(scope, lambda scope, out, columns: added(scope, out, scope.variable(fresh(scope, [1], out.dtype))))
+    return _parallel(
+        scope, lambda scope, out, columns: added(scope, out, variable(scope, fresh(scope, [1], out.dtype)))
+    )
 
 
 def column_biases(scope: Scope) -> Value:
     """Parallel products of one width with biases of shape ``(rows, 1)``."""
 
     def finish(scope: Scope, out: Value, columns: int) -> Value:
-        return added(scope, out, scope.variable(fresh(scope, [dims(out)[-2], 1], out.dtype)))
+        return added(scope, out, variable(scope, fresh(scope, [dims(out)[-2], 1], out.dtype)))
 
     return _parallel(scope, finish, same_width=True)
 
@@ -154,23 +157,23 @@ def column_biases(scope: Scope) -> Value:
 def unlike_left_sides(scope: Scope) -> Value:
     """Products of two left sides with one right side."""
     x = matrix(scope)
-    weight = scope.variable(operand(scope, [dims(x)[-1], width(scope)], x))
+    weight = variable(scope, operand(scope, [dims(x)[-1], width(scope)], x))
     other = relu(scope, x)
     return joined(scope, [product(scope, x, weight), product(scope, other, weight)])
 
 
 def parallel_out_dtypes(scope: Scope) -> Value:
     """Parallel products of which one widens by ``out_dtype``."""
-    x = scope.variable(matrix(scope, ("float32",)))
-    weights = [scope.variable(operand(scope, [dims(x)[-1], width(scope)], x)) for _ in range(2)]
+    x = variable(scope, matrix(scope, ("float32",)))
+    weights = [variable(scope, operand(scope, [dims(x)[-1], width(scope)], x)) for _ in range(2)]
     return joined(scope, [product(scope, x, weights[0]), product(scope, x, weights[1], "float64")])
 
 
 def parallel_ranks(scope: Scope) -> Value:
     """Products with right sides of two ranks."""
-    x = scope.variable(matrix(scope, ranks=(2,)))
-    flat = scope.variable(operand(scope, [dims(x)[-1], 2], x))
-    deep = scope.variable(operand(scope, [2, dims(x)[-1], 3], x))
+    x = variable(scope, matrix(scope, ranks=(2,)))
+    flat = variable(scope, operand(scope, [dims(x)[-1], 2], x))
+    deep = variable(scope, operand(scope, [2, dims(x)[-1], 3], x))
     return joined(scope, [product(scope, x, flat), product(scope, x, deep)])
 
 

@@ -118,6 +118,13 @@ def new_parameter(scope: Scope, shape: Sequence[Dim], dtype: str = "float32") ->
     return scope.parameter(scope.frame.tensor_type(shape, dtype), default_bounds(dtype))
 
 
+def variable(scope: Scope, value: Value) -> Value:
+    """The value as a variable; raises ``Unfit`` where a variable may not be bound to a constant."""
+    if not isinstance(value.expr, relax.Var) and scope.forbids(Feature.ALIASES):
+        raise Unfit("aliases are forbidden")
+    return scope.variable(value)
+
+
 def elements(value: Value) -> Dim:
     """How many elements a tensor has."""
     count: Dim = 1

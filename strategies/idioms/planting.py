@@ -9,13 +9,12 @@ from tvm import relax
 
 from strategies.choices import Choices
 from strategies.features import NEVER_EXECUTABLE, Feature, closure
+from strategies.filler import filled_with
 from strategies.frame import Unfit
 from strategies.idioms.idiom import SUFFIX, Draw, Idiom, NearMiss, Place
 from strategies.idioms.table import IDIOMS, for_passes
 from strategies.scope import Scope
 from strategies.values import Value
-
-op = relax.op
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,10 +82,10 @@ def surfaced(scope: Scope, value: Value) -> Value:
             made = [scope.emit(relax.TupleGetItem(value.expr, i), part_of=value) for i in range(len(value.parts))]
             return made[-1]
         if value.dims is None or not value.dtype:
+            if scope.forbids(Feature.ALIASES):
+                return value
             return scope.emit(value.expr, value.bounds)
-        if value.dtype != "bool" and scope.index(4):
-            return scope.emit(op.maximum(value.expr, value.expr), value.bounds)
-        return scope.emit(op.permute_dims(value.expr, list(range(value.rank))), value.bounds)
+        return filled_with(scope, value, plain=True)
     finally:
         scope.keep_outputs = keep
 

@@ -11,6 +11,7 @@ import tvm
 from tvm import relax, tirx
 
 from strategies.bounds import Bounds, dtype_bounds
+from strategies.features import Feature
 from strategies.operators.drawing import ANY, NUMBERS, SOME_RANK, bounds_of, flip, nonempty, shape_of
 from strategies.operators.row import Family, OperatorRow
 from strategies.operators.shape import factorings
@@ -119,8 +120,10 @@ def draw_call_inplace_packed(scope: Scope) -> Value | None:
     return scope.emit(call, bounds_of(fresh))
 
 
-def _row(name: str, family: Family, draw: Callable[[Scope], Value | None]) -> OperatorRow:
-    return OperatorRow(f"relax.{name}", family, draw)
+def _row(
+    name: str, family: Family, draw: Callable[[Scope], Value | None], feature: Feature | None = None
+) -> OperatorRow:
+    return OperatorRow(f"relax.{name}", family, draw, feature=feature)
 
 
 INSPECTIONS = (
@@ -138,7 +141,7 @@ ROWS = (
     *(_row(f"inspect.{name}", Family.INSPECT, _draw_inspect(name, indexed)) for name, indexed in INSPECTIONS),
     _row("memory.view", Family.MEMORY, draw_view),
     _row("memory.ensure_zero_offset", Family.MEMORY, draw_ensure_zero_offset),
-    _row("call_dps_packed", Family.MEMORY, draw_call_dps_packed),
-    _row("call_pure_packed", Family.MEMORY, draw_call_pure_packed),
+    _row("call_dps_packed", Family.MEMORY, draw_call_dps_packed, Feature.PACKED_CALLS),
+    _row("call_pure_packed", Family.MEMORY, draw_call_pure_packed, Feature.PACKED_CALLS),
     _row("call_inplace_packed", Family.MEMORY, draw_call_inplace_packed),
 )

@@ -203,7 +203,10 @@ def test_the_command_line_writes_a_collection(tmp_path: Path, capsys: pytest.Cap
         ({}, "no Python file"),
         ({"a.py": "x = 1\n"}, "no TVMScript module"),
         ({"a.py": "def :\n"}, "1 unreadable"),
-        ({"a.py": "from tvm.script import relax as R\n@R.function\ndef f(x: R.No):\n    return x\n"}, "none of 1 scripts"),
+        (
+            {"a.py": "from tvm.script import relax as R\n@R.function\ndef f(x: R.No):\n    return x\n"},
+            "none of 1 scripts",
+        ),
     ],
 )
 def test_nothing_to_import_is_one_line(

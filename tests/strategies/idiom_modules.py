@@ -35,6 +35,7 @@ def planted(draw: Any, planned: Planned, symbolic: bool = False) -> Any:
         features -= {Feature.CONSTANTS}
     module = ModuleFrame(relax.BlockBuilder(), features, True)
     scope = Scope(draw, module, FunctionFrame(max_parameters=12))
+    scope.frame.called = False
     scope.frame.is_weighted = Feature.WEIGHTS in features
     if Feature.VDEVICE in features:
         module.vdevices = devices.table(scope)

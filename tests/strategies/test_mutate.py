@@ -17,6 +17,7 @@ from strategies import mutate as mutations
 from strategies.choices import Choices, Draw
 from strategies.drive import draw_from_bytes, draws_of
 from strategies.mutate import Mutated, Mutation, mutate
+from strategies.mutate_common import Unchanged
 from strategies.seedfile import Stage
 
 
@@ -57,7 +58,9 @@ def test_zeros_change_nothing() -> None:
     assert tvm_ffi.structural_equal(found.module, seed_modules.parsed(seed_modules.CHAIN))
 
 
-@pytest.mark.parametrize("text", [seed_modules.CHAIN, seed_modules.SYMBOLIC, seed_modules.KERNEL, seed_modules.BRANCHES])
+@pytest.mark.parametrize(
+    "text", [seed_modules.CHAIN, seed_modules.SYMBOLIC, seed_modules.KERNEL, seed_modules.BRANCHES]
+)
 def test_mutated_modules_are_well_formed_and_the_seed_stays(text: str) -> None:
     source, seen, undone = random.Random(4), Counter[Mutation](), 0
     for _ in range(60):
@@ -112,7 +115,7 @@ def test_replaced_operators_are_kin() -> None:
     for seed in range(30):
         try:
             after = calls(one(Mutation.REPLACE, seed_modules.CHAIN, seed))
-        except mutations.Unchanged:
+        except Unchanged:
             continue
         lost, new = before - after, after - before
         assert sum(lost.values()) == sum(new.values()) == 1
@@ -135,7 +138,7 @@ def test_a_dropped_binding_is_gone() -> None:
     for seed in range(30):
         try:
             after = calls(one(Mutation.DROP, seed_modules.CHAIN, seed))
-        except mutations.Unchanged:
+        except Unchanged:
             continue
         assert sum((before - after).values()) == 1
         assert not after - before
@@ -149,7 +152,7 @@ def test_swapped_operands_are_of_one_type() -> None:
     for seed in range(30):
         try:
             module = one(Mutation.SWAP, text, seed)
-        except mutations.Unchanged:
+        except Unchanged:
             continue
         found.add("subtract(y, x)" in module.script() or "add(y, x)" in module.script())
     assert found == {True}
@@ -171,7 +174,9 @@ def test_a_copied_function_has_a_name_and_symbols_of_its_own() -> None:
         module = one(Mutation.COPY, seed_modules.SYMBOLIC, seed)
         relax.analysis.well_formed(module)  # two functions with one symbolic variable are not
         assert len(module.functions) == 3
-        symbols = [str(f.attrs["global_symbol"]) for f in module.functions.values() if "global_symbol" in (f.attrs or {})]
+        symbols = [
+            str(f.attrs["global_symbol"]) for f in module.functions.values() if "global_symbol" in (f.attrs or {})
+        ]
         assert len(symbols) == len(set(symbols))
 
 
@@ -187,5 +192,5 @@ def test_a_changed_dim_changes_everywhere() -> None:
 
 
 def test_kernels_keep_their_dims() -> None:
-    with pytest.raises(mutations.Unchanged):
+    with pytest.raises(Unchanged):
         one(Mutation.RESIZE, seed_modules.KERNEL, 1)

@@ -9,7 +9,8 @@ import tvm
 
 from oracles.execution import ExecMode, session
 from oracles.inputs import materialize
-from strategies.seed_bounds import RULES, Unproven, bounds_of, unproven
+from strategies.seed_bounds import bounds_of, unproven
+from strategies.seed_rules import RULES, Unproven
 
 
 def function(parameters: str, *lines: str) -> str:
@@ -56,7 +57,10 @@ def test_branches_are_joined_part_by_part() -> None:
         (function('x: R.Tensor((4,), "float32")', "y = R.log(x)"), "outside of its domain"),
         (function('x: R.Tensor((4,), "float32")', "y = R.sqrt(x)"), "outside of its domain"),
         (function('x: R.Tensor((4,), "float32")', "a = R.exp(x)", "b = R.exp(a)", "y = R.exp(b)"), "domain"),
-        (function('x: R.Tensor((4,), "int8")', "a = R.multiply(x, x)", "b = R.multiply(a, a)", "y = R.add(b, b)"), "range"),
+        (
+            function('x: R.Tensor((4,), "int8")', "a = R.multiply(x, x)", "b = R.multiply(a, a)", "y = R.add(b, b)"),
+            "range",
+        ),
         (function('x: R.Tensor((0,), "float32")', "y = R.max(x)"), "empty"),
         (function('x: R.Tensor((4,), "bfloat16")', "y = R.abs(x)"), "unusual dtype"),
         (function('x: R.Tensor(ndim=1, dtype="float32")', "y = R.abs(x)"), "unknown shape"),

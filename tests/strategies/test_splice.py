@@ -81,11 +81,13 @@ def test_a_spliced_function_brings_what_it_calls_under_fresh_names() -> None:
     module = place.builder.get()
     relax.analysis.well_formed(module)
     assert {var.name_hint for var in module.functions} == {"seed_inner", "seed_main", "seed_double", "seed_main1"}
-    assert all("global_symbol" not in (f.attrs or {}) for f in module.functions.values() if isinstance(f, relax.Function))
+    assert all(
+        "global_symbol" not in (f.attrs or {}) for f in module.functions.values() if isinstance(f, relax.Function)
+    )
     assert first.depth == 2
     assert second.depth == 1
     assert first.private
-    assert [limits for limits in first.symbols.values()] == [(1, 4)]
+    assert list(first.symbols.values()) == [(1, 4)]
     assert first.result.bounds is not None
     assert first.result.bounds.hi < 1.1
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 from drawing import drawn
 from tvm import relax
 
@@ -34,10 +36,8 @@ def test_dataflow_blocks_stand_side_by_side_and_apart():
     for module in drawn(ir_modules(demand=[Feature.SEVERAL_BLOCKS]), 40):
         for function in functions_of(module):
             kinds = [isinstance(block, relax.DataflowBlock) for block in function.body.blocks]
-            beside += (True, True) in set(zip(kinds, kinds[1:], strict=False))
-            apart += any(
-                kinds[i] and not all(kinds[i:j]) and kinds[j] for i in range(len(kinds)) for j in range(i, len(kinds))
-            )
+            beside += (True, True) in set(itertools.pairwise(kinds))
+            apart += (True, False, True) in set(zip(kinds, kinds[1:], kinds[2:], strict=False))
     assert beside
     assert apart
 
