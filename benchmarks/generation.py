@@ -1,6 +1,10 @@
 """How fast modules are generated, and what is in them.
 
-python benchmarks/generation.py [--modules 500] [--seed 1] [--json]
+    python benchmarks/generation.py [--modules 500] [--seed 1] [--max-bindings N] [--curve 100,1000,10000] [--json]
+
+A module's seconds are those of drawing and building it, on the processor's clock.  ``--curve`` says what the first so
+many modules held and cost.  Whether modules can be executed is asked of a sample of those that were drawn for it;
+``benchmarks/validity.py`` asks it of all.
 """
 
 from __future__ import annotations
@@ -10,13 +14,67 @@ import json
 import random
 import time
 from collections import Counter
+from dataclasses import dataclass, field
 from typing import Any
 
 from tabulate import tabulate
 
-
 SAMPLE = 100
 """Modules that are built, to see whether they can be executed; most of the time goes into compiling kernels."""
+WARM_UP = 50
+"""Modules drawn before the clock runs: kernels, rows and LLVM's target are made once in a process."""
+
+
+@dataclass(slots=True)
+class Content:
+    """What the modules so far held.
+
+    Attributes:
+        modules: How many there were.
+        discarded: Draws that gave none.
+        seconds: Processor time for drawing and building them.
+        bindings: Bindings in all of them.
+        well_formed: How many TVM's checker accepts.
+        operators: Modules by operator.
+        pairs: Distinct pairs of operators; see ``strategies.profile``.
+        features: Modules by feature.
+    """
+
+    modules: int = 0
+    discarded: int = 0
+    seconds: float = 0.0
+    bindings: int = 0
+    well_formed: int = 0
+    operators: Counter[str] = field(default_factory=Counter)
+    pairs: set[tuple[str, str]] = field(default_factory=set)
+    features: Counter[str] = field(default_factory=Counter)
+
+    def add(self, module: Any) -> None:
+        """Count a module."""
+        from tvm import relax
+
+        from strategies import features_of
+        from strategies.profile import profile_of
+
+        profile = profile_of(module)
+        self.modules += 1
+        self.bindings += profile.bindings
+        self.well_formed += bool(relax.analysis.check_well_formed(module))
+        self.operators.update(profile.operators.keys())
+        self.pairs |= profile.pairs
+        self.features.update(str(feature.value) for feature in features_of(module))
+
+    def row(self) -> dict[str, Any]:
+        """The figures of a table."""
+        return {
+            "modules": self.modules,
+            "modules_per_second_per_core": self.modules / self.seconds,
+            "bindings_per_module": self.bindings / self.modules,
+            "operators": len(self.operators),
+            "operator_pairs": len(self.pairs),
+            "discarded_share": self.discarded / (self.modules + self.discarded),
+            "well_formed_share": self.well_formed / self.modules,
+        }
 
 
 def builds(module: Any) -> bool:
@@ -30,48 +88,35 @@ def builds(module: Any) -> bool:
     return True
 
 
-def measure(count: int, seed: int) -> dict[str, Any]:
-    """Generate ``count`` modules and describe them."""
-    from tvm import relax
-
-    from strategies import features_of, ir_modules
+def measure(count: int, seed: int, max_bindings: int | None, points: tuple[int, ...]) -> dict[str, Any]:
+    """Generate ``count`` modules and describe them, also as far as each of ``points``."""
     from strategies.drive import draw_from_bytes
-    from strategies.profile import profile_of
+    from strategies.modules import described_modules
 
     source = random.Random(seed)
-    strategy = ir_modules()
-    modules: list[Any] = []
-    discarded = 0
-    spent = 0.0
-    while len(modules) < count:
+    strategy = described_modules() if max_bindings is None else described_modules(max_bindings=max_bindings)
+    for number in range(WARM_UP):
+        draw_from_bytes(strategy, random.Random(f"warm {number}").randbytes(8192))
+    content, sample, curve = Content(), [], []
+    while content.modules < count:
         data = source.randbytes(8192)
         start = time.process_time()
-        module = draw_from_bytes(strategy, data)
-        spent += time.process_time() - start
-        if module is None:
-            discarded += 1
-        else:
-            modules.append(module)
-
-    operators: Counter[str] = Counter()
-    pairs: set[tuple[str, str]] = set()
-    features: Counter[str] = Counter()
-    for module in modules:
-        profile = profile_of(module)
-        operators.update(profile.operators.keys())
-        pairs |= profile.pairs
-        features.update(str(getattr(feature, "value", feature)) for feature in features_of(module))
-    sample = modules[:SAMPLE]
+        drawn = draw_from_bytes(strategy, data)
+        content.seconds += time.process_time() - start
+        if drawn is None:
+            content.discarded += 1
+            continue
+        content.add(drawn.module)
+        if drawn.executable and len(sample) < SAMPLE:
+            sample.append(drawn.module)
+        if content.modules in points:
+            curve.append(content.row())
     return {
-        "modules": count,
-        "modules_per_second_per_core": count / spent,
-        "operators": len(operators),
-        "operator_pairs": len(pairs),
-        "discarded_share": discarded / (count + discarded),
-        "well_formed_share": sum(bool(relax.analysis.check_well_formed(module)) for module in modules) / count,
-        "executable_share": sum(builds(module) for module in sample) / len(sample),
-        "features": {name: number / count for name, number in sorted(features.items())},
-        "operator_share": {name: number / count for name, number in operators.most_common()},
+        **content.row(),
+        "executable_share": sum(builds(module) for module in sample) / max(1, len(sample)),
+        "features": {name: number / count for name, number in sorted(content.features.items())},
+        "operator_share": {name: number / count for name, number in content.operators.most_common()},
+        "curve": curve,
     }
 
 
@@ -79,15 +124,21 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--modules", type=int, default=500)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--max-bindings", type=int, metavar="N", help="as of ir_modules, whose default this is")
+    parser.add_argument("--curve", default="", metavar="N,N", help="say what was reached after so many modules")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     options = parser.parse_args()
-    result = measure(options.modules, options.seed)
+    points = tuple(int(point) for point in options.curve.split(",") if point)
+    result = measure(max(options.modules, *points, 1), options.seed, options.max_bindings, points)
     if options.json:
         print(json.dumps(result))
         return
-    single = [(key, value) for key, value in result.items() if not isinstance(value, dict)]
-    print(tabulate(single, floatfmt=".3f"))
+    print(
+        tabulate([(key, value) for key, value in result.items() if not isinstance(value, (dict, list))], floatfmt=".3f")
+    )
     print(tabulate(result["features"].items(), headers=("feature", "share of modules"), floatfmt=".3f"))
+    if result["curve"]:
+        print(tabulate(result["curve"], headers="keys", floatfmt=".3f"))
 
 
 if __name__ == "__main__":

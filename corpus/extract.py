@@ -1,8 +1,8 @@
 """Find TVMScript in Python files by their syntax: nothing of the files is run.
 
 A candidate is a class of the IR parser (``@I.ir_module``), a bare class of functions of the Relax parser (``Before``
-and ``Expected`` of tests), or such a function on its own. With it go the statements that it needs from the places around
-it (``corpus.preamble``): imports of TVM and NumPy, and constants.
+and ``Expected`` of tests), or such a function on its own. With it go the statements that it needs from the places
+around it (``corpus.preamble``): imports of TVM and NumPy, and constants.
 """
 
 from __future__ import annotations

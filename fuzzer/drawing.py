@@ -36,8 +36,8 @@ PIPELINES_PER_MODULE = 1
 CANDIDATES = 3
 """Where a pool guides, so many modules are drawn, and the one that promises most that is new is judged: judging a
 module takes as long as drawing ten."""
-NEIGHBOURS = 0.5
-"""Share of neighbours among these candidates."""
+NEIGHBOURS = 0.25
+"""Share of neighbours among these candidates: with more of them, pairs of operators grow more slowly."""
 FIXED_COST = 8
 """What a module costs whatever its size, in bindings: novelty is weighed against cost. Judging took 26 ms and 6.3 ms a
 binding, the draws of three candidates 28 ms."""

@@ -49,6 +49,10 @@ class Body:
         dataflow = (several or not self._dataflow_blocks()) and not (ordinary and scope.index(2))
         self.open(dataflow or not ordinary)
 
+    def may_enter_dataflow(self) -> bool:
+        """Whether a dataflow block is open, or may be: one more needs SEVERAL_BLOCKS."""
+        return self.scope.in_dataflow or self.scope.has(Feature.SEVERAL_BLOCKS) or not self._dataflow_blocks()
+
     def enter_dataflow(self) -> None:
         """End an ordinary block, and begin a dataflow block where one may be."""
         if not self.scope.in_dataflow:
@@ -150,6 +154,6 @@ def _output(scope: Scope, value: Value) -> None:
             expr, part_of = relax.TupleGetItem(value.expr, 0), value
         elif value.rank >= 0:
             expr = relax.op.permute_dims(value.expr, list(range(value.rank)))
-    scope.keep_outputs = True
+    keep, scope.keep_outputs = scope.keep_outputs, True
     scope.emit(expr, value.bounds, parts=value.parts, part_of=part_of, device=value.device)
-    scope.keep_outputs = False
+    scope.keep_outputs = keep

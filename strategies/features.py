@@ -122,6 +122,7 @@ ODDS: dict[Feature, int] = {
     Feature.NESTED_IF: 40,
     Feature.UNUSED_PARAMETERS: 24,
     Feature.SEVERAL_VDEVICES: 36,
+    Feature.SEVERAL_BLOCKS: 48,
     Feature.SHAPE_PARAMS: 16,
     Feature.PRIM_PARAMS: 16,
     Feature.VDEVICE: 18,

@@ -133,7 +133,7 @@ def _step(scope: Scope, body: Body, number: int, count: int) -> None:
     if feature in actions.OUTSIDE_DATAFLOW and scope.in_dataflow:
         body.close()
         body.open(False)
-    elif feature in actions.INSIDE_DATAFLOW:
+    elif feature in actions.INSIDE_DATAFLOW and body.may_enter_dataflow():
         body.enter_dataflow()
     scope.renew()
     with contextlib.suppress(Unfit):
@@ -143,6 +143,8 @@ def _step(scope: Scope, body: Body, number: int, count: int) -> None:
 def _plant(scope: Scope, body: Body, planned: Planned) -> None:
     """Plant an idiom in a block of the kind in which passes look for it; its result becomes part of the function's."""
     place = planned.idiom.place
+    if place is Place.DATAFLOW and not body.may_enter_dataflow():
+        return
     if place is not Place.ANYWHERE and (place is Place.DATAFLOW) is not scope.in_dataflow:
         body.close()
         body.open(place is Place.DATAFLOW)

@@ -162,8 +162,8 @@ def _same_type(left: Any, right: Any) -> bool:
 def _is_whole(ty: Any) -> bool:
     """Whether a type holds integers: they may be indices, and another index may be out of range.
 
-    Passes run operators on constants while they compile. A seed may say what it says; a mutation must not make undefined
-    behaviour of it.
+    Passes run operators on constants while they compile. A seed may say what it says; a mutation must not make
+    undefined behaviour of it.
     """
     if isinstance(ty, relax.TupleType):
         return any(_is_whole(field) for field in ty.fields)

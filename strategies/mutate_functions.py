@@ -142,7 +142,11 @@ class _Caller(Copier):
 
 
 def resize(choices: Choices, module: Any) -> Any:
-    """Another static dim, wherever the module says it; only without kernels, whose loops say it in their own way."""
+    """Another static dim, wherever the module says it.
+
+    Only without kernels, whose loops say it in their own way, and without symbolic dims: of those, type inference lets
+    pass what it cannot prove wrong, so that a reshape of ``(n, 4096)`` to ``(n, 32, 128)`` would outlive its 4096.
+    """
     if any(not isinstance(function, relax.Function) for function in module.functions.values()):
         raise Unchanged
     if any(part in name for name in _operators(module) for part in _INDEXING):
@@ -162,7 +166,20 @@ def resize(choices: Choices, module: Any) -> Any:
         function = module[var]
         copies[var] = builder.add_func(Copier(builder, copies, sizes={old: new}).function(function), var.name_hint)
     made = builder.get()
+    for function in made.functions.values():
+        _check_dims(function)
     return tvm.IRModule(dict(made.functions.items()), attrs=module.attrs, global_infos=module.global_infos)
+
+
+def _check_dims(function: Any) -> None:
+    """Raise ``Unchanged`` unless every dim is a positive number: a window larger than its data has none such."""
+    found: list[Any] = list(function.params)
+    relax.analysis.post_order_visit(function.body, found.append)
+    for expr in found:
+        shape = expr.ty.shape if isinstance(expr.ty, relax.TensorType) else None
+        for dim in shape.values if isinstance(shape, relax.ShapeExpr) else ():
+            if not isinstance(dim, tirx.IntImm) or int(dim) < 1:
+                raise Unchanged
 
 
 def _operators(module: Any) -> set[str]:

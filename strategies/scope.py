@@ -420,8 +420,9 @@ class Scope(Choices):
             dtype = self.pick_dtype(dtypes)
             mark = len(self.frame.symbol_list)
             dims = tuple(shape) if shape is not None else self.draw_shape(ranks, static)
-            candidate = Value(None, relax.TensorType(list(dims), dtype), bounds or default_bounds(dtype))
-            if where is None or where(candidate):
+            if where is None:
+                return self.make(dims, dtype, bounds)
+            if where(Value(None, relax.TensorType(list(dims), dtype), bounds or default_bounds(dtype))):
                 return self.make(dims, dtype, bounds)
             self.frame.forget_symbols(mark)
         raise Unfit(f"nothing of dtypes {dtypes}, ranks {ranks}, shape {shape} satisfies the row")

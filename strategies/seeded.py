@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from typing import Any
 
 from hypothesis import strategies as st
 
@@ -46,9 +47,20 @@ def mutated(choices: Choices, seed: Seed) -> Described:
     """Draw mutations of a seed."""
     found = mutate(choices, load(seed), seed.stage)
     # Lowered code has buffers that operators write to, which no interval describes.
-    structural = LOWERED if seed.stage is Stage.LOWERED else unproven(found.module)
+    structural = LOWERED if seed.stage is Stage.LOWERED else _lifted(found.module) or unproven(found.module)
     notes = ("seed:mutated", *(f"seed:{each}" for each in found.applied), *("seed:undone",) * bool(found.undone))
     return Described(
         found.module, executable=not structural, structural=structural, seeds=(seed.fingerprint,),
         notes=tuple(sorted(set(notes))),
     )  # fmt: skip
+
+
+def _lifted(module: Any) -> str:
+    """Why a module whose weights were lifted already has no calling convention of its own; empty for any other.
+
+    A caller runs the functions ``*_transform_params`` and passes on what they give: so they are a convention of the
+    pass that lifts, which the oracle would take for its work.
+    """
+    if any(var.name_hint.endswith("transform_params") for var in module.functions):
+        return "a module whose weights were lifted"
+    return ""

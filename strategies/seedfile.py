@@ -120,7 +120,7 @@ def _bytes(directory: Path) -> bytes:
         return path.read_bytes()
     except OSError as error:
         raise SeedFileError(
-            f"'{directory}' holds no seed collection ({FILE_NAME}: {error.strerror}); `relaxfuzz corpus import` makes one"
+            f"'{directory}' holds no seed collection ({FILE_NAME}: {error.strerror}); `corpus import` makes one"
         ) from error
 
 

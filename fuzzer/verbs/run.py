@@ -30,7 +30,7 @@ _OPTIONS = (
     ("out", "DIR", "the campaign's directory; a campaign that is there already is resumed (default: campaign-SEED)"),
     ("case-timeout", "TIME", "time limit of one case (default: 20s)"),
     ("memory-limit", "SIZE", "memory limit of one worker (default: 3GiB)"),
-    ("guidance", "on|off", "draw neighbours of modules that did something new (default: on)"),
+    ("guidance", "on|off", "draw near modules that did something new, and what promises most (default: off)"),
     (
         "seeds",
         "DIR",

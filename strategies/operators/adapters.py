@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from tvm import relax
 
-from strategies.bounds import LOW_PRECISION, Bounds, dtype_bounds, is_float
+from strategies.bounds import FLOAT8, LOW_PRECISION, Bounds, dtype_bounds, is_float
 from strategies.operators.drawing import bounds_of, keep, shape_of
 from strategies.values import Dim, Value, same_dim, same_dims
 
@@ -577,6 +577,9 @@ def cast(scope: Scope, value: Value, dtype: str) -> Value | None:
     if value.dtype != "bool":
         value = keep(scope, value, max(limit.lo, -1.0e4), min(limit.hi, 1.0e4))
     known = bounds_of(value)
+    if value.dtype in FLOAT8 and is_float(dtype) and known.lo <= 0 <= known.hi:
+        # TVM defect: a zero of eight bits becomes 2**-7 or 2**-15 in every other float.
+        known = Bounds(known.lo, known.hi).union(Bounds(-(2.0**-7), 2.0**-7))
     if is_float(dtype):
         exact = known.integral and (dtype in ("float32", "float64") or known.magnitude <= 2048)
         known = known if exact and dtype not in LOW_PRECISION else known.rounded_as(dtype)

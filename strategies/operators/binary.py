@@ -21,12 +21,12 @@ from strategies.operators.drawing import (
     UNSIGNED,
     WIDE_FLOATS,
     affordable,
-    bounds_of,
     broadcast_shape,
     emit,
     joined,
     keep,
     partner,
+    read_bounds,
     shape_of,
 )
 from strategies.operators.row import Family, OperatorRow
@@ -42,7 +42,7 @@ Combine = Callable[[Bounds, Bounds], Bounds]
 def calm(scope: Scope, first: Value, second: Value, result: Combine) -> tuple[Value, Value]:
     """Guard both operands to the default domain when the result would leave what the dtype may hold."""
     limit, dtype = dtype_bounds(first.dtype), first.dtype
-    known = result(bounds_of(first), bounds_of(second))
+    known = result(read_bounds(first), read_bounds(second))
     if limit.lo <= known.lo and known.hi <= limit.hi:
         return first, second
     domain = default_bounds(dtype)
@@ -88,7 +88,7 @@ class Binary:
                 left, right = right, left
             if self.out is None:
                 left, right = calm(scope, left, right, self.result)
-        known = self.result(bounds_of(left), bounds_of(right))
+        known = self.result(read_bounds(left), read_bounds(right))
         return emit(scope, self.call(left.expr, right.expr), known, self.out or dtype)
 
     def row(self) -> OperatorRow:
@@ -250,7 +250,7 @@ def draw_where(scope: Scope) -> Value | None:
     left = scope.tensor(dtypes=ANY)
     right = partner(scope, left)
     dims = joined(shape_of(left), shape_of(right)) or shape_of(left)
-    known = bounds_of(left).union(bounds_of(right))
+    known = read_bounds(left).union(read_bounds(right))
     if scope.index(2) and left.dims is not None:
         condition = partner(scope, left, dtype="bool")
         both = joined(shape_of(condition), dims)

@@ -20,6 +20,7 @@ from strategies.operators.drawing import (
     bounds_of,
     emit,
     keep,
+    read_bounds,
     shape_of,
 )
 from strategies.operators.row import Family, OperatorRow
@@ -185,7 +186,7 @@ def draw_astype(scope: Scope) -> Value | None:
         return scope.emit(op.astype(operand.expr, dtype), Bounds(0, 1, True))
     limit = dtype_bounds(dtype)
     operand = operand if operand.dtype == "bool" else keep(scope, operand, max(limit.lo, -1.0e4), min(limit.hi, 1.0e4))
-    known = bounds_of(operand)
+    known = read_bounds(operand)
     if not is_float(dtype):
         known = Bounds(math.trunc(known.lo), math.trunc(known.hi), True)
     return emit(scope, op.astype(operand.expr, dtype), known, dtype)

@@ -17,17 +17,17 @@ from strategies.operators.drawing import (
     ANY_FLOATS,
     ANY_NUMBERS,
     FLOATS,
+    NUMBERS,
     SIGNED,
-    SIGNED_NUMBERS,
     SOME_RANK,
     UNSIGNED,
     WIDE_FLOATS,
     axes_among,
-    bounds_of,
     emit,
     flip,
     keep,
     nonempty,
+    read_bounds,
     shape_of,
 )
 from strategies.operators.row import Family, OperatorRow
@@ -41,7 +41,7 @@ op = relax.op
 # TVM defect: bfloat16 and float8 are sorted as other numbers are that have as many bits, and silently come out in a
 # wrong order.
 SORTABLE = (*FLOATS, "int64", "int32")
-"""What the runtime's CPU sort takes ("Unsupported input dtype" for the rest)."""
+"""What the runtime's CPU sort takes ("Unsupported input dtype" for the other integers)."""
 
 FEW = {"bfloat16": 64, "float8_e4m3fn": 8, "float8_e5m2": 8}
 """How many elements of low precision are reduced at most: each step of the reduction rounds to that dtype."""
@@ -128,10 +128,10 @@ class Reduction:
                 return None
         elements = _count(scope, operand, chosen)
         limit, domain = dtype_bounds(dtype), default_bounds(dtype)
-        known = self.result(bounds_of(operand), elements)
+        known = self.result(read_bounds(operand), elements)
         if known.lo < limit.lo or known.hi > limit.hi:
             operand = keep(scope, operand, domain.lo, domain.hi)
-            known = self.result(bounds_of(operand), elements)
+            known = self.result(read_bounds(operand), elements)
             if known.lo < limit.lo or known.hi > limit.hi:
                 return None  # too many elements for the dtype: int8 holds 42 threes
         call = self.call(operand.expr, axis=chosen, keepdims=flip(scope))
@@ -176,13 +176,13 @@ def draw_prod(scope: Scope) -> Value | None:
     operand = keep(scope, operand, 0 if operand.dtype.startswith("uint") else -2, 2)
     size = 2.0 ** max(_count(scope, operand, chosen), 1)
     call = op.prod(operand.expr, axis=chosen, keepdims=keepdims)
-    return emit(scope, call, Bounds(-size if bounds_of(operand).lo < 0 else 0, size), operand.dtype, steps=10)
+    return emit(scope, call, Bounds(-size if read_bounds(operand).lo < 0 else 0, size), operand.dtype, steps=10)
 
 
 def draw_median(scope: Scope) -> Value | None:
     """``median``: over one axis it gives values and indices, over all axes values alone; of what ``sort`` takes."""
     operand = scope.tensor(dtypes=SORTABLE, where=_reducible(scope), ranks=_ranks(scope))
-    known = bounds_of(operand)
+    known = read_bounds(operand)
     dims = shape_of(operand)
     if not dims or (nonempty(scope)(operand) and flip(scope)):
         # TVM defect: the legalized median of all elements forgets keepdims: only where nothing runs.
@@ -196,10 +196,9 @@ def draw_median(scope: Scope) -> Value | None:
 
 def _draw_search(call: Callable[..., Any]) -> Callable[[Scope], Value | None]:
     def draw(scope: Scope) -> Value | None:
-        # TVM defects: argmax starts from the least value of the dtype with index -1, and answers -1 where nothing is
-        # greater: for unsigned zeros. An index that is out of range must not reach what runs. Of low precision, the
-        # pair of index and value changes its type in part only ("StructuralEqual()(value->ty, var->ty)").
-        dtypes = SIGNED_NUMBERS if scope.executable else (*ANY_NUMBERS, "bool")
+        # TVM defect: of low precision, the pair of index and value changes its type in part only
+        # ("StructuralEqual()(value->ty, var->ty)"); of booleans there is no least one to begin with.
+        dtypes = NUMBERS if scope.executable else (*ANY_NUMBERS, "bool")
         operand = scope.tensor(dtypes=dtypes, where=_reducible(scope), ranks=_ranks(scope))
         dims = shape_of(operand)
         able = _filled(scope, operand)
@@ -208,7 +207,9 @@ def _draw_search(call: Callable[..., Any]) -> Callable[[Scope], Value | None]:
         else:
             (chosen,) = axes_among(scope, len(dims), [scope.pick(able)])
         elements = _count(scope, operand, None if chosen is None else [chosen])
-        bounds = Bounds(0, max(elements - 1, 0), True)
+        # TVM defect: argmax begins with the least value of the dtype and index -1, and answers -1 where nothing is
+        # greater: for unsigned zeros. So that index is out of bounds, and guarded where it matters.
+        bounds = Bounds(-1 if operand.dtype in UNSIGNED else 0, max(elements - 1, 0), True)
         return emit(scope, call(operand.expr, axis=chosen, keepdims=flip(scope)), bounds, "int64")
 
     return draw

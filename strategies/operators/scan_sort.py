@@ -11,7 +11,6 @@ from tvm import relax
 from strategies.bounds import BFLOAT, LOW_PRECISION, Bounds, default_bounds, dtype_bounds, is_float
 from strategies.features import Feature
 from strategies.operators.drawing import (
-    ANY,
     ANY_NUMBERS,
     NUMBERS,
     SOME_RANK,
@@ -22,6 +21,7 @@ from strategies.operators.drawing import (
     keep,
     nonempty,
     project,
+    read_bounds,
     shape_of,
 )
 from strategies.operators.reduce import FEW, SORTABLE
@@ -74,9 +74,9 @@ def draw_cumsum(scope: Scope) -> Value | None:
     limit, domain = dtype_bounds(made), default_bounds(operand.dtype)
     if elements > FEW.get(made, elements):
         return None
-    if elements * bounds_of(operand).magnitude > limit.hi:
+    if elements * read_bounds(operand).magnitude > limit.hi:
         operand = keep(scope, operand, domain.lo, domain.hi)
-    known = bounds_of(operand).up_to(elements)
+    known = read_bounds(operand).up_to(elements)
     if known.hi > limit.hi or known.lo < limit.lo:
         return None
     return emit(scope, op.cumsum(operand.expr, chosen, dtype, flip(scope)), known, made, steps=elements + 2)
@@ -94,20 +94,20 @@ def draw_cumprod(scope: Scope) -> Value | None:
     if operand.dtype != "bool":
         operand = keep(scope, operand, 0 if operand.dtype.startswith("uint") else -bound, bound)
     size = float(bound) ** elements
-    known = Bounds(-size if bounds_of(operand).lo < 0 else 0, size, bounds_of(operand).integral)
+    known = Bounds(-size if read_bounds(operand).lo < 0 else 0, size, read_bounds(operand).integral)
     return emit(scope, op.cumprod(operand.expr, chosen, dtype, flip(scope)), known, made, steps=elements + 2)
 
 
 def draw_sort(scope: Scope) -> Value | None:
     """``sort`` along one axis: equal elements cannot be told apart, so its result is determined."""
-    operand = _operand(scope, SORTABLE, ANY)
+    operand = _operand(scope, SORTABLE, (*NUMBERS, "bool"))
     call = op.sort(operand.expr, axis(scope, operand.rank), flip(scope))
     return scope.emit(call, bounds_of(operand))
 
 
 def draw_argsort(scope: Scope) -> Value | None:
     """``argsort``: the CPU sort is stable, so equal elements keep their order."""
-    operand = _operand(scope, SORTABLE, ANY)
+    operand = _operand(scope, SORTABLE, (*NUMBERS, "bool"))
     chosen, dtype = axis(scope, operand.rank), scope.pick(("int32", "int64"))
     known = Bounds(0, scope.most_elements([shape_of(operand)[chosen]]) - 1, True)
     return scope.emit(op.argsort(operand.expr, chosen, flip(scope), dtype), known)
@@ -115,7 +115,7 @@ def draw_argsort(scope: Scope) -> Value | None:
 
 def draw_topk(scope: Scope) -> Value | None:
     """``topk`` of at most the least extent of an axis, or of all (0 and -1 say so): values, indices or both."""
-    operand = _operand(scope, SORTABLE, ANY)
+    operand = _operand(scope, SORTABLE, (*NUMBERS, "bool"))
     chosen = axis(scope, operand.rank)
     low, high = scope.dim_range(shape_of(operand)[chosen])
     kind, dtype = scope.pick(("both", "values", "indices")), scope.pick(("int32", "int64"))

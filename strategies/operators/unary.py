@@ -19,9 +19,9 @@ from strategies.operators.drawing import (
     REAL_FLOATS,
     UNSIGNED,
     WIDE_FLOATS,
-    bounds_of,
     emit,
     rarely,
+    read_bounds,
     within,
 )
 from strategies.operators.row import Family, OperatorRow
@@ -62,7 +62,7 @@ class Unary:
         operand = scope.tensor(dtypes=dtypes, bounds=self.domain)
         operand = within(scope, operand, self.result) if self.out is None else operand
         dtype = self.out or operand.dtype
-        return emit(scope, self.call(operand.expr), self.result(bounds_of(operand)), dtype)
+        return emit(scope, self.call(operand.expr), self.result(read_bounds(operand)), dtype)
 
     def row(self) -> OperatorRow:
         """The row of the operator table."""
@@ -144,13 +144,13 @@ def draw_clip(scope: Scope) -> Value | None:
     hi = 100 if rarely(scope) else scope.integer(lo, 3)
     step = scope.pick((0.0, 0.25)) if is_float(dtype) else 0
     ends = (lo + step, hi + step)
-    return emit(scope, op.clip(operand.expr, *ends), bounds_of(operand).clipped(*ends), dtype)
+    return emit(scope, op.clip(operand.expr, *ends), read_bounds(operand).clipped(*ends), dtype)
 
 
 def draw_bitwise_not(scope: Scope) -> Value | None:
     """``bitwise_not``: of a signed integer ``-x - 1``; of an unsigned one the distance from its greatest value."""
     operand = scope.tensor(dtypes=(*INTEGERS, "bool"), where=lambda value: value.dtype != "uint32")
-    dtype, known = operand.dtype, bounds_of(operand)
+    dtype, known = operand.dtype, read_bounds(operand)
     top = {"bool": 1.0, "uint8": 255.0, "uint16": 65535.0}.get(dtype, -1.0)
     return emit(scope, op.bitwise_not(operand.expr), Bounds(top, top, True) - known, dtype)
 

@@ -73,11 +73,10 @@ def one(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_guidance_guides(one: Path) -> None:
     with Store.open(one) as store:
         coverage, guide = store.coverage(), store.guide()
-    assert coverage.neighbours > 2
-    assert coverage.outdone > coverage.neighbours
+    assert coverage.outdone > 20
+    assert coverage.neighbours + coverage.repeated > 0
     assert guide.epochs >= EXAMPLES // 64 - 1
     assert len(guide.kept) > 10
-    assert any(kept.tried for kept in guide.kept.values())
 
 
 def test_workers_do_not_change_what_is_guided(one: Path, tmp_path: Path) -> None:

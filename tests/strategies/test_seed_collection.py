@@ -10,11 +10,14 @@ from pathlib import Path
 import pytest
 import seed_modules
 import tvm
+from hypothesis import strategies as st
 from tvm import relax
 
+from strategies.choices import Choices, Draw
 from strategies.drive import draw_from_bytes
-from strategies.seeded import LOWERED, SHARE, seeded_modules
-from strategies.seedfile import FILE_NAME, SeedFileError, Stage, read, write
+from strategies.modules import Described
+from strategies.seeded import LOWERED, SHARE, mutated, seeded_modules
+from strategies.seedfile import FILE_NAME, Seed, SeedFileError, Stage, read, write
 from strategies.seeds import SeedRef, find_seeds, load, open_seeds
 
 
@@ -100,6 +103,33 @@ def test_a_share_of_modules_are_mutated_seeds(tmp_path: Path) -> None:
     assert reasons[""] > 5
     assert reasons[LOWERED] > 0
     assert reasons["operator call_tir"] + reasons["indices that may be out of range"] > 0
+
+
+@st.composite
+def _mutated(draw: Draw, seed: Seed) -> Described:
+    return mutated(Choices(draw), seed)
+
+
+def test_lifted_weights_are_no_convention_to_judge_numbers_by(tmp_path: Path) -> None:
+    text = """
+@I.ir_module
+class Lifted:
+    @R.function
+    def main(x: R.Tensor((2,), "float32"), w: R.Tensor((2,), "float32")):
+        R.func_attr({"num_input": 1})
+        y = R.add(x, w)
+        return y
+
+    @R.function
+    def main_transform_params(params: R.Tuple(R.Tensor((2,), "float32"))):
+        w = params[0]
+        t = (w,)
+        return t
+"""
+    (seed,) = open_seeds(seed_modules.collection(tmp_path, (text,))).all
+    drawn = draw_from_bytes(_mutated(seed), bytes(2048))
+    assert drawn is not None
+    assert drawn.structural == "a module whose weights were lifted"
 
 
 def test_zeros_draw_no_seed(tmp_path: Path) -> None:
