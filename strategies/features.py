@@ -195,7 +195,12 @@ def draw_swarm(draw: Draw, demand: Iterable[Feature] = (), forbid: Iterable[Feat
         for feature, byte in zip(_FEATURES[start : start + 8], draw(pocket()), strict=False):
             if byte >= 256 - 4 * ODDS.get(feature, _EVEN):
                 on.add(feature)
-    on -= forbidden
+    return without(on, forbidden)
+
+
+def without(features: Iterable[Feature], gone: Iterable[Feature]) -> frozenset[Feature]:
+    """The features less those that are gone and those that require them."""
+    on = set(features) - set(gone)
     # What lost its ground goes too; a fixed point is reached after as many rounds as the table is deep.
     while lost := {f for f in on if any(need not in on for need in REQUIRES.get(f, ()))}:
         on -= lost

@@ -170,8 +170,7 @@ class FunctionFrame:
         depth: Length of the longest chain of calls from it, itself counted.
         deepest: How long that chain may become.
         bound: Variables by the hash of what they are bound to, where something is forbidden.
-        idioms: Idioms that are still to be planted in it.
-        planted: Results of those that were.
+        planted: Results of the idioms that it was to hold.
         split_blocks: Whether two ordinary blocks stand side by side in the end.
         is_weighted: Whether it has ``num_input``.
         allowed: The actions that may be taken, by kind of place.
@@ -199,7 +198,6 @@ class FunctionFrame:
     deepest: int = 3
     is_weighted: bool = False
     bound: dict[int, Any] = field(default_factory=dict)
-    idioms: list[Any] = field(default_factory=list)
     planted: list[Value] = field(default_factory=list)
     split_blocks: bool = False
     allowed: dict[tuple[bool, bool], list[Any]] = field(default_factory=dict)

@@ -79,10 +79,11 @@ def build(draw: Draw, module: ModuleFrame, plan: Plan) -> Signature:
     body.open(not (ordinary and scope.index(5) >= 3))
     _first_parameters(scope, plan)
     frame.planned = list(plan.planned)
-    frame.idioms = list(plan.idioms)
-    count = max(plan.steps, len(plan.planned)) + len(plan.idioms)
+    count = max(plan.steps, len(plan.planned))
     for number in range(count):
         scope.span(functools.partial(_step, scope, body, number, count))
+        for planned in _due(plan.idioms, number, count):
+            scope.span(functools.partial(_plant, scope, body, planned))
     scope.keep_outputs = True
     wanted = _demanded(scope, body, plan)
     for callee in plan.callees:
@@ -122,10 +123,7 @@ def _step(scope: Scope, body: Body, number: int, count: int) -> None:
     if number and scope.index(4) == 3:
         body.turn()
     scope.keep_outputs = number == count - 1 or scope.chance(12)
-    planned, waiting = scope.frame.planned, scope.frame.idioms
-    if waiting and (count - number <= len(waiting) + len(planned) or not scope.index(2)):
-        _plant(scope, body, waiting.pop())
-        return
+    planned = scope.frame.planned
     if not planned or (count - number > len(planned) and scope.index(2)):
         actions.step(scope)
         return
@@ -138,6 +136,15 @@ def _step(scope: Scope, body: Body, number: int, count: int) -> None:
     scope.renew()
     with contextlib.suppress(Unfit):
         actions.ENSURED[feature](scope)
+
+
+def _due(idioms: tuple[Planned, ...], number: int, count: int) -> list[Planned]:
+    """The idioms that follow a step: evenly spread, so that steps before and after them take each other's results.
+
+    Where each stands depends on nothing drawn in between, so that a shrinker may leave out any step or idiom alone.
+    """
+    gaps = len(idioms) + 1
+    return [planned for place, planned in enumerate(idioms, 1) if place * count // gaps == number]
 
 
 def _plant(scope: Scope, body: Body, planned: Planned) -> None:

@@ -15,7 +15,7 @@ from tvm import relax
 from strategies import actions, attributes, devices, recursion, splice
 from strategies.choices import Choices, Draw
 from strategies.dead_code import without_unused
-from strategies.features import NEVER_EXECUTABLE, PLANTED, Feature, closure, draw_swarm
+from strategies.features import NEVER_EXECUTABLE, PLANTED, Feature, closure, draw_swarm, without
 from strategies.frame import FunctionFrame, ModuleFrame, Signature
 from strategies.functions import Plan, build
 from strategies.idioms import Planned, aimed
@@ -66,7 +66,8 @@ def _modules(
 ) -> Described:
     features = draw_swarm(draw, demand, forbid)
     planned = _idioms(draw, forbid, executable is True)
-    features |= frozenset().union(*(each.needs for each in planned))
+    needed = frozenset().union(*(each.needs for each in planned))
+    features = _apart(draw, features | needed, closure(demand | needed), strict=executable is True)
     runs = executable if executable is not None else not (features & NEVER_EXECUTABLE)
     frame = ModuleFrame(relax.BlockBuilder(), features, bool(runs), strict=executable is True, forbidden=forbid)
     top = Scope(draw, frame, FunctionFrame())
@@ -90,6 +91,22 @@ def _modules(
         module, tuple(sorted(set(frame.idioms))), frame.executable and not structural, structural, guests,
         ("seed:spliced",) * bool(guests),
     )  # fmt: skip
+
+
+def _apart(draw: Draw, features: frozenset[Feature], wanted: frozenset[Feature], *, strict: bool) -> frozenset[Feature]:
+    """The features without vdevices or without local functions, unless both are wanted.
+
+    RealizeVDevice gives the types inside local functions devices that their parameters have not, so that such a module
+    seldom builds; some are drawn nevertheless.
+    """
+    pair = {Feature.VDEVICE, Feature.LOCAL_FUNCTIONS}
+    if not pair <= features or pair <= wanted:
+        return features
+    choices = Choices(draw)
+    if choices.index(16) == 15 and not strict:
+        return features
+    gone = choices.pick((Feature.VDEVICE, Feature.LOCAL_FUNCTIONS))
+    return without(features, pair - wanted if pair & wanted else {gone})
 
 
 def ir_modules(

@@ -173,7 +173,9 @@ def _results(scope: Scope) -> list[Value]:
 
 def _template(values: list[Value]) -> Value:
     """What is known of the result: its type and its bounds."""
-    parts = tuple(Value(None, value.ty, value.bounds) for value in values)
+    # Without a vdevice: an If of which only one branch names it has none either.
+    types = [relax.TensorType(list(value.dims or ()), value.dtype) for value in values]
+    parts = tuple(Value(None, ty, value.bounds) for ty, value in zip(types, values, strict=True))
     return parts[0] if len(parts) == 1 else Value(None, relax.TupleType([part.ty for part in parts]), parts=parts)
 
 

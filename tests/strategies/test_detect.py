@@ -76,6 +76,7 @@ def test_every_feature_that_is_there_is_found():
         Feature.SYMBOLIC_SHAPES,
         Feature.TUPLES,
         Feature.UNKNOWN_SHAPES,
+        Feature.UNUSED_PARAMETERS,
         Feature.UPPER_BOUNDS,
         Feature.VDEVICE,
         Feature.WEIGHTS,
