@@ -179,6 +179,14 @@ def ill_formed(module: Any) -> str:
     return ""
 
 
+def bounds_are_numbers(module: Any) -> bool:
+    """Whether upper bounds of symbolic dims are numbers, as passes and the oracles' inputs take them."""
+    from strategies.copying import attributes
+
+    given = [attributes(function).get("tir_var_upper_bound") for function in module.functions.values()]
+    return all(isinstance(bound, int) for each in given if each is not None for bound in each.values())
+
+
 def with_inferred_results(module: Any) -> Any:
     """The module with the result types that its functions' bodies have; ``None`` where a caller relies on another.
 
@@ -224,6 +232,8 @@ def _seed(candidate: Candidate, module: Any) -> tuple[Seed | None, str]:
         return None, f"cannot be described: {type(error).__name__}: {str(error)[:60]}"
     if not facts.functions:
         return None, "no Relax function"
+    if not bounds_are_numbers(module):
+        return None, "an attribute tir_var_upper_bound that holds no numbers"
     if facts.bindings > MOST_BINDINGS:
         return None, f"more than {MOST_BINDINGS} bindings"
     try:

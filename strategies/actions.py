@@ -75,7 +75,7 @@ def operator(scope: Scope) -> Value | None:
         Unfit: when the operator cannot be had under the features of this case.
     """
     for attempt in range(TRIES):
-        row = scope.pick(scope.module.rows)
+        row = scope.pick_steadily(scope.module.rows)
         scope.renew()
         scope.eager = attempt < TRIES - 1
         try:
@@ -173,32 +173,27 @@ ACTIONS: tuple[Action, ...] = (
 def step(scope: Scope) -> Value | None:
     """Take one drawn step; one that cannot be taken under the features of this case is left undone."""
     scope.renew()
-    allowed = _allowed(scope)
-    total = sum(action.weight for action in allowed)
-    ticket = scope.index(total)
-    for action in allowed:
-        ticket -= action.weight
-        if ticket < 0:
-            try:
-                return action.run(scope)
-            except Unfit:
-                return None
-    return None
+    try:
+        return scope.pick_steadily(_tickets(scope)).run(scope)
+    except Unfit:
+        return None
 
 
-def _allowed(scope: Scope) -> list[Action]:
+def _tickets(scope: Scope) -> list[Action | None]:
+    """The action of each ticket, ``None`` where it may not be taken here."""
     frame, features = scope.frame, scope.features
     key = (scope.in_dataflow, bool(scope.branches))
     cached = frame.allowed.get(key)
     if cached is None:
-        cached = [
-            action
-            for action in ACTIONS
-            if (action.feature is None or action.feature in features)
-            and (action.place is Place.ANYWHERE or not scope.in_dataflow or action.run in _DATAFLOW_TOO)
-            and (action.place is not Place.TOP_LEVEL or not scope.branches)
-            and (action.feature is not Feature.WEIGHTS or frame.is_weighted)
-        ]
+        cached = []
+        for action in ACTIONS:
+            allowed = (
+                (action.feature is None or action.feature in features)
+                and (action.place is Place.ANYWHERE or not scope.in_dataflow or action.run in _DATAFLOW_TOO)
+                and (action.place is not Place.TOP_LEVEL or not scope.branches)
+                and (action.feature is not Feature.WEIGHTS or frame.is_weighted)
+            )
+            cached += [action if allowed else None] * action.weight
         frame.allowed[key] = cached
     return cached
 

@@ -1,10 +1,11 @@
 """Attributes of modules and functions: the user's own, of several value types, and those that TVM reads.
 
 What TVM 0.27 reads of a Relax function: ``global_symbol``, ``num_input``, ``relax.force_pure``,
-``tir_var_upper_bound``, ``tir_var_lower_bound``, ``tir_non_negative_var``, ``relax.rewrite_cuda_graph.capture_symbolic_vars``, ``Primitive``,
-``Composite``, ``Codegen``, ``WorkspaceSize``.  The last four say how passes made the function and are drawn where that
-is true; here are those that a user may set.  Of a module: ``external_mods``, ``const_name_to_constant``,
-``system_lib_prefix`` (which renames public functions, and is not drawn), ``relax.*`` of the trainer.
+``tir_var_upper_bound``, ``tir_var_lower_bound``, ``tir_non_negative_var``,
+``relax.rewrite_cuda_graph.capture_symbolic_vars``, ``Primitive``, ``Composite``, ``Codegen``, ``WorkspaceSize``.  The
+last four say how passes made the function and are drawn where that is true; here are those that a user may set.  Of a
+module: ``external_mods``, ``const_name_to_constant``, and ``system_lib_prefix``, which renames public functions and is
+not drawn.
 """
 
 from __future__ import annotations

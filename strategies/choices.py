@@ -18,6 +18,18 @@ POCKET = 8
 integers it mostly draws small ones, which would leave most choices at 0."""
 
 
+_TURNS = 64
+"""How often a draw that meets nothing is sent on, by a rule that spreads such draws over the whole table."""
+
+
+def next_of(options: Sequence[T | None]) -> T:
+    """The first option that is not ``None``; raises ``ValueError`` without one."""
+    for option in options:
+        if option is not None:
+            return option
+    raise ValueError("no option is left")
+
+
 @functools.cache
 def pocket(size: int = POCKET) -> st.SearchStrategy[bytes]:
     """The strategy behind all choices."""
@@ -72,6 +84,22 @@ class Choices:
     def pick(self, options: Sequence[T]) -> T:
         """Draw one of ``options``; shrinks to the first."""
         return options[self.index(len(options))]
+
+    def pick_steadily(self, options: Sequence[T | None]) -> T:
+        """Draw one of the options that are not ``None``; shrinks to the first of all.
+
+        What a draw means does not depend on which others are ``None``, unless it meets one of them: so that a shrinker
+        can switch features off one by one without turning all else into something different.
+
+        Raises:
+            ValueError: when all are ``None``.
+        """
+        number = self.index(len(options))
+        for _ in range(_TURNS):
+            if (option := options[number]) is not None:
+                return option
+            number = (number * 41 + 17) % len(options)
+        return next_of(options)
 
     def subset(self, options: Sequence[T]) -> list[T]:
         """Draw some of ``options`` in their order, at least one; shrinks to the first alone."""

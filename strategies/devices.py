@@ -119,4 +119,4 @@ _FLOAT: tuple[tuple[Callable[[Any], Any], Bounds], ...] = (
 
 def typed(scope: Scope) -> bool:
     """Whether this function's parameters carry the first vdevice in their types."""
-    return scope.has(Feature.VDEVICE) and bool(scope.module.vdevices) and scope.index(2) == 1
+    return scope.index(2) == 1 and bool(scope.module.vdevices)

@@ -78,7 +78,7 @@ class ModuleFrame:
         kernels: Signatures of the kernels by what they compute, so that equal ones are shared.
         strict: Whether the caller wants only modules that build: what TVM should build and does not is left out, too.
         forbidden: What the caller forbade.
-        rows: The operators that this case may use.
+        rows: The operators that this case may use, each at its place in the table; ``None`` at the others.
         unrunnable: Those that never execute, when the case may use them.
         dtypes: Element types that the features of this case allow.
         watched: What is forbidden and shows in a type, so that each binding must be looked at.

@@ -76,7 +76,7 @@ def build(draw: Draw, module: ModuleFrame, plan: Plan) -> Signature:
         frame.device = module.vdevices[0]
     body = Body(scope)
     ordinary = scope.has(Feature.ORDINARY_BLOCKS)
-    body.open(not (ordinary and scope.index(5) >= 3))
+    body.open(not (scope.index(5) >= 3 and ordinary))
     _first_parameters(scope, plan)
     frame.planned = list(plan.planned)
     count = max(plan.steps, len(plan.planned))
@@ -169,12 +169,15 @@ def _first_parameters(scope: Scope, plan: Plan) -> None:
         scope.closed = plan.tuple_only
         if plan.tuple_only:
             return
+    scope.renew()
     for feature, make in _PARAMETERS:
-        if scope.has(feature) and scope.index(3) == 2:
+        if scope.index(3) == 2 and scope.has(feature):
             make(scope)
+    scope.renew()
     dtype = scope.pick_dtype(None)
     dims = scope.draw_shape()
     scope.parameter(scope.frame.tensor_type(dims, dtype), default_bounds(dtype))
+    scope.renew()
     if scope.has(Feature.UNUSED_PARAMETERS) and scope.index(2):
         unused.parameter(scope)
     if plan.weighted:

@@ -19,7 +19,7 @@ from strategies.features import NEVER_EXECUTABLE, PLANTED, Feature, closure, dra
 from strategies.frame import FunctionFrame, ModuleFrame, Signature
 from strategies.functions import Plan, build
 from strategies.idioms import Planned, aimed
-from strategies.operators import OPERATORS
+from strategies.operators import OPERATORS, OperatorRow
 from strategies.scope import Scope
 from strategies.seeds import SeedRef
 
@@ -67,12 +67,15 @@ def _modules(
     features = draw_swarm(draw, demand, forbid)
     planned = _idioms(draw, forbid, executable is True)
     needed = frozenset().union(*(each.needs for each in planned))
-    features = _apart(draw, features | needed, closure(demand | needed), strict=executable is True)
+    cleared = frozenset().union(*(each.idiom.clears for each in planned)) - closure(demand | needed)
+    features = without(features | needed, cleared)
+    features = _apart(draw, features, closure(demand | needed), strict=executable is True)
     runs = executable if executable is not None else not (features & NEVER_EXECUTABLE)
     frame = ModuleFrame(relax.BlockBuilder(), features, bool(runs), strict=executable is True, forbidden=forbid)
     top = Scope(draw, frame, FunctionFrame())
     frame.function_room = max_functions - 1
     frame.rows, frame.unrunnable = _rows(top)
+    top.renew()
     if top.has(Feature.VDEVICE):
         frame.vdevices = devices.table(top)
     with frame.builder_scope():
@@ -168,14 +171,21 @@ def _families() -> tuple[Any, ...]:
 
 
 def _rows(top: Scope) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-    """The operators of this case: all, or half of the families (a swarm of operators, too)."""
+    """The operators of this case, each at its place in the table or ``None``, and those that never execute.
+
+    A case has all, or half of the families: a swarm of operators, too.
+    """
     families = _families()
     whole = not top.index(2)
     chosen = {family for family in families if whole or not top.index(2)}
-    able = [row for row in OPERATORS if row.feature is None or row.feature in top.features]
-    runnable = tuple(row for row in able if row.executable and row.feature is not Feature.NON_EXECUTABLE)
-    rows = tuple(row for row in runnable if row.family in chosen) or runnable
-    return rows, tuple(row for row in able if not row.executable or row.feature is Feature.NON_EXECUTABLE)
+    able = [row if row.feature is None or row.feature in top.features else None for row in OPERATORS]
+    runnable = tuple(row if row and _runs(row) else None for row in able)
+    rows = tuple(row if row and row.family in chosen else None for row in runnable)
+    return rows if any(rows) else runnable, tuple(row for row in able if row and not _runs(row))
+
+
+def _runs(row: OperatorRow) -> bool:
+    return row.executable and row.feature is not Feature.NON_EXECUTABLE
 
 
 def _functions(
@@ -221,9 +231,9 @@ def _idioms(draw: Draw, forbid: frozenset[Feature], strict: bool) -> tuple[Plann
 
 def _planned(top: Scope, demand: frozenset[Feature]) -> tuple[Feature, ...]:
     """What the last function should have of the features that are on: a few that rarely come by themselves."""
-    shy = [feature for feature in PLANTED if feature in top.features and feature not in demand]
     top.renew()
-    return tuple(feature for feature in shy if top.chance(PLANTED[feature]))[:MAX_PLANNED]
+    drawn = [feature for feature, odds in PLANTED.items() if top.chance(odds)]  # drawn for all, on or off
+    return tuple(feature for feature in drawn if feature in top.features and feature not in demand)[:MAX_PLANNED]
 
 
 class _Kind(enum.Enum):

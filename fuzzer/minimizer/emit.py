@@ -119,9 +119,11 @@ class _Emitter:
         seq = relax.SeqExpr(blocks, self.expr(body.result))
         if is_missing(seq.ty):
             result = self.builder.normalize(seq)
-            if len(result.blocks) != len(blocks):  # normalizing bound something: keep to one form
+            if _bindings(result.blocks) != _bindings(blocks):  # normalizing bound something: keep to one form
                 raise Invalid("not in normal form")
-            seq = result
+            if len(result.blocks) == len(blocks):
+                return result
+            _update_type(seq, result.ty)  # normalizing has joined blocks that stand apart
         return seq
 
     def _block(self, block: Block, outside: set[Any]) -> Any:
@@ -234,6 +236,10 @@ class _Emitter:
         count = self.names.get(stem, 0)
         self.names[stem] = count + 1
         return f"{stem}{count}" if count else stem
+
+
+def _bindings(blocks: Any) -> int:
+    return sum(len(block.bindings) for block in blocks)
 
 
 def _is_bool(ty: Any) -> bool:

@@ -181,10 +181,12 @@ def local_function(scope: Scope) -> Value:
     """A function bound inside the function, with or without something captured, and its call."""
     if scope.module.vdevices:
         raise Unfit("RealizeVDevice gives local functions types that their calls have not")
+    if scope.frame.nesting and not scope.has(Feature.NESTED_CLOSURES):
+        raise Unfit("local functions may not be nested")
     value = floats(scope, static=True, bounds=UNIT)
     other = operand(scope, dims(value), value)
     # LambdaLift gives the call of a capturing closure the type Any, which some legalizations refuse.
-    captures = not scope.executable and scope.index(2) == 1
+    captures = not scope.executable and scope.has(Feature.CAPTURES) and scope.index(2) == 1
     builder = scope.builder
     parameter = relax.Var("a", relax.TensorType(list(dims(value)), value.dtype))
     builder.begin_scope([parameter])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tvm import relax
 
 from strategies.bounds import Bounds
+from strategies.features import Feature
 from strategies.idioms.idiom import Idiom, NearMiss
 from strategies.idioms.parts import (
     FLOATS,
@@ -207,6 +208,9 @@ def one_chain(scope: Scope) -> Value:
     return scope.emit(op.negative(value.expr), -value.known)
 
 
+_CALLED = (Feature.MULTIPLE_FUNCTIONS, Feature.COMPOSITE, Feature.LOCAL_FUNCTIONS, Feature.PACKED_CALLS)
+"""FastMathTransform asks the callee of every call for its ``name``, which only operators have."""
+
 ROWS = (
     Idiom(
         "elementwise_chain",
@@ -229,8 +233,14 @@ ROWS = (
             NearMiss("parameter", in_place_of_parameter),
         ),
     ),
-    Idiom("approximated", approximated, ("FastMathTransform",), (NearMiss("kin", not_approximated),)),
-    Idiom("used_twice", used_twice, ("FastMathTransform",)),
+    Idiom(
+        "approximated",
+        approximated,
+        ("FastMathTransform",),
+        (NearMiss("kin", not_approximated),),
+        clears=_CALLED,
+    ),
+    Idiom("used_twice", used_twice, ("FastMathTransform",), clears=_CALLED),
     Idiom("dying_temporaries", dying_temporaries, ("StaticPlanBlockMemory", "KillAfterLastUse")),
     Idiom("independent_chains", independent_chains, ("TopologicalSort",), (NearMiss("one_chain", one_chain),)),
 )

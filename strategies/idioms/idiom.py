@@ -58,7 +58,8 @@ class Idiom:
         top_level: Whether it cannot stand in a branch of an ``If``.
         alone: Names of the passes that act on it only with arguments that say so, or where nothing else stands in the
             way: planted for them, but no promise about them is tested on a module with the idiom alone.
-        weight: How often it is planted next to others, where nothing is aimed at.
+        clears: Features that are switched off for it where nothing else asks for them: what makes the pass raise, by a
+            known defect or because it supports nothing of the kind, before it comes to the idiom.
     """
 
     name: str
@@ -69,4 +70,4 @@ class Idiom:
     place: Place = Place.DATAFLOW
     top_level: bool = False
     alone: tuple[str, ...] = ()
-    weight: int = 4
+    clears: tuple[Feature, ...] = ()

@@ -220,6 +220,12 @@ def unmatched_operators(scope: Scope) -> Value:
     return scope.emit(op.negative(less(scope, value, scope.scalar(1.0, value.dtype)).expr), Bounds(-1.0625, 3.0625))
 
 
+_UNMERGEABLE = (
+    Feature.IF, Feature.MATCH_CAST, Feature.MULTIPLE_FUNCTIONS, Feature.LOCAL_FUNCTIONS, Feature.PACKED_CALLS,
+    Feature.IMPURE_CALLS, Feature.CODEGEN, Feature.DATA_DEPENDENT, Feature.UNKNOWN_SHAPES, Feature.NON_EXECUTABLE,
+)  # fmt: skip
+"""What MergeCompositeFunctions has no rule for: it raises at the first sight of it."""
+
 ROWS = (
     Idiom("sorted_values", sorted_values, ("DispatchSortScan",), (NearMiss("kin", reduced_values),)),
     Idiom("sampled", sampled, ("DispatchSampling",), (NearMiss("gathered", gathered),)),
@@ -245,7 +251,13 @@ ROWS = (
         (NearMiss("none", unhinted, spares=("RealizeVDevice",)),),
         needs=(Feature.DEVICE_HINTS,),
     ),
-    Idiom("composite_calls", composite_calls, ("MergeCompositeFunctions",), needs=(Feature.COMPOSITE,)),
+    Idiom(
+        "composite_calls",
+        composite_calls,
+        ("MergeCompositeFunctions",),
+        needs=(Feature.COMPOSITE,),
+        clears=_UNMERGEABLE,
+    ),
     Idiom(
         "external_call",
         external_call,
