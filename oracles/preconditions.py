@@ -5,6 +5,7 @@ A precondition may only state what a pass documents about its input. It must not
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from typing import Any
 
@@ -136,7 +137,7 @@ def joinable_blocks(module: Any) -> int:
     """
     for _, function in relax_functions(module):
         kinds = [isinstance(block, relax.DataflowBlock) for block in getattr(function.body, "blocks", ())]
-        if any(left is right for left, right in zip(kinds, kinds[1:], strict=False)):
+        if any(left is right for left, right in itertools.pairwise(kinds)):
             return 1
     return 0
 

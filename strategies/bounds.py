@@ -210,7 +210,7 @@ def _top(dtype: str) -> Any:
 
 @functools.lru_cache(maxsize=512)
 def representable(lo: float, hi: float, dtype: str) -> tuple[float, float]:
-    """Least and greatest number of a low-precision dtype in ``[lo, hi]``; the ends themselves when it has none there."""
+    """Least and greatest number of a low-precision dtype in ``[lo, hi]``; the ends themselves where it has none."""
     limit = _LIMITS[dtype]
     first, last = (np.asarray(min(max(end, -limit), limit)).astype(dtype) for end in (lo, hi))
     if float(first) < lo:

@@ -172,7 +172,7 @@ PLANTED: dict[Feature, int] = {
     Feature.MADE_CLOSURES: 28,
     Feature.IMPURE_CALLS: 16,
 }
-"""Chance, in 64ths, that the last function is planned to have a feature that is on; what comes by itself is not here."""
+"""Chance, in 64ths, that the last function is planned to have a feature that is on; others come by themselves."""
 
 _FEATURES = tuple(Feature)
 _EVEN = 32

@@ -11,6 +11,7 @@ import contextlib
 import hashlib
 import os
 import tempfile
+import time
 from pathlib import Path
 
 DEFAULT_LIMIT = 2 << 30
@@ -18,6 +19,7 @@ ENVIRONMENT = "RELAXFUZZ_CACHE"
 _MAGIC = b"relaxfuzz-object-1\n"
 _DIGEST = hashlib.sha256().digest_size
 _STORES_BETWEEN_SWEEPS = 256
+_SECONDS_BETWEEN_SWEEPS = 60.0
 
 
 def default_directory() -> Path:
@@ -33,8 +35,8 @@ class DiskCache:
 
     Args:
         directory: Where the entries live; created on the first store.
-        limit: Bytes that the entries may take together; a sweep runs every 256 stores of a process, so the
-            directory can exceed the limit by that many entries for a while.
+        limit: Bytes that the entries may take together; a sweep runs every 256 stores of a process, but
+            not twice a minute, so the directory can exceed the limit by what is stored meanwhile.
     """
 
     def __init__(self, directory: Path, limit: int = DEFAULT_LIMIT) -> None:
@@ -72,8 +74,18 @@ class DiskCache:
                     os.unlink(temporary)
                 raise
         self._stores += 1
-        if self._stores % _STORES_BETWEEN_SWEEPS == 1:
+        if self._stores % _STORES_BETWEEN_SWEEPS == 1 and self._is_due():
             self.sweep()
+
+    def _is_due(self) -> bool:
+        """Whether no process swept within the last minute: looking at a full directory takes seconds."""
+        marker = self.directory / ".swept"
+        with contextlib.suppress(OSError):
+            if time.time() - marker.stat().st_mtime < _SECONDS_BETWEEN_SWEEPS:
+                return False
+        with contextlib.suppress(OSError):
+            marker.touch()
+        return True
 
     def sweep(self) -> int:
         """Remove the least recently used entries until nine tenths of the limit are kept; returns how many went."""

@@ -101,6 +101,7 @@ def aimed(choices: Choices, count: int, forbidden: Iterable[Feature], executable
     names = sorted(table, key=lambda name: (name != SIMPLEST, name))
     chosen = []
     for _ in range(count):
+        choices.renew()
         planned = _choice(choices, choices.pick(table[choices.pick(names)]))
         if not planned.needs & barred:
             chosen.append(planned)

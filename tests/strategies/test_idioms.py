@@ -13,7 +13,7 @@ from oracles.contracts import CONTRACTS
 from strategies.choices import Choices
 from strategies.drive import draw_from_bytes
 from strategies.features import Feature
-from strategies.idioms import IDIOMS, Place, Planned, aimed
+from strategies.idioms import IDIOMS, Planned, aimed
 from strategies.idioms.idiom import SUFFIX
 from strategies.idioms.table import for_passes, passes_for
 from strategies.modules import described_modules
@@ -97,7 +97,6 @@ def test_planted_idioms_are_named_and_several():
 
 
 def test_what_is_forbidden_is_not_aimed_at():
-    choices = Choices(lambda strategy: random.Random(3).randbytes(8))
     source = random.Random(3)
     choices = Choices(lambda strategy: source.randbytes(8))
     forbidden = (Feature.WEIGHTS, Feature.KERNELS)
@@ -112,7 +111,3 @@ def test_each_pass_is_aimed_at():
     hit = {name for planned in chosen for name in planned.idiom.acts_on}
     assert hit == {name for idiom in IDIOMS for name in idiom.acts_on}
     assert 0.1 < sum(planned.near is not None for planned in chosen) / len(chosen) < 0.4
-
-
-def test_place_is_kept_for_passes_that_look_into_dataflow_blocks_alone():
-    assert {idiom.place for idiom in IDIOMS} == set(Place)

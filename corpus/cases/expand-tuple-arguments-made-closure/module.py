@@ -1,0 +1,18 @@
+# ruff: noqa
+# mypy: ignore-errors
+from tvm.script import ir as I
+from tvm.script import relax as R
+
+
+@I.ir_module(s_tir=True)
+class Module:
+    @R.function(private=True)
+    def inner(a: R.Tuple(R.Tensor((2,), "float32"))) -> R.Tensor((2,), "float32"):
+        b = a[0]
+        return b
+
+    @R.function
+    def main() -> R.Any:
+        cls = Module
+        c: R.Any = R.make_closure(cls.inner, ())
+        return c

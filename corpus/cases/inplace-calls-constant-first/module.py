@@ -1,0 +1,16 @@
+# ruff: noqa
+# mypy: ignore-errors
+from tvm.script import ir as I
+from tvm.script import relax as R
+
+
+@I.ir_module(s_tir=True)
+class Module:
+    @R.function
+    def main(x: R.Tensor((2,), "float32")) -> R.Tensor((2,), "float32"):
+        with R.dataflow():
+            a = R.exp(x)
+            b = R.subtract(R.const(9, "float32"), a)
+            gv = R.negative(b)
+            R.output(gv)
+        return gv
