@@ -169,6 +169,7 @@ def transposing_operator(scope: Scope) -> Value:
 
 
 ROWS = (
+    Idiom("reshape_to_itself", reshape_to_itself, ("RemoveRedundantReshape",)),
     Idiom(
         "reshape_twice",
         reshape_twice,
@@ -179,7 +180,6 @@ ROWS = (
             NearMiss("transpose_between", reshape_of_transpose),
         ),
     ),
-    Idiom("reshape_to_itself", reshape_to_itself, ("RemoveRedundantReshape",)),
     Idiom(
         "layout_pair",
         layout_pair,
