@@ -11,7 +11,7 @@ from pathlib import Path
 from corpus.case import CaseError
 
 FILE_NAME = "campaign.sqlite"
-FORMAT = "relaxfuzz-campaign-3"
+FORMAT = "relaxfuzz-campaign-4"
 _QUERY = (
     "SELECT id, oracle, coalesce(minimized_json, case_json) FROM findings "
     "WHERE substr(id, 1, length(?1)) = ?1 ORDER BY id"

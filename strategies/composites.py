@@ -138,7 +138,8 @@ def _codegen(scope: Scope, backend: str) -> Value:
     call = relax.Call(var, [v.expr for v in operands])
     if not several:
         return scope.emit(call, bounds[-1])
-    whole = scope.emit(call, parts=[Value(None, v.ty, known) for v, known in zip(made, bounds, strict=True)])
+    call = scope.builder.normalize(call)  # its type speaks of the caller's symbols, those of ``made`` of the callee's
+    whole = scope.emit(call, parts=[Value(None, ty, known) for ty, known in zip(call.ty.fields, bounds, strict=True)])
     return scope.emit(relax.TupleGetItem(whole.expr, scope.index(len(made))), part_of=whole)
 
 

@@ -92,7 +92,7 @@ REQUIRES: dict[Feature, tuple[Feature, ...]] = {
     Feature.CAPTURES: (Feature.LOCAL_FUNCTIONS,),
     Feature.RETURNED_CLOSURES: (Feature.CAPTURES,),
     Feature.NESTED_CLOSURES: (Feature.LOCAL_FUNCTIONS,),
-    Feature.MADE_CLOSURES: (Feature.MULTIPLE_FUNCTIONS, Feature.ORDINARY_BLOCKS),
+    Feature.MADE_CLOSURES: (Feature.PRIVATE_CALLS, Feature.ORDINARY_BLOCKS),
     Feature.IMPURE_CALLS: (Feature.ORDINARY_BLOCKS,),
     Feature.KERNEL_OUTPUTS: (Feature.KERNELS, Feature.TUPLES),
     Feature.SYMBOLIC_KERNELS: (Feature.KERNELS, Feature.SYMBOLIC_SHAPES),
@@ -104,7 +104,7 @@ REQUIRES: dict[Feature, tuple[Feature, ...]] = {
     Feature.CAST_SYMBOLS: (Feature.MATCH_CAST, Feature.SYMBOLIC_SHAPES, Feature.UNKNOWN_SHAPES),
     Feature.SHAPE_SYMBOLS: (Feature.SHAPE_PARAMS, Feature.SYMBOLIC_SHAPES),
     Feature.DATA_DEPENDENT: (Feature.UNKNOWN_SHAPES,),
-    Feature.SEVERAL_VDEVICES: (Feature.VDEVICE,),
+    Feature.SEVERAL_VDEVICES: (Feature.DEVICE_HINTS,),
 }
 """A feature on the left cannot occur without those on the right."""
 

@@ -41,6 +41,8 @@ def draw(scope: Scope) -> Value:
     """
     if scope.in_dataflow or scope.frame.pure_only:
         raise Unfit("lowered code in a dataflow block or a pure function")
+    if scope.forbids(Feature.DUPLICATE_CODE):
+        raise Unfit("two allocations of one type are equal calls")
     scope.frame.impure = True
     return scope.pick(_WAYS)(scope)
 

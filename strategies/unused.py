@@ -74,6 +74,8 @@ def without_parameters(frame: FunctionFrame, sequence: Any) -> None:
 
 def _unused(parameters: Sequence[Any], body: Any) -> list[Any]:
     free = set(relax.analysis.free_vars(body)) | set(relax.analysis.free_symbolic_vars(body))
+    # TVM's analysis takes some symbols that only branches use for defined there.
+    free |= set(relax.analysis.defined_symbolic_vars(body))
     # TVM takes a symbol in the type of a local function's parameter for defined there, also when it is used elsewhere.
     free |= {symbol for inner in _local_parameters(body) for symbol in (*_defined(inner.ty), *_mentioned(inner.ty))}
     gone: list[Any] = []

@@ -116,7 +116,7 @@ def draw_grid_sample(scope: Scope) -> Value | None:
 def draw_affine_grid(scope: Scope) -> Value | None:
     """``affine_grid`` of a batch of matrices, 2 by 3 or 3 by 4, for a plane or a volume."""
     dimensions = 3 if scope.index(4) == 3 else 2
-    batch = scope.symbol() if rarely(scope) and scope.frame.symbol_list else scope.integer(1, 3)
+    batch = scope.pick(scope.frame.symbol_list) if rarely(scope) and scope.frame.symbol_list else scope.integer(1, 3)
     shape = (batch, dimensions, dimensions + 1)
     theta = adapted(scope, dtypes=FLOATS, shape=shape, bounds=Bounds(-2.0, 2.0), share=56)
     aligned = flip(scope)

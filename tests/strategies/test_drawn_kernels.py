@@ -56,6 +56,7 @@ class Recorder:
 
 def array_in(chance, shape, source):
     low, high = source.bounds.lo, source.bounds.hi
+    assert low <= high, source
     if is_float(source.dtype):
         numbers = chance.uniform(low, high, shape)
         numbers[chance.random(shape) < 0.2] = high

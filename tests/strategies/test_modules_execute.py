@@ -1,4 +1,4 @@
-"""What is drawn as executable is built by the minimal pipeline, in children of this process."""
+"""What is drawn as executable is built by the reference pipeline, in children of this process."""
 
 from __future__ import annotations
 
@@ -7,20 +7,9 @@ import multiprocessing
 import pytest
 import tvm
 from drawing import drawn
-from tvm import relax
 
+from oracles.execution import plain_build
 from strategies import ir_modules
-
-
-def minimal_pipeline():
-    x = relax.transform
-    return tvm.transform.Sequential(
-        [
-            x.RealizeVDevice(), relax.backend.DispatchSampling(), relax.backend.DispatchSortScan(), x.LambdaLift(),
-            x.LegalizeOps(), x.ToNonDataflow(), x.RemovePurityChecking(), x.CallTIRRewrite(), x.LowerAllocTensor(),
-            x.LowerRuntimeBuiltin(), x.ComputePrimValue(), x.VMShapeLower(), x.AttachGlobalSymbol(),
-        ]
-    )  # fmt: skip
 
 
 def build_all(texts, answers):
@@ -28,9 +17,7 @@ def build_all(texts, answers):
     for text in texts:
         module = tvm.ir.load_json(text)
         try:
-            with tvm.target.Target("llvm"):
-                lowered = minimal_pipeline()(module)
-            relax.build(lowered, "llvm", relax_pipeline=None)
+            plain_build(module)
         except Exception as error:
             failures.append(f"{error}\n{module.script()}")
     answers.put(failures)
