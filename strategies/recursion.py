@@ -164,11 +164,16 @@ def _branch(half: _Half, step: Step, results: Callable[[], list[Value]]) -> tupl
 
 def _results(scope: Scope) -> list[Value]:
     """What the last call gives: the newest tensor, and sometimes another."""
-    known = [value for value in scope.tensors() if value.device is None]
-    newest = known[-1] if known else scope.tensor()
+    known = [value for value in scope.tensors() if value.device is None and _declarable(scope, value)]
+    newest = known[-1] if known else scope.tensor(where=lambda value: _declarable(scope, value))
     if scope.has(Feature.TUPLES) and scope.index(3) == 2:
-        return [newest, scope.tensor()]
+        return [newest, scope.tensor(where=lambda value: _declarable(scope, value))]
     return [newest]
+
+
+def _declarable(scope: Scope, value: Value) -> bool:
+    """Whether the type may stand behind the arrow: its symbols are the parameters', and not those of a cast inside."""
+    return scope.definable(value.dims or ())
 
 
 def _template(values: list[Value]) -> Value:

@@ -432,7 +432,7 @@ class Scope(Choices):
         if not self.module.permits(dtype):
             raise Unfit(f"{dtype} is forbidden")
         static = all(isinstance(dim, int) for dim in dims)
-        as_parameter = self.can_add_parameter() and self._definable(dims)
+        as_parameter = self.can_add_parameter() and self.definable(dims)
         if as_parameter and static and (self.has(Feature.CONSTANTS) or len(self.frame.parameters) >= 3):
             as_parameter = not self.chance(24)
         if as_parameter:
@@ -442,7 +442,7 @@ class Scope(Choices):
             return self.constant([int(dim) for dim in dims], dtype, bounds)
         return self._filled(dims, dtype, bounds or default_bounds(dtype))
 
-    def _definable(self, dims: Sequence[Dim]) -> bool:
+    def definable(self, dims: Sequence[Dim]) -> bool:
         """Whether a parameter may have these dims: each symbol is defined by a parameter, and not only by a cast."""
         known = self.frame.symbol_list
         symbols = [s for dim in dims if not isinstance(dim, int) for s in symbols_of(dim)]
