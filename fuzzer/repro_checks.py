@@ -31,7 +31,7 @@ _NUMERIC_HANG_SECONDS = 40.0  # plain relax.build, twice: compiles and links by 
 _DEATH_SECONDS = 90.0
 _MEGABYTES = 3072  # the memory limit of a campaign's worker
 # A colon, too: what stands before one may have been put there by the oracle (the error's type, the operator).
-_BREAKS = re.compile(r"0x[0-9a-f]+|\d+|[\"'`()\[\]{}<>]|\n|: ")
+_BREAKS = re.compile(r"0x[0-9a-f]+|\b[A-Za-z_]+\d+\b|\d+|[\"'`()\[\]{}<>]|\n|: ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,10 @@ def stage_of(evidence: Evidence) -> OracleName | None:
 
 
 def fragments(message: str) -> list[str]:
-    """Distinctive parts of a message: the longest runs of words of its first lines, no numbers, no quoted names."""
+    """Distinctive parts of a message: the longest runs of words of its first lines, no numbers, no quoted names.
+
+    Nor numbered names (``lv4``): the script's module may number its variables anew, by other stems.
+    """
     lines = [line for line in message.splitlines() if line.strip()][:3]
     runs = [run.strip(" .,:;=") for line in lines for run in _BREAKS.split(line)]
     longest = sorted({run for run in runs if run}, key=lambda run: (-len(run), run))

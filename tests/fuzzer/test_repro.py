@@ -325,6 +325,10 @@ def test_arguments_come_back_from_their_literals(value: Any) -> None:
 def test_fragments_are_the_distinctive_words() -> None:
     said = fragments("Check failed: (it_group != obj2group_.end()) is false: Variable lv12 could not be found")
     assert said == ["could not be found", "it_group != obj"]
+    assert fragments("Mismatched T.device_id on argument #2:\n expected to match lv4.device_id") == [
+        "Mismatched T.device_id on argument #",
+        "expected to match",
+    ]
     assert fragments("12") == []
     assert fragments("boom") == ["boom"]
 

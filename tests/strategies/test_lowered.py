@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pytest
+import tvm
 from drawing import drawn
 from hypothesis import strategies as st
-from tvm import relax
+from tvm import relax, tirx
 
 from oracles.contract import Stage
 from oracles.contracts import CONTRACTS
@@ -27,6 +28,9 @@ LOWERED = ir_modules(
 )  # fmt: skip
 
 
+TENSORS = ("relax.builtin.alloc_tensor", "relax.memory.alloc_tensor")
+
+
 def test_all_kinds_of_memory_are_drawn():
     text = "\n".join(module.script() for module in drawn(LOWERED, 60))
     for part in ("builtin.alloc_tensor", "memory.alloc_storage", "memory.alloc_tensor", "memory.kill_tensor",
@@ -42,6 +46,48 @@ def test_lowered_modules_run_twice_alike():
                 arguments = materialize(module, var.name_hint, number)
                 results = [program.call(function.attrs["global_symbol"], arguments) for _ in range(2)]
                 assert repr(results[0]) == repr(results[1]), module.script()
+
+
+def test_what_is_allocated_is_filled_before_it_is_read():
+    twice = ir_modules(demand=[Feature.LOWERED, Feature.DUPLICATE_CODE], forbid=[Feature.VDEVICE])
+    allocated = 0
+    for module in drawn(twice, 60):
+        for function in module.functions.values():
+            if isinstance(function, relax.Function):
+                allocated += _check_filled(module, function)
+    assert allocated > 60
+
+
+def _check_filled(module, function):
+    """The number of allocated tensors of a function, each of which is at first the output of a kernel."""
+    empty, allocated = set(), 0
+
+    def visit(expr):
+        kernel = module[expr.op] if isinstance(expr, relax.Call) and isinstance(expr.op, tvm.ir.GlobalVar) else None
+        if isinstance(kernel, tirx.PrimFunc):
+            outputs = {arg for arg, param in zip(expr.args, kernel.params, strict=True) if param.name.startswith("O")}
+            assert empty.isdisjoint(set(expr.args) - outputs), module.script()
+            empty.difference_update(outputs)
+        else:
+            assert empty.isdisjoint(relax.analysis.free_vars(expr)), module.script()
+
+    def sequence(seq):
+        nonlocal allocated
+        for block in seq.blocks:
+            for binding in block.bindings:
+                value = binding.value
+                if isinstance(value, relax.If):
+                    sequence(value.true_branch)
+                    sequence(value.false_branch)
+                elif not isinstance(value, relax.Function):
+                    visit(value)
+                if isinstance(value, relax.Call) and getattr(value.op, "name", "") in TENSORS:
+                    empty.add(binding.var)
+                    allocated += 1
+        visit(seq.body)
+
+    sequence(function.body)
+    return allocated
 
 
 def test_both_rooms_see_the_same():
