@@ -1,6 +1,7 @@
 """How fast modules are generated, and what is in them.
 
-    python benchmarks/generation.py [--modules 500] [--seed 1] [--max-bindings N] [--curve 100,1000,10000] [--json]
+    python benchmarks/generation.py [--modules 500] [--seed 1] [--curve 100,1000,10000] [--max-bindings N]
+                                    [--max-functions N] [--json]
 
 A module's seconds are those of drawing and building it, on the processor's clock.  ``--curve`` says what the first so
 many modules held and cost.  Whether modules can be executed is asked of a sample of those that were drawn for it;
@@ -88,13 +89,13 @@ def builds(module: Any) -> bool:
     return True
 
 
-def measure(count: int, seed: int, max_bindings: int | None, points: tuple[int, ...]) -> dict[str, Any]:
-    """Generate ``count`` modules and describe them, also as far as each of ``points``."""
+def measure(count: int, seed: int, limits: dict[str, int], points: tuple[int, ...]) -> dict[str, Any]:
+    """Generate ``count`` modules under the limits and describe them, also as far as each of ``points``."""
     from strategies.drive import draw_from_bytes
     from strategies.modules import described_modules
 
     source = random.Random(seed)
-    strategy = described_modules() if max_bindings is None else described_modules(max_bindings=max_bindings)
+    strategy = described_modules(**limits)
     for number in range(WARM_UP):
         draw_from_bytes(strategy, random.Random(f"warm {number}").randbytes(8192))
     content, sample, curve = Content(), [], []
@@ -125,11 +126,14 @@ def main() -> None:
     parser.add_argument("--modules", type=int, default=500)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--max-bindings", type=int, metavar="N", help="as of ir_modules, whose default this is")
+    parser.add_argument("--max-functions", type=int, metavar="N", help="as of ir_modules, whose default this is")
     parser.add_argument("--curve", default="", metavar="N,N", help="say what was reached after so many modules")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     options = parser.parse_args()
     points = tuple(int(point) for point in options.curve.split(",") if point)
-    result = measure(max(options.modules, *points, 1), options.seed, options.max_bindings, points)
+    limits = {"max_bindings": options.max_bindings, "max_functions": options.max_functions}
+    chosen = {name: value for name, value in limits.items() if value is not None}
+    result = measure(max(options.modules, *points, 1), options.seed, chosen, points)
     if options.json:
         print(json.dumps(result))
         return
