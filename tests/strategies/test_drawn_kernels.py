@@ -56,9 +56,8 @@ class Recorder:
 
 def array_in(chance, shape, source):
     low, high = source.bounds.lo, source.bounds.hi
-    assert low <= high, source
     if is_float(source.dtype):
-        numbers = chance.uniform(low, high, shape)
+        numbers = low + (high - low) * chance.random(shape)  # NumPy's uniform refuses 0.0 to -0.0
         numbers[chance.random(shape) < 0.2] = high
     else:
         numbers = chance.integers(int(low), int(high) + 1, shape)
