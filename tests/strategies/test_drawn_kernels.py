@@ -57,7 +57,7 @@ class Recorder:
 def array_in(chance, shape, source):
     low, high = source.bounds.lo, source.bounds.hi
     if is_float(source.dtype):
-        numbers = low + (high - low) * chance.random(shape)  # NumPy's uniform refuses 0.0 to -0.0
+        numbers = np.asarray(low + (high - low) * chance.random(shape))  # NumPy's uniform refuses 0.0 to -0.0
         numbers[chance.random(shape) < 0.2] = high
     else:
         numbers = chance.integers(int(low), int(high) + 1, shape)
