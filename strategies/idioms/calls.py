@@ -56,8 +56,9 @@ def _function(scope: Scope, name: str, types: Sequence[Any], body: Body, public:
     sequence = builder.normalize(relax.SeqExpr([block], returned))
     builder.end_scope()
     function = relax.Function(parameters, sequence)
+    # Numbered for both kinds: the builder would number a second one itself, and the symbol would be another.
+    name = f"{name}{scope.module.next_number(name) or ''}"
     if public:
-        name = f"{name}{scope.module.next_number(name) or ''}"
         function = function.with_attr("global_symbol", name)
     var = builder.add_func(function, name)
     scope.frame.depth = max(scope.frame.depth, 2)
