@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -45,6 +45,13 @@ class Abi(enum.Enum):
     OTHER = "other"  # changed in a way no adapter knows: numbers are not compared
 
 
+class Locality(enum.Enum):
+    """What of the module may decide what the pass does to a function."""
+
+    FUNCTION = "function"  # the function itself, and what it reaches through calls, up and down
+    MODULE = "module"  # anything: names are made unique over the module, functions are joined or shared
+
+
 class Stage(enum.Enum):
     """Form of the IR that a pass needs or gives."""
 
@@ -77,6 +84,37 @@ class Refusal:
 
 
 @dataclass(frozen=True, slots=True)
+class Ran:
+    """One run of a pass, as a postcondition sees it.
+
+    Attributes:
+        before: The module that the pass was applied to, as it was before.
+        after: The module that it gave.
+        arguments: What the pass was built with: keywords by name, positional ones under ``"0"``, ``"1"``, ...;
+            empty when the text of its reference cannot tell.
+    """
+
+    before: Any
+    after: Any
+    arguments: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Postcondition:
+    """Something that a pass claims to have done.
+
+    Attributes:
+        claim: Short phrase, which names the claim in signatures and tables ("no operator is left that legalizes").
+        violation: Takes a run and says in one line what contradicts the claim; empty when nothing does.
+        source: What establishes that the pass claims it: documentation, a test of TVM's, or a measurement.
+    """
+
+    claim: str
+    violation: Callable[[Ran], str]
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
 class Contract:
     """What one pass promises.
 
@@ -106,6 +144,8 @@ class Contract:
             oracle then repeats it once instead of several times.
         any_stage: Whether it may run at every later stage as well, between or after the lowering passes.
         composed: Whether it is a pipeline of other public passes; a failure is then blamed on the inner pass.
+        postconditions: What it claims to have done.
+        locality: How far what it does to one function depends on others.
     """
 
     name: str
@@ -129,6 +169,8 @@ class Contract:
     costly: bool = False
     any_stage: bool = False
     composed: bool = False
+    postconditions: tuple[Postcondition, ...] = ()
+    locality: Locality = Locality.FUNCTION
 
 
 NO_SUCH_FUNCTION = Refusal(

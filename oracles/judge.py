@@ -5,7 +5,18 @@ from __future__ import annotations
 import traceback
 from collections.abc import Callable, Iterable
 
-from oracles import crash, determinism, idempotence, mutation, sequential, well_formed
+from oracles import (
+    crash,
+    determinism,
+    environment,
+    idempotence,
+    locality,
+    mutation,
+    postcondition,
+    roundtrip,
+    sequential,
+    well_formed,
+)
 from oracles.capture import evidence_of
 from oracles.plan import out_of_order
 from oracles.preconditions import is_lowered
@@ -22,6 +33,10 @@ ORDER: tuple[tuple[OracleName, Oracle], ...] = (
     (OracleName.DETERMINISM, determinism.judge),
     (OracleName.SEQUENTIAL, sequential.judge),
     (OracleName.IDEMPOTENCE, idempotence.judge),
+    (OracleName.POSTCONDITION, postcondition.judge),
+    (OracleName.ROUNDTRIP, roundtrip.judge),
+    (OracleName.LOCALITY, locality.judge),
+    (OracleName.ENVIRONMENT, environment.judge),
 )
 
 

@@ -15,6 +15,10 @@ class OracleName(str, enum.Enum):
     SEQUENTIAL = "sequential"
     IDEMPOTENCE = "idempotence"
     WELL_FORMED = "well-formed"
+    POSTCONDITION = "postcondition"
+    ROUNDTRIP = "roundtrip"
+    LOCALITY = "locality"
+    ENVIRONMENT = "environment"
     NUMERIC = "numeric"
 
     def __str__(self) -> str:

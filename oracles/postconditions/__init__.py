@@ -1,0 +1,1 @@
+"""Postconditions of TVM's passes, one file per table of contracts."""
