@@ -6,6 +6,8 @@
 import importlib
 from typing import TYPE_CHECKING, Any
 
+import releases  # noqa: F401  (first of all: it prepares the installed TVM)
+
 if TYPE_CHECKING:
     from corpus.case import CaseError, Expectation, KnownCase, Replica
     from corpus.check import CheckResult, Observation, check_case, check_cases

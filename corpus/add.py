@@ -20,8 +20,7 @@ from oracles.passref import PassRef
 from oracles.verdict import OracleName, Outcome
 
 _SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
-_HEADER = """# ruff: noqa
-# mypy: ignore-errors
+_HEADER = """# mypy: ignore-errors
 import tvm
 from tvm.script import ir as I
 from tvm.script import relax as R

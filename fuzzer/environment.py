@@ -3,37 +3,22 @@
 from __future__ import annotations
 
 import importlib.metadata
+import importlib.util
 import re
 import shutil
 from dataclasses import dataclass
+from pathlib import Path
+
+from releases.known import RELEASES, Release, is_newer, known, numbers
 
 TVM = "apache-tvm"
 FFI = "apache-tvm-ffi"
+UNKNOWN = "unknown"
+"""Version of a build from source that says none."""
 
 
 class EnvironmentFault(Exception):
     """An installation that would crash later; the message names the command that mends it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Pair:
-    """Releases of TVM and of its ffi package that work together.
-
-    Attributes:
-        tvm: Release of ``apache-tvm``.
-        least: First release of ``apache-tvm-ffi`` that fits.
-        below: First release that does not fit any more.
-        pin: The requirement for pip.
-    """
-
-    tvm: str
-    least: tuple[int, ...]
-    below: tuple[int, ...]
-    pin: str
-
-
-# Measured: with another pair `tvm.ir.save_json` ends in a segmentation fault, although pip accepts it.
-PAIRS = (Pair("0.27.0.post1", (0, 1, 14), (0, 1, 15), ">=0.1.14.post0,<0.1.15"),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,20 +35,35 @@ def installed() -> Versions:
 
 
 def require_working_pair() -> Versions:
-    """Versions of the installed packages; raises ``EnvironmentFault`` when they do not work together."""
+    """Versions of the installed packages; raises ``EnvironmentFault`` when they do not work together.
+
+    A release that is newer than the tested ones, and a build from source, are taken as they are; see
+    :func:`untested`.
+    """
     found = installed()
-    pair = next((pair for pair in PAIRS if pair.tvm == found.tvm), None)
-    if pair is None:
-        wanted = PAIRS[0]
+    release = known(found.tvm)
+    if release is None and found.tvm != UNKNOWN and numbers(found.tvm) < numbers(RELEASES[-1].tvm):
         raise EnvironmentFault(
-            f"{TVM} {found.tvm} is not supported; install with: pip install '{TVM}=={wanted.tvm}' '{FFI}{wanted.pin}'"
+            f"{TVM} {found.tvm} is not supported (these are: {', '.join(each.tvm for each in RELEASES)}); "
+            f"install with: {_command(RELEASES[0])}"
         )
-    if not pair.least <= _numbers(found.ffi) < pair.below:
+    if release is not None and not release.fits(found.ffi):
         raise EnvironmentFault(
             f"{TVM} {found.tvm} does not work with {FFI} {found.ffi} (another ABI: it would crash); "
-            f"mend it with: pip install '{FFI}{pair.pin}'"
+            f"mend it with: pip install '{FFI}{release.pin}'"
         )
     return found
+
+
+def untested(found: Versions) -> str:
+    """One line of warning about a TVM that is none of the tested releases; empty for these."""
+    if known(found.tvm) is not None:
+        return ""
+    what = "newer than" if found.tvm != UNKNOWN and is_newer(found.tvm) else "none of"
+    return (
+        f"{TVM} {found.tvm} with {FFI} {found.ffi} is {what} the tested releases "
+        f"({', '.join(each.tvm for each in RELEASES)}): contracts may be out of date, the pair may not fit"
+    )
 
 
 def compiler() -> str | None:
@@ -80,11 +80,23 @@ def _version(name: str) -> str:
     try:
         return importlib.metadata.version(name)
     except importlib.metadata.PackageNotFoundError:
-        pair = PAIRS[0]
-        raise EnvironmentFault(
-            f"{name} is not installed; install with: pip install '{TVM}=={pair.tvm}' '{FFI}{pair.pin}'"
-        ) from None
+        if name == TVM and (version := _from_source()):
+            return version
+        raise EnvironmentFault(f"{name} is not installed; install with: {_command(RELEASES[0])}") from None
 
 
-def _numbers(version: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in re.findall(r"\d+", version.split(".post")[0].split("+")[0]))[:3]
+def _from_source() -> str:
+    """Version of a TVM that is on the path without having been installed by pip; empty when there is none."""
+    spec = importlib.util.find_spec("tvm")
+    if spec is None or spec.origin is None:
+        return ""
+    for file in ("_version.py", "libinfo.py"):
+        path = Path(spec.origin).parent / file
+        said = re.search(r"""__version__ .*['"](\d[^'"]*)['"]""", path.read_text() if path.exists() else "")
+        if said:
+            return said[1]
+    return UNKNOWN
+
+
+def _command(release: Release) -> str:
+    return f"pip install '{TVM}=={release.tvm}' '{FFI}{release.pin}'"

@@ -6,6 +6,8 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from fuzzer.repro_environment import ENVIRONMENT_PIECES, environment_call
+from fuzzer.repro_postcondition import postcondition_parts
 from oracles.contract import Idempotence
 from oracles.contracts import contract_for
 from oracles.preconditions import joinable_blocks
@@ -17,7 +19,17 @@ if TYPE_CHECKING:
 
 PIECES = tuple(
     f"fuzzer/repro_pieces/{name}.py"
-    for name in ("frame", "user_pass", "crash", "mutation", "determinism", "sequential", "idempotence", "well_formed")
+    for name in (
+        "frame",
+        "user_pass",
+        "crash",
+        "mutation",
+        "determinism",
+        "sequential",
+        "idempotence",
+        "well_formed",
+        "postcondition",
+    )
 )
 EXTERNAL_PIECES = tuple(
     f"oracles/execution/{name}.py" for name in ("mode", "values", "closures", "lowering", "assemble", "run", "external")
@@ -109,6 +121,13 @@ def _plain(case: Case, verdict: Verdict, module: Any, evidence: Evidence) -> Che
             "signature": "check_signatures(module, passes)",
         }.get(evidence.kind, f"check_well_formed(module, passes, {said!r})")
         return Check(call)
+    if oracle is OracleName.POSTCONDITION:
+        call, pieces = postcondition_parts(case, verdict, said)
+        return Check(call, pieces)
+    if oracle is OracleName.ENVIRONMENT:
+        error = "" if evidence.kind == "not-equal" else evidence.kind
+        words = fragments(evidence.message.partition(": ")[2])  # behind the circumstance
+        return Check(environment_call(case, module, error, words), ENVIRONMENT_PIECES)
     return _numeric(case, verdict, module, said)
 
 
@@ -135,11 +154,13 @@ def _death(case: Case, verdict: Verdict, module: Any, evidence: Evidence) -> Che
         OracleName.SEQUENTIAL: "check_sequential(module, passes, False)",
         OracleName.IDEMPOTENCE: f"check_idempotence(module, passes, 'not-equal', [], {_runs(case, module)})",
         OracleName.WELL_FORMED: "check_well_formed(module, passes, [])",
+        OracleName.ENVIRONMENT: environment_call(case, module, "", []),
     }
     if stage is OracleName.NUMERIC:
         check = _numeric(case, verdict, module, [])
     else:
-        check = Check(calls.get(stage, "('OK', str(type(run_passes(passes, module))))"))
+        pieces = ENVIRONMENT_PIECES if stage is OracleName.ENVIRONMENT else ()
+        check = Check(calls.get(stage, "('OK', str(type(run_passes(passes, module))))"), pieces)
     return replace(check, death=evidence.kind, seconds=seconds, megabytes=megabytes)
 
 

@@ -10,6 +10,8 @@ import sys
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+import releases  # noqa: F401  (first of all: it prepares the installed TVM)
+
 if TYPE_CHECKING:
     from oracles.check import OracleFailure, check
     from oracles.contract import Contract, default_contract

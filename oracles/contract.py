@@ -42,14 +42,17 @@ class Abi(enum.Enum):
     LAZY_SET_OUTPUT = "lazy-set-output"
     LAZY_TRANSFORM_PARAMS = "lazy-transform-params"
     ADDS_FUNCTIONS = "adds-functions"  # public signatures stay, new public functions appear
+    GRADIENT = "gradient"  # as above; the new function is the adjoint of one that is there
     OTHER = "other"  # changed in a way no adapter knows: numbers are not compared
 
 
 class Locality(enum.Enum):
     """What of the module may decide what the pass does to a function."""
 
-    FUNCTION = "function"  # the function itself, and what it reaches through calls, up and down
-    MODULE = "module"  # anything: names are made unique over the module, functions are joined or shared
+    FUNCTION = "function"  # the function itself, and what it reaches through calls
+    CALLERS = "callers"  # the same, and who else calls what it calls: the pass changes callees for their callers
+    MODULE = "module"  # anything: functions are joined, shared or chosen over the whole module
+    UNKNOWN = "unknown"  # nothing promised (a user's pass): it may be meant for modules of one function
 
 
 class Stage(enum.Enum):
@@ -60,6 +63,44 @@ class Stage(enum.Enum):
     ANNOTATED = "annotated"
     FUSED = "fused"
     LOWERED = "lowered"
+
+
+class Circumstance(enum.Enum):
+    """Something around a run of a pass that its result must not depend on, unless the contract says so.
+
+    The values name what ``oracles.environment_runs`` does; they stand in signatures.
+    """
+
+    INSTRUMENT = "under a pass instrument"
+    TIMING = "under PassTimingInstrument"
+    IMMUTABLE = "under testing.immutable_module"
+    LEVEL_0 = "at opt_level zero"
+    LEVEL_1 = "at opt_level one"
+    LEVEL_3 = "at opt_level three"
+    NO_TARGET = "outside of a target"
+    OTHER_TARGET = "under another target"
+    OTHER_PASS = "after other passes"
+    FAILED_PASS = "after a pass that raised"
+    OTHER_MODULE = "after another module"
+    REBUILT = "as another object"
+    THREAD = "in another thread"
+
+
+LEVELS = frozenset({Circumstance.LEVEL_0, Circumstance.LEVEL_1, Circumstance.LEVEL_3})
+TARGETS = frozenset({Circumstance.NO_TARGET, Circumstance.OTHER_TARGET})
+
+
+@dataclass(frozen=True, slots=True)
+class Dependence:
+    """Circumstances that a pass's result may depend on.
+
+    Attributes:
+        on: Which.
+        source: What establishes that they are meant to matter.
+    """
+
+    on: frozenset[Circumstance]
+    source: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +124,18 @@ class Refusal:
         return error == self.error and re.search(self.pattern, message) is not None
 
 
+class Kept(enum.Enum):
+    """What a pass leaves as it is, unless its contract lists it in :attr:`Contract.changes`."""
+
+    MODULE_ATTRIBUTES = "module attributes"  # each is still there, with its value; new ones may come
+    GLOBAL_INFOS = "global infos"  # each table is still there, with its entries in their places
+    FUNCTION_ATTRIBUTES = "function attributes"  # of functions whose name is still there; new ones may come
+    PARAMETER_NAMES = "parameter names"  # of public Relax functions
+    PURITY = "purity"  # the flag of Relax functions whose name is still there
+    KERNELS = "kernels"  # PrimFuncs whose name is still there
+    EXTERNALS = "external functions"  # ExternFuncs
+
+
 @dataclass(frozen=True, slots=True)
 class Ran:
     """One run of a pass, as a postcondition sees it.
@@ -90,8 +143,9 @@ class Ran:
     Attributes:
         before: The module that the pass was applied to, as it was before.
         after: The module that it gave.
-        arguments: What the pass was built with: keywords by name, positional ones under ``"0"``, ``"1"``, ...;
-            empty when the text of its reference cannot tell.
+        arguments: What the pass was built with: keywords by name, positional ones under ``"0"``, ``"1"``, ...
+            Where the text of its reference cannot tell, every look into it raises ``oracles.given.NotLiteral``, and
+            the postcondition that looks is not judged.
     """
 
     before: Any
@@ -105,7 +159,10 @@ class Postcondition:
 
     Attributes:
         claim: Short phrase, which names the claim in signatures and tables ("no operator is left that legalizes").
-        violation: Takes a run and says in one line what contradicts the claim; empty when nothing does.
+        violation: Takes a run and says what contradicts the claim; empty when nothing does. The first line goes into
+            the signature: no names, numbers or types of the module; details follow on further lines. A function at the
+            top level of its file, or ``functools.partial`` of one with literals by keyword, so that a script can copy
+            it.
         source: What establishes that the pass claims it: documentation, a test of TVM's, or a measurement.
     """
 
@@ -145,7 +202,9 @@ class Contract:
         any_stage: Whether it may run at every later stage as well, between or after the lowering passes.
         composed: Whether it is a pipeline of other public passes; a failure is then blamed on the inner pass.
         postconditions: What it claims to have done.
+        changes: What it changes of the things that a pass leaves as they are; its source is in a comment beside.
         locality: How far what it does to one function depends on others.
+        environment: Circumstances that its result may depend on.
     """
 
     name: str
@@ -170,7 +229,24 @@ class Contract:
     any_stage: bool = False
     composed: bool = False
     postconditions: tuple[Postcondition, ...] = ()
+    changes: frozenset[Kept] = frozenset()
     locality: Locality = Locality.FUNCTION
+    environment: tuple[Dependence, ...] = ()
+
+
+# What passes that are made of passes share.
+PARTS_OF_LEVEL_ONE = (
+    Dependence(
+        frozenset({Circumstance.LEVEL_0}),
+        "a Sequential leaves out what is above the context's level (src/ir/transform.cc, PassEnabled), and parts of "
+        "this one are of level 1, as an instrument shows (DeadCodeElimination, LambdaLift, CanonicalizeRelaxBindings)",
+    ),
+)
+NEEDS_TARGET = Dependence(
+    frozenset({Circumstance.NO_TARGET}),
+    'python/tvm/relax/backend/utils.py: "Target not found. Please ensure that the target is annotated within the '
+    'module, or alternatively, execute this within a specified target context."',
+)
 
 
 NO_SUCH_FUNCTION = Refusal(
@@ -194,6 +270,12 @@ def default_contract(name: str) -> Contract:
     """The conservative contract of a pass that the user brings without one.
 
     Idempotence is not promised (the second run must only be safe), results may be reassociated,
-    public signatures stay.
+    public signatures stay; attributes, kernels and the like may change; level and target may matter.
     """
-    return Contract(name, idempotence=Idempotence.UNKNOWN, numeric=NumericPromise.REASSOCIATION)
+    return Contract(
+        name,
+        idempotence=Idempotence.UNKNOWN,
+        numeric=NumericPromise.REASSOCIATION,
+        changes=frozenset(Kept),
+        environment=(Dependence(LEVELS | TARGETS, "a pass may read them: both are given to it for that"),),
+    )

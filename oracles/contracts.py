@@ -6,22 +6,30 @@ import re
 from dataclasses import replace
 from typing import Any
 
-from oracles.contract import Contract, Idempotence, Refusal, default_contract
+from oracles.contract import LEVELS, Contract, Dependence, Idempotence, Refusal, default_contract
 from oracles.contracts_clean import ROWS as CLEAN
+from oracles.contracts_elsewhere import ROWS as ELSEWHERE
 from oracles.contracts_fusion import ROWS as FUSION
+from oracles.contracts_loss import ROWS as LOSS
 from oracles.contracts_lowering import ROWS as LOWERING
 from oracles.contracts_params import ROWS as PARAMS
 from oracles.contracts_pipelines import ROWS as PIPELINES
 from oracles.contracts_rewrite import ROWS as REWRITE
+from oracles.contracts_training import ROWS as TRAINING
 from oracles.passref import USER_PREFIX, GivenPass, PassRef, load_factory
 
-CONTRACTS: dict[str, Contract] = {row.name: row for row in (*CLEAN, *PARAMS, *REWRITE, *FUSION, *LOWERING, *PIPELINES)}
+_TABLES = (CLEAN, PARAMS, REWRITE, TRAINING, LOSS, FUSION, LOWERING, ELSEWHERE, PIPELINES)
+CONTRACTS: dict[str, Contract] = {row.name: row for table in _TABLES for row in table}
 
 
 _INFERENCE = "type inference on the types that the caller chose"
 RETYPED = (
     Refusal("TypeError", r".", "new types do not fit an operator", _INFERENCE),
     Refusal("ValueError", r".", "new types do not fit an operator or a callee", _INFERENCE),
+)
+
+LEVEL_FUSES = Dependence(
+    LEVELS, 'documentation of FuseOps: "-1 indicates that the level will be inferred from pass context"'
 )
 
 # What a pass promises otherwise when its arguments match a pattern.
@@ -31,6 +39,7 @@ VARIANTS: tuple[tuple[str, str, dict[str, Any]], ...] = (
     # "ty_func(Var) -> Type": the caller chooses new types, and what type inference then says of the body is the answer
     # to that choice. Only where nothing is retyped is every error the pass's own.
     ("UpdateParamType", r"TensorType\(", {"refusals": RETYPED, "tolerated_ill_formedness": (r"FValidate",)}),
+    ("FuseOps", r"FuseOps\(\)", {"environment": (LEVEL_FUSES,)}),
     # ties flip on each run (modules of TVM's own tests); the other three orders settle at once
     ("TopologicalSort", r"breadth-first.*from-outputs", {"idempotence": Idempotence.NEVER}),
 )

@@ -5,10 +5,17 @@ Source, where no other is given: the pass catalogue of this project, measured on
 
 from __future__ import annotations
 
-from oracles.contract import NO_SUCH_FUNCTION, Contract, Idempotence, Refusal
+from functools import partial
+
+from oracles.contract import NO_SUCH_FUNCTION, PARTS_OF_LEVEL_ONE, Contract, Idempotence, Postcondition, Refusal
+from oracles.postconditions import clean, common, order, restructure
 from oracles.preconditions import private_call_depth
 
 F = Idempotence.FIXPOINT
+
+_BINDINGS_ONLY = "its documentation: it moves, joins or drops bindings of variables and tuples, and calls nothing new"
+_FUNCTION_PASS = "it works on each function of the module by itself"
+_DROPS_ONLY = "its documentation: it removes and replaces, and makes nothing new"
 
 ROWS: tuple[Contract, ...] = (
     Contract(
@@ -25,12 +32,42 @@ ROWS: tuple[Contract, ...] = (
             ),
         ),
         notes="a constant bound to a dataflow variable that reaches an output through aliases needs three runs",
+        environment=PARTS_OF_LEVEL_ONE,
+        postconditions=(
+            Postcondition(
+                "no alias is left",
+                clean.alias_left,
+                "src/relax/transform/canonicalize_bindings.cc: cases 1 to 4 of CanonicalizePlanner",
+            ),
+            Postcondition(
+                "no projection of a tuple built here is left",
+                clean.projection_left,
+                "src/relax/transform/canonicalize_bindings.cc: UnwrapKnownValue",
+            ),
+            Postcondition(
+                "no visible variable of a dataflow block that only it reads is left",
+                clean.escaped_name_left,
+                "src/relax/transform/canonicalize_bindings.cc: such a variable becomes a dataflow variable",
+            ),
+            Postcondition("no operator comes or goes", common.operators_changed, _BINDINGS_ONLY),
+            Postcondition("no function comes or goes", common.functions_changed, _FUNCTION_PASS),
+        ),
     ),
     Contract(
         "ConvertToDataflow",
         idempotence=F,
         fixpoint_runs=3,
         notes="ends with CanonicalizeBindings, whose fixed point it inherits",
+        environment=PARTS_OF_LEVEL_ONE,
+        postconditions=(
+            Postcondition(
+                "no run of min_size pure bindings is left outside",
+                clean.pure_run_left,
+                "documentation of min_size: the minimum number of consecutive dataflow bindings to be extracted",
+            ),
+            Postcondition("no operator comes or goes", common.operators_changed, _BINDINGS_ONLY),
+            Postcondition("no function comes or goes", common.functions_changed, _FUNCTION_PASS),
+        ),
     ),
     Contract(
         "DeadCodeElimination",
@@ -39,6 +76,23 @@ ROWS: tuple[Contract, ...] = (
         fixpoint_runs=3,
         refusals=(NO_SUCH_FUNCTION,),
         notes="what only a dead local function captured is dead for the next run",
+        postconditions=(
+            Postcondition(
+                "no unreached function is left",
+                restructure.unreached_function_left,
+                "its documentation: unused Relax functions in the module, traced from the entry functions",
+            ),
+            Postcondition(
+                "no dead binding is left",
+                clean.dead_binding_left,
+                "its documentation: unused local VarBindings, where no impure operation is used",
+            ),
+            Postcondition(
+                "no effect is lost", clean.effect_lost, "its documentation: bindings of impure operations stay"
+            ),
+            Postcondition("no operator comes", partial(common.operators_changed, fewer=("*",)), _DROPS_ONLY),
+            Postcondition("no function comes", partial(common.functions_changed, may_go=True), _DROPS_ONLY),
+        ),
     ),
     Contract(
         "EliminateCommonSubexpr",
@@ -46,6 +100,15 @@ ROWS: tuple[Contract, ...] = (
         idempotence=F,
         fixpoint_runs=3,
         notes="aliases are retargeted one level a run",
+        postconditions=(
+            Postcondition(
+                "no two equal calls are left",
+                clean.equal_calls_left,
+                "its documentation: replaces repeated expressions; tests/python/relax/test_transform_cse.py",
+            ),
+            Postcondition("no operator comes", partial(common.operators_changed, fewer=("*",)), _DROPS_ONLY),
+            Postcondition("no function comes or goes", common.functions_changed, _FUNCTION_PASS),
+        ),
     ),
     Contract(
         "ExpandTupleArguments",
@@ -53,10 +116,70 @@ ROWS: tuple[Contract, ...] = (
         fixpoint_runs=3,
         fixpoint_extra=private_call_depth,
         notes="ends with CanonicalizeBindings and DeadCodeElimination",
+        environment=PARTS_OF_LEVEL_ONE,
+        postconditions=(
+            Postcondition(
+                "no private function takes a tuple",
+                restructure.tuple_parameter_left,
+                "its documentation: expand tuple arguments to internal functions",
+            ),
+            Postcondition("no operator comes", partial(common.operators_changed, fewer=("*",)), _DROPS_ONLY),
+            Postcondition("no function comes", partial(common.functions_changed, may_go=True), _DROPS_ONLY),
+        ),
     ),
-    Contract("InlinePrivateFunctions"),
-    Contract("LambdaLift", any_stage=True),
-    Contract("Normalize", any_stage=True),
+    Contract(
+        "InlinePrivateFunctions",
+        postconditions=(
+            Postcondition(
+                "no private function is left but recursive ones",
+                restructure.private_function_left,
+                "its documentation: inline all private relax functions",
+            ),
+            Postcondition(
+                "no kind of operator comes", partial(common.operators_changed, fewer=("*",), more=("*",)), _DROPS_ONLY
+            ),
+            Postcondition("no function comes", partial(common.functions_changed, may_go=True), _DROPS_ONLY),
+        ),
+    ),
+    Contract(
+        "LambdaLift",
+        any_stage=True,
+        postconditions=(
+            Postcondition(
+                "no local function is left",
+                restructure.local_function_left,
+                "its documentation: lift local functions into global scope",
+            ),
+            Postcondition(
+                "no operator comes or goes but those of closures",
+                partial(
+                    common.operators_changed,
+                    fewer=("relax.invoke_closure", "relax.invoke_pure_closure"),
+                    more=("relax.make_closure", "relax.invoke_closure", "relax.invoke_pure_closure"),
+                ),
+                "src/relax/transform/lambda_lift.cc: makes closures of what captures, and calls them",
+            ),
+            Postcondition(
+                "no function goes", partial(common.functions_changed, may_come=True), "its documentation: lifts only"
+            ),
+        ),
+    ),
+    Contract(
+        "Normalize",
+        any_stage=True,
+        postconditions=(
+            Postcondition(
+                "what is in normal form stays",
+                clean.normal_form_changed,
+                "measured on generated modules; src/relax/ir/block_builder.cc keeps what is a leaf or bound",
+            ),
+            Postcondition(
+                "all types are set", clean.untyped_left, "its documentation: the ty of every expression is available"
+            ),
+            Postcondition("no operator comes or goes", common.operators_changed, _BINDINGS_ONLY),
+            Postcondition("no function comes or goes", common.functions_changed, _FUNCTION_PASS),
+        ),
+    ),
     Contract(
         "NormalizeGlobalVar",
         any_stage=True,
@@ -68,14 +191,48 @@ ROWS: tuple[Contract, ...] = (
                 "src/relax/transform/normalize.cc: two public functions claim one symbol",
             ),
         ),
+        postconditions=(
+            Postcondition(
+                "public functions stand under their symbols",
+                restructure.misnamed_left,
+                "its documentation: public functions appear as their global_symbol",
+            ),
+            Postcondition("no symbol comes or goes", restructure.symbols_changed, "its documentation: renames only"),
+            Postcondition("no operator comes or goes", common.operators_changed, _BINDINGS_ONLY),
+        ),
     ),
-    Contract("RemoveRedundantReshape"),
+    Contract(
+        "RemoveRedundantReshape",
+        postconditions=(
+            Postcondition(
+                "no reshape to the same shape is left",
+                clean.redundant_reshape_left,
+                "its documentation; relax/transform/remove_redundant_reshape.py",
+            ),
+            Postcondition(
+                "no operator comes",
+                partial(common.operators_changed, fewer=("*",)),
+                "rewrite_call drops what nothing reads, too",
+            ),
+            Postcondition("no function comes or goes", common.functions_changed, _FUNCTION_PASS),
+        ),
+    ),
     Contract(
         "RemoveUnusedOutputs",
         idempotence=F,
         fixpoint_runs=3,
         fixpoint_extra=private_call_depth,
         notes="one level of a chain of private calls a run: a chain of two needs two runs",
+        environment=PARTS_OF_LEVEL_ONE,
+        postconditions=(
+            Postcondition(
+                "no unread field of a result is left",
+                restructure.unused_output_left,
+                "its documentation: remove unused outputs from internal functions",
+            ),
+            Postcondition("no operator comes", partial(common.operators_changed, fewer=("*",)), _DROPS_ONLY),
+            Postcondition("no function comes", partial(common.functions_changed, may_go=True), _DROPS_ONLY),
+        ),
     ),
     Contract(
         "RemoveUnusedParameters",
@@ -83,8 +240,33 @@ ROWS: tuple[Contract, ...] = (
         fixpoint_runs=1,
         fixpoint_extra=private_call_depth,
         notes="one level of a chain of private calls a run: a chain of three needs three runs",
+        postconditions=(
+            Postcondition(
+                "no unread parameter is left",
+                restructure.unused_parameter_left,
+                "its documentation: remove unused parameters from internal functions; src: dims come as shapes",
+            ),
+            Postcondition("no operator comes", partial(common.operators_changed, fewer=("*",)), _DROPS_ONLY),
+            Postcondition("no function comes or goes", common.functions_changed, _FUNCTION_PASS),
+        ),
     ),
-    Contract("TopologicalSort"),
+    Contract(
+        "TopologicalSort",
+        postconditions=(
+            Postcondition(
+                "blocks keep their bindings",
+                order.bindings_changed,
+                "its documentation: sort bindings in each dataflow block",
+            ),
+            Postcondition(
+                "the order is of the kind asked for",
+                order.order_of_another_kind,
+                "its documentation of order and direction; src/relax/transform/topological_sort.cc",
+            ),
+            Postcondition("no operator comes or goes", common.operators_changed, _BINDINGS_ONLY),
+            Postcondition("no function comes or goes", common.functions_changed, _FUNCTION_PASS),
+        ),
+    ),
     Contract(
         "RealizeVDevice",
         any_stage=True,
@@ -104,6 +286,32 @@ ROWS: tuple[Contract, ...] = (
                 "src/relax/transform/realize_vdevice.cc: the hint names a device that global_infos does not list",
             ),
         ),
+        postconditions=(
+            Postcondition(
+                "no hint is left",
+                partial(common.operators_left_over, names=("relax.hint_on_device",)),
+                "its documentation: propagate virtual device information; hint_on_device is consumed",
+            ),
+            Postcondition(
+                "no operator comes or goes but moves between devices",
+                partial(common.operators_changed, fewer=("relax.hint_on_device",), more=("relax.to_vdevice",)),
+                "src/relax/transform/realize_vdevice.cc: a hint becomes to_vdevice where devices differ",
+            ),
+            Postcondition("no function comes or goes", common.functions_changed, _FUNCTION_PASS),
+        ),
     ),
-    Contract("AttachExternModules", notes="with modules it appends them at every run; drawn with an empty list only"),
+    Contract(
+        "AttachExternModules",
+        notes="with modules it appends them at every run; drawn with an empty list only",
+        postconditions=(
+            Postcondition(
+                "the modules are attached",
+                clean.external_modules_missing,
+                "relax/transform/attach_external_modules.py: the attribute is set, by an empty list as well",
+            ),
+            Postcondition(
+                "functions stay", common.functions_differ, "relax/transform/attach_external_modules.py: with_attr only"
+            ),
+        ),
+    ),
 )

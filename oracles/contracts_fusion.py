@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from oracles.contract import NO_SUCH_FUNCTION, Abi, Contract, Idempotence, Refusal, Stage
+from oracles.contract import (
+    NO_SUCH_FUNCTION,
+    PARTS_OF_LEVEL_ONE,
+    Abi,
+    Contract,
+    Idempotence,
+    Kept,
+    Refusal,
+    Stage,
+)
 from oracles.preconditions import no_altered_kernels, private_call_depth
 
 LEGALIZED = ("LegalizeOps",)
@@ -10,7 +19,13 @@ ANNOTATED = (*LEGALIZED, "AnnotateTIROpPattern")
 FUSED = (*ANNOTATED, "FuseOps")
 
 ROWS: tuple[Contract, ...] = (
-    Contract("AnnotateTIROpPattern", prepare=LEGALIZED, needs=Stage.LEGALIZED, gives=Stage.ANNOTATED),
+    Contract(
+        "AnnotateTIROpPattern",
+        prepare=LEGALIZED,
+        needs=Stage.LEGALIZED,
+        gives=Stage.ANNOTATED,
+        changes=frozenset({Kept.KERNELS}),  # its documentation: it annotates every kernel
+    ),
     Contract(
         "FuseOps",
         prepare=ANNOTATED,
@@ -37,6 +52,7 @@ ROWS: tuple[Contract, ...] = (
             ),
         ),
         notes="embeds ExpandTupleArguments, RemoveUnusedParameters and DeadCodeElimination",
+        environment=PARTS_OF_LEVEL_ONE,
     ),
     Contract(
         "FuseOpsByPattern",
@@ -95,6 +111,7 @@ ROWS: tuple[Contract, ...] = (
         gives=Stage.LEGALIZED,
         idempotence=Idempotence.NEVER,
         notes="gives every kernel that it looks at a new name (add, add1, add11, ...), measured on one call",
+        environment=PARTS_OF_LEVEL_ONE,
     ),
     Contract(
         "SplitLayoutRewritePreproc",
@@ -104,6 +121,13 @@ ROWS: tuple[Contract, ...] = (
         idempotence=Idempotence.FIXPOINT,
         fixpoint_runs=3,
         notes="ends with DeadCodeElimination, whose fixed point it inherits",
+        environment=PARTS_OF_LEVEL_ONE,
     ),
-    Contract("SpecializePrimFuncBasedOnCallSite", prepare=LEGALIZED, needs=Stage.LEGALIZED, gives=Stage.LEGALIZED),
+    Contract(
+        "SpecializePrimFuncBasedOnCallSite",
+        prepare=LEGALIZED,
+        needs=Stage.LEGALIZED,
+        gives=Stage.LEGALIZED,
+        changes=frozenset({Kept.KERNELS}),  # its documentation: it updates kernels with the types of their calls
+    ),
 )

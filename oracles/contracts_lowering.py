@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from oracles.contract import IMPURE_IN_DATAFLOW, Contract, Idempotence, Refusal, Stage
+from oracles.contract import IMPURE_IN_DATAFLOW, Contract, Idempotence, Kept, Refusal, Stage
+from oracles.postconditions.lowering import CLAIMS
 from oracles.preconditions import no_library_prefix
 
 LEGALIZED = ("RealizeVDevice", "DispatchSampling", "DispatchSortScan", "LambdaLift", "LegalizeOps")
@@ -17,19 +18,54 @@ SHAPES = (*PRIMS, "VMShapeLower")
 LOWERED = Stage.LOWERED
 
 ROWS: tuple[Contract, ...] = (
-    Contract("RewriteDataflowReshape", prepare=("LegalizeOps",), needs=Stage.LEGALIZED, gives=Stage.LEGALIZED),
-    Contract("ToNonDataflow", any_stage=True),
+    Contract(
+        "RewriteDataflowReshape",
+        prepare=("LegalizeOps",),
+        needs=Stage.LEGALIZED,
+        gives=Stage.LEGALIZED,
+        postconditions=CLAIMS["RewriteDataflowReshape"],
+    ),
+    Contract(
+        "ToNonDataflow",
+        any_stage=True,
+        postconditions=CLAIMS["ToNonDataflow"],
+    ),
     Contract(
         "RemovePurityChecking",
         prepare=("ToNonDataflow",),
         any_stage=True,
         tolerated_ill_formedness=(IMPURE_IN_DATAFLOW,),
         notes="its documentation says to run it after ToNonDataflow; what makes dataflow blocks again undoes that",
+        postconditions=CLAIMS["RemovePurityChecking"],
     ),
-    Contract("CallTIRRewrite", prepare=IMPURE, needs=Stage.LEGALIZED, gives=LOWERED),
-    Contract("StaticPlanBlockMemory", prepare=CALLS, needs=LOWERED, gives=LOWERED),
-    Contract("RewriteCUDAGraph", prepare=CALLS, needs=LOWERED, gives=LOWERED),
-    Contract("LowerAllocTensor", prepare=CALLS, needs=LOWERED, gives=LOWERED),
+    Contract(
+        "CallTIRRewrite",
+        prepare=IMPURE,
+        needs=Stage.LEGALIZED,
+        gives=LOWERED,
+        postconditions=CLAIMS["CallTIRRewrite"],
+    ),
+    Contract(
+        "StaticPlanBlockMemory",
+        prepare=CALLS,
+        needs=LOWERED,
+        gives=LOWERED,
+        postconditions=CLAIMS["StaticPlanBlockMemory"],
+    ),
+    Contract(
+        "RewriteCUDAGraph",
+        prepare=CALLS,
+        needs=LOWERED,
+        gives=LOWERED,
+        postconditions=CLAIMS["RewriteCUDAGraph"],
+    ),
+    Contract(
+        "LowerAllocTensor",
+        prepare=CALLS,
+        needs=LOWERED,
+        gives=LOWERED,
+        postconditions=CLAIMS["LowerAllocTensor"],
+    ),
     Contract(
         "KillAfterLastUse",
         prepare=ALLOCATED,
@@ -40,6 +76,7 @@ ROWS: tuple[Contract, ...] = (
         keeps_public_signatures=False,
         notes="begins with CanonicalizeBindings, whose fixed point it inherits; without the match_cast that this "
         "removes a return type may be known by rank only, which no longer matters at this stage (generated modules)",
+        postconditions=CLAIMS["KillAfterLastUse"],
     ),
     Contract(
         "LowerRuntimeBuiltin",
@@ -54,8 +91,15 @@ ROWS: tuple[Contract, ...] = (
                 "src/relax/backend/vm/lower_runtime_builtin.cc: LowerAllocTensor must run first",
             ),
         ),
+        postconditions=CLAIMS["LowerRuntimeBuiltin"],
     ),
-    Contract("ComputePrimValue", prepare=BUILTIN, needs=LOWERED, gives=LOWERED),
+    Contract(
+        "ComputePrimValue",
+        prepare=BUILTIN,
+        needs=LOWERED,
+        gives=LOWERED,
+        postconditions=CLAIMS["ComputePrimValue"],
+    ),
     Contract(
         "VMShapeLower",
         prepare=PRIMS,
@@ -63,11 +107,14 @@ ROWS: tuple[Contract, ...] = (
         gives=LOWERED,
         idempotence=Idempotence.NEVER,
         address_ordered=True,
+        postconditions=CLAIMS["VMShapeLower"],
     ),
     Contract(
         "AttachGlobalSymbol",
         any_stage=True,
         preconditions=(no_library_prefix,),
         notes="with the module attribute system_lib_prefix the prefix is put in front at each run, by design",
+        changes=frozenset({Kept.KERNELS, Kept.FUNCTION_ATTRIBUTES}),  # the attribute that it attaches
+        postconditions=CLAIMS["AttachGlobalSymbol"],
     ),
 )

@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from oracles.contract import IMPURE_IN_DATAFLOW, NO_SUCH_FUNCTION, Abi, Contract, Idempotence, NumericPromise, Refusal
+from oracles.contract import (
+    IMPURE_IN_DATAFLOW,
+    NO_SUCH_FUNCTION,
+    PARTS_OF_LEVEL_ONE,
+    Abi,
+    Contract,
+    Idempotence,
+    Kept,
+    NumericPromise,
+    Refusal,
+)
 from oracles.preconditions import (
     has_transform_params,
     needs_num_input,
@@ -33,6 +43,7 @@ ROWS: tuple[Contract, ...] = (
                 "src/relax/transform/bind_params.cc: the first run removed the parameter",
             ),
         ),
+        changes=frozenset({Kept.PARAMETER_NAMES}),  # bound parameters are gone, by its documentation
     ),
     Contract(
         "BindSymbolicVars",
@@ -76,6 +87,7 @@ ROWS: tuple[Contract, ...] = (
         preconditions=(valid_num_input,),
         keeps_public_signatures=False,
         notes="wraps the tuple in a tuple at each run",
+        changes=frozenset({Kept.PARAMETER_NAMES}),  # its documentation: several parameters become one
     ),
     Contract(
         "LiftTransformParams",
@@ -103,6 +115,9 @@ ROWS: tuple[Contract, ...] = (
             ),
         ),
         notes="idempotent since upstream issue 17200 was repaired; TVM's test_lift_transform_is_idempotent says so",
+        # its documentation: the weights are replaced by what the lifted function gives
+        changes=frozenset({Kept.PARAMETER_NAMES}),
+        environment=PARTS_OF_LEVEL_ONE,
     ),
     Contract(
         "LazyGetInput",
@@ -111,6 +126,8 @@ ROWS: tuple[Contract, ...] = (
         preconditions=(valid_num_input,),
         keeps_public_signatures=False,
         notes="each run adds another callback",
+        # num_input counts the callback, too (src/relax/transform/lazy_transform_params.cc)
+        changes=frozenset({Kept.PARAMETER_NAMES, Kept.FUNCTION_ATTRIBUTES}),
     ),
     Contract(
         "LazySetOutput",
@@ -122,6 +139,8 @@ ROWS: tuple[Contract, ...] = (
         tolerated_ill_formedness=(IMPURE_IN_DATAFLOW,),
         notes="ToNonDataflow must run first: otherwise impure calls land in a dataflow block (calibration on the "
         "modules of TVM's own tests counts that as a false alarm; the result still executes)",
+        # num_input counts the callback, too, whose calls are impure (src/relax/transform/lazy_transform_params.cc)
+        changes=frozenset({Kept.PARAMETER_NAMES, Kept.FUNCTION_ATTRIBUTES, Kept.PURITY}),
     ),
     Contract(
         "LazyTransformParams",
@@ -138,6 +157,9 @@ ROWS: tuple[Contract, ...] = (
             Refusal("AssertionError", r"", "no parameters left", "the first run removed all parameters"),
         ),
         notes="the pass's own output is outside its contract: it has no tuple of parameters any more",
+        # the parameters are gone, by its documentation; calls of get_item and set_item are impure, and it takes
+        # relax.force_pure away (relax/transform/lazy_transform_params.py)
+        changes=frozenset({Kept.PARAMETER_NAMES, Kept.FUNCTION_ATTRIBUTES, Kept.PURITY}),
     ),
     Contract(
         "UpdateParamType",
@@ -145,5 +167,10 @@ ROWS: tuple[Contract, ...] = (
         abi=Abi.OTHER,
         keeps_public_signatures=False,
     ),
-    Contract("UpdateVDevice", preconditions=(needs_vdevices,), keeps_public_signatures=False),
+    Contract(
+        "UpdateVDevice",
+        preconditions=(needs_vdevices,),
+        keeps_public_signatures=False,
+        changes=frozenset({Kept.GLOBAL_INFOS}),  # its documentation: it replaces an entry
+    ),
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from oracles.contract import UNSUPPORTED_DTYPE, Contract, Idempotence, Stage
+from oracles.contract import NEEDS_TARGET, PARTS_OF_LEVEL_ONE, UNSUPPORTED_DTYPE, Contract, Idempotence, Kept, Stage
 from oracles.passref import PassRef
 
 PIPELINES: dict[str, str] = {
@@ -31,6 +31,8 @@ ROWS: tuple[Contract, ...] = (
         costly=True,
         composed=True,
         refusals=(UNSUPPORTED_DTYPE,),
+        changes=frozenset({Kept.KERNELS}),  # AnnotateTIROpPattern, AttachGlobalSymbol
+        environment=(*PARTS_OF_LEVEL_ONE, NEEDS_TARGET),
     ),
     Contract(
         "build:cpu",
@@ -41,6 +43,8 @@ ROWS: tuple[Contract, ...] = (
         costly=True,
         composed=True,
         refusals=(UNSUPPORTED_DTYPE,),
+        changes=frozenset({Kept.KERNELS}),  # AnnotateTIROpPattern, AttachGlobalSymbol
+        environment=(*PARTS_OF_LEVEL_ONE, NEEDS_TARGET),
     ),
     Contract(
         "build:zero",
@@ -49,5 +53,7 @@ ROWS: tuple[Contract, ...] = (
         costly=True,
         composed=True,
         refusals=(UNSUPPORTED_DTYPE,),
+        changes=frozenset({Kept.KERNELS}),  # AnnotateTIROpPattern, AttachGlobalSymbol
+        environment=PARTS_OF_LEVEL_ONE,
     ),
 )

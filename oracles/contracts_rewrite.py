@@ -1,11 +1,10 @@
-"""Contracts of high-level passes that rewrite operators: algebra, layouts, decomposition, precision, gradients."""
+"""Contracts of high-level passes that rewrite operators: algebra, layouts, decomposition, precision."""
 
 from __future__ import annotations
 
 from oracles.contract import (
-    NO_SUCH_FUNCTION,
+    NEEDS_TARGET,
     UNSUPPORTED_DTYPE,
-    Abi,
     Contract,
     Idempotence,
     NumericPromise,
@@ -14,8 +13,6 @@ from oracles.contract import (
 )
 
 REASSOCIATION = NumericPromise.REASSOCIATION
-
-_GRADIENT_SOURCE = "documentation of relax.transform.Gradient: one dataflow block, a scalar float target"
 
 ROWS: tuple[Contract, ...] = (
     Contract("AdjustMatmulOrder", numeric=REASSOCIATION),
@@ -33,28 +30,6 @@ ROWS: tuple[Contract, ...] = (
     Contract("FoldBatchnormToConv2D", numeric=REASSOCIATION),
     Contract("FoldConstant", costly=True, refusals=(UNSUPPORTED_DTYPE,)),
     Contract("FuseTransposeMatmul"),
-    Contract(
-        "Gradient",
-        numeric=REASSOCIATION,
-        abi=Abi.ADDS_FUNCTIONS,
-        refusals=(
-            NO_SUCH_FUNCTION,
-            *(
-                Refusal("InternalError", pattern, reason, _GRADIENT_SOURCE)
-                for pattern, reason in (
-                    (r"only support one dataflow block", "not exactly one dataflow block"),
-                    (r"target must be a (float )?scalar", "target is not a float scalar"),
-                    (r"no Var named", "no such variable"),
-                    (r"must be Var or Tuple|should be a Var or a Tuple|return value", "return value is not variables"),
-                    (r"target_index", "no such target"),
-                    (r"FPrimalGradient", "operator without a gradient"),
-                    # CheckpointCollector meets a match_cast before the number of blocks is looked at
-                    (r"\(var_binding\) is false", "match_cast"),
-                    (r"not a Relax Function|is not a relax\.Function", "not a Relax function"),
-                )
-            ),
-        ),
-    ),
     Contract(
         "LegalizeOps",
         gives=Stage.LEGALIZED,
@@ -78,6 +53,6 @@ ROWS: tuple[Contract, ...] = (
         numeric=NumericPromise.LOSSY,
         notes="each run adds casts",
     ),
-    Contract("DispatchSampling", costly=True),
-    Contract("DispatchSortScan", costly=True),
+    Contract("DispatchSampling", costly=True, environment=(NEEDS_TARGET,)),
+    Contract("DispatchSortScan", costly=True, environment=(NEEDS_TARGET,)),
 )

@@ -10,6 +10,7 @@ from oracles.abi import Adapter, NoAdapter, call, prepare
 from oracles.capture import evidence_of
 from oracles.comparison import Mismatch, compare
 from oracles.contract import NumericPromise
+from oracles.differentiation import Unmeasurable, examine_gradient, gradients_of
 from oracles.execution import ExecMode, Program, private_constants, session
 from oracles.execution.effects import trace
 from oracles.numeric_limits import excused, retypes_inputs
@@ -91,9 +92,40 @@ def examine(original: Original, candidate: Candidate, subject: Any, compiled: bo
             if original.calls_in_place and found.kind in _OVERWRITING:
                 raise Undecidable(IN_PLACE)
             return Finding(found)
+    if (found := _adjoints(original, candidate, program, runnable, subject)) is not None:
+        return found
     if len(undecidable) == len(runnable):
         raise Undecidable(undecidable[0])
     return _compiled_mode(original, candidate, runnable, subject) if compiled and not undecidable else None
+
+
+def _adjoints(
+    original: Original, candidate: Candidate, program: Program, runnable: list[Entry], subject: Any
+) -> Finding | None:
+    """What is wrong with the functions that Gradient has added.
+
+    Raises:
+        Undecidable: Gradient is the only pass, and nothing can be said of what it has added.
+    """
+    entries = {entry.symbol: entry for entry in runnable}
+    reason = ""
+    for gradient, later, changed in gradients_of(candidate.adapters):
+        if changed or gradient.function not in entries or not program.has(gradient.adjoint):
+            reason = "undecidable: nothing to differentiate"
+            continue
+        subject.stage(f"numeric run {gradient.adjoint}")
+        try:
+            found = examine_gradient(
+                original, program, gradient, later, entries[gradient.function], candidate.promise
+            )
+        except Unmeasurable as error:
+            reason = str(error)
+            continue
+        if found is not None:
+            return Finding(found)
+    if reason and len(subject.plan.steps) == 1:
+        raise Undecidable(reason)
+    return None
 
 
 def _compiled_mode(original: Original, candidate: Candidate, runnable: list[Entry], subject: Any) -> Finding | None:

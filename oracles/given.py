@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from tvm.tirx import IntImm
 
 from oracles.passref import namespace
 
@@ -48,7 +49,8 @@ def given_of(passes: Sequence[tuple[str, str]]) -> Given:
     for name, expression in passes:
         if name == "BindSymbolicVars":
             binding = arguments_of(expression).get("0", {})
-            for dim, value in _items(binding):
+            for dim, bound in _items(binding):
+                value = int(bound) if isinstance(bound, IntImm) else bound
                 if not isinstance(value, int) or dims.setdefault(dim, value) != value:
                     raise NotLiteral("a dim is bound to something else than one integer")
         elif name == "BindParams":

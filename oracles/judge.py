@@ -23,7 +23,7 @@ from oracles.preconditions import is_lowered
 from oracles.subject import Subject
 from oracles.verdict import Evidence, OracleName, Outcome, Verdict
 
-Oracle = Callable[[Subject], Verdict]
+Oracle = Callable[[Subject], Verdict | tuple[Verdict, ...]]
 
 # Mutation follows crash at once, so that it sees the input after the first run only.
 ORDER: tuple[tuple[OracleName, Oracle], ...] = (
@@ -49,6 +49,7 @@ def judge(subject: Subject, oracles: Iterable[OracleName] | None = None) -> list
     wanted = frozenset(OracleName) if oracles is None else frozenset(oracles)
     table = (*ORDER, (OracleName.NUMERIC, _numeric))
     unfit = _guarded(OracleName.CRASH, _unfit, subject)
+    assert not isinstance(unfit, tuple)
     verdicts: list[Verdict] = []
     for name, oracle in table:
         if name not in wanted:
@@ -58,9 +59,9 @@ def judge(subject: Subject, oracles: Iterable[OracleName] | None = None) -> list
         elif unfit:
             verdicts.append(Verdict(name, Outcome.SKIP, subject.judged, unfit))
         else:
-            verdict = _guarded(name, oracle, subject)
-            assert isinstance(verdict, Verdict)
-            verdicts.append(verdict)
+            said = _guarded(name, oracle, subject)
+            assert not isinstance(said, str)
+            verdicts += [said] if isinstance(said, Verdict) else said
     if not isinstance(unfit, Verdict):
         _protect(subject, verdicts)
     return verdicts
@@ -95,7 +96,9 @@ def _numeric(subject: Subject) -> Verdict:
     return judge_numeric(subject)
 
 
-def _guarded(name: OracleName, oracle: Callable[[Subject], Verdict | str], subject: Subject) -> Verdict | str:
+def _guarded(
+    name: OracleName, oracle: Callable[[Subject], Verdict | tuple[Verdict, ...] | str], subject: Subject
+) -> Verdict | tuple[Verdict, ...] | str:
     try:
         return oracle(subject)
     except Exception as error:

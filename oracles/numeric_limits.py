@@ -26,6 +26,8 @@ def unfair(steps: Sequence[Step], inputs: Callable[[int], Any]) -> str:
         training = _TRAINING.get(step.ref.name)
         if training is not None and _has_batch_norm(inputs(index), not training):
             return "batch_norm is of the other mode"
+        if _bound_by_match_cast(step, inputs(index)):
+            return "bound dim is one that a match_cast defines"
         if _bound_callee(step, inputs(index)):
             return "bound function is called inside the module"
         if _retyped_callee(step, inputs(index)):
@@ -52,6 +54,25 @@ def _bound_callee(step: Step, module: Any) -> bool:
     if named is not None:
         return str(named) in called
     return any(set(arguments.get("0", {})) & {str(var.name) for var in _symbols(module[name])} for name in called)
+
+
+def _bound_by_match_cast(step: Step, module: Any) -> bool:
+    """Whether BindSymbolicVars binds a dim that no parameter defines: which inputs have it, only a run would say."""
+    if step.ref.name != "BindSymbolicVars":
+        return False
+    arguments = arguments_of(step.ref.expression)
+    named = arguments.get("1", arguments.get("func_name"))
+    functions = module.functions.values() if named is None else [module[str(named)]] if named in module else []
+    bound = set(arguments.get("0", {}))
+    relaxed = [function for function in functions if isinstance(function, relax.Function)]
+    return any(
+        bound & ({str(var.name) for var in _symbols(function)} - _parameter_dims(function)) for function in relaxed
+    )
+
+
+def _parameter_dims(function: Any) -> set[str]:
+    """Names of the symbolic dims that the parameters of a function mention."""
+    return {str(var.name) for param in function.params for var in relax.analysis.definable_tir_vars_in_type(param.ty)}
 
 
 def retypes_inputs(steps: Sequence[Step]) -> bool:

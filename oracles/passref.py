@@ -76,14 +76,14 @@ def namespace() -> dict[str, Any]:
     import numpy as np
     import tvm
     from tvm import relax, tirx
-    from tvm.relax.dpl import is_op, wildcard
+    from tvm.relax.dpl import is_const, is_op, is_tuple, is_tuple_get_item, wildcard
     from tvm.script import ir
     from tvm.script import relax as script_relax
     from tvm.script import tirx as script_tirx
 
     return {
-        "np": np, "tvm": tvm, "relax": relax, "tirx": tirx, "is_op": is_op, "wildcard": wildcard,
-        "I": ir, "R": script_relax, "T": script_tirx,
+        "np": np, "tvm": tvm, "relax": relax, "tirx": tirx, "is_const": is_const, "is_op": is_op, "is_tuple": is_tuple,
+        "is_tuple_get_item": is_tuple_get_item, "wildcard": wildcard, "I": ir, "R": script_relax, "T": script_tirx,
     }  # fmt: skip
 
 

@@ -1,11 +1,177 @@
-"""Roundtrip oracle: does the result survive TVMScript print and parse, and JSON?"""
+"""Roundtrip oracle: does the result survive TVMScript print and parse, and JSON?
+
+*Who is to blame.*  TVMScript and JSON are TVM's own notations for any module, and TVM's checker accepted this one, so
+that what does not come back is first of all a defect of the printer, the parser, the writer or the loader: the verdict's
+culprit is then ``TVMScript`` or ``JSON``, and the finding is one, whatever pass made the module, because nothing of the
+pass is in its signature.  The pass is to blame for what no notation can hold although the input could be held:
+
+* a function's name that is no Python identifier: the pass chose it, and TVMScript writes functions as ``def``;
+* an object that JSON refuses to write, or that comes back as another: TVM writes everything that has reflected fields,
+  so the pass left something in the module that has none, or that is only equal to itself (a dangling variable).
+
+*What is compared.*  Structural equality: names of variables, spans and order of functions are not looked at.  The parser
+joins neighbouring blocks of bindings and deduces the types of expressions anew, which may make them more exact:
+neither is a loss (``oracles.roundtrip_forms``).
+
+*What it costs.*  JSON takes a millisecond; printing and parsing one function takes 40, so that TVMScript is judged
+for a share of the subjects, and there for the functions that the passes changed.  The share is decided by the seed of
+the subject's inputs, which the minimizer and a repro script keep.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import keyword
+import re
+from typing import Any
+
+from oracles.crash import without_output
+from oracles.facts import equal
+from oracles.roundtrip_forms import REFINED, Loss, loss_in_json, loss_in_script, unit_names, unit_of
 from oracles.subject import Subject
-from oracles.verdict import OracleName, Outcome, Verdict
+from oracles.verdict import Evidence, OracleName, Outcome, Verdict
+from oracles.well_formed import output_is_well_formed
+
+TVMSCRIPT = "TVMScript"
+JSON = "JSON"
+NOTATIONS = (TVMSCRIPT, JSON)
+"""Culprits that are no passes."""
+
+# One subject in so many is printed and parsed where the passes changed it; one in so many as a whole.
+CHANGED_SHARE = 16
+WHOLE_SHARE = 128
+UNPRINTABLE_NAME = "unprintable-name"
+_VARYING = re.compile(r"\d+|'[^']*'|\"[^\"]*\"|\[.*\]", re.DOTALL)
 
 
-def judge(subject: Subject) -> Verdict:
-    """Not built yet."""
-    return Verdict(OracleName.ROUNDTRIP, Outcome.SKIP, subject.judged, "not built yet")
+def judge(subject: Subject) -> tuple[Verdict, ...]:
+    """The verdict on the passes, and one more for each defect of a notation that the output shows.
+
+    ``PASS``: the output came back from JSON and, where it was drawn, from TVMScript.  ``SKIP``: it did not, and the
+    passes are not to blame.
+    """
+    if (skip := without_output(OracleName.ROUNDTRIP, subject)) is not None:
+        return (skip,)
+    if not output_is_well_formed(subject):
+        return (_skip(subject, "output is ill-formed"),)
+    found = _Found(subject)
+    found.json()
+    share = _share(subject.input_seed)
+    if share % CHANGED_SHARE == 0:
+        found.script(whole=share % WHOLE_SHARE == 0)
+    return found.verdicts()
+
+
+def _share(seed: int) -> int:
+    """A number from 0 to 255; 0 for the seed 0, by which tests and known cases are judged in full."""
+    return hashlib.sha256(str(seed).encode()).digest()[0] if seed else 0
+
+
+class _Found:
+    """What was lost of one subject's output."""
+
+    def __init__(self, subject: Subject) -> None:
+        self.subject = subject
+        self.blamed: dict[str, Verdict] = {}  # the pass
+        self.notations: dict[str, Verdict] = {}
+        self.excused = ""  # why the passes are not judged
+        # What a pass of the user's does not change is none of its user's business.
+        self.known_too = all(step.ref.name in _public() for step in subject.plan.steps)
+
+    def json(self) -> None:
+        """Judge JSON; an unchanged module is what the input is."""
+        facts = self.subject.facts
+        assert facts is not None
+        output = self.subject.output.module if self.subject.changed else facts.module
+        if facts.reload is None:
+            before = loss_in_json(facts.module)
+        elif output is facts.module:
+            return
+        else:
+            before = None
+        loss = loss_in_json(output)
+        if loss is None:
+            return
+        ours = before is None and loss[0] != "not-loaded"
+        self._add(JSON, loss, before, ours, lambda module: loss_in_json(module) is not None)
+
+    def script(self, whole: bool) -> None:
+        """Judge TVMScript for the units that the passes changed, or for all."""
+        subject = self.subject
+        before, after = subject.module, subject.output.module
+        for name in unit_names(after):
+            if not whole and _unchanged(before, after, name):
+                continue
+            subject.stage(OracleName.ROUNDTRIP)
+            loss = loss_in_script(unit_of(after, name))
+            if loss is None:
+                continue
+            known = loss_in_script(unit_of(before, name)) if name in unit_names(before) else None
+            if loss[0] == REFINED:
+                self.excused = self.excused or "parser deduces more exact types"
+                continue
+            ours = known is None and _unprintable(name)
+            if ours:
+                loss = UNPRINTABLE_NAME, "the pass names a function by what is no identifier"
+            self._add(TVMSCRIPT, loss, known, ours, lambda module, name=name: name in unit_names(module))
+
+    def _add(self, notation: str, loss: Loss, known: Loss | None, ours: bool, shows: Any) -> None:
+        kind, message = loss
+        evidence = Evidence(kind, message, expected=f"an equal module, read from {notation}", observed=message)
+        key = _key(loss)
+        if ours:
+            culprit = self._culprit(shows)
+            self.blamed.setdefault(key, Verdict(OracleName.ROUNDTRIP, Outcome.FAIL, culprit, evidence=evidence))
+            return
+        old = known is not None and _key(known) == key
+        self.excused = (
+            f"input does not survive {notation}" if known is not None else f"{notation} cannot hold the output"
+        )
+        if not old or self.known_too:
+            verdict = Verdict(OracleName.ROUNDTRIP, Outcome.FAIL, notation, evidence=evidence)
+            self.notations.setdefault(f"{notation} {key}", verdict)
+
+    def _culprit(self, shows: Any) -> str:
+        """The first step whose result shows the loss."""
+        steps = self.subject.plan.steps
+        for index, step in enumerate(steps):
+            if shows(self.subject.chain[index].module):
+                return step.ref.name
+        return steps[-1].ref.name
+
+    def verdicts(self) -> tuple[Verdict, ...]:
+        """All verdicts; the first ones are on the passes."""
+        own = tuple(self.blamed.values())
+        if not own and self.excused:
+            own = (_skip(self.subject, self.excused),)
+        if not own:
+            own = (Verdict(OracleName.ROUNDTRIP, Outcome.PASS, self.subject.judged),)
+        return own + tuple(self.notations.values())
+
+
+def _public() -> Any:
+    from oracles.contracts import CONTRACTS
+
+    return CONTRACTS
+
+
+def _unchanged(before: Any, after: Any, name: str) -> bool:
+    """Whether the passes left the unit's function (or the module's attributes) as it was."""
+    if not name:
+        return equal(unit_of(before, ""), unit_of(after, ""))
+    ours = {str(var.name_hint): function for var, function in before.functions_items()}
+    theirs = {str(var.name_hint): function for var, function in after.functions_items()}
+    return name in ours and (ours[name].same_as(theirs[name]) or equal(ours[name], theirs[name]))
+
+
+def _unprintable(name: str) -> bool:
+    return bool(name) and (not name.isidentifier() or keyword.iskeyword(name))
+
+
+def _key(loss: Loss) -> str:
+    """The loss without what differs from module to module."""
+    return f"{loss[0]}: {_VARYING.sub('', loss[1])[:300]}"
+
+
+def _skip(subject: Subject, reason: str) -> Verdict:
+    return Verdict(OracleName.ROUNDTRIP, Outcome.SKIP, subject.judged, reason)

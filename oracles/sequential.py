@@ -45,7 +45,7 @@ def judge(subject: Subject) -> Verdict:
 
 
 def _errors(subject: Subject, direct: Evidence | None, grouped: Evidence | None) -> Verdict:
-    if direct is not None and grouped is not None and _same(direct, grouped):
+    if direct is not None and grouped is not None and same_error(direct, grouped):
         return Verdict(OracleName.SEQUENTIAL, Outcome.SKIP, subject.judged, "both raise the same error")
     error = grouped if grouped is not None else direct
     assert error is not None
@@ -63,7 +63,7 @@ def _said(who: str, error: Evidence | None) -> str:
     return f"{who}: no error" if error is None else f"{who}: {error.kind}: {error.message}"
 
 
-def _same(left: Evidence, right: Evidence) -> bool:
+def same_error(left: Evidence, right: Evidence) -> bool:
     """Same type, raised at the same place of TVM or, where no place is known, with the same words.
 
     What a message quotes of the module may come in another order from run to run: "Cannot find global var" lists the

@@ -58,6 +58,7 @@ MEANT_FOR: Mapping[str, Ask] = {
     "AllocateWorkspace": lambda facts: facts.workspace,
     "RunCodegen": lambda facts: facts.external,
     "AlterOpImpl": lambda facts: bool(facts.replaceable),
+    "Gradient": lambda facts: bool(facts.losses),
 }
 """What a pass needs to change anything or to accept the module at all; any module where nothing is said."""
 
@@ -92,6 +93,7 @@ FINDS: Mapping[str, Ask] = {
     "InlinePrivateFunctions": lambda facts: facts.function_calls,
     "ExpandTupleArguments": lambda facts: facts.function_calls,
     "RemoveUnusedOutputs": lambda facts: facts.function_calls,
+    "Gradient": lambda facts: any(loss.differentiable for loss in facts.losses),
 }
 """What a pass looks for; a pass that is not named finds something in most modules."""
 

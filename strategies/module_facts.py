@@ -12,9 +12,11 @@ import tvm_ffi
 from tvm import relax, tirx
 from tvm.ir import GenericConst
 
+from strategies.chains import Term, chains_of, longest
 from strategies.composites import EXTERNAL
 from strategies.detect_kernels import is_lowered
 from strategies.dims import symbols_of
+from strategies.gradient import Loss, loss_of
 from strategies.replacements import REPLACEMENTS
 from strategies.type_features import dtype_feature, is_prim_type
 from strategies.values import dims_of
@@ -31,12 +33,23 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class FunctionFacts:
-    """A public Relax function: its name, tensor parameters, symbolic dims, and ``num_input`` (-1 without)."""
+    """A public Relax function.
+
+    Attributes:
+        name: Its name.
+        parameters: Its tensor parameters.
+        symbols: Symbolic dims that its parameters define.
+        num_input: The attribute, -1 without.
+        outputs: Of a function of one dataflow block that returns variables of tensors of static shape: those.
+        cast_symbols: Symbolic dims that a ``match_cast`` of its own blocks defines.
+    """
 
     name: str
     parameters: tuple[Parameter, ...]
     symbols: tuple[str, ...]
     num_input: int
+    outputs: tuple[Parameter, ...] = ()
+    cast_symbols: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +77,8 @@ class Facts:
         constant_left: Whether the left side of a ``matmul`` is a constant.
         idioms: Names of the idioms that were planted in the module, where that is known.
         replaceable: Attribute ``operator_name`` of the kernels that ``AlterOpImpl`` may replace.
+        losses: The public functions that ``Gradient`` may differentiate.
+        chains: Chains of operators in dataflow blocks.
     """
 
     functions: tuple[FunctionFacts, ...] = ()
@@ -86,6 +101,8 @@ class Facts:
     constant_left: bool = False
     idioms: tuple[str, ...] = ()
     replaceable: tuple[str, ...] = ()
+    losses: tuple[Loss, ...] = ()
+    chains: tuple[Term, ...] = ()
 
     def called(self, name: str) -> int:
         """How often an operator is called in the functions' own blocks, by its name without ``relax.``."""
@@ -158,9 +175,10 @@ def facts_of(module: tvm.IRModule | None, idioms: Iterable[str] = ()) -> Facts:
     """Collect the facts; of ``None``, those of an empty module.  ``idioms`` are those planted in it."""
     if module is None:
         return Facts()
-    functions, count, kernels, seen = [], 0, False, _Seen()
+    functions, losses, count, kernels, seen = [], [], 0, False, _Seen()
     external = workspace = lowered = composites = False
     names: set[str] = set()
+    chains: list[Term] = []
     for var, function in module.functions.items():
         if not isinstance(function, relax.Function):
             kernels = True
@@ -177,14 +195,18 @@ def facts_of(module: tvm.IRModule | None, idioms: Iterable[str] = ()) -> Facts:
             composites |= "Composite" in attrs
             continue
         count += 1
+        chains += chains_of(function)
         if attrs is not None and "global_symbol" in attrs:
             functions.append(_function(var.name_hint, function))
+            if (loss := loss_of(var.name_hint, function)) is not None:
+                losses.append(loss)
     replaceable = tuple(sorted(name for name in names if name.partition(" ")[0] in REPLACEMENTS))
     vdevices = len(module.global_infos["vdevice"]) if "vdevice" in module.global_infos else 0
     operators = frozenset(f"relax.{name}" for name in seen.calls)
     return Facts(
         tuple(functions), count, operators, vdevices, kernels, external, workspace, lowered, composites=composites,
-        idioms=tuple(idioms), replaceable=replaceable, **seen.facts(),
+        idioms=tuple(idioms), replaceable=replaceable, losses=tuple(losses), chains=longest(chains),
+        **seen.facts(),
     )  # fmt: skip
 
 
@@ -200,7 +222,27 @@ def _function(name: str, function: Any) -> FunctionFacts:
                 if not isinstance(dim, int):
                     symbols.update((var.name, None) for var in symbols_of(dim))
     count = int(function.attrs["num_input"]) if "num_input" in function.attrs else -1
-    return FunctionFacts(name, tuple(parameters), tuple(symbols), count)
+    known = (*(str(var.name) for var in relax.analysis.defined_symbolic_vars(function)),)
+    cast = tuple(dict.fromkeys(each for each in known if each not in symbols and known.count(each) == 1))
+    return FunctionFacts(name, tuple(parameters), tuple(symbols), count, _outputs(function), cast)
+
+
+def _outputs(function: Any) -> tuple[Parameter, ...]:
+    """What a function of one dataflow block returns, when that is variables of tensors of static shape."""
+    blocks, result = function.body.blocks, function.body.body
+    if len(blocks) != 1 or not isinstance(blocks[0], relax.DataflowBlock):
+        return ()
+    fields = list(result.fields) if isinstance(result, relax.Tuple) else [result]
+    found = []
+    for field in fields:
+        ty = field.ty
+        if not isinstance(field, relax.Var) or not isinstance(ty, relax.TensorType) or ty.dtype is None:
+            return ()
+        dims = dims_of(ty.shape) if isinstance(ty.shape, relax.ShapeExpr) else (None,)
+        if not all(isinstance(dim, int) for dim in dims):
+            return ()
+        found.append(Parameter(field.name, tuple(_name(dim) for dim in dims), str(ty.dtype)))
+    return tuple(found)
 
 
 def _name(dim: Any) -> int | str | None:
@@ -209,19 +251,23 @@ def _name(dim: Any) -> int | str | None:
     return str(dim.name) if isinstance(dim, tirx.Var) else None
 
 
-def array_text(parameter: Parameter, size: int) -> str:
-    """Source text of an array that fits a parameter, symbolic dims being ``size``, elements in the default domain."""
+def array_text(parameter: Parameter, size: int, way: int = 0) -> str:
+    """Source text of an array that fits a parameter: symbolic dims are ``size``, elements in the default domain.
+
+    Of the ``way``s in which elements vary, the last is that they do not.
+    """
     dims = tuple(size if isinstance(dim, str) else dim for dim in parameter.dims)
     count = 1
     for dim in dims:
         count *= dim or 0
     feature = dtype_feature(parameter.dtype)
+    counted = f"np.full({count}, 3)" if way == 3 else f"np.arange({count}) * {(1, 3, 5)[way]}"
     if parameter.dtype == "bool":
-        numbers = f"np.arange({count}) % 2 == 0"
+        numbers = f"{counted} % 2 == 0"
     elif feature is None or "float" in parameter.dtype:
-        numbers = f"(np.arange({count}) * 7 % 17 - 8) / 8"
+        numbers = f"({counted} * 7 % 17 - 8) / 8"
     elif parameter.dtype.startswith("uint"):
-        numbers = f"np.arange({count}) % 4"
+        numbers = f"{counted} % 4"
     else:
-        numbers = f"np.arange({count}) % 5 - 2"
+        numbers = f"{counted} % 5 - 2"
     return f'({numbers}).reshape({dims}).astype("{parameter.dtype}")'

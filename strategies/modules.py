@@ -15,6 +15,7 @@ from tvm import relax
 from strategies import actions, attributes, devices, recursion, splice
 from strategies.choices import Choices, Draw
 from strategies.dead_code import without_unused
+from strategies.expressible import INEXPRESSIBLE, expressible
 from strategies.features import NEVER_EXECUTABLE, PLANTED, Feature, closure, draw_swarm, without
 from strategies.frame import FunctionFrame, ModuleFrame, Signature
 from strategies.functions import Plan, build
@@ -153,7 +154,7 @@ def described_modules(
 
     With ``seeds``, half of the modules call functions of that collection (``strategies.seeded`` draws more of it).
     """
-    wanted, unwanted = frozenset(demand), frozenset(forbid)
+    wanted, unwanted = frozenset(demand), frozenset(forbid) | INEXPRESSIBLE
     if executable is True:
         unwanted |= NEVER_EXECUTABLE
     elif executable is False:
@@ -162,7 +163,7 @@ def described_modules(
         raise ValueError(f"features both demanded and forbidden: {', '.join(sorted(clash))}")
     if not 1 <= max_functions <= 5 or max_bindings < 1:
         raise ValueError(f"no modules of {max_functions} functions and {max_bindings} bindings")
-    return _modules(wanted, unwanted, max_functions, max_bindings, executable, seeds)
+    return expressible(_modules(wanted, unwanted, max_functions, max_bindings, executable, seeds))
 
 
 @functools.cache

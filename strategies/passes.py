@@ -2,77 +2,22 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-import tvm
 from hypothesis import strategies as st
-from tvm import relax, tirx
-from tvm.relax.dpl import is_op, wildcard
 
 from strategies.choices import Choices, Draw
 from strategies.fitness import NEVER, fitness
 from strategies.module_facts import Facts, facts_of
 from strategies.modules import described_modules
+from strategies.pass_arguments.names import names as _names
 from strategies.pass_table import CONSTRUCTORS
+from strategies.stages import BUILDS, Walk, for_lowered
 
-FUSION_STAGE = (
-    "DispatchSampling",
-    "DispatchSortScan",
-    "LegalizeOps",
-    "AlterOpImpl",
-    "AnnotateTIROpPattern",
-    "FoldConstant",
-    "FuseOps",
-    "FuseTIR",
-    "AttachAttrLayoutFreeBuffers",
-    "SplitLayoutRewritePreproc",
-    "SpecializePrimFuncBasedOnCallSite",
-    "RewriteDataflowReshape",
-)
-"""Order in which passes of the fusion stage are legal; any of them may be left out."""
-
-LOWERING_STAGE = (
-    "ToNonDataflow",
-    "RemovePurityChecking",
-    "CallTIRRewrite",
-    "StaticPlanBlockMemory",
-    "RewriteCUDAGraph",
-    "LowerAllocTensor",
-    "KillAfterLastUse",
-    "LowerRuntimeBuiltin",
-    "ComputePrimValue",
-    "VMShapeLower",
-    "AttachGlobalSymbol",
-)
-"""Order in which lowering passes are legal, behind the fusion stage."""
-
-AT_ANY_STAGE = frozenset(
-    {
-        "AllocateWorkspace",
-        "CanonicalizeBindings",
-        "DeadCodeElimination",
-        "EliminateCommonSubexpr",
-        "LambdaLift",
-        "Normalize",
-        "NormalizeGlobalVar",
-        "RealizeVDevice",
-    }
-)
-"""Passes that may run between and after the lowering passes as well."""
-
-ON_LOWERED = AT_ANY_STAGE | (frozenset(LOWERING_STAGE) - {"CallTIRRewrite"})
+ON_LOWERED = frozenset(name for name in CONSTRUCTORS if for_lowered(name))
 """Passes that are meant for modules that are lowered already; what makes lowered code is not."""
-
-BUILDS = ("build:cpu", "build:default", "build:zero")
-
-HIGH_LEVEL = tuple(
-    name for name in CONSTRUCTORS if name not in {*FUSION_STAGE, *LOWERING_STAGE, *BUILDS, "AllocateWorkspace"}
-)
-"""Passes on the high-level graph: legal in any order before LegalizeOps."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +26,7 @@ class DrawnPass:
 
     Attributes:
         name: Name in :data:`PASSES`.
-        expression: Source text that constructs it, over the names ``np``, ``tvm``, ``relax``, ``tirx``, ``is_op`` and
-            ``wildcard``.
+        expression: Source text that constructs it, over the names of :mod:`strategies.pass_arguments.names`.
     """
 
     name: str
@@ -91,11 +35,6 @@ class DrawnPass:
     def build(self) -> Any:
         """Construct the ``tvm.ir.transform.Pass``."""
         return eval(self.expression, _names())  # the text comes from the table
-
-
-@functools.cache
-def _names() -> dict[str, Any]:
-    return {"np": np, "tvm": tvm, "relax": relax, "tirx": tirx, "is_op": is_op, "wildcard": wildcard}
 
 
 def _expression(name: str) -> Callable[[Draw, Any], str]:
@@ -119,7 +58,7 @@ def passes_for(module: Any, names: Sequence[str] | None = None) -> st.SearchStra
 def pipelines(
     names: Sequence[str] | None = None, min_size: int = 2, max_size: int = 6, module: Any = None
 ) -> st.SearchStrategy[tuple[DrawnPass, ...]]:
-    """A strategy of pipelines in a legal order: high-level passes freely, then fusion, then lowering ones in theirs.
+    """A strategy of pipelines in a legal order: what each pass needs is not behind what another one gives.
 
     Args:
         names: Passes to draw from, ``None`` for all but the whole builds.
@@ -152,19 +91,20 @@ def _pipelines(draw: Draw, names: tuple[str, ...], min_size: int, max_size: int,
 def draw_pipeline(
     choices: Choices, names: Sequence[str], min_size: int, max_size: int, facts: Facts
 ) -> tuple[DrawnPass, ...]:
-    """Draw a pipeline; see :func:`pipelines`."""
+    """Draw a pipeline; see :func:`pipelines`.
+
+    Where passes that lower are among the names, it is drawn first how many of the steps come before the first of them.
+    """
     size = choices.integer(min_size, max_size)
-    if facts.lowered:
-        names = [name for name in names if name in ON_LOWERED] or names
-    high = [name for name in names if name in HIGH_LEVEL]
-    late = [name for name in (*FUSION_STAGE, *LOWERING_STAGE) if name in names]
-    others = max(0, min(choices.index(size + 1) if high else size, len(late)))
-    drawn = [choices.pick(high or list(names)) for _ in range(size - others)]
-    for _ in range(others):
-        drawn.append(late.pop(choices.index(len(late))))
-    order = {name: index for index, name in enumerate((*FUSION_STAGE, *LOWERING_STAGE))}
-    drawn.sort(key=lambda name: order.get(name, -1))  # stable: high-level ones keep their drawn order
-    return tuple(_one(choices, name, facts) for name in drawn)
+    walk = Walk(names, facts.lowered)
+    early = choices.index(size + 1)
+    drawn = []
+    for step in range(size):
+        legal = walk.legal(early=step < early)
+        name = choices.pick(legal)
+        walk.step(name)
+        drawn.append(_one(choices, name, facts))
+    return tuple(drawn)
 
 
 @st.composite

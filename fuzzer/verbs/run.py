@@ -56,10 +56,11 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 def _run(options: argparse.Namespace) -> int:
     from fuzzer.campaign import Campaign
     from fuzzer.config import ConfigError
-    from fuzzer.environment import NO_COMPILER, compiler, installed
+    from fuzzer.environment import NO_COMPILER, compiler, installed, untested
     from fuzzer.preparation import configure, known_findings, merged, open_campaign
     from fuzzer.progress import Progress
     from fuzzer.store import StoreError
+    from releases.gaps import lines as gap_lines
 
     versions = installed()
     try:
@@ -74,6 +75,9 @@ def _run(options: argparse.Namespace) -> int:
         _announce(config, store, directory, opened.resumed)
         if compiler() is None:
             _tell(NO_COMPILER)
+        for line in (untested(versions), *gap_lines()):
+            if line:
+                _tell(line)
         campaign = Campaign(store, config, Progress(config), known)
         fault = _until_done(campaign)
     _summarize(directory)

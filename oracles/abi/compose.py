@@ -10,6 +10,7 @@ from tvm import relax
 
 from oracles.abi.bundle import BundleModelParams
 from oracles.abi.frame import Adapter, Frame
+from oracles.abi.gradient import adapter_of
 from oracles.abi.lazy import LazyGetInput, LazySetOutput
 from oracles.abi.lazy_transform import LazyTransformParams
 from oracles.abi.lift import LiftTransformParams
@@ -69,7 +70,8 @@ def adapters_of(conventions: Sequence[Convention]) -> tuple[Adapter, ...]:
             raise NoAdapter("no adapter for these arguments of the pass") from error
         if isinstance(adapter, LiftTransformParams) and any(isinstance(a, LiftTransformParams) for a in adapters):
             raise NoAdapter("no adapter for lifting twice")  # both would name their transforms the same
-        adapters.append(adapter)
+        if adapter is not None:
+            adapters.append(adapter)
     return tuple(adapters)
 
 
@@ -169,7 +171,11 @@ def _cast_params(_arguments: dict[str, Any], convention: Convention) -> Adapter:
     )
 
 
-_Maker = Callable[[dict[str, Any], Convention], Adapter]
+def _gradient(_arguments: dict[str, Any], convention: Convention) -> Adapter | None:
+    return adapter_of(convention.expression, convention.before)
+
+
+_Maker = Callable[[dict[str, Any], Convention], "Adapter | None"]
 _BY_NAME: dict[str, _Maker] = {"BindParams": _bind_params, "ToMixedPrecision": _cast_params}
 _BY_ABI: dict[Abi, _Maker] = {
     Abi.LIFT_TRANSFORM_PARAMS: _lift,
@@ -177,6 +183,7 @@ _BY_ABI: dict[Abi, _Maker] = {
     Abi.LAZY_GET_INPUT: _lazy_get,
     Abi.LAZY_SET_OUTPUT: _lazy_set,
     Abi.LAZY_TRANSFORM_PARAMS: _lazy_transform,
+    Abi.GRADIENT: _gradient,
 }
 
 

@@ -7,9 +7,10 @@ from typing import Any
 import tvm
 from tvm import relax, tirx
 
-from oracles.execution.kernels import KernelCache, load_object, object_of
+from oracles.execution.kernels import KernelCache, object_of
 from oracles.execution.lowering import target
 from oracles.execution.mode import ExecMode
+from releases.jit import load_object
 
 # A module may place tensors on llvm devices other than the first; they are all this machine's memory.
 DEVICES = 4

@@ -18,9 +18,9 @@ from typing import Any
 
 import tvm
 import tvm_ffi
-import tvm_ffi_orcjit
 
 from oracles.execution.diskcache import DiskCache
+from releases.jit import load_object
 
 MEMORY_LIMIT = 4096  # loaded kernels a process keeps; 25 KiB each, so about 100 MiB
 
@@ -61,12 +61,6 @@ def object_of(module: Any) -> bytes:
         return Path(path).read_bytes()
     finally:
         os.unlink(path)
-
-
-def load_object(payload: bytes) -> Any:
-    """Load an object file into this process; gives a ``tvm.runtime.Module``."""
-    # The compiler is asked for its C++ runtime only; TVM's kernels are plain C, and there may be no compiler.
-    return tvm_ffi_orcjit.default_session().load_module(payload, cxx="false")
 
 
 class KernelCache:

@@ -15,9 +15,10 @@ from tvm import relax
 from tvm_ffi.serialization import from_json_graph_str
 
 from oracles.execution.closures import keep_closure_types
+from releases.publishing import type_key
 
 TARGET_TEXT = "llvm"
-_CONSTANT = "ir.GenericConst"
+_CONSTANT = type_key(tvm.ir.GenericConst)
 STOP_LIFT = "relax.builtin.stop_lift_params"
 
 
@@ -115,6 +116,8 @@ class _Copier(relax.PyExprMutator):
         if not isinstance(op.value, tvm.runtime.Tensor):
             return op
         return relax.const(tvm.runtime.tensor(op.value.numpy()), str(op.value.dtype))
+
+    visit_constant_ = visit_generic_const_  # its name until TVM 0.26
 
 
 @relax.expr_functor.mutator

@@ -18,6 +18,7 @@ from oracles.execution.kernels import KernelCache
 from oracles.execution.lowering import lower, target
 from oracles.execution.mode import ExecMode
 from oracles.execution.values import Value, from_tvm, to_tvm
+from releases import jit
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,9 +103,12 @@ _sessions: list[Session] = []
 
 
 def session() -> Session:
-    """The process's session, with the cache directory of :func:`~oracles.execution.diskcache.default_directory`."""
+    """The process's session, with the cache directory of :func:`~oracles.execution.diskcache.default_directory`.
+
+    Where no JIT fits the installed TVM, it builds everything by the system's linker.
+    """
     if not _sessions:
-        _sessions.append(Session(DiskCache(default_directory())))
+        _sessions.append(Session(DiskCache(default_directory())) if jit.available() else PlainSession())
     return _sessions[-1]
 
 

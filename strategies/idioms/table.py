@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 
-from strategies.idioms import bindings, calls, convolutions, data_movement, elementwise, matmuls, stages
+from strategies.idioms import bindings, calls, convolutions, data_movement, elementwise, matmuls, stages, training
 from strategies.idioms.idiom import SUFFIX, Idiom
 
 IDIOMS: tuple[Idiom, ...] = (
@@ -15,6 +15,7 @@ IDIOMS: tuple[Idiom, ...] = (
     *bindings.ROWS,
     *calls.ROWS,
     *stages.ROWS,
+    *training.ROWS,
 )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from releases.gaps import lacks_operator
 from strategies.operators import (
     binary,
     create,
@@ -26,9 +27,9 @@ from strategies.operators import (
 from strategies.operators.exclusions import exclusions
 from strategies.operators.row import Family, OperatorRow
 
-__all__ = ["OPERATORS", "Family", "OperatorRow", "exclusions"]
+__all__ = ["LACKING", "OPERATORS", "Family", "OperatorRow", "exclusions"]
 
-OPERATORS: tuple[OperatorRow, ...] = (
+_ROWS: tuple[OperatorRow, ...] = (
     *unary.ROWS,
     *binary.ROWS,
     *reduce.ROWS,
@@ -49,4 +50,7 @@ OPERATORS: tuple[OperatorRow, ...] = (
     *quantization.ROWS,
     *misc.ROWS,
 )
+LACKING: dict[str, str] = {row.name: reason for row in _ROWS if (reason := lacks_operator(row.name))}
+"""Operators with a row that the installed TVM does not have, each with the reason; none with the newest release."""
+OPERATORS: tuple[OperatorRow, ...] = tuple(row for row in _ROWS if row.name not in LACKING)
 """Every relax operator that modules are drawn from, one row each."""

@@ -1,7 +1,7 @@
 """Operands adapted from values at hand: where nothing fits, an operator or two that make something fit.
 
 An operator that insists on a rank would begin with a parameter nearly always, and so never follow another operator.
-Which adapters there are is in :mod:`strategies.operators.adapters`.
+Which adapters there are is in ``adapt_rank``, ``adapt_shape`` and ``adapt_dtype``.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from tvm import relax
 
 from strategies.bounds import LOW_PRECISION, Bounds
-from strategies.operators import adapters
-from strategies.operators.adapters import Step
+from strategies.operators import adapt_dtype, adapt_rank, adapt_shape
+from strategies.operators.adapt_step import Step
 from strategies.operators.drawing import bounds_of, shape_of
 from strategies.values import Dim, Value, same_dims
 
@@ -149,16 +149,16 @@ def _shaped(scope: Scope, source: Value, wanted: _Wanted) -> Value | None:
 def _planned(scope: Scope, source: Value, wanted: _Wanted) -> Step | None:
     """A drawn operator that brings a value to the wanted shape."""
     if wanted.shape is not None:
-        shapers = list(adapters.INTO)
+        shapers = list(adapt_shape.INTO)
         while shapers:
             shaper = shapers.pop(scope.index(len(shapers)))
             step = shaper(scope, source, wanted.shape)
             if step is not None and _fits(step, source, wanted):
                 return step
-        step = adapters.gather_into(scope, source, wanted.shape)
+        step = adapt_shape.gather_into(scope, source, wanted.shape)
         return step if step is not None and _fits(step, source, wanted) else None
     rank = source.rank if wanted.ranks is None else scope.pick(wanted.ranks)
-    table = adapters.SAME if rank == source.rank else adapters.GROW if rank > source.rank else adapters.SHRINK
+    table = adapt_rank.SAME if rank == source.rank else adapt_rank.GROW if rank > source.rank else adapt_rank.SHRINK
     rankers = list(table)
     while rankers:
         step = rankers.pop(scope.index(len(rankers)))(scope, source, rank)
@@ -172,7 +172,7 @@ def _fits(step: Step, source: Value, wanted: _Wanted) -> bool:
 
 
 def _typed(scope: Scope, value: Value, dtype: str) -> Value | None:
-    typers = list(adapters.TYPERS)
+    typers = list(adapt_dtype.TYPERS)
     while typers:
         made = typers.pop(scope.index(len(typers)))(scope, value, dtype)
         if made is not None:

@@ -151,9 +151,10 @@ def test_a_wrong_pair_is_refused_with_the_command_that_mends_it(
 
     monkeypatch.setattr(environment.importlib.metadata, "version", version)
     assert "pip install 'apache-tvm-ffi>=0.1.14.post0,<0.1.15'" in complaint(capsys, "run")
-    versions["apache-tvm"] = "0.25.0"
+    versions["apache-tvm"] = "0.24.0"
     assert "pip install 'apache-tvm==0.27.0.post1'" in complaint(capsys, "run")
     del versions["apache-tvm"]
+    monkeypatch.setattr(environment.importlib.util, "find_spec", lambda name: None)  # no build from source either
     assert "apache-tvm is not installed" in complaint(capsys, "run")
     versions.update({"apache-tvm": "0.27.0.post1", "apache-tvm-ffi": "0.1.13.post3"})
     assert "does not work with apache-tvm-ffi 0.1.13.post3" in complaint(capsys, "run")

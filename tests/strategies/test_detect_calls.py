@@ -1,7 +1,8 @@
-# ruff: noqa: F841, RET504, SIM108 -- the samples are TVMScript, not Python
+# ruff: noqa: F841, RET504 -- the samples are TVMScript, not Python
 from __future__ import annotations
 
 import tvm
+from recursive_sample import Mutual
 from tvm import relax
 from tvm.script import ir as I
 from tvm.script import relax as R
@@ -26,30 +27,6 @@ def test_three_private_functions_make_a_deep_chain():
     assert call_features(chain(3)) == {Feature.DEEP_CALLS}
     assert call_features(chain(2)) == frozenset()
     assert call_features(chain(3, private=False)) == frozenset()
-
-
-@I.ir_module(s_tir=True)
-class Mutual:
-    @R.function(private=True)
-    def even(c: R.Tensor((), "bool"), x: R.Tensor((2,), "float32")) -> R.Tensor((2,), "float32"):
-        cls = Mutual
-        if c:
-            r = cls.odd(c, x)
-        else:
-            r = x
-        return r
-
-    @R.function(private=True)
-    def odd(c: R.Tensor((), "bool"), x: R.Tensor((2,), "float32")) -> R.Tensor((2,), "float32"):
-        cls = Mutual
-        r = cls.even(c, x)
-        return r
-
-    @R.function
-    def main(c: R.Tensor((), "bool"), x: R.Tensor((2,), "float32")) -> R.Tensor((2,), "float32"):
-        cls = Mutual
-        r = cls.even(c, x)
-        return r
 
 
 def test_recursion_through_another_function_counts_and_is_one_link():

@@ -1,4 +1,3 @@
-# ruff: noqa
 # mypy: ignore-errors
 import tvm
 from tvm.script import ir as I

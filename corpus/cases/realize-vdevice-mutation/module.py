@@ -1,4 +1,3 @@
-# ruff: noqa
 # mypy: ignore-errors
 from tvm.script import ir as I
 from tvm.script import relax as R

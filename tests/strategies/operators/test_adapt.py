@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tvm import relax
 
 from strategies.drive import draw_from_bytes
-from strategies.operators import adapters
+from strategies.operators import adapt_rank, adapt_shape
 from strategies.operators.adapt import adapted
 from strategies.operators.drawing import ANY, FLOATS
 from strategies.values import Value, same_dims
@@ -85,9 +85,9 @@ def test_no_draw_at_all_is_what_the_scope_gives():
 
 
 RANKERS = [
-    *((ranker, lambda rank: range(rank + 1, 7)) for ranker in adapters.GROW),
-    *((ranker, range) for ranker in adapters.SHRINK),
-    *((ranker, lambda rank: [rank]) for ranker in adapters.SAME),
+    *((ranker, lambda rank: range(rank + 1, 7)) for ranker in adapt_rank.GROW),
+    *((ranker, range) for ranker in adapt_rank.SHRINK),
+    *((ranker, lambda rank: [rank]) for ranker in adapt_rank.SAME),
 ]
 
 
@@ -109,7 +109,7 @@ def test_a_step_says_the_shape_that_tvm_infers(ranker, ranks):
     assert all(all(flags) for flags in found)
 
 
-@pytest.mark.parametrize("shaper", [*adapters.INTO, adapters.gather_into], ids=lambda s: s.__name__)
+@pytest.mark.parametrize("shaper", [*adapt_shape.INTO, adapt_shape.gather_into], ids=lambda s: s.__name__)
 def test_a_step_into_a_shape_has_that_shape(shaper):
     targets = [(2, 3), (3, 2), (6,), (1, 2, 3), (2, 1, 3, 1), (4, 3), (2, 2), (3,), (), (1,), (2, 6), (2, 4, 3), (4, 4)]
     sources = [(2, 3), (1, 3), (6,), (2, 1, 3), (4, 5), (2, 4, 3), (3,), (1,)]

@@ -1,0 +1,68 @@
+"""Contracts of the passes that make functions for training: Gradient."""
+
+from __future__ import annotations
+
+from oracles.contract import NO_SUCH_FUNCTION, Abi, Contract, Refusal
+from oracles.postconditions.training import ADJOINT_ADDED
+
+_PASS = "src/relax/transform/gradient.cc: the message says what is not supported"
+_REQUEST = "src/relax/transform/gradient.cc checks the request, and the message names what is wrong with it"
+_OPERATORS = "relax/op/_op_gradient.py"
+
+ROWS: tuple[Contract, ...] = (
+    Contract(
+        "Gradient",
+        abi=Abi.GRADIENT,
+        postconditions=(ADJOINT_ADDED,),
+        refusals=(
+            NO_SUCH_FUNCTION,
+            *(
+                Refusal("InternalError", pattern, reason, _REQUEST)
+                for pattern, reason in (
+                    (r"is not a Relax Function", "not a Relax function"),
+                    (r"differentiation target must be a float scalar", "target is not a float scalar"),
+                    (r"must be Var or Tuple", "return value is not variables"),
+                    (r"Target must be a Var", "target is not a variable"),
+                    (r"target_index", "no such target"),
+                    (r"There is no Var named", "no such variable"),
+                    (r"appears more than once", "variable asked for twice"),
+                    (r"can require gradients", "gradient of something else than float tensors"),
+                )
+            ),
+            *(
+                Refusal("InternalError", pattern, reason, _PASS)
+                for pattern, reason in (
+                    (r"only support one dataflow block", "not exactly one dataflow block"),
+                    (r"FPrimalGradient has not been registered", "operator without a gradient"),
+                    (r"Differentiation of call_tir op", "operator without a gradient"),
+                    (
+                        r"Now does not support the type of binding value",
+                        "binding of another kind than calls and tuples",
+                    ),
+                    (r"only support VarBindingNode", "match_cast"),
+                    # CheckpointCollector meets a match_cast before anything else is looked at
+                    (r"\(var_binding\) is false", "match_cast"),
+                    # all parameters are differentiated by when none is named, also those that can have no gradient
+                    (r"leaf of adjoint should be a Tensor", "parameter that is no tensor"),
+                    (r"Missing shape when building zeros", "parameter of unknown shape"),
+                )
+            ),
+            Refusal(
+                "TypeError",
+                r"int\(\) argument must be .*not '(Var|Add|Sub|Mul|FloorDiv|FloorMod|Max|Min|Cast)'",
+                "gradient that needs a static shape",
+                f'{_OPERATORS}: _get_shape_prod (mean, variance) says that it "requires static shape"; those of '
+                "cross_entropy_with_logits and conv2d put dims into constants and attributes",
+            ),
+            Refusal(
+                "AssertionError",
+                r"only support (NCHW|OIHW) \w+ layout",
+                "convolution in another layout",
+                f"{_OPERATORS}: conv2d_grad says what it supports",
+            ),
+        ),
+        notes="the function itself stays as it is: its results, and those of the adjoint's first field, are bit-exact; "
+        "gradients are judged against differences (oracles/gradient.py). No gradient is promised for targets and "
+        "weights of nll_loss and the value of full (comments in relax/op/_op_gradient.py)",
+    ),
+)

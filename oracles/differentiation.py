@@ -1,0 +1,145 @@
+"""The numeric oracle's part for Gradient: whether the adjoints that it has added are right.
+
+``<f>_adjoint`` must return what ``f`` returns, bit for bit, and derivatives of the target that agree with differences
+of the ORIGINAL ``f`` (:mod:`oracles.gradient` argues how close).  Passes after Gradient may change how the adjoint is
+called, and their adapters are used; what changes the arguments before it leaves no original to differentiate.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from oracles.abi.compose import call
+from oracles.abi.frame import Adapter
+from oracles.abi.gradient import Gradient
+from oracles.capture import evidence_of
+from oracles.comparison import compare
+from oracles.contract import NumericPromise
+from oracles.execution import Program, from_tvm
+from oracles.execution.perturb import Perturber
+from oracles.gradient import WrongGradient, settled, wrong_gradient
+from oracles.original import Entry, Original
+from oracles.tolerance import unit_of
+from oracles.verdict import Evidence
+
+NOISE_RUNS = 4
+NOISE_FACTOR = 4.0
+"""Of the observed spread: what :mod:`oracles.tolerance` grants where there are no long sums."""
+KIND = "wrong-gradient"
+NOTHING_DECIDED = "undecidable: no derivative can be measured"
+
+
+class Unmeasurable(Exception):
+    """No derivative can be measured; the message is the reason."""
+
+
+def gradients_of(adapters: Sequence[Adapter]) -> list[tuple[Gradient, tuple[Adapter, ...], bool]]:
+    """Each Gradient among adapters, those after it, and whether one before it changes calls."""
+    found = []
+    for index, adapter in enumerate(adapters):
+        if isinstance(adapter, Gradient):
+            changed = any(not isinstance(each, Gradient) for each in adapters[:index])
+            found.append((adapter, tuple(adapters[index + 1 :]), changed))
+    return found
+
+
+def examine_gradient(
+    original: Original,
+    program: Program,
+    gradient: Gradient,
+    later: tuple[Adapter, ...],
+    entry: Entry,
+    promise: NumericPromise,
+) -> Evidence | None:
+    """What is wrong with one adjoint.
+
+    Args:
+        original: The module before the passes.
+        program: The transformed module, built.
+        gradient: What Gradient was asked for.
+        later: Adapters of the passes after it.
+        entry: The function that it differentiates.
+        promise: Of all passes.
+
+    Raises:
+        Unmeasurable: Nothing can be said of it.
+    """
+    if promise not in (NumericPromise.BIT_EXACT, NumericPromise.REASSOCIATION):
+        raise Unmeasurable("undecidable: gradient of an approximation")
+    assert original.program is not None
+    random = _generator(original.seed, gradient.function)
+    arguments = settled(entry.arguments, random)
+    positions = [index for index in gradient.parameters if index not in gradient.open]
+    try:
+        expected = original.program.call(gradient.function, arguments)
+    except Exception as error:
+        raise Unmeasurable("original raises at run time") from error
+    try:
+        tensors = program.arguments(arguments)
+        result = call(program, later, gradient.adjoint, entry.num_input, tensors)
+    except Exception as error:
+        found = evidence_of(error)
+        return Evidence("run-error", f"adjoint: {found.kind}: {found.message}", found.frames, "the adjoint returns")
+    if not isinstance(result, tuple) or len(result) != 2 or not isinstance(result[1], tuple):
+        return _wrong(
+            "adjoint returns no pair of result and gradients", gradient, "(result, gradients)", str(type(result))
+        )
+    if promise is NumericPromise.BIT_EXACT and (other := compare(expected, result[0])) is not None:
+        return _wrong("adjoint returns another result than its function", gradient, other.expected, other.observed)
+    if (changed := compare(arguments, tuple(from_tvm(tensor) for tensor in tensors))) is not None:
+        return _wrong("adjoint overwrites its inputs", gradient, changed.expected, changed.observed)
+    if len(result[1]) != len(gradient.parameters):
+        counts = str(len(gradient.parameters)), str(len(result[1]))
+        return _wrong("another number of gradients", gradient, *counts)
+    given = tuple(value for index, value in zip(gradient.parameters, result[1], strict=True) if index in positions)
+    loss = loss_of(original.program, gradient)
+    noise = _noise(original, gradient, arguments, loss(arguments))
+    wrong, decided, _ = wrong_gradient(loss, arguments, positions, given, noise, random)
+    if wrong is not None:
+        return _evidence(wrong, gradient)
+    if not decided:
+        raise Unmeasurable(NOTHING_DECIDED)
+    return None
+
+
+def loss_of(program: Program, gradient: Gradient) -> Any:
+    """The target as a function of the arguments; not a number where the program raises or has no such target."""
+
+    def loss(arguments: Sequence[Any]) -> float:
+        value: Any = program.call(gradient.function, arguments)
+        for index in gradient.target:
+            value = value[index] if isinstance(value, tuple) and index < len(value) else None
+        return float(value) if isinstance(value, np.ndarray) and value.ndim == 0 else float("nan")
+
+    return loss
+
+
+def _noise(original: Original, gradient: Gradient, arguments: Sequence[Any], middle: float) -> float:
+    """How far rounding may carry one value of the target."""
+    assert original.program is not None
+    unit = unit_of(NumericPromise.BIT_EXACT, original.float_dtypes)
+    observer = Perturber(_generator(original.seed, "noise"), unit.relative, unit.floor)
+    loss = loss_of(original.program, gradient)
+    original.program.instrument(observer)
+    try:
+        spread = [abs(loss(arguments) - middle) for _ in range(NOISE_RUNS)]
+    finally:
+        original.program.instrument(None)
+    return NOISE_FACTOR * (float(np.max(spread)) + unit.relative * abs(middle))
+
+
+def _generator(seed: int, name: str) -> np.random.Generator:
+    digest = hashlib.sha256(f"gradient:{seed}:{name}".encode()).digest()
+    return np.random.default_rng(int.from_bytes(digest[:16], "little"))
+
+
+def _evidence(wrong: WrongGradient, gradient: Gradient) -> Evidence:
+    return _wrong(wrong.what, gradient, f"by parameter {list(wrong.path)}: {wrong.expected}", wrong.observed)
+
+
+def _wrong(what: str, gradient: Gradient, expected: str, observed: str) -> Evidence:
+    return Evidence(KIND, what, (), f"{gradient.adjoint}: {expected}", observed)

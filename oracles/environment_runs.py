@@ -1,0 +1,186 @@
+"""How a pass is run under another circumstance.
+
+Also the source text of repro scripts, so that a script does exactly what the oracle did: what stands here uses nothing
+but TVM and the standard library, and says each circumstance by its words (``oracles.contract.Circumstance``).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import tvm
+from tvm import relax
+
+OTHER_MODULE = """
+@I.ir_module
+class Module:
+    @R.function(private=True)
+    def helper(
+        x: R.Tensor((3, 4), dtype="float32"),
+        t: R.Tuple(R.Tensor((3, 4), dtype="float32"), R.Tensor((3, 4), dtype="float32")),
+    ) -> R.Tensor((3, 4), dtype="float32"):
+        with R.dataflow():
+            lv: R.Tensor((3, 4), dtype="float32") = t[0]
+            gv: R.Tensor((3, 4), dtype="float32") = R.multiply(x, lv)
+            R.output(gv)
+        return gv
+
+    @R.function
+    def main(
+        x: R.Tensor((3, 4), dtype="float32"),
+        y: R.Tensor(("n", 4), dtype="float32"),
+        w: R.Tensor((4, 4), dtype="float32"),
+    ) -> R.Tensor((3, 4), dtype="float32"):
+        n = T.int64()
+        R.func_attr({"num_input": 2})
+        cls = Module
+        with R.dataflow():
+            lv: R.Tensor((4, 4), dtype="float32") = R.permute_dims(w, axes=None)
+            lv1: R.Tensor((3, 4), dtype="float32") = R.matmul(x, lv)
+            lv2: R.Tensor((3, 4), dtype="float32") = R.add(lv1, R.const(1.0, "float32"))
+            lv3: R.Tensor((3, 4), dtype="float32") = R.add(lv1, R.const(1.0, "float32"))
+            lv4: R.Tensor((n, 4), dtype="float32") = R.exp(y)
+            lv5: R.Tensor((4, 3), dtype="float32") = R.reshape(lv3, R.shape([4, 3]))
+            lv6: R.Tensor((3, 4), dtype="float32") = R.reshape(lv5, R.shape([3, 4]))
+            gv: R.Tensor((3, 4), dtype="float32") = R.add(lv2, lv6)
+            R.output(gv)
+        gv1: R.Tensor((3, 4), dtype="float32") = cls.helper(gv, (gv, x))
+        return gv1
+
+    @R.function
+    def small(x: R.Tensor((2,), dtype="float32")) -> R.Tensor((2,), dtype="float32"):
+        with R.dataflow():
+            lv: R.Tensor((2,), dtype="float32") = R.add(R.const([1.0, 2.0], "float32"), R.const([3.0, 4.0], "float32"))
+            gv: R.Tensor((2,), dtype="float32") = R.add(x, lv)
+            R.output(gv)
+        return gv
+"""
+"""What has nothing to do with the module under judgement, but names that modules often have."""
+
+
+@tvm.ir.instrument.pass_instrument
+class Watching:
+    """An instrument that has all hooks, lets every pass run and holds every module that it is shown."""
+
+    def __init__(self) -> None:
+        self.shown: list[Any] = []
+
+    def enter_pass_ctx(self) -> None:
+        """Nothing to do."""
+
+    def exit_pass_ctx(self) -> None:
+        """Nothing to do."""
+
+    def should_run(self, module: Any, info: Any) -> bool:
+        """Every pass may run."""
+        return True
+
+    def run_before_pass(self, module: Any, info: Any) -> None:
+        """Hold the module: a pass that saves a copy where it is the only owner must make it now."""
+        self.shown.append(module)
+
+    def run_after_pass(self, module: Any, info: Any) -> None:
+        """Hold the module."""
+        self.shown.append(module)
+
+
+def context_of(how: str, trace: Any = None) -> Any:
+    """The ``PassContext`` of a circumstance, with one more instrument if there is one."""
+    instruments = [] if trace is None else [trace]
+    if how == "under a pass instrument":
+        instruments.append(Watching())
+    if how == "under PassTimingInstrument":
+        instruments.append(tvm.ir.instrument.PassTimingInstrument())
+    level = {"at opt_level zero": 0, "at opt_level one": 1, "at opt_level three": 3}.get(how, 2)
+    config = {"testing.immutable_module": True} if how == "under testing.immutable_module" else {}
+    return tvm.transform.PassContext(opt_level=level, instruments=instruments, config=config)
+
+
+def run_under(
+    how: str, built: Any, rebuild: Callable[[], Any], other: Callable[[], Any], module: Any, trace: Any = None
+) -> Any:
+    """What a pass gives under a circumstance.
+
+    Args:
+        how: The circumstance, in the words of ``Circumstance``.
+        built: The pass.
+        rebuild: Builds it once more, from the same text.
+        other: Gives another module at the same stage.
+        module: What it is applied to.
+        trace: An instrument that shall see the run as well.
+    """
+    if how == "in another thread":
+        return in_thread(lambda: run_under("in that thread", built, rebuild, other, module, trace))
+    target = tvm.target.Target("c" if how == "under another target" else "llvm")
+    with contextlib.nullcontext() if how == "outside of a target" else target:
+        if how == "as another object":
+            built = rebuild()
+        elif how == "after other passes":
+            run_other_passes()
+        elif how == "after a pass that raised":
+            run_raising_pass()
+        elif how == "after another module":
+            with contextlib.suppress(Exception):  # what the pass makes of that module is not asked here
+                built(other())
+        with context_of(how, trace):
+            return built(module)
+
+
+@functools.cache
+def other_module() -> Any:
+    """The other module."""
+    return tvm.script.from_source(OTHER_MODULE)
+
+
+def other_module_after(passes: Sequence[Any]) -> Any:
+    """The other module after passes, those left out that raise on it."""
+    module = other_module()
+    for each in passes:
+        try:
+            module = each(module)
+        except Exception:  # such as one that names functions which this module has not
+            continue
+    return module
+
+
+def run_other_passes() -> None:
+    """Run passes of several kinds on the other module: in C++ and in Python, one that compiles, one that fuses."""
+    module = other_module()
+    for name in ("CanonicalizeBindings", "EliminateCommonSubexpr", "LiftTransformParams", "FuseTransposeMatmul"):
+        getattr(relax.transform, name)()(module)
+    module = tvm.IRModule({"small": module["small"]})  # these take milliseconds an operator
+    for name in ("FoldConstant", "LegalizeOps", "AnnotateTIROpPattern", "FuseOps", "FuseTIR"):
+        module = getattr(relax.transform, name)()(module)
+
+
+def run_raising_pass() -> None:
+    """Run a pass that raises in the midst of a dataflow block, in a callback of Python's out of C++."""
+
+    def refuse(builder: Any, call: Any) -> Any:
+        raise ValueError("refused on purpose")
+
+    with contextlib.suppress(ValueError):
+        relax.transform.LegalizeOps({"relax.add": refuse})(other_module())
+
+
+def in_thread(work: Callable[[], Any]) -> Any:
+    """What a function gives in a thread of its own; contexts and targets belong to threads, so that it has none."""
+    given: list[Any] = []
+    raised: list[Exception] = []
+
+    def run() -> None:
+        try:
+            given.append(work())
+        except Exception as error:
+            raised.append(error)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join()
+    if raised:
+        raise raised[0]
+    return given[0]

@@ -1,0 +1,70 @@
+"""Whether a function, with everything that it reaches, is the same in two modules up to the names of private functions.
+
+A repro script contains the source of what it needs of this file: only TVM and the standard library are used here.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import tvm
+import tvm_ffi
+from tvm import relax
+
+from oracles.locality_vary import functions_of, renamed
+
+
+def reached(functions: dict[str, Any], root: str) -> list[str]:
+    """Names of the Relax functions and kernels that ``root`` reaches, itself first, in order of first use."""
+    order, waiting = [root], [root]
+    while waiting:
+        function = functions.get(waiting.pop())
+        if isinstance(function, relax.Function):
+            fresh = [str(var.name_hint) for var in relax.analysis.all_global_vars(function)]
+            fresh = [name for name in fresh if name not in order]
+            order += fresh
+            waiting += reversed(fresh)
+    return order
+
+
+def pair(before: Any, after: Any, root: str, fixed: frozenset[str]) -> tuple[Any, Any] | None:
+    """The two modules of what ``root`` reaches, made comparable; ``None`` when they are equal.
+
+    Names are made unique over a module, so that those of private functions may shift; ``fixed`` ones may not.
+    """
+    ours, theirs = _part(before, root), _part(after, root)
+    if tvm_ffi.structural_equal(ours, theirs):
+        return None
+    ours, theirs = _canonical(before, root, fixed), _canonical(after, root, fixed)
+    return None if tvm_ffi.structural_equal(ours, theirs) else (ours, theirs)
+
+
+def _part(module: Any, root: str) -> Any:
+    """The module of what ``root`` reaches."""
+    functions = functions_of(module)
+    order = reached(functions, root)
+    return tvm.IRModule({module.get_global_var(name): functions[name] for name in order if name in functions})
+
+
+def _canonical(module: Any, root: str, fixed: frozenset[str]) -> Any:
+    """What ``root`` reaches, with private functions named by the order of their first use."""
+    functions = functions_of(module)
+    order = [name for name in reached(functions, root) if name in functions]
+    while True:
+        # AttachGlobalSymbol makes a symbol of every name: what is a name only is not compared.
+        items = {module.get_global_var(name): _without_symbol(name, functions[name], fixed) for name in order}
+        nodes = json.loads(str(tvm.ir.save_json(tvm.IRModule(items))))["nodes"]
+        used = {nodes[node["data"]["name_hint"]]["data"] for node in nodes if node["type"] == "ir.GlobalVar"}
+        more = sorted(name for name in used if name in functions and name not in order)  # what kernels call
+        if not more:
+            break
+        order += more
+    names = {name: f"private.{index}" for index, name in enumerate(order) if name not in fixed and name != root}
+    return renamed(tvm.IRModule(items), names)
+
+
+def _without_symbol(name: str, function: Any, fixed: frozenset[str]) -> Any:
+    attributes = function.attrs
+    symbol = attributes is not None and "global_symbol" in attributes and str(attributes["global_symbol"])
+    return function.without_attr("global_symbol") if symbol == name and name not in fixed else function

@@ -1,0 +1,188 @@
+"""Which variation of a module the locality oracle tries: one per subject, decided by the seed of its case."""
+
+from __future__ import annotations
+
+import enum
+import functools
+import random
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import tvm
+from tvm import relax
+
+from oracles import locality_unrelated
+from oracles.contract import Locality
+from oracles.facts import apply, load
+from oracles.locality_compare import reached
+from oracles.locality_unrelated import NAME
+from oracles.locality_vary import functions_of, joined, renamed, reordered, without
+from oracles.plan import preparing
+from oracles.preconditions import has_attribute
+from oracles.subject import Subject
+
+BUILDERS: dict[str, Callable[[], Any]] = {
+    name: builder for name, builder in vars(locality_unrelated).items() if name.startswith(f"{NAME}_")
+}
+"""Builders of unrelated functions by name."""
+
+
+class Change(enum.Enum):
+    """What is changed; the values are words for a signature, and changes that show the same defect share them."""
+
+    ADDED = "beside an unrelated function"
+    REMOVED = "without an unrelated function"
+    RENAMED = "under other private names"
+    REORDERED = "in another order of functions"
+
+
+@dataclass(frozen=True, slots=True)
+class Variation:
+    """A change of a module that must not matter elsewhere.
+
+    Attributes:
+        change: What is changed.
+        call: The change as an expression over ``module`` and ``unrelated``, for a repro script.
+        module: The varied module.
+        roots: Names of the functions that must come out as they do without the change.
+        fixed: Names that are not the pass's to choose: those of public functions.
+        builder: Name of the builder of the functions that are put in; empty when none are.
+        unrelated: The module of the functions that are put in, brought to the stage of the module; or ``None``.
+    """
+
+    change: Change
+    call: str
+    module: Any
+    roots: tuple[str, ...]
+    fixed: frozenset[str]
+    builder: str = ""
+    unrelated: Any = None
+
+
+def draw(subject: Subject, reach: Locality) -> Variation | None:
+    """The variation of the subject's prepared module that its seed decides; ``None`` when none is possible.
+
+    It depends on the seed alone where it can, so that a smaller module of the minimizer is varied in the same way.
+    Only the prepared module is varied: preparing passes are judged where it is their turn, and a fault of theirs must
+    not be blamed on this one.  What is put in was prepared by itself.
+    """
+    chance = random.Random(f"locality:{subject.input_seed}")
+    kinds = chance.choice(
+        (
+            (_added, _renamed, _reordered, _removed),
+            (_added, _reordered, _renamed, _removed),
+            (_reordered, _added, _renamed, _removed),
+            (_renamed, _added, _reordered, _removed),
+            (_removed, _added, _renamed, _reordered),
+        )
+    )
+    for kind in kinds:
+        found = kind(subject, chance, reach)
+        if found is not None:
+            return found
+    return None
+
+
+def _added(subject: Subject, chance: random.Random, reach: Locality) -> Variation | None:
+    first, names = chance.random() < 0.5, sorted(BUILDERS)
+    chance.shuffle(names)
+    module, fixed = subject.module, _public(subject.module)
+    if not fixed or any(name.startswith(NAME) for name in functions_of(module)):
+        return None
+    for name in names:
+        unrelated = prepared(name, tuple(ref.name for ref in subject.plan.prepare))
+        if unrelated is not None:
+            varied = joined(module, unrelated, first)
+            call = f"joined(module, unrelated, {first})"
+            return Variation(Change.ADDED, call, varied, tuple(sorted(fixed)), frozenset(fixed), name, unrelated)
+    return None
+
+
+def _removed(subject: Subject, chance: random.Random, reach: Locality) -> Variation | None:
+    module = subject.module
+    functions, fixed = functions_of(module), _public(module)
+    below = {name: set(reached(functions, name)) for name in functions}
+    called = {callee for name in functions for callee in below[name] if callee != name}
+    free = sorted(set(functions) - called - _named(subject))
+    chance.shuffle(free)
+    for name in free:
+        kept = set().union(*(below[other] for other in functions if other not in below[name]))
+        gone = sorted(below[name] - kept)
+        # A pass may look at callers: what the removed function called is then not unrelated to it.
+        touched = below[name] if reach is not Locality.FUNCTION else set(gone)
+        roots = tuple(sorted(root for root in fixed if not below[root] & touched))
+        if roots:
+            call = f"without(module, {gone!r})"
+            varied = without(module, gone)
+            return Variation(Change.REMOVED, call, varied, roots, frozenset(fixed - set(gone)))
+    return None
+
+
+def _renamed(subject: Subject, chance: random.Random, reach: Locality) -> Variation | None:
+    module = subject.module
+    fixed = _public(module)
+    names = list(functions_of(module))
+    private = [name for name in names if name not in fixed | _named(subject)]
+    chosen = [name for name in private if chance.random() < 0.5] or private[:1]
+    if not chosen or not fixed:
+        return None
+    prefix = chance.choice(("a_", "zz_"))  # to the other end of the alphabet; passes may look at how a name ends
+    changes = {name: prefix + name for name in chosen}
+    if set(changes.values()) & set(names) or subject.facts is None or subject.facts.reload is None:
+        return None
+    call = f"renamed(module, {changes!r})"
+    return Variation(Change.RENAMED, call, renamed(module, changes), tuple(sorted(fixed)), frozenset(fixed))
+
+
+def _reordered(subject: Subject, chance: random.Random, reach: Locality) -> Variation | None:
+    module = subject.module
+    names, fixed = list(functions_of(module)), _public(module)
+    order = names[::-1] if chance.random() < 0.5 else chance.sample(names, len(names))
+    if order == names:
+        order = names[1:] + names[:1]
+    if order == names or not fixed:
+        return None
+    call = f"reordered(module, {order!r})"
+    varied = reordered(module, order)
+    return Variation(Change.REORDERED, call, varied, tuple(sorted(fixed)), frozenset(fixed))
+
+
+def _public(module: Any) -> set[str]:
+    """Names of the Relax functions whose names belong to callers outside."""
+    return {
+        name
+        for name, function in functions_of(module).items()
+        if isinstance(function, relax.Function) and has_attribute(function, "global_symbol")
+    }
+
+
+def _named(subject: Subject) -> set[str]:
+    """Names of functions that an argument of a pass asks for."""
+    return {word for step in subject.plan.steps for word in re.findall(r"""["'](\w+)["']""", step.ref.expression)}
+
+
+def prepared(builder: str, names: tuple[str, ...]) -> Any | None:
+    """The functions of a builder after preparing passes, as objects that nobody else has.
+
+    ``None`` when a preparing pass fails or leaves nothing.
+    """
+    text = _prepared_text(builder, names)
+    return load(text) if text else None
+
+
+@functools.cache
+def _prepared_text(builder: str, names: tuple[str, ...]) -> str:
+    module = BUILDERS[builder]()
+    for name in names:
+        module = apply(preparing(name).build(), module).module
+        if module is None:
+            return ""
+    return str(tvm.ir.save_json(unmistakable(module))) if module.functions else ""
+
+
+def unmistakable(module: Any) -> Any:
+    """The module with the name of every function beginning by ``NAME``, so that none collides with another's."""
+    others = (name for name in functions_of(module) if not name.startswith(NAME))
+    return renamed(module, {name: f"{NAME}_{name}" for name in others})

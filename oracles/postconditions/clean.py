@@ -1,0 +1,235 @@
+"""Postconditions on bindings: of the passes that clean up what functions compute (``oracles.contracts_clean``)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import tvm
+import tvm_ffi
+from tvm import relax
+
+from oracles.postconditions.common import (
+    argument,
+    both,
+    functions_by_name,
+    has_local_functions,
+    joinable,
+    operator_of,
+    outline,
+    parts_of_type,
+    places,
+    read_inside,
+    sequences,
+    used_variables,
+    variables_read,
+)
+from oracles.preconditions import relax_functions
+
+
+def alias_left(ran: Any) -> str:
+    """An alias of a variable that could have been replaced: all but an output of a dataflow block that must stay.
+
+    Bindings of constants are left out: one behind aliases takes three runs, says the contract.
+    """
+    for name, function in relax_functions(ran.after):
+        for place in places(function):
+            binding = place.binding
+            if not isinstance(binding, relax.VarBinding) or not isinstance(binding.value, relax.Var):
+                continue
+            if isinstance(binding.value, relax.DataflowVar) and not isinstance(binding.var, relax.DataflowVar):
+                continue  # an output, whose variable carries the value out of the block
+            return (
+                f"a variable is bound to another variable\nfunction: {name}\nbinding: {binding.var} = {binding.value}"
+            )
+    return ""
+
+
+def projection_left(ran: Any) -> str:
+    """A projection of a tuple that is built in the same sequence before it."""
+    for name, function in relax_functions(ran.after):
+        tuples: set[Any] = set()
+        for place in places(function):
+            value = place.binding.value
+            if isinstance(value, relax.TupleGetItem) and value.tuple_value in tuples:
+                return f"a field of a tuple built here is projected\nfunction: {name}\nbinding: {place.binding.var}"
+            if isinstance(value, relax.Tuple) and isinstance(place.binding, relax.VarBinding):
+                tuples.add(place.binding.var)
+    return ""
+
+
+def escaped_name_left(ran: Any) -> str:
+    """A variable of a dataflow block that nothing outside of the block reads and that is no dataflow variable."""
+    for name, function in relax_functions(ran.after):
+        homes = {place.binding.var: place.block for place in places(function) if place.dataflow}
+        outside = {var for place in places(function) for var in read_inside(place.binding.value)
+                   if var in homes and not homes[var].same_as(place.block)}  # fmt: skip
+        for sequence in sequences(function):
+            outside.update(variables_read(sequence.body))
+        for var in homes:
+            if not isinstance(var, relax.DataflowVar) and var not in outside:
+                if any(var in set(_dims(other)) for other in homes):
+                    continue  # a type may depend on a variable, and not on a dataflow variable
+                return f"a variable that only its block reads is visible outside\nfunction: {name}\nvariable: {var}"
+    return ""
+
+
+def _dims(var: Any) -> Iterator[Any]:
+    for part in parts_of_type(var.ty):
+        yield from relax.analysis.tir_vars_in_type(part)
+
+
+def pure_run_left(ran: Any) -> str:
+    """A run of ``min_size`` or more pure bindings outside of dataflow blocks."""
+    least = argument(ran, 0, "min_size", 2)
+    for name, function in relax_functions(ran.after):
+        for sequence in sequences(function):
+            run = 0
+            for block in sequence.blocks:
+                if isinstance(block, relax.DataflowBlock):
+                    run = 0
+                    continue
+                for binding in block.bindings:
+                    run = run + 1 if _fits_dataflow(binding.value) else 0
+                    if run >= least:
+                        return f"so many pure bindings are outside of dataflow blocks\nfunction: {name}\nleast: {least}"
+    return ""
+
+
+def _fits_dataflow(value: Any) -> bool:
+    return not isinstance(value, relax.If) and not (
+        isinstance(value, relax.Call) and relax.analysis.contains_impure_call(value)
+    )
+
+
+def dead_binding_left(ran: Any) -> str:
+    """A pure binding that nothing reads.
+
+    Functions that had local functions are left out: what only a dead one captured is dead for the next run, says the
+    contract. So are ``match_cast``, which may define dims or check them, and numbers, which a dim may read.
+    """
+    before = functions_by_name(ran.before)
+    for name, function in relax_functions(ran.after):
+        old = before.get(name)
+        if not isinstance(old, relax.Function) or has_local_functions(old):
+            continue
+        used = used_variables(function)
+        for place in places(function):
+            binding = place.binding
+            if (
+                not isinstance(binding, relax.VarBinding)
+                or used[binding.var]
+                or isinstance(binding.var.ty, tvm.ir.PrimType)
+            ):
+                continue
+            if place.dataflow or not relax.analysis.contains_impure_call(binding.value):
+                where = "in a dataflow block" if place.dataflow else "outside of dataflow blocks"
+                return f"a binding {where} that nothing reads is left\nfunction: {name}\nbinding: {binding.var}"
+    return ""
+
+
+def effect_lost(ran: Any) -> str:
+    """A function that calls an impure operator less often than before, outside of its local functions."""
+    before = functions_by_name(ran.before)
+    for name, function in relax_functions(ran.after):
+        old = before.get(name)
+        if not isinstance(old, relax.Function) or old.same_as(function):
+            continue
+        was, now = _effects_of(old), _effects_of(function)
+        for operator in sorted(was):
+            if now.get(operator, 0) < was[operator]:
+                return f"a call of {operator}, which is impure, is gone\nfunction: {name}"
+    return ""
+
+
+def _effects_of(function: Any) -> dict[str, int]:
+    counted: dict[str, int] = {}
+    for place in places(function):
+        name = operator_of(place.binding.value)
+        if name and not place.local and not place.dataflow and relax.analysis.contains_impure_call(place.binding.value):
+            counted[name] = counted.get(name, 0) + 1
+    return counted
+
+
+def equal_calls_left(ran: Any) -> str:
+    """Two equal pure calls of which the first is visible where the second stands."""
+    for name, function in relax_functions(ran.after):
+        seen: dict[int, list[Any]] = {}
+        for place in places(function):
+            value = place.binding.value
+            if not operator_of(value) or isinstance(place.binding, relax.MatchCast):
+                continue
+            if relax.analysis.contains_impure_call(value) or _allocates(value):
+                continue
+            same = seen.setdefault(int(tvm_ffi.structural_hash(value)), [])
+            for other in same:
+                if _visible(other, place) and tvm_ffi.structural_equal(other.binding.value, value):
+                    return (
+                        f"{operator_of(value)} is called twice with the same operands\nfunction: {name}\n"
+                        f"bindings: {other.binding.var}, {place.binding.var}"
+                    )
+            same.append(place)
+    return ""
+
+
+def _allocates(call: Any) -> bool:
+    return operator_of(call).startswith(("relax.builtin.alloc", "relax.memory.alloc", "relax.vm.alloc"))
+
+
+def _visible(first: Any, second: Any) -> bool:
+    """Whether what ``first`` binds may be read at ``second``, which comes later in the same or an inner sequence."""
+    if first.local != second.local or len(first.scope) > len(second.scope):
+        return False
+    if not all(outer.same_as(inner) for outer, inner in zip(first.scope, second.scope)):  # noqa: B905
+        return False
+    return not isinstance(first.binding.var, relax.DataflowVar) or first.block.same_as(second.block)
+
+
+def normal_form_changed(ran: Any) -> str:
+    """Whether a function that is in normal form already has other bindings than before.
+
+    A well-formed function is in normal form but for blocks that can be joined, or that are empty. Types may be others:
+    those of branches are inferred anew.
+    """
+    for name, old, new in both(ran):
+        if not isinstance(old, relax.Function) or joinable(old):
+            continue
+        before, after = [[outline(place.binding) for place in places(function)] for function in (old, new)]
+        if before != after:
+            return f"a function in normal form has other bindings\nfunction: {name}\nbefore: {before}\nafter: {after}"
+    return ""
+
+
+def untyped_left(ran: Any) -> str:
+    """A variable or a bound value without a type."""
+    for name, function in relax_functions(ran.after):
+        for place in places(function):
+            for what, expr in (("variable", place.binding.var), ("value", place.binding.value)):
+                if expr.ty is None or "Missing" in type(expr.ty).__name__:
+                    return f"a {what} has no type\nfunction: {name}\nbinding: {place.binding.var}"
+    return ""
+
+
+def redundant_reshape_left(ran: Any) -> str:
+    """A reshape to the shape that its operand has, in a dataflow block."""
+    for name, function in relax_functions(ran.after):
+        if int((function.attrs or {}).get("Primitive", 0)):
+            continue  # the pass says that it skips them
+        for place in places(function):
+            value = place.binding.value
+            if operator_of(value) != "relax.reshape" or not place.dataflow or place.local or place.branches:
+                continue
+            shape = getattr(value.args[0].ty, "shape", None)
+            if isinstance(shape, relax.ShapeExpr) and tvm_ffi.structural_equal(shape, value.args[1]):
+                return f"a reshape to the shape of its operand is left\nfunction: {name}\nbinding: {place.binding.var}"
+    return ""
+
+
+def external_modules_missing(ran: Any) -> str:
+    """Whether the attribute with external modules is missing, or has fewer than were there and were given."""
+    given = argument(ran, 0, "extern_modules", ())
+    before = (ran.before.attrs or {}).get("external_mods", ())
+    if ran.after.attrs is None or "external_mods" not in ran.after.attrs:
+        return "the attribute external_mods is missing"
+    now = ran.after.attrs["external_mods"]
+    return "" if len(now) == len(before) + len(given) else "another number of external modules"

@@ -1,0 +1,176 @@
+"""Postconditions on functions of the module: of passes that drop, inline, lift or rename them, or change signatures."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tvm
+import tvm_ffi
+from tvm import relax, tirx
+
+from oracles.postconditions.common import (
+    argument,
+    functions_by_name,
+    has_local_functions,
+    is_public,
+    mentioned_functions,
+    places,
+    private_relax_functions,
+    reached_functions,
+    read_inside,
+    sequences,
+    variables_read,
+)
+from oracles.preconditions import relax_functions
+
+
+def unreached_function_left(ran: Any) -> str:
+    """A function that neither is an entry nor is reached from one: public ones and those asked for are entries."""
+    functions = functions_by_name(ran.after)
+    entries = {str(name) for name in argument(ran, 0, "entry_functions") or ()}
+    entries |= {name for name, function in functions.items() if is_public(function)}
+    entries |= {name for name, function in functions.items() if isinstance(function, relax.ExternFunc)}
+    unreached = sorted(set(functions) - reached_functions(ran.after, entries))
+    for name in unreached:
+        if not _called_by_kernel(ran.after, name):
+            kind = "Relax function" if isinstance(functions[name], relax.Function) else "kernel"
+            return f"a private {kind} that nothing reaches is left\nfunction: {name}"
+    return ""
+
+
+def _called_by_kernel(module: Any, name: str) -> bool:
+    found: list[Any] = []
+
+    def visit(node: Any) -> None:
+        operator = getattr(node, "op", None)
+        if isinstance(operator, tvm.ir.GlobalVar) and operator.name_hint == name:
+            found.append(node)
+
+    for function in functions_by_name(module).values():
+        if isinstance(function, tirx.PrimFunc):
+            tirx.stmt_functor.post_order_visit(function.body, visit)
+    return bool(found)
+
+
+def tuple_parameter_left(ran: Any) -> str:
+    """A private function with a parameter that is a tuple."""
+    for var, function in private_relax_functions(ran.after):
+        for param in function.params:
+            if isinstance(param.ty, relax.TupleType):
+                return f"a private function takes a tuple\nfunction: {var.name_hint}\nparameter: {param}"
+    return ""
+
+
+def private_function_left(ran: Any) -> str:
+    """A private Relax function that is not recursive."""
+    left = [var for var, _ in private_relax_functions(ran.after)]
+    if not left:
+        return ""
+    recursive = {var.name_hint for group in relax.analysis.detect_recursion(ran.before) for var in group}
+    for var in left:
+        if var.name_hint not in recursive:
+            return f"a private function that is not recursive is left\nfunction: {var.name_hint}"
+    return ""
+
+
+def local_function_left(ran: Any) -> str:
+    """A function that is bound inside another."""
+    for name, function in relax_functions(ran.after):
+        if has_local_functions(function):
+            return f"a local function is left\nfunction: {name}"
+    return ""
+
+
+def misnamed_left(ran: Any) -> str:
+    """A public function that stands under another name than its symbol."""
+    for name, function in functions_by_name(ran.after).items():
+        if is_public(function) and str(function.attrs["global_symbol"]) != name:
+            return f"a public function stands under another name than its symbol\nfunction: {name}"
+    return ""
+
+
+def symbols_changed(ran: Any) -> str:
+    """Whether the symbols of the public functions, or the number of functions, are others."""
+    before, after = functions_by_name(ran.before), functions_by_name(ran.after)
+    symbols = [sorted(str(f.attrs["global_symbol"]) for f in each.values() if is_public(f)) for each in (before, after)]
+    if symbols[0] != symbols[1]:
+        return f"public symbols are others\nbefore: {symbols[0]}\nafter: {symbols[1]}"
+    return "" if len(before) == len(after) else "another number of functions"
+
+
+def unused_output_left(ran: Any) -> str:
+    """A field of a private function's result that no call projected, where all that mentions it are calls."""
+    after = functions_by_name(ran.after)
+    for var, function in private_relax_functions(ran.before):
+        if not isinstance(function.ret_ty, relax.TupleType) or var.name_hint not in after:
+            continue
+        used = _projected(ran.before, var)
+        if used is None:
+            continue
+        wanted = len(used) if len(used) != 1 else None
+        ty = after[var.name_hint].ret_ty
+        if isinstance(ty, relax.TupleType) and len(ty.fields) != wanted and len(used) < len(function.ret_ty.fields):
+            # One field of several stays as itself, which may be a tuple.
+            if wanted is None and tvm_ffi.structural_equal(ty, function.ret_ty.fields[min(used)], map_free_vars=True):
+                continue
+            return (
+                f"a field of a result that no call reads is left\nfunction: {var.name_hint}\n"
+                f"read: {sorted(used)} of {len(function.ret_ty.fields)}"
+            )
+    return ""
+
+
+def _projected(module: Any, var: Any) -> set[int] | None:
+    """Fields of the results of ``var`` that are projected; ``None`` when a result is used in another way."""
+    used: set[int] = set()
+    called = False
+    for _, function in relax_functions(module):
+        if var not in mentioned_functions(function):
+            continue
+        results: set[Any] = set()
+        for place in places(function):
+            value = place.binding.value
+            if isinstance(value, relax.Call) and isinstance(value.op, tvm.ir.GlobalVar) and value.op.same_as(var):
+                if not isinstance(place.binding, relax.VarBinding):
+                    return None
+                results.add(place.binding.var)
+        if not results:
+            return None  # mentioned as a value
+        called = True
+        for place in places(function):
+            value = place.binding.value
+            if isinstance(value, relax.TupleGetItem):
+                if value.tuple_value in results:
+                    used.add(int(value.index))
+            elif isinstance(value, relax.Call) and isinstance(value.op, tvm.ir.GlobalVar) and value.op.same_as(var):
+                if any(item in results for item in variables_read(value)):
+                    return None
+            elif any(item in results for item in read_inside(value)) or _mentions(value, var):
+                return None
+        if any(item in results for sequence in sequences(function) for item in variables_read(sequence.body)):
+            return None
+    return used if called else None
+
+
+def _mentions(value: Any, var: Any) -> bool:
+    if isinstance(value, relax.Function | relax.If):
+        return False  # their own bindings are places of their own
+    return any(item.same_as(var) for item in getattr(value, "args", ()) if isinstance(item, tvm.ir.GlobalVar))
+
+
+def unused_parameter_left(ran: Any) -> str:
+    """Parameters of a private function are the ones that its body read, and shapes that define its dims."""
+    after = functions_by_name(ran.after)
+    for var, function in private_relax_functions(ran.before):
+        new = after.get(var.name_hint)
+        if not isinstance(new, relax.Function):
+            continue
+        free = list(relax.analysis.free_vars(function.body))
+        used = [param for param in function.params if any(param.same_as(item) for item in free)]
+        if len(used) == len(function.params):
+            continue
+        if len(new.params) < len(used):
+            return f"a parameter that is read is gone\nfunction: {var.name_hint}"
+        if any(not isinstance(param.ty, relax.ShapeType) for param in new.params[len(used) :]):
+            return f"a parameter that nothing reads is left\nfunction: {var.name_hint}"
+    return ""

@@ -1,0 +1,159 @@
+"""What of a module is lost when it is written and read again: in JSON, and in TVMScript function by function.
+
+Repro scripts carry a copy of what is here: it may use nothing but TVM and the standard library.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tvm
+import tvm_ffi
+from tvm import relax
+
+Loss = tuple[str, str]
+"""What went wrong, and TVM's message or which part differs, in words that name nothing of the module."""
+
+REFINED = "refined"
+"""Not a loss: the parser deduces types anew, and may know more than is written."""
+
+_ATTRIBUTE, _MISSING = 0, 3  # numbers of ``tvm_ffi.access_path.AccessKind``: a field; the first that says "missing"
+
+
+def loss_in_json(module: Any) -> Loss | None:
+    """What goes wrong when the module is saved as JSON and loaded, or ``None``."""
+    try:
+        text = str(tvm.ir.save_json(module))
+    except Exception as error:
+        return "not-saved", str(error)
+    try:
+        loaded = tvm_ffi.serialization.from_json_graph_str(text)
+    except Exception as error:
+        return "not-loaded", str(error)
+    if tvm_ffi.structural_equal(module, loaded):
+        return None
+    return "loads-otherwise", mismatch(module, loaded)
+
+
+def loss_in_script(unit: Any) -> Loss | None:
+    """What goes wrong when a module is printed as TVMScript with metadata and parsed, or ``None``.
+
+    The parser builds functions through ``BlockBuilder``, which joins neighbouring blocks of bindings: TVMScript cannot
+    tell two of them from one.  So modules that differ are compared once more in TVM's normal form.
+    """
+    try:
+        text = str(unit.script(show_meta=True))
+    except Exception as error:
+        return "not-printed", str(error)
+    try:
+        parsed = tvm.script.from_source(text, check_well_formed=False)
+    except Exception as error:
+        return "not-parsed", parser_said(error)
+    if tvm_ffi.structural_equal(unit, parsed):
+        return None
+    ours, theirs = relax.transform.Normalize()(unit), relax.transform.Normalize()(parsed)
+    if tvm_ffi.structural_equal(ours, theirs):
+        return None
+    return REFINED if _refined(ours, theirs) else "reads-otherwise", mismatch(ours, theirs)
+
+
+def _refined(left: Any, right: Any) -> bool:
+    """Whether two modules first differ in a type that the second one only knows more exactly."""
+    paths = tvm_ffi.get_first_structural_mismatch(left, right)
+    if paths is None:
+        return False
+    ours, theirs = (_outermost_type(_follow(root, path)[0]) for root, path in zip((left, right), paths))  # noqa: B905
+    return ours is not None and theirs is not None and bool(ours.is_base_of(theirs))
+
+
+def _outermost_type(trail: list[Any]) -> Any:
+    return next((item for item in trail if isinstance(item, tvm.ir.Type)), None)
+
+
+def parser_said(error: Exception) -> str:
+    """A parser's message without the place in the text that it points at."""
+    return str(error).split("\n --> ", 1)[0].removeprefix("error: ").strip()
+
+
+def unit_of(module: Any, name: str) -> Any:
+    """A small module about one function: in place of the functions that it names, stubs of their signatures.
+
+    Under the empty name, a module that has the attributes of ``module`` and no function.  All units of a module
+    together hold all of it.  One function that is lost does not hide what happens to the others, and functions that a
+    pass left alone need not be parsed again.
+    """
+    if not name:
+        return tvm.IRModule({}, attrs=module.attrs, global_infos=module.global_infos)
+    functions = {str(var.name_hint): (var, function) for var, function in module.functions_items()}
+    var, function = functions.pop(name)
+    text = str(tvm.ir.save_json(function))
+    named = {there: stub(other) for key, (there, other) in functions.items() if f'"{key}"' in text}
+    return tvm.IRModule({var: function, **named}, global_infos=module.global_infos)
+
+
+def unit_names(module: Any) -> list[str]:
+    """The names of all units of a module."""
+    return ["", *(str(var.name_hint) for var, _ in module.functions_items())]
+
+
+def stub(function: Any) -> Any:
+    """A function of the same signature that does nothing of interest."""
+    if hasattr(function, "with_body"):  # a kernel
+        return function.with_body(tvm.tirx.Evaluate(0))
+    if not isinstance(function, relax.Function):
+        return function
+    value = relax.Var("gv", function.ret_ty)
+    call = relax.Call(relax.ExternFunc("stub"), [], None, [function.ret_ty])
+    body = relax.SeqExpr([relax.BindingBlock([relax.VarBinding(value, call)])], value)
+    made = relax.Function(function.params, body, function.ret_ty, function.is_pure)
+    symbol = (function.attrs or {}).get("global_symbol")
+    made = relax.BlockBuilder().normalize(made)
+    return made if symbol is None else made.with_attr("global_symbol", symbol)
+
+
+def mismatch(left: Any, right: Any) -> str:
+    """Where two objects first differ: the kind of thing that differs and what became what, without names or numbers."""
+    found = tvm_ffi.get_first_structural_mismatch(left, right)
+    if found is None:
+        return "another object"
+    ours, field, missing = _follow(left, found[0])
+    theirs, _, _ = _follow(right, found[1])
+    owner = next((item for item in reversed(ours[:-1]) if not _container(item)), ours[0])
+    calls = [item for item in ours if isinstance(item, relax.Call) and isinstance(item.op, tvm.ir.Op)]
+    where = f"{type(owner).__name__}.{field}"
+    if calls and not isinstance(owner, relax.Call | tvm.ir.Type):
+        where = f"{calls[-1].op.name}: {where}"
+    typed = [ours[place] for place, item in enumerate(ours[1:]) if isinstance(item, tvm.ir.Type)]
+    if typed:
+        where = f"type of {type(typed[0]).__name__}: {where}"
+    if missing:
+        return f"{where}: another number of items"
+    return f"{where}: {_kind(ours[-1])} became {_kind(theirs[-1])}"
+
+
+def _follow(root: Any, path: Any) -> tuple[list[Any], str, bool]:
+    """The objects along a path, the last field on it, and whether its end is not there."""
+    trail, field = [root], ""
+    for step in path.to_steps():
+        kind = int(step.kind)
+        if kind >= _MISSING:
+            return trail, str(step.key) if kind == _MISSING else field, True
+        if kind == _ATTRIBUTE:
+            if str(step.key) == "__dict__":
+                trail.append(dict(trail[-1].items()))
+                continue
+            field = str(step.key)
+            trail.append(getattr(trail[-1], field, None))
+        else:
+            trail.append(trail[-1][step.key])
+    return trail, field, False
+
+
+def _container(item: Any) -> bool:
+    return isinstance(item, dict | tvm_ffi.Array | tvm_ffi.Map)
+
+
+def _kind(item: Any) -> str:
+    if isinstance(item, tvm.ir.Op):
+        return str(item.name)
+    return type(item).__name__

@@ -1,0 +1,138 @@
+"""Arguments that name parameters, symbolic dims and functions of the module, or say what becomes of parameters."""
+
+from __future__ import annotations
+
+from strategies.choices import Choices
+from strategies.module_facts import Facts, Parameter, array_text
+from strategies.pass_arguments.names import Constructor, call, some, strings
+
+
+def bind_params(choices: Choices, facts: Facts) -> str:
+    """BindParams: some parameters of a public function, as arrays of NumPy or of TVM."""
+    able = [f for f in facts.functions if _bindable(f.parameters)]
+    if not able:
+        return call("BindParams", f'"{facts.names[0]}"', "{}")
+    function = choices.pick(able)
+    bound = choices.subset(_bindable(function.parameters)[:12])
+    size = 1 + choices.index(4)
+    made = choices.index(3) == 2
+    entries = []
+    for parameter in bound:
+        text = array_text(parameter, size, choices.index(4))
+        entries.append(f'"{parameter.name}": {f"tvm.runtime.tensor({text})" if made else text}')
+    return call("BindParams", f'"{function.name}"', f"{{{', '.join(entries)}}}")
+
+
+def _bindable(parameters: tuple[Parameter, ...]) -> list[Parameter]:
+    """Those of known shape whose name means one parameter of the function."""
+    names = [p.name for p in parameters]
+    return [p for p in parameters if None not in p.dims and names.count(p.name) == 1]
+
+
+def bind_symbols(choices: Choices, facts: Facts) -> str:
+    """BindSymbolicVars: some dims, defined by parameters or by a ``match_cast``, as numbers."""
+    able = [f for f in facts.functions if f.symbols or f.cast_symbols]
+    if not able:
+        return call("BindSymbolicVars", "{}", f'"{facts.names[0]}"')
+    function = choices.pick(able)
+    known = function.symbols
+    if function.cast_symbols and (not known or choices.index(4) == 3):
+        known = (*known, *function.cast_symbols)
+    bound = choices.subset(known[:12])
+    entries = []
+    for name in bound:
+        number = str(1 + choices.index(4))
+        value = number if choices.index(4) < 3 else f'tirx.IntImm("int64", {number})'
+        entries.append(f'"{name}": {value}')
+    where = f'"{function.name}"' if len(able) > 1 or choices.index(2) else ""
+    return call("BindSymbolicVars", f"{{{', '.join(entries)}}}", where)
+
+
+def one_function(name: str) -> Constructor:
+    """A pass on all functions, or on one that is named."""
+    return lambda choices, facts: call(name, f'"{choices.pick(facts.names)}"' if choices.index(2) else "")
+
+
+def dead_code(choices: Choices, facts: Facts) -> str:
+    """DeadCodeElimination: from all public functions, or from some."""
+    return call("DeadCodeElimination", strings(choices.subset(facts.names[:12])) if choices.index(2) else "")
+
+
+def lift(choices: Choices, facts: Facts) -> str:
+    """LiftTransformParams: a transform for each function, one for all, or one for some."""
+    weighted = [f.name for f in facts.functions if f.num_input >= 0]
+    way = choices.index(4) if weighted else 0
+    if way == 2:
+        return call("LiftTransformParams", "shared_transform=True")
+    if way == 3:
+        return call("LiftTransformParams", f"shared_transform={strings(choices.subset(weighted[:12]))}")
+    return call("LiftTransformParams")
+
+
+def lazy_transform(choices: Choices, facts: Facts) -> str:
+    """LazyTransformParams: under other names, with what callbacks get besides, or without setting results."""
+    way = choices.index(6)
+    if way == 4:
+        return call("LazyTransformParams", 'fget_item="take_weight"', 'fset_item="give_weight"')
+    if way == 5:
+        rank = '[relax.Var("rank", tvm.ir.PrimType("int64"))]'
+        return call(
+            "LazyTransformParams", f"extra_get_item_params={rank}", some(choices, f"extra_set_item_params={rank}", 2)
+        )
+    return call("LazyTransformParams", "fset_item=None" if way == 3 else "")
+
+
+def mixed_precision(choices: Choices, facts: Facts) -> str:
+    """ToMixedPrecision: dtype of results, and parameters that become float16."""
+    out = f'out_dtype="{choices.pick(("float32", "float16"))}"'
+    floats = [p.name for f in facts.functions for p in f.parameters if p.dtype == "float32"]
+    if floats and choices.index(4) == 3:
+        chosen = dict.fromkeys(choices.subset(floats[:6]))
+        return call("ToMixedPrecision", out, f"fp16_input_names={strings(chosen)}")
+    return call("ToMixedPrecision", out)
+
+
+_TENSOR = "isinstance(var.ty, relax.TensorType)"
+_SHAPED = f"{_TENSOR} and isinstance(var.ty.shape, relax.ShapeExpr)"
+
+
+def _retyped(dtype: str, to: str) -> str:
+    return f'lambda var: relax.TensorType(var.ty.shape, "{to}") if {_SHAPED} and var.ty.dtype == "{dtype}" else None'
+
+
+_UPDATES = (
+    "lambda var: None",
+    _retyped("float32", "float16"),
+    "lambda var: var.ty",
+    _retyped("float32", "float64"),
+    _retyped("int32", "int64"),
+    f"lambda var: relax.TensorType(dtype=var.ty.dtype, ndim=var.ty.ndim) if {_SHAPED} and var.ty.ndim == 2 else None",
+)
+
+
+def update_types(choices: Choices, facts: Facts) -> str:
+    """UpdateParamType: nothing, the same types, another dtype, or the rank alone."""
+    return call("UpdateParamType", choices.pick(_UPDATES))
+
+
+def update_device(choices: Choices, facts: Facts) -> str:
+    """UpdateVDevice: another device of the same kind in place of one of the table's."""
+    index = choices.index(max(1, facts.vdevices))
+    return call("UpdateVDevice", f'relax.VDevice("llvm", {choices.index(3)}, "global")', str(index))
+
+
+_LOSSES = ("L1Loss", "MSELoss")
+
+
+def append_loss(choices: Choices, facts: Facts) -> str:
+    """AppendLoss: a loss of the function's first output, whose type it takes as it is."""
+    able = [f for f in facts.functions if f.outputs and "float" in f.outputs[0].dtype]
+    way = f'relax.training.loss.{choices.pick(_LOSSES)}("{choices.pick(("sum", "mean"))}")'
+    if able:
+        function = choices.pick(able)
+        name, output = function.name, function.outputs[0]
+        ty = f'relax.TensorType({output.dims}, "{output.dtype}")'
+    else:
+        name, ty = facts.names[0], 'relax.TensorType((), "float32")'
+    named = some(choices, f'new_func_name="{name}_trained"', 3)
+    return call("AppendLoss", f'"{name}"', f"{way}({ty}, {ty})", named, where="relax.training.utils")
