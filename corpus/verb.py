@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from corpus.case import KnownCase
     from corpus.check import CheckResult
+    from corpus.matching import Match
 
 _FAILED = 1
 _USAGE = 2
@@ -31,13 +32,21 @@ class CorpusVerb:
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
-    actions = parser.add_subparsers(dest="action", required=True, metavar="list|check|add|import")
+    actions = parser.add_subparsers(dest="action", required=True, metavar="list|check|match|add|import")
     listing = actions.add_parser("list", help="the cases, one a line", description="List the cases.")
     checking = actions.add_parser(
         "check",
         help="judge cases and compare with what they expect; exit 1 when one is not as expected",
         description="Judge cases in child processes and compare with what they expect of the installed TVM.",
     )
+    matching = actions.add_parser(
+        "match",
+        help="which findings of a campaign the corpus knows",
+        description="Compare a campaign's findings with what the cases of the corpus say: same oracle, same pass, and "
+        "a message that the case's pattern fits. `(perhaps)`: the case has no pattern, only oracle and pass agree.",
+    )
+    matching.add_argument("directory", type=Path, metavar="DIR", help="the campaign's directory")
+    matching.add_argument("--json", action="store_true", help="a list of objects instead of a table")
     adding = actions.add_parser(
         "add",
         help="make a case of a campaign's finding",
@@ -62,14 +71,14 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     adding.add_argument("--explanation", required=True, help="what is wrong in TVM, in one sentence")
     adding.add_argument("--upstream", default="", metavar="REF", help="where it is reported, as apache/tvm#17205")
     adding.add_argument("--slug", help="name of the case (default: made of the pass and the title)")
-    for action in (listing, checking, adding):
+    for action in (listing, checking, matching, adding):
         action.add_argument("--root", type=Path, help="directory of the cases (default: the corpus itself)")
 
 
 def _run(options: argparse.Namespace) -> int:
     from corpus.case import CaseError
 
-    actions = {"list": _list, "check": _check, "add": _add, "import": _import}
+    actions = {"list": _list, "check": _check, "match": _match, "add": _add, "import": _import}
     try:
         return actions[options.action](options)
     except CaseError as error:
@@ -80,10 +89,10 @@ def _run(options: argparse.Namespace) -> int:
         return _USAGE
 
 
-def _cases(options: argparse.Namespace) -> list[KnownCase]:
+def _cases(options: argparse.Namespace, slugs: Sequence[str] | None = None) -> list[KnownCase]:
     from corpus.loader import CASES, load
 
-    return load(options.slugs, options.root or CASES)
+    return load(options.slugs if slugs is None else slugs, options.root or CASES)
 
 
 def _list(options: argparse.Namespace) -> int:
@@ -111,6 +120,42 @@ def _check(options: argparse.Namespace) -> int:
             print(f"ok     {name}" if result.ok else f"WRONG  {name}: {result.problem}")
         print(f"{len(results)} checked, {wrong} not as expected")
     return _FAILED if wrong else 0
+
+
+def _match(options: argparse.Namespace) -> int:
+    from tabulate import tabulate
+
+    from corpus.campaign import read_failures
+    from corpus.check import tvm_version
+    from corpus.matching import match
+
+    matches = match(read_failures(options.directory), _cases(options, ()), tvm_version())
+    if options.json:
+        print(json.dumps([_match_object(each) for each in matches], indent=2))
+        return 0
+    rows = []
+    for each in matches:
+        slugs = [case.slug for case in each.cases] or [f"{case.slug} (perhaps)" for case in each.possible]
+        failure = each.failure
+        rows.append((failure.id, failure.oracle, failure.culprit, failure.state, failure.count, ", ".join(slugs)))
+    headers = ("finding", "oracle", "culprit", "state", "count", "case")
+    print(tabulate(rows, headers, tablefmt="simple", disable_numparse=True))
+    known = sum(bool(each.cases) for each in matches)
+    print(f"{len(matches)} findings, {known} look like a case of the corpus")
+    return 0
+
+
+def _match_object(each: Match) -> dict[str, Any]:
+    failure = each.failure
+    return {
+        "id": failure.id,
+        "oracle": failure.oracle,
+        "pass": failure.culprit,
+        "state": failure.state,
+        "count": failure.count,
+        "cases": [case.slug for case in each.cases],
+        "possible": [case.slug for case in each.possible],
+    }
 
 
 def _add(options: argparse.Namespace) -> int:

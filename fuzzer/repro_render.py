@@ -12,14 +12,17 @@ from tvm_ffi.serialization import from_json_graph_str
 
 from fuzzer.repro_checks import EXTERNAL_PIECES, PIECES, Check, check_of
 from fuzzer.repro_module import ModuleSource, module_source
-from fuzzer.repro_source import select
+from fuzzer.repro_source import Selection, select
 from oracles.contracts import contract_for
 from oracles.passref import CODEGEN_PASS, USER_PREFIX, PassRef
 from oracles.plan import plan_of
+from releases.adoption import needs_names
 
 if TYPE_CHECKING:
     from fuzzer.cases import Case
     from oracles.verdict import Verdict
+
+RELEASE_PIECES = tuple(f"releases/{name}.py" for name in ("publishing", "tables", "prims", "adoption"))
 
 _HEADER = '''\
 #!/usr/bin/env python3
@@ -116,13 +119,24 @@ def render(case: Case, verdict: Verdict, signature: str) -> str:
         if part.strip()
     )
     selection = select(PIECES + check.pieces + EXTERNAL_PIECES, tail)
+    names = _names_of_release()
     header = _HEADER.format(
         title=_one_line(f"{verdict.culprit} fails the {verdict.oracle} oracle"),
         facts="\n".join(_facts(verdict, signature, judged)),
-        standard="\n".join(selection.standard),
+        standard="\n".join(sorted({*selection.standard, *names.standard})),
         tvm="\n".join(f"    {line}" for line in selection.tvm),
     )
-    return f"{header}\n\n{selection.text}\n\n\n{tail}"
+    return "\n\n".join(part for part in (header, names.text, f"{selection.text}\n\n\n{tail}") if part)
+
+
+def _names_of_release() -> Selection:
+    """What gives an older TVM the names that the script uses; nothing where TVM has them."""
+    if not needs_names():
+        return Selection("", (), ())
+    call = "adopt()\n"
+    found = select(RELEASE_PIECES, call)
+    remark = "# This TVM calls otherwise some of what is used below.\n"
+    return Selection(f"{remark}{found.text}\n\n\n{call}", found.standard, found.tvm)
 
 
 def expression(ref: PassRef) -> str:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 _ROOT = Path(__file__).parent.parent
-_OURS = ("oracles", "fuzzer", "strategies")
+_OURS = ("oracles", "fuzzer", "strategies", "releases")
 _ALWAYS = {"import sys", "from typing import Any"}
 _OPTIONAL = {
     "np": "import numpy as np",

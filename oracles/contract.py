@@ -81,7 +81,7 @@ class Circumstance(enum.Enum):
     OTHER_TARGET = "under another target"
     OTHER_PASS = "after other passes"
     FAILED_PASS = "after a pass that raised"
-    OTHER_MODULE = "after another module"
+    OTHER_MODULE = "after a run on another module"
     REBUILT = "as another object"
     THREAD = "in another thread"
 

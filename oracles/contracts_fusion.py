@@ -12,6 +12,7 @@ from oracles.contract import (
     Refusal,
     Stage,
 )
+from oracles.postconditions.fusion import FUSION_CLAIMS
 from oracles.preconditions import no_altered_kernels, private_call_depth
 
 LEGALIZED = ("LegalizeOps",)
@@ -21,6 +22,7 @@ FUSED = (*ANNOTATED, "FuseOps")
 ROWS: tuple[Contract, ...] = (
     Contract(
         "AnnotateTIROpPattern",
+        postconditions=FUSION_CLAIMS["AnnotateTIROpPattern"],
         prepare=LEGALIZED,
         needs=Stage.LEGALIZED,
         gives=Stage.ANNOTATED,
@@ -28,6 +30,7 @@ ROWS: tuple[Contract, ...] = (
     ),
     Contract(
         "FuseOps",
+        postconditions=FUSION_CLAIMS["FuseOps"],
         prepare=ANNOTATED,
         needs=Stage.ANNOTATED,
         gives=Stage.FUSED,
@@ -37,6 +40,7 @@ ROWS: tuple[Contract, ...] = (
     ),
     Contract(
         "FuseTIR",
+        postconditions=FUSION_CLAIMS["FuseTIR"],
         prepare=FUSED,
         needs=Stage.FUSED,
         gives=Stage.FUSED,
@@ -56,6 +60,7 @@ ROWS: tuple[Contract, ...] = (
     ),
     Contract(
         "FuseOpsByPattern",
+        postconditions=FUSION_CLAIMS["FuseOpsByPattern"],
         abi=Abi.ADDS_FUNCTIONS,
         refusals=(
             Refusal(
@@ -68,6 +73,7 @@ ROWS: tuple[Contract, ...] = (
     ),
     Contract(
         "MergeCompositeFunctions",
+        postconditions=FUSION_CLAIMS["MergeCompositeFunctions"],
         abi=Abi.ADDS_FUNCTIONS,
         idempotence=Idempotence.NEVER,
         refusals=(NO_SUCH_FUNCTION,),
@@ -76,6 +82,7 @@ ROWS: tuple[Contract, ...] = (
     ),
     Contract(
         "RunCodegen",
+        postconditions=FUSION_CLAIMS["RunCodegen"],
         refusals=(
             NO_SUCH_FUNCTION,
             Refusal(
@@ -93,9 +100,10 @@ ROWS: tuple[Contract, ...] = (
         fixpoint_runs=3,
         notes="ends with DeadCodeElimination, whose fixed point it inherits",
     ),
-    Contract("AllocateWorkspace", any_stage=True),
+    Contract("AllocateWorkspace", postconditions=FUSION_CLAIMS["AllocateWorkspace"], any_stage=True),
     Contract(
         "AlterOpImpl",
+        postconditions=FUSION_CLAIMS["AlterOpImpl"],
         prepare=LEGALIZED,
         needs=Stage.LEGALIZED,
         gives=Stage.LEGALIZED,
@@ -106,6 +114,7 @@ ROWS: tuple[Contract, ...] = (
     ),
     Contract(
         "AttachAttrLayoutFreeBuffers",
+        postconditions=FUSION_CLAIMS["AttachAttrLayoutFreeBuffers"],
         prepare=LEGALIZED,
         needs=Stage.LEGALIZED,
         gives=Stage.LEGALIZED,
@@ -115,6 +124,7 @@ ROWS: tuple[Contract, ...] = (
     ),
     Contract(
         "SplitLayoutRewritePreproc",
+        postconditions=FUSION_CLAIMS["SplitLayoutRewritePreproc"],
         prepare=LEGALIZED,
         needs=Stage.LEGALIZED,
         gives=Stage.LEGALIZED,
@@ -125,6 +135,7 @@ ROWS: tuple[Contract, ...] = (
     ),
     Contract(
         "SpecializePrimFuncBasedOnCallSite",
+        postconditions=FUSION_CLAIMS["SpecializePrimFuncBasedOnCallSite"],
         prepare=LEGALIZED,
         needs=Stage.LEGALIZED,
         gives=Stage.LEGALIZED,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from oracles.contract import IMPURE_IN_DATAFLOW, Contract, Idempotence, Kept, Refusal, Stage
-from oracles.postconditions.lowering import CLAIMS
+from oracles.postconditions.lowering import LOWERING_CLAIMS
 from oracles.preconditions import no_library_prefix
 
 LEGALIZED = ("RealizeVDevice", "DispatchSampling", "DispatchSortScan", "LambdaLift", "LegalizeOps")
@@ -23,12 +23,12 @@ ROWS: tuple[Contract, ...] = (
         prepare=("LegalizeOps",),
         needs=Stage.LEGALIZED,
         gives=Stage.LEGALIZED,
-        postconditions=CLAIMS["RewriteDataflowReshape"],
+        postconditions=LOWERING_CLAIMS["RewriteDataflowReshape"],
     ),
     Contract(
         "ToNonDataflow",
         any_stage=True,
-        postconditions=CLAIMS["ToNonDataflow"],
+        postconditions=LOWERING_CLAIMS["ToNonDataflow"],
     ),
     Contract(
         "RemovePurityChecking",
@@ -36,35 +36,35 @@ ROWS: tuple[Contract, ...] = (
         any_stage=True,
         tolerated_ill_formedness=(IMPURE_IN_DATAFLOW,),
         notes="its documentation says to run it after ToNonDataflow; what makes dataflow blocks again undoes that",
-        postconditions=CLAIMS["RemovePurityChecking"],
+        postconditions=LOWERING_CLAIMS["RemovePurityChecking"],
     ),
     Contract(
         "CallTIRRewrite",
         prepare=IMPURE,
         needs=Stage.LEGALIZED,
         gives=LOWERED,
-        postconditions=CLAIMS["CallTIRRewrite"],
+        postconditions=LOWERING_CLAIMS["CallTIRRewrite"],
     ),
     Contract(
         "StaticPlanBlockMemory",
         prepare=CALLS,
         needs=LOWERED,
         gives=LOWERED,
-        postconditions=CLAIMS["StaticPlanBlockMemory"],
+        postconditions=LOWERING_CLAIMS["StaticPlanBlockMemory"],
     ),
     Contract(
         "RewriteCUDAGraph",
         prepare=CALLS,
         needs=LOWERED,
         gives=LOWERED,
-        postconditions=CLAIMS["RewriteCUDAGraph"],
+        postconditions=LOWERING_CLAIMS["RewriteCUDAGraph"],
     ),
     Contract(
         "LowerAllocTensor",
         prepare=CALLS,
         needs=LOWERED,
         gives=LOWERED,
-        postconditions=CLAIMS["LowerAllocTensor"],
+        postconditions=LOWERING_CLAIMS["LowerAllocTensor"],
     ),
     Contract(
         "KillAfterLastUse",
@@ -76,7 +76,7 @@ ROWS: tuple[Contract, ...] = (
         keeps_public_signatures=False,
         notes="begins with CanonicalizeBindings, whose fixed point it inherits; without the match_cast that this "
         "removes a return type may be known by rank only, which no longer matters at this stage (generated modules)",
-        postconditions=CLAIMS["KillAfterLastUse"],
+        postconditions=LOWERING_CLAIMS["KillAfterLastUse"],
     ),
     Contract(
         "LowerRuntimeBuiltin",
@@ -91,14 +91,14 @@ ROWS: tuple[Contract, ...] = (
                 "src/relax/backend/vm/lower_runtime_builtin.cc: LowerAllocTensor must run first",
             ),
         ),
-        postconditions=CLAIMS["LowerRuntimeBuiltin"],
+        postconditions=LOWERING_CLAIMS["LowerRuntimeBuiltin"],
     ),
     Contract(
         "ComputePrimValue",
         prepare=BUILTIN,
         needs=LOWERED,
         gives=LOWERED,
-        postconditions=CLAIMS["ComputePrimValue"],
+        postconditions=LOWERING_CLAIMS["ComputePrimValue"],
     ),
     Contract(
         "VMShapeLower",
@@ -107,7 +107,7 @@ ROWS: tuple[Contract, ...] = (
         gives=LOWERED,
         idempotence=Idempotence.NEVER,
         address_ordered=True,
-        postconditions=CLAIMS["VMShapeLower"],
+        postconditions=LOWERING_CLAIMS["VMShapeLower"],
     ),
     Contract(
         "AttachGlobalSymbol",
@@ -115,6 +115,6 @@ ROWS: tuple[Contract, ...] = (
         preconditions=(no_library_prefix,),
         notes="with the module attribute system_lib_prefix the prefix is put in front at each run, by design",
         changes=frozenset({Kept.KERNELS, Kept.FUNCTION_ATTRIBUTES}),  # the attribute that it attaches
-        postconditions=CLAIMS["AttachGlobalSymbol"],
+        postconditions=LOWERING_CLAIMS["AttachGlobalSymbol"],
     ),
 )

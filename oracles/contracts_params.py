@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from oracles.contract import (
     IMPURE_IN_DATAFLOW,
     NO_SUCH_FUNCTION,
@@ -11,8 +13,10 @@ from oracles.contract import (
     Idempotence,
     Kept,
     NumericPromise,
+    Postcondition,
     Refusal,
 )
+from oracles.postconditions import common, params
 from oracles.preconditions import (
     has_transform_params,
     needs_num_input,
@@ -44,6 +48,26 @@ ROWS: tuple[Contract, ...] = (
             ),
         ),
         changes=frozenset({Kept.PARAMETER_NAMES}),  # bound parameters are gone, by its documentation
+        postconditions=(
+            Postcondition(
+                "bound parameters are gone",
+                params.bound_parameter_left,
+                "its documentation: bind params of function of the module to constant tensors",
+            ),
+            Postcondition(
+                "other functions stay",
+                params.other_functions_changed,
+                "src/relax/transform/bind_params.cc: the function is found by its symbol, a private one by its name",
+            ),
+            Postcondition(
+                "no operator comes or goes",
+                common.operators_changed,
+                "it changes parameters, and what reads them, only",
+            ),
+            Postcondition(
+                "no function comes or goes", common.functions_changed, "it works on functions that are there"
+            ),
+        ),
     ),
     Contract(
         "BindSymbolicVars",
@@ -79,6 +103,22 @@ ROWS: tuple[Contract, ...] = (
             ),
         ),
         notes="results agree for inputs that satisfy the binding only",
+        postconditions=(
+            Postcondition(
+                "bound dims are gone",
+                params.bound_symbol_left,
+                "its documentation: bind symbolic variables of the module",
+            ),
+            Postcondition("other functions stay", params.unnamed_function_changed, "its documentation of func_name"),
+            Postcondition(
+                "no operator comes or goes",
+                common.operators_changed,
+                "it changes parameters, and what reads them, only",
+            ),
+            Postcondition(
+                "no function comes or goes", common.functions_changed, "it works on functions that are there"
+            ),
+        ),
     ),
     Contract(
         "BundleModelParams",
@@ -88,6 +128,21 @@ ROWS: tuple[Contract, ...] = (
         keeps_public_signatures=False,
         notes="wraps the tuple in a tuple at each run",
         changes=frozenset({Kept.PARAMETER_NAMES}),  # its documentation: several parameters become one
+        postconditions=(
+            Postcondition(
+                "weights are one tuple",
+                params.not_bundled,
+                "its documentation: bundle several model parameters into a single tuple parameter",
+            ),
+            Postcondition(
+                "no operator comes or goes",
+                common.operators_changed,
+                "it changes parameters, and what reads them, only",
+            ),
+            Postcondition(
+                "no function comes or goes", common.functions_changed, "it works on functions that are there"
+            ),
+        ),
     ),
     Contract(
         "LiftTransformParams",
@@ -118,6 +173,21 @@ ROWS: tuple[Contract, ...] = (
         # its documentation: the weights are replaced by what the lifted function gives
         changes=frozenset({Kept.PARAMETER_NAMES}),
         environment=PARTS_OF_LEVEL_ONE,
+        postconditions=(
+            Postcondition(
+                "each function has its transform",
+                params.not_lifted,
+                "its documentation; src/relax/transform/lift_transform_params.cc",
+            ),
+            Postcondition(
+                "no computation on weights alone is left",
+                params.liftable_left,
+                "src/relax/transform/lift_transform_params.cc: conditions 1 to 5 of CanLiftBinding",
+            ),
+            Postcondition(
+                "no function goes", partial(common.functions_changed, may_come=True), "its documentation: lifts only"
+            ),
+        ),
     ),
     Contract(
         "LazyGetInput",
@@ -128,6 +198,21 @@ ROWS: tuple[Contract, ...] = (
         notes="each run adds another callback",
         # num_input counts the callback, too (src/relax/transform/lazy_transform_params.cc)
         changes=frozenset({Kept.PARAMETER_NAMES, Kept.FUNCTION_ATTRIBUTES}),
+        postconditions=(
+            Postcondition(
+                "inputs come from a callback",
+                params.input_not_lazy,
+                "its documentation: a function fget_item that lazily loads the weights",
+            ),
+            Postcondition(
+                "no operator comes or goes",
+                common.operators_changed,
+                "it changes parameters, and what reads them, only",
+            ),
+            Postcondition(
+                "no function comes or goes", common.functions_changed, "it works on functions that are there"
+            ),
+        ),
     ),
     Contract(
         "LazySetOutput",
@@ -141,6 +226,21 @@ ROWS: tuple[Contract, ...] = (
         "modules of TVM's own tests counts that as a false alarm; the result still executes)",
         # num_input counts the callback, too, whose calls are impure (src/relax/transform/lazy_transform_params.cc)
         changes=frozenset({Kept.PARAMETER_NAMES, Kept.FUNCTION_ATTRIBUTES, Kept.PURITY}),
+        postconditions=(
+            Postcondition(
+                "outputs go to a callback",
+                params.output_not_lazy,
+                "its documentation: a function fset_output receives the outputs",
+            ),
+            Postcondition(
+                "no operator comes or goes",
+                common.operators_changed,
+                "it changes parameters, and what reads them, only",
+            ),
+            Postcondition(
+                "no function comes or goes", common.functions_changed, "it works on functions that are there"
+            ),
+        ),
     ),
     Contract(
         "LazyTransformParams",
@@ -160,17 +260,62 @@ ROWS: tuple[Contract, ...] = (
         # the parameters are gone, by its documentation; calls of get_item and set_item are impure, and it takes
         # relax.force_pure away (relax/transform/lazy_transform_params.py)
         changes=frozenset({Kept.PARAMETER_NAMES, Kept.FUNCTION_ATTRIBUTES, Kept.PURITY}),
+        postconditions=(
+            Postcondition(
+                "weights are no parameters",
+                params.transform_not_lazy,
+                "its documentation: convert transform_params functions into a lazy version",
+            ),
+            Postcondition(
+                "no function comes or goes", common.functions_changed, "it works on functions that are there"
+            ),
+        ),
     ),
     Contract(
         "UpdateParamType",
         numeric=NumericPromise.LOSSY,
         abi=Abi.OTHER,
         keeps_public_signatures=False,
+        postconditions=(
+            Postcondition(
+                "parameters have the types asked for",
+                params.parameter_type_not_updated,
+                "its documentation: ty_func gives the type with which each parameter should be updated",
+            ),
+            Postcondition(
+                "no operator comes or goes",
+                common.operators_changed,
+                "it changes parameters, and what reads them, only",
+            ),
+            Postcondition(
+                "no function comes or goes", common.functions_changed, "it works on functions that are there"
+            ),
+        ),
     ),
     Contract(
         "UpdateVDevice",
         preconditions=(needs_vdevices,),
         keeps_public_signatures=False,
         changes=frozenset({Kept.GLOBAL_INFOS}),  # its documentation: it replaces an entry
+        postconditions=(
+            Postcondition(
+                "no type mentions the old device",
+                params.old_device_left,
+                "its documentation: update the virtual device",
+            ),
+            Postcondition(
+                "the table names the new device",
+                params.device_table_not_updated,
+                "src/relax/transform/update_vdevice.cc: Run",
+            ),
+            Postcondition(
+                "no operator comes or goes",
+                common.operators_changed,
+                "it changes parameters, and what reads them, only",
+            ),
+            Postcondition(
+                "no function comes or goes", common.functions_changed, "it works on functions that are there"
+            ),
+        ),
     ),
 )

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from oracles.abi.compose import call
+from oracles.abi.compose import call, public_functions
 from oracles.abi.frame import Adapter
 from oracles.abi.gradient import Gradient
 from oracles.capture import evidence_of
@@ -22,6 +22,7 @@ from oracles.contract import NumericPromise
 from oracles.execution import Program, from_tvm
 from oracles.execution.perturb import Perturber
 from oracles.gradient import WrongGradient, settled, wrong_gradient
+from oracles.gradient_blame import guilty_operator
 from oracles.original import Entry, Original
 from oracles.tolerance import unit_of
 from oracles.verdict import Evidence
@@ -100,7 +101,7 @@ def examine_gradient(
     noise = _noise(original, gradient, arguments, loss(arguments))
     wrong, decided, _ = wrong_gradient(loss, arguments, positions, given, noise, random)
     if wrong is not None:
-        return _evidence(wrong, gradient)
+        return _evidence(wrong, gradient, guilty_operator(_function(original.module, gradient.function), original.seed))
     if not decided:
         raise Unmeasurable(NOTHING_DECIDED)
     return None
@@ -137,8 +138,13 @@ def _generator(seed: int, name: str) -> np.random.Generator:
     return np.random.default_rng(int.from_bytes(digest[:16], "little"))
 
 
-def _evidence(wrong: WrongGradient, gradient: Gradient) -> Evidence:
-    return _wrong(wrong.what, gradient, f"by parameter {list(wrong.path)}: {wrong.expected}", wrong.observed)
+def _function(module: Any, symbol: str) -> Any:
+    return public_functions(module)[symbol]
+
+
+def _evidence(wrong: WrongGradient, gradient: Gradient, operator: str) -> Evidence:
+    what = f"{wrong.what}: {operator}" if operator else wrong.what
+    return _wrong(what, gradient, f"by parameter {list(wrong.path)}: {wrong.expected}", wrong.observed)
 
 
 def _wrong(what: str, gradient: Gradient, expected: str, observed: str) -> Evidence:

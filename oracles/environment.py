@@ -64,7 +64,7 @@ def judge(subject: Subject) -> Verdict:
         subject.stage(OracleName.ENVIRONMENT, step.ref.name)
         if how is Circumstance.TIMING and direct.error is not None:
             continue  # the error would leave the instrument's stack of passes behind, which the next use reads
-        again = _run(subject, index, how, subject.input_of(index))
+        again = _run(subject, index, how, subject.built(index), subject.input_of(index))
         if not agree(direct, again) and (verdict := _different(subject, index, how)) is not None:
             return verdict
     if subject.output.error is not None:
@@ -93,12 +93,12 @@ def agree(left: Result, right: Result) -> bool:
     return left.error is None and right.error is None and equal(left.module, right.module)
 
 
-def _run(subject: Subject, index: int, how: Circumstance, module: Any, trace: Any = None) -> Result:
+def _run(subject: Subject, index: int, how: Circumstance, built: Any, module: Any, trace: Any = None) -> Result:
     plan = subject.plan
     before = (*plan.prepare, *(step.ref for step in plan.steps[:index]))
+    rebuild = plan.steps[index].ref.build
     try:
-        built, ref = subject.built(index), plan.steps[index].ref
-        return Result(run_under(how.value, built, ref.build, lambda: _other(before), module, trace))
+        return Result(run_under(how.value, built, rebuild, lambda: _other(before), module, trace))
     except Exception as error:
         return Result(None, evidence_of(error))
 
@@ -110,33 +110,36 @@ def _other(before: tuple[PassRef, ...]) -> Any:
 
 
 def _different(subject: Subject, index: int, how: Circumstance) -> Verdict | None:
-    """The verdict on a difference, after asking once more on a copy of the input; ``None`` when it does not come back.
+    """The verdict on a difference, after asking once more; ``None`` when it does not come back.
 
-    Later steps of a pipeline may have written into the modules between the steps: in the second trace each step is
-    judged before the next one runs.
+    Asked on a copy of the input, since later steps of a pipeline may have written into the modules between the steps,
+    and with new objects of the passes, since the circumstance may have left something behind in the old one.
     """
-    for number, module, direct in subject.retrace():
-        if number < index:
-            continue
-        step = subject.plan.steps[index]
-        before = str(tvm.ir.save_json(module))
-        if direct.error is None and not tolerated(complaint(direct.module), subject.plan.steps[: index + 1]):
-            return _skip(subject, "output is ill-formed")
-        for _ in range(REPEATS):
-            if not agree(direct, apply(subject.built(index), module)):
-                return _skip(subject, "pass is not deterministic")
-        if str(tvm.ir.save_json(module)) != before:
-            return _skip(subject, "input was modified")
-        again = _run(subject, index, how, module)
-        if agree(direct, again):
-            return None
-        if direct.module is not None and not _reloads(direct.module):
-            return _skip(subject, "output holds objects compared by identity")
-        culprit = step.ref.name
-        if step.contract.composed:
-            culprit = _inner(subject, index, how, module) or culprit
-        return Verdict(OracleName.ENVIRONMENT, Outcome.FAIL, culprit, evidence=_evidence(how, direct, again))
-    return None
+    module = load(subject.before)
+    for step in subject.plan.steps[:index]:
+        module = None if module is None else apply(step.ref.build(), module).module
+    if module is None:
+        return _skip(subject, "input cannot be reloaded")
+    step = subject.plan.steps[index]
+    built = step.ref.build()
+    before = str(tvm.ir.save_json(module))
+    direct = apply(built, module)
+    if direct.error is None and not tolerated(complaint(direct.module), subject.plan.steps[: index + 1]):
+        return _skip(subject, "output is ill-formed")
+    for _ in range(REPEATS):
+        if not agree(direct, apply(built, module)):
+            return _skip(subject, "pass is not deterministic")
+    if str(tvm.ir.save_json(module)) != before:
+        return _skip(subject, "input was modified")
+    again = _run(subject, index, how, built, module)
+    if agree(direct, again):
+        return None
+    if direct.module is not None and not _reloads(direct.module):
+        return _skip(subject, "output holds objects compared by identity")
+    culprit = step.ref.name
+    if step.contract.composed:
+        culprit = _inner(subject, index, how, module) or culprit
+    return Verdict(OracleName.ENVIRONMENT, Outcome.FAIL, culprit, evidence=_evidence(how, direct, again))
 
 
 @pass_instrument
@@ -154,9 +157,10 @@ class _Trace:
 def _inner(subject: Subject, index: int, how: Circumstance, module: Any) -> str | None:
     """The first public pass inside of a step that gives something else under the circumstance, if that comes back."""
     plain, other = _Trace(), _Trace()
+    built = subject.plan.steps[index].ref.build()
     with tvm.transform.PassContext(instruments=[plain]):
-        apply(subject.built(index), module)
-    _run(subject, index, how, module, other)
+        apply(built, module)
+    _run(subject, index, how, built, module, other)
     for (name, given), (_, again) in zip(plain.given, other.given, strict=False):
         if not equal(given, again):
             return name

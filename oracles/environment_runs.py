@@ -123,7 +123,7 @@ def run_under(
             run_other_passes()
         elif how == "after a pass that raised":
             run_raising_pass()
-        elif how == "after another module":
+        elif how == "after a run on another module":
             with contextlib.suppress(Exception):  # what the pass makes of that module is not asked here
                 built(other())
         with context_of(how, trace):

@@ -134,12 +134,14 @@ ROWS: tuple[Exclusion, ...] = (
         "VMBuiltinLower", Why.SAME_AS, "the old name of LowerRuntimeBuiltin; warns, and builds the same pass",
         "tvm/relax/transform/transform.py", ("LowerRuntimeBuiltin",),
     ),
-    Exclusion("pipeline default", Why.SAME_AS, "the pipeline that relax.build runs on a CPU", "tvm/relax/pipeline.py", ("build:default",)),
+    Exclusion(
+        "pipeline default", Why.SAME_AS, "what relax.build runs on a CPU", "tvm/relax/pipeline.py", ("build:default",)
+    ),
     Exclusion(
         "pipeline default_build", Why.SAME_AS, "the same function as pipeline default", "tvm/relax/pipeline.py",
         ("build:default",),
     ),
-    Exclusion("pipeline zero", Why.SAME_AS, "the pipeline that legalizes and fuses", "tvm/relax/pipeline.py", ("build:zero",)),
+    Exclusion("pipeline zero", Why.SAME_AS, "legalizes and fuses", "tvm/relax/pipeline.py", ("build:zero",)),
     _of_cpu("get_default_pipeline"),
     _of_cpu("library_dispatch_passes", "DispatchSampling", "DispatchSortScan"),
     _of_cpu("legalize_passes", "LegalizeOps", "AnnotateTIROpPattern", "FoldConstant", "FuseOps", "FuseTIR"),

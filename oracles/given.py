@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from tvm.tirx import IntImm
+import tvm
+from tvm import tirx
 
 from oracles.passref import namespace
 
@@ -50,14 +51,64 @@ def given_of(passes: Sequence[tuple[str, str]]) -> Given:
         if name == "BindSymbolicVars":
             binding = arguments_of(expression).get("0", {})
             for dim, bound in _items(binding):
-                value = int(bound) if isinstance(bound, IntImm) else bound
+                value = int(bound) if isinstance(bound, tirx.IntImm) else bound
                 if not isinstance(value, int) or dims.setdefault(dim, value) != value:
                     raise NotLiteral("a dim is bound to something else than one integer")
         elif name == "BindParams":
-            arguments = arguments_of(expression)
-            for parameter, value in _items(arguments.get("1", {})):
-                values[str(arguments.get("0")), parameter] = np.asarray(value)
+            function, binding = binding_of(expression)
+            for parameter, value in _items(binding):
+                values[function, parameter] = _plain(value)
     return Given(dims, values)
+
+
+def binding_of(expression: str) -> tuple[str, Any]:
+    """Function and binding of an expression that builds ``BindParams``, parameters by name.
+
+    Keys may also be variables of the module that the pass will be applied to; a text that is to build the pass for any
+    module looks them up by name when it meets the module::
+
+        tvm.transform.module_pass(
+            lambda mod, ctx: relax.transform.BindParams(
+                "f", dict(zip([p for p in mod["f"].params if p.name in ("v", "w")], [array_of_v, array_of_w])))(mod),
+            opt_level=0, name="BindParams")
+
+    Raises:
+        NotLiteral: The text is of neither form.
+    """
+    arguments = arguments_of(expression)
+    if "1" in arguments:
+        return str(arguments.get("0")), arguments["1"]
+    for call in ast.walk(_tree(expression)):
+        if isinstance(call, ast.Call) and getattr(call.func, "attr", "") == "BindParams" and len(call.args) == 2:
+            return str(_evaluated(call.args[0])), _by_variable(call.args[1])
+    return str(arguments.get("0")), {}
+
+
+def _by_variable(binding: ast.expr) -> dict[str, Any]:
+    """``dict(zip([p for p in ... if p.name in NAMES], ARRAYS))`` as a dictionary by name."""
+    try:
+        (zipped,) = binding.args  # type: ignore[attr-defined]
+        variables, arrays = zipped.args
+        names = _evaluated(variables.generators[0].ifs[0].comparators[0])
+        return dict(zip(names, _evaluated(arrays), strict=True))
+    except (AttributeError, ValueError, TypeError, IndexError) as error:
+        raise NotLiteral("a binding by variables of another form") from error
+
+
+def _plain(value: Any) -> np.ndarray[Any, Any]:
+    return np.asarray(value.numpy() if isinstance(value, tvm.runtime.Tensor) else value)
+
+
+def _tree(expression: str) -> ast.expr:
+    try:
+        return ast.parse(expression, mode="eval").body
+    except SyntaxError:
+        return ast.Constant(None)
+
+
+def _evaluated(tree: ast.expr) -> Any:
+    # The text is our own strategy's or a stored case's, as in PassRef.build.
+    return eval(compile(ast.Expression(tree), "<pass>", "eval"), namespace())
 
 
 def _items(binding: Any) -> list[tuple[str, Any]]:
@@ -72,10 +123,7 @@ def arguments_of(expression: str) -> dict[str, Any]:
     Raises:
         NotLiteral: An argument cannot be evaluated over the names of a pass expression.
     """
-    try:
-        tree = ast.parse(expression, mode="eval").body
-    except SyntaxError:
-        return {}
+    tree = _tree(expression)
     if not isinstance(tree, ast.Call):
         return {}
     named: list[tuple[str, ast.expr]] = [(str(index), value) for index, value in enumerate(tree.args)]
@@ -83,8 +131,7 @@ def arguments_of(expression: str) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, value in named:
         try:
-            # The text is our own strategy's or a stored case's, as in PassRef.build.
-            found[name] = eval(compile(ast.Expression(value), "<pass>", "eval"), namespace())
+            found[name] = _evaluated(value)
         except Exception as error:
             raise NotLiteral(f"argument {name} cannot be evaluated") from error
     return found

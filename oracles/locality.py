@@ -91,7 +91,7 @@ def _healed(subject: Subject, variation: Variation, varied: Sequence[Result], er
         return _skip(subject, "no output")  # the error may be that of what was removed
     if subject.run(subject.module).error is None or complaint(variation.module) is not None:
         return _skip(subject, "the error does not come back")
-    said = f"no error {variation.change.value}: {error.message}"
+    said = f"{variation.change.value}: {error.message}"
     evidence = Evidence("healed", said, error.frames, "the same error", f"no error on {variation.call}")
     return Verdict(OracleName.LOCALITY, Outcome.FAIL, subject.last_step.ref.name, evidence=evidence)
 
@@ -146,7 +146,7 @@ def _compare(subject: Subject, variation: Variation, varied: Sequence[Result]) -
     before, after = found
     evidence = Evidence(
         "not-local",
-        f"{describe(before, after)} {variation.change.value}",
+        f"{describe(before, after)} ({variation.change.value})",
         expected="what the pass makes of the function without the change",
         observed=f"another result on {variation.call}\n{text_difference(before, after)}",
     )

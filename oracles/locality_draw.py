@@ -30,12 +30,12 @@ BUILDERS: dict[str, Callable[[], Any]] = {
 
 
 class Change(enum.Enum):
-    """What is changed; the values are words for a signature, and changes that show the same defect share them."""
+    """What is changed, in words for a signature."""
 
-    ADDED = "beside an unrelated function"
-    REMOVED = "without an unrelated function"
-    RENAMED = "under other private names"
-    REORDERED = "in another order of functions"
+    ADDED = "function added"
+    REMOVED = "function removed"
+    RENAMED = "functions renamed"
+    REORDERED = "functions reordered"
 
 
 @dataclass(frozen=True, slots=True)

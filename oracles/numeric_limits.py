@@ -133,6 +133,20 @@ def _has_batch_norm(module: Any, training: bool) -> bool:
 # Layouts with a split axis (NCHW4c) have no kernel in TOPI for this target; ConvertLayout documents that it does not
 # look whether there is one.
 _SPLIT_LAYOUT = re.compile(r'layout="[A-Z]+\d+[a-z]')
+# tvm/relax/transform/legalize_ops/nn.py leaves convolutions of other output than input layouts, and transposed ones of
+# other layouts than PyTorch's, as they are, with a line in the log ("so cannot be legalized by TOPI").
+_NO_KERNEL = re.compile(r"nn\.conv\dd(_transpose)?: CodeGenVM cannot emit")
+
+
+def _gradient_kernel(error: Evidence) -> str:
+    """Why there is no kernel for an operator that only gradients are made of, as relax/transform/legalize_ops/grad.py
+    says itself.
+    """
+    if re.search(r"R\.grad\.(avg|max)_pool2d_backward", error.message):
+        return "dilated pooling has no gradient kernel"  # "Dilation is not supported in TOPI pool_grad"
+    if any("te_take_backward" in frame for frame in error.frames) and error.kind == "AssertionError":
+        return "take by other than a vector has no gradient kernel"  # "indices in take must be 1-dim Tensor"
+    return ""
 
 
 def excused(error: Evidence, steps: Sequence[Step]) -> str:
@@ -145,8 +159,11 @@ def excused(error: Evidence, steps: Sequence[Step]) -> str:
     from oracles.contracts import CONTRACTS
 
     names = {step.ref.name for step in steps}
-    if "ConvertLayout" in names and _SPLIT_LAYOUT.search(error.message):
+    unknown = _SPLIT_LAYOUT.search(error.message) or _NO_KERNEL.search(error.message)
+    if "ConvertLayout" in names and unknown:
         return "no kernel for this layout"
+    if "Gradient" in names and (reason := _gradient_kernel(error)):
+        return reason
     # UpdateVDevice replaces a device by index; hints that name the old one are the user's to change, too.
     refusals = CONTRACTS["RealizeVDevice"].refusals
     if "UpdateVDevice" in names and any(refusal.matches(error.kind, error.message) for refusal in refusals):

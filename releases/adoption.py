@@ -23,6 +23,9 @@ from releases.tables import (
     Keyword,
 )
 
+ADDED: list[str] = []
+"""Names that the installed TVM was given."""
+
 
 def adopt() -> None:
     """Apply the tables to the installed TVM; where it has every name, as the newest release, nothing changes."""
@@ -39,12 +42,18 @@ def adopt() -> None:
     adopt_scalars()
 
 
+def needs_names() -> bool:
+    """Whether the installed TVM calls anything otherwise, so that a script for it must be given the names as well."""
+    return bool(ADDED)
+
+
 def _alias(row: Alias) -> None:
     parent_path, _, name = row.new.rpartition(".")
     parent, meaning = found(parent_path), found(row.old)
     if parent is None or meaning is None or (hasattr(parent, name) and not row.rebinds):
         return
     setattr(parent, name, meaning)
+    ADDED.append(row.new)
     if isinstance(meaning, ModuleType):
         sys.modules.setdefault(row.new, meaning)
 
@@ -53,6 +62,7 @@ def _attribute(row: Attribute) -> None:
     owner = found(row.owner)
     if owner is None or hasattr(owner, row.new):
         return
+    ADDED.append(f"{row.owner}.{row.new}")
     setattr(owner, row.new, property(lambda self: getattr(self, row.old), doc=f"``{row.old}``"))
 
 

@@ -5,6 +5,7 @@ A name is not in a table of ours: it is asked of TVM, so that a build from sourc
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import importlib
 from collections.abc import Iterable
@@ -12,7 +13,7 @@ from typing import Any
 
 from releases.known import RELEASES, known
 
-_HOMES = ("transform", "backend")
+_HOMES = ("transform", "backend", "backend.adreno.transform", "distributed.transform", "training.utils")
 """Modules of ``tvm.relax`` that hold passes."""
 
 
@@ -27,7 +28,7 @@ def lacks_pass(name: str) -> str:
     """Why the installed TVM cannot run a pass of the tables; empty when it can.
 
     Args:
-        name: Its name in ``tvm.relax.transform`` or ``tvm.relax.backend``; a name with a colon is a whole pipeline,
+        name: Its name in one of TVM's modules of passes; a name with a colon is a whole pipeline,
             which every release has.
     """
     if ":" in name or any(hasattr(home, name) for home in _modules()):
@@ -47,7 +48,11 @@ def lacks_operator(name: str) -> str:
 
 
 def _modules() -> list[Any]:
-    return [importlib.import_module(f"tvm.relax.{home}") for home in _HOMES]
+    found = []
+    for home in _HOMES:
+        with contextlib.suppress(ImportError):
+            found.append(importlib.import_module(f"tvm.relax.{home}"))
+    return found
 
 
 def _version() -> str:

@@ -12,6 +12,8 @@ NEVER = 0
 """The pass is not meant for such a module, or cannot do anything with it."""
 UNLIKELY = 1
 """Nothing of what the pass looks for is there. Some such modules are tried all the same: they must stay as they are."""
+IDLE = 4
+"""The pass finds nothing in any module that is drawn: what is judged is that it leaves modules as they are."""
 LIKELY = 12
 """What the pass looks for is there, or it always finds something."""
 NEAR = 18
@@ -62,6 +64,23 @@ MEANT_FOR: Mapping[str, Ask] = {
 }
 """What a pass needs to change anything or to accept the module at all; any module where nothing is said."""
 
+IDLES = frozenset(
+    {
+        "AttachExternModules",
+        "IPCAllReduceRewrite",
+        "LegalizeRedistribute",
+        "LowerDistIR",
+        "LowerGPUIPCAllocStorage",
+        "LowerGlobalViewToLocalView",
+        "Normalize",
+        "NormalizeGlobalVar",
+        "PropagateSharding",
+        "SplitCallTIRByPattern",
+    }
+)
+"""Passes for which no module is drawn that they have something to do on: nothing to attach, machines that are not
+there, modules that are normal already."""
+
 FINDS: Mapping[str, Ask] = {
     "AdjustMatmulOrder": _all(matmul=2),
     "CombineParallelMatmul": lambda facts: facts.shared_left,
@@ -84,8 +103,6 @@ FINDS: Mapping[str, Ask] = {
     "RealizeVDevice": _any("hint_on_device", "to_vdevice"),
     "LambdaLift": lambda facts: facts.local_functions,
     "MergeCompositeFunctions": lambda facts: facts.composites,
-    "Normalize": lambda facts: False,
-    "NormalizeGlobalVar": lambda facts: False,
     "ComputePrimValue": lambda facts: facts.prims,
     "FoldConstant": lambda facts: facts.constants,
     "RewriteCUDAGraph": lambda facts: False,
@@ -94,6 +111,9 @@ FINDS: Mapping[str, Ask] = {
     "ExpandTupleArguments": lambda facts: facts.function_calls,
     "RemoveUnusedOutputs": lambda facts: facts.function_calls,
     "Gradient": lambda facts: any(loss.differentiable for loss in facts.losses),
+    "AppendLoss": lambda facts: any(f.outputs and "float" in f.outputs[0].dtype for f in facts.functions),
+    "FoldVDeviceScopeChange": lambda facts: facts.vdevices > 0,
+    "FuseOpsByPattern": lambda facts: bool(facts.chains),
 }
 """What a pass looks for; a pass that is not named finds something in most modules."""
 
@@ -120,5 +140,7 @@ def fitness(name: str, facts: Facts) -> int:
     for planted in facts.idioms:
         if name in passes_for(planted):
             return NEAR if SUFFIX in planted else AIMED
+    if name in IDLES:
+        return IDLE
     finds = FINDS.get(name)
     return LIKELY if finds is None or finds(facts) else UNLIKELY

@@ -232,16 +232,16 @@ def _outputs(function: Any) -> tuple[Parameter, ...]:
     blocks, result = function.body.blocks, function.body.body
     if len(blocks) != 1 or not isinstance(blocks[0], relax.DataflowBlock):
         return ()
-    fields = list(result.fields) if isinstance(result, relax.Tuple) else [result]
+    returned = list(result.fields) if isinstance(result, relax.Tuple) else [result]
     found = []
-    for field in fields:
-        ty = field.ty
-        if not isinstance(field, relax.Var) or not isinstance(ty, relax.TensorType) or ty.dtype is None:
+    for each in returned:
+        ty = each.ty
+        if not isinstance(each, relax.Var) or not isinstance(ty, relax.TensorType) or ty.dtype is None:
             return ()
         dims = dims_of(ty.shape) if isinstance(ty.shape, relax.ShapeExpr) else (None,)
         if not all(isinstance(dim, int) for dim in dims):
             return ()
-        found.append(Parameter(field.name, tuple(_name(dim) for dim in dims), str(ty.dtype)))
+        found.append(Parameter(each.name, tuple(_name(dim) for dim in dims), str(ty.dtype)))
     return tuple(found)
 
 

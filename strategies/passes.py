@@ -9,7 +9,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from strategies.choices import Choices, Draw
-from strategies.fitness import NEVER, fitness
+from strategies.fitness import LIKELY, NEVER, fitness
 from strategies.module_facts import Facts, facts_of
 from strategies.modules import described_modules
 from strategies.pass_arguments.names import names as _names
@@ -101,7 +101,10 @@ def draw_pipeline(
     drawn = []
     for step in range(size):
         legal = walk.legal(early=step < early)
-        name = choices.pick(legal)
+        fits = [weight_of(name, facts) for name in legal]
+        # A pass that the module is not meant for leaves nothing to judge when it comes first; later it may be.
+        least = 0 if step == 0 and any(fits) else 1
+        name = legal[_weighted(choices, [max(least, min(fit, LIKELY)) for fit in fits])]
         walk.step(name)
         drawn.append(_one(choices, name, facts))
     return tuple(drawn)

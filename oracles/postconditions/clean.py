@@ -15,6 +15,7 @@ from oracles.postconditions.common import (
     functions_by_name,
     has_local_functions,
     joinable,
+    name_of,
     operator_of,
     outline,
     parts_of_type,
@@ -59,19 +60,36 @@ def projection_left(ran: Any) -> str:
 
 
 def escaped_name_left(ran: Any) -> str:
-    """A variable of a dataflow block that nothing outside of the block reads and that is no dataflow variable."""
-    for name, function in relax_functions(ran.after):
-        homes = {place.binding.var: place.block for place in places(function) if place.dataflow}
-        outside = {var for place in places(function) for var in read_inside(place.binding.value)
-                   if var in homes and not homes[var].same_as(place.block)}  # fmt: skip
-        for sequence in sequences(function):
-            outside.update(variables_read(sequence.body))
+    """A variable of a dataflow block that nothing outside of the block reads and that is no dataflow variable.
+
+    Unless something outside did before: this run may have taken that away, and only the next one sees it.
+    """
+    for name, old, function in both(ran):
+        if not isinstance(function, relax.Function) or joinable(old):
+            continue
+        homes, outside = _read_outside(function)
+        before = {name_of(var) for var in _read_outside(old)[1]}
         for var in homes:
-            if not isinstance(var, relax.DataflowVar) and var not in outside:
-                if any(var in set(_dims(other)) for other in homes):
-                    continue  # a type may depend on a variable, and not on a dataflow variable
-                return f"a variable that only its block reads is visible outside\nfunction: {name}\nvariable: {var}"
+            if isinstance(var, relax.DataflowVar) or var in outside or name_of(var) in before:
+                continue
+            if any(var in set(_dims(other)) for other in homes):
+                continue  # a type may depend on a variable, and not on a dataflow variable
+            return f"a variable that only its block reads is visible outside\nfunction: {name}\nvariable: {var}"
     return ""
+
+
+def _read_outside(function: Any) -> tuple[dict[Any, Any], set[Any]]:
+    """Variables bound in dataflow blocks, each with its block, and those of them that are read outside of it."""
+    homes = {place.binding.var: place.block for place in places(function) if place.dataflow}
+    outside = {
+        var
+        for place in places(function)
+        for var in read_inside(place.binding.value)
+        if var in homes and not homes[var].same_as(place.block)
+    }
+    for sequence in sequences(function):
+        outside.update(var for var in variables_read(sequence.body) if var in homes)
+    return homes, outside
 
 
 def _dims(var: Any) -> Iterator[Any]:
@@ -153,7 +171,9 @@ def _effects_of(function: Any) -> dict[str, int]:
 
 def equal_calls_left(ran: Any) -> str:
     """Two equal pure calls of which the first is visible where the second stands."""
-    for name, function in relax_functions(ran.after):
+    for name, old, function in both(ran):
+        if not isinstance(function, relax.Function) or joinable(old):
+            continue
         seen: dict[int, list[Any]] = {}
         for place in places(function):
             value = place.binding.value

@@ -64,7 +64,7 @@ def dataflow_left(ran: Any) -> str:
     return ""
 
 
-def bindings_changed(ran: Any) -> str:
+def operators_changed(ran: Any) -> str:
     """Another number of bindings, or one that calls another operator."""
     after = dict(relax_functions(ran.after))
     for name, function in relax_functions(ran.before):
@@ -243,7 +243,7 @@ def anything_changed(ran: Any) -> str:
     return "" if tvm_ffi.structural_equal(ran.before, ran.after) else "the module has changed"
 
 
-CLAIMS: dict[str, tuple[Postcondition, ...]] = {
+LOWERING_CLAIMS: dict[str, tuple[Postcondition, ...]] = {
     "RewriteDataflowReshape": (
         Postcondition(
             "kernels that reshape became relax.reshape",
@@ -263,7 +263,7 @@ CLAIMS: dict[str, tuple[Postcondition, ...]] = {
             "its documentation: 'Transform all dataflow structure to non-dataflow'",
         ),
         Postcondition(
-            "bindings stay", bindings_changed, "src/relax/transform/to_non_dataflow.cc renews variables only"
+            "bindings stay", operators_changed, "src/relax/transform/to_non_dataflow.cc renews variables only"
         ),
     ),
     "RemovePurityChecking": (

@@ -48,12 +48,15 @@ def order_of_another_kind(ran: Any) -> str:
     """Whether a function of one dataflow block is ordered otherwise than asked for.
 
     Breadth first: bindings come in the order in which they became ready, which is when the last of what they read was
-    bound. Depth first: behind a binding that makes others ready comes one of these. "From outputs" is the same with
-    the order, and reading and being read, turned round. This holds of any search of the kind, however it breaks ties.
+    bound. Depth first: behind a binding that makes others ready comes one of these, where those that read parameters as
+    well may wait for one. "From outputs" is the same with the order, and reading and being read, turned round. This
+    holds of any search of the kind, however it breaks ties.
     """
     first = str(argument(ran, 0, "order", "depth-first"))
     backward = str(argument(ran, 1, "direction", "from-inputs")) == "from-outputs"
-    for name, function in ((name, new) for name, _, new in both(ran) if isinstance(new, relax.Function)):
+    for name, old, function in both(ran):
+        if not isinstance(function, relax.Function) or joinable(old):
+            continue
         bindings = _one_block(function)
         if bindings is None or len(bindings) < 3:
             continue
@@ -74,7 +77,8 @@ def order_of_another_kind(ran: Any) -> str:
         if first == "breadth-first":
             fits = all(left <= right for left, right in itertools.pairwise(ready))
         else:
-            fits = all(index not in ready or ready[index + 1] == index for index in range(len(bindings) - 1))
+            sure = {at for at, index in zip(ready, needs) if min(needs[index], default=-1) >= 0}  # noqa: B905
+            fits = all(index not in sure or ready[index + 1] == index for index in range(len(bindings) - 1))
         if not fits:
             return f"the order is not {first}\nfunction: {name}\nbackward: {backward}\nready: {ready}"
     return ""

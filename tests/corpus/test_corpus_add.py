@@ -101,7 +101,7 @@ def test_bad_input(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         "is no name for a case",
         "has a case 'taken' already",
         "did you mean merge-composite-if",
-        "required: list|check|add",
+        "required: list|check|match|add",
     )
     assert len(lines) == len(complaints)
     for line, complaint in zip(lines, complaints, strict=True):

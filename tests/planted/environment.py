@@ -13,7 +13,7 @@ from typing import Any
 import tvm
 from tvm import relax
 
-from oracles.contract import default_contract
+from oracles.contract import Locality, default_contract
 
 
 def _mark(name: str, value: Callable[[Any, Any], int]) -> Any:
@@ -29,10 +29,14 @@ def _mark(name: str, value: Callable[[Any, Any], int]) -> Any:
     return tvm.transform.module_pass(run, opt_level=0, name=name)
 
 
-def _independent(factory: Callable[[], Any]) -> Callable[[], Any]:
-    """Promise that neither level nor target matters, which a pass without a contract does not."""
-    factory.contract = replace(default_contract(factory.__name__), environment=())  # type: ignore[attr-defined]
-    return factory
+def _promising(**changes: Any) -> Callable[[Callable[[], Any]], Callable[[], Any]]:
+    """Give a factory the contract of a pass without one, but for some fields."""
+
+    def decorate(factory: Callable[[], Any]) -> Callable[[], Any]:
+        factory.contract = replace(default_contract(factory.__name__), **changes)  # type: ignore[attr-defined]
+        return factory
+
+    return decorate
 
 
 def watched() -> Any:
@@ -45,45 +49,56 @@ def watched_clean() -> Any:
     return _mark("watched", lambda function, context: 0)
 
 
-@_independent
+@_promising(environment=())
 def level() -> Any:
     """Treats functions with several parameters otherwise from level 3 on."""
     return _mark("level", lambda function, context: int(context.opt_level > 2 and len(function.params) > 1))
 
 
-@_independent
+@_promising(environment=())
 def level_clean() -> Any:
     """Asks for the number of parameters only."""
     return _mark("level", lambda function, context: int(len(function.params) > 1))
 
 
-@_independent
+@_promising(environment=())
 def target() -> Any:
     """Does its work only where there is a target, without saying so."""
     return _mark("target", lambda function, context: int(tvm.target.Target.current() is not None))
 
 
-@_independent
+@_promising(environment=())
 def target_clean() -> Any:
     """Needs no target."""
     return _mark("target", lambda function, context: 1)
 
 
+def _weights(mod: Any) -> bool:
+    return any("num_input" in (function.attrs or {}) for _, function in mod.functions_items())
+
+
+@_promising(locality=Locality.MODULE)
 def sticky() -> Any:
-    """Once it has met a function with weights, it takes every function of every module for one."""
+    """Once it has met a module with weights, it takes every module for one."""
     seen: list[bool] = []
 
-    def weighted(function: Any, _context: Any) -> int:
-        if "num_input" in (function.attrs or {}):
+    def run(mod: Any, context: Any) -> Any:
+        if _weights(mod):
             seen.append(True)
-        return len(seen[:1])
+        return _mark("marks", lambda function, context: len(seen[:1]))(mod)
 
-    return _mark("sticky", weighted)
+    return tvm.transform.module_pass(run, opt_level=0, name="sticky")
 
 
+@_promising(locality=Locality.MODULE)
 def sticky_clean() -> Any:
-    """Looks at each function by itself."""
-    return _mark("sticky", lambda function, context: int("num_input" in (function.attrs or {})))
+    """Looks at each module by itself."""
+
+    def run(mod: Any, context: Any) -> Any:
+        found = _weights(mod)
+        return _mark("marks", lambda function, context: int(found))(mod)
+
+    return tvm.transform.module_pass(run, opt_level=0, name="sticky")
 
 
 _SCRATCH = threading.local()

@@ -9,7 +9,7 @@ from strategies import DrawnPass, Feature, ir_modules, module_and_passes, passes
 from strategies.choices import Choices
 from strategies.module_facts import facts_of
 from strategies.pass_table import CONSTRUCTORS
-from strategies.passes import BUILDS, FUSION_STAGE, LOWERING_STAGE, PASSES
+from strategies.passes import BUILDS, PASSES
 
 
 def test_the_table_has_the_passes_of_the_catalogue():
@@ -52,12 +52,9 @@ def test_arguments_vary():
     assert len(texts) >= 12
 
 
-def test_pipelines_are_in_a_legal_order():
-    late = (*FUSION_STAGE, *LOWERING_STAGE)
+def test_pipelines_have_the_size_asked_for_and_no_whole_build():
     for pipeline in drawn(pipelines(), 200):
         assert 2 <= len(pipeline) <= 6
-        positions = [late.index(p.name) if p.name in late else -1 for p in pipeline]
-        assert positions == sorted(positions)
         assert not {p.name for p in pipeline} & set(BUILDS)
 
 
@@ -72,9 +69,10 @@ def test_a_module_comes_with_different_passes_that_can_act():
 def test_all_passes_are_reached():
     rich = ir_modules(demand=[Feature.KERNELS, Feature.WEIGHTS, Feature.VDEVICE, Feature.SYMBOLIC_SHAPES])
     names = {p.name for _, chosen in drawn(module_and_passes(count=20, modules=rich), 120) for p in chosen}
-    # These wait for a function of a certain name, or for several functions.
-    assert set(PASSES) - names <= {"LazyTransformParams"}
-    assert any(p.name == "LazyTransformParams" for _, ps in drawn(module_and_passes(count=60), 120) for p in ps)
+    # These wait for a function of a certain name, or of a certain form.
+    assert set(PASSES) - names <= {"LazyTransformParams", "Gradient", "AppendLoss"}
+    others = {p.name for _, ps in drawn(module_and_passes(count=60), 120) for p in ps}
+    assert {"LazyTransformParams", "Gradient", "AppendLoss"} <= names | others
 
 
 def test_unknown_names_are_refused():

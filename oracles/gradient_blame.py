@@ -1,0 +1,125 @@
+"""Which operator's gradient is wrong: each operator of a function on its own, in a loss that weighs its results.
+
+Findings are grouped by what they say, and "a gradient is wrong" says nothing: a function of ten operators may meet any
+of several defects.  So when a gradient is wrong, every distinct call of the function is differentiated alone, with
+operands of the same types.  That costs some builds, and only where there is a finding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import tvm
+import tvm_ffi
+from tvm import relax
+
+from oracles.execution import Program, session
+from oracles.gradient import leaves_of, wrong_gradient
+from oracles.inputs import Unmaterializable, materialize
+
+_NAME = "alone"
+_NOISE = 2.0**-17
+"""Of sums of some dozen numbers of the size of one in float32: a hundred roundings."""
+
+
+def guilty_operator(function: Any, seed: int) -> str:
+    """Name of the first operator whose gradient is wrong on its own; empty when each is right, or none can be asked."""
+    seen: set[int] = set()
+    for call in _calls(function):
+        mark = int(tvm_ffi.structural_hash(call, map_free_vars=True))
+        if mark in seen:
+            continue
+        seen.add(mark)
+        if _is_wrong(call, seed):
+            return str(call.op.name) if isinstance(call.op, tvm.ir.Op) else "a call of a function"
+    return ""
+
+
+def _calls(function: Any) -> Iterator[Any]:
+    for block in function.body.blocks:
+        for binding in block.bindings:
+            if isinstance(binding.value, relax.Call) and isinstance(binding.value.op, tvm.ir.Op):
+                yield binding.value
+
+
+def _is_wrong(call: Any, seed: int) -> bool:
+    try:
+        module, wanted = alone(call)
+        if not wanted:
+            return False
+        after = relax.transform.Gradient(_NAME)(module)
+        original, adjoint = session().build(module), session().build(after)
+        return any(_differs(module, original, adjoint, wanted, seed, low) for low in (-1.0, 0.5))
+    except (Unmaterializable, ValueError, TypeError, RuntimeError, AssertionError, tvm.error.InternalError, KeyError):
+        return False  # it cannot be asked: of unknown shape, not differentiable, without a kernel
+
+
+def alone(call: Any) -> tuple[Any, tuple[int, ...]]:
+    """A module of one function ``alone`` whose value is a weighted sum of the call's results.
+
+    Returns:
+        The module, and the positions of the parameters that are float operands of the call.
+    """
+    params: dict[Any, Any] = {}
+
+    def taken(value: Any) -> Any:
+        if isinstance(value, relax.Var):
+            return params.setdefault(value, relax.Var(f"p{len(params)}", value.ty))
+        if isinstance(value, relax.Tuple):
+            return relax.Tuple([taken(field) for field in value.fields])
+        return value
+
+    again = relax.Call(call.op, [taken(argument) for argument in call.args], call.attrs, call.ty_args)
+    fields = list(call.ty.fields) if isinstance(call.ty, relax.TupleType) else [call.ty]
+    weights = [relax.Var(f"w{index}", ty) for index, ty in enumerate(fields)]
+    builder = relax.BlockBuilder()
+    with builder.function(_NAME, [*params.values(), *weights]):
+        with builder.dataflow():
+            whole = builder.emit(again)
+            parts = [whole]
+            if isinstance(call.ty, relax.TupleType):
+                parts = [builder.emit(relax.TupleGetItem(whole, index)) for index in range(len(fields))]
+            total = None
+            for part, weight in zip(parts, weights, strict=True):
+                product = builder.emit(relax.op.multiply(part, weight))
+                term = builder.emit(relax.op.sum(product)) if product.ty.ndim else product
+                total = term if total is None else builder.emit(relax.op.add(total, term))
+            result = builder.emit_output(total)
+        builder.emit_func_output(result)
+    wanted = tuple(index for index, var in enumerate(params) if _is_float(var.ty))
+    return builder.finalize(), wanted
+
+
+def _is_float(ty: Any) -> bool:
+    if isinstance(ty, relax.TupleType):
+        return all(_is_float(field) for field in ty.fields)
+    return isinstance(ty, relax.TensorType) and str(ty.dtype) in ("float32", "float64")
+
+
+def _differs(module: Any, original: Program, adjoint: Program, wanted: tuple[int, ...], seed: int, low: float) -> bool:
+    random = np.random.default_rng(seed & 0xFFFFFFFF)
+    arguments = tuple(_in_domain(value, low, random) for value in materialize(module, _NAME, seed))
+    result = adjoint.call(f"{_NAME}_adjoint", arguments)
+    if not isinstance(result, tuple) or not isinstance(result[1], tuple):
+        return True
+    given = tuple(result[1][index] for index in wanted)
+    scale = sum(float(np.abs(leaf.array).sum()) for leaf in leaves_of(arguments, ()) if leaf.array.dtype.kind == "f")
+
+    def loss(values: Any) -> float:
+        return float(np.asarray(original.call(_NAME, values)))
+
+    wrong, _, _ = wrong_gradient(loss, arguments, wanted, given, _NOISE * max(1.0, scale), random)
+    return wrong is not None
+
+
+def _in_domain(value: Any, low: float, random: np.random.Generator) -> Any:
+    """Floats between ``low`` and ``low + 1.25``, off any grid; zeros for integers, which may be indices."""
+    if isinstance(value, np.ndarray):
+        if value.dtype.kind == "f":
+            return np.asarray(low + random.integers(1, 2560, value.shape) / 2048.0).astype(value.dtype)
+        return value if value.dtype.kind == "b" else np.zeros_like(value)
+    if type(value) in (tuple, list):
+        return tuple(_in_domain(item, low, random) for item in value)
+    return value

@@ -1,0 +1,144 @@
+"""What the passes have in common that put bindings into functions of their own: nothing is lost, and calls fit."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from tvm import relax
+
+from oracles.contract import Postcondition
+from oracles.postconditions.common import functions_by_name, is_public, operator_of, places, variables_read
+from oracles.preconditions import has_attribute, relax_functions
+
+KERNEL_CALLS = ("relax.call_tir", "relax.call_tir_inplace")
+GROUPING = ("Primitive", "Composite", "Codegen")
+
+
+def is_group(function: Any) -> bool:
+    """Whether a function holds what was grouped: it is to become one kernel, or external code."""
+    return isinstance(function, relax.Function) and any(has_attribute(function, name) for name in GROUPING)
+
+
+def new_groups(ran: Any) -> Iterator[tuple[str, Any]]:
+    """Groups of the module after that were not in the module before, with their names."""
+    before = functions_by_name(ran.before)
+    for name, function in relax_functions(ran.after):
+        if is_group(function) and not is_group(before.get(name)):
+            yield name, function
+
+
+def work_of(function: Any, functions: Mapping[str, Any], live_only: bool = False) -> Counter[str]:
+    """How often a function calls each operator, kernel and function, what its groups call counted for it.
+
+    Args:
+        function: A Relax function.
+        functions: The functions of the module by name.
+        live_only: Whether to leave out what nothing that the function returns or decides depends on.
+    """
+    counted: Counter[str] = Counter()
+    live = _live_in(function) if live_only else None
+    for place in places(function):
+        value = place.binding.value
+        if not isinstance(value, relax.Call) or (live is not None and place.binding.var not in live):
+            continue
+        name = operator_of(value)
+        if name in KERNEL_CALLS:
+            counted[str(value.args[0].name_hint)] += 1
+        elif name:
+            counted[name] += 1
+        elif isinstance(value.op, relax.GlobalVar):
+            callee = functions.get(str(value.op.name_hint))
+            if is_group(callee):
+                counted.update(work_of(callee, functions))
+            else:
+                counted[str(value.op.name_hint)] += 1
+    return counted
+
+
+def _live_in(function: Any) -> set[Any]:
+    live = set(variables_read(function.body.body))
+    for place in reversed(list(places(function))):
+        value = place.binding.value
+        if place.local or place.binding.var in live:
+            live.add(place.binding.var)
+            live.update(variables_read(value))
+        if isinstance(value, relax.If) and place.binding.var in live:
+            for branch in (value.true_branch, value.false_branch):
+                live.update(variables_read(branch.body))
+                live.update(relax.analysis.free_vars(branch))
+        elif isinstance(value, relax.Function):
+            live.update(relax.analysis.free_vars(value))
+    return live
+
+
+def work_not_kept(ran: Any) -> str:
+    """A kernel or operator that a function calls more often than before, or less often than it has to."""
+    before, after = functions_by_name(ran.before), functions_by_name(ran.after)
+    for name, function in relax_functions(ran.before):
+        if is_group(function) or not isinstance(after.get(name), relax.Function):
+            continue
+        old, new = work_of(function, before), work_of(after[name], after)
+        if more := new - old:
+            return f"work is done more often than before\nfunction: {name}\nmore: {dict(more)}"
+        if less := work_of(function, before, live_only=True) - new:
+            return f"work is done less often than before\nfunction: {name}\nless: {dict(less)}"
+    return ""
+
+
+def calls_do_not_fit(ran: Any) -> str:
+    """A call of a new group whose arguments are of another number, or of types that its parameters exclude."""
+    fresh = dict(new_groups(ran))
+    for name, function in relax_functions(ran.after):
+        for place in places(function):
+            value = place.binding.value
+            if not isinstance(value, relax.Call) or not isinstance(value.op, relax.GlobalVar):
+                continue
+            callee = fresh.get(str(value.op.name_hint))
+            if callee is None:
+                continue
+            if len(value.args) != len(callee.params):
+                return f"a call of a group has another number of arguments\nfunction: {name}\ncall: {value}"
+            for argument, param in zip(value.args, callee.params, strict=True):
+                if relax.analysis.type_base_check(param.ty, argument.ty) == _EXCLUDED:
+                    return (
+                        "a call of a group has an argument of a type that its parameter excludes\n"
+                        f"function: {name}\nparameter: {param.ty}\nargument: {argument.ty}"
+                    )
+    return ""
+
+
+_EXCLUDED = relax.analysis.BaseCheckResult.FAIL_L0
+
+
+def groups_outside_dataflow(ran: Any) -> str:
+    """A call of a new group, or a kernel call that is gone, outside of dataflow blocks."""
+    fresh = dict(new_groups(ran))
+    for name, function in relax_functions(ran.after):
+        for place in places(function):
+            value = place.binding.value
+            callee = value.op if isinstance(value, relax.Call) else None
+            if isinstance(callee, relax.GlobalVar) and str(callee.name_hint) in fresh and not place.dataflow:
+                return f"a group is called outside of dataflow blocks\nfunction: {name}\ngroup: {callee.name_hint}"
+    return ""
+
+
+def groups_public(ran: Any) -> str:
+    """A new group with ``global_symbol``."""
+    for name, function in new_groups(ran):
+        if is_public(function):
+            return f"a group is public\ngroup: {name}"
+    return ""
+
+
+_SAME_WORK = "what is grouped is called by the group instead: example in the documentation"
+
+WORK_KEPT = Postcondition("the same work is done, and no more", work_not_kept, _SAME_WORK)
+CALLS_FIT = Postcondition("calls of groups fit", calls_do_not_fit, "type inference of a call, which TVM asks for")
+IN_DATAFLOW = Postcondition(
+    "only bindings of dataflow blocks are grouped",
+    groups_outside_dataflow,
+    "documentation of FuseOps and FuseOpsByPattern: only within dataflow blocks",
+)
+PRIVATE = Postcondition("groups are private", groups_public, "tests/python/relax/test_transform_fuse_ops.py")

@@ -1,0 +1,67 @@
+"""The stages that a walk knows are those of the contracts, and a drawn walk is legal by them."""
+
+from __future__ import annotations
+
+import pytest
+from drawing import drawn
+
+from oracles import CONTRACTS, PassRef, contract_for
+from oracles.contract import Stage
+from oracles.plan import out_of_order, plan_of
+from strategies import ir_modules, pipelines
+from strategies.pass_table import CONSTRUCTORS
+from strategies.passes import ON_LOWERED
+from strategies.stages import ANY_STAGE, BUILDS, GIVE_LOWERED, NEED_LOWERED, NOT_BEFORE, Walk
+
+ROWS = {name: row for name, row in CONTRACTS.items() if name in CONSTRUCTORS and name not in BUILDS}
+
+
+def _by_contract(**wanted: object) -> set[str]:
+    return {name for name, row in ROWS.items() if all(getattr(row, key) == value for key, value in wanted.items())}
+
+
+def test_stages_are_those_of_the_contracts():
+    assert ANY_STAGE & CONSTRUCTORS.keys() == _by_contract(any_stage=True)
+    assert NEED_LOWERED & CONSTRUCTORS.keys() == _by_contract(needs=Stage.LOWERED)
+    assert GIVE_LOWERED & CONSTRUCTORS.keys() == _by_contract(gives=Stage.LOWERED)
+    assert set(BUILDS) == {name for name, row in CONTRACTS.items() if name.startswith("build:")}
+    assert _by_contract(any_stage=True) | _by_contract(needs=Stage.LOWERED) == ON_LOWERED
+
+
+def test_drawn_pipelines_are_legal_by_the_contracts():
+    plans = []
+    for seed, module in enumerate(drawn(ir_modules(), 20)):
+        for pipeline in drawn(pipelines(module=module), 15, seed):
+            refs = [PassRef(each.name, each.expression) for each in pipeline]
+            plans.append(plan_of(refs, [contract_for(ref) for ref in refs], module))
+    assert not [reason for plan in plans if (reason := out_of_order(plan))]
+    names = [tuple(step.ref.name for step in plan.steps if not step.inserted) for plan in plans]
+    lowered = [any(name in GIVE_LOWERED for name in row) for row in names]
+    assert 0.2 < sum(lowered) / len(lowered) < 0.9
+    assert any(len(set(row)) < len(row) for row in names)  # repeats
+    # what legalizes or fuses may come before what works on operators
+    late = {name for name, row in ROWS.items() if row.gives in (Stage.LEGALIZED, Stage.ANNOTATED, Stage.FUSED)}
+    high = _by_contract(needs=Stage.HIGH_LEVEL, gives=Stage.HIGH_LEVEL, any_stage=False)
+    assert any(row[index] in late and row[index + 1] in high for row in names for index in range(len(row) - 1))
+
+
+def test_nothing_of_an_earlier_stage_follows_lowering():
+    walk = Walk(("FuseOps", "FuseTIR", "CallTIRRewrite", "Normalize", "VMShapeLower"))
+    assert walk.legal(early=True) == ("FuseOps", "FuseTIR", "Normalize")
+    assert walk.legal(early=False) == ("CallTIRRewrite", "VMShapeLower")
+    walk.step("CallTIRRewrite")
+    assert walk.legal(early=True) == walk.legal(early=False) == ("Normalize", "VMShapeLower")
+
+
+@pytest.mark.parametrize(("first", "later"), NOT_BEFORE)
+def test_a_pair_stands_in_its_order(first: str, later: str):
+    walk = Walk((first, later))
+    walk.step(later)
+    assert walk.legal(early=True) == (first, later)
+    walk.step(first)
+    assert walk.legal(early=True) == (first,)
+
+
+def test_a_lowered_module_gets_what_works_on_it():
+    assert Walk(("FuseOps", "Normalize"), lowered=True).legal(early=True) == ("Normalize",)
+    assert Walk(("FuseOps",), lowered=True).legal(early=True) == ("FuseOps",)  # there is nothing else
