@@ -7,10 +7,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from fuzzer.repro_environment import ENVIRONMENT_PIECES, environment_call
+from fuzzer.repro_locality import LOCALITY_PIECES, locality_call
 from fuzzer.repro_postcondition import postcondition_parts
 from oracles.contract import Idempotence
 from oracles.contracts import contract_for
 from oracles.preconditions import joinable_blocks
+from oracles.roundtrip import JSON, NOTATIONS, TVMSCRIPT
 from oracles.verdict import Evidence, OracleName
 
 if TYPE_CHECKING:
@@ -31,6 +33,7 @@ PIECES = tuple(
         "postcondition",
     )
 )
+ROUNDTRIP_PIECES = ("oracles/roundtrip_forms.py", "fuzzer/repro_pieces/roundtrip.py")
 EXTERNAL_PIECES = tuple(
     f"oracles/execution/{name}.py" for name in ("mode", "values", "closures", "lowering", "assemble", "run", "external")
 )
@@ -115,6 +118,8 @@ def _plain(case: Case, verdict: Verdict, module: Any, evidence: Evidence) -> Che
         words = [] if evidence.kind == "not-equal" else said
         call = f"check_idempotence(module, passes, {evidence.kind!r}, {words!r}, {_runs(case, module)})"
         return Check(call)
+    if oracle is OracleName.LOCALITY:
+        return Check(locality_call(case, module, evidence.kind, said), LOCALITY_PIECES)
     if oracle is OracleName.WELL_FORMED:
         call = {
             "contradicted-type": "check_contradicted_type(module, passes)",
@@ -124,11 +129,20 @@ def _plain(case: Case, verdict: Verdict, module: Any, evidence: Evidence) -> Che
     if oracle is OracleName.POSTCONDITION:
         call, pieces = postcondition_parts(case, verdict, said)
         return Check(call, pieces)
+    if oracle is OracleName.ROUNDTRIP:
+        return Check(roundtrip_call(verdict, evidence, said), ROUNDTRIP_PIECES)
     if oracle is OracleName.ENVIRONMENT:
         error = "" if evidence.kind == "not-equal" else evidence.kind
         words = fragments(evidence.message.partition(": ")[2])  # behind the circumstance
         return Check(environment_call(case, module, error, words), ENVIRONMENT_PIECES)
     return _numeric(case, verdict, module, said)
+
+
+def roundtrip_call(verdict: Verdict, evidence: Evidence, said: list[str]) -> str:
+    """The call of the roundtrip check: by which notation, and whether a pass is to blame."""
+    by_pass = verdict.culprit not in NOTATIONS
+    notation = verdict.culprit if not by_pass else JSON if evidence.expected.endswith(JSON) else TVMSCRIPT
+    return f"check_roundtrip(module, passes, {notation!r}, {evidence.kind!r}, {said!r}, {by_pass})"
 
 
 def _runs(case: Case, module: Any) -> int:
@@ -155,11 +169,15 @@ def _death(case: Case, verdict: Verdict, module: Any, evidence: Evidence) -> Che
         OracleName.IDEMPOTENCE: f"check_idempotence(module, passes, 'not-equal', [], {_runs(case, module)})",
         OracleName.WELL_FORMED: "check_well_formed(module, passes, [])",
         OracleName.ENVIRONMENT: environment_call(case, module, "", []),
+        OracleName.ROUNDTRIP: "check_roundtrip(module, passes, 'TVMScript', '', [], False)",
     }
     if stage is OracleName.NUMERIC:
         check = _numeric(case, verdict, module, [])
+    elif stage is OracleName.LOCALITY:
+        check = Check(locality_call(case, module, "not-local", []), LOCALITY_PIECES)
     else:
-        pieces = ENVIRONMENT_PIECES if stage is OracleName.ENVIRONMENT else ()
+        extra = {OracleName.ENVIRONMENT: ENVIRONMENT_PIECES, OracleName.ROUNDTRIP: ROUNDTRIP_PIECES}
+        pieces = extra.get(stage, ())
         check = Check(calls.get(stage, "('OK', str(type(run_passes(passes, module))))"), pieces)
     return replace(check, death=evidence.kind, seconds=seconds, megabytes=megabytes)
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 _ROOT = Path(__file__).parent.parent
-_OURS = ("oracles", "fuzzer", "strategies", "releases")
+_OURS = ("oracles", "fuzzer", "strategies", "releases", "vocabulary")
 _ALWAYS = {"import sys", "from typing import Any"}
 _OPTIONAL = {
     "np": "import numpy as np",
@@ -21,6 +21,7 @@ _OPTIONAL = {
     "relax": "from tvm import relax",
     "tirx": "from tvm import tirx",
     "Op": "from tvm.ir import Op",
+    "GenericConst": "from tvm.ir import GenericConst",
     "is_const": "from tvm.relax.dpl import is_const",
     "is_op": "from tvm.relax.dpl import is_op",
     "is_tuple": "from tvm.relax.dpl import is_tuple",

@@ -41,6 +41,8 @@ class Abi(enum.Enum):
     LAZY_GET_INPUT = "lazy-get-input"
     LAZY_SET_OUTPUT = "lazy-set-output"
     LAZY_TRANSFORM_PARAMS = "lazy-transform-params"
+    BIND_PARAMS = "bind-params"  # parameters are gone, their values are constants
+    RETYPE_PARAMS = "retype-params"  # parameters and results take other dtypes
     ADDS_FUNCTIONS = "adds-functions"  # public signatures stay, new public functions appear
     GRADIENT = "gradient"  # as above; the new function is the adjoint of one that is there
     OTHER = "other"  # changed in a way no adapter knows: numbers are not compared

@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 from typing import Any
 
-from oracles.contract import LEVELS, Contract, Dependence, Idempotence, Refusal, default_contract
+from oracles.contract import LEVELS, Abi, Contract, Dependence, Idempotence, Refusal, default_contract
 from oracles.contracts_clean import ROWS as CLEAN
 from oracles.contracts_elsewhere import ROWS as ELSEWHERE
 from oracles.contracts_fusion import ROWS as FUSION
@@ -35,7 +35,7 @@ LEVEL_FUSES = Dependence(
 # What a pass promises otherwise when its arguments match a pattern.
 VARIANTS: tuple[tuple[str, str, dict[str, Any]], ...] = (
     # "The function signature would change accordingly" (its documentation)
-    ("ToMixedPrecision", r"fp16_input_names=\[", {"keeps_public_signatures": False}),
+    ("ToMixedPrecision", r"fp16_input_names=\[", {"keeps_public_signatures": False, "abi": Abi.RETYPE_PARAMS}),
     # "ty_func(Var) -> Type": the caller chooses new types, and what type inference then says of the body is the answer
     # to that choice. Only where nothing is retyped is every error the pass's own.
     ("UpdateParamType", r"TensorType\(", {"refusals": RETYPED, "tolerated_ill_formedness": (r"FValidate",)}),

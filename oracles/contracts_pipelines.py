@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from oracles.contract import NEEDS_TARGET, PARTS_OF_LEVEL_ONE, UNSUPPORTED_DTYPE, Contract, Idempotence, Kept, Stage
 from oracles.passref import PassRef
+from oracles.postconditions.pipelines import PIPELINE_CLAIMS
 
 PIPELINES: dict[str, str] = {
     "build:default": 'relax.get_pipeline("default_build")',
@@ -24,6 +25,7 @@ _BEFORE = ("RealizeVDevice", "LambdaLift")
 ROWS: tuple[Contract, ...] = (
     Contract(
         "build:default",
+        postconditions=PIPELINE_CLAIMS["build:default"],
         prepare=_BEFORE,
         gives=Stage.LOWERED,
         idempotence=Idempotence.UNKNOWN,
@@ -32,10 +34,11 @@ ROWS: tuple[Contract, ...] = (
         composed=True,
         refusals=(UNSUPPORTED_DTYPE,),
         changes=frozenset({Kept.KERNELS}),  # AnnotateTIROpPattern, AttachGlobalSymbol
-        environment=(*PARTS_OF_LEVEL_ONE, NEEDS_TARGET),
+        environment=(NEEDS_TARGET,),
     ),
     Contract(
         "build:cpu",
+        postconditions=PIPELINE_CLAIMS["build:cpu"],
         prepare=_BEFORE,
         gives=Stage.LOWERED,
         idempotence=Idempotence.UNKNOWN,
@@ -48,6 +51,7 @@ ROWS: tuple[Contract, ...] = (
     ),
     Contract(
         "build:zero",
+        postconditions=PIPELINE_CLAIMS["build:zero"],
         gives=Stage.FUSED,
         idempotence=Idempotence.UNKNOWN,
         costly=True,

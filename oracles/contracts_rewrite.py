@@ -2,34 +2,276 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from oracles.contract import (
     NEEDS_TARGET,
     UNSUPPORTED_DTYPE,
     Contract,
     Idempotence,
     NumericPromise,
+    Postcondition,
     Refusal,
     Stage,
 )
+from oracles.postconditions import algebra, common, rewrite
 
 REASSOCIATION = NumericPromise.REASSOCIATION
 
 ROWS: tuple[Contract, ...] = (
-    Contract("AdjustMatmulOrder", numeric=REASSOCIATION),
-    Contract("CombineParallelMatmul", numeric=REASSOCIATION),
+    Contract(
+        "AdjustMatmulOrder",
+        numeric=REASSOCIATION,
+        postconditions=(
+            Postcondition(
+                "no product of three is in the dearer order",
+                algebra.dearer_order_left,
+                "its documentation: reorder x*(A*B) to (x*A)*B where that reduces operations",
+            ),
+            Postcondition(
+                "no other operator comes",
+                partial(
+                    common.operators_changed,
+                    fewer=("*",),
+                    more=(
+                        "relax.matmul",
+                        "relax.permute_dims",
+                    ),
+                ),
+                _REWRITE_CALL,
+            ),
+            Postcondition("no function comes or goes", common.functions_changed, _ONE_BY_ONE),
+        ),
+    ),
+    Contract(
+        "CombineParallelMatmul",
+        numeric=REASSOCIATION,
+        postconditions=(
+            Postcondition(
+                "no two products of one tensor are left",
+                algebra.parallel_products_left,
+                "its documentation: combine multiple matmul operators sharing the same LHS matrix into one",
+            ),
+            Postcondition("what the check refuses stays", rewrite.refused_yet_changed, "its documentation of check"),
+            Postcondition(
+                "no other operator comes",
+                partial(
+                    common.operators_changed,
+                    fewer=("*",),
+                    more=(
+                        "relax.concat",
+                        "relax.split",
+                    ),
+                ),
+                _REWRITE_CALL,
+            ),
+            Postcondition("no function comes or goes", common.functions_changed, _ONE_BY_ONE),
+        ),
+    ),
     Contract(
         "ConvertLayout",
         numeric=REASSOCIATION,
         notes="idempotent for permutations; a second run of sub-indexed layouts throws (a defect)",
+        postconditions=(
+            Postcondition(
+                "convolutions have the layouts asked for",
+                rewrite.other_layout_left,
+                "its documentation of desired_layouts; tests/python/relax/test_transform_convert_layout.py",
+            ),
+            Postcondition(
+                "only changes of layout come",
+                partial(
+                    common.operators_changed,
+                    fewer=(
+                        "relax.permute_dims",
+                        "relax.layout_transform",
+                    ),
+                    more=(
+                        "relax.permute_dims",
+                        "relax.layout_transform",
+                    ),
+                ),
+                "src/relax/transform/convert_layout.cc: RewriteExpr",
+            ),
+            Postcondition("no function comes or goes", common.functions_changed, _ONE_BY_ONE),
+        ),
     ),
-    Contract("DataflowUseInplaceCalls", costly=True),
-    Contract("DecomposeOpsForInference"),
-    Contract("DecomposeOpsForTraining", numeric=REASSOCIATION),
-    Contract("ExpandMatmulOfSum", numeric=REASSOCIATION),
-    Contract("FastMathTransform", numeric=NumericPromise.APPROXIMATE),
-    Contract("FoldBatchnormToConv2D", numeric=REASSOCIATION),
-    Contract("FoldConstant", costly=True, refusals=(UNSUPPORTED_DTYPE,)),
-    Contract("FuseTransposeMatmul"),
+    Contract(
+        "DataflowUseInplaceCalls",
+        costly=True,
+        postconditions=(
+            Postcondition(
+                "only in-place calls come",
+                partial(common.operators_changed, fewer=("*",), more=("relax.call_tir_inplace",)),
+                "its documentation: replace calls that may be done in place by call_tir_inplace",
+            ),
+            Postcondition("no function goes", partial(common.functions_changed, may_come=True), _MAKES_KERNELS),
+        ),
+    ),
+    Contract(
+        "DecomposeOpsForInference",
+        postconditions=(
+            Postcondition(
+                "no composite operator is left",
+                partial(
+                    rewrite.composite_left,
+                    names=(
+                        "relax.nn.batch_norm",
+                        "relax.tensor_to_shape",
+                    ),
+                ),
+                "its documentation; src/relax/transform/decompose_ops.cc: OpDecomposer",
+            ),
+            Postcondition("other functions stay", rewrite.other_function_decomposed, "its documentation of func_name"),
+            Postcondition("no function comes or goes", common.functions_changed, _ONE_BY_ONE),
+        ),
+    ),
+    Contract(
+        "DecomposeOpsForTraining",
+        numeric=REASSOCIATION,
+        postconditions=(
+            Postcondition(
+                "no composite operator is left",
+                partial(
+                    rewrite.composite_left,
+                    names=(
+                        "relax.nn.batch_norm",
+                        "relax.nn.layer_norm",
+                        "relax.tensor_to_shape",
+                    ),
+                ),
+                "its documentation; src/relax/transform/decompose_ops.cc: TrainingOperatorMutator, OpDecomposer",
+            ),
+            Postcondition("other functions stay", rewrite.other_function_decomposed, "its documentation of func_name"),
+            Postcondition("no function comes or goes", common.functions_changed, _ONE_BY_ONE),
+        ),
+    ),
+    Contract(
+        "ExpandMatmulOfSum",
+        numeric=REASSOCIATION,
+        postconditions=(
+            Postcondition(
+                "no product of a sum is left",
+                algebra.product_of_sum_left,
+                "its documentation: expand matmul(x, A+B) to matmul(x,A) + matmul(x,B)",
+            ),
+            Postcondition(
+                "no other operator comes",
+                partial(
+                    common.operators_changed,
+                    fewer=("*",),
+                    more=(
+                        "relax.matmul",
+                        "relax.add",
+                        "relax.permute_dims",
+                    ),
+                ),
+                _REWRITE_CALL,
+            ),
+            Postcondition("no function comes or goes", common.functions_changed, _ONE_BY_ONE),
+        ),
+    ),
+    Contract(
+        "FastMathTransform",
+        numeric=NumericPromise.APPROXIMATE,
+        postconditions=(
+            Postcondition(
+                "no expensive function is left",
+                partial(
+                    common.operators_left_over,
+                    names=(
+                        "relax.exp",
+                        "relax.erf",
+                        "relax.tanh",
+                        "relax.nn.softmax",
+                    ),
+                ),
+                "its documentation: convert the expensive non linear functions to their fast but approximate counterparts",
+            ),
+            Postcondition(
+                "only calls of kernels come",
+                partial(
+                    common.operators_changed,
+                    fewer=(
+                        "relax.exp",
+                        "relax.erf",
+                        "relax.tanh",
+                        "relax.nn.softmax",
+                    ),
+                    more=("relax.call_tir",),
+                ),
+                "relax/transform/fast_math.py",
+            ),
+            Postcondition("no function goes", partial(common.functions_changed, may_come=True), _MAKES_KERNELS),
+        ),
+    ),
+    Contract(
+        "FoldBatchnormToConv2D",
+        numeric=REASSOCIATION,
+        postconditions=(
+            Postcondition(
+                "no batch_norm that folds is left",
+                algebra.foldable_batch_norm_left,
+                "its documentation: fuse batch_norm into its previous conv2d",
+            ),
+            Postcondition(
+                "no other operator comes",
+                partial(
+                    common.operators_changed,
+                    fewer=("*",),
+                    more=(
+                        "relax.add",
+                        "relax.sqrt",
+                        "relax.divide",
+                        "relax.subtract",
+                        "relax.multiply",
+                        "relax.reshape",
+                    ),
+                ),
+                _REWRITE_CALL,
+            ),
+            Postcondition("no function comes or goes", common.functions_changed, _ONE_BY_ONE),
+        ),
+    ),
+    Contract(
+        "FoldConstant",
+        costly=True,
+        refusals=(UNSUPPORTED_DTYPE,),
+        postconditions=(
+            Postcondition(
+                "no simple call over constants is left",
+                rewrite.foldable_left,
+                "its documentation: fold constant expressions within dataflow blocks",
+            ),
+            Postcondition(
+                "no operator comes", partial(common.operators_changed, fewer=("*",)), "its documentation: it evaluates"
+            ),
+            Postcondition("no function goes", partial(common.functions_changed, may_come=True), _MAKES_KERNELS),
+        ),
+    ),
+    Contract(
+        "FuseTransposeMatmul",
+        postconditions=(
+            Postcondition(
+                "no product with a transposed matrix is left",
+                algebra.product_of_transposed_left,
+                "its documentation: fuse transpose and matmul",
+            ),
+            Postcondition(
+                "only calls of kernels come",
+                partial(
+                    common.operators_changed,
+                    fewer=(
+                        "relax.permute_dims",
+                        "relax.matmul",
+                    ),
+                    more=("relax.call_tir",),
+                ),
+                "relax/transform/fuse_transpose_matmul.py",
+            ),
+            Postcondition("no function goes", partial(common.functions_changed, may_come=True), _MAKES_KERNELS),
+        ),
+    ),
     Contract(
         "LegalizeOps",
         gives=Stage.LEGALIZED,
@@ -43,16 +285,174 @@ ROWS: tuple[Contract, ...] = (
                 "relax/transform/legalize_ops/nn.py raises it on purpose, for attention_var_len",
             ),
         ),
+        postconditions=(
+            Postcondition(
+                "no operator that legalizes is left",
+                rewrite.legalizable_left,
+                "its documentation: legalize high-level operator calls; skipped where shapes are unknown",
+            ),
+            Postcondition(
+                "no other operator goes",
+                rewrite.unlegalized_lost,
+                "its documentation: operators without legalization are kept",
+            ),
+            Postcondition(
+                "no Relax function comes or goes",
+                rewrite.relax_functions_changed,
+                "its documentation: kernels only are added",
+            ),
+        ),
     ),
-    Contract("OptimizeLayoutTransform"),
-    Contract("ReorderPermuteDimsAfterConcat"),
-    Contract("ReorderTakeAfterMatmul", numeric=REASSOCIATION),
+    Contract(
+        "OptimizeLayoutTransform",
+        postconditions=(
+            Postcondition(
+                "no transformation that is undone is left",
+                algebra.undone_transform_left,
+                "its documentation: remove redundant transform layout operators",
+            ),
+            Postcondition("no operator comes", partial(common.operators_changed, fewer=("*",)), _REWRITE_CALL),
+            Postcondition("no function comes or goes", common.functions_changed, _ONE_BY_ONE),
+        ),
+    ),
+    Contract(
+        "ReorderPermuteDimsAfterConcat",
+        postconditions=(
+            Postcondition(
+                "no concatenation of permuted tensors is left",
+                algebra.concat_of_permuted_left,
+                "its documentation: reorder concat(permute_dims(A), permute_dims(B)) into permute_dims(concat(A,B))",
+            ),
+            Postcondition(
+                "no other operator comes",
+                partial(
+                    common.operators_changed,
+                    fewer=("*",),
+                    more=(
+                        "relax.concat",
+                        "relax.permute_dims",
+                    ),
+                ),
+                _REWRITE_CALL,
+            ),
+            Postcondition("no function comes or goes", common.functions_changed, _ONE_BY_ONE),
+        ),
+    ),
+    Contract(
+        "ReorderTakeAfterMatmul",
+        numeric=REASSOCIATION,
+        postconditions=(
+            Postcondition(
+                "no product with taken columns is left",
+                algebra.product_of_take_left,
+                "its documentation: reorder matmul(x, take(weights, indices)) to take(matmul(x,weights),indices)",
+            ),
+            Postcondition(
+                "no other operator comes",
+                partial(
+                    common.operators_changed,
+                    fewer=("*",),
+                    more=(
+                        "relax.matmul",
+                        "relax.take",
+                        "relax.permute_dims",
+                        "relax.reshape",
+                        "relax.einsum",
+                    ),
+                ),
+                _REWRITE_CALL,
+            ),
+            Postcondition("no function comes or goes", common.functions_changed, _ONE_BY_ONE),
+        ),
+    ),
     Contract(
         "ToMixedPrecision",
         idempotence=Idempotence.NEVER,
         numeric=NumericPromise.LOSSY,
         notes="each run adds casts",
+        postconditions=(
+            Postcondition(
+                "operands of narrow operators are narrow",
+                rewrite.wide_operand_left,
+                "its documentation: the policy kAlways; src/relax/transform/to_mixed_precision.cc",
+            ),
+            Postcondition(
+                "only casts come",
+                partial(
+                    common.operators_changed,
+                    fewer=(
+                        "relax.wrap_param",
+                        "relax.astype",
+                    ),
+                    more=("relax.astype",),
+                ),
+                "its documentation: it inserts astype",
+            ),
+            Postcondition("no function comes or goes", common.functions_changed, _ONE_BY_ONE),
+        ),
     ),
-    Contract("DispatchSampling", costly=True, environment=(NEEDS_TARGET,)),
-    Contract("DispatchSortScan", costly=True, environment=(NEEDS_TARGET,)),
+    Contract(
+        "DispatchSampling",
+        costly=True,
+        environment=(NEEDS_TARGET,),
+        postconditions=(
+            Postcondition(
+                "no sampling operator is left",
+                partial(common.operators_left_over, names=("relax.multinomial_from_uniform",)),
+                "relax/backend/dispatch_sampling.py: replaced on every target",
+            ),
+            Postcondition(
+                "only calls of kernels come",
+                partial(
+                    common.operators_changed,
+                    fewer=("relax.multinomial_from_uniform",),
+                    more=(
+                        "relax.call_tir",
+                        "relax.cumsum",
+                    ),
+                ),
+                "relax/backend/dispatch_sampling.py: cumsum and a kernel",
+            ),
+            Postcondition("no function goes", partial(common.functions_changed, may_come=True), _MAKES_KERNELS),
+        ),
+    ),
+    Contract(
+        "DispatchSortScan",
+        costly=True,
+        environment=(NEEDS_TARGET,),
+        postconditions=(
+            Postcondition(
+                "no operator of sorting or scanning is left",
+                partial(
+                    common.operators_left_over,
+                    names=(
+                        "relax.sort",
+                        "relax.argsort",
+                        "relax.topk",
+                        "relax.cumsum",
+                        "relax.cumprod",
+                        "relax.bucketize",
+                    ),
+                ),
+                "relax/backend/dispatch_sort_scan.py: replaced on every target",
+            ),
+            Postcondition(
+                "only calls of kernels come",
+                partial(
+                    common.operators_changed,
+                    fewer=(
+                        "relax.sort",
+                        "relax.argsort",
+                        "relax.topk",
+                        "relax.cumsum",
+                        "relax.cumprod",
+                        "relax.bucketize",
+                    ),
+                    more=("relax.call_tir",),
+                ),
+                "relax/backend/dispatch_sort_scan.py",
+            ),
+            Postcondition("no function goes", partial(common.functions_changed, may_come=True), _MAKES_KERNELS),
+        ),
+    ),
 )

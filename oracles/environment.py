@@ -78,7 +78,8 @@ def circumstance(seed: int, ref: PassRef, contract: Contract) -> Circumstance | 
     if isinstance(ref, GivenPass):
         excused |= {Circumstance.REBUILT}
     left = [each for each in Circumstance if each not in excused]
-    return left[_number(f"{seed}:{ref.name}") % len(left)] if left else None
+    # Each draws its own number, so that an edited contract or a new circumstance leaves most draws as they were.
+    return max(left, key=lambda each: _number(f"{seed}:{ref.name}:{each.name}"), default=None)
 
 
 def draws_costly(seed: int) -> bool:

@@ -11,7 +11,7 @@ import numpy as np
 import tvm
 from tvm import tirx
 
-from oracles.passref import namespace
+from vocabulary.names import namespace
 
 
 class NotLiteral(ValueError):

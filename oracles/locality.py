@@ -16,10 +16,8 @@ from oracles.contract import Locality
 from oracles.crash import refusal_of, unfit_step
 from oracles.difference import describe, text_difference
 from oracles.facts import Result, apply, complaint
-from oracles.locality_compare import pair, reached
+from oracles.locality_compare import differing
 from oracles.locality_draw import Change, Variation, draw
-from oracles.locality_vary import functions_of
-from oracles.preconditions import has_attribute
 from oracles.subject import Subject
 from oracles.verdict import Evidence, OracleName, Outcome, Verdict
 from oracles.well_formed import output_is_well_formed, tolerated
@@ -34,7 +32,7 @@ def judge(subject: Subject) -> Verdict:
     Where the contract says that the whole module decides, only errors are judged: a pass that works on a module must
     not fail on one that has an unrelated function more.
     """
-    reach = _reach(subject)
+    reach = reach_of(subject)
     if reach is Locality.UNKNOWN:
         return _skip(subject, "locality is not promised")
     if subject.input_seed % (COSTLY_SHARE if subject.costly else SHARE):
@@ -66,7 +64,7 @@ def judge(subject: Subject) -> Verdict:
     return _compare(subject, variation, varied)
 
 
-def _reach(subject: Subject) -> Locality:
+def reach_of(subject: Subject) -> Locality:
     """The least that the steps promise."""
     order = list(Locality)
     return max((step.contract.locality for step in subject.plan.steps), key=order.index)
@@ -91,7 +89,7 @@ def _healed(subject: Subject, variation: Variation, varied: Sequence[Result], er
         return _skip(subject, "no output")  # the error may be that of what was removed
     if subject.run(subject.module).error is None or complaint(variation.module) is not None:
         return _skip(subject, "the error does not come back")
-    said = f"{variation.change.value}: {error.message}"
+    said = f"no error {variation.change.words}: {error.message}"
     evidence = Evidence("healed", said, error.frames, "the same error", f"no error on {variation.call}")
     return Verdict(OracleName.LOCALITY, Outcome.FAIL, subject.last_step.ref.name, evidence=evidence)
 
@@ -146,31 +144,15 @@ def _compare(subject: Subject, variation: Variation, varied: Sequence[Result]) -
     before, after = found
     evidence = Evidence(
         "not-local",
-        f"{describe(before, after)} ({variation.change.value})",
+        f"another result {variation.change.words}",
         expected="what the pass makes of the function without the change",
-        observed=f"another result on {variation.call}\n{text_difference(before, after)}",
+        observed=f"{describe(before, after)} on {variation.call}\n{text_difference(before, after)}",
     )
     return Verdict(OracleName.LOCALITY, Outcome.FAIL, step.ref.name, evidence=evidence)
 
 
 def _differing(given: Any, before: Any, after: Any, variation: Variation) -> tuple[Any, Any] | None:
-    """The first function that differs, with what it reaches, in both modules; ``None`` when all agree."""
-    ours, theirs = functions_of(before), functions_of(after)
-    made = _made(functions_of(given), ours) if variation.change in (Change.ADDED, Change.REORDERED) else ()
-    for root in (*variation.roots, *made):
-        if root in ours and root in theirs:
-            if (found := pair(before, after, root, variation.fixed)) is not None:
-                return found
-        elif root in ours or root in theirs:
-            return before, after
-    return None
-
-
-def _made(given: dict[str, Any], functions: dict[str, Any]) -> tuple[str, ...]:
-    """Names of new public functions that no other one reaches (``main_adjoint``, ``main_transform_params``)."""
-    new = {name for name in functions if name not in given and has_attribute(functions[name], "global_symbol")}
-    called = {callee for name in functions for callee in reached(functions, name)[1:]} if new else set()
-    return tuple(sorted(new - called))
+    return differing(given, before, after, variation.roots, variation.fixed, variation.made)
 
 
 def _skip(subject: Subject, reason: str) -> Verdict:

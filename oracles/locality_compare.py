@@ -28,6 +28,31 @@ def reached(functions: dict[str, Any], root: str) -> list[str]:
     return order
 
 
+def differing(
+    given: Any, before: Any, after: Any, roots: tuple[str, ...], fixed: frozenset[str], made: bool
+) -> tuple[Any, Any] | None:
+    """The first function that differs, with what it reaches, in both modules; ``None`` when all agree.
+
+    Args:
+        given: The module that a pass was applied to.
+        before: What the pass made of it.
+        after: What the pass made of the varied module.
+        roots: Names of the functions that must agree.
+        fixed: Names that are not the pass's to choose.
+        made: Whether public functions that the pass has made (``main_adjoint``) must agree as well.
+    """
+    ours, theirs = functions_of(before), functions_of(after)
+    new = [name for name, function in ours.items() if name not in functions_of(given) and _symbol(function)]
+    called = {callee for name in ours for callee in reached(ours, name)[1:]} if made and new else set()
+    for root in (*roots, *(name for name in new if made and name not in called)):
+        if root in ours and root in theirs:
+            if (found := pair(before, after, root, fixed)) is not None:
+                return found
+        elif root in ours or root in theirs:
+            return before, after
+    return None
+
+
 def pair(before: Any, after: Any, root: str, fixed: frozenset[str]) -> tuple[Any, Any] | None:
     """The two modules of what ``root`` reaches, made comparable; ``None`` when they are equal.
 
@@ -65,6 +90,9 @@ def _canonical(module: Any, root: str, fixed: frozenset[str]) -> Any:
 
 
 def _without_symbol(name: str, function: Any, fixed: frozenset[str]) -> Any:
+    return function.without_attr("global_symbol") if _symbol(function) == name and name not in fixed else function
+
+
+def _symbol(function: Any) -> str:
     attributes = function.attrs
-    symbol = attributes is not None and "global_symbol" in attributes and str(attributes["global_symbol"])
-    return function.without_attr("global_symbol") if symbol == name and name not in fixed else function
+    return str(attributes["global_symbol"]) if attributes is not None and "global_symbol" in attributes else ""

@@ -17,7 +17,7 @@ from oracles import locality_unrelated
 from oracles.contract import Locality
 from oracles.facts import apply, load
 from oracles.locality_compare import reached
-from oracles.locality_unrelated import NAME
+from oracles.locality_unrelated import NAME, unmistakable
 from oracles.locality_vary import functions_of, joined, renamed, reordered, without
 from oracles.plan import preparing
 from oracles.preconditions import has_attribute
@@ -30,12 +30,19 @@ BUILDERS: dict[str, Callable[[], Any]] = {
 
 
 class Change(enum.Enum):
-    """What is changed, in words for a signature."""
+    """What is changed."""
 
-    ADDED = "function added"
-    REMOVED = "function removed"
-    RENAMED = "functions renamed"
-    REORDERED = "functions reordered"
+    ADDED = "added"
+    REMOVED = "removed"
+    RENAMED = "renamed"
+    REORDERED = "reordered"
+
+    @property
+    def words(self) -> str:
+        """Words for a signature: what shows in the same defects shares them."""
+        if self is Change.RENAMED:
+            return "under other private names"
+        return "in another order of functions" if self is Change.REORDERED else "beside other functions"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +66,11 @@ class Variation:
     fixed: frozenset[str]
     builder: str = ""
     unrelated: Any = None
+
+    @property
+    def made(self) -> bool:
+        """Whether functions that the pass makes must be made again, under the same names."""
+        return self.change in (Change.ADDED, Change.REORDERED)
 
 
 def draw(subject: Subject, reach: Locality) -> Variation | None:
@@ -180,9 +192,3 @@ def _prepared_text(builder: str, names: tuple[str, ...]) -> str:
         if module is None:
             return ""
     return str(tvm.ir.save_json(unmistakable(module))) if module.functions else ""
-
-
-def unmistakable(module: Any) -> Any:
-    """The module with the name of every function beginning by ``NAME``, so that none collides with another's."""
-    others = (name for name in functions_of(module) if not name.startswith(NAME))
-    return renamed(module, {name: f"{NAME}_{name}" for name in others})

@@ -9,10 +9,19 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from tvm import relax, te, tirx
+import tvm
+from tvm import relax, tirx
+
+from oracles.locality_vary import functions_of, renamed
 
 NAME = "unrelated"
 """How the names of all these functions begin."""
+
+
+def unmistakable(module: Any) -> Any:
+    """The module with the name of every function beginning by ``NAME``, so that none collides with another's."""
+    others = (name for name in functions_of(module) if not name.startswith(NAME))
+    return renamed(module, {name: f"{NAME}_{name}" for name in others})
 
 
 def _tensor(name: str, *shape: Any) -> Any:
@@ -63,8 +72,8 @@ def unrelated_branches() -> Any:
 def unrelated_calls() -> Any:
     """A public function that calls a private one, with a parameter and an output that nobody uses, and a kernel."""
     op, bb = relax.op, relax.BlockBuilder()
-    source = te.placeholder((2, 3), "float32", name="A")
-    kernel = te.create_prim_func([source, te.compute((2, 3), lambda i, j: source[i, j] * 3.0, name="B")])
+    source = tvm.te.placeholder((2, 3), "float32", name="A")
+    kernel = tvm.te.create_prim_func([source, tvm.te.compute((2, 3), lambda i, j: source[i, j] * 3.0, name="B")])
     triple = bb.add_func(kernel.without_attr("global_symbol").with_attr("tirx.noalias", True), f"{NAME}_triple")
     t, unused = relax.Var("t", relax.TupleType([relax.TensorType((2, 3), "float32")] * 2)), _tensor("unused", 2, 3)
     with bb.function(f"{NAME}_helper", [t, unused], private=True):

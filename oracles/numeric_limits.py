@@ -8,7 +8,8 @@ from typing import Any
 
 from tvm import relax
 
-from oracles.given import arguments_of
+from oracles.contract import Abi
+from oracles.given import arguments_of, binding_of
 from oracles.plan import Step
 from oracles.verdict import Evidence
 
@@ -49,7 +50,8 @@ def _bound_callee(step: Step, module: Any) -> bool:
     if step.ref.name not in ("BindParams", "BindSymbolicVars"):
         return False
     arguments = arguments_of(step.ref.expression)
-    named = arguments.get("0") if step.ref.name == "BindParams" else arguments.get("1", arguments.get("func_name"))
+    binds = step.ref.name == "BindParams"
+    named = binding_of(step.ref.expression)[0] if binds else arguments.get("1", arguments.get("func_name"))
     called = _called(module)
     if named is not None:
         return str(named) in called
@@ -162,6 +164,8 @@ def excused(error: Evidence, steps: Sequence[Step]) -> str:
     unknown = _SPLIT_LAYOUT.search(error.message) or _NO_KERNEL.search(error.message)
     if "ConvertLayout" in names and unknown:
         return "no kernel for this layout"
+    if any(step.contract.abi is Abi.RETYPE_PARAMS for step in steps):
+        return "no kernel for the types that the caller chose"
     if "Gradient" in names and (reason := _gradient_kernel(error)):
         return reason
     # UpdateVDevice replaces a device by index; hints that name the old one are the user's to change, too.

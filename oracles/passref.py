@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import importlib
 import importlib.util
 import sys
@@ -11,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any
+
+from vocabulary.names import namespace
 
 USER_PREFIX = "user:"
 CODEGEN_PASS = "RunCodegen"
@@ -27,7 +28,7 @@ class PassRef:
 
     Attributes:
         name: Name of the pass, the key of its contract (``LiftTransformParams``).
-        expression: A Python expression over the names of :func:`namespace`, for instance
+        expression: A Python expression over the names of :func:`vocabulary.names.namespace`, for instance
             ``relax.transform.ToMixedPrecision(out_dtype="float16")``; or ``user:FILE.py:FACTORY`` or
             ``user:package.module:FACTORY`` for a pass that the user brings.
     """
@@ -68,23 +69,6 @@ def _with_codegen(built: Any) -> Any:
     from oracles.execution.external import with_codegen
 
     return with_codegen(built, lambda module: session().build(module))
-
-
-@functools.cache
-def namespace() -> dict[str, Any]:
-    """The names that a pass expression may use; the repro script imports the same ones."""
-    import numpy as np
-    import tvm
-    from tvm import relax, tirx
-    from tvm.relax.dpl import is_const, is_op, is_tuple, is_tuple_get_item, wildcard
-    from tvm.script import ir
-    from tvm.script import relax as script_relax
-    from tvm.script import tirx as script_tirx
-
-    return {
-        "np": np, "tvm": tvm, "relax": relax, "tirx": tirx, "is_const": is_const, "is_op": is_op, "is_tuple": is_tuple,
-        "is_tuple_get_item": is_tuple_get_item, "wildcard": wildcard, "I": ir, "R": script_relax, "T": script_tirx,
-    }  # fmt: skip
 
 
 def load_factory(target: str) -> Callable[[], Any]:

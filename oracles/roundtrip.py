@@ -1,36 +1,48 @@
 """Roundtrip oracle: does the result survive TVMScript print and parse, and JSON?
 
-*Who is to blame.*  TVMScript and JSON are TVM's own notations for any module, and TVM's checker accepted this one, so
-that what does not come back is first of all a defect of the printer, the parser, the writer or the loader: the verdict's
+*Who is to blame.*  TVMScript and JSON are TVM's own notations for any module, and TVM's checker accepted this one.  So
+what does not come back is first of all a defect of the printer, the parser, the writer or the loader: the verdict's
 culprit is then ``TVMScript`` or ``JSON``, and the finding is one, whatever pass made the module, because nothing of the
 pass is in its signature.  The pass is to blame for what no notation can hold although the input could be held:
 
 * a function's name that is no Python identifier: the pass chose it, and TVMScript writes functions as ``def``;
-* a tensor on a device that the module's ``global_infos`` do not list: TVMScript writes devices by their place there, and
-  so do the passes that look for them;
+* a tensor on a device that the module's ``global_infos`` do not list: TVMScript writes devices by their place there,
+  and so do the passes that look for them;
 * an object that JSON refuses to write, or that comes back as another: TVM writes everything that has reflected fields,
   so the pass left something in the module that has none, or that is only equal to itself (a dangling variable).
 
-*What is compared.*  Structural equality: names of variables, spans and order of functions are not looked at.  The parser
-joins neighbouring blocks of bindings and deduces the types of expressions anew, which may make them more exact:
+*What is compared.*  Structural equality: names of variables, spans and order of functions are not looked at.  The
+parser joins neighbouring blocks of bindings and deduces the types of expressions anew, which may make them more exact:
 neither is a loss (``oracles.roundtrip_forms``).
 
 *What it costs.*  JSON takes a millisecond; printing and parsing one function takes 40, so that TVMScript is judged
 for a share of the subjects, and there for the functions that the passes changed, of which at most one
-Relax function and one kernel.  The share is decided by the seed of
-the subject's inputs, which the minimizer and a repro script keep.
+Relax function and one kernel.  The share is decided by the seed of the subject's inputs, which the minimizer keeps.
 """
 
 from __future__ import annotations
 
 import hashlib
-import keyword
 import re
 from typing import Any
 
+import tvm
+
 from oracles.crash import without_output
 from oracles.facts import equal, load
-from oracles.roundtrip_forms import REFINED, Loss, loss_in_json, loss_in_script, unit_names, unit_of
+from oracles.passref import GivenPass
+from oracles.roundtrip_forms import (
+    ATTRIBUTES,
+    REFINED,
+    TOGETHER,
+    Loss,
+    functions_of,
+    loss_in_json,
+    loss_in_script,
+    own_fault,
+    unit_names,
+    unit_of,
+)
 from oracles.subject import Subject
 from oracles.verdict import Evidence, OracleName, Outcome, Verdict
 from oracles.well_formed import output_is_well_formed
@@ -41,10 +53,8 @@ NOTATIONS = (TVMSCRIPT, JSON)
 """Culprits that are no passes."""
 
 # One subject in so many is printed and parsed where the passes changed it; one in so many as a whole.
-CHANGED_SHARE = 16
-WHOLE_SHARE = 128
-UNPRINTABLE_NAME = "unprintable-name"
-UNLISTED_DEVICE = "unlisted-device"
+CHANGED_SHARE = 32
+WHOLE_SHARE = 256
 _VARYING = re.compile(r"\d+|'[^']*'|\"[^\"]*\"|\[.*\]", re.DOTALL)
 
 
@@ -61,7 +71,7 @@ def judge(subject: Subject) -> tuple[Verdict, ...]:
     found = _Found(subject)
     found.json()
     share = _share(subject.input_seed)
-    if share % CHANGED_SHARE == 0:
+    if share % CHANGED_SHARE == 0 and not found.blamed:
         found.script(whole=share % WHOLE_SHARE == 0)
     return found.verdicts()
 
@@ -79,8 +89,8 @@ class _Found:
         self.blamed: dict[str, Verdict] = {}  # the pass
         self.notations: dict[str, Verdict] = {}
         self.excused = ""  # why the passes are not judged
-        # What a pass of the user's does not change is none of its user's business.
-        self.known_too = all(step.ref.name in _public() for step in subject.plan.steps)
+        # Who tries a pass of his own does not ask what TVMScript does to the modules that it is tried on.
+        self.known_too = not any(step.ref.is_user or isinstance(step.ref, GivenPass) for step in subject.plan.steps)
 
     def json(self) -> None:
         """Judge JSON; an unchanged module is what the input is."""
@@ -107,19 +117,28 @@ class _Found:
         if not whole:
             names = _chosen([name for name in names if not _unchanged(before, after, name)], after, subject.input_seed)
         for name in names:
+            if name == TOGETHER and (self.excused or self.blamed):
+                continue
             subject.stage(OracleName.ROUNDTRIP)
-            loss = loss_in_script(unit_of(after, name))
+            loss = loss_in_script(after, name)
             if loss is None:
                 continue
-            known = loss_in_script(unit_of(before, name)) if name in unit_names(before) else None
+            known = self._before(before, after, name, loss)
             if loss[0] == REFINED:
                 self.excused = self.excused or "parser deduces more exact types"
                 continue
-            own = None if known is not None else _own_fault(name, loss)
-            if own is not None:
+            own = own_fault(after, name, loss)
+            if own is not None and (known is None or own_fault(before, name, known) != own):
                 self._add(TVMSCRIPT, own, None, True, lambda module, name=name, loss=loss: _loses(module, name, loss))
             else:
                 self._add(TVMSCRIPT, loss, known, False, None)
+
+    def _before(self, before: Any, after: Any, name: str, loss: Loss) -> Loss | None:
+        """What the unit of this name had lost before; a unit that did not exist had lost nothing."""
+        if name not in unit_names(before):
+            return None
+        same = name != TOGETHER and _unchanged(before, after, name)
+        return loss if same else loss_in_script(before, name)
 
     def _add(self, notation: str, loss: Loss, known: Loss | None, ours: bool, shows: Any) -> None:
         kind, message = loss
@@ -155,18 +174,15 @@ class _Found:
         return own + tuple(self.notations.values())
 
 
-def _public() -> Any:
-    from oracles.contracts import CONTRACTS
-
-    return CONTRACTS
-
-
 def _unchanged(before: Any, after: Any, name: str) -> bool:
     """Whether the passes left the unit's function (or the module's attributes) as it was."""
-    if not name:
-        return equal(unit_of(before, ""), unit_of(after, ""))
-    ours = {str(var.name_hint): function for var, function in before.functions_items()}
-    theirs = {str(var.name_hint): function for var, function in after.functions_items()}
+    if name == TOGETHER:
+        return True  # its parts are judged
+    if name == ATTRIBUTES:
+        return equal(unit_of(before, name), unit_of(after, name))
+    ours, theirs = functions_of(before), functions_of(after)
+    if not equal(tvm.IRModule({}, global_infos=before.global_infos), tvm.IRModule({}, global_infos=after.global_infos)):
+        return False  # what devices mean is written there
     return name in ours and (ours[name].same_as(theirs[name]) or equal(ours[name], theirs[name]))
 
 
@@ -189,19 +205,10 @@ def _pristine(subject: Subject) -> Any:
     return (load(subject.before) or facts.module) if facts.modified() else facts.module
 
 
-def _own_fault(name: str, loss: Loss) -> Loss | None:
-    """What no TVMScript could hold of a unit that was lost; ``None`` when it could."""
-    if name and (not name.isidentifier() or keyword.iskeyword(name)):
-        return UNPRINTABLE_NAME, "the name of a function is no identifier"
-    if "VDevice in the GlobalInfos was not found" in loss[1]:
-        return UNLISTED_DEVICE, "a tensor is on a device that the module does not list"
-    return None
-
-
 def _loses(module: Any, name: str, loss: Loss) -> bool:
     if name not in unit_names(module):
         return False
-    found = loss_in_script(unit_of(module, name))
+    found = loss_in_script(module, name)
     return found is not None and _key(found) == _key(loss)
 
 

@@ -5,6 +5,7 @@ Repro scripts carry a copy of what is here: it may use nothing but TVM and the s
 
 from __future__ import annotations
 
+import keyword
 from typing import Any
 
 import tvm
@@ -16,6 +17,12 @@ Loss = tuple[str, str]
 
 REFINED = "refined"
 """Not a loss: the parser deduces types anew, and may know more than is written."""
+
+UNPRINTABLE_NAME, UNLISTED_DEVICE = "unprintable-name", "unlisted-device"
+"""What went wrong when no TVMScript could hold what a pass made."""
+
+ATTRIBUTES, TOGETHER = "", "*"
+"""Names of the units that are about no single function."""
 
 _ATTRIBUTE, _MISSING = 0, 3  # numbers of ``tvm_ffi.access_path.AccessKind``: a field; the first that says "missing"
 
@@ -35,12 +42,14 @@ def loss_in_json(module: Any) -> Loss | None:
     return "loads-otherwise", mismatch(module, loaded)
 
 
-def loss_in_script(unit: Any) -> Loss | None:
-    """What goes wrong when a module is printed as TVMScript with metadata and parsed, or ``None``.
+def loss_in_script(module: Any, name: str) -> Loss | None:
+    """What goes wrong when a unit of the module is printed as TVMScript with metadata and parsed, or ``None``.
 
     The parser builds functions through ``BlockBuilder``, which joins neighbouring blocks of bindings: TVMScript cannot
-    tell two of them from one.  So modules that differ are compared once more in TVM's normal form.
+    tell two of them from one.  So functions that differ are compared once more in TVM's normal form.  Functions are
+    compared one by one: a symbolic variable that two of them share is written, and read, as two.
     """
+    unit = unit_of(module, name)
     try:
         text = str(unit.script(show_meta=True))
     except Exception as error:
@@ -49,12 +58,39 @@ def loss_in_script(unit: Any) -> Loss | None:
         parsed = tvm.script.from_source(text, check_well_formed=False)
     except Exception as error:
         return "not-parsed", parser_said(error)
-    if tvm_ffi.structural_equal(unit, parsed):
+    if _difference(unit, parsed, name) is None:
         return None
-    ours, theirs = relax.transform.Normalize()(unit), relax.transform.Normalize()(parsed)
-    if tvm_ffi.structural_equal(ours, theirs):
+    normal = relax.transform.Normalize()
+    pair = _difference(normal(unit), normal(parsed), name)
+    if pair is None:
         return None
-    return REFINED if _refined(ours, theirs) else "reads-otherwise", mismatch(ours, theirs)
+    return REFINED if _refined(*pair) else "reads-otherwise", mismatch(*pair)
+
+
+def _difference(left: Any, right: Any, name: str) -> tuple[Any, Any] | None:
+    """What differs of two units: modules about one function of the same name, or about none."""
+    ours, theirs = functions_of(left), functions_of(right)
+    if ours.keys() != theirs.keys():
+        return left, right
+    for key in [ATTRIBUTES, *ours] if name in (ATTRIBUTES, TOGETHER) else [name]:
+        pair = _alone(left, key), _alone(right, key)
+        if not tvm_ffi.structural_equal(*pair):
+            return pair
+    return None
+
+
+def _alone(module: Any, name: str) -> Any:
+    """The module with one of its functions, or for ``ATTRIBUTES`` none; functions only have their names beside it."""
+    if name == ATTRIBUTES:
+        return unit_of(module, name)
+    names = {var: tvm.relax.ExternFunc("stub") for var, _ in module.functions_items() if str(var.name_hint) != name}
+    functions = {var: function for var, function in module.functions_items() if str(var.name_hint) == name}
+    return tvm.IRModule({**functions, **names}, global_infos=module.global_infos)
+
+
+def functions_of(module: Any) -> dict[str, Any]:
+    """All functions of a module by name."""
+    return {str(var.name_hint): function for var, function in module.functions_items()}
 
 
 def _refined(left: Any, right: Any) -> bool:
@@ -83,11 +119,13 @@ def parser_said(error: Exception) -> str:
 def unit_of(module: Any, name: str) -> Any:
     """A small module about one function: in place of the functions that it names, stubs of their signatures.
 
-    Under the empty name, a module that has the attributes of ``module`` and no function.  All units of a module
-    together hold all of it.  One function that is lost does not hide what happens to the others, and functions that a
-    pass left alone need not be parsed again.
+    Under the name ``ATTRIBUTES``, a module that has the attributes of ``module`` and no function; under ``TOGETHER``,
+    the module itself.  One function that is lost does not hide what happens to the others, and functions that a pass
+    left alone need not be parsed again.
     """
-    if not name:
+    if name == TOGETHER:
+        return module
+    if name == ATTRIBUTES:
         return tvm.IRModule({}, attrs=module.attrs, global_infos=module.global_infos)
     functions = {str(var.name_hint): (var, function) for var, function in module.functions_items()}
     var, function = functions.pop(name)
@@ -97,8 +135,17 @@ def unit_of(module: Any, name: str) -> Any:
 
 
 def unit_names(module: Any) -> list[str]:
-    """The names of all units of a module."""
-    return ["", *(str(var.name_hint) for var, _ in module.functions_items())]
+    """The names of all units of a module; the last one says something only when the others were not lost."""
+    return [ATTRIBUTES, *functions_of(module), TOGETHER]
+
+
+def own_fault(module: Any, name: str, loss: Loss) -> Loss | None:
+    """What no TVMScript could hold of a unit of the module that was lost; ``None`` when it could."""
+    if any(not key.isidentifier() or keyword.iskeyword(key) for key in functions_of(unit_of(module, name))):
+        return UNPRINTABLE_NAME, "the name of a function is no identifier"
+    if "VDevice in the GlobalInfos was not found" in loss[1]:
+        return UNLISTED_DEVICE, "a tensor is on a device that the module does not list"
+    return None
 
 
 def stub(function: Any) -> Any:

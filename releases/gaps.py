@@ -69,12 +69,14 @@ def excuses(error: BaseException) -> bool:
     if is_newest() or isinstance(error, (AttributeError, ImportError)):
         return False
     trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
+    while trace is not None:
+        if trace.tb_frame.f_globals.get("__name__", "").partition(".")[0] in _THEIRS:
+            return True
         trace = trace.tb_next
-    return trace is not None and not trace.tb_frame.f_globals.get("__name__", "").startswith(_OURS)
+    return False
 
 
-_OURS = ("strategies", "oracles", "corpus", "fuzzer", "releases", "hypothesis")
+_THEIRS = ("tvm", "tvm_ffi")
 
 
 @functools.cache

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
@@ -222,9 +222,16 @@ def _function(name: str, function: Any) -> FunctionFacts:
                 if not isinstance(dim, int):
                     symbols.update((var.name, None) for var in symbols_of(dim))
     count = int(function.attrs["num_input"]) if "num_input" in function.attrs else -1
-    known = (*(str(var.name) for var in relax.analysis.defined_symbolic_vars(function)),)
-    cast = tuple(dict.fromkeys(each for each in known if each not in symbols and known.count(each) == 1))
-    return FunctionFacts(name, tuple(parameters), tuple(symbols), count, _outputs(function), cast)
+    cast = {var.name: None for var in _cast_dims(function) if var.name not in symbols}
+    return FunctionFacts(name, tuple(parameters), tuple(symbols), count, _outputs(function), tuple(cast))
+
+
+def _cast_dims(function: Any) -> Iterator[Any]:
+    """Symbolic dims of tensors that a ``match_cast`` in the function's own blocks may define."""
+    for block in function.body.blocks:
+        for binding in block.bindings:
+            if isinstance(binding, relax.MatchCast) and isinstance(binding.ty, relax.TensorType):
+                yield from relax.analysis.definable_tir_vars_in_type(binding.ty)
 
 
 def _outputs(function: Any) -> tuple[Parameter, ...]:

@@ -12,9 +12,9 @@ from strategies.choices import Choices, Draw
 from strategies.fitness import LIKELY, NEVER, fitness
 from strategies.module_facts import Facts, facts_of
 from strategies.modules import described_modules
-from strategies.pass_arguments.names import names as _names
 from strategies.pass_table import CONSTRUCTORS
 from strategies.stages import BUILDS, Walk, for_lowered
+from vocabulary.names import namespace
 
 ON_LOWERED = frozenset(name for name in CONSTRUCTORS if for_lowered(name))
 """Passes that are meant for modules that are lowered already; what makes lowered code is not."""
@@ -26,7 +26,7 @@ class DrawnPass:
 
     Attributes:
         name: Name in :data:`PASSES`.
-        expression: Source text that constructs it, over the names of :mod:`strategies.pass_arguments.names`.
+        expression: Source text that constructs it, over the names of :mod:`vocabulary.names`.
     """
 
     name: str
@@ -34,7 +34,7 @@ class DrawnPass:
 
     def build(self) -> Any:
         """Construct the ``tvm.ir.transform.Pass``."""
-        return eval(self.expression, _names())  # the text comes from the table
+        return eval(self.expression, namespace())  # the text comes from the table
 
 
 def _expression(name: str) -> Callable[[Draw, Any], str]:

@@ -1,4 +1,4 @@
-"""``relaxfuzz passes``: the passes under contract, and what each promises."""
+"""``relaxfuzz passes``: the passes under contract, what each promises, and how a campaign judged them."""
 
 from __future__ import annotations
 
@@ -11,117 +11,134 @@ from fuzzer.verb import OK, UsageError, Verb
 
 if TYPE_CHECKING:
     from fuzzer.coverage import Coverage
-    from oracles.contract import Contract
-
-_SHOWN = 2
-"""Rewrites of a pass that the table shows."""
-_WIDTH = 80
-_MOST = 20
-"""Rewrites of a pass that ``--json`` lists."""
+    from fuzzer.pass_verdicts import Judged
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
+    from fuzzer.pass_verdicts import LEAST
+
+    parser.add_argument("name", nargs="?", metavar="NAME", help="print all about one pass, each claim with its source")
+    parser.add_argument("--excluded", action="store_true", help="list what has no contract, and why")
     parser.add_argument(
         "--campaign", type=Path, metavar="DIR", help="show how often each was judged in a campaign, and what it did"
+    )
+    parser.add_argument(
+        "--least", type=_count, metavar="N", help=f"of a campaign: verdicts that suffice (default: {LEAST})"
     )
     parser.add_argument("--json", action="store_true", help="a list of objects instead of a table")
 
 
+def _count(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"'{text}' is not a count")
+    return int(text)
+
+
 def _run(options: argparse.Namespace) -> int:
+    if options.least is not None and options.campaign is None:
+        raise UsageError("--least is about a campaign: give --campaign DIR, too")
+    if options.excluded and options.campaign is not None:
+        raise UsageError("give --excluded or --campaign, not both: what is excluded is judged in no campaign")
+    if options.excluded:
+        return _excluded(options)
+    if options.campaign is not None:
+        return _judged(options)
+    return _contracts(options)
+
+
+def _contracts(options: argparse.Namespace) -> int:
+    from fuzzer.pass_sheets import contract_object, contracts_table, exclusions_table, sheet
     from oracles.contracts import CONTRACTS
+    from oracles.exclusions import EXCLUDED
     from strategies.passes import PASSES
 
-    found = None if options.campaign is None else _read(options.campaign)
-    rows = [_object(contract, contract.name in PASSES) for contract in CONTRACTS.values()]
-    if found is not None:
-        names = {row["name"] for row in rows}
-        others = sorted(found[1].judged.keys() - names)  # the user's passes, and pipelines
-        rows = [{**row, **_seen(row["name"], *found)} for row in [*rows, *({"name": name} for name in others)]]
-    if options.json:
-        print(json.dumps(rows, indent=2))
+    if options.name is None:
+        rows = [contract_object(contract, contract.name in PASSES) for contract in CONTRACTS.values()]
+        if options.json:
+            print(json.dumps(rows, indent=2))
+        else:
+            print(f"{contracts_table(rows)}\n\n{len(rows)} passes under contract, {len(EXCLUDED)} names excluded")
         return OK
-    from tabulate import tabulate
-
-    if found is None:
-        columns = ["name", "idempotence", "numeric", "abi"]
-        table = [[row[column] for column in columns] for row in rows]
-        print(tabulate(table, ["pass", *columns[1:]], tablefmt="simple", disable_numparse=True))
-        print(f"\n{len(rows)} passes under contract")
-        return OK
-    judged = [row for row in rows if row["subjects"]]
-    print(_table(judged))
-    often = sum(row["changed"] >= 0.2 * row["subjects"] for row in judged)
-    seldom = sum(row["changed"] < 0.05 * row["subjects"] for row in judged)
-    print(f"\nof {len(judged)} judged, {often} changed at least 20 % of their modules, {seldom} less than 5 %")
+    name = _known(options.name)
+    if name in CONTRACTS:
+        contract = CONTRACTS[name]
+        row = contract_object(contract, name in PASSES)
+        print(json.dumps([row], indent=2) if options.json else sheet(contract, name in PASSES))
+    else:
+        rows = _exclusions(name)
+        print(json.dumps(rows, indent=2) if options.json else exclusions_table(rows))
     return OK
 
 
-def _table(rows: list[dict[str, Any]]) -> str:
-    """One line a pass, and under it what it did most often."""
-    from tabulate import tabulate
+def _excluded(options: argparse.Namespace) -> int:
+    from fuzzer.pass_sheets import exclusions_table
 
-    table = [
-        (
-            row["name"], row["checks"], row["failures"], row["subjects"],
-            f"{100 * row['changed'] / row['subjects']:.0f} %" if row["subjects"] else "-", row["distinct_rewrites"],
-        )
-        for row in rows
-    ]  # fmt: skip
-    headers = ["pass", "checks", "failed", "tried", "changed", "rewrites"]
-    align = ["left", "right", "right", "right", "right", "right"]
-    head, rule, *lines = tabulate(
-        [[str(cell) for cell in row] for row in table], headers, tablefmt="simple", disable_numparse=True,
-        colalign=align,
-    ).splitlines()  # fmt: skip
-    text = [head, rule]
-    for line, row in zip(lines, rows, strict=True):
-        text.append(line)
-        for each in row["rewrites"][:_SHOWN]:
-            said = f"{each['count']:>8} {each['rewrite']}"
-            text.append(said if len(said) <= _WIDTH else f"{said[: _WIDTH - 1]}~")
-    return "\n".join(text)
+    rows = _exclusions(None if options.name is None else _known(options.name))
+    print(json.dumps(rows, indent=2) if options.json else f"{exclusions_table(rows)}\n\n{len(rows)} names excluded")
+    return OK
 
 
-def _object(contract: Contract, generated: bool) -> dict[str, Any]:
-    return {
-        "name": contract.name, "idempotence": contract.idempotence.value, "numeric": contract.numeric.value,
-        "abi": contract.abi.value, "needs": contract.needs.value, "gives": contract.gives.value,
-        "prepare": list(contract.prepare), "refusals": [refusal.reason for refusal in contract.refusals],
-        "keeps_public_signatures": contract.keeps_public_signatures, "generated": generated, "notes": contract.notes,
-    }  # fmt: skip
+def _exclusions(name: str | None) -> list[dict[str, Any]]:
+    from fuzzer.pass_sheets import exclusion_object
+    from oracles.exclusions import EXCLUDED
+
+    return [exclusion_object(row) for row in EXCLUDED.values() if name is None or row.name == name]
 
 
-def _seen(name: str, judged: dict[str, tuple[int, int]], coverage: Coverage) -> dict[str, Any]:
-    """What a campaign saw of a pass."""
-    checks, failures = judged.get(name, (0, 0))
-    rewrites = sorted(
-        ((count, rewrite) for (culprit, rewrite), count in coverage.rewrites.items() if culprit == name),
-        key=lambda each: (-each[0], each[1]),
-    )
-    return {
-        "checks": checks, "failures": failures, "subjects": coverage.judged[name], "changed": coverage.changed[name],
-        "distinct_rewrites": len(rewrites),
-        "rewrites": [{"rewrite": rewrite, "count": count} for count, rewrite in rewrites[:_MOST]],
-    }  # fmt: skip
+def _known(name: str) -> str:
+    """The name as the tables have it; raises ``UsageError`` for one that they have not."""
+    from fuzzer.tomlfile import near_matches
+    from oracles.contracts import CONTRACTS
+    from oracles.exclusions import EXCLUDED
+
+    if name in CONTRACTS or name in EXCLUDED:
+        return name
+    raise UsageError(f"no pass is called '{name}'{near_matches(name, (*CONTRACTS, *EXCLUDED))}")
 
 
-def _read(directory: Path) -> tuple[dict[str, tuple[int, int]], Coverage]:
-    """Checks (pass and fail) and failures by pass, and what the passes did."""
+def _judged(options: argparse.Namespace) -> int:
+    from fuzzer.pass_sheets import contract_object
+    from fuzzer.pass_verdicts import LEAST, hardly_judged, hardly_judged_text, seen, table
+    from oracles.contracts import CONTRACTS
+    from strategies.passes import PASSES
+
+    judged, coverage, oracles = _read(options.campaign)
+    contracts = {contract.name: contract_object(contract, contract.name in PASSES) for contract in CONTRACTS.values()}
+    others = sorted((coverage.judged.keys() | judged.keys()) - contracts.keys())  # the user's passes, and pipelines
+    rows = [
+        {**row, **seen(row["name"], judged.get(row["name"], {}), coverage)}
+        for row in [*contracts.values(), *({"name": name} for name in others)]
+    ]
+    if options.name is not None:
+        name = options.name if options.name in others else _known(options.name)
+        rows = [row for row in rows if row["name"] == name]
+    tried = [row for row in rows if row["subjects"] or row["oracles"]]
+    least = LEAST if options.least is None else options.least
+    # Those that can be drawn and were not judged at all are hardly judged, too.
+    scarce = hardly_judged([row for row in rows if row in tried or row.get("generated")], oracles, least)
+    if options.json:
+        for row in rows:
+            row["hardly_judged"] = [each["oracle"] for each in scarce if each["name"] == row["name"]]
+        print(json.dumps(rows, indent=2))
+        return OK
+    print(table(tried))
+    often = sum(row["changed"] >= 0.2 * row["subjects"] for row in tried)
+    seldom = sum(row["changed"] < 0.05 * row["subjects"] for row in tried)
+    print(f"\nof {len(tried)} judged, {often} changed at least 20 % of their modules, {seldom} less than 5 %")
+    print(f"\n{hardly_judged_text(scarce, least)}")
+    return OK
+
+
+def _read(directory: Path) -> tuple[dict[str, dict[str, Judged]], Coverage, tuple[str, ...]]:
+    """What oracles said by pass, what the passes did, and the oracles of the campaign."""
+    from fuzzer.pass_verdicts import by_pass
     from fuzzer.store import Store, StoreError
-    from oracles.verdict import Outcome
 
     try:
         with Store.open(directory) as store:
-            tallies, coverage = store.tallies(), store.coverage()
+            return by_pass(store.tallies()), store.coverage(), store.info().oracles
     except StoreError as error:
         raise UsageError(str(error)) from error
-    judged: dict[str, tuple[int, int]] = {}
-    for tally in tallies:
-        if tally.outcome in (Outcome.PASS.value, Outcome.FAIL.value):
-            checks, failures = judged.get(tally.culprit, (0, 0))
-            failed = tally.count if tally.outcome == Outcome.FAIL.value else 0
-            judged[tally.culprit] = (checks + tally.count, failures + failed)
-    return judged, coverage
 
 
 VERB = Verb(

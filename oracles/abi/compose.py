@@ -12,12 +12,12 @@ from oracles.abi.bundle import BundleModelParams
 from oracles.abi.frame import Adapter, Frame
 from oracles.abi.gradient import adapter_of
 from oracles.abi.lazy import LazyGetInput, LazySetOutput
-from oracles.abi.lazy_transform import LazyTransformParams
+from oracles.abi.lazy_transform import LazyTransformParams, token_of
 from oracles.abi.lift import LiftTransformParams
-from oracles.abi.parameters import BindParams, CastParams
+from oracles.abi.parameters import BindParams, CastParams, dtypes_of
 from oracles.contract import Abi
 from oracles.execution import Program, Value, from_tvm, to_tvm
-from oracles.given import NotLiteral, arguments_of
+from oracles.given import NotLiteral, arguments_of, binding_of
 
 
 class NoAdapter(Exception):
@@ -59,14 +59,14 @@ def adapters_of(conventions: Sequence[Convention]) -> tuple[Adapter, ...]:
     """
     adapters: list[Adapter] = []
     for convention in conventions:
-        make = _BY_NAME.get(convention.name) or _BY_ABI.get(convention.abi)
+        make = _BY_ABI.get(convention.abi)
         if make is None:
             if convention.abi in (Abi.SAME, Abi.ADDS_FUNCTIONS):
                 continue
             raise NoAdapter()
         try:
             adapter = make(arguments_of(convention.expression), convention)
-        except NotLiteral as error:
+        except (NotLiteral, TypeError) as error:
             raise NoAdapter("no adapter for these arguments of the pass") from error
         if isinstance(adapter, LiftTransformParams) and any(isinstance(a, LiftTransformParams) for a in adapters):
             raise NoAdapter("no adapter for lifting twice")  # both would name their transforms the same
@@ -145,30 +145,26 @@ def _lazy_set(_arguments: dict[str, Any], convention: Convention) -> Adapter:
 
 
 def _lazy_transform(arguments: dict[str, Any], _convention: Convention) -> Adapter:
-    if arguments.get("extra_get_item_params") or arguments.get("extra_set_item_params"):
-        raise NoAdapter("no adapter for these arguments of the pass")
     get_item = arguments.get("fget_item", arguments.get("0", "get_item"))
-    return LazyTransformParams(get_item, arguments.get("fset_item", arguments.get("1", "set_item")))
+    set_item = arguments.get("fset_item", arguments.get("1", "set_item"))
+    before_index = tuple(token_of(var.ty) for var in arguments.get("extra_get_item_params", arguments.get("2")) or ())
+    before_value = tuple(token_of(var.ty) for var in arguments.get("extra_set_item_params", arguments.get("3")) or ())
+    return LazyTransformParams(get_item, set_item, before_index, before_value)
 
 
-def _bind_params(arguments: dict[str, Any], convention: Convention) -> Adapter:
-    name = str(arguments.get("0"))
+def _bind_params(_arguments: dict[str, Any], convention: Convention) -> Adapter:
+    name, binding = binding_of(convention.expression)
     function = public_functions(convention.before).get(name)
     if function is None:  # a private function: nobody calls it from outside
         return BindParams(name, frozenset())
-    bound = {index for index, param in enumerate(function.params) if param.name in arguments.get("1", {})}
+    bound = {index for index, param in enumerate(function.params) if param.name in binding}
     return BindParams(name, frozenset(bound))
 
 
-def _cast_params(_arguments: dict[str, Any], convention: Convention) -> Adapter:
-    return CastParams(
-        {
-            name: tuple(
-                str(param.ty.dtype) if isinstance(param.ty, relax.TensorType) else None for param in function.params
-            )
-            for name, function in public_functions(convention.after).items()
-        }
-    )
+def _retyped(_arguments: dict[str, Any], convention: Convention) -> Adapter:
+    before, after = public_functions(convention.before), public_functions(convention.after)
+    wanted = {name: tuple(dtypes_of(param.ty) for param in function.params) for name, function in after.items()}
+    return CastParams(wanted, {name: dtypes_of(function.body.ty) for name, function in before.items()})
 
 
 def _gradient(_arguments: dict[str, Any], convention: Convention) -> Adapter | None:
@@ -176,13 +172,14 @@ def _gradient(_arguments: dict[str, Any], convention: Convention) -> Adapter | N
 
 
 _Maker = Callable[[dict[str, Any], Convention], "Adapter | None"]
-_BY_NAME: dict[str, _Maker] = {"BindParams": _bind_params, "ToMixedPrecision": _cast_params}
 _BY_ABI: dict[Abi, _Maker] = {
     Abi.LIFT_TRANSFORM_PARAMS: _lift,
     Abi.BUNDLE_MODEL_PARAMS: _bundle,
     Abi.LAZY_GET_INPUT: _lazy_get,
     Abi.LAZY_SET_OUTPUT: _lazy_set,
     Abi.LAZY_TRANSFORM_PARAMS: _lazy_transform,
+    Abi.BIND_PARAMS: _bind_params,
+    Abi.RETYPE_PARAMS: _retyped,
     Abi.GRADIENT: _gradient,
 }
 

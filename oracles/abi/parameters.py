@@ -1,12 +1,14 @@
-"""BindParams and ToMixedPrecision with named inputs: parameters go away or change their dtype."""
+"""BindParams, UpdateParamType and ToMixedPrecision with named inputs: parameters go away or change their dtype."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Union
 
 import tvm
+import tvm_ffi
+from tvm import relax
 
 from oracles.abi.frame import Frame, Runner
 
@@ -34,29 +36,64 @@ class BindParams:
         return replace(frame, arguments=kept)
 
 
+Dtypes = Union[str, None, tuple["Dtypes", ...]]  # noqa: UP007  ("|" takes no forward reference in Python 3.10)
+"""Dtype of a tensor, ``None`` of anything else, nested for tuples."""
+
+
 @dataclass(frozen=True, slots=True)
 class CastParams:
-    """Tensor parameters take another dtype.
+    """Tensors among the parameters take another dtype, and those of the result with them.
 
     Attributes:
-        dtypes: Dtype of each parameter that is a tensor, by function symbol; ``None`` for any other parameter.
+        dtypes: Dtypes of the parameters after the pass, by function symbol.
+        results: Dtypes of what a function returned before it: what the original's results are compared as.
     """
 
-    dtypes: Mapping[str, tuple[str | None, ...]]
+    dtypes: Mapping[str, tuple[Dtypes, ...]]
+    results: Mapping[str, Dtypes]
 
     def prepare(self) -> None:
         """Nothing to make known."""
 
     def adapt(self, frame: Frame, runner: Runner) -> Frame:
-        """Cast the arguments."""
+        """Cast the arguments, and the result back."""
         dtypes = self.dtypes.get(frame.function, ())
         if len(dtypes) != len(frame.arguments):
             return frame
-        cast = tuple(_cast(value, dtype) for value, dtype in zip(frame.arguments, dtypes, strict=True))
-        return replace(frame, arguments=cast)
+        arguments = tuple(cast(value, dtype) for value, dtype in zip(frame.arguments, dtypes, strict=True))
+        back = CastBack(frame.finish, self.results.get(frame.function))
+        return replace(frame, arguments=arguments, finish=back)
 
 
-def _cast(value: Any, dtype: str | None) -> Any:
-    if dtype is None or not isinstance(value, tvm.runtime.Tensor) or str(value.dtype) == dtype:
+@dataclass(frozen=True, slots=True)
+class CastBack:
+    """Casts a result to the dtypes that it had.
+
+    Attributes:
+        finish: What the adapters before do with the result.
+        dtypes: Those of the result before the pass.
+    """
+
+    finish: Any
+    dtypes: Dtypes
+
+    def __call__(self, result: Any) -> Any:
+        """The result as it was."""
+        return self.finish(cast(result, self.dtypes))
+
+
+def cast(value: Any, dtypes: Dtypes) -> Any:
+    """A tensor of TVM's, or a tree of them, in other dtypes; what is no tensor stays."""
+    if isinstance(dtypes, tuple) and isinstance(value, (tvm_ffi.Array, tuple, list)) and len(value) == len(dtypes):
+        return tvm_ffi.convert([cast(item, dtype) for item, dtype in zip(value, dtypes, strict=True)])
+    if not isinstance(dtypes, str) or not isinstance(value, tvm.runtime.Tensor) or str(value.dtype) == dtypes:
         return value
-    return tvm.runtime.tensor(value.numpy().astype(dtype), device=tvm.cpu(0))
+    return tvm.runtime.tensor(value.numpy().astype(dtypes), device=tvm.cpu(0))
+
+
+def dtypes_of(ty: Any) -> Dtypes:
+    """Dtypes in a type; ``None`` for what is no tensor and where the dtype is not known."""
+    if isinstance(ty, relax.TupleType):
+        return tuple(dtypes_of(field) for field in ty.fields)
+    known = isinstance(ty, relax.TensorType) and ty.dtype is not None and str(ty.dtype) not in ("", "void")
+    return str(ty.dtype) if known else None

@@ -118,7 +118,7 @@ def functions_differ(ran: Any) -> str:
     if said := functions_changed(ran):
         return said
     for name, old, new in both(ran):
-        if not (new.same_as(old) or tvm_ffi.structural_equal(old, new)):
+        if not untouched(old, new):
             return f"{_kind_of(old)} is another one\nfunction: {name}"
     return ""
 
@@ -252,9 +252,9 @@ def operators_changed(ran: Any, fewer: Sequence[str] = (), more: Sequence[str] =
     before, after = operators_called(ran.before), operators_called(ran.after)
     for name in sorted(before | after):
         if after[name] > before[name] and name not in more and not (before[name] and "*" in more):
-            return f"{name} is called more often\nbefore: {before[name]} calls\nafter: {after[name]} calls"
+            return f"an operator is called more often\n{name}: {before[name]} calls before, {after[name]} after"
         if after[name] < before[name] and name not in fewer and "*" not in fewer:
-            return f"{name} is called less often\nbefore: {before[name]} calls\nafter: {after[name]} calls"
+            return f"an operator is called less often\n{name}: {before[name]} calls before, {after[name]} after"
     return ""
 
 
@@ -318,3 +318,20 @@ def outline(binding: Any) -> str:
     return (
         f"{name_of(binding.var)} = {type(value).__name__} {getattr(called, 'name', getattr(called, 'name_hint', ''))}"
     )
+
+
+def untouched(old: Any, new: Any) -> bool:
+    """Whether a function is what it was; one that was not in normal form may have been brought into it."""
+    if new.same_as(old) or tvm_ffi.structural_equal(old, new):
+        return True
+    return isinstance(old, relax.Function) and joinable(old)
+
+
+def is_constant(value: Any) -> bool:
+    """Whether an expression is a constant tensor, whose class has another name in older releases."""
+    return type(value).__name__ in ("GenericConst", "Constant")
+
+
+def operator_has(name: str, attribute: str) -> bool:
+    """Whether an operator is registered with an attribute, ``FLegalize`` for instance."""
+    return tvm.ir.Op.get(name).get_attr(attribute) is not None

@@ -15,27 +15,33 @@ from oracles.postconditions.common import (
     operator_of,
     places,
 )
-from oracles.postconditions.grouping import CALLS_FIT, IN_DATAFLOW, WORK_KEPT, is_group, new_groups
+from oracles.postconditions.grouping import (
+    CALLS_FIT,
+    IN_DATAFLOW,
+    WORK_KEPT,
+    composites_in,
+    is_group,
+    made_groups,
+    new_groups,
+)
 from oracles.preconditions import has_attribute, relax_functions
 
 
-def composites_in(function: Any) -> list[str]:
-    """Values of ``Composite`` of a function and of its local functions."""
-    inner = [place.binding.value for place in places(function) if isinstance(place.binding.value, relax.Function)]
-    marked = [each for each in (function, *inner) if has_attribute(each, "Composite")]
-    return [str(each.attrs["Composite"]) for each in marked]
-
-
-def _patterns_asked(ran: Any) -> list[tuple[str, Any]]:
-    """Names and patterns that ``FuseOpsByPattern`` was given."""
-    asked = argument(ran, 0, "patterns", ())
-    return [(item[0], item[1]) if isinstance(item, tuple) else (str(item.name), item.pattern) for item in asked]
+def _patterns_asked(ran: Any) -> list[tuple[str, Any, bool]]:
+    """Names and patterns that ``FuseOpsByPattern`` was given, and whether a match may be turned down."""
+    found = []
+    for item in argument(ran, 0, "patterns", ()):
+        if isinstance(item, tuple):
+            found.append((str(item[0]), item[1], len(item) > 3 and item[3] is not None))
+        else:
+            found.append((str(item.name), item.pattern, item.check is not None))
+    return found
 
 
 def groups_of_no_pattern(ran: Any) -> str:
     """A new group that is not named after a pattern that was asked for."""
-    names = {name for name, _ in _patterns_asked(ran)}
-    for name, function in new_groups(ran):
+    names = {name for name, _, _ in _patterns_asked(ran)}
+    for name, function in made_groups(ran):
         found = composites_in(function)
         if not found:
             return f"a group has no Composite\ngroup: {name}"
@@ -72,7 +78,11 @@ def _annotation_fault(function: Any) -> str:
 
 def certain_matches_left(ran: Any) -> str:
     """A call in a dataflow block that a pattern of one operator on anything matches, and that is in no group."""
-    asked = [single for _, pattern in _patterns_asked(ran) if (single := _single_operator(pattern)) is not None]
+    asked = [
+        single
+        for _, pattern, checked in _patterns_asked(ran)
+        if not checked and (single := _single_operator(pattern)) is not None
+    ]
     only = argument(ran, 3, "entry_functions", None)
     for name, function in relax_functions(ran.after):
         if is_group(function) or (only and name not in only):
@@ -96,9 +106,9 @@ def _single_operator(pattern: Any) -> tuple[str, int] | None:
 
 
 def composites_not_merged(ran: Any) -> str:
-    """A composite function that ``main`` still calls itself, or a merged one that does not say who compiles it."""
+    """A composite function that a dataflow block of ``main`` still calls, or a merged one that names no generator."""
     functions = functions_by_name(ran.after)
-    for callee in _callees(functions.get("main")):
+    for callee in _callees(functions.get("main"), dataflow=True):
         function = functions.get(callee)
         if is_group(function) and has_attribute(function, "Composite") and not has_attribute(function, "Codegen"):
             return f"a composite function is called by main\nfunction: {callee}"
@@ -110,9 +120,11 @@ def composites_not_merged(ran: Any) -> str:
     return ""
 
 
-def _callees(function: Any) -> Iterator[str]:
+def _callees(function: Any, dataflow: bool = False) -> Iterator[str]:
     for place in places(function) if isinstance(function, relax.Function) else ():
         value = place.binding.value
+        if dataflow and (not place.dataflow or place.local or place.branches):
+            continue
         if isinstance(value, relax.Call) and isinstance(value.op, relax.GlobalVar):
             yield str(value.op.name_hint)
 
@@ -195,7 +207,7 @@ def _takes_workspace(function: Any, size: int) -> bool:
         return False
     ty = function.params[-1].ty
     shape = getattr(getattr(ty, "shape", None), "values", None)
-    return shape is not None and [str(dim) for dim in shape] == [str(size)] and str(ty.dtype) == "uint8"
+    return shape is not None and [getattr(dim, "value", None) for dim in shape] == [size] and str(ty.dtype) == "uint8"
 
 
 EXTERNAL_CLAIMS: dict[str, tuple[Postcondition, ...]] = {

@@ -29,6 +29,22 @@ def new_groups(ran: Any) -> Iterator[tuple[str, Any]]:
             yield name, function
 
 
+def composites_in(function: Any) -> list[str]:
+    """Values of ``Composite`` of a function and of its local functions."""
+    inner = [place.binding.value for place in places(function) if isinstance(place.binding.value, relax.Function)]
+    marked = [each for each in (function, *inner) if has_attribute(each, "Composite")]
+    return [str(each.attrs["Composite"]) for each in marked]
+
+
+def made_groups(ran: Any) -> Iterator[tuple[str, Any]]:
+    """New groups, but for those that hold composite functions of before under another name."""
+    old = {name for _, function in relax_functions(ran.before) for name in composites_in(function)}
+    for name, function in new_groups(ran):
+        found = composites_in(function)
+        if not found or not old.issuperset(found):
+            yield name, function
+
+
 def work_of(function: Any, functions: Mapping[str, Any], live_only: bool = False) -> Counter[str]:
     """How often a function calls each operator, kernel and function, what its groups call counted for it.
 
@@ -61,15 +77,14 @@ def _live_in(function: Any) -> set[Any]:
     live = set(variables_read(function.body.body))
     for place in reversed(list(places(function))):
         value = place.binding.value
-        if place.local or place.binding.var in live:
-            live.add(place.binding.var)
-            live.update(variables_read(value))
-        if isinstance(value, relax.If) and place.binding.var in live:
-            for branch in (value.true_branch, value.false_branch):
-                live.update(variables_read(branch.body))
-                live.update(relax.analysis.free_vars(branch))
+        if place.binding.var not in live:
+            continue
+        live.update(variables_read(value))
+        if isinstance(value, relax.If):
+            live.update(variables_read(value.true_branch.body))
+            live.update(variables_read(value.false_branch.body))
         elif isinstance(value, relax.Function):
-            live.update(relax.analysis.free_vars(value))
+            live.update(variables_read(value.body.body))
     return live
 
 
@@ -113,8 +128,8 @@ _EXCLUDED = relax.analysis.BaseCheckResult.FAIL_L0
 
 
 def groups_outside_dataflow(ran: Any) -> str:
-    """A call of a new group, or a kernel call that is gone, outside of dataflow blocks."""
-    fresh = dict(new_groups(ran))
+    """A call of a new group outside of dataflow blocks."""
+    fresh = dict(made_groups(ran))
     for name, function in relax_functions(ran.after):
         for place in places(function):
             value = place.binding.value

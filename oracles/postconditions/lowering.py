@@ -64,7 +64,7 @@ def dataflow_left(ran: Any) -> str:
     return ""
 
 
-def operators_changed(ran: Any) -> str:
+def operator_sequence_changed(ran: Any) -> str:
     """Another number of bindings, or one that calls another operator."""
     after = dict(relax_functions(ran.after))
     for name, function in relax_functions(ran.before):
@@ -263,7 +263,7 @@ LOWERING_CLAIMS: dict[str, tuple[Postcondition, ...]] = {
             "its documentation: 'Transform all dataflow structure to non-dataflow'",
         ),
         Postcondition(
-            "bindings stay", operators_changed, "src/relax/transform/to_non_dataflow.cc renews variables only"
+            "bindings stay", operator_sequence_changed, "src/relax/transform/to_non_dataflow.cc renews variables only"
         ),
     ),
     "RemovePurityChecking": (

@@ -18,6 +18,7 @@ from oracles.postconditions.common import (
     parts_of_type,
     places,
     types_in,
+    untouched,
     variables_read,
 )
 from oracles.preconditions import has_attribute, relax_functions
@@ -43,7 +44,7 @@ def other_functions_changed(ran: Any) -> str:
     for name, old, new in both(ran):
         if isinstance(old, relax.Function) and _symbol(name, old) == named:
             continue
-        if not (new.same_as(old) or tvm_ffi.structural_equal(old, new)):
+        if not untouched(old, new):
             return f"a function that was not named is another one\nfunction: {name}"
     return ""
 
@@ -90,7 +91,7 @@ def unnamed_function_changed(ran: Any) -> str:
     if named is None:
         return ""
     for name, old, new in both(ran):
-        if name != str(named) and not (new.same_as(old) or tvm_ffi.structural_equal(old, new)):
+        if name != str(named) and not untouched(old, new):
             return f"a function that was not named is another one\nfunction: {name}"
     return ""
 
@@ -108,7 +109,7 @@ def not_bundled(ran: Any) -> str:
     for name, old, new in _relax(ran):
         count = _num_input(old)
         if count < 0:
-            if not (new.same_as(old) or tvm_ffi.structural_equal(old, new)):
+            if not untouched(old, new):
                 return f"a function without num_input is another one\nfunction: {name}"
             continue
         found = [name_of(param) for param in new.params]
@@ -135,7 +136,7 @@ def not_lifted(ran: Any) -> str:
     for name, old in before:
         transform = "transform_params" if shared else f"{name}_transform_params"
         made, new = after.get(transform), after.get(name)
-        if not isinstance(made, relax.Function) or not is_public(made):
+        if not isinstance(made, relax.Function) or not isinstance(new, relax.Function) or not is_public(made):
             return f"a function has no public transform of its weights\nfunction: {name}"
         count = _num_input(old)
         inputs = [[name_of(param) for param in function.params[:count]] for function in (old, new)]
@@ -170,10 +171,7 @@ def liftable_left(ran: Any) -> str:
                 continue
             read = list(variables_read(value))
             if read and set(read) <= weights and all(map(_static, [place.binding.var, *read])):
-                return (
-                    f"a call of {operator_of(value)} on weights alone is left\nfunction: {name}\n"
-                    f"binding: {place.binding.var}"
-                )
+                return f"a call on weights alone is left\nfunction: {name}\n{operator_of(value)}: {place.binding.var}"
     return ""
 
 
@@ -195,7 +193,7 @@ def input_not_lazy(ran: Any) -> str:
     """A public function takes its inputs and a callback, and counts it in ``num_input``; private ones stay."""
     for name, old, new in _relax(ran):
         if not is_public(old):
-            if not (new.same_as(old) or tvm_ffi.structural_equal(old, new)):
+            if not untouched(old, new):
                 return f"a private function is another one\nfunction: {name}"
             continue
         count = max(_num_input(old), 0)
@@ -213,7 +211,7 @@ def output_not_lazy(ran: Any) -> str:
     """A public function takes a callback behind its inputs, gives nothing, and is impure; private ones stay."""
     for name, old, new in _relax(ran):
         if not is_public(old):
-            if not (new.same_as(old) or tvm_ffi.structural_equal(old, new)):
+            if not untouched(old, new):
                 return f"a private function is another one\nfunction: {name}"
             continue
         place = _num_input(old) if _num_input(old) >= 0 else len(old.params)
@@ -236,7 +234,7 @@ def transform_not_lazy(ran: Any) -> str:
     extra += len(argument(ran, 3, "extra_set_item_params", None) or ())
     for name, old, new in both(ran):
         if not name.endswith("transform_params") or not isinstance(old, relax.Function):
-            if not (new.same_as(old) or tvm_ffi.structural_equal(old, new)):
+            if not untouched(old, new):
                 return f"a function that is no transform is another one\nfunction: {name}"
             continue
         wanted = max(_num_input(old), 0) + extra
@@ -279,7 +277,7 @@ def device_table_not_updated(ran: Any) -> str:
     """The table of devices is what it was, with the new device in the place of the old one."""
     index, new = int(argument(ran, 1, "index")), argument(ran, 0, "new_vdevice")
     devices = list(ran.before.global_infos["vdevice"])
-    wanted = [new if item.same_as(devices[index]) else item for item in devices]
+    wanted = [new if tvm_ffi.structural_equal(item, devices[index]) else item for item in devices]
     found = list(ran.after.global_infos.get("vdevice", ()))
     if len(found) != len(wanted) or not all(map(tvm_ffi.structural_equal, wanted, found)):
         return f"the table of devices is another one\nexpected: {wanted}\nfound: {found}"

@@ -1,15 +1,8 @@
-"""The names that the text of a pass may use, and its building blocks."""
+"""Building blocks of the text of a pass, over the names of :mod:`vocabulary.names`."""
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Iterable
-from typing import Any
-
-import numpy as np
-import tvm
-from tvm import relax, tirx
-from tvm.relax.dpl import is_const, is_op, is_tuple, is_tuple_get_item, wildcard
 
 from strategies.choices import Choices
 from strategies.module_facts import Facts
@@ -18,15 +11,6 @@ Constructor = Callable[[Choices, Facts], str]
 """Draws the text that constructs a pass for a module with these facts."""
 
 TRANSFORM = "relax.transform"
-
-
-@functools.cache
-def names() -> dict[str, Any]:
-    """The names; ``oracles.passref.namespace`` has these and more, and a script imports them."""
-    return {
-        "np": np, "tvm": tvm, "relax": relax, "tirx": tirx, "is_const": is_const, "is_op": is_op, "is_tuple": is_tuple,
-        "is_tuple_get_item": is_tuple_get_item, "wildcard": wildcard,
-    }  # fmt: skip
 
 
 def plain(name: str, where: str = TRANSFORM) -> Constructor:

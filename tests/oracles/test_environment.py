@@ -12,7 +12,7 @@ from sample_arguments import expressions
 from tvm.ir.instrument import pass_instrument
 
 from oracles import environment
-from oracles.contract import LEVELS, TARGETS, Circumstance, Contract, Dependence, Idempotence
+from oracles.contract import LEVELS, PARTS_OF_LEVEL_ONE, TARGETS, Circumstance, Contract, Dependence, Idempotence
 from oracles.contracts import CONTRACTS, contract_for
 from oracles.environment_runs import other_module, run_under
 from oracles.passref import PassRef
@@ -30,6 +30,7 @@ def under(monkeypatch: pytest.MonkeyPatch) -> Any:
     """Verdict of the oracle with one circumstance for all passes."""
 
     def run(how: Circumstance, module: Any, *passes: PassRef, **options: Any) -> Verdict:
+        monkeypatch.setattr(environment, "draws_costly", lambda seed: True)
         monkeypatch.setattr(environment, "circumstance", lambda seed, ref, contract: how)
         return environment.judge(Subject(module, passes, **options))
 
@@ -158,6 +159,15 @@ def test_circumstances_are_drawn_by_seed_and_name_alone() -> None:
     assert environment.circumstance(0, ref, everything) is None
 
 
+def test_a_share_of_costly_passes_is_judged(say: Say) -> None:
+    legalize = PassRef("LegalizeOps", "relax.transform.LegalizeOps()")
+    drawn = [seed for seed in range(40) if environment.draws_costly(seed)]
+    assert 0 < len(drawn) < 20
+    assert say(samples.dataflow(), legalize, input_seed=drawn[0])[ENVIRONMENT].outcome is Outcome.PASS
+    other = next(seed for seed in range(40) if seed not in drawn)
+    assert say(samples.dataflow(), legalize, input_seed=other)[ENVIRONMENT].reason == "costly pass, not drawn"
+
+
 def test_a_users_pass_may_look_at_level_and_target() -> None:
     excused = contract_for(buggy.identity()).environment
     assert frozenset[Circumstance]().union(*(each.on for each in excused)) == LEVELS | TARGETS
@@ -188,11 +198,12 @@ class Parts:
         self.depth -= 1
 
 
-@pytest.mark.parametrize("name", [name for name, row in CONTRACTS.items() if row.environment])
+LEVELLED = [name for name, row in CONTRACTS.items() if PARTS_OF_LEVEL_ONE[0] in row.environment]
+
+
+@pytest.mark.parametrize("name", LEVELLED)
 def test_rows_that_excuse_level_zero_have_parts_above_it(name: str) -> None:
     """The source of ``PARTS_OF_LEVEL_ONE``, as a fact of the installed release."""
-    if not any(Circumstance.LEVEL_0 in each.on for each in CONTRACTS[name].environment):
-        pytest.skip("excuses something else")
     module = other_module()
     with tvm.target.Target("llvm"):
         for before in preparation(CONTRACTS[name], module):

@@ -1,0 +1,108 @@
+# mypy: ignore-errors
+import tvm
+from tvm.script import ir as I
+from tvm.script import relax as R
+from tvm.script import tirx as T
+
+metadata = tvm.ir.load_json("""{
+  \"root_index\": 12,
+  \"nodes\": [
+    {
+      \"type\": \"ffi.String\",
+      \"data\": \"ir.GenericConst\"
+    },
+    {
+      \"type\": \"None\"
+    },
+    {
+      \"type\": \"ir.PrimType\",
+      \"data\": {
+        \"span\": 1,
+        \"dtype\": \"int64\"
+      }
+    },
+    {
+      \"type\": \"int\",
+      \"data\": 1
+    },
+    {
+      \"type\": \"ir.IntImm\",
+      \"data\": {
+        \"span\": 1,
+        \"ty\": 2,
+        \"value\": 3
+      }
+    },
+    {
+      \"type\": \"ffi.Array\",
+      \"data\": [
+        4
+      ]
+    },
+    {
+      \"type\": \"relax.ShapeType\",
+      \"data\": {
+        \"span\": 1,
+        \"values\": 5,
+        \"ndim\": 1
+      }
+    },
+    {
+      \"type\": \"relax.expr.ShapeExpr\",
+      \"data\": {
+        \"span\": 1,
+        \"ty\": 6,
+        \"values\": 5
+      }
+    },
+    {
+      \"type\": \"relax.TensorType\",
+      \"data\": {
+        \"span\": 1,
+        \"shape\": 7,
+        \"dtype\": 2,
+        \"vdevice\": 1,
+        \"ndim\": 1
+      }
+    },
+    {
+      \"type\": \"ffi.Tensor\",
+      \"data\": \"P6G0lvBAXt0AAAAAAAAAAAEAAAAAAAAAAQAAAABAAQABAAAAAAAAAAgAAAAAAAAABAAAAAAAAAA=\"
+    },
+    {
+      \"type\": \"ir.GenericConst\",
+      \"data\": {
+        \"span\": 1,
+        \"ty\": 8,
+        \"value\": 9
+      }
+    },
+    {
+      \"type\": \"ffi.Array\",
+      \"data\": [
+        10
+      ]
+    },
+    {
+      \"type\": \"ffi.Map\",
+      \"data\": [
+        0,
+        11
+      ]
+    }
+  ],
+  \"metadata\": {
+    \"tvm_version\": \"0.27.0.post1\"
+  }
+}""")
+
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((2, 3), dtype="float32"), w: R.Tensor((2, 1), dtype="float32")) -> R.Tensor((), dtype="float32"):
+        with R.dataflow():
+            lv: R.Tensor((2, 1), dtype="float32") = R.take(x, metadata["ir.GenericConst"][0], axis=1, mode="clip")
+            lv1: R.Tensor((2, 1), dtype="float32") = R.multiply(lv, w)
+            gv: R.Tensor((), dtype="float32") = R.sum(lv1, axis=None, keepdims=False)
+            R.output(gv)
+        return gv

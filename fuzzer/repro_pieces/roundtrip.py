@@ -1,0 +1,38 @@
+"""Roundtrip oracle: what is written as TVMScript or JSON must be read as an equal module."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fuzzer.repro_pieces.frame import first_line, run_passes
+from oracles.roundtrip_forms import REFINED, Loss, loss_in_json, loss_in_script, own_fault, unit_names
+
+
+def check_roundtrip(
+    module: Any, passes: list[Any], notation: str, kind: str, fragments: list[str], by_pass: bool
+) -> tuple[str, str]:
+    """Write and read what the passes give.
+
+    ``by_pass`` says that a pass is to blame: then the module that it is given must not be lost in the same way.
+    """
+    losses = all_losses(run_passes(passes, module), notation, by_pass)
+    seen = [(what, text) for what, text in losses if what == kind and all(item in text for item in fragments)]
+    if not seen:
+        other = f"lost otherwise: {losses[0][0]}: {first_line(losses[0][1])}" if losses else "nothing is lost"
+        return ("DIFFERENT" if losses else "OK"), other
+    if by_pass and any(what == kind for what, _ in all_losses(module, notation, by_pass)):
+        return "DIFFERENT", "the input does not survive either"
+    return "BUG", f"{notation}: {kind}: {first_line(seen[0][1])}"
+
+
+def all_losses(module: Any, notation: str, by_pass: bool) -> list[Loss]:
+    """Everything of a module that does not come back."""
+    if notation == "JSON":
+        loss = loss_in_json(module)
+        return [] if loss is None else [loss]
+    found = []
+    for name in unit_names(module):
+        loss = loss_in_script(module, name)
+        if loss is not None and loss[0] != REFINED:
+            found.append((own_fault(module, name, loss) if by_pass else None) or loss)
+    return found

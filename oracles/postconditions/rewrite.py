@@ -1,0 +1,242 @@
+"""Postconditions of the passes that replace operators: legalization, precision, layouts, decomposition, dispatch,
+gradients (``oracles.contracts_rewrite``)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import tvm_ffi
+from tvm import relax, tirx
+
+from oracles.postconditions.common import (
+    argument,
+    functions_by_name,
+    functions_changed,
+    is_constant,
+    is_public,
+    name_of,
+    operator_has,
+    operator_of,
+    operators_called,
+    operators_left,
+    places,
+    untouched,
+)
+from oracles.preconditions import relax_functions
+
+
+def legalizable_left(ran: Any) -> str:
+    """An operator that has a legalization, with the shapes that it needs, and was not to be skipped."""
+    skipped = {str(name) for name in argument(ran, 1, "skip_ops") or ()}
+    skipped |= {str(name) for name in argument(ran, 0, "customize_legalize_map") or ()}
+    for name, function in relax_functions(ran.after):
+        for place in places(function):
+            value = place.binding.value
+            operator = operator_of(value)
+            if not operator or operator in skipped:
+                continue
+            known = all(map(_known, value.args)) and (operator_has(operator, "FDataDependent") or _known(value))
+            if (known and operator_has(operator, "FLegalize")) or operator_has(operator, "FCallPacked"):
+                return f"{operator} is left\nfunction: {name}\nbinding: {place.binding.var}"
+    return ""
+
+
+def _known(value: Any) -> bool:
+    """Whether LegalizeOps knows the shape of a value (KnowAllShapeValues of legalize_ops.cc)."""
+    return _known_type(value.ty)
+
+
+def _known_type(ty: Any) -> bool:
+    if isinstance(ty, relax.TensorType):
+        return isinstance(ty.shape, relax.ShapeExpr)
+    if isinstance(ty, relax.ShapeType):
+        return ty.values is not None
+    if isinstance(ty, relax.TupleType):
+        return all(map(_known_type, ty.fields))
+    return type(ty).__name__ == "PrimType"
+
+
+def unlegalized_lost(ran: Any) -> str:
+    """An operator without any legalization that is called less often than before.
+
+    With devices the pass ends with DeadCodeElimination, and nothing is claimed.
+    """
+    if "vdevice" in ran.before.global_infos or argument(ran, 0, "customize_legalize_map"):
+        return ""
+    before, after = operators_called(ran.before), operators_called(ran.after)
+    for name in sorted(before):
+        if after[name] < before[name] and not operator_has(name, "FLegalize") and not operator_has(name, "FCallPacked"):
+            return f"an operator without legalization is called less often\n{name}: {before[name]}, {after[name]}"
+    return ""
+
+
+_FOLDED = frozenset(
+    f"relax.{name}" for name in ("add", "subtract", "multiply", "maximum", "minimum", "abs", "negative", "nn.relu")
+)
+MOST_FOLDED = 1024  # elements
+
+
+def foldable_left(ran: Any) -> str:
+    """A simple elementwise operator over constants of usual types that is left in a dataflow block.
+
+    Only operators of which it is certain that they become one kernel, which the pass can build and run.
+    """
+    for name, function in relax_functions(ran.after):
+        for place in places(function):
+            value = place.binding.value
+            if not place.dataflow or place.local or operator_of(value) not in _FOLDED:
+                continue
+            if all(is_constant(item) and _usual(item) for item in value.args) and _usual(value):
+                return f"a call over constants is left\nfunction: {name}\n{operator_of(value)}: {place.binding.var}"
+    return ""
+
+
+def _usual(value: Any) -> bool:
+    shape = getattr(value.ty, "shape", None)
+    if not isinstance(shape, relax.ShapeExpr) or str(value.ty.dtype) not in ("float32", "int32", "int64"):
+        return False
+    size = 1
+    for dim in shape.values:
+        size *= int(dim) if isinstance(dim, tirx.IntImm) else 0
+    return 0 < size <= MOST_FOLDED
+
+
+def wide_operand_left(ran: Any) -> str:
+    """An operand of type float32 of an operator that is always computed in float16, in a dataflow block."""
+    for name, function in relax_functions(ran.after):
+        for place in places(function):
+            value = place.binding.value
+            if not place.dataflow or not (operator := operator_of(value)) or not _always_narrow(operator):
+                continue
+            for operand in value.args:
+                if isinstance(operand.ty, relax.TensorType) and str(operand.ty.dtype) == "float32":
+                    return f"{operator} has an operand of single precision\nfunction: {name}\n{place.binding.var}"
+    return ""
+
+
+def _always_narrow(operator: str) -> bool:
+    """Whether the policy of an operator is kAlways, which is 0."""
+    policy = operator and operator_has(operator, "TMixedPrecisionPolicy") and _policy(operator)
+    return policy == "0"
+
+
+def _policy(operator: str) -> str:
+    from tvm.ir import Op
+
+    return str(int(Op.get(operator).get_attr("TMixedPrecisionPolicy")))
+
+
+def other_layout_left(ran: Any) -> str:
+    """A convolution in a dataflow block whose layouts are others than those asked for, which permute the axes only."""
+    asked = argument(ran, 0, "desired_layouts", {})
+    if argument(ran, 1, "layout_cb") is not None:
+        return ""
+    for name, function in relax_functions(ran.after):
+        for place in places(function):
+            value = place.binding.value
+            layouts = [str(layout) for layout in asked.get(operator_of(value), ())]
+            if not place.dataflow or not layouts or not all(layout.isalpha() for layout in layouts):
+                continue
+            if any(getattr(operand.ty, "ndim", -1) < 0 for operand in value.args):
+                continue
+            found = [str(value.attrs.data_layout), str(value.attrs.kernel_layout)]
+            if found[: len(layouts)] != layouts[:2]:
+                return (
+                    f"a convolution has other layouts than asked for\nfunction: {name}\n"
+                    f"asked: {layouts}, found: {found}"
+                )
+    return ""
+
+
+def composite_left(ran: Any, names: Iterable[str]) -> str:
+    """An operator that is decomposed, left in the function that was named, or anywhere when none was."""
+    named = argument(ran, 0, "func_name")
+    wanted = frozenset(names)
+    for name, function in relax_functions(ran.after):
+        if named is not None and name != str(named):
+            continue
+        for place in places(function):
+            if (operator := operator_of(place.binding.value)) in wanted:
+                return f"{operator} is left\nfunction: {name}\nbinding: {place.binding.var}"
+    return ""
+
+
+def other_function_decomposed(ran: Any) -> str:
+    """Whether a function other than the one that was named is another one."""
+    named = argument(ran, 0, "func_name")
+    after = functions_by_name(ran.after)
+    for name, old in functions_by_name(ran.before).items() if named is not None else ():
+        if name != str(named) and name in after and not untouched(old, after[name]):
+            return f"a function that was not named is another one\nfunction: {name}"
+    return ""
+
+
+def adjoint_missing(ran: Any) -> str:
+    """The adjoint gives the function's result and a gradient of the type of each variable asked for."""
+    function_name = str(argument(ran, 0, "func_name"))
+    asked = argument(ran, 1, "require_grads")
+    old = functions_by_name(ran.before).get(function_name)
+    new = functions_by_name(ran.after).get(f"{function_name}_adjoint")
+    if not isinstance(old, relax.Function):
+        return ""
+    if not isinstance(new, relax.Function) or not is_public(new):
+        return f"there is no public adjoint\nfunction: {function_name}"
+    names = [[name_of(param) for param in function.params] for function in (old, new)]
+    if names[0] != names[1]:
+        return f"the adjoint has other parameters\nbefore: {names[0]}\nafter: {names[1]}"
+    if not isinstance(new.ret_ty, relax.TupleType) or len(new.ret_ty.fields) != 2:
+        return f"the adjoint gives no pair\ntype: {new.ret_ty}"
+    gradients = new.ret_ty.fields[1]
+    wanted = list(_gradient_types(old, asked))
+    if not isinstance(gradients, relax.TupleType) or len(gradients.fields) != len(wanted):
+        return f"the adjoint gives another number of gradients\ntype: {gradients}"
+    whole = [relax.TupleType([*(item.ty for item in old.params), old.ret_ty, *wanted])]
+    whole.append(relax.TupleType([*(item.ty for item in new.params), new.ret_ty.fields[0], *gradients.fields]))
+    if not tvm_ffi.structural_equal(*whole, map_free_vars=True):
+        return f"the adjoint gives other types\nexpected: {whole[0]}\nfound: {whole[1]}"
+    return ""
+
+
+def _gradient_types(function: Any, asked: Any) -> Iterator[Any]:
+    variables = function.params if asked is None else asked if isinstance(asked, list | tuple) else [asked]
+    for var in variables:
+        yield var.ty
+
+
+def adjoint_only(ran: Any) -> str:
+    """Whether anything but the adjoint is another function than before, is gone or is new."""
+    adjoint = f"{argument(ran, 0, 'func_name')}_adjoint"
+    before, after = functions_by_name(ran.before), functions_by_name(ran.after)
+    for name, old in before.items():
+        if name == adjoint:
+            continue
+        if name not in after:
+            return f"a function is gone\nfunction: {name}"
+        if not untouched(old, after[name]):
+            return f"a function is another one\nfunction: {name}"
+    new = sorted(set(after) - set(before) - {adjoint})
+    return f"another function than the adjoint is new\nnew: {new}" if new else ""
+
+
+def refused_yet_changed(ran: Any) -> str:
+    """Whether CombineParallelMatmul combines anything though its check refuses everything."""
+    check = argument(ran, 0, "check")
+    if check is None or check(None, [], [], {}):
+        return ""
+    if operators_called(ran.before)["relax.matmul"] != operators_called(ran.after)["relax.matmul"]:
+        return "products are combined though the check refuses"
+    return functions_changed(ran)
+
+
+def device_operators_left(ran: Any, names: Iterable[str]) -> str:
+    """Which of the operators that a backend dispatches is left on a tensor of known shape."""
+    return f"{name} is left" if (name := operators_left(ran.after, names)) else ""
+
+
+def relax_functions_changed(ran: Any) -> str:
+    """Whether a Relax function is gone or new, where kernels may come (and go, where nothing calls them any more)."""
+    before, after = [{name for name, _ in relax_functions(module)} for module in (ran.before, ran.after)]
+    if before - after:
+        return f"a Relax function is gone\ngone: {sorted(before - after)}"
+    return f"a Relax function is new\nnew: {sorted(after - before)}" if after - before else ""
