@@ -115,10 +115,18 @@ def compare(case: KnownCase, run: str, observation: Observation, version: str) -
     """Compare one observation with the expectation for ``version``."""
     expectation = case.expectation_for(version)
     if expectation is None and version != RELEASES[0].tvm:
-        return CheckResult(case, run, None, observation, "", f"measured: {observation.text}")
+        return CheckResult(case, run, None, observation, "", _note(observation))
     if run == RUN_REPLICA and case.replica:
         expectation = case.replica.expectation
     return CheckResult(case, run, expectation, observation, _problem(case, expectation, observation, version))
+
+
+def _note(observation: Observation) -> str:
+    if observation.outcome is not Outcome.INVALID:
+        return f"measured: {observation.text}"
+    # The module is TVMScript or JSON of the newest release; another one may not know what is in it.
+    said = [line.strip() for line in observation.message.splitlines() if line.strip()]
+    return f"cannot be had on this release: {observation.kind}: {said[0] if said else observation.reason}"
 
 
 def _problem(case: KnownCase, expectation: Expectation | None, observation: Observation, version: str) -> str:

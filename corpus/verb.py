@@ -223,6 +223,7 @@ def _result_object(result: CheckResult) -> dict[str, Any]:
         "run": result.run,
         "ok": result.ok,
         "problem": result.problem,
+        "note": result.note,
         "oracle": str(seen.oracle),
         "outcome": str(seen.outcome),
         "reason": seen.reason,

@@ -19,23 +19,27 @@ if TYPE_CHECKING:
     from fuzzer.cases import Case
     from oracles.verdict import Verdict
 
-PIECES = tuple(
-    f"fuzzer/repro_pieces/{name}.py"
-    for name in (
-        "frame",
-        "user_pass",
-        "crash",
-        "mutation",
-        "determinism",
-        "sequential",
-        "idempotence",
-        "well_formed",
-        "postcondition",
-    )
+PIECES = (
+    "vocabulary/configured.py",
+    *(
+        f"fuzzer/repro_pieces/{name}.py"
+        for name in (
+            "frame",
+            "user_pass",
+            "crash",
+            "mutation",
+            "determinism",
+            "sequential",
+            "idempotence",
+            "well_formed",
+            "postcondition",
+        )
+    ),
 )
 ROUNDTRIP_PIECES = ("oracles/roundtrip_forms.py", "fuzzer/repro_pieces/roundtrip.py")
 EXTERNAL_PIECES = tuple(
-    f"oracles/execution/{name}.py" for name in ("mode", "values", "closures", "lowering", "assemble", "run", "external")
+    f"oracles/execution/{name}.py"
+    for name in ("mode", "values", "closures", "lowering", "assemble", "run", "external", "cuda_graph")
 )
 """What ``with_codegen``, in the expression of a ``RunCodegen``, needs."""
 _REPEATS = 20  # true failures of determinism are random

@@ -39,7 +39,7 @@ def locality_call(case: Case, module: Any, kind: str, said: list[str]) -> str:
         given = f"reordered(module, {list(functions_of(subject.module))!r})"
     if variation.builder:
         unrelated = f"unmistakable(run_passes(preparing_passes(), {variation.builder}()))"
-        varied = variation.call.replace("unrelated,", f"{unrelated},")
+        varied = variation.call.replace("unrelated,", f"{unrelated},", 1)
     else:
         varied = variation.call
     arguments = (tuple(variation.roots), tuple(sorted(variation.fixed)), variation.made, kind, said)

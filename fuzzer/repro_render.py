@@ -14,7 +14,7 @@ from fuzzer.repro_checks import EXTERNAL_PIECES, PIECES, Check, check_of
 from fuzzer.repro_module import ModuleSource, module_source
 from fuzzer.repro_source import Selection, select
 from oracles.contracts import contract_for
-from oracles.passref import CODEGEN_PASS, USER_PREFIX, PassRef
+from oracles.passref import CODEGEN_PASS, CUDA_GRAPH_PASS, USER_PREFIX, PassRef
 from oracles.plan import plan_of
 from releases.adoption import needs_names
 
@@ -142,6 +142,8 @@ def _names_of_release() -> Selection:
 def expression(ref: PassRef) -> str:
     """The Python expression that builds a pass inside a script."""
     if not ref.is_user:
+        if ref.name == CUDA_GRAPH_PASS:
+            return f"with_cuda_graph({ref.expression})"
         return f"with_codegen({ref.expression}, plain_build)" if ref.name == CODEGEN_PASS else ref.expression
     where, _, factory = ref.expression[len(USER_PREFIX) :].rpartition(":")
     path = str(Path(where).resolve()) if where.endswith(".py") else where

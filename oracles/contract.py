@@ -272,12 +272,14 @@ def default_contract(name: str) -> Contract:
     """The conservative contract of a pass that the user brings without one.
 
     Idempotence is not promised (the second run must only be safe), results may be reassociated,
-    public signatures stay; attributes, kernels and the like may change; level and target may matter.
+    public signatures stay; attributes, kernels and the like may change; level and target may matter, and so may other
+    functions of the module.
     """
     return Contract(
         name,
         idempotence=Idempotence.UNKNOWN,
         numeric=NumericPromise.REASSOCIATION,
         changes=frozenset(Kept),
+        locality=Locality.UNKNOWN,
         environment=(Dependence(LEVELS | TARGETS, "a pass may read them: both are given to it for that"),),
     )

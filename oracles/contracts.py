@@ -6,19 +6,22 @@ import re
 from dataclasses import replace
 from typing import Any
 
-from oracles.contract import LEVELS, Abi, Contract, Dependence, Idempotence, Refusal, default_contract
+from oracles.contract import LEVELS, Abi, Contract, Dependence, Idempotence, Locality, Refusal, default_contract
+from oracles.contracts_algebra import ROWS as ALGEBRA
 from oracles.contracts_clean import ROWS as CLEAN
 from oracles.contracts_elsewhere import ROWS as ELSEWHERE
 from oracles.contracts_fusion import ROWS as FUSION
 from oracles.contracts_loss import ROWS as LOSS
+from oracles.contracts_lowering import CALLS
 from oracles.contracts_lowering import ROWS as LOWERING
 from oracles.contracts_params import ROWS as PARAMS
 from oracles.contracts_pipelines import ROWS as PIPELINES
 from oracles.contracts_rewrite import ROWS as REWRITE
 from oracles.contracts_training import ROWS as TRAINING
 from oracles.passref import USER_PREFIX, GivenPass, PassRef, load_factory
+from oracles.postconditions.cuda_graph import CUDA_GRAPH_CLAIMS
 
-_TABLES = (CLEAN, PARAMS, REWRITE, TRAINING, LOSS, FUSION, LOWERING, ELSEWHERE, PIPELINES)
+_TABLES = (CLEAN, PARAMS, ALGEBRA, REWRITE, TRAINING, LOSS, FUSION, LOWERING, ELSEWHERE, PIPELINES)
 CONTRACTS: dict[str, Contract] = {row.name: row for table in _TABLES for row in table}
 
 
@@ -32,6 +35,23 @@ LEVEL_FUSES = Dependence(
     LEVELS, 'documentation of FuseOps: "-1 indicates that the level will be inferred from pass context"'
 )
 
+# "This transformation is expected to run after `StaticPlanBlockMemory`" (head of rewrite_cuda_graph.cc). A second run
+# lifts the allocations of the function that the first one made for them into another one.
+CUDA_GRAPH: dict[str, Any] = {
+    "prepare": (*CALLS, "StaticPlanBlockMemory"),
+    "idempotence": Idempotence.NEVER,
+    "postconditions": CUDA_GRAPH_CLAIMS,
+    "refusals": (
+        Refusal(
+            "InternalError",
+            r"virtual_device_id == 0",
+            "storages on several devices",
+            "src/relax/transform/rewrite_cuda_graph.cc, MergeAllocationPlans: storages of the first device only",
+        ),
+    ),
+    "locality": Locality.MODULE,  # storages are shared by all functions, and captures numbered over the module
+}
+
 # What a pass promises otherwise when its arguments match a pattern.
 VARIANTS: tuple[tuple[str, str, dict[str, Any]], ...] = (
     # "The function signature would change accordingly" (its documentation)
@@ -39,7 +59,10 @@ VARIANTS: tuple[tuple[str, str, dict[str, Any]], ...] = (
     # "ty_func(Var) -> Type": the caller chooses new types, and what type inference then says of the body is the answer
     # to that choice. Only where nothing is retyped is every error the pass's own.
     ("UpdateParamType", r"TensorType\(", {"refusals": RETYPED, "tolerated_ill_formedness": (r"FValidate",)}),
+    ("RewriteCUDAGraph", r"use_cuda_graph\": True", CUDA_GRAPH),
     ("FuseOps", r"FuseOps\(\)", {"environment": (LEVEL_FUSES,)}),
+    # its documentation: one transform function for all, or for those that are named
+    ("LiftTransformParams", r"shared_transform=(True|\[)", {"locality": Locality.MODULE}),
     # ties flip on each run (modules of TVM's own tests); the other three orders settle at once
     ("TopologicalSort", r"breadth-first.*from-outputs", {"idempotence": Idempotence.NEVER}),
 )

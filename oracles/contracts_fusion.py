@@ -9,6 +9,7 @@ from oracles.contract import (
     Contract,
     Idempotence,
     Kept,
+    Locality,
     Refusal,
     Stage,
 )
@@ -140,5 +141,6 @@ ROWS: tuple[Contract, ...] = (
         needs=Stage.LEGALIZED,
         gives=Stage.LEGALIZED,
         changes=frozenset({Kept.KERNELS}),  # its documentation: it updates kernels with the types of their calls
+        locality=Locality.CALLERS,  # the same
     ),
 )

@@ -13,6 +13,9 @@ from tvm import tirx
 
 from vocabulary.names import namespace
 
+CONFIGURED = "configured"
+"""The function of :mod:`vocabulary.configured`."""
+
 
 class NotLiteral(ValueError):
     """An argument of a pass is not what the text of its reference can tell."""
@@ -124,6 +127,8 @@ def arguments_of(expression: str) -> dict[str, Any]:
         NotLiteral: An argument cannot be evaluated over the names of a pass expression.
     """
     tree = _tree(expression)
+    if isinstance(tree, ast.Call) and isinstance(tree.func, ast.Name) and tree.func.id == CONFIGURED:
+        tree = tree.args[0]  # the pass that gets the options
     if not isinstance(tree, ast.Call):
         return {}
     named: list[tuple[str, ast.expr]] = [(str(index), value) for index, value in enumerate(tree.args)]

@@ -23,7 +23,7 @@ from oracles.verdict import Evidence, OracleName, Outcome, Verdict
 from oracles.well_formed import output_is_well_formed, tolerated
 
 # Of costly passes (legalization, compiling kernels) one subject in so many is judged, of others one in so many.
-COSTLY_SHARE, SHARE = 4, 2
+COSTLY_SHARE, SHARE = 8, 4
 
 
 def judge(subject: Subject) -> Verdict:
@@ -59,8 +59,6 @@ def judge(subject: Subject) -> Verdict:
         return _healed(subject, variation, varied, error)
     if varied[-1].error is not None:
         return _broken(subject, variation, varied, varied[-1].error)
-    if subject.ordered:
-        return _skip(subject, "order follows addresses")
     return _compare(subject, variation, varied)
 
 
@@ -126,6 +124,8 @@ def _compare(subject: Subject, variation: Variation, varied: Sequence[Result]) -
     steps = subject.plan.steps
     if _differing(subject.module, subject.output.module, varied[-1].module, variation) is None:
         return Verdict(OracleName.LOCALITY, Outcome.PASS, subject.judged)
+    if subject.ordered:
+        return _skip(subject, "order follows addresses")
     if subject.incomparable:
         return _skip(subject, subject.incomparable)
     if complaint(variation.module) is not None:

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import tvm
-from tvm import relax
 
 from oracles import locality_unrelated
 from oracles.contract import Locality
@@ -106,8 +105,12 @@ def _added(subject: Subject, chance: random.Random, reach: Locality) -> Variatio
     for name in names:
         unrelated = prepared(name, tuple(ref.name for ref in subject.plan.prepare))
         if unrelated is not None:
+            private = sorted(set(functions_of(unrelated)) - _public(unrelated))
+            taken = _taken(subject, chance) if private else ""
+            changes = {chance.choice(private): taken} if taken else {}
+            unrelated = renamed(unrelated, changes) if changes else unrelated
+            call = f"joined(module, {f'renamed(unrelated, {changes!r})' if changes else 'unrelated'}, {first})"
             varied = joined(module, unrelated, first)
-            call = f"joined(module, unrelated, {first})"
             return Variation(Change.ADDED, call, varied, tuple(sorted(fixed)), frozenset(fixed), name, unrelated)
     return None
 
@@ -117,7 +120,7 @@ def _removed(subject: Subject, chance: random.Random, reach: Locality) -> Variat
     functions, fixed = functions_of(module), _public(module)
     below = {name: set(reached(functions, name)) for name in functions}
     called = {callee for name in functions for callee in below[name] if callee != name}
-    free = sorted(set(functions) - called - _named(subject))
+    free = sorted(set(functions) - called)
     chance.shuffle(free)
     for name in free:
         kept = set().union(*(below[other] for other in functions if other not in below[name]))
@@ -125,7 +128,7 @@ def _removed(subject: Subject, chance: random.Random, reach: Locality) -> Variat
         # A pass may look at callers: what the removed function called is then not unrelated to it.
         touched = below[name] if reach is not Locality.FUNCTION else set(gone)
         roots = tuple(sorted(root for root in fixed if not below[root] & touched))
-        if roots:
+        if roots and not _named(subject) & set(gone):
             call = f"without(module, {gone!r})"
             varied = without(module, gone)
             return Variation(Change.REMOVED, call, varied, roots, frozenset(fixed - set(gone)))
@@ -142,6 +145,8 @@ def _renamed(subject: Subject, chance: random.Random, reach: Locality) -> Variat
         return None
     prefix = chance.choice(("a_", "zz_"))  # to the other end of the alphabet; passes may look at how a name ends
     changes = {name: prefix + name for name in chosen}
+    if taken := _taken(subject, chance):
+        changes[chance.choice(chosen)] = taken
     if set(changes.values()) & set(names) or subject.facts is None or subject.facts.reload is None:
         return None
     call = f"renamed(module, {changes!r})"
@@ -161,13 +166,18 @@ def _reordered(subject: Subject, chance: random.Random, reach: Locality) -> Vari
     return Variation(Change.REORDERED, call, varied, tuple(sorted(fixed)), frozenset(fixed))
 
 
+def _taken(subject: Subject, chance: random.Random) -> str:
+    """Now and then the name of a private function that the first pass makes: it must then find another; else empty."""
+    if chance.random() < 0.5 or subject.chain[0].error is not None:
+        return ""
+    made, given = functions_of(subject.chain[0].module), functions_of(subject.module)
+    new = sorted(name for name in made if name not in given and not has_attribute(made[name], "global_symbol"))
+    return chance.choice(new) if new else ""
+
+
 def _public(module: Any) -> set[str]:
-    """Names of the Relax functions whose names belong to callers outside."""
-    return {
-        name
-        for name, function in functions_of(module).items()
-        if isinstance(function, relax.Function) and has_attribute(function, "global_symbol")
-    }
+    """Names of the functions whose names belong to callers outside."""
+    return {name for name, function in functions_of(module).items() if has_attribute(function, "global_symbol")}
 
 
 def _named(subject: Subject) -> set[str]:

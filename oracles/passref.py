@@ -17,6 +17,9 @@ USER_PREFIX = "user:"
 CODEGEN_PASS = "RunCodegen"
 """The pass that needs a registered code generator; built here, it has that of ``oracles.execution.external``."""
 
+CUDA_GRAPH_PASS = "RewriteCUDAGraph"
+"""The pass whose output calls builtins that a CPU lacks; built here, those of ``oracles.execution.cuda_graph`` are."""
+
 
 class PassReferenceError(ValueError):
     """A pass reference that does not import, is not callable, raises, or does not give a pass."""
@@ -46,6 +49,10 @@ class PassRef:
         if self.is_user:
             return _call_factory(self.expression)
         built = eval(self.expression, namespace())  # the text is our own strategy's or a stored case's
+        if self.name == CUDA_GRAPH_PASS:
+            from oracles.execution.cuda_graph import with_cuda_graph
+
+            return with_cuda_graph(built)
         return _with_codegen(built) if self.name == CODEGEN_PASS else built
 
 

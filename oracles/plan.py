@@ -47,7 +47,8 @@ def plan_of(passes: Sequence[PassRef], contracts: Sequence[Contract], module: An
     """Plan for ``passes`` on the high-level ``module``.
 
     The first pass's preparation runs before anything is judged. A later pass that needs a later stage than
-    the ones before it reach gets the missing passes of its own preparation in front.
+    the ones before it reach gets the missing passes of its own preparation in front. What a pass on the high-level
+    graph makes (operators, dataflow blocks, local functions) must be legalized and lifted again.
     """
     first = preparation(contracts[0], module)
     done = list(first)
@@ -58,8 +59,17 @@ def plan_of(passes: Sequence[PassRef], contracts: Sequence[Contract], module: An
             steps += [Step(preparing(name), CONTRACTS[name], inserted=True) for name in missing]
             done += missing
         steps.append(Step(ref, contract))
+        if contract.needs is contract.gives is Stage.HIGH_LEVEL and not contract.any_stage:
+            done = [name for name in done if not _undone(CONTRACTS.get(name))]
         done.append(ref.name)
     return Plan(tuple(preparing(name) for name in first), tuple(steps))
+
+
+def _undone(contract: Contract | None) -> bool:
+    """Whether a pass on the high-level graph may undo what this pass has done, so that it must run once more."""
+    if contract is None:
+        return False  # a user's pass is never put in
+    return contract.any_stage or contract.gives is not Stage.HIGH_LEVEL or contract.name in _BACKEND
 
 
 def out_of_order(plan: Plan, begins_lowered: bool = False) -> str:

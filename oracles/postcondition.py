@@ -79,10 +79,9 @@ def judge(subject: Subject) -> Verdict:
     return _skip(subject, RANDOM)
 
 
-def claims(contract: Contract) -> Iterator[Postcondition]:
+def claims(contract: Contract) -> tuple[Postcondition, ...]:
     """What a contract claims: its postconditions, and that it keeps what it does not list as changed."""
-    yield from contract.postconditions
-    yield from (claim for kept, claim in KEPT.items() if kept not in contract.changes)
+    return (*contract.postconditions, *(claim for kept, claim in KEPT.items() if kept not in contract.changes))
 
 
 def violated(contract: Contract, ran: Ran) -> tuple[Postcondition, str] | None:

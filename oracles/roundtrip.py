@@ -16,8 +16,10 @@ parser joins neighbouring blocks of bindings and deduces the types of expression
 neither is a loss (``oracles.roundtrip_forms``).
 
 *What it costs.*  JSON takes a millisecond; printing and parsing one function takes 40, so that TVMScript is judged
-for a share of the subjects, and there for the functions that the passes changed, of which at most one
-Relax function and one kernel.  The share is decided by the seed of the subject's inputs, which the minimizer keeps.
+for a share of the subjects, and there for at most one Relax function and one kernel of those that the passes changed.
+For a smaller share all functions are, so that what the notations do to the modules that campaigns draw is seen as well.
+The seed of the subject's inputs, which the minimizer keeps, decides; for the seed 0, which tests and users have, all
+functions that the passes changed are judged.
 """
 
 from __future__ import annotations
@@ -70,15 +72,15 @@ def judge(subject: Subject) -> tuple[Verdict, ...]:
         return (_skip(subject, "output is ill-formed"),)
     found = _Found(subject)
     found.json()
-    share = _share(subject.input_seed)
-    if share % CHANGED_SHARE == 0 and not found.blamed:
-        found.script(whole=share % WHOLE_SHARE == 0)
+    seed = subject.input_seed
+    if not found.blamed and (seed == 0 or _draws(seed, CHANGED_SHARE)):
+        found.script(whole=seed != 0 and _draws(seed, WHOLE_SHARE))
     return found.verdicts()
 
 
-def _share(seed: int) -> int:
-    """A number from 0 to 255; 0 for the seed 0, by which tests and known cases are judged in full."""
-    return hashlib.sha256(str(seed).encode()).digest()[0] if seed else 0
+def _draws(seed: int, share: int) -> bool:
+    """Whether a seed belongs to one share of the subjects."""
+    return int.from_bytes(hashlib.sha256(str(seed).encode()).digest()[:4], "big") % share == 0
 
 
 class _Found:
@@ -89,8 +91,7 @@ class _Found:
         self.blamed: dict[str, Verdict] = {}  # the pass
         self.notations: dict[str, Verdict] = {}
         self.excused = ""  # why the passes are not judged
-        # Who tries a pass of his own does not ask what TVMScript does to the modules that it is tried on.
-        self.known_too = not any(step.ref.is_user or isinstance(step.ref, GivenPass) for step in subject.plan.steps)
+        self.inherited = False  # whether losses that the input shows as well are reported
 
     def json(self) -> None:
         """Judge JSON; an unchanged module is what the input is."""
@@ -107,11 +108,18 @@ class _Found:
         if loss is None:
             return
         ours = before is None and loss[0] != "not-loaded"
+        if ours and self.subject.output_complaint is not None:
+            # The checker names the first thing that it objects to: what the contract tolerates may hide what dangles.
+            self.excused = "output is ill-formed by design"
+            return
         self._add(JSON, loss, before, ours, lambda module: loss_in_json(module) is not None)
 
     def script(self, whole: bool) -> None:
-        """Judge TVMScript for the units that the passes changed, or for all."""
+        """Judge TVMScript for some units that the passes changed, or for all units of the output."""
         subject = self.subject
+        # Who tries a pass of his own does not ask what TVMScript does to the modules that it is tried on.
+        users = any(step.ref.is_user or isinstance(step.ref, GivenPass) for step in subject.plan.steps)
+        self.inherited = whole and not users
         before, after = _pristine(subject), subject.output.module
         names = unit_names(after)
         if not whole:
@@ -134,9 +142,10 @@ class _Found:
                 self._add(TVMSCRIPT, loss, known, False, None)
 
     def _before(self, before: Any, after: Any, name: str, loss: Loss) -> Loss | None:
-        """What the unit of this name had lost before; a unit that did not exist had lost nothing."""
+        """What the unit had lost before; one that had another name, or none, the same as the unit that is gone."""
         if name not in unit_names(before):
-            return None
+            gone = [loss_in_script(before, each) for each in unit_names(before) if each not in unit_names(after)]
+            return next((each for each in gone if each is not None and _key(each) == _key(loss)), None)
         same = name != TOGETHER and _unchanged(before, after, name)
         return loss if same else loss_in_script(before, name)
 
@@ -152,7 +161,7 @@ class _Found:
         self.excused = (
             f"input does not survive {notation}" if known is not None else f"{notation} cannot hold the output"
         )
-        if not old or self.known_too:
+        if not old or self.inherited:
             verdict = Verdict(OracleName.ROUNDTRIP, Outcome.FAIL, notation, evidence=evidence)
             self.notations.setdefault(f"{notation} {key}", verdict)
 

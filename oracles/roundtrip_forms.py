@@ -18,13 +18,17 @@ Loss = tuple[str, str]
 REFINED = "refined"
 """Not a loss: the parser deduces types anew, and may know more than is written."""
 
-UNPRINTABLE_NAME, UNLISTED_DEVICE = "unprintable-name", "unlisted-device"
-"""What went wrong when no TVMScript could hold what a pass made."""
+# What went wrong when no TVMScript could hold what a pass made.
+UNPRINTABLE_NAME = "unprintable-name"
+UNLISTED_DEVICE = "unlisted-device"
 
-ATTRIBUTES, TOGETHER = "", "*"
-"""Names of the units that are about no single function."""
+# Names of the units that are about no single function.
+ATTRIBUTES = ""
+TOGETHER = "*"
 
-_ATTRIBUTE, _MISSING = 0, 3  # numbers of ``tvm_ffi.access_path.AccessKind``: a field; the first that says "missing"
+# Numbers of ``tvm_ffi.access_path.AccessKind``: a field, and the first that says "missing".
+_ATTRIBUTE = 0
+_MISSING = 3
 
 
 def loss_in_json(module: Any) -> Loss | None:

@@ -105,7 +105,6 @@ FINDS: Mapping[str, Ask] = {
     "MergeCompositeFunctions": lambda facts: facts.composites,
     "ComputePrimValue": lambda facts: facts.prims,
     "FoldConstant": lambda facts: facts.constants,
-    "RewriteCUDAGraph": lambda facts: False,
     "RemoveUnusedParameters": lambda facts: facts.function_calls,
     "InlinePrivateFunctions": lambda facts: facts.function_calls,
     "ExpandTupleArguments": lambda facts: facts.function_calls,

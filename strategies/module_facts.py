@@ -200,7 +200,7 @@ def facts_of(module: tvm.IRModule | None, idioms: Iterable[str] = ()) -> Facts:
             functions.append(_function(var.name_hint, function))
             if (loss := loss_of(var.name_hint, function)) is not None:
                 losses.append(loss)
-    replaceable = tuple(sorted(name for name in names if name.partition(" ")[0] in REPLACEMENTS))
+    replaceable = tuple(sorted(name for name in names if name.partition(".")[0] in REPLACEMENTS))
     vdevices = len(module.global_infos["vdevice"]) if "vdevice" in module.global_infos else 0
     operators = frozenset(f"relax.{name}" for name in seen.calls)
     return Facts(

@@ -16,6 +16,7 @@ from strategies.pass_arguments.binding import (
     update_device,
     update_types,
 )
+from strategies.pass_arguments.configured import bounded_fusion, consuming_lift, cuda_graph
 from strategies.pass_arguments.kernels import alter, run_codegen, split
 from strategies.pass_arguments.layouts import convert_layout
 from strategies.pass_arguments.legalizing import legalize
@@ -62,7 +63,7 @@ CONSTRUCTORS: dict[str, Constructor] = {
     "FoldBatchnormToConv2D": plain("FoldBatchnormToConv2D"),
     "FoldConstant": plain("FoldConstant"),
     "FoldVDeviceScopeChange": plain("FoldVDeviceScopeChange", "relax.backend.adreno.transform"),
-    "FuseOps": options("FuseOps", "", *(f"fuse_opt_level={level}" for level in range(5))),
+    "FuseOps": bounded_fusion(options("FuseOps", "", *(f"fuse_opt_level={level}" for level in range(5)))),
     "FuseOpsByPattern": fuse_by_pattern,
     "FuseTIR": plain("FuseTIR"),
     "FuseTransposeMatmul": plain("FuseTransposeMatmul"),
@@ -94,7 +95,7 @@ CONSTRUCTORS: dict[str, Constructor] = {
     "RemoveUnusedParameters": plain("RemoveUnusedParameters"),
     "ReorderPermuteDimsAfterConcat": plain("ReorderPermuteDimsAfterConcat"),
     "ReorderTakeAfterMatmul": plain("ReorderTakeAfterMatmul"),
-    "RewriteCUDAGraph": plain("RewriteCUDAGraph"),
+    "RewriteCUDAGraph": cuda_graph,
     "RewriteDataflowReshape": plain("RewriteDataflowReshape"),
     "RunCodegen": run_codegen,
     "SpecializePrimFuncBasedOnCallSite": plain("SpecializePrimFuncBasedOnCallSite"),

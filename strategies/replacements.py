@@ -19,13 +19,17 @@ REPLACEMENTS: dict[str, str] = {
 
 
 def operator_name(kernel: str, dtype: str, dims: Sequence[int | str]) -> str:
-    """The value of ``operator_name``: all that a replacement must know."""
-    return " ".join([kernel, dtype, *map(str, dims)])
+    """The value of ``operator_name``: all that a replacement must know.
+
+    Written with dots, as TVM's own tests write it ("relax.add"): the pass makes a function's name of it, in which it
+    replaces dots and nothing else.
+    """
+    return ".".join([kernel, dtype, *map(str, dims)])
 
 
 def draw_alteration(choices: Choices, name: str) -> tuple[str, str]:
     """Draw the source text of a replacement for a kernel, and of the layout that it wants for each of its buffers."""
-    kernel, dtype, *sizes = name.split(" ")
+    kernel, dtype, *sizes = name.split(".")
     dims = [int(size) for size in sizes]
     index = [f"i{axis}" for axis in range(len(dims))]
     ways = [(index, dims)]

@@ -43,7 +43,7 @@ def _run(options: argparse.Namespace) -> int:
 
 def _knowledge(options: argparse.Namespace) -> int:
     """What can be generated at all."""
-    from strategies.operators import OPERATORS, exclusions
+    from strategies.operators import LACKING, OPERATORS, exclusions
 
     if options.excluded:
         rows: list[dict[str, Any]] = [{"name": name, "reason": why} for name, why in sorted(exclusions.items())]
@@ -65,6 +65,8 @@ def _knowledge(options: argparse.Namespace) -> int:
     table = [["" if value is None else str(value) for value in row.values()] for row in rows]
     print(tabulate(table, list(rows[0]) if rows else [], tablefmt="simple", disable_numparse=True))
     print(f"\n{len(rows)} operators {'left out' if options.excluded else 'generated'}")
+    for name, reason in LACKING.items():
+        print(f"skipped: {name}: {reason}")
     return OK
 
 

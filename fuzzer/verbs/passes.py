@@ -50,6 +50,7 @@ def _contracts(options: argparse.Namespace) -> int:
     from fuzzer.pass_sheets import contract_object, contracts_table, exclusions_table, sheet
     from oracles.contracts import CONTRACTS
     from oracles.exclusions import EXCLUDED
+    from strategies.pass_table import LACKING
     from strategies.passes import PASSES
 
     if options.name is None:
@@ -58,6 +59,8 @@ def _contracts(options: argparse.Namespace) -> int:
             print(json.dumps(rows, indent=2))
         else:
             print(f"{contracts_table(rows)}\n\n{len(rows)} passes under contract, {len(EXCLUDED)} names excluded")
+            for name, reason in LACKING.items():
+                print(f"skipped: {name}: {reason}")
         return OK
     name = _known(options.name)
     if name in CONTRACTS:

@@ -75,7 +75,7 @@ def _run(options: argparse.Namespace) -> int:
         _announce(config, store, directory, opened.resumed)
         if compiler() is None:
             _tell(NO_COMPILER)
-        for line in (untested(versions), *gap_lines()):
+        for line in (untested(versions), *gap_lines(), *_lacking()):
             if line:
                 _tell(line)
         campaign = Campaign(store, config, Progress(config), known)
@@ -84,6 +84,14 @@ def _run(options: argparse.Namespace) -> int:
     if fault is not None:
         raise UsageError(str(fault))
     return OK
+
+
+def _lacking() -> list[str]:
+    """What the installed TVM lacks of the tables, one line each."""
+    from strategies.operators import LACKING as OPERATORS
+    from strategies.pass_table import LACKING as PASSES
+
+    return [f"skipped: {name}: {reason}" for name, reason in (PASSES | OPERATORS).items()]
 
 
 def _until_done(campaign: Campaign) -> Exception | None:

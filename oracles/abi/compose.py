@@ -168,7 +168,7 @@ def _retyped(_arguments: dict[str, Any], convention: Convention) -> Adapter:
 
 
 def _gradient(_arguments: dict[str, Any], convention: Convention) -> Adapter | None:
-    return adapter_of(convention.expression, convention.before)
+    return adapter_of(convention.expression, convention.before, convention.after)
 
 
 _Maker = Callable[[dict[str, Any], Convention], "Adapter | None"]

@@ -93,12 +93,15 @@ def _request(given: dict[str, ast.expr]) -> Request | None:
         return None
 
 
-def adapter_of(expression: str, module: Any) -> Gradient | None:
-    """How to call what the pass adds to a module; ``None`` when nothing can be called from outside."""
-    request = request_of(expression)
+def adapter_of(expression: str, before: Any, after: Any) -> Gradient | None:
+    """How to call what the pass has added to a module; ``None`` when nothing can be called from outside.
+
+    A user's pass is taken to differentiate by all parameters where its text does not tell.
+    """
+    request = request_of(expression) or _seen(before, after)
     if request is None:
         return None
-    found = [function for var, function in module.functions_items() if var.name_hint == request.function]
+    found = [function for var, function in before.functions_items() if var.name_hint == request.function]
     if not found or not isinstance(found[0], relax.Function) or "global_symbol" not in (found[0].attrs or {}):
         return None
     function = found[0]
@@ -107,6 +110,14 @@ def adapter_of(expression: str, module: Any) -> Gradient | None:
     target = (request.target,) if isinstance(function.body.body, relax.Tuple) else ()
     symbol = str(function.attrs["global_symbol"])
     return Gradient(symbol, request.function + ADJOINT, positions, target, _open(function))
+
+
+def _seen(before: Any, after: Any) -> Request | None:
+    """What must have been asked for, by the adjoint that is there now."""
+    old = {var.name_hint for var in before.get_global_vars()}
+    new = [var.name_hint for var in after.get_global_vars() if var.name_hint not in old]
+    names = [name.removesuffix(ADJOINT) for name in new if name.endswith(ADJOINT)]
+    return Request(names[0], None, 0) if len(names) == 1 and names[0] in old else None
 
 
 def _open(function: Any) -> tuple[int, ...]:

@@ -140,6 +140,15 @@ def functions_by_name(module: Any) -> dict[str, Any]:
     return {str(var.name_hint): function for var, function in module.functions_items()}
 
 
+def functions_by_symbol(module: Any) -> dict[str, Any]:
+    """All functions of the module: public ones by their symbols, private ones by the names of their ``GlobalVar``."""
+    named = functions_by_name(module)
+    return {
+        str(function.attrs["global_symbol"]) if is_public(function) else name: function
+        for name, function in named.items()
+    }
+
+
 def mentioned_functions(function: Any) -> list[Any]:
     """Every ``GlobalVar`` that a Relax function mentions, as callee or as value."""
     return list(relax.analysis.all_global_vars(function))
@@ -261,9 +270,10 @@ def operators_changed(ran: Any, fewer: Sequence[str] = (), more: Sequence[str] =
 def functions_changed(ran: Any, may_go: bool = False, may_come: bool = False) -> str:
     """Whether a function of the module is gone, or a new one is there, though the pass neither drops nor makes any.
 
-    Functions are told apart by name; ``may_go`` and ``may_come`` allow the one or the other.
+    Public functions are told apart by symbol, since whatever finishes a module puts them under it; private ones by
+    name. ``may_go`` and ``may_come`` allow the one or the other.
     """
-    before, after = functions_by_name(ran.before), functions_by_name(ran.after)
+    before, after = functions_by_symbol(ran.before), functions_by_symbol(ran.after)
     gone, new = sorted(set(before) - set(after)), sorted(set(after) - set(before))
     if gone and not may_go:
         return f"{_kind_of(before[gone[0]])} is gone\ngone: {gone}"

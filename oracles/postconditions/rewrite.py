@@ -3,10 +3,9 @@ gradients (``oracles.contracts_rewrite``)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any
 
-import tvm_ffi
 from tvm import relax, tirx
 
 from oracles.postconditions.common import (
@@ -14,12 +13,9 @@ from oracles.postconditions.common import (
     functions_by_name,
     functions_changed,
     is_constant,
-    is_public,
-    name_of,
     operator_has,
     operator_of,
     operators_called,
-    operators_left,
     places,
     untouched,
 )
@@ -37,9 +33,36 @@ def legalizable_left(ran: Any) -> str:
             if not operator or operator in skipped:
                 continue
             known = all(map(_known, value.args)) and (operator_has(operator, "FDataDependent") or _known(value))
-            if (known and operator_has(operator, "FLegalize")) or operator_has(operator, "FCallPacked"):
+            legal = known and operator_has(operator, "FLegalize") and not _declined(value)
+            if legal or operator_has(operator, "FCallPacked"):
                 return f"{operator} is left\nfunction: {name}\nbinding: {place.binding.var}"
     return ""
+
+
+_TRANSPOSED = {
+    "relax.nn.conv1d_transpose": ("NCW", "IOW"),
+    "relax.nn.conv2d_transpose": ("NCHW", "IOHW"),
+    "relax.nn.conv3d_transpose": ("NCDHW", "IODHW"),
+}
+
+
+def _declined(call: Any) -> bool:
+    """Whether the legalization gives the call back as it is, and logs why (relax/transform/legalize_ops).
+
+    Convolutions and pooling with another layout of the output, or a blocked one, transposed convolutions in other
+    layouts than the first, gradients of pooling with dilation.
+    """
+    attributes = call.attrs
+    layout = str(getattr(attributes, "data_layout", getattr(attributes, "layout", "")))
+    if layout != str(getattr(attributes, "out_layout", layout)):
+        return True
+    kernel = str(getattr(attributes, "kernel_layout", ""))
+    if kernel and not (layout.isalpha() and kernel.isalpha()):
+        return True
+    if operator_of(call) in _TRANSPOSED and (layout, kernel) != _TRANSPOSED[operator_of(call)]:
+        return True
+    backward = operator_of(call) in ("relax.grad.max_pool2d_backward", "relax.grad.avg_pool2d_backward")
+    return backward and any(int(item) != 1 for item in attributes.dilation)
 
 
 def _known(value: Any) -> bool:
@@ -172,53 +195,6 @@ def other_function_decomposed(ran: Any) -> str:
     return ""
 
 
-def adjoint_missing(ran: Any) -> str:
-    """The adjoint gives the function's result and a gradient of the type of each variable asked for."""
-    function_name = str(argument(ran, 0, "func_name"))
-    asked = argument(ran, 1, "require_grads")
-    old = functions_by_name(ran.before).get(function_name)
-    new = functions_by_name(ran.after).get(f"{function_name}_adjoint")
-    if not isinstance(old, relax.Function):
-        return ""
-    if not isinstance(new, relax.Function) or not is_public(new):
-        return f"there is no public adjoint\nfunction: {function_name}"
-    names = [[name_of(param) for param in function.params] for function in (old, new)]
-    if names[0] != names[1]:
-        return f"the adjoint has other parameters\nbefore: {names[0]}\nafter: {names[1]}"
-    if not isinstance(new.ret_ty, relax.TupleType) or len(new.ret_ty.fields) != 2:
-        return f"the adjoint gives no pair\ntype: {new.ret_ty}"
-    gradients = new.ret_ty.fields[1]
-    wanted = list(_gradient_types(old, asked))
-    if not isinstance(gradients, relax.TupleType) or len(gradients.fields) != len(wanted):
-        return f"the adjoint gives another number of gradients\ntype: {gradients}"
-    whole = [relax.TupleType([*(item.ty for item in old.params), old.ret_ty, *wanted])]
-    whole.append(relax.TupleType([*(item.ty for item in new.params), new.ret_ty.fields[0], *gradients.fields]))
-    if not tvm_ffi.structural_equal(*whole, map_free_vars=True):
-        return f"the adjoint gives other types\nexpected: {whole[0]}\nfound: {whole[1]}"
-    return ""
-
-
-def _gradient_types(function: Any, asked: Any) -> Iterator[Any]:
-    variables = function.params if asked is None else asked if isinstance(asked, list | tuple) else [asked]
-    for var in variables:
-        yield var.ty
-
-
-def adjoint_only(ran: Any) -> str:
-    """Whether anything but the adjoint is another function than before, is gone or is new."""
-    adjoint = f"{argument(ran, 0, 'func_name')}_adjoint"
-    before, after = functions_by_name(ran.before), functions_by_name(ran.after)
-    for name, old in before.items():
-        if name == adjoint:
-            continue
-        if name not in after:
-            return f"a function is gone\nfunction: {name}"
-        if not untouched(old, after[name]):
-            return f"a function is another one\nfunction: {name}"
-    new = sorted(set(after) - set(before) - {adjoint})
-    return f"another function than the adjoint is new\nnew: {new}" if new else ""
-
-
 def refused_yet_changed(ran: Any) -> str:
     """Whether CombineParallelMatmul combines anything though its check refuses everything."""
     check = argument(ran, 0, "check")
@@ -227,11 +203,6 @@ def refused_yet_changed(ran: Any) -> str:
     if operators_called(ran.before)["relax.matmul"] != operators_called(ran.after)["relax.matmul"]:
         return "products are combined though the check refuses"
     return functions_changed(ran)
-
-
-def device_operators_left(ran: Any, names: Iterable[str]) -> str:
-    """Which of the operators that a backend dispatches is left on a tensor of known shape."""
-    return f"{name} is left" if (name := operators_left(ran.after, names)) else ""
 
 
 def relax_functions_changed(ran: Any) -> str:

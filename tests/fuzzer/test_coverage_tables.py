@@ -106,6 +106,7 @@ def test_what_passes_did(capsys: pytest.CaptureFixture[str], campaign: str) -> N
     (at,) = [number for number, line in enumerate(lines) if line.startswith("FuseOps ")]
     assert lines[at].split() == ["FuseOps", "64", "0", "200", "15", "%", "2"]
     assert lines[at + 1].split() == ["25", "+call", "+function"]
+    assert lines[at + 3].split() == ["crash", "64", "pass"]
     assert "of 1 judged, 0 changed at least 20 % of their modules, 0 less than 5 %" in text
     (row,) = [row for row in loaded(capsys, "passes", "--campaign", campaign) if row["name"] == "FuseOps"]
     assert (row["subjects"], row["changed"], row["distinct_rewrites"]) == (200, 30, 2)

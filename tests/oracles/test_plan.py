@@ -31,6 +31,21 @@ def test_nothing_is_prepared_twice() -> None:
     )
 
 
+def test_what_a_high_level_pass_makes_is_legalized_again() -> None:
+    """Casts that ToMixedPrecision adds behind LegalizeOps are operators, which nothing lowers."""
+    assert _plan("LegalizeOps", "ToMixedPrecision", "AnnotateTIROpPattern")[1] == [
+        "LegalizeOps",
+        "ToMixedPrecision",
+        "LegalizeOps+",
+        "AnnotateTIROpPattern",
+    ]
+    assert _plan("LegalizeOps", "DeadCodeElimination", "AnnotateTIROpPattern")[1] == [
+        "LegalizeOps",
+        "DeadCodeElimination",
+        "AnnotateTIROpPattern",
+    ]
+
+
 def test_module_with_a_transform_function_needs_no_lifting() -> None:
     assert _plan("LazyTransformParams")[0] == ["LiftTransformParams", "ToNonDataflow", "RemovePurityChecking"]
     assert _plan("LazyTransformParams", module=samples.transform_params_of_nested_call())[0] == [

@@ -29,7 +29,7 @@ NO_IDIOM = {
     "UpdateParamType", "VMShapeLower", "build:cpu", "build:default", "build:zero",  # they act on almost every module
     "AlterOpImpl",  # acts on every kernel that its arguments name
     "SplitLayoutRewritePreproc",  # acts beyond dead code only on what MetaSchedule leaves
-    "RewriteCUDAGraph",  # acts under a configuration of the context alone, which no pass reference can give
+    "RewriteCUDAGraph",  # acts on whatever allocates memory of constant size
 }  # fmt: skip
 
 NEAR = [(idiom, near) for idiom in IDIOMS for near in idiom.near_misses]

@@ -1,0 +1,14 @@
+# mypy: ignore-errors
+import tvm
+from tvm.script import ir as I
+from tvm.script import relax as R
+from tvm.script import tirx as T
+
+@I.ir_module
+class Module:
+    @R.function
+    def main() -> R.Tensor((3,), dtype="int64"):
+        gv: R.Tensor((3,), dtype="int64") = R.call_pure_packed(
+            "relax.run.shape_to_tensor", R.shape([1, 2, 3]), ty_args=(R.Tensor((3,), dtype="int64"),)
+        )
+        return gv

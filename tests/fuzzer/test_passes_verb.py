@@ -1,0 +1,141 @@
+"""``relaxfuzz passes``: contracts as a table and in full, exclusions, and what a campaign says of each pass."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sample_records import META, shard
+
+from fuzzer.cli import main
+from fuzzer.pass_sheets import drawn_expressions
+from fuzzer.store import Store
+from oracles import CONTRACTS
+from oracles.exclusions import EXCLUDED
+
+
+@pytest.fixture
+def campaign(tmp_path: Path) -> str:
+    result = shard(0)
+    result.tallies = Counter(
+        {
+            ("crash", "FuseOps", "pass", ""): 600,
+            ("crash", "FuseOps", "fail", ""): 2,
+            ("numeric", "FuseOps", "pass", ""): 90,
+            ("numeric", "FuseOps", "skip", "pass changed nothing"): 70,
+            ("numeric", "FuseOps", "skip", "no input"): 3,
+            ("numeric", "FuseOps", "reject", "no such function"): 5,
+        }
+    )
+    result.coverage.judged["FuseOps"] = 200
+    result.coverage.changed["FuseOps"] = 30
+    with Store.create(tmp_path / "campaign", META) as store:
+        store.record_shard(result, 1.5)
+    return str(tmp_path / "campaign")
+
+
+def shown(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    assert main(["passes", *arguments]) == 0
+    return capsys.readouterr().out
+
+
+def loaded(capsys: pytest.CaptureFixture[str], *arguments: str) -> Any:
+    return json.loads(shown(capsys, *arguments, "--json"))
+
+
+def test_the_table_has_every_contract(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = shown(capsys).splitlines()
+    assert {line.split()[0] for line in lines[2:-2]} == CONTRACTS.keys()
+    (line,) = [line for line in lines if line.startswith("AnnotateTIROpPattern ")]
+    assert " legalized > annotated " in line
+    assert lines[-1] == f"{len(CONTRACTS)} passes under contract, {len(EXCLUDED)} names excluded"
+
+
+def test_a_pass_in_full(capsys: pytest.CaptureFixture[str]) -> None:
+    text = shown(capsys, "BindParams")
+    contract = CONTRACTS["BindParams"]
+    flat = " ".join(text.split())
+    for refusal in (*contract.refusals, *contract.second_run_refusals):
+        assert refusal.reason in flat
+        assert " ".join(refusal.source.split()) in flat
+    for postcondition in contract.postconditions:
+        assert " ".join(postcondition.claim.split()) in flat
+    assert "relax.transform.BindParams(" in text.partition("for instance")[2]
+    (row,) = loaded(capsys, "BindParams")
+    assert row["refusals"][0]["source"] == contract.refusals[0].source
+    assert row["second_run_refusals"][0]["error"] == "InternalError"
+
+
+def test_every_pass_can_be_printed_in_full(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fuzzer.pass_sheets.drawn_expressions", lambda name: iter(()))
+    for name in CONTRACTS:
+        assert shown(capsys, name).startswith(f"{name}\n  stage ")
+
+
+def test_examples_are_the_same_in_every_run() -> None:
+    first = list(drawn_expressions("TopologicalSort", modules=4))
+    assert len(first) >= 2
+    assert first == list(drawn_expressions("TopologicalSort", modules=4))
+
+
+def test_what_is_excluded(capsys: pytest.CaptureFixture[str]) -> None:
+    text = shown(capsys, "--excluded")
+    for name, row in EXCLUDED.items():
+        assert f"{name}: {row.why.value}" in text
+    rows = {row["name"]: row for row in loaded(capsys, "--excluded")}
+    assert rows.keys() == EXCLUDED.keys()
+    assert rows["VMBuiltinLower"]["judged_as"] == ["LowerRuntimeBuiltin"]
+    assert shown(capsys, "VMBuiltinLower").startswith("VMBuiltinLower: judged under another name\n")
+
+
+def test_a_campaign_by_pass_and_oracle(capsys: pytest.CaptureFixture[str], campaign: str) -> None:
+    lines = shown(capsys, "--campaign", campaign).splitlines()
+    (at,) = [number for number, line in enumerate(lines) if line.startswith("FuseOps ")]
+    below = [line.split() for line in lines[at + 1 :]]
+    assert lines[at].split()[:6] == ["FuseOps", "692", "2", "200", "15", "%"]
+    assert ["crash", "600", "pass", "2", "fail"] in below
+    assert ["numeric", "90", "pass", "73", "skip", "5", "reject"] in below
+    assert ["70", "pass", "changed", "nothing"] in below
+    assert max(map(len, lines)) <= 80
+    flat = " ".join(" ".join(lines).split())
+    assert "less than 500 verdicts:" in flat
+    assert "FuseOps: numeric 90 (70 x pass changed nothing)" in flat
+    assert "FoldConstant: crash 0, numeric 0" in flat  # could have been judged and was not
+
+
+def test_a_campaign_as_json(capsys: pytest.CaptureFixture[str], campaign: str) -> None:
+    (row,) = [row for row in loaded(capsys, "--campaign", campaign) if row["name"] == "FuseOps"]
+    assert row["trigger_rate"] == 0.15
+    said = row["oracles"]["numeric"]
+    assert (said["pass"], said["fail"], said["skip"], said["reject"]) == (90, 0, 73, 5)
+    assert said["reasons"][0] == {"outcome": "skip", "reason": "pass changed nothing", "count": 70}
+    assert row["hardly_judged"] == ["numeric"]
+    (row,) = loaded(capsys, "FuseOps", "--campaign", campaign, "--least", "90")
+    assert row["hardly_judged"] == []
+
+
+def test_enough_verdicts(capsys: pytest.CaptureFixture[str], campaign: str) -> None:
+    text = shown(capsys, "FuseOps", "--campaign", campaign, "--least", "90")
+    assert text.endswith("every pass has 90 verdicts or more of every oracle\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("fuseop",), "no pass is called 'fuseop'; did you mean FuseOps"),
+        (("--least", "5"), "--least is about a campaign: give --campaign DIR, too"),
+        (("--campaign", "nowhere", "--least", "many"), "'many' is not a count"),
+        (("--campaign", "nowhere"), "'nowhere' does not exist"),
+        (("--campaign", "nowhere", "--excluded"), "give --excluded or --campaign, not both"),
+    ],
+)
+def test_bad_input_is_one_line(capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], said: str) -> None:
+    assert main(["passes", *arguments]) == 2
+    streams = capsys.readouterr()
+    assert streams.out == ""
+    assert said in streams.err
+    assert streams.err.startswith("relaxfuzz: error: ")
+    assert streams.err.count("\n") == 1

@@ -1,0 +1,241 @@
+"""The postcondition oracle: what it blames, what it leaves to others, and the claims that every pass makes."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import inspect
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import buggy_passes as buggy
+import pytest
+import sample_modules as samples
+import tvm
+from conftest import Say
+from tvm import relax
+
+import oracles
+from fuzzer.repro_checks import PIECES
+from fuzzer.signatures import signature
+from oracles.contract import Contract, Kept, Postcondition, Ran
+from oracles.contracts import CONTRACTS
+from oracles.given import NotLiteral
+from oracles.passref import PassRef
+from oracles.postcondition import UnknownArguments, claims
+from oracles.postconditions.kept import KEPT
+from oracles.verdict import OracleName, Outcome, Verdict
+
+POSTCONDITION = OracleName.POSTCONDITION
+ROOT = Path(oracles.__file__).parent.parent
+
+
+def claiming(violation: Any, **fields: Any) -> Contract:
+    """A contract with one claim, which keeps nothing besides."""
+    claim = Postcondition("it is done", violation, "the test")
+    return Contract("claims", postconditions=(claim,), **({"changes": frozenset(Kept)} | fields))
+
+
+def unmarked(ran: Ran) -> str:
+    marked = ran.after["main"].attrs is not None and "mark" in ran.after["main"].attrs
+    return "" if marked else "main is not marked\nfunction: main"
+
+
+def judged(say: Say, module: Any, *passes: Any, **options: Any) -> Verdict:
+    return say(module, *passes, **options)[POSTCONDITION]
+
+
+def test_what_is_done_passes(say: Say) -> None:
+    assert judged(say, samples.dataflow(), buggy.marks(contract=claiming(unmarked))).outcome is Outcome.PASS
+
+
+def test_what_is_not_done_fails(say: Say) -> None:
+    verdict = judged(say, samples.dataflow(), buggy.identity(), contracts=[claiming(unmarked)])
+    assert (verdict.outcome, verdict.culprit) == (Outcome.FAIL, "identity")
+    assert verdict.evidence is not None
+    assert verdict.evidence.message == "it is done: main is not marked"
+    assert verdict.evidence.expected == "it is done"
+    assert verdict.evidence.observed == "main is not marked\nfunction: main"
+    assert signature(verdict).kind == "not-done"
+
+
+def test_a_pass_that_claims_nothing_is_skipped(say: Say) -> None:
+    contract = Contract("identity", changes=frozenset(Kept))
+    verdict = judged(say, samples.dataflow(), buggy.identity(), contracts=[contract])
+    assert (verdict.outcome, verdict.reason) == (Outcome.SKIP, "no postcondition")
+
+
+def test_an_ill_formed_output_is_not_judged(say: Say) -> None:
+    contract = claiming(unmarked)
+    verdict = judged(say, samples.private_calls(), buggy.drops("helper"), contracts=[contract])
+    assert (verdict.outcome, verdict.reason) == (Outcome.SKIP, "output is ill-formed")
+
+
+def test_the_first_step_that_breaks_its_claim_is_to_blame(say: Say) -> None:
+    nothing = Contract("nothing", changes=frozenset(Kept))
+    verdict = judged(
+        say,
+        samples.dataflow(),
+        buggy.identity(),
+        buggy.make("first", lambda module: module),
+        buggy.make("second", lambda module: module),
+        contracts=[nothing, claiming(unmarked), claiming(unmarked)],
+    )
+    assert (verdict.outcome, verdict.culprit) == (Outcome.FAIL, "first")
+
+
+def test_a_later_step_that_writes_into_its_input_does_not_blame_an_earlier_one(say: Say) -> None:
+    def unmark(module: Any) -> Any:
+        var = module.get_global_var("main")
+        module.update_func(var, module[var].without_attr("mark"))
+        return module
+
+    contracts = [claiming(unmarked), Contract("unmarks", changes=frozenset(Kept))]
+    verdict = judged(say, samples.dataflow(), buggy.marks(), buggy.make("unmarks", unmark), contracts=contracts)
+    assert (verdict.outcome, verdict.reason) == (Outcome.SKIP, "the violation did not come back on a copy of the input")
+
+
+def test_arguments_come_from_the_text_of_the_pass(say: Say) -> None:
+    seen: list[Any] = []
+
+    def look(ran: Ran) -> str:
+        seen.append(ran.arguments.get("call_only"))
+        return ""
+
+    sort = PassRef("EliminateCommonSubexpr", "relax.transform.EliminateCommonSubexpr(call_only=True)")
+    assert judged(say, samples.dataflow(), sort, contracts=[claiming(look)]).outcome is Outcome.PASS
+    assert seen == [True]
+
+
+def test_a_claim_on_unknown_arguments_is_not_judged(say: Say) -> None:
+    def look(ran: Ran) -> str:
+        return "anything" if "0" in ran.arguments else "nothing"
+
+    assert judged(say, samples.dataflow(), buggy.identity(), contracts=[claiming(look)]).outcome is Outcome.PASS
+    for ask in (lambda it: it["0"], lambda it: it.get("0"), list, len):
+        with pytest.raises(NotLiteral):
+            ask(UnknownArguments())
+
+
+def test_entries_given_to_a_pass_object_are_not_guessed(say: Say) -> None:
+    module = relax.transform.EliminateCommonSubexpr()(samples.private_calls())
+    given = buggy.make("DeadCodeElimination", relax.transform.DeadCodeElimination(["helper"]))
+    contract = CONTRACTS["DeadCodeElimination"]
+    assert judged(say, module, given, contracts=[contract]).outcome is Outcome.PASS
+
+
+def attributed() -> Any:
+    """A module with attributes, tables, a kernel, an external function and a private function."""
+    module = samples.kernels().with_attr("model", "a").with_attr("size", 4)
+    module.update_global_info("vdevice", [relax.VDevice("llvm")])
+    var = module.get_global_var("main")
+    module.update_func(var, module[var].with_attr("note", 7))
+    return module
+
+
+def changed(change: Any) -> Any:
+    """A pass that replaces ``main`` by ``change(main)``."""
+
+    def run(module: Any) -> Any:
+        result = module.clone()
+        result.update_func(module.get_global_var("main"), change(module["main"]))
+        return result
+
+    return run
+
+
+def renamed(function: Any) -> Any:
+    new = [relax.Var(f"{param.name}_new", param.ty) for param in function.params]
+    aliases = relax.BindingBlock([relax.VarBinding(old, it) for old, it in zip(function.params, new, strict=True)])
+    body = relax.SeqExpr([aliases, *function.body.blocks], function.body.body)
+    return relax.Function(new, body, function.ret_ty, function.is_pure, function.attrs)
+
+
+def other_kernel(module: Any) -> Any:
+    result = module.clone()
+    for var, function in module.functions_items():
+        if isinstance(function, tvm.tirx.PrimFunc):
+            result.update_func(var, function.with_attr("tuned", 1))
+    return result
+
+
+HARMS = {
+    Kept.MODULE_ATTRIBUTES: lambda module: tvm.IRModule(
+        dict(module.functions_items()), attrs={"size": 4}, global_infos=module.global_infos
+    ),
+    Kept.GLOBAL_INFOS: lambda module: tvm.IRModule(dict(module.functions_items()), attrs=module.attrs),
+    Kept.FUNCTION_ATTRIBUTES: changed(lambda function: function.with_attr("note", 8)),
+    Kept.PARAMETER_NAMES: changed(renamed),
+    Kept.PURITY: changed(
+        lambda function: relax.Function(function.params, function.body, function.ret_ty, False, function.attrs)
+    ),
+    Kept.KERNELS: other_kernel,
+}
+
+
+@pytest.mark.parametrize("kept", list(HARMS), ids=str)
+def test_what_every_pass_keeps(say: Say, kept: Kept) -> None:
+    harm = buggy.make("harms", HARMS[kept])
+    verdict = judged(say, attributed(), harm, contracts=[Contract("harms")])
+    assert verdict.outcome is Outcome.FAIL
+    assert verdict.evidence is not None
+    assert verdict.evidence.expected == KEPT[kept].claim
+    excused = Contract("harms", changes=frozenset({kept}))
+    assert judged(say, attributed(), harm, contracts=[excused]).outcome is Outcome.PASS
+
+
+def test_external_functions_are_kept() -> None:
+    extern = relax.ExternFunc("ext", relax.FuncType([], relax.AnyType()))
+    before = tvm.IRModule({"ext": extern})
+    ran = Ran(before, tvm.IRModule({}), {})
+    assert KEPT[Kept.EXTERNALS].violation(ran)
+    assert not KEPT[Kept.EXTERNALS].violation(Ran(before, before, {}))
+
+
+def test_a_pass_without_contract_may_change_everything(say: Say) -> None:
+    verdict = judged(say, attributed(), buggy.make("harms", HARMS[Kept.MODULE_ATTRIBUTES]))
+    assert (verdict.outcome, verdict.reason) == (Outcome.SKIP, "no postcondition")
+
+
+@pytest.mark.parametrize("name", sorted(CONTRACTS))
+def test_claims_of_a_contract_can_be_told_apart_and_copied_into_a_script(name: str) -> None:
+    made = list(claims(CONTRACTS[name]))
+    assert len({item.claim for item in made}) == len(made)
+    for item in made:
+        assert item.source
+        found: Any = item.violation
+        if isinstance(found, functools.partial):
+            assert not found.args
+            assert all(ast.literal_eval(repr(value)) == value for value in found.keywords.values())
+            found = found.func
+        file = Path(inspect.getsourcefile(found) or "").relative_to(ROOT)
+        assert file.parts[:2] == ("oracles", "postconditions")
+        assert getattr(inspect.getmodule(found), found.__name__) is found
+
+
+def defined(path: Path) -> list[str]:
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    names = [node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef)]
+    for node in tree.body:
+        targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+        names += [target.id for target in targets if isinstance(target, ast.Name)]
+    return names
+
+
+def test_no_name_is_defined_twice_in_what_one_script_is_made_of() -> None:
+    """A script has the pieces of all oracles, and the files of one postcondition with those that it imports."""
+    always = [ROOT / path for path in (*PIECES, "oracles/preconditions.py", "oracles/postconditions/common.py")]
+    for file in sorted((ROOT / "oracles" / "postconditions").glob("*.py")):
+        count = Counter(name for path in {*always, file} for name in defined(path))
+        assert [name for name, times in count.items() if times > 1] == []
+
+
+def test_rows_of_the_high_level_passes_claim_something() -> None:
+    from oracles.contracts_algebra import ROWS as ALGEBRA
+    from oracles.contracts_clean import ROWS as CLEAN
+    from oracles.contracts_params import ROWS as PARAMS
+    from oracles.contracts_rewrite import ROWS as REWRITE
+
+    silent = [row.name for table in (CLEAN, PARAMS, ALGEBRA, REWRITE) for row in table if not row.postconditions]
+    assert silent == []

@@ -1,0 +1,223 @@
+from __future__ import annotations
+
+from typing import Any
+
+import buggy_passes as buggy
+import pytest
+import sample_modules as samples
+import tvm
+from tvm import relax
+
+from oracles import roundtrip
+from oracles.judge import judge
+from oracles.passref import PassRef
+from oracles.roundtrip import JSON, TVMSCRIPT
+from oracles.roundtrip_forms import (
+    ATTRIBUTES,
+    REFINED,
+    TOGETHER,
+    loss_in_json,
+    loss_in_script,
+    mismatch,
+    unit_names,
+    unit_of,
+)
+from oracles.subject import Subject
+from oracles.verdict import OracleName, Outcome, Verdict
+
+SIZE = tvm.tirx.Var("size", "int64")
+WHOLE = next(seed for seed in range(1, 10000) if roundtrip._draws(seed, roundtrip.WHOLE_SHARE))
+PART = next(
+    seed
+    for seed in range(1, 10000)
+    if roundtrip._draws(seed, roundtrip.CHANGED_SHARE) and not roundtrip._draws(seed, roundtrip.WHOLE_SHARE)
+)
+NONE = next(seed for seed in range(1, 10000) if not roundtrip._draws(seed, roundtrip.CHANGED_SHARE))
+
+HEAD = """
+@I.ir_module
+class Module:
+"""
+
+
+def parsed(body: str) -> Any:
+    return tvm.script.from_source(HEAD + body)
+
+
+def said(module: Any, *passes: PassRef, seed: int = 0) -> list[Verdict]:
+    return judge(Subject(module, passes, input_seed=seed), [OracleName.ROUNDTRIP])
+
+
+def only(module: Any, *passes: PassRef, seed: int = 0) -> Verdict:
+    (verdict,) = said(module, *passes, seed=seed)
+    return verdict
+
+
+def normalize() -> PassRef:
+    return PassRef("Normalize", "relax.transform.Normalize()")
+
+
+def attribute(value: Any) -> PassRef:
+    return buggy.make("attribute", buggy.each(lambda function: function.with_attr("fuzz.value", value)))
+
+
+def plain() -> Any:
+    return parsed("""
+    @R.function(private=True)
+    def helper(x: R.Tensor((4,), "float32")) -> R.Tensor((4,), "float32"):
+        y: R.Tensor((4,), "float32") = R.exp(x)
+        return y
+
+    @R.function
+    def main(x: R.Tensor((4,), "float32")) -> R.Tensor((4,), "float32"):
+        cls = Module
+        y: R.Tensor((4,), "float32") = cls.helper(x)
+        return y
+""")
+
+
+def boxed() -> Any:
+    """TVMScript writes the number and reads it as one that is not boxed."""
+    module = plain()
+    main = module.get_global_var("main")
+    module.update_func(main, module[main].with_attr("boxed", tvm.tirx.IntImm("int64", 7)))
+    return module
+
+
+def two_blocks() -> Any:
+    """Two blocks of bindings side by side, which TVMScript writes as one."""
+    x, first, second = (relax.Var(name, relax.TensorType([4], "float32")) for name in ("x", "first", "second"))
+    blocks = []
+    for variable, operand in ((first, x), (second, first)):
+        value = relax.op.exp(operand)
+        relax.expr._update_type(value, x.ty)
+        blocks.append(relax.BindingBlock([relax.VarBinding(variable, value)]))
+    body = relax.SeqExpr(blocks, second)
+    relax.expr._update_type(body, x.ty)
+    return tvm.IRModule({"main": relax.Function([x], body, x.ty).with_attr("global_symbol", "main")})
+
+
+@pytest.mark.parametrize("seed", [0, WHOLE, PART, NONE])
+def test_what_survives_passes(seed: int) -> None:
+    verdict = only(plain(), normalize(), seed=seed)
+    assert (verdict.outcome, verdict.culprit) == (Outcome.PASS, "Normalize")
+
+
+@pytest.mark.parametrize("module", [samples.dataflow(), samples.symbolic(), samples.lowered()], ids=str)
+def test_ordinary_modules_survive(module: Any) -> None:
+    assert {loss_in_script(module, name) for name in unit_names(module)} == {None}
+
+
+def test_a_notation_is_blamed_for_what_the_pass_made_and_the_pass_is_not_judged() -> None:
+    own, notation = said(plain(), attribute(tvm.tirx.IntImm("int64", 7)))
+    assert (own.outcome, own.culprit, own.reason) == (Outcome.SKIP, "attribute", "TVMScript cannot hold the output")
+    assert (notation.outcome, notation.culprit) == (Outcome.FAIL, TVMSCRIPT)
+    assert notation.evidence is not None
+    assert (notation.evidence.kind, notation.evidence.message) == (
+        "reads-otherwise",
+        "DictAttrs.attrs: IntImm became int",
+    )
+
+
+def test_one_defect_of_a_notation_is_one_finding_whatever_pass() -> None:
+    from fuzzer.signatures import signature
+
+    found = set()
+    for name in ("first", "second"):
+        change = buggy.each(lambda function: function.with_attr("fuzz.value", tvm.tirx.IntImm("int64", 7)))
+        found |= {signature(each).id for each in said(plain(), buggy.make(name, change)) if each.evidence is not None}
+    found |= {signature(each).id for each in said(boxed(), normalize(), seed=WHOLE) if each.evidence is not None}
+    assert len(found) == 1
+
+
+def test_what_the_input_loses_is_reported_of_whole_modules_alone() -> None:
+    assert [each.outcome for each in said(boxed(), normalize(), seed=WHOLE)] == [Outcome.SKIP, Outcome.FAIL]
+    assert only(boxed(), normalize(), seed=PART).outcome is Outcome.PASS  # the function is as it was
+    touched = only(boxed(), attribute(3), seed=0)
+    assert (touched.outcome, touched.reason) == (Outcome.SKIP, "input does not survive TVMScript")
+    assert only(boxed(), attribute(3), seed=WHOLE).outcome is Outcome.SKIP  # a user's pass: not its user's business
+
+
+def test_a_dangling_variable_is_the_passs_fault() -> None:
+    verdict = only(plain(), attribute(relax.ShapeExpr([SIZE])), seed=NONE)
+    assert (verdict.outcome, verdict.culprit) == (Outcome.FAIL, "attribute")
+    assert verdict.evidence is not None
+    assert verdict.evidence.kind == "loads-otherwise"
+
+
+def test_json_is_blamed_for_what_it_writes_and_cannot_read() -> None:
+    own, notation = said(plain(), attribute(1e-320), seed=NONE)
+    assert own.outcome is Outcome.SKIP
+    assert (notation.outcome, notation.culprit) == (Outcome.FAIL, JSON)
+    assert notation.evidence is not None
+    assert notation.evidence.kind == "not-loaded"
+
+
+def renamed(module: Any, name: str) -> Any:
+    """The module with another name for its private function."""
+    old = module.get_global_var("helper")
+    new = tvm.ir.GlobalVar(name)
+    relax.expr._update_type(new, old.ty)
+
+    @relax.expr_functor.mutator
+    class Renamer(relax.PyExprMutator):  # type: ignore[misc]
+        def visit_global_var_(self, variable: Any) -> Any:
+            return new if variable.same_as(old) else variable
+
+    functions = {
+        new if var.same_as(old) else var: Renamer().visit_expr(function) for var, function in module.functions_items()
+    }
+    return tvm.IRModule(functions)
+
+
+@pytest.mark.parametrize("name", ["helper.impl", "lambda", "2nd", "two words"])
+def test_a_name_that_is_no_identifier_is_the_passs_fault(name: str) -> None:
+    verdict = only(plain(), buggy.make("renames", lambda module: renamed(module, name)))
+    assert (verdict.outcome, verdict.culprit) == (Outcome.FAIL, "renames")
+    assert verdict.evidence is not None
+    assert verdict.evidence.kind == "unprintable-name"
+
+
+def test_another_good_name_is_none() -> None:
+    assert only(plain(), buggy.make("renames", lambda module: renamed(module, "second"))).outcome is Outcome.PASS
+
+
+def test_the_first_step_that_loses_is_to_blame() -> None:
+    harmless = buggy.make("harmless", buggy.each(lambda function: function.with_attr("fuzz.note", 1)))
+    dangling = attribute(relax.ShapeExpr([SIZE]))
+    assert only(plain(), harmless, dangling, harmless, seed=NONE).culprit == "attribute"
+
+
+def test_neighbouring_blocks_are_no_loss() -> None:
+    module = two_blocks()
+    assert len(module["main"].body.blocks) == 2
+    assert loss_in_script(module, "main") is None
+
+
+def test_units_hold_one_function_each_and_stubs() -> None:
+    module = plain()
+    assert unit_names(module) == [ATTRIBUTES, "helper", "main", TOGETHER]
+    assert len(unit_of(module, ATTRIBUTES).functions) == 0
+    assert len(unit_of(module, "helper").functions) == 1
+    unit = unit_of(module, "main")
+    assert {str(var.name_hint) for var in unit.functions} == {"helper", "main"}
+    assert "R.exp" not in unit.script()
+    assert all(loss_in_script(module, name) is None for name in unit_names(module))
+
+
+def test_the_words_of_a_mismatch_name_nothing_of_the_module() -> None:
+    one, other = plain(), boxed()
+    assert mismatch(one["main"], one["main"]) == "another object"
+    assert "7" not in mismatch(other["main"], one["main"])
+    assert loss_in_json(one) is None
+
+
+def test_more_exact_types_are_no_loss() -> None:
+    module = parsed("""
+    @R.function
+    def main(c: R.Tensor((), "bool"), x: R.Tensor((4,), "float32")) -> R.Tensor("float32", ndim=1):
+        y: R.Tensor("float32", ndim=1) = R.exp(x)
+        return y
+""")
+    loss = loss_in_script(module, "main")
+    assert loss is None or loss[0] == REFINED
