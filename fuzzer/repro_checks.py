@@ -131,7 +131,7 @@ def _plain(case: Case, verdict: Verdict, module: Any, evidence: Evidence) -> Che
         }.get(evidence.kind, f"check_well_formed(module, passes, {said!r})")
         return Check(call)
     if oracle is OracleName.POSTCONDITION:
-        call, pieces = postcondition_parts(case, verdict, said)
+        call, pieces = postcondition_parts(case, verdict, fragments(evidence.observed.partition("\n")[0]))
         return Check(call, pieces)
     if oracle is OracleName.ROUNDTRIP:
         return Check(roundtrip_call(verdict, evidence, said), ROUNDTRIP_PIECES)

@@ -29,7 +29,7 @@ def postcondition_parts(case: Case, verdict: Verdict, said: list[str]) -> tuple[
     Args:
         case: The case; its passes tell what the culprit was built with.
         verdict: The failing verdict, whose evidence names the claim.
-        said: Parts of the message to look for.
+        said: Parts of what the claim says to look for.
 
     Raises:
         ValueError: The culprit makes no such claim.
@@ -67,8 +67,8 @@ def _violation_of(ref: PassRef, contract: Contract, postcondition: Postcondition
         return f"user_violation({path!r}, {factory!r}, {postcondition.claim!r})", ()
     found: Callable[..., str] = postcondition.violation
     keywords: dict[str, Any] = {}
-    if isinstance(found, functools.partial):
-        found, keywords = found.func, dict(found.keywords)
+    if isinstance(postcondition.violation, functools.partial):
+        found, keywords = postcondition.violation.func, dict(postcondition.violation.keywords)
     file = Path(inspect.getsourcefile(found) or "").resolve().relative_to(_ROOT).as_posix()
     name = found.__name__
     if keywords:

@@ -59,6 +59,8 @@ VARIANTS: tuple[tuple[str, str, dict[str, Any]], ...] = (
     # "ty_func(Var) -> Type": the caller chooses new types, and what type inference then says of the body is the answer
     # to that choice. Only where nothing is retyped is every error the pass's own.
     ("UpdateParamType", r"TensorType\(", {"refusals": RETYPED, "tolerated_ill_formedness": (r"FValidate",)}),
+    # each run lets go of the weights of every function named ..._transform_params (lift_transform_params.cc, post_proc)
+    ("LiftTransformParams", r"consume_params", {"idempotence": Idempotence.NEVER}),
     ("RewriteCUDAGraph", r"use_cuda_graph\": True", CUDA_GRAPH),
     ("FuseOps", r"FuseOps\(\)", {"environment": (LEVEL_FUSES,)}),
     # its documentation: one transform function for all, or for those that are named

@@ -103,6 +103,7 @@ ROWS: tuple[Contract, ...] = (
                     common.operators_changed,
                     fewer=("*",),
                     more=(
+                        "relax.nn.conv2d",  # the one that has the scale, where something else reads the other
                         "relax.add",
                         "relax.sqrt",
                         "relax.divide",

@@ -203,6 +203,11 @@ ROWS: tuple[Contract, ...] = (
                 ),
                 "its documentation: it inserts astype",
             ),
+            Postcondition(
+                "narrow operators keep their attributes",
+                rewrite.narrowed_otherwise,
+                "its documentation: it changes element types",
+            ),
             Postcondition("no function comes or goes", common.functions_changed, _ONE_BY_ONE),
         ),
     ),

@@ -13,17 +13,19 @@ from typing import Any
 import tvm
 
 from oracles import locality_unrelated
-from oracles.contract import Locality
+from oracles.contract import Locality, Stage
 from oracles.facts import apply, load
 from oracles.locality_compare import reached
-from oracles.locality_unrelated import NAME, unmistakable
+from oracles.locality_unrelated import NAME, unmistakable, unrelated_twin
 from oracles.locality_vary import functions_of, joined, renamed, reordered, without
 from oracles.plan import preparing
 from oracles.preconditions import has_attribute
 from oracles.subject import Subject
 
 BUILDERS: dict[str, Callable[[], Any]] = {
-    name: builder for name, builder in vars(locality_unrelated).items() if name.startswith(f"{NAME}_")
+    name: builder
+    for name, builder in vars(locality_unrelated).items()
+    if name.startswith(f"{NAME}_") and builder is not unrelated_twin
 }
 """Builders of unrelated functions by name."""
 
@@ -54,7 +56,7 @@ class Variation:
         module: The varied module.
         roots: Names of the functions that must come out as they do without the change.
         fixed: Names that are not the pass's to choose: those of public functions.
-        builder: Name of the builder of the functions that are put in; empty when none are.
+        builder: The expression that makes the functions that are put in, for a repro script; empty when none are.
         unrelated: The module of the functions that are put in, brought to the stage of the module; or ``None``.
     """
 
@@ -97,22 +99,43 @@ def draw(subject: Subject, reach: Locality) -> Variation | None:
 
 
 def _added(subject: Subject, chance: random.Random, reach: Locality) -> Variation | None:
-    first, names = chance.random() < 0.5, sorted(BUILDERS)
-    chance.shuffle(names)
+    first, twin = chance.random() < 0.5, chance.random() < 0.3
     module, fixed = subject.module, _public(subject.module)
     if not fixed or any(name.startswith(NAME) for name in functions_of(module)):
         return None
-    for name in names:
+    twin &= "vdevice" not in module.global_infos  # TVM finds a device by its address, and a copy has its own
+    builder, unrelated = _twin(subject, chance) if twin else _built(subject, chance)
+    if unrelated is None:
+        return None
+    call = "unrelated"
+    private = sorted(set(functions_of(unrelated)) - _public(unrelated))
+    if private and (taken := _taken(subject, chance)):
+        changes = {chance.choice(private): taken}
+        unrelated, call = renamed(unrelated, changes), f"renamed(unrelated, {changes!r})"
+    varied, call = joined(module, unrelated, first), f"joined(module, {call}, {first})"
+    return Variation(Change.ADDED, call, varied, tuple(sorted(fixed)), frozenset(fixed), builder, unrelated)
+
+
+def _built(subject: Subject, chance: random.Random) -> tuple[str, Any]:
+    """One of the builders' modules at the stage of the subject's, and the expression that builds it."""
+    for name in chance.sample(sorted(BUILDERS), len(BUILDERS)):
         unrelated = prepared(name, tuple(ref.name for ref in subject.plan.prepare))
         if unrelated is not None:
-            private = sorted(set(functions_of(unrelated)) - _public(unrelated))
-            taken = _taken(subject, chance) if private else ""
-            changes = {chance.choice(private): taken} if taken else {}
-            unrelated = renamed(unrelated, changes) if changes else unrelated
-            call = f"joined(module, {f'renamed(unrelated, {changes!r})' if changes else 'unrelated'}, {first})"
-            varied = joined(module, unrelated, first)
-            return Variation(Change.ADDED, call, varied, tuple(sorted(fixed)), frozenset(fixed), name, unrelated)
-    return None
+            return f"unmistakable(run_passes(preparing_passes(), {name}()))", unrelated
+    return "", None
+
+
+def _twin(subject: Subject, chance: random.Random) -> tuple[str, Any]:
+    """A copy of a public function, sometimes a legalized one, and the expression that makes it."""
+    module = subject.module
+    root = chance.choice(sorted(_public(module)))
+    legalize = chance.random() < 0.5 and subject.contract.needs is Stage.HIGH_LEVEL
+    if subject.facts is None or subject.facts.reload is None:
+        return "", None
+    try:
+        return f"unrelated_twin(module, {root!r}, {legalize})", unrelated_twin(module, root, legalize)
+    except Exception:  # LegalizeOps raises
+        return f"unrelated_twin(module, {root!r}, False)", unrelated_twin(module, root, False)
 
 
 def _removed(subject: Subject, chance: random.Random, reach: Locality) -> Variation | None:

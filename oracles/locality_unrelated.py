@@ -12,7 +12,8 @@ import numpy as np
 import tvm
 from tvm import relax, tirx
 
-from oracles.locality_vary import functions_of, renamed
+from oracles.locality_compare import reached
+from oracles.locality_vary import functions_of, renamed, with_functions
 
 NAME = "unrelated"
 """How the names of all these functions begin."""
@@ -22,6 +23,24 @@ def unmistakable(module: Any) -> Any:
     """The module with the name of every function beginning by ``NAME``, so that none collides with another's."""
     others = (name for name in functions_of(module) if not name.startswith(NAME))
     return renamed(module, {name: f"{NAME}_{name}" for name in others})
+
+
+def unrelated_twin(module: Any, root: str, legalize: bool) -> Any:
+    """A copy of a function, and of all that it reaches, which has nothing to do with the original but its looks.
+
+    Legalized, it calls kernels that look like those which a pass makes for the original.
+    """
+    functions = functions_of(module)
+    names = [name for name in reached(functions, root) if name in functions]
+    part = with_functions(module, [(module.get_global_var(name), functions[name]) for name in names])
+    copy = unmistakable(part)
+    for var, function in list(copy.functions.items()):
+        if function.attrs is not None and "global_symbol" in function.attrs:
+            copy.update_func(var, function.with_attr("global_symbol", var.name_hint))
+    if legalize:
+        with tvm.target.Target("llvm"):
+            copy = unmistakable(relax.transform.LegalizeOps()(copy))
+    return copy
 
 
 def _tensor(name: str, *shape: Any) -> Any:

@@ -24,8 +24,10 @@ functions that the passes changed are judged.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import re
+from collections.abc import Callable
 from typing import Any
 
 import tvm
@@ -41,7 +43,7 @@ from oracles.roundtrip_forms import (
     functions_of,
     loss_in_json,
     loss_in_script,
-    own_fault,
+    own_faults,
     unit_names,
     unit_of,
 )
@@ -72,8 +74,9 @@ def judge(subject: Subject) -> tuple[Verdict, ...]:
         return (_skip(subject, "output is ill-formed"),)
     found = _Found(subject)
     found.json()
+    found.own()
     seed = subject.input_seed
-    if not found.blamed and (seed == 0 or _draws(seed, CHANGED_SHARE)):
+    if not found.blamed and not found.excused and (seed == 0 or _draws(seed, CHANGED_SHARE)):
         found.script(whole=seed != 0 and _draws(seed, WHOLE_SHARE))
     return found.verdicts()
 
@@ -112,7 +115,19 @@ class _Found:
             # The checker names the first thing that it objects to: what the contract tolerates may hide what dangles.
             self.excused = "output is ill-formed by design"
             return
-        self._add(JSON, loss, before, ours, lambda module: loss_in_json(module) is not None)
+        self._add(JSON, loss, before, _lost_in_json if ours else None)
+
+    def own(self) -> None:
+        """Judge what TVMScript has no words for."""
+        after = self.subject.output.module
+        if not self.subject.changed or not (faults := own_faults(after)):
+            return
+        known = own_faults(_pristine(self.subject))
+        for fault in faults:
+            if fault in known:
+                self.excused = f"input does not survive {TVMSCRIPT}"
+            else:
+                self._add(TVMSCRIPT, fault, None, functools.partial(_shows, fault))
 
     def script(self, whole: bool) -> None:
         """Judge TVMScript for some units that the passes changed, or for all units of the output."""
@@ -135,11 +150,7 @@ class _Found:
             if loss[0] == REFINED:
                 self.excused = self.excused or "parser deduces more exact types"
                 continue
-            own = own_fault(after, name, loss)
-            if own is not None and (known is None or own_fault(before, name, known) != own):
-                self._add(TVMSCRIPT, own, None, True, lambda module, name=name, loss=loss: _loses(module, name, loss))
-            else:
-                self._add(TVMSCRIPT, loss, known, False, None)
+            self._add(TVMSCRIPT, loss, known, None)
 
     def _before(self, before: Any, after: Any, name: str, loss: Loss) -> Loss | None:
         """What the unit had lost before; one that had another name, or none, the same as the unit that is gone."""
@@ -149,11 +160,12 @@ class _Found:
         same = name != TOGETHER and _unchanged(before, after, name)
         return loss if same else loss_in_script(before, name)
 
-    def _add(self, notation: str, loss: Loss, known: Loss | None, ours: bool, shows: Any) -> None:
+    def _add(self, notation: str, loss: Loss, known: Loss | None, shows: Callable[[Any], bool] | None) -> None:
+        """Report a loss: of the first step that ``shows`` it, of the notation where that is ``None``."""
         kind, message = loss
         evidence = Evidence(kind, message, expected=f"an equal module, read from {notation}", observed=message)
         key = _key(loss)
-        if ours:
+        if shows is not None:
             culprit = self._culprit(shows)
             self.blamed.setdefault(key, Verdict(OracleName.ROUNDTRIP, Outcome.FAIL, culprit, evidence=evidence))
             return
@@ -165,7 +177,7 @@ class _Found:
             verdict = Verdict(OracleName.ROUNDTRIP, Outcome.FAIL, notation, evidence=evidence)
             self.notations.setdefault(f"{notation} {key}", verdict)
 
-    def _culprit(self, shows: Any) -> str:
+    def _culprit(self, shows: Callable[[Any], bool]) -> str:
         """The first step whose result shows the loss."""
         steps = self.subject.plan.steps
         for index, step in enumerate(steps):
@@ -214,11 +226,12 @@ def _pristine(subject: Subject) -> Any:
     return (load(subject.before) or facts.module) if facts.modified() else facts.module
 
 
-def _loses(module: Any, name: str, loss: Loss) -> bool:
-    if name not in unit_names(module):
-        return False
-    found = loss_in_script(module, name)
-    return found is not None and _key(found) == _key(loss)
+def _shows(fault: Loss, module: Any) -> bool:
+    return fault in own_faults(module)
+
+
+def _lost_in_json(module: Any) -> bool:
+    return loss_in_json(module) is not None
 
 
 def _key(loss: Loss) -> str:

@@ -6,6 +6,7 @@ Repro scripts carry a copy of what is here: it may use nothing but TVM and the s
 from __future__ import annotations
 
 import keyword
+import re
 from typing import Any
 
 import tvm
@@ -143,13 +144,19 @@ def unit_names(module: Any) -> list[str]:
     return [ATTRIBUTES, *functions_of(module), TOGETHER]
 
 
-def own_fault(module: Any, name: str, loss: Loss) -> Loss | None:
-    """What no TVMScript could hold of a unit of the module that was lost; ``None`` when it could."""
-    if any(not key.isidentifier() or keyword.iskeyword(key) for key in functions_of(unit_of(module, name))):
-        return UNPRINTABLE_NAME, "the name of a function is no identifier"
-    if "VDevice in the GlobalInfos was not found" in loss[1]:
-        return UNLISTED_DEVICE, "a tensor is on a device that the module does not list"
-    return None
+def own_faults(module: Any) -> list[Loss]:
+    """What no TVMScript could hold of a module, whatever TVM's printer and parser do."""
+    found = []
+    if any(not name.isidentifier() or keyword.iskeyword(name) for name in functions_of(module)):
+        found.append((UNPRINTABLE_NAME, "the name of a function is no identifier"))
+    try:
+        text = str(module.script())
+    except Exception:
+        return found
+    # The printer writes -1 for a device that it does not find in the module's table.
+    if re.search(r'vdevice="[^"\n]*:-1:', text):
+        found.append((UNLISTED_DEVICE, "a tensor is on a device that the module does not list"))
+    return found
 
 
 def stub(function: Any) -> Any:
@@ -184,6 +191,8 @@ def mismatch(left: Any, right: Any) -> str:
         where = f"type of {type(typed[0]).__name__}: {where}"
     if missing:
         return f"{where}: another number of items"
+    if field in ("a", "b"):  # arithmetic: what became what is up to the module
+        return f"{where.rpartition('.')[0]}: other operands"
     return f"{where}: {_kind(ours[-1])} became {_kind(theirs[-1])}"
 
 

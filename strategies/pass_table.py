@@ -77,7 +77,7 @@ CONSTRUCTORS: dict[str, Constructor] = {
     "LazyTransformParams": lazy_transform,
     "LegalizeOps": legalize,
     "LegalizeRedistribute": plain("LegalizeRedistribute", _DISTRIBUTED),
-    "LiftTransformParams": lift,
+    "LiftTransformParams": consuming_lift(lift),
     "LowerAllocTensor": plain("LowerAllocTensor"),
     "LowerDistIR": plain("LowerDistIR", _DISTRIBUTED),
     "LowerGPUIPCAllocStorage": plain("LowerGPUIPCAllocStorage"),

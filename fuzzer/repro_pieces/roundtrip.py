@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from fuzzer.repro_pieces.frame import first_line, run_passes
-from oracles.roundtrip_forms import REFINED, Loss, loss_in_json, loss_in_script, own_fault, unit_names
+from oracles.roundtrip_forms import REFINED, Loss, loss_in_json, loss_in_script, own_faults, unit_names
 
 
 def check_roundtrip(
@@ -30,9 +30,9 @@ def all_losses(module: Any, notation: str, by_pass: bool) -> list[Loss]:
     if notation == "JSON":
         loss = loss_in_json(module)
         return [] if loss is None else [loss]
-    found = []
+    found = own_faults(module) if by_pass else []
     for name in unit_names(module):
         loss = loss_in_script(module, name)
         if loss is not None and loss[0] != REFINED:
-            found.append((own_fault(module, name, loss) if by_pass else None) or loss)
+            found.append(loss)
     return found

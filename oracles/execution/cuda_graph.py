@@ -13,41 +13,56 @@ programs of each subject.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import tvm
 
 GET_CACHED_ALLOC = "vm.builtin.cuda_graph.get_cached_alloc"
 RUN_OR_CAPTURE = "vm.builtin.cuda_graph.run_or_capture"
-_OURS: list[str] = []
+_OURS: set[str] = set()
+
+
+class Graphs:
+    """What the builtins keep.
+
+    Args:
+        invoke: Calls a function of a machine: ``invoke(machine, closure, *arguments)``.
+    """
+
+    def __init__(self, invoke: Callable[..., Any]) -> None:
+        self.invoke = invoke
+        self._kept: dict[Any, tuple[Any, Any]] = {}
+
+    def get_cached_alloc(self, machine: Any, closure: Any, index: Any) -> Any:
+        """The storages that the function gave when it was called first."""
+        key = (machine.value, "alloc", int(index))
+        storages = self._recall(key, closure)
+        if storages is None:
+            storages = self.invoke(machine, closure)
+            self._kept[key] = closure, storages
+        return storages
+
+    def run_or_capture(self, machine: Any, closure: Any, arguments: Any, index: Any, *dims: Any) -> Any:
+        """What the function gives; from the second call on with the arguments of the first, for each value of dims."""
+        key = (machine.value, "graph", int(index), *(int(dim) for shape in dims for dim in shape))
+        captured = self._recall(key, closure)
+        if captured is None:
+            captured = list(arguments)
+            self._kept[key] = closure, captured
+        return self.invoke(machine, closure, *captured)
+
+    def _recall(self, key: Any, closure: Any) -> Any:
+        """What was kept for this function: closures belong to one machine, and while one is held it has no heir."""
+        held, value = self._kept.get(key, (None, None))
+        return value if held is not None and held.same_as(closure) else None
 
 
 def with_cuda_graph(built: Any) -> Any:
     """Register the builtins, unless TVM has its own, and give back the pass whose output calls them."""
-    kept: dict[Any, tuple[Any, Any]] = {}
-
-    def recall(machine: Any, closure: Any, key: Any) -> Any:
-        """What was kept for a function of this machine: closures belong to one, and one that is held has no heir."""
-        held, value = kept.get((machine.value, *key), (None, None))
-        return value if held is not None and held.same_as(closure) else None
-
-    def get_cached_alloc(machine: Any, closure: Any, index: Any) -> Any:
-        storages = recall(machine, closure, ("alloc", int(index)))
-        if storages is None:
-            storages = tvm.get_global_func("vm.builtin.invoke_closure")(machine, closure)
-            kept[machine.value, "alloc", int(index)] = closure, storages
-        return storages
-
-    def run_or_capture(machine: Any, closure: Any, arguments: Any, index: Any, *dims: Any) -> Any:
-        key = ("graph", int(index), *(int(dim) for shape in dims for dim in shape))
-        captured = recall(machine, closure, key)
-        if captured is None:
-            captured = list(arguments)
-            kept[(machine.value, *key)] = closure, captured
-        return tvm.get_global_func("vm.builtin.invoke_closure")(machine, closure, *captured)
-
-    for name, function in ((GET_CACHED_ALLOC, get_cached_alloc), (RUN_OR_CAPTURE, run_or_capture)):
+    graphs = Graphs(tvm.get_global_func("vm.builtin.invoke_closure"))
+    for name, function in ((GET_CACHED_ALLOC, graphs.get_cached_alloc), (RUN_OR_CAPTURE, graphs.run_or_capture)):
         if name in _OURS or tvm.get_global_func(name, allow_missing=True) is None:
             tvm.register_global_func(name, function, override=True)
-            _OURS.append(name)
+            _OURS.add(name)
     return built

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
 
+from tvm import relax
+
 from oracles.contract import Postcondition
+from oracles.postconditions.common import operator_of, parts_of_type, places
 from oracles.postconditions.fusion import groups_left
 from oracles.postconditions.kills import killed_too_early, killed_without_register
 from oracles.postconditions.lowering import (
@@ -20,11 +24,33 @@ from oracles.postconditions.lowering import (
 )
 from oracles.postconditions.rewrite import legalizable_left
 from oracles.postconditions.shape_heap import heap_misused, symbolic_shapes_left
+from oracles.preconditions import relax_functions
 
 
 def legalizable_left_by_pipeline(ran: Any) -> str:
-    """What ``LegalizeOps``, built without arguments, would not have left."""
-    return legalizable_left(SimpleNamespace(before=ran.before, after=ran.after, arguments={}))
+    """What ``LegalizeOps``, built without arguments, would not have left.
+
+    An operator of which some call has operands of unknown shape before the pipeline is not judged: the shape may become
+    known when ``LegalizeOps`` is through.
+    """
+    vague = {
+        operator_of(place.binding.value)
+        for _, function in relax_functions(ran.before)
+        for place in places(function)
+        if any(_is_vague(part) for part in _types_of_call(place.binding.value))
+    }
+    return legalizable_left(SimpleNamespace(before=ran.before, after=ran.after, arguments={"skip_ops": vague}))
+
+
+def _types_of_call(value: Any) -> Iterator[Any]:
+    for part in (value, *getattr(value, "args", ())):
+        yield from parts_of_type(part.ty)
+
+
+def _is_vague(ty: Any) -> bool:
+    if isinstance(ty, relax.ShapeType):
+        return ty.values is None
+    return isinstance(ty, relax.TensorType) and not isinstance(ty.shape, relax.ShapeExpr)
 
 
 _STAGES = "python/tvm/relax/pipeline.py: the passes in it, each of which claims this"

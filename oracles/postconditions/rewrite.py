@@ -3,16 +3,19 @@ gradients (``oracles.contracts_rewrite``)."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
 from tvm import relax, tirx
+from tvm.ir import Op
 
 from oracles.postconditions.common import (
     argument,
     functions_by_name,
     functions_changed,
     is_constant,
+    is_public,
     operator_has,
     operator_of,
     operators_called,
@@ -140,14 +143,32 @@ def wide_operand_left(ran: Any) -> str:
 
 def _always_narrow(operator: str) -> bool:
     """Whether the policy of an operator is kAlways, which is 0."""
-    policy = operator and operator_has(operator, "TMixedPrecisionPolicy") and _policy(operator)
-    return policy == "0"
+    policy = Op.get(operator).get_attr("TMixedPrecisionPolicy")
+    return policy is not None and int(policy) == 0
 
 
-def _policy(operator: str) -> str:
-    from tvm.ir import Op
+_MEANINGFUL = (
+    "strides", "padding", "dilation", "groups", "data_layout", "kernel_layout", "out_layout",
+    "scale", "causal_mask", "window_size",
+)  # fmt: skip
 
-    return str(int(Op.get(operator).get_attr("TMixedPrecisionPolicy")))
+
+def narrowed_otherwise(ran: Any) -> str:
+    """Whether operators that are always computed in float16 have lost attributes other than ``out_dtype``."""
+    before, after = _configured(ran.before), _configured(ran.after)
+    for key in sorted(before - after):
+        return f"{key[0]} has lost an attribute\nbefore: {sorted(before - after)}\nafter: {sorted(after - before)}"
+    return ""
+
+
+def _configured(module: Any) -> Counter[tuple[str, ...]]:
+    counted: Counter[tuple[str, ...]] = Counter()
+    for _, function in relax_functions(module):
+        for place in places(function):
+            value = place.binding.value
+            if (operator := operator_of(value)) and _always_narrow(operator):
+                counted[(operator, *(str(getattr(value.attrs, key, None)) for key in _MEANINGFUL))] += 1
+    return counted
 
 
 def other_layout_left(ran: Any) -> str:
@@ -206,8 +227,16 @@ def refused_yet_changed(ran: Any) -> str:
 
 
 def relax_functions_changed(ran: Any) -> str:
-    """Whether a Relax function is gone or new, where kernels may come (and go, where nothing calls them any more)."""
-    before, after = [{name for name, _ in relax_functions(module)} for module in (ran.before, ran.after)]
-    if before - after:
-        return f"a Relax function is gone\ngone: {sorted(before - after)}"
-    return f"a Relax function is new\nnew: {sorted(after - before)}" if after - before else ""
+    """Whether a Relax function is gone or new, where kernels may come.
+
+    Where it makes kernels for devices it ends with DeadCodeElimination, which drops private functions that nothing
+    calls (src/relax/transform/legalize_ops.cc).
+    """
+    before, after = [dict(relax_functions(module)) for module in (ran.before, ran.after)]
+    gone = sorted(name for name in before if name not in after)
+    if "vdevice" in ran.before.global_infos:
+        gone = [name for name in gone if is_public(before[name])]
+    if gone:
+        return f"a Relax function is gone\ngone: {gone}"
+    new = sorted(name for name in after if name not in before)
+    return f"a Relax function is new\nnew: {new}" if new else ""

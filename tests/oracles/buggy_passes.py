@@ -76,13 +76,13 @@ def renames_parameters_of_input() -> GivenPass:
         result = module.clone()
         for var, function in result.functions_items():
             if isinstance(function, relax.Function):
-                module.update_func(var, relax.utils.copy_with_new_vars(_with_renamed_parameters(function)))
+                module.update_func(var, relax.utils.copy_with_new_vars(with_renamed_parameters(function)))
         return result
 
     return make("renames_parameters_of_input", run)
 
 
-def _with_renamed_parameters(function: Any) -> Any:
+def with_renamed_parameters(function: Any) -> Any:
     fresh = [relax.Var(param.name + "_renamed", param.ty) for param in function.params]
     renamed = dict(zip(function.params, fresh, strict=True))
 

@@ -17,6 +17,7 @@ from oracles.contracts import CONTRACTS
 from oracles.facts import complaint
 from oracles.locality_compare import differing, reached
 from oracles.locality_draw import BUILDERS, Change, draw, prepared
+from oracles.locality_unrelated import unrelated_twin
 from oracles.locality_vary import functions_of, joined, renamed, reordered, without
 from oracles.passref import PassRef
 from oracles.subject import Subject
@@ -99,13 +100,17 @@ def test_names_of_private_functions_are_the_passes_own() -> None:
 
 @pytest.mark.parametrize("reach", [Locality.FUNCTION, Locality.MODULE])
 def test_an_error_that_an_unrelated_function_causes_fails(reach: Locality) -> None:
-    ref = fails_when(lambda module: "unrelated" in functions_of(module), promising(reach))
-    alone_too = {verdict.reason for verdict in verdicts(samples.dataflow(), ref)}
-    assert alone_too == {"the pass raises on the added function alone"}
-    ref = fails_when(lambda module: {"main", "unrelated"} <= set(functions_of(module)), promising(reach))
-    (evidence,) = {verdict.evidence for verdict in verdicts(samples.dataflow(), ref)[:1]}
-    assert evidence is not None
-    assert evidence.kind == "RuntimeError"
+    def strangers(module: Any) -> bool:
+        return any(name.startswith("unrelated") for name in functions_of(module))
+
+    alone_too = verdicts(samples.dataflow(), fails_when(strangers, promising(reach)))
+    assert {verdict.reason for verdict in alone_too} == {"the pass raises on the added function alone"}
+    together = verdicts(
+        samples.dataflow(),
+        fails_when(lambda module: strangers(module) and "main" in functions_of(module), promising(reach)),
+    )
+    assert {verdict.evidence.kind for verdict in together if verdict.evidence} == {"RuntimeError"}
+    assert {verdict.outcome for verdict in together} == {Outcome.FAIL}
 
 
 def test_a_documented_refusal_of_the_varied_module_rejects() -> None:
@@ -159,6 +164,30 @@ def test_unrelated_functions_can_be_prepared(builder: str) -> None:
     assert all(name.startswith("unrelated") for name in functions_of(module))
     assert not module.same_as(again)  # a pass that writes into its input must not reach the next subject's
     assert tvm_ffi.structural_equal(module, again)
+
+
+@pytest.mark.parametrize("legalize", [False, True])
+def test_a_twin_is_a_copy_that_shares_nothing(legalize: bool) -> None:
+    module = samples.private_chain()
+    twin = unrelated_twin(module, "main", legalize)
+    both = joined(module, twin, True)
+    assert complaint(both) is None
+    assert twin["unrelated_main"].attrs["global_symbol"] == "unrelated_main"
+    assert all(name.startswith("unrelated_") for name in functions_of(twin))
+    assert any(isinstance(function, tvm.tirx.PrimFunc) for function in twin.functions.values()) == legalize
+    assert set(reached(functions_of(both), "unrelated_main")) == set(functions_of(twin))
+
+
+def test_a_private_function_sometimes_has_the_name_that_the_pass_would_give() -> None:
+    ref = PassRef("LegalizeOps", "relax.transform.LegalizeOps()")
+    taken = set()
+    for seed in range(100):
+        variation = draw(Subject(samples.private_calls(), [ref], input_seed=seed), Locality.FUNCTION)
+        assert variation is not None
+        if {"add", "tir_exp"} & set(functions_of(variation.module)):
+            taken.add(variation.change)
+            assert complaint(variation.module) is None
+    assert taken == {Change.ADDED, Change.RENAMED}
 
 
 def test_variations_are_well_formed_and_leave_something_to_compare() -> None:

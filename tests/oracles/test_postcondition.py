@@ -145,13 +145,6 @@ def changed(change: Any) -> Any:
     return run
 
 
-def renamed(function: Any) -> Any:
-    new = [relax.Var(f"{param.name}_new", param.ty) for param in function.params]
-    aliases = relax.BindingBlock([relax.VarBinding(old, it) for old, it in zip(function.params, new, strict=True)])
-    body = relax.SeqExpr([aliases, *function.body.blocks], function.body.body)
-    return relax.Function(new, body, function.ret_ty, function.is_pure, function.attrs)
-
-
 def other_kernel(module: Any) -> Any:
     result = module.clone()
     for var, function in module.functions_items():
@@ -166,7 +159,7 @@ HARMS = {
     ),
     Kept.GLOBAL_INFOS: lambda module: tvm.IRModule(dict(module.functions_items()), attrs=module.attrs),
     Kept.FUNCTION_ATTRIBUTES: changed(lambda function: function.with_attr("note", 8)),
-    Kept.PARAMETER_NAMES: changed(renamed),
+    Kept.PARAMETER_NAMES: changed(buggy.with_renamed_parameters),
     Kept.PURITY: changed(
         lambda function: relax.Function(function.params, function.body, function.ret_ty, False, function.attrs)
     ),

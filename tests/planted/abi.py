@@ -1,4 +1,4 @@
-"""Planted bugs behind a changed calling convention: TVM's passes, given a function with two equal types exchanged.
+"""Planted bugs behind a changed calling convention: TVM's passes, given a function in which a value is another.
 
 What they give is well formed, has the right types, and is what it would be again: only a call through the adapter of
 the convention shows it.  The clean twins are TVM's passes on the same modules: such as have no defects of TVM's own
@@ -22,10 +22,11 @@ X = relax.transform
 
 _GRADIENTS = frozenset(
     (
-        "relax.add", "relax.subtract", "relax.multiply", "relax.divide", "relax.negative", "relax.exp", "relax.tanh",
-        "relax.sigmoid", "relax.sin", "relax.cos", "relax.sqrt", "relax.abs", "relax.maximum", "relax.minimum",
-        "relax.sum", "relax.nn.relu", "relax.nn.silu", "relax.nn.softmax", "relax.nn.log_softmax", "relax.permute_dims",
-        "relax.expand_dims",
+        "relax.add", "relax.subtract", "relax.multiply", "relax.divide", "relax.negative", "relax.exp", "relax.log",
+        "relax.tanh", "relax.sigmoid", "relax.sin", "relax.cos", "relax.sqrt", "relax.abs", "relax.maximum",
+        "relax.minimum", "relax.sum", "relax.mean", "relax.variance", "relax.nn.relu", "relax.nn.silu",
+        "relax.nn.softmax", "relax.nn.log_softmax", "relax.permute_dims", "relax.expand_dims", "relax.less",
+        "relax.greater", "relax.equal", "relax.not_equal", "relax.less_equal", "relax.greater_equal",
     )
 )  # fmt: skip
 """Operators whose gradients TVM has right."""
@@ -74,13 +75,28 @@ def _with_parts(function: Any, params: Sequence[Any], body: Any) -> Any:
     return relax.Function(list(params), body, function.ret_ty, function.is_pure, function.attrs, function.span)
 
 
-def _weights_exchanged(function: Any) -> Any | None:
-    """The function with two weights of one type exchanged among its parameters."""
-    if "num_input" not in function.attrs:
+def _weight_reversed(function: Any) -> Any | None:
+    """The function with its last weight read back to front."""
+    number = int(function.attrs["num_input"]) if "num_input" in function.attrs else len(function.params)
+    turned = [index for index in range(number, len(function.params)) if _turns(function.params[index])]
+    if not turned:
         return None
-    number = int(function.attrs["num_input"])
-    weights = _exchanged(function.params[number:])
-    return _with_parts(function, [*function.params[:number], *weights], function.body) if weights else None
+    old = function.params[turned[-1]]
+    new = relax.Var(old.name, old.ty)
+    # What was the parameter becomes a variable of the body, so that nothing in it has to change.
+    binding = relax.VarBinding(old, relax.BlockBuilder().normalize(relax.op.flip(new, 0)))
+    params = [new if param.same_as(old) else param for param in function.params]
+    body = relax.SeqExpr([relax.BindingBlock([binding]), *function.body.blocks], function.body.body)
+    return relax.BlockBuilder().normalize(_with_parts(function, params, body))
+
+
+def _fetched_reversed(function: Any) -> Any | None:
+    """The same; TVM cannot parse the callback of a function with symbolic dims."""
+    return _weight_reversed(function) if not relax.analysis.defined_symbolic_vars(function) else None
+
+
+def _turns(param: Any) -> bool:
+    return _static(param) and param.ty.ndim > 0 and int(param.ty.shape.values[0]) > 1
 
 
 def _outputs_exchanged(function: Any) -> Any | None:
@@ -92,11 +108,14 @@ def _outputs_exchanged(function: Any) -> Any | None:
     return _with_parts(function, function.params, relax.SeqExpr(function.body.blocks, relax.Tuple(fields)))
 
 
-def _wrapped(name: str, build: Callable[[], Any], exchange: Callable[[Any], Any], wrong: bool) -> Any:
-    """TVM's pass on modules where ``exchange`` finds something, which it gets exchanged where it is to be wrong."""
+def _wrapped(name: str, build: Callable[[], Any], spoilt: Callable[[Any], Any], wrong: bool) -> Any:
+    """TVM's pass on modules where ``spoilt`` finds something, which it gets spoilt where it is to be wrong."""
 
     def run(module: Any, _context: Any) -> Any:
-        changed = {name: new for name, old in _functions(module).items() if (new := exchange(old)) is not None}
+        # TVM's own defects are not what is planted here.
+        if not _functions(module) or not relax.analysis.check_well_formed(build()(module)):
+            return module
+        changed = {name: new for name, old in _functions(module).items() if (new := spoilt(old)) is not None}
         if not changed:
             return module
         given = {var: changed.get(var.name_hint, f) if wrong else f for var, f in module.functions_items()}
@@ -105,44 +124,48 @@ def _wrapped(name: str, build: Callable[[], Any], exchange: Callable[[Any], Any]
     return tvm.transform.module_pass(run, opt_level=0, name=name)
 
 
-def lifted_in_another_order() -> Any:
-    """Lifts weights, and takes two of them for each other."""
-    return _wrapped("lifted_in_another_order", X.LiftTransformParams, _weights_exchanged, True)
+def lifts_reversed() -> Any:
+    """Lifts weights, and reads one of them back to front."""
+    return _wrapped("lifts_reversed", X.LiftTransformParams, _weight_reversed, True)
 
 
-def lifted_in_another_order_clean() -> Any:
+def lifts_reversed_clean() -> Any:
     """Lifts weights."""
-    return _wrapped("lifted_in_another_order", X.LiftTransformParams, _weights_exchanged, False)
+    return _wrapped("lifts_reversed", X.LiftTransformParams, _weight_reversed, False)
 
 
-def bundled_in_another_order() -> Any:
-    """Bundles weights, and takes two fields of the bundle for each other."""
-    return _wrapped("bundled_in_another_order", X.BundleModelParams, _weights_exchanged, True)
+def bundles_reversed() -> Any:
+    """Bundles weights, and reads one of them back to front."""
+    return _wrapped("bundles_reversed", X.BundleModelParams, _weight_reversed, True)
 
 
-def bundled_in_another_order_clean() -> Any:
+def bundles_reversed_clean() -> Any:
     """Bundles weights."""
-    return _wrapped("bundled_in_another_order", X.BundleModelParams, _weights_exchanged, False)
+    return _wrapped("bundles_reversed", X.BundleModelParams, _weight_reversed, False)
 
 
-def fetches_other_weight() -> Any:
-    """Asks the callback for the second of two weights of one type where it needs the first."""
-    return _wrapped("fetches_other_weight", X.LazyGetInput, _weights_exchanged, True)
+def fetches_reversed() -> Any:
+    """Asks the callback for weights, and reads one of them back to front."""
+    return _wrapped("fetches_reversed", X.LazyGetInput, _fetched_reversed, True)
 
 
-def fetches_other_weight_clean() -> Any:
+def fetches_reversed_clean() -> Any:
     """Asks the callback for weights."""
-    return _wrapped("fetches_other_weight", X.LazyGetInput, _weights_exchanged, False)
+    return _wrapped("fetches_reversed", X.LazyGetInput, _fetched_reversed, False)
+
+
+def _setting() -> Any:
+    return tvm.transform.Sequential([X.ToNonDataflow(), X.LazySetOutput()])
 
 
 def sets_other_output() -> Any:
     """Hands over the second of two outputs of one type as the first."""
-    return _wrapped("sets_other_output", X.LazySetOutput, _outputs_exchanged, True)
+    return _wrapped("sets_other_output", _setting, _outputs_exchanged, True)
 
 
 def sets_other_output_clean() -> Any:
     """Hands over outputs."""
-    return _wrapped("sets_other_output", X.LazySetOutput, _outputs_exchanged, False)
+    return _wrapped("sets_other_output", _setting, _outputs_exchanged, False)
 
 
 def _loss(module: Any) -> str:
@@ -160,13 +183,14 @@ def _loss(module: Any) -> str:
 
 
 def _single(value: Any) -> bool:
-    return isinstance(value.ty, relax.TensorType) and str(value.ty.dtype) == "float32"
+    return isinstance(value.ty, relax.TensorType) and str(value.ty.dtype) in ("float32", "float64")
 
 
 def _differentiable(binding: Any) -> bool:
     value = binding.value
     called = isinstance(value, relax.Call) and str(getattr(value.op, "name", "")) in _GRADIENTS
-    return _single(binding.var) and (called or isinstance(value, relax.Var))
+    decided = isinstance(binding.var.ty, relax.TensorType) and str(binding.var.ty.dtype) == "bool"
+    return (_single(binding.var) or decided) and (called or isinstance(value, relax.Var))
 
 
 def _differentiated(name: str, wrong: bool) -> Any:
@@ -174,7 +198,10 @@ def _differentiated(name: str, wrong: bool) -> Any:
         loss = _loss(module)
         if not loss or f"{loss}_adjoint" in {var.name_hint for var in module.get_global_vars()}:
             return module
-        after = X.Gradient(loss)(module)
+        try:
+            after = X.Gradient(loss)(module)
+        except TypeError:  # it needs static shapes
+            return module
         return _negated(after, f"{loss}_adjoint") if wrong else after
 
     return tvm.transform.module_pass(run, opt_level=0, name=name)
@@ -206,9 +233,9 @@ def turned_gradient_clean() -> Any:
 
 # What each promises: what TVM's pass of the same convention does.
 _LIKE = {
-    "lifted_in_another_order": "LiftTransformParams",
-    "bundled_in_another_order": "BundleModelParams",
-    "fetches_other_weight": "LazyGetInput",
+    "lifts_reversed": "LiftTransformParams",
+    "bundles_reversed": "BundleModelParams",
+    "fetches_reversed": "LazyGetInput",
     "sets_other_output": "LazySetOutput",
     "turned_gradient": "Gradient",
 }

@@ -76,24 +76,24 @@ def dotted_name_clean() -> Any:
     return _renaming("dotted_name", "_impl")
 
 
-def _listing(name: str, kept: Any) -> Any:
-    """A pass that lists those devices of the module for which ``kept(module, number)`` holds."""
+def _listing(name: str, dropped: int) -> Any:
+    """A pass that lists the module's devices without the last ``dropped`` ones."""
 
     def run(mod: Any, _context: Any) -> Any:
-        if "vdevice" not in mod.global_infos:
+        devices = list(mod.global_infos.get("vdevice", ()))
+        if not devices:
             return mod
-        devices = [device for number, device in enumerate(mod.global_infos["vdevice"]) if kept(mod, number)]
-        infos = {**dict(mod.global_infos.items()), "vdevice": devices}
+        infos = {**dict(mod.global_infos.items()), "vdevice": devices[: len(devices) - dropped]}
         return tvm.IRModule(dict(mod.functions_items()), attrs=mod.attrs, global_infos=infos)
 
     return tvm.transform.module_pass(run, opt_level=0, name=name)
 
 
 def forgets_device() -> Any:
-    """Lists none of the module's devices but the first, although tensors are on the others."""
-    return _listing("forgets_device", lambda mod, number: number == 0)
+    """Does not list the module's last device any more, although tensors may be on it."""
+    return _listing("forgets_device", 1)
 
 
 def forgets_device_clean() -> Any:
     """Lists all of them anew."""
-    return _listing("forgets_device", lambda mod, number: True)
+    return _listing("forgets_device", 0)

@@ -13,6 +13,7 @@ from oracles.contracts import CONTRACTS
 from strategies.choices import Choices
 from strategies.drive import draw_from_bytes
 from strategies.features import Feature
+from strategies.fitness import IDLES
 from strategies.idioms import IDIOMS, Planned, aimed
 from strategies.idioms.idiom import SUFFIX
 from strategies.idioms.table import for_passes, passes_for
@@ -30,6 +31,9 @@ NO_IDIOM = {
     "AlterOpImpl",  # acts on every kernel that its arguments name
     "SplitLayoutRewritePreproc",  # acts beyond dead code only on what MetaSchedule leaves
     "RewriteCUDAGraph",  # acts on whatever allocates memory of constant size
+    "AppendLoss",  # acts on functions of one dataflow block, by the types that they return
+    "FoldVDeviceScopeChange",  # folds moves between memory scopes of one GPU; removes what is unused everywhere
+    *IDLES,  # find nothing in any module
 }  # fmt: skip
 
 NEAR = [(idiom, near) for idiom in IDIOMS for near in idiom.near_misses]

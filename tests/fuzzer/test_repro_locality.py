@@ -1,0 +1,107 @@
+"""The locality oracle's script varies the module as the case's seed decides."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import tvm
+from planted.catalogue import PLANTED
+from tvm import relax
+
+from corpus.loader import load, load_module
+from fuzzer.cases import Case, judge_case
+from fuzzer.repro import check_repro, render_repro
+from fuzzer.signatures import signature
+from oracles.contract import Locality
+from oracles.locality_draw import Change, Variation, draw
+from oracles.passref import PassRef
+from oracles.subject import Subject
+from oracles.verdict import OracleName, Outcome, Verdict
+
+
+def planted(name: str) -> PassRef:
+    return next(item for item in PLANTED if item.factory == name).ref()
+
+
+def two_private() -> Any:
+    """A public function that calls two private ones."""
+    builder = relax.BlockBuilder()
+    helpers = []
+    for name, op in (("second", relax.op.exp), ("first", relax.op.tanh)):
+        x = relax.Var("x", relax.TensorType((2,), "float32"))
+        with builder.function(name, [x], private=True):
+            helpers.append(builder.emit_func_output(builder.emit(op(x))))
+    x = relax.Var("x", relax.TensorType((2,), "float32"))
+    with builder.function("main", [x]):
+        builder.emit_func_output(builder.emit(helpers[1](builder.emit(helpers[0](x)))))
+    return builder.finalize()
+
+
+def variation_of(case: Case) -> Variation:
+    variation = draw(Subject(tvm.ir.load_json(case.module_json), case.passes, input_seed=case.input_seed), REACH)
+    assert variation is not None
+    return variation
+
+
+REACH = Locality.FUNCTION
+
+
+def failing(module: Any, ref: PassRef, wanted: Any) -> tuple[Case, Verdict]:
+    """A case of which the oracle says that it fails, under a variation that is wanted."""
+    for seed in range(0, 2000, 8):
+        case = Case(str(tvm.ir.save_json(module)), (ref,), seed)
+        if wanted(variation_of(case)):
+            (verdict,) = judge_case(case, (OracleName.LOCALITY,))
+            if verdict.outcome is Outcome.FAIL:
+                return case, verdict
+    raise AssertionError("no seed draws this variation")
+
+
+def added(variation: Variation) -> bool:
+    return variation.change is Change.ADDED and "run_passes" in variation.builder
+
+
+def twin(variation: Variation) -> bool:
+    return variation.change is Change.ADDED and variation.builder.startswith("unrelated_twin")
+
+
+def changed(change: Change) -> Any:
+    return lambda variation: variation.change is change
+
+
+@pytest.mark.parametrize(
+    ("name", "wanted"),
+    [
+        ("numbered", added),
+        ("only_one", twin),
+        ("numbered", changed(Change.REORDERED)),
+        ("first_by_name", changed(Change.RENAMED)),
+    ],
+    ids=["added", "twin", "reordered", "renamed"],
+)
+def test_the_script_shows_what_the_oracle_saw(name: str, wanted: Any, tmp_path: Path) -> None:
+    case, verdict = failing(two_private(), planted(name), wanted)
+    text = render_repro(case, verdict, signature(verdict).text)
+    assert not any(line.startswith(("from oracles", "from fuzzer", "import oracles")) for line in text.splitlines())
+    path = tmp_path / "repro.py"
+    path.write_text(text, encoding="utf-8")
+    result = check_repro(path)
+    assert result.confirmed, result
+    mended = text.replace(f"'{name}')", f"'{name}_clean')")
+    assert mended != text
+    path.write_text(mended, encoding="utf-8")
+    assert check_repro(path).output == "OK: the functions that were left alone come out alike\n"
+
+
+def test_the_script_shows_an_error_that_only_the_varied_module_causes(tmp_path: Path) -> None:
+    (known,) = load(["merge-composite-beside-another"])
+    case = Case(str(tvm.ir.save_json(load_module(known))), known.passes, known.input_seed)
+    (verdict,) = judge_case(case, (OracleName.LOCALITY,))
+    assert verdict.outcome is Outcome.FAIL
+    path = tmp_path / "repro.py"
+    path.write_text(render_repro(case, verdict, signature(verdict).text), encoding="utf-8")
+    result = check_repro(path)
+    assert result.confirmed, result
+    assert "only with the change: InternalError" in result.output

@@ -1,0 +1,40 @@
+"""How the tests of postconditions ask a claim: of what a pass gives, and of what it would give if it did nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from oracles.contract import Ran
+from oracles.contracts import CONTRACTS
+from oracles.facts import apply
+from oracles.passref import PassRef
+from oracles.postcondition import arguments
+
+
+def ref(expression: str) -> PassRef:
+    """The pass of an expression, by the name that it is called by."""
+    name = expression.split("(", 1)[0].rsplit(".", 1)[-1]
+    return PassRef(name, expression)
+
+
+def ran(module: Any, expression: str) -> Ran:
+    """A run of the pass on the module."""
+    given = ref(expression)
+    result = apply(given.build(), module)
+    assert result.error is None, result.error
+    return Ran(module, result.module, arguments(given))
+
+
+def idle(module: Any, expression: str) -> Ran:
+    """A run of a pass that gives its input back."""
+    return Ran(module, module, arguments(ref(expression)))
+
+
+def said(claim: str, run: Ran, name: str) -> str:
+    """What the claim of a pass's contract says against a run."""
+    return next(item for item in CONTRACTS[name].postconditions if item.claim == claim).violation(run)
+
+
+def broken(run: Ran, name: str) -> list[str]:
+    """The claims of a pass's contract that a run breaks."""
+    return [item.claim for item in CONTRACTS[name].postconditions if item.violation(run)]

@@ -1,0 +1,100 @@
+"""The claims on what is killed: exact kills are taken, and each wrong one is seen."""
+
+from __future__ import annotations
+
+import pytest
+import tvm
+
+from oracles.contract import Ran
+from oracles.postconditions.kills import killed_too_early, killed_without_register, not_killed
+
+HEADER = """# from tvm.script import ir as I
+# from tvm.script import relax as R
+# from tvm.script import tirx as T
+
+@I.ir_module
+class Module:
+    @T.prim_func(private=True)
+    def step(A: T.handle, B: T.handle):
+        T.evaluate(0)
+
+    @R.function
+    def main(x: R.Tensor((4,), "float32"), c: R.Tensor((), "bool")) -> R.Tensor((4,), "float32"):
+        R.func_attr({"relax.force_pure": True})
+        cls = Module
+"""
+NEW = 'R.builtin.alloc_tensor(R.shape([4]), R.dtype("float32"), 0, R.str("global"))'
+
+
+def parsed(*lines: str) -> Ran:
+    """The module whose main consists of these lines, with NEW, KILL(a) and K(a, b) written out."""
+    text = HEADER
+    for line in lines:
+        body = line.replace("NEW", NEW)
+        body = body.replace("KILL(", "_ = R.memory.kill_tensor(").replace("K(", "_ = cls.step(")
+        text += " " * 8 + body + "\n"
+    module = tvm.script.from_source(text, check_well_formed=False)
+    return Ran(module, module, {})
+
+
+def first(text: str) -> str:
+    return text.partition("\n")[0]
+
+
+CLEAN = ("a = NEW", "K(x, a)", "b = NEW", "K(a, b)", "KILL(a)", "r = NEW", "K(b, r)", "KILL(b)", "return r")
+
+
+def test_exact_kills_are_taken() -> None:
+    ran = parsed(*CLEAN)
+    assert (killed_too_early(ran), killed_without_register(ran), not_killed(ran)) == ("", "", "")
+
+
+@pytest.mark.parametrize(
+    ("lines", "said"),
+    [
+        (("a = NEW", "KILL(a)", "K(x, a)", "return x"), "a variable is used after it was killed"),
+        (("a = NEW", "K(x, a)", "KILL(a)", "return a"), "a variable is used after it was killed"),
+        (("a = NEW", "K(x, a)", "KILL(a)", "t = (x, a)", "return t"), "a variable is used after it was killed"),
+        (("a = NEW", "K(x, a)", "KILL(a)", "KILL(a)", "return x"), "a variable is killed twice"),
+        (
+            ("a = NEW", "K(x, a)", "if c:", "    KILL(a)", "    r = x", "else:", "    r = x", "K(a, r)", "return r"),
+            "a variable is used after it was killed",
+        ),
+        (
+            ("a = NEW", "if c:", "    KILL(a)", "    r = x", "else:", "    K(x, a)", "    r = x", "return r"),
+            "",
+        ),
+    ],
+)
+def test_nothing_is_used_after_it_was_killed_on_any_way(lines: tuple[str, ...], said: str) -> None:
+    assert first(killed_too_early(parsed(*lines))) == said
+
+
+def test_another_name_has_a_register_of_its_own() -> None:
+    assert killed_too_early(parsed("a = NEW", "b = a", "K(x, a)", "KILL(a)", "return b")) == ""
+
+
+def test_constants_have_no_register() -> None:
+    ran = parsed('a = R.const(1.0, "float32")', "KILL(a)", "return x")
+    assert first(killed_without_register(ran)) == "what lives in no register is killed"
+
+
+@pytest.mark.parametrize(
+    ("lines", "said"),
+    [
+        (("a = NEW", "K(x, a)", "return x"), "a variable is not killed behind its last use"),
+        (("a = NEW", "K(x, a)", "K(x, x)", "KILL(a)", "return x"), "a variable is not killed behind its last use"),
+        (("a = NEW", "K(x, a)", "b = NEW", "K(x, b)", "KILL(b)", "return a"), ""),
+        (("a = NEW", "if c:", "    K(x, a)", "    r = x", "else:", "    r = x", "return r"), ""),
+        (
+            ("if c:", "    r = x", "else:", "    r = x", "a = NEW", "K(r, a)", "return r"),
+            "a variable is not killed behind its last use",
+        ),
+        (
+            ("if c:", "    a = NEW", "    K(x, a)", "    r = x", "else:", "    r = x", "return r"),
+            "a variable is not killed behind its last use",
+        ),
+    ],
+)
+def test_everything_is_killed_behind_its_last_use(lines: tuple[str, ...], said: str) -> None:
+    assert first(not_killed(parsed(*lines))) == said

@@ -1,0 +1,221 @@
+# ruff: noqa: F841, RET504 -- the samples are TVMScript, not Python
+"""Postconditions of the passes that clean up: what each does satisfies them, and doing nothing does not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import sample_modules as samples
+import tvm
+from claims_of_passes import broken, idle, ran, said
+from tvm import relax
+from tvm.script import ir as I
+from tvm.script import relax as R
+from tvm.script import tirx as T
+
+from oracles.contract import Ran
+
+
+def messy() -> Any:
+    """Aliases, projections, equal calls, dead bindings, kernels and functions that nothing calls, a tuple parameter."""
+
+    @I.ir_module
+    class Module:
+        @T.prim_func(private=True)
+        def unused_kernel(a: T.Buffer((4,), "float32")):
+            T.evaluate(0)
+
+        @R.function(private=True)
+        def unused(x: R.Tensor((4,), "float32")) -> R.Tensor((4,), "float32"):
+            y = R.exp(x)
+            return y
+
+        @R.function(private=True)
+        def helper(t: R.Tuple(R.Tensor((4,), "float32"), R.Tensor((4,), "float32")), p: R.Tensor((4,), "float32")):
+            a = t[0]
+            b = t[1]
+            c = R.add(a, b)
+            d = R.abs(c)
+            return (c, d)
+
+        @R.function
+        def main(x: R.Tensor((4,), "float32"), y: R.Tensor((4,), "float32")) -> R.Tensor((4,), "float32"):
+            cls = Module
+            with R.dataflow():
+                alias = x
+                pair = (alias, y)
+                first = pair[0]
+                one = R.exp(first)
+                two = R.exp(first)
+                dead = R.tanh(y)
+                both = R.multiply(one, two)
+                seen = R.negative(both)
+                R.output(seen)
+            results = cls.helper((seen, y), x)
+            only = results[0]
+            same = R.reshape(only, R.shape([4]))
+            return same
+
+    return Module
+
+
+def three_chains() -> Any:
+    """Three chains of two calls, one call after the other of each."""
+
+    @I.ir_module
+    class Module:
+        @R.function
+        def main(x: R.Tensor((4,), "float32"), y: R.Tensor((4,), "float32")):
+            with R.dataflow():
+                a = R.exp(x)
+                b = R.abs(y)
+                c = R.tanh(x)
+                d = R.exp(a)
+                e = R.abs(b)
+                f = R.tanh(c)
+                g = R.add(d, e)
+                h = R.add(f, g)
+                R.output(h)
+            return h
+
+    return Module
+
+
+def hinted() -> Any:
+    @I.ir_module
+    class Module:
+        I.module_global_infos({"vdevice": [I.vdevice("llvm")]})
+
+        @R.function
+        def main(x: R.Tensor((4,), "float32")):
+            y = R.hint_on_device(x, tvm.cpu(0))
+            z = R.exp(y)
+            return z
+
+    return Module
+
+
+def misnamed() -> Any:
+    function = samples.dataflow()["main"]
+    return tvm.IRModule({"elsewhere": function})
+
+
+def reshaped() -> Any:
+    @I.ir_module
+    class Module:
+        @R.function
+        def main(x: R.Tensor((2, 3), "float32")):
+            with R.dataflow():
+                y = R.reshape(x, R.shape([2, 3]))
+                z = R.exp(y)
+                R.output(z)
+            return z
+
+    return Module
+
+
+NOTHING = {
+    'relax.transform.CanonicalizeBindings()': (messy, {
+        "no alias is left", "no projection of a tuple built here is left",
+    }),
+    'relax.transform.ConvertToDataflow(min_size=2)': (messy, {"no run of min_size pure bindings is left outside"}),
+    'relax.transform.DeadCodeElimination()': (messy, {"no unreached function is left", "no dead binding is left"}),
+    'relax.transform.DeadCodeElimination(["unused"])': (messy, {
+        "no unreached function is left", "no dead binding is left",
+    }),
+    'relax.transform.EliminateCommonSubexpr()': (messy, {"no two equal calls are left"}),
+    'relax.transform.ExpandTupleArguments()': (messy, {"no private function takes a tuple"}),
+    'relax.transform.InlinePrivateFunctions()': (messy, {"no private function is left but recursive ones"}),
+    'relax.transform.LambdaLift()': (samples.closure, {"no local function is left"}),
+    'relax.transform.Normalize()': (messy, set()),
+    'relax.transform.NormalizeGlobalVar()': (misnamed, {"public functions stand under their symbols"}),
+    'relax.transform.RemoveRedundantReshape()': (reshaped, {"no reshape to the same shape is left"}),
+    'relax.transform.RemoveUnusedOutputs()': (messy, {"no unread field of a result is left"}),
+    'relax.transform.RemoveUnusedParameters()': (messy, {"no unread parameter is left"}),
+    'relax.transform.TopologicalSort("depth-first", "from-inputs")': (three_chains, {
+        "the order is of the kind asked for",
+    }),
+    'relax.transform.TopologicalSort("depth-first", "from-outputs")': (three_chains, {
+        "the order is of the kind asked for",
+    }),
+    'relax.transform.RealizeVDevice()': (hinted, {"no hint is left"}),
+    'relax.transform.AttachExternModules([])': (messy, {"the modules are attached"}),
+}  # fmt: skip
+"""Pass -> a module, and the claims that a pass breaks that gives this module back."""
+
+
+def name_of(expression: str) -> str:
+    return expression.split("(", 1)[0].rsplit(".", 1)[-1]
+
+
+@pytest.mark.parametrize("expression", list(NOTHING))
+def test_what_the_pass_gives_satisfies_its_claims(expression: str) -> None:
+    make, _ = NOTHING[expression]
+    assert broken(ran(make(), expression), name_of(expression)) == []
+
+
+@pytest.mark.parametrize("expression", list(NOTHING))
+def test_doing_nothing_breaks_the_claims(expression: str) -> None:
+    make, claims = NOTHING[expression]
+    assert set(broken(idle(make(), expression), name_of(expression))) == claims
+
+
+@pytest.mark.parametrize("first", ["depth-first", "breadth-first"])
+@pytest.mark.parametrize("direction", ["from-inputs", "from-outputs"])
+def test_each_order_is_told_from_the_others(first: str, direction: str) -> None:
+    claim = "the order is of the kind asked for"
+    asked = f'relax.transform.TopologicalSort(order="{first}", direction="{direction}")'
+    assert not said(claim, ran(three_chains(), asked), "TopologicalSort")
+    other = "breadth-first" if first == "depth-first" else "depth-first"
+    given = ran(three_chains(), f'relax.transform.TopologicalSort(order="{other}", direction="{direction}")')
+    wrong = Ran(given.before, given.after, {"order": first, "direction": direction})
+    assert said(claim, wrong, "TopologicalSort").startswith(f"the order is not {first}")
+
+
+def test_a_sort_that_loses_a_binding_is_seen() -> None:
+    before = three_chains()
+    after = relax.transform.DeadCodeElimination()(before)
+    main = after["main"]
+    block = main.body.blocks[0]
+    fewer = relax.DataflowBlock(list(block.bindings)[:-1])
+    body = relax.SeqExpr([fewer], main.body.body)
+    after = tvm.IRModule({"main": relax.Function(main.params, body, main.ret_ty, True, main.attrs)})
+    assert said("blocks keep their bindings", Ran(before, after, {}), "TopologicalSort")
+
+
+def test_an_effect_that_vanishes_is_seen() -> None:
+    before = samples.impure()
+    silent = relax.transform.DeadCodeElimination()(before)
+    assert not said("no effect is lost", Ran(before, silent, {}), "DeadCodeElimination")
+    main = before["main"]
+    body = relax.SeqExpr([], main.params[0])
+    after = tvm.IRModule({"main": relax.Function(main.params, body, main.params[0].ty, main.is_pure, main.attrs)})
+    assert "impure" in said("no effect is lost", Ran(before, after, {}), "DeadCodeElimination")
+
+
+def test_an_operator_that_comes_is_seen() -> None:
+    before = samples.dataflow()
+    after = relax.transform.LegalizeOps()(before)
+    assert said("no operator comes", Ran(before, after, {}), "DeadCodeElimination") == (
+        "an operator is called more often\nrelax.call_tir: 0 calls before, 4 after"
+    )
+    assert said("no function comes", Ran(before, after, {}), "DeadCodeElimination")
+
+
+def test_what_is_equal_in_two_branches_is_not_equal_in_one_scope() -> None:
+    claim = "no two equal calls are left"
+
+    @I.ir_module
+    class Module:
+        @R.function
+        def main(c: R.Tensor((), "bool"), x: R.Tensor((4,), "float32")) -> R.Tensor((4,), "float32"):
+            if c:
+                y = R.exp(x)
+                z = y
+            else:
+                w = R.exp(x)
+                z = w
+            return z
+
+    assert not said(claim, Ran(Module, Module, {}), "EliminateCommonSubexpr")

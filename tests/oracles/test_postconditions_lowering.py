@@ -1,0 +1,114 @@
+"""Claims of the lowering passes: the passes keep them, and a pass that does nothing, or half of it, does not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import tvm
+from tvm import relax
+
+from oracles.contract import Ran
+from oracles.contracts import CONTRACTS
+from oracles.plan import preparing
+from oracles.postconditions.lowering import (
+    calls_not_kept,
+    dataflow_left,
+    operator_sequence_changed,
+    outputs_not_allocated,
+    purity_checked,
+    reshapes_changed,
+    symbols_not_attached,
+)
+
+
+@pytest.fixture(scope="module")
+def module() -> Any:
+    bb = relax.BlockBuilder()
+    n = tvm.tirx.Var("n", "int64")
+    x = relax.Var("x", relax.TensorType((n, 4), "float32"))
+    k = relax.Var("k", relax.TensorType((4, 2), "float32"))
+    with bb.function("main", [x, k]):
+        with bb.dataflow():
+            a = bb.emit(relax.op.exp(x))
+            b = bb.emit(relax.op.reshape(a, relax.ShapeExpr([n * 4])))
+            s = bb.emit(relax.op.reshape(k, relax.ShapeExpr([8])))
+            d = bb.emit(relax.op.tanh(b))
+            t = bb.emit(relax.op.sum(relax.op.exp(s)))
+            e = bb.emit_output(relax.op.add(d, t))
+            f = bb.emit_output(relax.op.call_pure_packed("identity", e, ty_args=relax.TensorType((n * 4,), "float32")))
+        g = bb.emit(relax.op.exp(relax.op.add(e, f)))
+        p = bb.emit(relax.op.full(relax.ShapeExpr([n]), relax.const(1.0, "float32"), "float32"))
+        bb.emit_func_output(relax.Tuple([g, p]))
+    return bb.finalize()
+
+
+def applied(module: Any, *names: str) -> Any:
+    with tvm.target.Target("llvm"):
+        for name in names:
+            module = preparing(name).build()(module)
+    return module
+
+
+LOWERING = [name for name in CONTRACTS if name in {
+    "RewriteDataflowReshape", "ToNonDataflow", "RemovePurityChecking", "CallTIRRewrite", "StaticPlanBlockMemory",
+    "LowerAllocTensor", "KillAfterLastUse", "LowerRuntimeBuiltin", "VMShapeLower", "AttachGlobalSymbol",
+}]  # fmt: skip
+
+
+def said(name: str, before: Any, after: Any) -> list[str]:
+    ran = Ran(before, after, {})
+    return [text for claim in CONTRACTS[name].postconditions if (text := claim.violation(ran))]
+
+
+@pytest.mark.parametrize("name", LOWERING)
+def test_pass_keeps_its_claims_and_doing_nothing_breaks_one(name: str, module: Any) -> None:
+    before = applied(module, *(CONTRACTS[name].prepare or ("LegalizeOps",)))
+    assert said(name, before, applied(before, name)) == []
+    assert len(said(name, before, before)) >= 1
+
+
+def test_operators_that_are_lost_with_the_dataflow_blocks_are_noticed(module: Any) -> None:
+    plain = applied(module, "ToNonDataflow")
+    assert dataflow_left(Ran(module, module, {})).startswith("a dataflow block is left")
+    assert operator_sequence_changed(Ran(module, plain, {})) == ""
+    assert "bindings are others" in operator_sequence_changed(Ran(module, without_first_binding(plain), {}))
+
+
+def without_first_binding(module: Any) -> Any:
+    """The module with the value of main's first binding replaced by that of a parameter."""
+    main = module["main"]
+    block, *others = main.body.blocks
+    first = relax.VarBinding(block.bindings[0].var, main.params[0])
+    body = relax.SeqExpr([relax.BindingBlock([first, *block.bindings[1:]]), *others], main.body.body)
+    return tvm.IRModule({**dict(module.functions_items()), module.get_global_var("main"): main_with(main, body)})
+
+
+def main_with(main: Any, body: Any) -> Any:
+    return relax.Function(main.params, body, main.ret_ty, main.is_pure, main.attrs)
+
+
+def test_pure_function_without_the_attribute_is_noticed(module: Any) -> None:
+    assert purity_checked(Ran(module, module, {})).startswith("a pure function is not forced pure")
+
+
+def test_kernel_that_is_called_once_less_is_noticed(module: Any) -> None:
+    before = applied(module, *CONTRACTS["CallTIRRewrite"].prepare)
+    less = without_first_binding(before)
+    assert calls_not_kept(Ran(before, applied(before, "CallTIRRewrite"), {})) == ""
+    assert calls_not_kept(Ran(before, applied(less, "CallTIRRewrite"), {})).startswith("kernels are called another")
+    assert outputs_not_allocated(Ran(before, applied(less, "CallTIRRewrite"), {})).startswith("other tensors")
+
+
+def test_value_of_another_type_is_noticed(module: Any) -> None:
+    legal = applied(module, "LegalizeOps")
+    assert reshapes_changed(Ran(legal, legal, {})) == ""
+    assert reshapes_changed(Ran(legal, applied(legal, "ToNonDataflow", "CallTIRRewrite"), {})) != ""
+
+
+def test_symbol_that_is_another_name_is_noticed(module: Any) -> None:
+    named = applied(module, "LegalizeOps", "AttachGlobalSymbol")
+    assert symbols_not_attached(Ran(module, named, {})) == ""
+    var = named.get_global_var("main")
+    named[var] = named[var].with_attr("global_symbol", "other")
+    assert symbols_not_attached(Ran(module, named, {})).startswith("a global_symbol is another name")

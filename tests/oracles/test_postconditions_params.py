@@ -1,0 +1,159 @@
+# ruff: noqa: RET504 -- the samples are TVMScript, not Python
+"""Postconditions of the passes on parameters: what each does satisfies them, and doing nothing does not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import sample_modules as samples
+import tvm
+from claims_of_passes import broken, idle, ran, said
+from tvm import relax
+from tvm.script import ir as I
+from tvm.script import relax as R
+
+from oracles.contract import Ran
+from oracles.contracts import CONTRACTS
+
+
+def weighted() -> Any:
+    """One input and two weights, a computation on weights alone, and a private function."""
+
+    @I.ir_module
+    class Module:
+        @R.function(private=True)
+        def helper(x: R.Tensor((4, 4), "float32")) -> R.Tensor((4, 4), "float32"):
+            with R.dataflow():
+                y = R.exp(x)
+                R.output(y)
+            return y
+
+        @R.function
+        def main(x: R.Tensor((2, 4), "float32"), v: R.Tensor((4, 4), "float32"), w: R.Tensor((4, 4), "float32")):
+            R.func_attr({"num_input": 1})
+            with R.dataflow():
+                turned = R.permute_dims(w)
+                both = R.add(turned, v)
+                y = R.matmul(x, both)
+                R.output(y)
+            return y
+
+    return Module
+
+
+def symbolic() -> Any:
+    @I.ir_module
+    class Module:
+        @R.function
+        def main(x: R.Tensor(("n", 4), "float32"), y: R.Tensor(("n", "m"), "float32")):
+            z = R.exp(x)
+            return (z, y)
+
+        @R.function
+        def other(x: R.Tensor(("n", 4), "float32")):
+            return x
+
+    return Module
+
+
+def placed() -> Any:
+    @I.ir_module
+    class Module:
+        I.module_global_infos({"vdevice": [I.vdevice("llvm", 0), I.vdevice("llvm", 1)]})
+
+        @R.function
+        def main(x: R.Tensor((4,), "float32", "llvm:0")) -> R.Tensor((4,), "float32", "llvm:0"):
+            y = R.exp(x)
+            return y
+
+    return Module
+
+
+def without_effects() -> Any:
+    """Weights, with LiftTransformParams, ToNonDataflow and RemovePurityChecking run."""
+    steps = [relax.transform.LiftTransformParams(), relax.transform.ToNonDataflow()]
+    return tvm.transform.Sequential([*steps, relax.transform.RemovePurityChecking()])(weighted())
+
+
+_HALF = 'relax.transform.UpdateParamType(lambda var: relax.TensorType(var.ty.shape, "float16"))'
+
+NOTHING: dict[str, tuple[Any, set[str]]] = {
+    'relax.transform.BindParams("main", {"w": np.zeros((4, 4), "float32")})': (weighted, {"bound parameters are gone"}),
+    'relax.transform.BindSymbolicVars({"n": 3})': (symbolic, {"bound dims are gone"}),
+    'relax.transform.BindSymbolicVars({"n": 3}, "main")': (symbolic, {"bound dims are gone"}),
+    "relax.transform.BundleModelParams()": (weighted, {"weights are one tuple"}),
+    'relax.transform.BundleModelParams("bundle")': (weighted, {"weights are one tuple"}),
+    "relax.transform.LiftTransformParams()": (weighted, {
+        "each function has its transform", "no computation on weights alone is left",
+    }),
+    "relax.transform.LiftTransformParams(shared_transform=True)": (weighted, {"each function has its transform"}),
+    "relax.transform.LazyGetInput()": (weighted, {"inputs come from a callback"}),
+    "relax.transform.LazySetOutput()": (weighted, {"outputs go to a callback"}),
+    "relax.transform.LazyTransformParams()": (without_effects, {"weights are no parameters"}),
+    _HALF: (samples.dataflow, {"parameters have the types asked for"}),
+    "relax.transform.UpdateParamType(lambda var: None)": (samples.dataflow, set()),
+    'relax.transform.UpdateVDevice(relax.VDevice("llvm", 2), 0)': (placed, {
+        "no type mentions the old device", "the table names the new device",
+    }),
+}  # fmt: skip
+"""Pass -> a module, and the claims that a pass breaks that gives this module back."""
+
+
+def name_of(expression: str) -> str:
+    return expression.split("(", 1)[0].rsplit(".", 1)[-1]
+
+
+@pytest.mark.parametrize("expression", list(NOTHING))
+def test_what_the_pass_gives_satisfies_its_claims(expression: str) -> None:
+    make, _ = NOTHING[expression]
+    assert broken(ran(make(), expression), name_of(expression)) == []
+
+
+@pytest.mark.parametrize("expression", list(NOTHING))
+def test_doing_nothing_breaks_the_claims(expression: str) -> None:
+    make, claims = NOTHING[expression]
+    assert set(broken(idle(make(), expression), name_of(expression))) == claims
+
+
+def test_every_row_is_tried() -> None:
+    from oracles.contracts_params import ROWS
+
+    assert {row.name for row in ROWS} == {name_of(expression) for expression in NOTHING}
+
+
+def test_a_bundle_in_another_order_is_seen() -> None:
+    module = weighted()
+    main = module["main"]
+    turned = relax.Function([main.params[0], main.params[2], main.params[1]], main.body, main.ret_ty, True, main.attrs)
+    before = tvm.IRModule({"main": turned})
+    given = ran(before, "relax.transform.BundleModelParams()")
+    mixed = [relax.Var("x", turned.params[0].ty), relax.Var("model_params", relax.TupleType([turned.params[1].ty]))]
+    after = tvm.IRModule({"main": relax.Function(mixed, relax.SeqExpr([], mixed[0]), mixed[0].ty, True, main.attrs)})
+    assert not said("weights are one tuple", given, "BundleModelParams")
+    assert said("weights are one tuple", Ran(before, after, {}), "BundleModelParams").startswith("the bundle is not")
+
+
+def test_a_device_in_a_field_of_a_tuple_is_seen() -> None:
+    """The case update-vdevice-tuple: the types of tuples keep the old device."""
+
+    @I.ir_module
+    class Module:
+        I.module_global_infos({"vdevice": [I.vdevice("llvm", 0), I.vdevice("llvm", 1)]})
+
+        @R.function
+        def main(x: R.Tensor((4,), "float32", "llvm:0")):
+            return (x, x)
+
+    expression = 'relax.transform.UpdateVDevice(relax.VDevice("llvm", 2), 0)'
+    assert broken(ran(Module, expression), "UpdateVDevice") == ["no type mentions the old device"]
+
+
+@pytest.mark.parametrize("name", ["LazyGetInput", "LazySetOutput"])
+def test_a_private_function_that_changes_is_seen(name: str) -> None:
+    given = ran(weighted(), f"relax.transform.{name}()")
+    helper = given.after.get_global_var("helper")
+    after = given.after.clone()
+    after.update_func(helper, after[helper].with_attr("lazy", 1))
+    claim = CONTRACTS[name].postconditions[0].claim
+    assert said(claim, Ran(given.before, after, {}), name).startswith("a private function is another one")
