@@ -40,6 +40,7 @@ class NewCase:
         module_json: The module, as ``tvm.ir.save_json`` gives it.
         passes: The passes.
         input_seed: Seed of the inputs that the numeric oracle draws.
+        culprit: Who is to blame when that is none of the passes.
     """
 
     slug: str
@@ -50,6 +51,7 @@ class NewCase:
     passes: tuple[PassRef, ...]
     input_seed: int = 0
     upstream: str = ""
+    culprit: str = ""
 
 
 def add_case(new: NewCase, root: Path = CASES) -> list[CheckResult]:
@@ -136,6 +138,8 @@ def _case_toml(new: NewCase, version: str, outcome: Outcome, *, isolated: bool, 
         f"oracle = {_quoted(str(new.oracle))}",
         f"upstream = {_quoted(new.upstream)}",
     ]
+    if new.culprit:
+        lines.append(f"culprit = {_quoted(new.culprit)}")
     if new.input_seed:
         lines.append(f"input_seed = {new.input_seed}")
     if isolated:

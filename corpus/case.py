@@ -21,7 +21,8 @@ else:
 # What a case may expect: a case whose oracle skips or rejects shows nothing.
 _EXPECTABLE = {str(Outcome.PASS): Outcome.PASS, str(Outcome.FAIL): Outcome.FAIL}
 _KEYS = {
-    "title", "explanation", "oracle", "upstream", "input_seed", "isolated", "pattern", "passes", "expected", "replica",
+    "title", "explanation", "oracle", "upstream", "culprit", "input_seed", "isolated", "pattern", "passes", "expected",
+    "replica",
 }  # fmt: skip
 
 
@@ -73,6 +74,7 @@ class KnownCase:
         isolated: The case kills its process, so it gets one of its own and is judged by all oracles: the death
             may come from any of them and is the crash oracle's verdict.
         replica: The old behaviour of a defect repaired today.
+        culprit: Who is to blame when that is not one of the passes (``TVMScript``, ``JSON``); empty otherwise.
     """
 
     slug: str
@@ -86,6 +88,12 @@ class KnownCase:
     input_seed: int = 0
     isolated: bool = False
     replica: Replica | None = None
+    culprit: str = ""
+
+    @property
+    def blamed(self) -> str:
+        """Who is to blame: the culprit that is no pass, or the passes."""
+        return self.culprit or self.pass_text
 
     @property
     def pass_text(self) -> str:
@@ -133,6 +141,7 @@ def parse_case(directory: Path) -> KnownCase:
         input_seed=seed,
         isolated=isolated,
         replica=reader.replica(table, passes),
+        culprit=reader.text(table, "culprit", ""),
     )
 
 

@@ -40,7 +40,7 @@ def render_ledger(cases: Sequence[KnownCase]) -> str:
 
 
 def _ordered(cases: Sequence[KnownCase]) -> list[KnownCase]:
-    return sorted(cases, key=lambda case: (case.pass_text, case.slug))
+    return sorted(cases, key=lambda case: (case.blamed, case.slug))
 
 
 def _versions(case: KnownCase, outcome: Outcome) -> list[str]:
@@ -53,7 +53,7 @@ def _line(case: KnownCase, versions: Sequence[str]) -> str:
         what += " (with replica)"
     slug = f"[{case.slug}](../corpus/cases/{case.slug}/case.toml)"
     upstream = _upstream(case.upstream)
-    values = (case.pass_text, str(case.oracle), what, ", ".join(versions), upstream, slug)
+    values = (case.blamed, str(case.oracle), what, ", ".join(versions), upstream, slug)
     return "| " + " | ".join(value.replace("|", "\\|") for value in values) + " |"
 
 

@@ -46,6 +46,8 @@ def judge_run(case: KnownCase, run: str, stage: Callable[[str], None]) -> Verdic
     subject = Subject(load_module(case), passes, contracts, input_seed=case.input_seed, stage=stage)
     oracles = None if case.isolated else [case.oracle]
     verdicts = [verdict for verdict in judge(subject, oracles) if verdict.oracle is case.oracle]
+    if case.culprit and run == RUN_CASE:  # what the oracle says of the passes is not what the case is about
+        verdicts = [verdict for verdict in verdicts if verdict.culprit == case.culprit] or verdicts
     order = [Outcome.FAIL, Outcome.INVALID, Outcome.REJECT, Outcome.PASS, Outcome.SKIP]
     # A pipeline may be judged in several parts: the worst word counts.
     return min(verdicts, key=lambda verdict: order.index(verdict.outcome))

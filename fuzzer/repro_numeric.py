@@ -11,6 +11,7 @@ import numpy as np
 import tvm
 
 from oracles.contract import NumericPromise
+from oracles.differentiation import KIND, arguments_for, gradients_of, noise_of
 from oracles.examination import Candidate
 from oracles.execution import ExecMode
 from oracles.given import given_of
@@ -21,7 +22,7 @@ from oracles.tolerance import unit_of
 
 if TYPE_CHECKING:
     from fuzzer.cases import Case
-    from oracles.verdict import Verdict
+    from oracles.verdict import Evidence, Verdict
 
 NUMERIC_PIECES = (
     "oracles/execution/mode.py",
@@ -38,8 +39,11 @@ NUMERIC_PIECES = (
     "oracles/abi/bundle.py",
     "oracles/abi/lazy.py",
     "oracles/abi/lazy_transform.py",
+    "oracles/abi/gradient.py",
     "oracles/abi/compose.py",
+    "oracles/gradient.py",
     "fuzzer/repro_pieces/numeric.py",
+    "fuzzer/repro_pieces/gradient.py",
 )
 _INLINE_ELEMENTS = 256
 _COMPILED = ", compiled mode"
@@ -69,6 +73,8 @@ def numeric_parts(case: Case, verdict: Verdict, module: Any, fragments: list[str
     given = given_of([(step.ref.name, step.ref.expression) for step in subject.plan.steps])
     original = Original(facts.reload or facts.module, facts.snapshot, case.input_seed, given, lambda _text: None)
     candidate = candidate_of(subject, original, len(subject.plan.steps) - 1)
+    if evidence.kind == KIND:
+        return _gradient_parts(original, candidate, evidence)
     compiled = _COMPILED in evidence.message or verdict.culprit == "VMTIRCodeGen"
     mode = ExecMode.COMPILED if compiled else ExecMode.BYTECODE
     building = evidence.kind == "does-not-build"
@@ -88,6 +94,26 @@ def numeric_parts(case: Case, verdict: Verdict, module: Any, fragments: list[str
         f"{candidate.lowered}, TOLERANCES)"
     )
     return NumericParts(call, preamble)
+
+
+def _gradient_parts(original: Original, candidate: Candidate, evidence: Evidence) -> NumericParts:
+    """The literals and the call where an adjoint is wrong."""
+    entries = {entry.symbol: entry for entry in original.entries if not entry.problem}
+    for gradient, later, changed in gradients_of(candidate.adapters):
+        if changed or gradient.function not in entries or not evidence.expected.startswith(f"{gradient.adjoint}:"):
+            continue
+        entry = entries[gradient.function]
+        arguments = arguments_for(original, gradient, entry)
+        preamble = (
+            "# What was differentiated, and how callers must change for the passes behind Gradient.\n"
+            f"GRADIENT = {gradient!r}\nLATER = ({''.join(f'{adapter!r}, ' for adapter in later)})\n\n"
+            f"# Where.\nARGUMENTS = ({''.join(f'{chr(10)}    {literal(item)},' for item in arguments)}\n)\n"
+        )
+        exact = candidate.promise is NumericPromise.BIT_EXACT
+        noise = noise_of(original, gradient, arguments)
+        call = f"check_gradient(module, passes, GRADIENT, LATER, {entry.num_input!r}, ARGUMENTS, {noise!r}, {exact})"
+        return NumericParts(call, preamble)
+    raise ValueError("the adjoint is gone")
 
 
 def _input(entry: Any) -> str:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from oracles.verdict import Verdict
 
 _ROOT = Path(__file__).resolve().parent.parent
-_SHARED = ("oracles/preconditions.py", "oracles/postconditions/common.py")
+_NEVER = "oracles.contract"  # its classes are mentioned in annotations, and in rows that no script has
 
 
 def postcondition_parts(case: Case, verdict: Verdict, said: list[str]) -> tuple[str, tuple[str, ...]]:
@@ -69,12 +69,23 @@ def _violation_of(ref: PassRef, contract: Contract, postcondition: Postcondition
     keywords: dict[str, Any] = {}
     if isinstance(postcondition.violation, functools.partial):
         found, keywords = postcondition.violation.func, dict(postcondition.violation.keywords)
-    file = Path(inspect.getsourcefile(found) or "").resolve().relative_to(_ROOT).as_posix()
+    files = with_imported(Path(inspect.getsourcefile(found) or "").resolve())
     name = found.__name__
     if keywords:
         given = ", ".join(f"{key}={value!r}" for key, value in keywords.items())
         name = f"lambda ran: {name}(ran, {given})"
-    return name, (*_SHARED, file)
+    return name, files
+
+
+def with_imported(file: Path) -> tuple[str, ...]:
+    """A file of ours and the files that it imports from, relative to the packages' parent, imported ones first."""
+    found: dict[str, None] = {}
+    for node in ast.parse(file.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.ImportFrom) and node.module not in (None, _NEVER):
+            imported = _ROOT / f"{str(node.module).replace('.', '/')}.py"
+            if imported.is_file():
+                found |= dict.fromkeys(with_imported(imported))
+    return (*found, file.relative_to(_ROOT).as_posix())
 
 
 def _arguments(expression: str) -> str:

@@ -8,6 +8,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from releases.messages import newest
+
 # What TVM's checker says of an impure call in a dataflow block.
 IMPURE_IN_DATAFLOW = r"[Ii]mpure function call .* (occurs )?within a dataflow block"
 
@@ -123,7 +125,7 @@ class Refusal:
 
     def matches(self, error: str, message: str) -> bool:
         """Whether an exception of type name ``error`` with ``message`` is this refusal."""
-        return error == self.error and re.search(self.pattern, message) is not None
+        return error == self.error and re.search(self.pattern, newest(message)) is not None
 
 
 class Kept(enum.Enum):

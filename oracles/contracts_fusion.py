@@ -101,7 +101,12 @@ ROWS: tuple[Contract, ...] = (
         fixpoint_runs=3,
         notes="ends with DeadCodeElimination, whose fixed point it inherits",
     ),
-    Contract("AllocateWorkspace", postconditions=FUSION_CLAIMS["AllocateWorkspace"], any_stage=True),
+    Contract(
+        "AllocateWorkspace",
+        postconditions=FUSION_CLAIMS["AllocateWorkspace"],
+        notes="not behind ToNonDataflow: it puts the workspace into a dataflow block "
+        "(src/relax/transform/allocate_workspace.cc)",
+    ),
     Contract(
         "AlterOpImpl",
         postconditions=FUSION_CLAIMS["AlterOpImpl"],

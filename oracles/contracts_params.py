@@ -168,6 +168,12 @@ ROWS: tuple[Contract, ...] = (
                 "match_cast under a shared transform",
                 "src/relax/transform/lift_transform_params.cc: the message says what is not supported",
             ),
+            Refusal(
+                "InternalError",
+                r"The number of parameters should be the same for all target functions",
+                "functions of a shared transform differ",
+                "src/relax/transform/lift_transform_params.cc, ParamRemapper: the message says what is asked for",
+            ),
         ),
         notes="idempotent since upstream issue 17200 was repaired; TVM's test_lift_transform_is_idempotent says so",
         # its documentation: the weights are replaced by what the lifted function gives

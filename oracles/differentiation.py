@@ -8,7 +8,7 @@ called, and their adapters are used; what changes the arguments before it leaves
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,7 @@ from oracles.comparison import compare
 from oracles.contract import NumericPromise
 from oracles.execution import Program, from_tvm
 from oracles.execution.perturb import Perturber
-from oracles.gradient import WrongGradient, settled, wrong_gradient
+from oracles.gradient import WrongGradient, adjoint_fault, settled, target_value
 from oracles.gradient_blame import guilty_operator
 from oracles.original import Entry, Original
 from oracles.tolerance import unit_of
@@ -72,9 +72,7 @@ def examine_gradient(
     if promise not in (NumericPromise.BIT_EXACT, NumericPromise.REASSOCIATION):
         raise Unmeasurable("undecidable: gradient of an approximation")
     assert original.program is not None
-    random = _generator(original.seed, gradient.function)
-    arguments = settled(entry.arguments, random)
-    positions = [index for index in gradient.parameters if index not in gradient.open]
+    arguments = arguments_for(original, gradient, entry)
     try:
         expected = original.program.call(gradient.function, arguments)
     except Exception as error:
@@ -85,21 +83,12 @@ def examine_gradient(
     except Exception as error:
         found = evidence_of(error)
         return Evidence("run-error", f"adjoint: {found.kind}: {found.message}", found.frames, "the adjoint returns")
-    if not isinstance(result, tuple) or len(result) != 2 or not isinstance(result[1], tuple):
-        return _wrong(
-            "adjoint returns no pair of result and gradients", gradient, "(result, gradients)", str(type(result))
-        )
-    if promise is NumericPromise.BIT_EXACT and (other := compare(expected, result[0])) is not None:
-        return _wrong("adjoint returns another result than its function", gradient, other.expected, other.observed)
     if (changed := compare(arguments, tuple(from_tvm(tensor) for tensor in tensors))) is not None:
         return _wrong("adjoint overwrites its inputs", gradient, changed.expected, changed.observed)
-    if len(result[1]) != len(gradient.parameters):
-        counts = str(len(gradient.parameters)), str(len(result[1]))
-        return _wrong("another number of gradients", gradient, *counts)
-    given = tuple(value for index, value in zip(gradient.parameters, result[1], strict=True) if index in positions)
     loss = loss_of(original.program, gradient)
-    noise = _noise(original, gradient, arguments, loss(arguments))
-    wrong, decided, _ = wrong_gradient(loss, arguments, positions, given, noise, random)
+    noise = noise_of(original, gradient, arguments)
+    exact = promise is NumericPromise.BIT_EXACT
+    wrong, decided = adjoint_fault(loss, gradient, arguments, expected, result, noise, exact)
     if wrong is not None:
         return _evidence(wrong, gradient, guilty_operator(_function(original.module, gradient.function), original.seed))
     if not decided:
@@ -107,24 +96,23 @@ def examine_gradient(
     return None
 
 
-def loss_of(program: Program, gradient: Gradient) -> Any:
-    """The target as a function of the arguments; not a number where the program raises or has no such target."""
-
-    def loss(arguments: Sequence[Any]) -> float:
-        value: Any = program.call(gradient.function, arguments)
-        for index in gradient.target:
-            value = value[index] if isinstance(value, tuple) and index < len(value) else None
-        return float(value) if isinstance(value, np.ndarray) and value.ndim == 0 else float("nan")
-
-    return loss
+def arguments_for(original: Original, gradient: Gradient, entry: Entry) -> tuple[Any, ...]:
+    """Where a function is differentiated."""
+    return settled(entry.arguments, _generator(original.seed, gradient.function))
 
 
-def _noise(original: Original, gradient: Gradient, arguments: Sequence[Any], middle: float) -> float:
+def loss_of(program: Program, gradient: Gradient) -> Callable[[Sequence[Any]], float]:
+    """The target as a function of the arguments."""
+    return lambda arguments: target_value(program.call(gradient.function, arguments), gradient.target)
+
+
+def noise_of(original: Original, gradient: Gradient, arguments: Sequence[Any]) -> float:
     """How far rounding may carry one value of the target."""
     assert original.program is not None
     unit = unit_of(NumericPromise.BIT_EXACT, original.float_dtypes)
     observer = Perturber(_generator(original.seed, "noise"), unit.relative, unit.floor)
     loss = loss_of(original.program, gradient)
+    middle = loss(arguments)
     original.program.instrument(observer)
     try:
         spread = [abs(loss(arguments) - middle) for _ in range(NOISE_RUNS)]

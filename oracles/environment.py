@@ -62,8 +62,6 @@ def judge(subject: Subject) -> Verdict:
         if how is None:
             continue
         subject.stage(OracleName.ENVIRONMENT, step.ref.name)
-        if how is Circumstance.TIMING and direct.error is not None:
-            continue  # the error would leave the instrument's stack of passes behind, which the next use reads
         again = _run(subject, index, how, subject.built(index), subject.input_of(index))
         if not agree(direct, again) and (verdict := _different(subject, index, how)) is not None:
             return verdict

@@ -92,8 +92,8 @@ def examine(original: Original, candidate: Candidate, subject: Any, compiled: bo
             if original.calls_in_place and found.kind in _OVERWRITING:
                 raise Undecidable(IN_PLACE)
             return Finding(found)
-    if (found := _adjoints(original, candidate, program, runnable, subject)) is not None:
-        return found
+    if (wrong := _adjoints(original, candidate, program, runnable, subject)) is not None:
+        return wrong
     if len(undecidable) == len(runnable):
         raise Undecidable(undecidable[0])
     return _compiled_mode(original, candidate, runnable, subject) if compiled and not undecidable else None
@@ -115,9 +115,7 @@ def _adjoints(
             continue
         subject.stage(f"numeric run {gradient.adjoint}")
         try:
-            found = examine_gradient(
-                original, program, gradient, later, entries[gradient.function], candidate.promise
-            )
+            found = examine_gradient(original, program, gradient, later, entries[gradient.function], candidate.promise)
         except Unmeasurable as error:
             reason = str(error)
             continue

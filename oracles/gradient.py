@@ -30,6 +30,8 @@ from typing import Any
 
 import numpy as np
 
+from oracles.comparison import compare
+
 STEPS = (2.0**-4, 2.0**-6)
 SAFETY = 4.0
 ROUNDING = 2.0**-12
@@ -40,6 +42,9 @@ DENSE = 2
 SPARSE = 6
 WIDE = ("float32", "float64")
 """Dtypes in which a step is exact."""
+
+DIRECTIONS_SEED = 7
+"""Every run probes the same directions."""
 
 Loss = Callable[[Sequence[Any]], float]
 
@@ -113,6 +118,42 @@ def _settled(value: Any, random: np.random.Generator) -> Any:
     return value
 
 
+def adjoint_fault(
+    loss: Loss, gradient: Any, arguments: Sequence[Any], expected: Any, result: Any, noise: float, exact: bool
+) -> tuple[WrongGradient | None, int]:
+    """What is wrong with what an adjoint returned, and how many tensors' gradients were decided.
+
+    Args:
+        loss: The target's value for arguments.
+        gradient: The :class:`oracles.abi.gradient.Gradient` that was asked for.
+        arguments: Where to differentiate, from :func:`settled`.
+        expected: What the function itself returns there.
+        result: What the adjoint returned.
+        noise: How far one value of the target may be off by rounding.
+        exact: Whether the first field must be what the function returns, bit by bit.
+    """
+    if not isinstance(result, tuple) or len(result) != 2 or not isinstance(result[1], tuple):
+        return WrongGradient("adjoint returns no pair of result and gradients", (), "a pair", str(type(result))), 0
+    if exact and (other := compare(expected, result[0])) is not None:
+        what = "adjoint returns another result than its function"
+        return WrongGradient(what, other.path, other.expected, other.observed), 0
+    wanted = gradient.parameters
+    if len(result[1]) != len(wanted):
+        return WrongGradient("another number of gradients", (), str(len(wanted)), str(len(result[1]))), 0
+    judged = [index for index in wanted if index not in gradient.open]
+    given = tuple(value for index, value in zip(wanted, result[1], strict=True) if index in judged)
+    random = np.random.default_rng(DIRECTIONS_SEED)
+    wrong, decided, _ = wrong_gradient(loss, arguments, judged, given, noise, random)
+    return wrong, decided
+
+
+def target_value(value: Any, path: Sequence[int]) -> float:
+    """The target among what a function returned; not a number when it is not there."""
+    for index in path:
+        value = value[index] if isinstance(value, tuple) and index < len(value) else None
+    return float(value) if isinstance(value, np.ndarray) and value.ndim == 0 else float("nan")
+
+
 def wrong_gradient(
     loss: Loss,
     arguments: Sequence[Any],
@@ -135,8 +176,8 @@ def wrong_gradient(
         The first derivative that is wrong, or ``None``; and how many tensors were decided and how many not.
     """
     if not isinstance(gradients, tuple) or len(gradients) != len(positions):
-        found = len(gradients) if isinstance(gradients, tuple) else "no tuple"
-        return WrongGradient("another number of gradients", (), str(len(positions)), str(found)), 0, 0
+        count = str(len(gradients)) if isinstance(gradients, tuple) else "no tuple"
+        return WrongGradient("another number of gradients", (), str(len(positions)), count), 0, 0
     decided = undecided = 0
     for position, gradient in zip(positions, gradients, strict=True):
         wanted = list(leaves_of(arguments[position], (position,)))

@@ -12,6 +12,7 @@ from oracles.contract import Abi
 from oracles.given import arguments_of, binding_of
 from oracles.plan import Step
 from oracles.verdict import Evidence
+from releases.messages import newest
 
 _BATCH_NORM = "relax.nn.batch_norm"
 
@@ -161,7 +162,7 @@ def excused(error: Evidence, steps: Sequence[Step]) -> str:
     from oracles.contracts import CONTRACTS
 
     names = {step.ref.name for step in steps}
-    unknown = _SPLIT_LAYOUT.search(error.message) or _NO_KERNEL.search(error.message)
+    unknown = _SPLIT_LAYOUT.search(error.message) or _NO_KERNEL.search(newest(error.message))
     if "ConvertLayout" in names and unknown:
         return "no kernel for this layout"
     if any(step.contract.abi is Abi.RETYPE_PARAMS for step in steps):

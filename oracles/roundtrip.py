@@ -95,6 +95,8 @@ class _Found:
         self.notations: dict[str, Verdict] = {}
         self.excused = ""  # why the passes are not judged
         self.inherited = False  # whether losses that the input shows as well are reported
+        # Who tries a pass of his own does not ask what TVMScript does to the modules that it is tried on, or gives.
+        self.users = any(step.ref.is_user or isinstance(step.ref, GivenPass) for step in subject.plan.steps)
 
     def json(self) -> None:
         """Judge JSON; an unchanged module is what the input is."""
@@ -132,9 +134,7 @@ class _Found:
     def script(self, whole: bool) -> None:
         """Judge TVMScript for some units that the passes changed, or for all units of the output."""
         subject = self.subject
-        # Who tries a pass of his own does not ask what TVMScript does to the modules that it is tried on.
-        users = any(step.ref.is_user or isinstance(step.ref, GivenPass) for step in subject.plan.steps)
-        self.inherited = whole and not users
+        self.inherited = whole
         before, after = _pristine(subject), subject.output.module
         names = unit_names(after)
         if not whole:
@@ -173,7 +173,7 @@ class _Found:
         self.excused = (
             f"input does not survive {notation}" if known is not None else f"{notation} cannot hold the output"
         )
-        if not old or self.inherited:
+        if not self.users and (not old or self.inherited):
             verdict = Verdict(OracleName.ROUNDTRIP, Outcome.FAIL, notation, evidence=evidence)
             self.notations.setdefault(f"{notation} {key}", verdict)
 

@@ -12,6 +12,7 @@ from oracles.plan import Step
 from oracles.signature import changed_signature, contradicted_type
 from oracles.subject import Subject
 from oracles.verdict import Evidence, OracleName, Outcome, Verdict
+from releases.messages import newest
 
 
 def judge(subject: Subject) -> Verdict:
@@ -51,7 +52,7 @@ def tolerated(found: Evidence | None, steps: Sequence[Step]) -> bool:
     if found is None:
         return True
     patterns = [pattern for step in steps for pattern in step.contract.tolerated_ill_formedness]
-    return any(re.search(pattern, found.message) for pattern in patterns)
+    return any(re.search(pattern, newest(found.message)) for pattern in patterns)
 
 
 def _defect_of(module: Any, steps: Sequence[Step], subject: Subject) -> Evidence | None:

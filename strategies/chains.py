@@ -14,7 +14,7 @@ from tvm.ir import GenericConst
 from strategies.values import dims_of
 
 DEEPEST = 4
-"""Most operators behind each other in a chain."""
+"""Most expressions behind each other in a chain, tuples included."""
 MOST = 16
 """Most chains that are kept of a module, the longest first."""
 _CALLS = ("relax.call_", "relax.builtin.", "relax.memory.", "relax.vm.", "relax.invoke_", "relax.shape_to_tensor")

@@ -25,6 +25,14 @@ TRIES = 4
 class LossScope(Scope):
     """A scope whose guards have a derivative other than zero, where that can be had."""
 
+    smooth = True
+    """Whether only operators with a gradient are drawn."""
+
+    def chance(self, parts: int) -> bool:
+        """Draw what a share decides: never, where it may be an operand brought to a shape by any operator."""
+        drawn = super().chance(parts)
+        return drawn and not self.smooth
+
     def guard(self, value: Value, bounds: Bounds | None) -> Value:
         """A float in bounds by ``tanh`` and an affine map; anything else as usual."""
         if bounds is None or (value.bounds is not None and bounds.contains(value.bounds)):
@@ -58,7 +66,7 @@ def draw_loss(scope: Scope, steps: int, differentiable: bool = True) -> Any:
     inner = LossScope(scope.draw, module, frame)
     builder.begin_scope([])
     builder._begin_dataflow_block()
-    inner.in_dataflow = True
+    inner.in_dataflow, inner.smooth = True, differentiable
     dtype = next((d for d in (inner.pick(DTYPES), "float32", "float64") if module.permits(d)), "")
     try:
         if not dtype:
@@ -66,7 +74,7 @@ def draw_loss(scope: Scope, steps: int, differentiable: bool = True) -> Any:
         inner.parameter(frame.tensor_type(inner.draw_shape((2, 1, 3, 4)), dtype), Bounds(-2.0, 2.0))
         for _ in range(steps):
             with contextlib.suppress(Unfit):
-                _step(inner, differentiable)
+                _step(inner)
         result = _result(inner)
     finally:
         block = builder._end_block()
@@ -81,12 +89,12 @@ def draw_loss(scope: Scope, steps: int, differentiable: bool = True) -> Any:
     return builder.add_func(function, name)
 
 
-def _step(scope: LossScope, differentiable: bool) -> None:
+def _step(scope: LossScope) -> None:
     """One operator that takes a float computed before, if possible."""
     known = differentiable_operators()
     rows = tuple(
         row
-        if row.executable and (row.name in known or not differentiable) and row.feature in (None, *scope.features)
+        if row.executable and (row.name in known or not scope.smooth) and row.feature in (None, *scope.features)
         else None
         for row in OPERATORS
     )
@@ -124,7 +132,7 @@ def _result(scope: LossScope) -> Any:
     if not scope.has(Feature.TUPLES) or scope.index(3) < 2:
         return out
     other = scope.builder.emit_output(chosen[0].expr, "gv")
-    return relax.Tuple([out, other] if scope.index(2) else [other, out])
+    return relax.Tuple([out, other] if scope.index(4) < 3 else [other, out])
 
 
 def _reduced(scope: LossScope, value: Value) -> Value:

@@ -268,7 +268,7 @@ def array_text(parameter: Parameter, size: int, way: int = 0) -> str:
     for dim in dims:
         count *= dim or 0
     feature = dtype_feature(parameter.dtype)
-    counted = f"np.full({count}, 3)" if way == 3 else f"np.arange({count}) * {(1, 3, 5)[way]}"
+    counted = f"np.full({count}, 3)" if way == 3 else f"np.arange({count}) * {(1, 3, 7)[way]}"
     if parameter.dtype == "bool":
         numbers = f"{counted} % 2 == 0"
     elif feature is None or "float" in parameter.dtype:

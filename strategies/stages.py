@@ -15,7 +15,6 @@ from collections.abc import Sequence
 
 ANY_STAGE = frozenset(
     {
-        "AllocateWorkspace",
         "AttachGlobalSymbol",
         "CanonicalizeBindings",
         "DeadCodeElimination",

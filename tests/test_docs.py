@@ -9,7 +9,18 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = sorted([*(ROOT / "docs").glob("*.md"), ROOT / "README.md", *ROOT.glob("benchmarks/*.md")])
-ROOMS = ("releases", "strategies", "oracles", "fuzzer", "reports", "corpus", "tests", "benchmarks", "docs")
+ROOMS = (
+    "releases",
+    "vocabulary",
+    "strategies",
+    "oracles",
+    "fuzzer",
+    "reports",
+    "corpus",
+    "tests",
+    "benchmarks",
+    "docs",
+)
 
 
 @pytest.mark.parametrize("document", DOCS, ids=lambda path: path.name)

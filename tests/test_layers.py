@@ -1,4 +1,4 @@
-"""The rooms import one way: ``reports`` -> ``fuzzer``, ``corpus`` -> ``strategies``, ``oracles`` -> ``vocabulary``, ``releases``."""
+"""The rooms import one way, from ``reports`` down to ``releases``, as ``docs/architecture.md`` draws them."""
 
 from __future__ import annotations
 

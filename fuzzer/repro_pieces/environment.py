@@ -30,17 +30,9 @@ def check_environment(
         fragments: Words of its message.
     """
     for index, how in enumerate(circumstances):
-        plain, raised = _tried(lambda at=index, on=module: run_passes([passes[at]], on))
+        plain, raised = _tried(_plainly, passes[index], module)
         if how:
-            again, raised_again = _tried(
-                lambda at=index, on=module, words=how: run_under(
-                    words,
-                    passes[at],
-                    lambda: rebuild()[at],
-                    lambda: other_module_after(prepare() + passes[:at]),
-                    on,
-                )
-            )
+            again, raised_again = _tried(_around, how, passes, index, rebuild, prepare, module)
             seen = raised or raised_again
             if (raised is None) != (raised_again is None):
                 outcome = "BUG" if error and expected_error(seen, error, fragments) else "DIFFERENT"
@@ -53,8 +45,22 @@ def check_environment(
     return "OK", "equal modules under all circumstances"
 
 
-def _tried(run: Callable[[], Any]) -> tuple[Any, Any]:
+def _plainly(built: Any, module: Any) -> Any:
+    return run_passes([built], module)
+
+
+def _around(how: str, passes: list[Any], index: int, rebuild: Any, prepare: Any, module: Any) -> Any:
+    def again() -> Any:
+        return rebuild()[index]
+
+    def other() -> Any:
+        return other_module_after(prepare() + passes[:index])
+
+    return run_under(how, passes[index], again, other, module)
+
+
+def _tried(run: Callable[..., Any], *arguments: Any) -> tuple[Any, Any]:
     try:
-        return run(), None
+        return run(*arguments), None
     except Exception as error:
         return None, error

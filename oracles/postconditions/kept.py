@@ -9,7 +9,7 @@ A thing that is gone with its function is not missed here: whether the function 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import tvm_ffi
@@ -46,7 +46,7 @@ def function_attributes_lost(ran: Any, besides: Sequence[str] = ()) -> str:
 
     A function that became one of another kind (a kernel made of a Relax function) has attributes of its own.
     """
-    for name, old, new in both(ran):
+    for name, old, new in _touched(ran):
         kind = "a kernel" if isinstance(old, tirx.PrimFunc) else "a Relax function"
         if type(old) is not type(new):
             continue
@@ -57,7 +57,7 @@ def function_attributes_lost(ran: Any, besides: Sequence[str] = ()) -> str:
 
 def parameter_names_changed(ran: Any) -> str:
     """Whether a public Relax function has parameters of other names."""
-    for name, old, new in both(ran):
+    for name, old, new in _touched(ran):
         if not (isinstance(old, relax.Function) and isinstance(new, relax.Function) and is_public(old)):
             continue
         before, after = [_names_of(function) for function in (old, new)]
@@ -69,7 +69,7 @@ def parameter_names_changed(ran: Any) -> str:
 
 def purity_changed(ran: Any) -> str:
     """Whether a Relax function that was declared pure is impure now, or the other way round."""
-    for name, old, new in both(ran):
+    for name, old, new in _touched(ran):
         if isinstance(old, relax.Function) and isinstance(new, relax.Function) and old.is_pure != new.is_pure:
             return f"a {'pure' if old.is_pure else 'impure'} function is declared otherwise\nfunction: {name}"
     return ""
@@ -77,7 +77,7 @@ def purity_changed(ran: Any) -> str:
 
 def kernels_changed(ran: Any) -> str:
     """Whether another kernel stands under the name of one."""
-    for name, old, new in both(ran):
+    for name, old, new in _touched(ran):
         if isinstance(old, tirx.PrimFunc) and not (
             new.same_as(old) or tvm_ffi.structural_equal(old, new, map_free_vars=True)
         ):
@@ -92,6 +92,11 @@ def externals_changed(ran: Any) -> str:
         if isinstance(old, relax.ExternFunc) and not tvm_ffi.structural_equal(old, after.get(name)):
             return f"an external function is gone or another one\nfunction: {name}"
     return ""
+
+
+def _touched(ran: Any) -> Iterator[tuple[str, Any, Any]]:
+    """Functions of one name that are not the same object."""
+    return ((name, old, new) for name, old, new in both(ran) if not new.same_as(old))
 
 
 def _names_of(function: Any) -> list[str]:

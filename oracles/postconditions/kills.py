@@ -81,8 +81,7 @@ def not_killed(ran: Any) -> str:
     for name, function in relax_functions(ran.after):
         for sequence in sequences(function):
             if (var := _survivor(sequence)) is not None:
-                kind = "storage" if isinstance(var.ty, relax.AnyType) else "variable"
-                return f"a {kind} is not killed behind its last use\nfunction: {name}\nvariable: {var.name}"
+                return f"a variable is not killed behind its last use\nfunction: {name}\nvariable: {var.name}"
     return ""
 
 

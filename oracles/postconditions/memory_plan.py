@@ -256,8 +256,13 @@ def upper_bounds(function: Any) -> dict[Any, tuple[int, int]]:
 
 def bound_not_used(ran: Any) -> str:
     """A planned storage whose size still depends on nothing but dims that have an upper bound."""
+    before = functions_by_name(ran.before)
     for name, function in relax_functions(ran.after):
-        bounds = upper_bounds(function)
+        # What was lowered before by LowerAllocTensor is not planned any more.
+        planned = name not in before or not any(
+            operator_of(place.binding.value) == "relax.memory.alloc_storage" for place in places(before[name])
+        )
+        bounds = upper_bounds(function) if planned else {}
         for place in places(function) if bounds else ():
             value = place.binding.value
             if operator_of(value) != "relax.memory.alloc_storage" or not isinstance(value.args[0], relax.ShapeExpr):

@@ -192,14 +192,18 @@ def _symbolic_shapes(steps: Sequence[Step]) -> Iterator[list[Any]]:
 
 
 def _difference(old: list[Any], new: list[Any]) -> str:
+    """Symbols of the two modules correspond by name, since one of them may be a copy; doubtful names decide nothing."""
     if len(old) != len(new):
         return f"before: {old}\nafter: {new}"
     for one, other in zip(old, new, strict=True):
         if other is None:
             continue
         symbols = dict.fromkeys([*symbols_of(one), *symbols_of(other)])
+        names = sorted({str(symbol.name) for symbol in symbols})
+        if max(len(symbols_of(one)), len(symbols_of(other))) > len(names):
+            continue
         for low, step in ((2, 3), (5, 1), (1, 7)):
-            values = {symbol: low + step * index for index, symbol in enumerate(symbols)}
+            values = {symbol: low + step * names.index(str(symbol.name)) for symbol in symbols}
             left, right = number_of(one, values), number_of(other, values)
             if left is not None and right is not None and left != right:
                 return f"before: {old}\nafter: {new}"

@@ -89,8 +89,14 @@ def test_the_script_shows_what_the_oracle_saw(name: str, wanted: Any, tmp_path: 
     path.write_text(text, encoding="utf-8")
     result = check_repro(path)
     assert result.confirmed, result
-    mended = text.replace(f"'{name}')", f"'{name}_clean')")
+
+
+def test_the_script_is_silent_on_the_clean_twin(tmp_path: Path) -> None:
+    case, verdict = failing(two_private(), planted("numbered"), added)
+    text = render_repro(case, verdict, signature(verdict).text)
+    mended = text.replace("'numbered')", "'numbered_clean')")
     assert mended != text
+    path = tmp_path / "repro.py"
     path.write_text(mended, encoding="utf-8")
     assert check_repro(path).output == "OK: the functions that were left alone come out alike\n"
 

@@ -66,7 +66,7 @@ PLAIN = {"level": 2, "instruments": [], "immutable": False, "target": "llvm", "m
     ("how", "differs"),
     [
         (Circumstance.INSTRUMENT, {"instruments": ["Watching"]}),
-        (Circumstance.TIMING, {"instruments": ["PassTimingInstrument"]}),
+        (Circumstance.TIMING, {"instruments": ["PassTimingInstrument"], "main_thread": False}),
         (Circumstance.IMMUTABLE, {"immutable": True}),
         (Circumstance.LEVEL_0, {"level": 0}),
         (Circumstance.LEVEL_1, {"level": 1}),

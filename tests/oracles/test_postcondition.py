@@ -18,6 +18,7 @@ from tvm import relax
 
 import oracles
 from fuzzer.repro_checks import PIECES
+from fuzzer.repro_postcondition import with_imported
 from fuzzer.signatures import signature
 from oracles.contract import Contract, Kept, Postcondition, Ran
 from oracles.contracts import CONTRACTS
@@ -216,12 +217,11 @@ def defined(path: Path) -> list[str]:
     return names
 
 
-def test_no_name_is_defined_twice_in_what_one_script_is_made_of() -> None:
-    """A script has the pieces of all oracles, and the files of one postcondition with those that it imports."""
-    always = [ROOT / path for path in (*PIECES, "oracles/preconditions.py", "oracles/postconditions/common.py")]
-    for file in sorted((ROOT / "oracles" / "postconditions").glob("*.py")):
-        count = Counter(name for path in {*always, file} for name in defined(path))
-        assert [name for name, times in count.items() if times > 1] == []
+@pytest.mark.parametrize("file", sorted((ROOT / "oracles" / "postconditions").glob("*.py")), ids=lambda file: file.stem)
+def test_no_name_is_defined_twice_in_what_one_script_is_made_of(file: Path) -> None:
+    """A script has the pieces of all oracles, and the file of one postcondition with those that it imports."""
+    count = Counter(name for path in {*PIECES, *with_imported(file)} for name in defined(ROOT / path))
+    assert [name for name, times in count.items() if times > 1] == []
 
 
 def test_rows_of_the_high_level_passes_claim_something() -> None:

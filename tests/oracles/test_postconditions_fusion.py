@@ -184,7 +184,8 @@ def test_groups_of_patterns(annotate: bool) -> None:
 
 
 def test_pattern_that_may_be_turned_down_is_no_certain_match() -> None:
-    before, refused = chain(), ("pyext.add", ADD[1], {}, lambda context: False)
+    before = chain()
+    refused: tuple[Any, ...] = ("pyext.add", ADD[1], {}, lambda context: False)
     after = X.FuseOpsByPattern([refused])(before)
     assert said("FuseOpsByPattern", before, after, **{"0": [refused]}) == []
 

@@ -51,6 +51,11 @@ def test_lowered_shapes_are_right(before: Any, after: Any) -> None:
     assert (symbolic_shapes_left(ran), heap_misused(ran), shapes_differ(ran)) == ("", "", "")
 
 
+def test_a_copy_of_the_input_has_other_variables(before: Any, after: Any) -> None:
+    copy = tvm.ir.load_json(tvm.ir.save_json(before))
+    assert shapes_differ(Ran(copy, after, {})) == ""
+
+
 def test_a_second_run_makes_a_heap_of_its_own(after: Any) -> None:
     ran = Ran(after, applied(after, "VMShapeLower"), {})
     assert (symbolic_shapes_left(ran), heap_misused(ran), shapes_differ(ran)) == ("", "", "")

@@ -77,6 +77,7 @@ ARGUMENTS = {
     "FuseOpsByPattern": 'relax.transform.FuseOpsByPattern([("pyext.add", is_op("relax.add")(wildcard(), wildcard())),'
     ' ("pyext.exp", is_op("relax.exp")(wildcard())), ("pyext.maximum", is_op("relax.maximum")(wildcard(),'
     " wildcard()))])",
+    "Gradient": 'relax.transform.Gradient("loss")',
     "TopologicalSort": 'relax.transform.TopologicalSort("breadth-first", "from-inputs")',
     "UpdateVDevice": 'relax.transform.UpdateVDevice(relax.VDevice("llvm", 1, "global"), 0)',
 }

@@ -1,0 +1,14 @@
+# mypy: ignore-errors
+import tvm
+from tvm.script import ir as I
+from tvm.script import relax as R
+from tvm.script import tirx as T
+
+@I.ir_module
+class Module:
+    @R.function
+    def main(q: R.Tensor((1, 2, 1, 4), dtype="float32"), k: R.Tensor((1, 2, 1, 4), dtype="float32"), v: R.Tensor((1, 2, 1, 4), dtype="float32"), b: R.Tensor((1, 1, 2, 2), dtype="float32")) -> R.Tensor((1, 2, 1, 4), dtype="float32"):
+        with R.dataflow():
+            y: R.Tensor((1, 2, 1, 4), dtype="float32") = R.nn.attention_bias(q, k, v, b, scale=None, causal_mask=None, window_size=None)
+            R.output(y)
+        return y

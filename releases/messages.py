@@ -1,0 +1,42 @@
+"""What TVM says in words of an older release, in those of the newest: contracts know refusals by their words."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """A message that was worded otherwise.
+
+    Attributes:
+        old: Regular expression of the older words.
+        new: What the newest release says; may refer to groups.
+        since: First release that says so.
+    """
+
+    old: str
+    new: str
+    since: str
+
+
+WORDINGS: tuple[Wording, ...] = (
+    # src/ir/module.cc, IRModule::Add of a name that is taken
+    Wording(r"\(\*it\)\.second == var\b", r"(*it).second.same_as(var)", "0.26"),
+    # src/relax/backend/vm/codegen_vm.cc, an operator that nothing legalized
+    Wording(
+        r"CodeGenVM cannot handle this intrinsic now:\s*ir\.Op\(.*?name=\"relax\.(?P<op>[\w.]+)\"",
+        r"R.\g<op>: CodeGenVM cannot emit this Relax operator directly",
+        "0.27",
+    ),
+    # the complaints of the checker, src/relax/analysis/well_formed.cc
+    Wording(r"\bStructInfo annotations\b", "Type annotations", "0.26"),
+)
+
+
+def newest(message: str) -> str:
+    """The message in the words of the newest release."""
+    for row in WORDINGS:
+        message = re.sub(row.old, row.new, message, flags=re.DOTALL)
+    return message

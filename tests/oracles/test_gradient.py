@@ -1,0 +1,167 @@
+"""Numeric differentiation, and what it says of adjoints that TVM has right and wrong."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numeric_samples as samples
+import numpy as np
+import pytest
+import tvm
+from tvm import relax
+
+from oracles import Subject
+from oracles.abi.gradient import Gradient, adapter_of, request_of
+from oracles.gradient import STEPS, Leaf, settled, slope_along, wrong_gradient
+from oracles.numeric import judge_numeric
+from oracles.passref import PassRef
+from oracles.verdict import Outcome, Verdict
+
+op = relax.op
+X, W = np.linspace(0.25, 1.5, 6, dtype="float32").reshape(2, 3), np.ones((2, 3), "float32")
+ALL = 'relax.transform.Gradient("main")'
+SOME = (
+    'tvm.transform.module_pass(lambda mod, ctx: relax.transform.Gradient("main", '
+    '[p for p in mod["main"].params if p.name in ("w",)], 1)(mod), opt_level=0, name="Gradient")'
+)
+
+
+def cubes(arguments: Any) -> float:
+    return float(np.sum(arguments[0].astype("float64") ** 3 * arguments[1]))
+
+
+def found(loss: Any, arguments: Any, gradients: Any) -> tuple[str, int]:
+    wrong, decided, _ = wrong_gradient(
+        loss, arguments, range(len(gradients)), gradients, 1e-9, np.random.default_rng(0)
+    )
+    return ("" if wrong is None else wrong.what), decided
+
+
+def test_right_gradients_agree() -> None:
+    gradients = ((3 * X**2 * W).astype("float32"), (X**3).astype("float32"))
+    assert found(cubes, (X, W), gradients) == ("", 2)
+
+
+@pytest.mark.parametrize("spoil", [lambda g: -g, lambda g: g * 1.05, np.flip, np.zeros_like])
+def test_wrong_gradients_are_seen(spoil: Any) -> None:
+    wrong = np.ascontiguousarray(spoil((3 * X**2 * W).astype("float32")))
+    assert found(cubes, (X, W), (wrong,))[0] == "gradient differs from differences"
+
+
+def test_gradients_of_another_form_are_seen() -> None:
+    assert found(cubes, (X, W), (W[0], W))[0] == "gradient of another type than its parameter"
+    assert found(cubes, (X, W), (W.astype("float64"), W))[0] == "gradient of another type than its parameter"
+
+
+def test_a_gradient_that_is_not_finite_is_wrong() -> None:
+    assert found(cubes, (X, W), (np.full_like(X, np.nan),))[0] == "gradient is not finite"
+
+
+def test_nothing_is_decided_at_a_kink() -> None:
+    at_kink = (np.zeros((3,), "float32"),)
+    relu = lambda arguments: float(np.sum(np.maximum(arguments[0], 0.0)))  # noqa: E731
+    for claimed in (0.0, 0.5, 1.0):
+        assert found(relu, at_kink, (np.full((3,), claimed, "float32"),)) == ("", 0)
+
+
+def test_nothing_is_decided_at_a_jump() -> None:
+    floor = lambda arguments: float(np.sum(np.floor(arguments[0])))  # noqa: E731
+    assert found(floor, (np.full((2,), 1.0 + 2.0**-9, "float32"),), (np.ones((2,), "float32"),))[0] == ""
+
+
+def test_slope_is_exact_up_to_its_error() -> None:
+    direction = np.ones((2, 3))
+    slope = slope_along(cubes, (X, W), Leaf((0,), X), direction, STEPS[0], 0.0)
+    assert slope is not None
+    exact = float(np.sum(3.0 * X.astype("float64") ** 2))
+    assert abs(slope.value - exact) <= slope.error + 1e-9
+    assert slope.error < 1e-4 * exact
+
+
+def test_settled_points_leave_the_grid_and_stay_in_the_domain() -> None:
+    grid = np.asarray([-2.0, 0.0, 2.0, 1.0], "float32")
+    whole = np.asarray([1, 2])
+    moved, same = settled((grid, whole), np.random.default_rng(1))
+    assert same is whole
+    assert moved.dtype == grid.dtype
+    assert float(np.abs(moved).max()) + STEPS[0] <= 2.0
+    # steps from it are exact: few enough binary digits
+    assert np.array_equal(moved * 2048, np.round(moved * 2048))
+
+
+def test_expressions_are_read_back() -> None:
+    every, some = request_of(ALL), request_of(SOME)
+    assert every is not None
+    assert some is not None
+    assert (every.function, every.parameters, every.target) == ("main", None, 0)
+    assert (some.function, some.parameters, some.target) == ("main", ("w",), 1)
+    assert request_of("user:file.py:factory") is None
+    assert request_of('relax.transform.Gradient("main", VARIABLES)') is None
+
+
+def loss(body: Any, *params: Any, extra: bool = False) -> Any:
+    """A module whose ``main`` is one dataflow block that ends in a scalar."""
+    bb = relax.BlockBuilder()
+    with bb.function("main", list(params)):
+        with bb.dataflow():
+            out = bb.emit_output(op.sum(bb.emit(body(bb))))
+            other = bb.emit_output(op.exp(params[0])) if extra else None
+        bb.emit_func_output(relax.Tuple([other, out]) if extra else out)
+    return bb.finalize()
+
+
+def verdict(module: Any, expression: str = ALL) -> Verdict:
+    return judge_numeric(Subject(module, [PassRef("Gradient", expression)], input_seed=3))
+
+
+def test_right_adjoints_pass() -> None:
+    x, w = samples.var("x"), samples.var("w")
+    module = loss(lambda bb: op.multiply(bb.emit(op.tanh(x)), w), x, w, extra=True)
+    assert verdict(module, SOME).outcome is Outcome.PASS
+    x, w = samples.var("x"), samples.var("w", (3, 4))
+    assert verdict(loss(lambda bb: op.nn.softmax(bb.emit(op.matmul(x, w))), x, w)).outcome is Outcome.PASS
+
+
+def test_the_operator_is_blamed() -> None:
+    x, w = samples.var("x"), samples.var("w")
+    module = loss(lambda bb: op.multiply(bb.emit(op.cumsum(bb.emit(op.tanh(x)), 1, exclusive=True)), w), x, w)
+    seen = verdict(module)
+    assert seen.outcome is Outcome.FAIL
+    assert seen.evidence is not None
+    assert (seen.culprit, seen.evidence.kind) == ("Gradient", "wrong-gradient")
+    assert seen.evidence.message == "gradient differs from differences: relax.cumsum"
+
+
+def test_a_narrow_float_is_not_decided() -> None:
+    x = samples.var("x", dtype="float16")
+    assert verdict(loss(lambda bb: op.tanh(x), x)).reason == "undecidable: no derivative can be measured"
+
+
+def test_weights_of_a_loss_are_left_open() -> None:
+    predictions, weights = samples.var("p", (2, 3)), samples.var("v", (3,))
+    targets = relax.const(np.asarray([0, 2]), "int64")
+    module = loss(lambda bb: op.nn.nll_loss(predictions, targets, weights, reduction="sum"), predictions, weights)
+    after = relax.transform.Gradient("main")(module)
+    adapter = adapter_of(ALL, module, after)
+    assert adapter == Gradient("main", "main_adjoint", (0, 1), (), (1,))
+    # A pass whose text says nothing is taken to differentiate by all parameters.
+    assert adapter_of("user:file.py:factory", module, after) == adapter
+    assert adapter_of("user:file.py:factory", module, module) is None
+
+
+def test_an_adjoint_that_computes_something_else_fails() -> None:
+    x = samples.var("x")
+    module = loss(lambda bb: op.tanh(x), x)
+
+    def spoilt(mod: Any, _context: Any) -> Any:
+        after = relax.transform.Gradient("main")(mod)
+        other = relax.transform.Gradient("main")(loss(lambda bb: op.sin(x), x))["main_adjoint"]
+        after.update_func(after.get_global_var("main_adjoint"), other)
+        return after
+
+    from oracles.passref import GivenPass
+
+    given = GivenPass("Gradient", ALL, tvm.transform.module_pass(spoilt, opt_level=0))
+    seen = judge_numeric(Subject(module, [given], input_seed=3))
+    assert seen.evidence is not None
+    assert seen.evidence.message == "adjoint returns another result than its function"

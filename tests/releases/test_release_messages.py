@@ -1,0 +1,38 @@
+"""Words of older releases, as they were met, match what contracts know of the newest."""
+
+from __future__ import annotations
+
+import pytest
+
+from oracles import CONTRACTS
+from oracles.numeric_limits import excused
+from oracles.passref import PassRef
+from oracles.plan import plan_of
+from oracles.verdict import Evidence
+from releases.messages import newest
+
+TAKEN_025 = 'Check failed: (*it).second == var (I.GlobalVar("main_loss") vs. I.GlobalVar("main_loss")) : '
+TAKEN = "Check failed: ((*it).second.same_as(var)) is false:"
+UNLOWERED_026 = (
+    'CodeGenVM cannot handle this intrinsic now:\nir.Op(span=None, ty=ir.Type(span=None), name="relax.nn.conv2d", '
+    'description="", arguments=(ir.ArgumentInfo(name="data", type_info="Tensor")))'
+)
+UNLOWERED = "R.nn.conv2d: CodeGenVM cannot emit this Relax operator directly. Run the appropriate lowering pass"
+
+
+@pytest.mark.parametrize("message", [TAKEN_025, TAKEN])
+def test_a_taken_name_is_the_same_refusal(message: str) -> None:
+    (refusal,) = CONTRACTS["AppendLoss"].second_run_refusals
+    assert refusal.matches("InternalError", message)
+
+
+@pytest.mark.parametrize("message", [UNLOWERED_026, UNLOWERED])
+def test_a_layout_without_a_kernel_is_the_same_limit(message: str) -> None:
+    ref = PassRef("ConvertLayout", 'relax.transform.ConvertLayout({"relax.nn.conv2d": ["NCHW", "OIHW", "NHWC"]})')
+    steps = plan_of((ref,), (CONTRACTS["ConvertLayout"],), None).steps
+    assert excused(Evidence("InternalError", message, ()), steps) == "no kernel for this layout"
+
+
+def test_the_newest_words_stay() -> None:
+    for message in (TAKEN, UNLOWERED, "", "Var lv is not defined."):
+        assert newest(message) == message

@@ -1,0 +1,194 @@
+"""Drawn arguments: what they range over, that they fit the module, and the names that their text may use."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections import Counter
+
+import pytest
+import tvm
+from tvm import relax
+
+from fuzzer.repro_source import _OPTIONAL
+from oracles.given import arguments_of, given_of
+from strategies import ir_modules
+from strategies.chains import DEEPEST, MOST, Term, TermKind, chains_of, longest
+from strategies.choices import Choices
+from strategies.drive import draw_from_bytes, draws_of
+from strategies.module_facts import Facts, Parameter, array_text, facts_of
+from strategies.pass_arguments.layouts import LAYOUTS
+from strategies.pass_arguments.patterns import CHECKS
+from strategies.pass_table import CONSTRUCTORS
+from strategies.passes import DrawnPass
+from vocabulary.names import namespace
+
+op = relax.op
+
+
+def tensor(name: str, *shape: int, dtype: str = "float32") -> relax.Var:
+    return relax.Var(name, relax.TensorType(shape, dtype))
+
+
+def module_of(build, *parameters: relax.Var) -> tvm.IRModule:
+    builder = relax.BlockBuilder()
+    with builder.function("main", list(parameters)):
+        with builder.dataflow():
+            result = builder.emit_output(build(builder))
+        builder.emit_func_output(result)
+    return builder.finalize()
+
+
+def chain() -> tvm.IRModule:
+    x, w = tensor("x", 2, 3), tensor("w", 3, 3)
+
+    def build(builder):
+        product = builder.emit(op.matmul(x, w))
+        total = builder.emit(op.add(product, relax.const([1.0, 2.0, 3.0], "float32")))
+        return op.concat([builder.emit(op.nn.relu(total)), x], axis=0)
+
+    return module_of(build, x, w)
+
+
+def texts(name: str, facts: Facts, count: int, seed: int = 1) -> list[str]:
+    choices = Choices(draws_of(random.Random(seed)))
+    return [CONSTRUCTORS[name](choices, facts) for _ in range(count)]
+
+
+def test_a_script_can_import_every_name():
+    assert namespace().keys() - {"configured"} <= _OPTIONAL.keys()  # that one is copied into the script
+
+
+def test_chains_are_the_operators_and_what_they_are_computed_from():
+    matmul, add, relu, concat = chains_of(chain()["main"])
+    assert [term.size for term in (matmul, add, relu, concat)] == [1, 2, 3, 3]  # the deepest matmul is cut off
+    (fields,) = concat.parts
+    assert fields.kind is TermKind.TUPLE
+    first, other = fields.parts
+    assert (concat.operator, first.operator, other.kind, other.dims) == (
+        "relax.concat",
+        "relax.nn.relu",
+        TermKind.OTHER,
+        (2, 3),
+    )
+    assert relu.parts == (add,)
+    assert [part.kind for part in add.parts] == [TermKind.CALL, TermKind.CONSTANT]
+    assert facts_of(chain()).chains == (relu, concat, add, matmul)
+
+
+def test_long_chains_are_cut_and_few_are_kept():
+    x = tensor("x", 2)
+
+    def build(builder):
+        value = x
+        for _ in range(2 * DEEPEST):
+            value = builder.emit(op.exp(value))
+        return op.exp(value)
+
+    (function,) = module_of(build, x).functions.values()
+    terms = list(chains_of(function))
+    assert max(term.size for term in terms) == DEEPEST
+    many = [Term(TermKind.CALL, f"relax.op{number}", size=1 + number % 3) for number in range(3 * MOST)]
+    kept = longest(many)
+    assert len(kept) == MOST
+    assert Counter(term.size for term in kept)[1] == MOST // 4
+    assert kept[0].size == 3
+
+
+def test_patterns_of_a_module_match_it():
+    module, matched, forms = chain(), 0, set()
+    drawn = texts("FuseOpsByPattern", facts_of(module), 150)
+    for text in drawn:
+        result = DrawnPass("FuseOpsByPattern", text).build()(module)
+        relax.analysis.well_formed(result)
+        matched += len(result.functions) > 1
+        forms |= {
+            word
+            for word in (
+                "is_const()",
+                "is_tuple(",
+                "has_dtype",
+                "has_shape",
+                " | ",
+                "bind_constants",
+                "annotate_codegen",
+            )
+            if word in text
+        }
+        forms |= {"entries" for _ in re.findall("entry_functions", text)}
+        forms |= {"attributes" for _ in re.findall("lambda annotated", text)}
+        forms |= {check for check in CHECKS if check in text}
+    assert matched >= 75
+    assert len(forms) == 9 + len(CHECKS)
+    assert len(set(drawn)) >= 75
+    assert max(text.count("is_op(") for text in drawn) >= 4
+
+
+def test_layouts_are_those_of_the_convolutions_at_hand():
+    x, w = tensor("x", 1, 4, 8), tensor("w", 4, 4, 3)
+    module = module_of(lambda builder: op.nn.conv1d(x, w), x, w)
+    drawn = texts("ConvertLayout", facts_of(module), 80)
+    assert all("conv1d" in text and "conv2d" not in text for text in drawn)
+    assert any("layout_cb=lambda call" in text for text in drawn)
+    assert all(any(f'"{layouts[0]}"' in text for text in drawn) for layouts in LAYOUTS["relax.nn.conv1d"])
+    changed = [
+        DrawnPass("ConvertLayout", text).build()(module)["main"].body.blocks[0].bindings
+        for text in drawn
+        if "NWC" in text
+    ]
+    assert all(len(bindings) > 1 for bindings in changed)
+
+
+@pytest.mark.parametrize("way", range(4))
+@pytest.mark.parametrize("dtype", ["float32", "float16", "bool", "uint8", "int64"])
+def test_arrays_fit_and_stay_in_the_domain(dtype: str, way: int):
+    array = eval(array_text(Parameter("x", (2, "n", 3), dtype), 4, way), namespace())
+    assert (array.shape, str(array.dtype)) == ((2, 4, 3), dtype)
+    if dtype != "bool":
+        assert array.min() >= -2
+        assert array.max() <= 3
+        assert bool(array.min() == array.max()) is (way == 3)
+
+
+def test_bound_values_are_known_to_the_oracles():
+    seen = Counter()
+    for number in range(40):
+        module = draw_from_bytes(ir_modules(), random.Random(number).randbytes(8192))
+        facts = facts_of(module)
+        for name in ("BindParams", "BindSymbolicVars"):
+            (text,) = texts(name, facts, 1, number)
+            given = given_of([(name, text)])
+            seen["arrays"] += len(given.values)
+            seen["dims"] += len(given.dims)
+            seen["tvm"] += "tvm.runtime.tensor" in text
+            seen["IntImm"] += "tirx.IntImm" in text
+            assert all(array.dtype != object for array in given.values.values())
+    assert min(seen[key] for key in ("arrays", "dims", "tvm", "IntImm")) >= 3
+
+
+def test_a_loss_takes_what_the_function_returns():
+    x = tensor("x", 2, 3)
+    module = module_of(lambda builder: op.exp(x), x)
+    for text in texts("AppendLoss", facts_of(module), 12):
+        result = DrawnPass("AppendLoss", text).build()(module)
+        assert {var.name_hint for var in result.functions} in ({"main", "main_loss"}, {"main", "main_trained"})
+    assert arguments_of(text)["0"] == "main"
+
+
+def test_legalizations_of_ones_own_compute_the_same_operator():
+    module = chain()
+    drawn = texts("LegalizeOps", facts_of(module), 120)
+    assert {"skip_ops", "enable_warning", "lambda builder, call: call"} <= {
+        word for text in drawn for word in ("skip_ops", "enable_warning", "lambda builder, call: call") if word in text
+    }
+    for text in sorted(set(drawn))[:20]:
+        relax.analysis.well_formed(DrawnPass("LegalizeOps", text).build()(module))
+
+
+def test_arguments_are_the_simplest_for_the_first_choices():
+    facts = facts_of(chain())
+    first = Choices(lambda strategy: bytes(64))
+    assert CONSTRUCTORS["LegalizeOps"](first, facts) == "relax.transform.LegalizeOps()"
+    assert CONSTRUCTORS["FuseOps"](first, facts) == "relax.transform.FuseOps()"
+    assert CONSTRUCTORS["UpdateParamType"](first, facts) == "relax.transform.UpdateParamType(lambda var: None)"
+    assert CONSTRUCTORS["LazyTransformParams"](first, facts) == "relax.transform.LazyTransformParams()"
