@@ -10,6 +10,7 @@ from pathlib import Path
 from corpus.case import KnownCase
 from corpus.loader import load
 from oracles.verdict import Outcome
+from releases.known import numbers
 
 LEDGER = Path(__file__).resolve().parent.parent / "docs" / "bugs.md"
 _HEAD = """# Defects of TVM in the corpus
@@ -25,8 +26,8 @@ _COLUMNS = "| pass | oracle | what is wrong | versions | upstream | case |\n| --
 
 def render_ledger(cases: Sequence[KnownCase]) -> str:
     """The ledger as Markdown: live defects first, then those that TVM has repaired."""
-    live = [case for case in cases if _versions(case, Outcome.FAIL)]
-    repaired = [case for case in cases if not _versions(case, Outcome.FAIL)]
+    live = [case for case in cases if _is_live(case)]
+    repaired = [case for case in cases if not _is_live(case)]
     lines = [_HEAD, f"## Live: {len(live)}\n", _COLUMNS]
     lines += [_line(case, _versions(case, Outcome.FAIL)) for case in _ordered(live)]
     if repaired:
@@ -41,6 +42,12 @@ def render_ledger(cases: Sequence[KnownCase]) -> str:
 
 def _ordered(cases: Sequence[KnownCase]) -> list[KnownCase]:
     return sorted(cases, key=lambda case: (case.blamed, case.slug))
+
+
+def _is_live(case: KnownCase) -> bool:
+    """Whether the newest release of which the case says anything has the defect."""
+    newest = max(case.expected, key=numbers, default=None)
+    return newest is not None and case.expected[newest].outcome is Outcome.FAIL
 
 
 def _versions(case: KnownCase, outcome: Outcome) -> list[str]:

@@ -67,24 +67,28 @@ def given_of(passes: Sequence[tuple[str, str]]) -> Given:
 def binding_of(expression: str) -> tuple[str, Any]:
     """Function and binding of an expression that builds ``BindParams``, parameters by name.
 
-    Keys may also be variables of the module that the pass will be applied to; a text that is to build the pass for any
+    Raises:
+        NotLiteral: The text does not tell.
+    """
+    arguments = arguments_of(expression)
+    return str(arguments.get("0")), arguments.get("1", {})
+
+
+def _bound(tree: ast.expr) -> dict[str, Any] | None:
+    """Arguments of a ``BindParams`` whose keys are variables; ``None`` of any other expression.
+
+    The variables are those of the module that the pass will be applied to.  A text that is to build the pass for any
     module looks them up by name when it meets the module::
 
         tvm.transform.module_pass(
             lambda mod, ctx: relax.transform.BindParams(
                 "f", dict(zip([p for p in mod["f"].params if p.name in ("v", "w")], [array_of_v, array_of_w])))(mod),
             opt_level=0, name="BindParams")
-
-    Raises:
-        NotLiteral: The text is of neither form.
     """
-    arguments = arguments_of(expression)
-    if "1" in arguments:
-        return str(arguments.get("0")), arguments["1"]
-    for call in ast.walk(_tree(expression)):
-        if isinstance(call, ast.Call) and getattr(call.func, "attr", "") == "BindParams" and len(call.args) == 2:
-            return str(_evaluated(call.args[0])), _by_variable(call.args[1])
-    return str(arguments.get("0")), {}
+    for call in ast.walk(tree):
+        if isinstance(call, ast.Call) and getattr(call.func, "attr", "") == "BindParams" and call is not tree:
+            return {"0": _evaluated(call.args[0]), "1": _by_variable(call.args[1])}
+    return None
 
 
 def _by_variable(binding: ast.expr) -> dict[str, Any]:
@@ -131,6 +135,8 @@ def arguments_of(expression: str) -> dict[str, Any]:
         tree = tree.args[0]  # the pass that gets the options
     if not isinstance(tree, ast.Call):
         return {}
+    if (bound := _bound(tree)) is not None:
+        return bound
     named: list[tuple[str, ast.expr]] = [(str(index), value) for index, value in enumerate(tree.args)]
     named += [(keyword.arg, keyword.value) for keyword in tree.keywords if keyword.arg is not None]
     found: dict[str, Any] = {}

@@ -25,22 +25,28 @@ _NOISE = 2.0**-17
 
 
 def guilty_operator(function: Any, seed: int) -> str:
-    """Name of the first operator whose gradient is wrong on its own; empty when each is right, or none can be asked."""
+    """Name of the first operator whose gradient is wrong on its own; where each is right, a call of a function, if any.
+
+    Empty when nothing can be blamed.
+    """
     seen: set[int] = set()
-    for call in _calls(function):
+    calls = list(_calls(function))
+    for call in calls:
+        if not isinstance(call.op, tvm.ir.Op):
+            continue
         mark = int(tvm_ffi.structural_hash(call, map_free_vars=True))
         if mark in seen:
             continue
         seen.add(mark)
         if _is_wrong(call, seed):
-            return str(call.op.name) if isinstance(call.op, tvm.ir.Op) else "a call of a function"
-    return ""
+            return str(call.op.name)
+    return "" if all(isinstance(call.op, tvm.ir.Op) for call in calls) else "a call of a function"
 
 
 def _calls(function: Any) -> Iterator[Any]:
     for block in function.body.blocks:
         for binding in block.bindings:
-            if isinstance(binding.value, relax.Call) and isinstance(binding.value.op, tvm.ir.Op):
+            if isinstance(binding.value, relax.Call):
                 yield binding.value
 
 

@@ -5,14 +5,13 @@ A repro script contains the source of what it needs of this file: only TVM and t
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import tvm
 import tvm_ffi
 from tvm import relax
 
-from oracles.locality_vary import functions_of, renamed
+from oracles.locality_vary import functions_of, graph_of, renamed_graph
 
 
 def reached(functions: dict[str, Any], root: str) -> list[str]:
@@ -79,14 +78,15 @@ def _canonical(module: Any, root: str, fixed: frozenset[str]) -> Any:
     while True:
         # AttachGlobalSymbol makes a symbol of every name: what is a name only is not compared.
         items = {module.get_global_var(name): _without_symbol(name, functions[name], fixed) for name in order}
-        nodes = json.loads(str(tvm.ir.save_json(tvm.IRModule(items))))["nodes"]
+        graph = graph_of(tvm.IRModule(items))
+        nodes = graph["nodes"]
         used = {nodes[node["data"]["name_hint"]]["data"] for node in nodes if node["type"] == "ir.GlobalVar"}
         more = sorted(name for name in used if name in functions and name not in order)  # what kernels call
         if not more:
             break
         order += more
     names = {name: f"private.{index}" for index, name in enumerate(order) if name not in fixed and name != root}
-    return renamed(tvm.IRModule(items), names)
+    return renamed_graph(graph, names)
 
 
 def _without_symbol(name: str, function: Any, fixed: frozenset[str]) -> Any:

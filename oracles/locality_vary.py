@@ -49,7 +49,16 @@ def renamed(module: Any, names: dict[str, str]) -> Any:
 
     TVM's own mutators would normalize what they copy; the names are changed in the module's JSON instead.
     """
-    graph = json.loads(str(tvm.ir.save_json(module)))
+    return renamed_graph(graph_of(module), names)
+
+
+def graph_of(module: Any) -> Any:
+    """The module's JSON, as Python objects."""
+    return json.loads(str(tvm.ir.save_json(module)))
+
+
+def renamed_graph(graph: Any, names: dict[str, str]) -> Any:
+    """The module of a graph, which is changed, with other names of functions."""
     nodes = graph["nodes"]
     for node in list(nodes):
         if node["type"] == "ir.GlobalVar":

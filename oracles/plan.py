@@ -9,6 +9,7 @@ from typing import Any
 from oracles.contract import Contract, Stage
 from oracles.contracts import CONTRACTS
 from oracles.passref import PassRef
+from oracles.preconditions import is_lowered
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +52,9 @@ def plan_of(passes: Sequence[PassRef], contracts: Sequence[Contract], module: An
     graph makes (operators, dataflow blocks, local functions) must be legalized and lifted again.
     """
     first = preparation(contracts[0], module)
+    if len(contracts) > 1 and is_lowered(module):
+        # What is lowered in part is brought to its stage at once: nothing of an earlier stage may come in between.
+        first = tuple(dict.fromkeys(name for contract in contracts for name in preparation(contract, module)))
     done = list(first)
     steps: list[Step] = []
     for index, (ref, contract) in enumerate(zip(passes, contracts, strict=True)):

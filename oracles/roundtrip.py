@@ -15,11 +15,11 @@ pass is in its signature.  The pass is to blame for what no notation can hold al
 parser joins neighbouring blocks of bindings and deduces the types of expressions anew, which may make them more exact:
 neither is a loss (``oracles.roundtrip_forms``).
 
-*What it costs.*  JSON takes a millisecond; printing and parsing one function takes 40, so that TVMScript is judged
-for a share of the subjects, and there for at most one Relax function and one kernel of those that the passes changed.
-For a smaller share all functions are, so that what the notations do to the modules that campaigns draw is seen as well.
-The seed of the subject's inputs, which the minimizer keeps, decides; for the seed 0, which tests and users have, all
-functions that the passes changed are judged.
+*What it costs.*  JSON takes some milliseconds, printing and parsing one function 40.  What the passes did not change
+comes back as the input does; of the rest a share is judged.  A share of that is parsed, at most one Relax function and
+one kernel of those that the passes changed; a share of that as a whole, so that what the notations do to the modules
+that campaigns draw is seen as well.  The seed of the subject's inputs, which the minimizer keeps, decides; for the seed
+0, which tests and users have, all functions that the passes changed are judged.
 """
 
 from __future__ import annotations
@@ -56,9 +56,12 @@ JSON = "JSON"
 NOTATIONS = (TVMSCRIPT, JSON)
 """Culprits that are no passes."""
 
-# One subject in so many is printed and parsed where the passes changed it; one in so many as a whole.
-CHANGED_SHARE = 32
-WHOLE_SHARE = 256
+# Of subjects that the passes changed, one in so many is judged; where modules were lowered, which makes them large, one
+# in so many; one in so many is parsed as well, and one in so many as a whole.  Each share is part of the one before.
+SHARE = 2
+LOWERED_SHARE = 4
+PARSED_SHARE = 64
+WHOLE_SHARE = 512
 _VARYING = re.compile(r"\d+|'[^']*'|\"[^\"]*\"|\[.*\]", re.DOTALL)
 
 
@@ -72,18 +75,21 @@ def judge(subject: Subject) -> tuple[Verdict, ...]:
         return (skip,)
     if not output_is_well_formed(subject):
         return (_skip(subject, "output is ill-formed"),)
+    seed = subject.input_seed
+    lowered = bool(subject.plan.prepare) or subject.costly
+    if subject.changed and not _draws(seed, LOWERED_SHARE if lowered else SHARE):
+        return (_skip(subject, "not in the share that is judged"),)
     found = _Found(subject)
     found.json()
     found.own()
-    seed = subject.input_seed
-    if not found.blamed and not found.excused and (seed == 0 or _draws(seed, CHANGED_SHARE)):
+    if not found.blamed and not found.excused and _draws(seed, PARSED_SHARE):
         found.script(whole=seed != 0 and _draws(seed, WHOLE_SHARE))
     return found.verdicts()
 
 
 def _draws(seed: int, share: int) -> bool:
-    """Whether a seed belongs to one share of the subjects."""
-    return int.from_bytes(hashlib.sha256(str(seed).encode()).digest()[:4], "big") % share == 0
+    """Whether a seed belongs to one share of the subjects; the seed 0 belongs to all."""
+    return not seed or int.from_bytes(hashlib.sha256(str(seed).encode()).digest()[:4], "big") % share == 0
 
 
 class _Found:

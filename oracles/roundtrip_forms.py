@@ -62,6 +62,7 @@ def loss_in_script(module: Any, name: str) -> Loss | None:
     try:
         parsed = tvm.script.from_source(text, check_well_formed=False)
     except Exception as error:
+        _unwind()
         return "not-parsed", parser_said(error)
     if _difference(unit, parsed, name) is None:
         return None
@@ -70,6 +71,16 @@ def loss_in_script(module: Any, name: str) -> Loss | None:
     if pair is None:
         return None
     return REFINED if _refined(*pair) else "reads-otherwise", mismatch(*pair)
+
+
+def _unwind() -> None:
+    """Take away the builder that a parse leaves behind when it fails in a local function's signature.
+
+    Modules whose classes are decorated in this thread would else be built into it, and fail.
+    """
+    builder = tvm.script.ir_builder.IRBuilder
+    while builder.is_in_scope():
+        builder.current().__exit__(None, None, None)
 
 
 def _difference(left: Any, right: Any, name: str) -> tuple[Any, Any] | None:

@@ -69,7 +69,9 @@ def adapters_of(conventions: Sequence[Convention]) -> tuple[Adapter, ...]:
         except (NotLiteral, TypeError) as error:
             raise NoAdapter("no adapter for these arguments of the pass") from error
         if isinstance(adapter, LiftTransformParams) and any(isinstance(a, LiftTransformParams) for a in adapters):
-            raise NoAdapter("no adapter for lifting twice")  # both would name their transforms the same
+            if adapters[-1] != adapter:
+                raise NoAdapter("no adapter for lifting twice")  # the functions of both take each other's parameters
+            continue  # the second run makes one transform of both
         if adapter is not None:
             adapters.append(adapter)
     return tuple(adapters)

@@ -26,6 +26,9 @@ LENDING = frozenset({"relax.memory.alloc_tensor", "relax.vm.alloc_tensor"})
 STORING = frozenset({"relax.memory.alloc_storage", "relax.vm.alloc_storage"})
 KILLING = frozenset({"relax.memory.kill_tensor", "relax.memory.kill_storage", "relax.vm.kill_object"})
 VIEWING = frozenset({"relax.reshape", "relax.memory.view", "relax.memory.ensure_zero_offset"})
+# Packed functions of the runtime whose result is their first argument, or a view of it. What another packed function
+# returns counts as new, which is what the pass assumes of all of them.
+RETURNING = frozenset({"vm.builtin.copy", "vm.builtin.reshape"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +84,7 @@ def trace(steps: list[Step], kernels: frozenset[str]) -> Trace:
             result.used.append([])
         elif name in KILLING:
             continue
-        elif name in VIEWING or builtin_of(value) == "vm.builtin.reshape":
+        elif name in VIEWING or builtin_of(value) in RETURNING:
             held[var] = _whole(_held_in(value.args[0], held))
         elif isinstance(value, relax.Call):
             taken = _whole(tuple(held.get(read, frozenset()) for read in variables_read(value)))

@@ -16,11 +16,20 @@ def bind_params(choices: Choices, facts: Facts) -> str:
     bound = choices.subset(_bindable(function.parameters)[:12])
     size = 1 + choices.index(4)
     made = choices.index(3) == 2
-    entries = []
-    for parameter in bound:
-        text = array_text(parameter, size, choices.index(4))
-        entries.append(f'"{parameter.name}": {f"tvm.runtime.tensor({text})" if made else text}')
+    texts = [array_text(parameter, size, choices.index(4)) for parameter in bound]
+    texts = [f"tvm.runtime.tensor({text})" if made else text for text in texts]
+    if choices.index(4) == 3:
+        return _by_variable(function.name, bound, texts)
+    entries = [f'"{parameter.name}": {text}' for parameter, text in zip(bound, texts, strict=True)]
     return call("BindParams", f'"{function.name}"', f"{{{', '.join(entries)}}}")
+
+
+def _by_variable(function: str, bound: list[Parameter], texts: list[str]) -> str:
+    """The same with variables for keys, which the text looks up in the module that the pass is applied to."""
+    names = "".join(f"{parameter.name!r}, " for parameter in bound)
+    variables = f'[p for p in mod["{function}"].params if p.name in ({names})]'
+    inner = call("BindParams", f'"{function}"', f"dict(zip({variables}, [{', '.join(texts)}]))")
+    return f'tvm.transform.module_pass(lambda mod, ctx: {inner}(mod), opt_level=0, name="BindParams")'
 
 
 def _bindable(parameters: tuple[Parameter, ...]) -> list[Parameter]:

@@ -17,6 +17,7 @@ from oracles.abi.lazy_transform import token_of
 from oracles.comparison import compare
 from oracles.contract import Abi
 from oracles.execution import session
+from oracles.facts import equal
 from oracles.inputs import materialize
 from oracles.numeric import judge_numeric
 from oracles.passref import PassRef
@@ -59,6 +60,23 @@ def test_a_private_function_is_bound_unseen() -> None:
     text = f'{T}BindParams("inner", {{"w": np.ones((2, 3), "float32")}})'
     # Its caller passes two arguments still: who binds a callee must change the callers.
     assert judged(bb.finalize(), text).reason == "bound function is called inside the module"
+
+
+@pytest.mark.parametrize("shared", ["", "shared_transform=True"])
+def test_weights_are_lifted_twice(shared: str) -> None:
+    lift = f"{T}LiftTransformParams({shared})"
+    # Where lifting was told to stop it goes on in the second run.
+    bb = relax.BlockBuilder()
+    x, v, w = samples.var("x", (4, 8)), samples.var("v", (8, 8)), samples.var("w", (8, 8))
+    with bb.function("main", [x, v, w], attrs={"num_input": 1}):
+        with bb.dataflow():
+            a, b = bb.emit(op.exp(v)), bb.emit(op.builtin.stop_lift_params(w))
+            out = bb.emit_output(op.matmul(bb.emit(op.matmul(x, a)), bb.emit(op.permute_dims(b))))
+        bb.emit_func_output(out)
+    module = bb.finalize()
+    once = PassRef("", lift).build()(module)
+    assert not equal(once, PassRef("", lift).build()(once))
+    assert_passes(judged(module, lift, lift))
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float16"])

@@ -60,6 +60,9 @@ KNOWN_DEFECTS: set[tuple[OracleName, str, str]] = {
     (OracleName.CRASH, "SpecializePrimFuncBasedOnCallSite", "TypeError"),
     (OracleName.WELL_FORMED, "StaticPlanBlockMemory", "ill-formed"),
     (OracleName.WELL_FORMED, "UpdateParamType", "ill-formed"),
+    (OracleName.LOCALITY, "MergeCompositeFunctions", "InternalError"),
+    (OracleName.LOCALITY, "InlinePrivateFunctions", "not-local"),
+    (OracleName.LOCALITY, "RemoveUnusedParameters", "not-local"),
 }
 # Kills the process: endless recursion of RunCodegen on a recursive function.
 FATAL = {("RunCodegen", "recursive")}

@@ -88,6 +88,7 @@ def test_different_places_of_one_storage() -> None:
         ('v = R.match_cast(a, R.Tensor((4,), "float32"))',),
         ("v = R.reshape(a, R.shape([4]))",),
         ("t = (x, a)", "v = t[1]"),
+        ('v = R.call_packed("vm.builtin.copy", a, sinfo_args=R.Tensor((4,), "float32"))',),
         ("if c:", "    v = a", "else:", "    v = x"),
     ],
 )

@@ -1,4 +1,5 @@
 # ruff: noqa: RET504 -- the samples are TVMScript, not Python
+# mypy: disable-error-code="untyped-decorator, valid-type, no-untyped-def"
 """Postconditions of the passes on parameters: what each does satisfies them, and doing nothing does not."""
 
 from __future__ import annotations

@@ -1,8 +1,10 @@
 # ruff: noqa: RET504 -- the samples are TVMScript, not Python
+# mypy: disable-error-code="untyped-decorator, valid-type, no-untyped-def"
 """Postconditions of the passes that replace operators: what each does satisfies them, and doing nothing does not."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -17,7 +19,7 @@ from tvm.script import relax as R
 from oracles.contract import Ran
 
 
-def main_of(params: dict[str, tuple[int, ...]], build: Any) -> Any:
+def main_of(params: Mapping[str, tuple[int, ...]], build: Any) -> Any:
     """A module with a function of one dataflow block, which ``build(builder, *params)`` makes."""
     builder = relax.BlockBuilder()
     variables = [relax.Var(name, relax.TensorType(shape, "float32")) for name, shape in params.items()]

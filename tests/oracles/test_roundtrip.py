@@ -8,6 +8,7 @@ import sample_modules as samples
 import tvm
 from tvm import relax
 
+from corpus.loader import load, load_module
 from fuzzer.signatures import signature
 from oracles import roundtrip
 from oracles.judge import judge
@@ -31,9 +32,14 @@ WHOLE = next(seed for seed in range(1, 10000) if roundtrip._draws(seed, roundtri
 PART = next(
     seed
     for seed in range(1, 10000)
-    if roundtrip._draws(seed, roundtrip.CHANGED_SHARE) and not roundtrip._draws(seed, roundtrip.WHOLE_SHARE)
+    if roundtrip._draws(seed, roundtrip.PARSED_SHARE) and not roundtrip._draws(seed, roundtrip.WHOLE_SHARE)
 )
-NONE = next(seed for seed in range(1, 10000) if not roundtrip._draws(seed, roundtrip.CHANGED_SHARE))
+NONE = next(
+    seed
+    for seed in range(1, 10000)
+    if roundtrip._draws(seed, roundtrip.LOWERED_SHARE) and not roundtrip._draws(seed, roundtrip.PARSED_SHARE)
+)
+UNDRAWN = next(seed for seed in range(1, 10000) if not roundtrip._draws(seed, roundtrip.SHARE))
 
 HEAD = """
 @I.ir_module
@@ -152,6 +158,12 @@ def test_a_dangling_variable_is_the_passs_fault() -> None:
     assert verdict.evidence.kind == "loads-otherwise"
 
 
+def test_only_a_share_of_what_the_passes_changed_is_judged() -> None:
+    assert only(plain(), normalize(), seed=UNDRAWN).outcome is Outcome.PASS
+    verdict = only(plain(), attribute(relax.ShapeExpr([SIZE])), seed=UNDRAWN)
+    assert (verdict.outcome, verdict.reason) == (Outcome.SKIP, "not in the share that is judged")
+
+
 def test_json_is_blamed_for_what_it_writes_and_cannot_read() -> None:
     x = relax.Var("x", relax.TensorType([2, 0], "float32"))
     function = relax.Function([x], relax.SeqExpr([], x), x.ty).with_attr("global_symbol", "main")
@@ -232,3 +244,12 @@ def test_more_exact_types_are_no_loss() -> None:
 """)
     loss = loss_in_script(module, "main")
     assert loss is None or loss[0] == REFINED
+
+
+def test_a_failed_parse_leaves_no_builder_behind() -> None:
+    (case,) = load(["script-device-of-local-function"])
+    module = load_module(case)
+    loss = loss_in_script(module, "main")
+    assert loss is not None
+    assert loss[0] == "not-parsed"
+    assert not tvm.script.ir_builder.IRBuilder.is_in_scope()

@@ -5,11 +5,13 @@ from typing import Any
 import buggy_passes as buggy
 import pytest
 import sample_modules as samples
+import tvm_ffi
 from conftest import Say
-from tvm import relax
+from tvm import relax, tirx
 
 from oracles.contract import Contract
 from oracles.passref import PassRef
+from oracles.subject import Subject
 from oracles.verdict import OracleName, Outcome
 
 WELL_FORMED = OracleName.WELL_FORMED
@@ -104,3 +106,19 @@ def test_ill_formed_input_is_not_judged(say: Say) -> None:
     assert {(verdict.outcome, verdict.reason) for verdict in verdicts.values()} == {
         (Outcome.SKIP, "input is ill-formed")
     }
+
+
+def test_types_that_shape_lowering_forgets_are_no_change_of_signature(say: Say) -> None:
+    n, m = (tirx.Var(name, "int64") for name in "nm")
+    x, y = relax.Var("x", TT(dtype="float32", ndim=1)), relax.Var("y", TT((n,), "float32"))
+    builder = relax.BlockBuilder()
+    with builder.function("main", [x, y]):
+        with builder.dataflow():
+            cast = builder.match_cast(x, TT((m,), "float32"))
+            first, second = builder.emit_output(cast), builder.emit_output(relax.op.abs(y))
+        builder.emit_func_output(relax.Tuple([first, second]))
+    refs = [PassRef(name, f"relax.transform.{name}()") for name in ("VMShapeLower", "DeadCodeElimination")]
+    module = builder.finalize()
+    assert _kind(say, module, *refs) == "pass"
+    before, after = (Subject(module, refs[:count]).output_module["main"].ret_ty for count in (1, 2))
+    assert not tvm_ffi.structural_equal(before, after, map_free_vars=True)  # it did forget
