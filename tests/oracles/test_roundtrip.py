@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import buggy_passes as buggy
@@ -9,6 +10,8 @@ import tvm
 from tvm import relax
 
 from corpus.loader import load, load_module
+from fuzzer.cases import Case
+from fuzzer.repro import check_repro, render_repro
 from fuzzer.signatures import signature
 from oracles import roundtrip
 from oracles.judge import judge
@@ -253,3 +256,15 @@ def test_a_failed_parse_leaves_no_builder_behind() -> None:
     assert loss is not None
     assert loss[0] == "not-parsed"
     assert not tvm.script.ir_builder.IRBuilder.is_in_scope()
+
+
+@pytest.mark.parametrize("slug", ["script-boxed-attribute", "update-vdevice-unused-parameter"])
+def test_the_script_shows_the_defect(slug: str, tmp_path: Path) -> None:
+    (known,) = load([slug])
+    module = load_module(known)
+    verdict = next(each for each in said(module, *known.passes, seed=known.input_seed) if each.outcome is Outcome.FAIL)
+    path = tmp_path / "script.py"
+    case = Case(str(tvm.ir.save_json(module)), known.passes, known.input_seed)
+    path.write_text(render_repro(case, verdict, signature(verdict).text), encoding="utf-8")
+    result = check_repro(path)
+    assert result.confirmed, result.output
