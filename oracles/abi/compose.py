@@ -166,7 +166,7 @@ def _bind_params(_arguments: dict[str, Any], convention: Convention) -> Adapter:
 def _retyped(_arguments: dict[str, Any], convention: Convention) -> Adapter:
     before, after = public_functions(convention.before), public_functions(convention.after)
     if any(_has_unknown_weights(function) for function in after.values()):
-        # VMShapeLower, which every execution needs, dies of them (docs/bugs.md); the retyping pass is not to blame.
+        # VMShapeLower, which every execution needs, dies of them (SIGSEGV); the retyping pass is not to blame.
         raise NoAdapter("no execution of weights of unknown shape")
     wanted = {name: tuple(dtypes_of(param.ty) for param in function.params) for name, function in after.items()}
     return CastParams(wanted, {name: dtypes_of(function.body.ty) for name, function in before.items()})
