@@ -69,7 +69,7 @@ def configuration(seed: int) -> Any:
 
 def structural(seed: int, shards: range, stages: Stages) -> int:
     """Judge shards by the structural oracles; returns the number of subjects."""
-    from fuzzer.shards import SHARD_EXAMPLES, draw_subjects, subjects_per_module
+    from fuzzer.shards import SHARD_EXAMPLES, ShardTask, draw_subjects, input_seed, subjects_per_module
     from oracles.facts import ModuleFacts
     from oracles.judge import judge
     from oracles.subject import Subject
@@ -79,15 +79,16 @@ def structural(seed: int, shards: range, stages: Stages) -> int:
     oracles = tuple(name for name in OracleName if name is not OracleName.NUMERIC)
     subjects = 0
     for shard in shards:
-        for number in range(SHARD_EXAMPLES // subjects_per_module(config)):
+        for number in range(SHARD_EXAMPLES // (per_module := subjects_per_module(config))):
             stages.begin("draw")
             drawn = draw_subjects(config, shard, number)
             if drawn is None:
                 continue
             facts = ModuleFacts(drawn.module)
+            seed_of = input_seed(ShardTask(config, shard), number * per_module)
             for passes in drawn.pipelines:
                 stages.begin("other")
-                judge(Subject(facts.module, passes, stage=stages.begin, facts=facts), oracles)
+                judge(Subject(facts.module, passes, input_seed=seed_of, stage=stages.begin, facts=facts), oracles)
                 subjects += 1
     stages.end()
     return subjects
@@ -95,7 +96,7 @@ def structural(seed: int, shards: range, stages: Stages) -> int:
 
 def numeric(seed: int, shards: range) -> tuple[int, float]:
     """Numeric comparisons in shards, and the numeric oracle's processor time for them and for what it skipped."""
-    from fuzzer.shards import SHARD_EXAMPLES, draw_subjects, subjects_per_module
+    from fuzzer.shards import SHARD_EXAMPLES, ShardTask, draw_subjects, input_seed, subjects_per_module
     from oracles.facts import ModuleFacts
     from oracles.judge import judge
     from oracles.subject import Subject
@@ -104,13 +105,14 @@ def numeric(seed: int, shards: range) -> tuple[int, float]:
     config = configuration(seed)
     compared, spent = 0, 0.0
     for shard in shards:
-        for number in range(SHARD_EXAMPLES // subjects_per_module(config)):
+        for number in range(SHARD_EXAMPLES // (per_module := subjects_per_module(config))):
             drawn = draw_subjects(config, shard, number)
             if drawn is None:
                 continue
             facts = ModuleFacts(drawn.module)
+            seed_of = input_seed(ShardTask(config, shard), number * per_module)
             for passes in drawn.pipelines:
-                subject = Subject(facts.module, passes, input_seed=number, facts=facts)
+                subject = Subject(facts.module, passes, input_seed=seed_of, facts=facts)
                 judge(subject, [OracleName.CRASH])  # runs the passes, which the other oracles have paid for
                 start = time.process_time()
                 verdicts = judge(subject, [OracleName.NUMERIC])

@@ -190,8 +190,9 @@ def example_case(task: ShardTask, index: int) -> Case | None:
 
 
 def input_seed(task: ShardTask, index: int) -> int:
-    """Seed of the inputs of one example."""
-    return randomness(task.config.seed, task.number, index, "inputs").getrandbits(31)
+    """Seed of the inputs of one example: the same for all on one module, so that the original is run once for them."""
+    number = index // subjects_per_module(task.config)
+    return randomness(task.config.seed, task.number, number, "inputs").getrandbits(31)
 
 
 def oracles_of(task: ShardTask, index: int, passes: tuple[PassRef, ...]) -> tuple[OracleName, ...]:
