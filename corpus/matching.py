@@ -40,7 +40,8 @@ def match(failures: Sequence[FoundFailure], cases: Sequence[KnownCase], version:
 
 
 def _same_place(case: KnownCase, failure: FoundFailure) -> bool:
-    return str(case.oracle) == failure.oracle and failure.culprit in {ref.name for ref in case.passes}
+    culprits = {case.culprit} if case.culprit else {ref.name for ref in case.passes}
+    return str(case.oracle) == failure.oracle and failure.culprit in culprits
 
 
 def _pattern(case: KnownCase, version: str) -> str | None:

@@ -72,14 +72,12 @@ IDLES = frozenset(
         "LowerDistIR",
         "LowerGPUIPCAllocStorage",
         "LowerGlobalViewToLocalView",
-        "Normalize",
-        "NormalizeGlobalVar",
         "PropagateSharding",
         "SplitCallTIRByPattern",
     }
 )
 """Passes for which no module is drawn that they have something to do on: nothing to attach, machines that are not
-there, modules that are normal already."""
+there."""
 
 FINDS: Mapping[str, Ask] = {
     "AdjustMatmulOrder": _all(matmul=2),

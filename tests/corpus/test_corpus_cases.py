@@ -30,4 +30,4 @@ def test_ledger_has_one_line_a_case() -> None:
     assert len(lines) == len(cases)
     for case in cases:
         (line,) = [line for line in lines if f"/cases/{case.slug}/" in line]
-        assert line.startswith(f"| {case.pass_text} | {case.oracle} | {case.title}: ")
+        assert line.startswith(f"| {case.blamed} | {case.oracle} | {case.title}: ")

@@ -24,6 +24,10 @@ _ORDER = (
     OracleName.DETERMINISM,
     OracleName.SEQUENTIAL,
     OracleName.IDEMPOTENCE,
+    OracleName.POSTCONDITION,
+    OracleName.ROUNDTRIP,
+    OracleName.LOCALITY,
+    OracleName.ENVIRONMENT,
 )
 
 

@@ -63,6 +63,9 @@ KNOWN_DEFECTS: set[tuple[OracleName, str, str]] = {
     (OracleName.LOCALITY, "MergeCompositeFunctions", "InternalError"),
     (OracleName.LOCALITY, "InlinePrivateFunctions", "not-local"),
     (OracleName.LOCALITY, "RemoveUnusedParameters", "not-local"),
+    (OracleName.ROUNDTRIP, "TVMScript", "not-parsed"),
+    (OracleName.ROUNDTRIP, "TVMScript", "reads-otherwise"),
+    (OracleName.POSTCONDITION, "KillAfterLastUse", "not-done"),
 }
 # Kills the process: endless recursion of RunCodegen on a recursive function.
 FATAL = {("RunCodegen", "recursive")}
