@@ -264,9 +264,10 @@ NO_SUCH_FUNCTION = Refusal(
 # A pass that legalizes may meet an operator whose kernel says itself which dtypes it has.
 UNSUPPORTED_DTYPE = Refusal(
     "InternalError",
-    r"only support float32 and float16 for now",
-    "kernel for float32 and float16 only",
-    "include/tvm/topi/nn: instance_norm, group_norm and layer_norm name what they support",
+    r"only support float32 and float16 for now|Data type .* not supported for finiteness ops",
+    "kernel for some dtypes only",
+    "include/tvm/topi/nn: instance_norm, group_norm and layer_norm name what they support; tirx/op/op.cc: isnan, isinf "
+    "and isfinite name what they do not",
 )
 
 

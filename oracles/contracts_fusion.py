@@ -100,6 +100,9 @@ ROWS: tuple[Contract, ...] = (
         idempotence=Idempotence.FIXPOINT,
         fixpoint_runs=3,
         notes="ends with DeadCodeElimination, whose fixed point it inherits",
+        # src/relax/transform/run_codegen.cc: "Remove the global symbol and codegen attributes from the function so that
+        # it can be removed" from the module, which it is not where another one still calls it
+        changes=frozenset({Kept.FUNCTION_ATTRIBUTES}),
     ),
     Contract(
         "AllocateWorkspace",

@@ -25,6 +25,15 @@ ROWS: tuple[Contract, ...] = (
         "ConvertLayout",
         numeric=REASSOCIATION,
         notes="idempotent for permutations; a second run of sub-indexed layouts throws (a defect)",
+        refusals=(
+            Refusal(
+                "InternalError",
+                r"Axis swap only|Unsupported initial layout",
+                "layout that this operator does not take",
+                "src/relax/op/nn/convolution.cc: conv1d, conv3d and the transposed ones only take layouts of swapped "
+                "axes, and say so",
+            ),
+        ),
         postconditions=(
             Postcondition(
                 "convolutions have the layouts asked for",

@@ -138,7 +138,9 @@ def _has_batch_norm(module: Any, training: bool) -> bool:
 _SPLIT_LAYOUT = re.compile(r'layout="[A-Z]+\d+[a-z]')
 # tvm/relax/transform/legalize_ops/nn.py leaves convolutions of other output than input layouts, and transposed ones of
 # other layouts than PyTorch's, as they are, with a line in the log ("so cannot be legalized by TOPI").
-_NO_KERNEL = re.compile(r"nn\.conv\dd(_transpose)?: CodeGenVM cannot emit")
+_NO_KERNEL = re.compile(
+    r"CodeGenVM cannot emit[^:]*call:\s*R\.nn\.conv\dd|nn\.conv\dd(_transpose)?: CodeGenVM cannot emit"
+)
 
 
 def _gradient_kernel(error: Evidence) -> str:

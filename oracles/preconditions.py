@@ -40,8 +40,12 @@ def needs_transform_params(module: Any) -> str | None:
     found = [function for name, function in relax_functions(module) if name.endswith("transform_params")]
     if not found:
         return "no transform_params function"
-    callbacks = any(isinstance(param.ty, relax.FuncType) for function in found for param in function.params)
-    return "the transform function takes a callback" if callbacks else None
+    if any(isinstance(param.ty, relax.FuncType) for function in found for param in function.params):
+        return "the transform function takes a callback"
+    fetched = (relax.TensorType, relax.TupleType)
+    if not any(isinstance(param.ty, fetched) for function in found for param in function.params):
+        return "the transform function takes nothing"
+    return None
 
 
 def needs_num_input(module: Any) -> str | None:

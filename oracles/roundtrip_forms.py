@@ -5,6 +5,7 @@ Repro scripts carry a copy of what is here: it may use nothing but TVM and the s
 
 from __future__ import annotations
 
+import itertools
 import keyword
 import re
 from typing import Any
@@ -110,15 +111,22 @@ def functions_of(module: Any) -> dict[str, Any]:
 
 
 def _refined(left: Any, right: Any) -> bool:
-    """Whether two modules first differ in a type that the second one only knows more exactly."""
+    """Whether two modules first differ in a type that the second one only knows more exactly.
+
+    Of a call also in a type that the second one knows less exactly: TVMScript writes the type of the variable that the
+    call is bound to, which is another one, and the call's own is deduced.
+    """
     paths = tvm_ffi.get_first_structural_mismatch(left, right)
     if paths is None:
         return False
-    ours, theirs = (_outermost_type(_follow(root, path)[0]) for root, path in zip((left, right), paths))  # noqa: B905
+    trails = [_follow(root, path)[0] for root, path in zip((left, right), paths)]  # noqa: B905
+    ours, theirs = (_outermost_type(trail) for trail in trails)
     if ours is None or theirs is None:
         return False
+    owners = [item for item, ty in itertools.pairwise(trails[0]) if ty is ours]
+    of_call = bool(owners) and isinstance(owners[0], relax.Call)
     try:
-        return bool(ours.is_base_of(theirs))
+        return bool(ours.is_base_of(theirs) or (of_call and theirs.is_base_of(ours)))
     except Exception:  # kernels have types that TVM does not relate
         return False
 

@@ -14,6 +14,7 @@ from oracles.postconditions.common import (
     both,
     functions_by_name,
     has_local_functions,
+    is_constant,
     joinable,
     name_of,
     operator_of,
@@ -47,15 +48,19 @@ def alias_left(ran: Any) -> str:
 
 
 def projection_left(ran: Any) -> str:
-    """A projection of a tuple that is built in the same sequence before it."""
+    """A projection of a tuple that is built in the same sequence before it.
+
+    Not where the field is a constant: that takes the place of the projection's variable, whose binding stays, dead.
+    """
     for name, function in relax_functions(ran.after):
-        tuples: set[Any] = set()
+        tuples: dict[Any, Any] = {}
         for place in places(function):
             value = place.binding.value
-            if isinstance(value, relax.TupleGetItem) and value.tuple_value in tuples:
+            projected = tuples.get(value.tuple_value) if isinstance(value, relax.TupleGetItem) else None
+            if projected is not None and not is_constant(projected.fields[value.index]):
                 return f"a field of a tuple built here is projected\nfunction: {name}\nbinding: {place.binding.var}"
             if isinstance(value, relax.Tuple) and isinstance(place.binding, relax.VarBinding):
-                tuples.add(place.binding.var)
+                tuples[place.binding.var] = value
     return ""
 
 

@@ -338,7 +338,17 @@ def untouched(old: Any, new: Any) -> bool:
     """Whether a function is what it was; one that was not in normal form may have been brought into it."""
     if new.same_as(old) or tvm_ffi.structural_equal(old, new):
         return True
-    return isinstance(old, relax.Function) and joinable(old)
+    if not isinstance(old, relax.Function):
+        return False
+    return joinable(old) or _equal_but_for_copies(old, new)
+
+
+def _equal_but_for_copies(old: Any, new: Any) -> bool:
+    """Whether two functions of different copies of a module are equal: a GlobalVar is another object in each copy."""
+    if not isinstance(new, relax.Function) or not tvm_ffi.structural_equal(old, new, map_free_vars=True):
+        return False
+    names = [[str(var.name_hint) for var in relax.analysis.all_global_vars(each)] for each in (old, new)]
+    return names[0] == names[1]
 
 
 def is_constant(value: Any) -> bool:
