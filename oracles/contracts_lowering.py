@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from oracles.contract import IMPURE_IN_DATAFLOW, Contract, Idempotence, Kept, Refusal, Stage
 from oracles.postconditions.lowering import LOWERING_CLAIMS
-from oracles.preconditions import no_library_prefix
+from oracles.preconditions import no_cuda_graphs, no_library_prefix
 
 LEGALIZED = ("RealizeVDevice", "DispatchSampling", "DispatchSortScan", "LambdaLift", "LegalizeOps")
 PLAIN = (*LEGALIZED, "ToNonDataflow")
@@ -57,6 +57,7 @@ ROWS: tuple[Contract, ...] = (
         prepare=CALLS,
         needs=LOWERED,
         gives=LOWERED,
+        preconditions=(no_cuda_graphs,),
         postconditions=LOWERING_CLAIMS["RewriteCUDAGraph"],
     ),
     Contract(

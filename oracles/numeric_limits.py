@@ -34,6 +34,8 @@ def unfair(steps: Sequence[Step], inputs: Callable[[int], Any]) -> str:
             return "bound function is called inside the module"
         if _retyped_callee(step, inputs(index)):
             return "retyped function is called inside the module"
+        if step.ref.name == "UpdateVDevice" and _has_hints(inputs(index)):
+            return "hint may name a replaced device"
     return ""
 
 
@@ -119,13 +121,22 @@ def _called(module: Any) -> set[str]:
     return names
 
 
+def _has_hints(module: Any) -> bool:
+    """Whether a hint names a device by type and index, which are the user's to change when a device is replaced."""
+    return _calls_operator(module, "relax.hint_on_device", lambda call: True)
+
+
 def _has_batch_norm(module: Any, training: bool) -> bool:
+    return _calls_operator(module, _BATCH_NORM, lambda call: bool(call.attrs.training) == training)
+
+
+def _calls_operator(module: Any, operator: str, fits: Callable[[Any], bool]) -> bool:
     found = False
 
     def visit(expr: Any) -> None:
         nonlocal found
-        if isinstance(expr, relax.Call) and getattr(expr.op, "name", "") == _BATCH_NORM:
-            found = found or bool(expr.attrs.training) == training
+        if isinstance(expr, relax.Call) and getattr(expr.op, "name", "") == operator:
+            found = found or fits(expr)
 
     for function in module.functions.values():
         if isinstance(function, relax.Function):

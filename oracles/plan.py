@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from oracles.contract import Contract, Stage
-from oracles.contracts import CONTRACTS
+from oracles.contracts import CONTRACTS, contract_for
 from oracles.passref import PassRef
 from oracles.preconditions import is_lowered
 
@@ -60,7 +60,7 @@ def plan_of(passes: Sequence[PassRef], contracts: Sequence[Contract], module: An
     for index, (ref, contract) in enumerate(zip(passes, contracts, strict=True)):
         if index > 0:
             missing = [name for name in preparation(contract, module) if name not in done]
-            steps += [Step(preparing(name), CONTRACTS[name], inserted=True) for name in missing]
+            steps += [Step(preparing(name), contract_for(preparing(name)), inserted=True) for name in missing]
             done += missing
         steps.append(Step(ref, contract))
         if contract.needs is contract.gives is Stage.HIGH_LEVEL and not contract.any_stage:

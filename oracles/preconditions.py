@@ -68,6 +68,19 @@ def needs_vdevices(module: Any) -> str | None:
     return None if "vdevice" in module.global_infos else "no vdevice in global_infos"
 
 
+def no_cuda_graphs(module: Any) -> str | None:
+    """RewriteCUDAGraph puts what a graph may hold into functions of their own; those are not for it to rewrite."""
+    found: list[Any] = []
+
+    def visit(expr: Any) -> None:
+        if isinstance(expr, relax.ExternFunc) and str(expr.global_symbol).startswith("vm.builtin.cuda_graph."):
+            found.append(expr)
+
+    for _, function in relax_functions(module):
+        relax.analysis.post_order_visit(function.body, visit)
+    return "has CUDA graphs already" if found else None
+
+
 def no_library_prefix(module: Any) -> str | None:
     """AttachGlobalSymbol puts the attribute ``system_lib_prefix`` in front of every name, and so renames functions."""
     return "has a system_lib_prefix" if has_attribute(module, "system_lib_prefix") else None

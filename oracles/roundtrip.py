@@ -186,9 +186,10 @@ class _Found:
     def _culprit(self, shows: Callable[[Any], bool]) -> str:
         """The first step whose result shows the loss."""
         steps = self.subject.plan.steps
-        for index, step in enumerate(steps):
-            if shows(self.subject.chain[index].module):
-                return step.ref.name
+        # Run again: a later step may have written into what the earlier ones gave.
+        for index, _, result in self.subject.retrace():
+            if result.error is None and shows(result.module):
+                return steps[index].ref.name
         return steps[-1].ref.name
 
     def verdicts(self) -> tuple[Verdict, ...]:

@@ -141,7 +141,9 @@ def _lazy_get(_arguments: dict[str, Any], _convention: Convention) -> Adapter:
 def _lazy_set(_arguments: dict[str, Any], convention: Convention) -> Adapter:
     functions = public_functions(convention.before)
     outputs = {name: output_types(function) for name, function in functions.items()}
-    nested = [name for name, types in outputs.items() if types and isinstance(types[0], relax.TupleType)]
+    # The pass sends the fields of a tuple that the body builds, one by one, and any other tuple whole.
+    built = {name for name, function in functions.items() if isinstance(function.body.body, relax.Tuple)}
+    nested = [name for name in built if (types := outputs[name]) and isinstance(types[0], relax.TupleType)]
     arity = {name: None if types is None else len(types) for name, types in outputs.items()}
     return LazySetOutput(arity, frozenset(nested))
 
