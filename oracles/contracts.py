@@ -63,6 +63,8 @@ VARIANTS: tuple[tuple[str, str, dict[str, Any]], ...] = (
     ("LiftTransformParams", r"consume_params", {"idempotence": Idempotence.NEVER}),
     ("RewriteCUDAGraph", r"use_cuda_graph\": True", CUDA_GRAPH),
     ("FuseOps", r"FuseOps\(\)", {"environment": (LEVEL_FUSES,)}),
+    # a check may look at all uses in the function (PatternCheckContext.var_usages), and grouping leaves fewer of them
+    ("FuseOpsByPattern", r"var_usages", {"idempotence": Idempotence.FIXPOINT, "fixpoint_runs": 4}),
     # its documentation: one transform function for all, or for those that are named
     ("LiftTransformParams", r"shared_transform=(True|\[)", {"locality": Locality.MODULE}),
     # ties flip on each run (modules of TVM's own tests); the other three orders settle at once

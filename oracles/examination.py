@@ -13,7 +13,7 @@ from oracles.contract import NumericPromise
 from oracles.differentiation import Unmeasurable, examine_gradient, gradients_of
 from oracles.execution import ExecMode, Program, private_constants, session
 from oracles.execution.effects import trace
-from oracles.numeric_limits import excused, retypes_inputs
+from oracles.numeric_limits import excused, excused_run, retypes_inputs
 from oracles.original import Entry, Original, copied
 from oracles.tolerance import DECISION_RUNS, Measured, unit_of
 from oracles.verdict import Evidence
@@ -91,6 +91,8 @@ def examine(original: Original, candidate: Candidate, subject: Any, compiled: bo
         if found is not None:
             if original.calls_in_place and found.kind in _OVERWRITING:
                 raise Undecidable(IN_PLACE)
+            if reason := excused_run(found, subject.plan.steps):
+                raise Undecidable(reason)
             return Finding(found)
     if (wrong := _adjoints(original, candidate, program, runnable, subject)) is not None:
         return wrong
