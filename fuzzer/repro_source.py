@@ -101,7 +101,8 @@ def _bound(node: ast.stmt) -> frozenset[str]:
     if isinstance(node, ast.FunctionDef | ast.ClassDef):
         return frozenset({node.name})
     targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
-    return frozenset(item.id for item in targets if isinstance(item, ast.Name))
+    parts = [part for item in targets for part in (item.elts if isinstance(item, ast.Tuple) else [item])]
+    return frozenset(item.id for item in parts if isinstance(item, ast.Name))
 
 
 def _mentions(node: ast.AST) -> Iterator[str]:

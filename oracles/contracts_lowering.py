@@ -65,6 +65,9 @@ ROWS: tuple[Contract, ...] = (
         prepare=CALLS,
         needs=LOWERED,
         gives=LOWERED,
+        keeps_public_signatures=False,
+        notes="the device of a tensor is an argument of its allocation from here on and no longer part of its type, "
+        "nor of the return type that follows from it (generated modules)",
         postconditions=LOWERING_CLAIMS["LowerAllocTensor"],
     ),
     Contract(

@@ -7,7 +7,7 @@ from typing import Any
 
 from tvm import relax
 
-from strategies.bounds import FLOAT_LIMIT, Bounds, is_float
+from strategies.bounds import FLOAT8, FLOAT_LIMIT, Bounds, is_float
 from strategies.features import Feature
 from strategies.frame import FunctionFrame, Unfit
 from strategies.gradient import differentiable_operators
@@ -41,7 +41,8 @@ class LossScope(Scope):
         """A float in bounds by ``tanh`` and an affine map; anything else as usual."""
         if bounds is None or (value.bounds is not None and bounds.contains(value.bounds)):
             return value
-        if not is_float(value.dtype) or bounds.integral or bounds.hi - bounds.lo < 2.0**-4:
+        squashable = is_float(value.dtype) and value.dtype not in FLOAT8  # tanh takes no floats of eight bits
+        if not squashable or bounds.integral or bounds.hi - bounds.lo < 2.0**-4:
             return super().guard(value, bounds)
         middle, half = (bounds.lo + bounds.hi) / 2, (bounds.hi - bounds.lo) / 2
         half = min(half * 0.9375, 4.0)
