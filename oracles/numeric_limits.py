@@ -34,7 +34,7 @@ def unfair(steps: Sequence[Step], inputs: Callable[[int], Any]) -> str:
             return "bound function is called inside the module"
         if _retyped_callee(step, inputs(index)):
             return "retyped function is called inside the module"
-        if step.ref.name == "UpdateVDevice" and _has_hints(inputs(index)):
+        if step.ref.name == "UpdateVDevice" and _replaces_hinted(step, inputs(index)):
             return "hint may name a replaced device"
     return ""
 
@@ -121,8 +121,16 @@ def _called(module: Any) -> set[str]:
     return names
 
 
-def _has_hints(module: Any) -> bool:
-    """Whether a hint names a device by type and index, which are the user's to change when a device is replaced."""
+def _replaces_hinted(step: Step, module: Any) -> bool:
+    """Whether a device gets another number and the module has hints, which name devices by type and number.
+
+    They are the user's to change when a device is replaced.
+    """
+    arguments = arguments_of(step.ref.expression)
+    new, index = arguments.get("0"), int(arguments.get("1", 0))
+    table = list(module.global_infos.get("vdevice", []))
+    if index < len(table) and int(table[index].vdevice_id) == int(new.vdevice_id):
+        return False
     return _calls_operator(module, "relax.hint_on_device", lambda call: True)
 
 

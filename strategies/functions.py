@@ -87,7 +87,8 @@ def build(draw: Draw, module: ModuleFrame, plan: Plan) -> Signature:
     scope.keep_outputs = True
     wanted = _demanded(scope, body, plan)
     for callee in plan.callees:
-        if callee.impure and scope.in_dataflow:
+        effect = callee.impure or (callee.returns is not None and callee.returns.impure)
+        if effect and scope.in_dataflow:
             body.close()
             body.open(False)
         with contextlib.suppress(Unfit):
