@@ -129,7 +129,7 @@ def _replaces_hinted(step: Step, module: Any) -> bool:
     arguments = arguments_of(step.ref.expression)
     new, index = arguments.get("0"), int(arguments.get("1", 0))
     table = list(module.global_infos.get("vdevice", []))
-    if index < len(table) and int(table[index].vdevice_id) == int(new.vdevice_id):
+    if new is None or (index < len(table) and int(table[index].vdevice_id) == int(new.vdevice_id)):
         return False
     return _calls_operator(module, "relax.hint_on_device", lambda call: True)
 
