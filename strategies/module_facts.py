@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import tvm
@@ -42,6 +42,7 @@ class FunctionFacts:
         num_input: The attribute, -1 without.
         outputs: Of a function of one dataflow block that returns variables of tensors of static shape: those.
         cast_symbols: Symbolic dims that a ``match_cast`` of its own blocks defines.
+        called: Whether a function of the module calls it or passes it on.
     """
 
     name: str
@@ -50,6 +51,7 @@ class FunctionFacts:
     num_input: int
     outputs: tuple[Parameter, ...] = ()
     cast_symbols: tuple[str, ...] = ()
+    called: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,6 +202,9 @@ def facts_of(module: tvm.IRModule | None, idioms: Iterable[str] = ()) -> Facts:
             functions.append(_function(var.name_hint, function))
             if (loss := loss_of(var.name_hint, function)) is not None:
                 losses.append(loss)
+    if seen.function_calls:
+        called = _called(module)
+        functions = [replace(each, called=each.name in called) for each in functions]
     replaceable = tuple(sorted(name for name in names if name.partition(".")[0] in REPLACEMENTS))
     vdevices = len(module.global_infos["vdevice"]) if "vdevice" in module.global_infos else 0
     operators = frozenset(f"relax.{name}" for name in seen.calls)
@@ -208,6 +213,11 @@ def facts_of(module: tvm.IRModule | None, idioms: Iterable[str] = ()) -> Facts:
         idioms=tuple(idioms), replaceable=replaceable, losses=tuple(losses), chains=longest(chains),
         **seen.facts(),
     )  # fmt: skip
+
+
+def _called(module: tvm.IRModule) -> set[str]:
+    relaxed = [function for function in module.functions.values() if isinstance(function, relax.Function)]
+    return {str(var.name_hint) for function in relaxed for var in relax.analysis.all_global_vars(function)}
 
 
 def _function(name: str, function: Any) -> FunctionFacts:

@@ -39,8 +39,11 @@ def _bindable(parameters: tuple[Parameter, ...]) -> list[Parameter]:
 
 
 def bind_symbols(choices: Choices, facts: Facts) -> str:
-    """BindSymbolicVars: some dims, defined by parameters or by a ``match_cast``, as numbers."""
-    able = [f for f in facts.functions if f.symbols or f.cast_symbols]
+    """BindSymbolicVars: some dims, defined by parameters or by a ``match_cast``, as numbers.
+
+    Not of functions that the module calls itself: with other dims than the bound ones, the calls would be wrong.
+    """
+    able = [f for f in facts.functions if (f.symbols or f.cast_symbols) and not f.called]
     if not able:
         return call("BindSymbolicVars", "{}", f'"{facts.names[0]}"')
     function = choices.pick(able)
@@ -53,7 +56,7 @@ def bind_symbols(choices: Choices, facts: Facts) -> str:
         number = str(1 + choices.index(4))
         value = number if choices.index(4) < 3 else f'tirx.IntImm("int64", {number})'
         entries.append(f'"{name}": {value}')
-    where = f'"{function.name}"' if len(able) > 1 or choices.index(2) else ""
+    where = f'"{function.name}"' if facts.relax_functions > 1 or choices.index(2) else ""
     return call("BindSymbolicVars", f"{{{', '.join(entries)}}}", where)
 
 
