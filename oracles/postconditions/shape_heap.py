@@ -122,7 +122,8 @@ def _substituted(expr: Any, heap: Heap) -> Any:
     if isinstance(expr, tirx.IntImm):
         return expr
     parts = [_substituted(part, heap) for part in _parts_of(expr)]  # reads all slots, also those of what is not known
-    if any(part is None for part in parts):
+    # A slot may hold what is no number by its type: LazyGetInput leaves values of any type where numbers were.
+    if any(part is None or not isinstance(part.ty, tvm.ir.PrimType) for part in parts):
         return None
     if isinstance(expr, tirx.Cast):
         return parts[0]
