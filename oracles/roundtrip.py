@@ -24,10 +24,12 @@ that campaigns draw is seen as well.  The seed of the subject's inputs, which th
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
+import inspect
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import tvm
@@ -149,10 +151,11 @@ class _Found:
             if name == TOGETHER and (self.excused or self.blamed):
                 continue
             subject.stage(OracleName.ROUNDTRIP)
-            loss = loss_in_script(after, name)
+            with _without_stacks():
+                loss = loss_in_script(after, name)
+                known = None if loss is None else self._before(before, after, name, loss)
             if loss is None:
                 continue
-            known = self._before(before, after, name, loss)
             if loss[0] == REFINED:
                 self.excused = self.excused or "parser deduces more exact types"
                 continue
@@ -200,6 +203,21 @@ class _Found:
         if not own:
             own = (Verdict(OracleName.ROUNDTRIP, Outcome.PASS, self.subject.judged),)
         return own + tuple(self.notations.values())
+
+
+@contextlib.contextmanager
+def _without_stacks() -> Iterator[None]:
+    """Within it, nobody is told the stack of Python's calls.
+
+    ``R.function`` and ``T.prim_func`` ask for it, with the source line of each frame, whenever they are evaluated: half
+    of the time of a parse. They look at it where they decorate a Python function, which no text that is parsed does.
+    """
+    stack = inspect.stack
+    inspect.stack = lambda context=1: []
+    try:
+        yield
+    finally:
+        inspect.stack = stack
 
 
 def _unchanged(before: Any, after: Any, name: str) -> bool:

@@ -26,9 +26,9 @@ def assemble(lowered: Any, mode: ExecMode, cache: KernelCache) -> Any:
     if mode is ExecMode.BYTECODE:
         libraries = _cached_kernels(builder, lowered, cache)
     else:
-        # Code that CodeGenVMTIR emits refers to the kernels by symbol: all go into one object, which is not kept.
+        # Code that CodeGenVMTIR emits refers to the kernels by symbol: all go into one object.
         leftover = relax._ffi_api.VMTIRCodeGen(builder, lowered)
-        libraries = [load_object(object_of(_kernels_only(leftover)))]
+        libraries = [load_object(cache.whole(_kernels_only(leftover)))]
     return machine(link(builder, libraries, lowered))
 
 

@@ -22,6 +22,7 @@ import tvm_ffi
 from oracles.execution.diskcache import DiskCache
 from releases.jit import load_object
 
+WHOLE_LIMIT = 64  # objects of whole modules; passes that are tried on one module often leave the same program
 MEMORY_LIMIT = 4096  # loaded kernels a process keeps; 25 KiB each, so about 100 MiB
 
 
@@ -79,6 +80,17 @@ class KernelCache:
         self.from_disk = 0
         self.from_memory = 0
         self._loaded: OrderedDict[str, Any] = OrderedDict()
+        self._whole: OrderedDict[int, bytes] = OrderedDict()
+
+    def whole(self, module: Any) -> bytes:
+        """The object file of a module of PrimFuncs, which keep their symbols; raises whatever TVM raises."""
+        key = int(tvm_ffi.structural_hash(module))  # symbols are part of the structure
+        if key not in self._whole:
+            self._whole[key] = object_of(module)
+            while len(self._whole) > WHOLE_LIMIT:
+                self._whole.popitem(last=False)
+        self._whole.move_to_end(key)
+        return self._whole[key]
 
     def symbol(self, function: Any) -> str:
         """Name under which a PrimFunc is compiled: depends on its structure and not on its name."""
