@@ -12,6 +12,7 @@ import tvm_ffi
 from tvm_ffi.serialization import from_json_graph_str
 
 from oracles.capture import evidence_of
+from oracles.json_graph import graph_of, text_of
 from oracles.passref import PassRef
 from oracles.verdict import Evidence
 
@@ -74,10 +75,15 @@ class ModuleFacts:
         self._prepared: dict[str, ModuleFacts | Evidence] = {}
 
     @cached_property
-    def snapshot(self) -> str:
-        """The module as JSON: sees variable names, spans and the order of functions as well."""
+    def graph(self) -> Any:
+        """The module as JSON in memory: sees variable names, spans and the order of functions as well."""
         assert self.fingerprint is not None  # both describe the module as it was
-        return str(tvm.ir.save_json(self.module))
+        return graph_of(self.module)
+
+    @cached_property
+    def snapshot(self) -> str:
+        """The text of :attr:`graph`."""
+        return text_of(self.graph)
 
     @cached_property
     def reload(self) -> Any:
@@ -116,14 +122,14 @@ class ModuleFacts:
         copy = load(self.snapshot)
         if copy is not None:
             self.module = copy
-        for derived in ("snapshot", "reload", "complaint", "fingerprint"):
+        for derived in ("graph", "snapshot", "reload", "complaint", "fingerprint"):
             self.__dict__.pop(derived, None)
         self._prepared.clear()
 
     def prepared(self, ref: PassRef) -> ModuleFacts | Evidence:
         """Facts of the module after a preparing pass, or what that pass raised; computed once per pass."""
         if ref.expression not in self._prepared:
-            assert self.snapshot  # prepared modules share objects with this one, so that a pass may modify both
+            assert self.graph is not None  # prepared modules share objects with this one: a pass may modify both
             result = apply(ref.build(), self.module)
             self._prepared[ref.expression] = ModuleFacts(result.module) if result.error is None else result.error
         return self._prepared[ref.expression]
