@@ -271,6 +271,15 @@ UNSUPPORTED_DTYPE = Refusal(
 )
 
 
+# Operators that legalization declines by name.
+WINDOWED_ATTENTION = Refusal(
+    "AssertionError",
+    r"Legalization for sliding-window attention is not supported yet",
+    "operator without a legalization",
+    "relax/transform/legalize_ops/nn.py: _nn_attention says so",
+)
+
+
 def default_contract(name: str) -> Contract:
     """The conservative contract of a pass that the user brings without one.
 

@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from oracles.contract import NEEDS_TARGET, PARTS_OF_LEVEL_ONE, UNSUPPORTED_DTYPE, Contract, Idempotence, Kept, Stage
+from oracles.contract import (
+    NEEDS_TARGET,
+    PARTS_OF_LEVEL_ONE,
+    UNSUPPORTED_DTYPE,
+    WINDOWED_ATTENTION,
+    Contract,
+    Idempotence,
+    Kept,
+    Stage,
+)
 from oracles.passref import PassRef
 from oracles.postconditions.pipelines import PIPELINE_CLAIMS
 
@@ -32,7 +41,7 @@ ROWS: tuple[Contract, ...] = (
         address_ordered=True,
         costly=True,
         composed=True,
-        refusals=(UNSUPPORTED_DTYPE,),
+        refusals=(UNSUPPORTED_DTYPE, WINDOWED_ATTENTION),
         changes=frozenset({Kept.KERNELS}),  # AnnotateTIROpPattern, AttachGlobalSymbol
         environment=(NEEDS_TARGET,),
     ),
@@ -45,7 +54,7 @@ ROWS: tuple[Contract, ...] = (
         address_ordered=True,
         costly=True,
         composed=True,
-        refusals=(UNSUPPORTED_DTYPE,),
+        refusals=(UNSUPPORTED_DTYPE, WINDOWED_ATTENTION),
         changes=frozenset({Kept.KERNELS}),  # AnnotateTIROpPattern, AttachGlobalSymbol
         environment=(*PARTS_OF_LEVEL_ONE, NEEDS_TARGET),
     ),
@@ -56,7 +65,7 @@ ROWS: tuple[Contract, ...] = (
         idempotence=Idempotence.UNKNOWN,
         costly=True,
         composed=True,
-        refusals=(UNSUPPORTED_DTYPE,),
+        refusals=(UNSUPPORTED_DTYPE, WINDOWED_ATTENTION),
         changes=frozenset({Kept.KERNELS}),  # AnnotateTIROpPattern, AttachGlobalSymbol
         environment=PARTS_OF_LEVEL_ONE,
     ),

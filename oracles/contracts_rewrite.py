@@ -7,6 +7,7 @@ from functools import partial
 from oracles.contract import (
     NEEDS_TARGET,
     UNSUPPORTED_DTYPE,
+    WINDOWED_ATTENTION,
     Contract,
     Idempotence,
     NumericPromise,
@@ -145,7 +146,7 @@ ROWS: tuple[Contract, ...] = (
     Contract(
         "FoldConstant",
         costly=True,
-        refusals=(UNSUPPORTED_DTYPE,),
+        refusals=(UNSUPPORTED_DTYPE, WINDOWED_ATTENTION),
         postconditions=(
             Postcondition(
                 "no simple call over constants is left",
@@ -164,6 +165,7 @@ ROWS: tuple[Contract, ...] = (
         costly=True,
         refusals=(
             UNSUPPORTED_DTYPE,
+            WINDOWED_ATTENTION,
             Refusal(
                 "RuntimeError",
                 r"Legalization of \w+ op is not supported yet",
