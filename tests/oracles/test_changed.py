@@ -1,3 +1,5 @@
+"""Whether the passes of a subject changed its module."""
+
 from __future__ import annotations
 
 import buggy_passes as buggy

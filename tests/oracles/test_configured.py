@@ -1,3 +1,5 @@
+"""Passes with options of the ``PassContext``: what ``configured`` adds, and what it leaves."""
+
 from __future__ import annotations
 
 from pathlib import Path

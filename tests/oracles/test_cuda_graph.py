@@ -1,3 +1,5 @@
+"""CUDA graphs on a CPU: captured functions run, and their claims are judged."""
+
 from __future__ import annotations
 
 import ctypes

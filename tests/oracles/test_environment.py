@@ -1,3 +1,5 @@
+"""The environment oracle: what must not matter to a pass, and what its contract says may."""
+
 from __future__ import annotations
 
 import threading

@@ -1,3 +1,5 @@
+"""The locality oracle: variations that must not matter, and what is made of the functions left alone."""
+
 from __future__ import annotations
 
 import dataclasses

@@ -1,3 +1,5 @@
+"""The roundtrip oracle: what is lost in TVMScript and JSON, and who is to blame."""
+
 from __future__ import annotations
 
 from pathlib import Path

@@ -1,3 +1,5 @@
+"""Which passes a module is tried under, and how often."""
+
 from __future__ import annotations
 
 from dataclasses import replace

@@ -1,3 +1,5 @@
+"""Functions that call each other survive being taken apart and put together."""
+
 from __future__ import annotations
 
 import tvm

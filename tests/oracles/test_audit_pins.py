@@ -1,0 +1,137 @@
+"""False alarms that reading campaigns brought to light, each pinned by what it was mended with (``docs/audit.md``)."""
+
+from __future__ import annotations
+
+import pytest
+import sample_modules as samples
+import tvm
+from tvm import relax
+
+from oracles import judge
+from oracles.contract import Circumstance, Idempotence, Ran
+from oracles.contracts import CONTRACTS, contract_for
+from oracles.facts import equal, load
+from oracles.numeric_limits import excused, excused_run
+from oracles.passref import PassRef
+from oracles.plan import Step, plan_of
+from oracles.postconditions.clean import projection_left
+from oracles.postconditions.common import untouched
+from oracles.postconditions.rewrite import refused_yet_changed
+from oracles.preconditions import needs_transform_params, no_cuda_graphs
+from oracles.subject import Subject
+from oracles.verdict import Evidence, OracleName, Outcome
+
+X = "relax.transform"
+
+
+def ref(name: str, arguments: str = "") -> PassRef:
+    return PassRef(name, f"{X}.{name}({arguments})")
+
+
+def step(reference: PassRef) -> Step:
+    return Step(reference, contract_for(reference))
+
+
+def tensor(shape, dtype="float32"):
+    return relax.TensorType(shape, dtype)
+
+
+def test_functions_of_two_copies_are_compared_by_the_names_that_they_call():
+    text = str(tvm.ir.save_json(samples.private_calls()))
+    left, right = load(text), load(text)
+    names = [var.name_hint for var, f in left.functions_items() if isinstance(f, relax.Function)]
+    assert all(untouched(left[name], right[name]) for name in names)
+    calling = next(name for name in names if relax.analysis.all_global_vars(left[name]))
+    renamed = tvm.IRModule({tvm.ir.GlobalVar(f"{var.name_hint}_other"): f for var, f in right.functions_items()})
+    assert untouched(left[calling], renamed[f"{calling}_other"])  # its calls still name what they named
+    assert not untouched(left[calling], left[calling].with_attr("visited", 1))
+
+
+def tuple_of(field):
+    builder = relax.BlockBuilder()
+    x = relax.Var("x", tensor([2]))
+    with builder.function("main", [x]):
+        with builder.dataflow():
+            pair = builder.emit(relax.Tuple([x, field(x)]))
+            got = builder.emit_output(relax.TupleGetItem(pair, 1))
+        builder.emit_func_output(got)
+    return builder.finalize()
+
+
+@pytest.mark.parametrize(
+    ("field", "left"), [(lambda x: relax.const([1.0, 2.0], "float32"), False), (lambda x: x, True)]
+)
+def test_a_projection_of_a_constant_may_stay(field, left):
+    module = tuple_of(field)
+    assert bool(projection_left(Ran(module, module, {}))) is left
+
+
+@pytest.mark.parametrize(("check", "judged"), [(lambda *_: False, True), (lambda a, rhs, b, c: len(rhs) == 2, False)])
+def test_a_check_that_accepts_some_products_refuses_nothing_for_certain(check, judged):
+    before = samples.matmuls()
+    after = relax.transform.CombineParallelMatmul()(before)
+    assert not equal(before, after)
+    assert bool(refused_yet_changed(Ran(before, after, {"check": check}))) is judged
+
+
+def transform(parameters):
+    builder = relax.BlockBuilder()
+    with builder.function("main_transform_params", parameters):
+        builder.emit_func_output(relax.Tuple([]))
+    return builder.finalize()
+
+
+def test_a_transform_without_weights_is_outside_the_lazy_contract():
+    assert needs_transform_params(transform([])) == "the transform function takes nothing"
+    rank = relax.Var("rank", tvm.ir.PrimType("int64"))
+    assert needs_transform_params(transform([rank])) == "the transform function takes nothing"
+    assert needs_transform_params(transform([relax.Var("w", tensor([2]))])) is None
+
+
+def test_what_has_cuda_graphs_is_not_captured_again():
+    assert no_cuda_graphs(samples.dataflow()) is None
+    reference = PassRef(
+        "RewriteCUDAGraph", f'configured({X}.RewriteCUDAGraph(), {{"relax.backend.use_cuda_graph": True}})'
+    )
+    captured = Subject(samples.dataflow(), [reference]).output_module
+    assert no_cuda_graphs(captured) == "has CUDA graphs already"
+
+
+@pytest.mark.parametrize("message", ["Axis swap only", "Unsupported initial layout"])
+def test_layouts_that_convolutions_name_as_not_theirs_are_refusals(message):
+    found = [each for each in CONTRACTS["ConvertLayout"].refusals if each.matches("InternalError", f"Check: {message}")]
+    assert len(found) == 1
+    assert not found[0].matches("InternalError", "Layouts must have the same size")
+
+
+def test_an_inserted_step_has_the_contract_of_its_arguments():
+    passes = [ref("AnnotateTIROpPattern"), ref("FuseTIR")]
+    plan = plan_of(passes, [contract_for(each) for each in passes], samples.dataflow())
+    (inserted,) = [each for each in plan.steps if each.inserted and each.ref.name == "FuseOps"]
+    assert any(Circumstance.LEVEL_0 in each.on for each in inserted.contract.environment)
+
+
+def test_a_check_on_uses_promises_a_fixed_point_only():
+    pattern = '("a.b", is_op("relax.abs")(wildcard()), {}, lambda context: %s)'
+    looks = contract_for(ref("FuseOpsByPattern", f"[{pattern % 'not context.var_usages'}]"))
+    plain = contract_for(ref("FuseOpsByPattern", f"[{pattern % 'True'}]"))
+    assert (looks.idempotence, plain.idempotence) == (Idempotence.FIXPOINT, Idempotence.IDEMPOTENT)
+
+
+CAST = Evidence("run-error", "ErrorContext(match_cast, ty=...) expect Tensor with dtype float32 but get float16")
+UNEMITTED = Evidence("InternalError", "CodeGenVM cannot emit this operator.\nOffending call:\nR.nn.conv2d(lv, lv1)")
+
+
+def test_what_the_caller_chose_is_no_fault_of_the_pass():
+    retyped = step(ref("UpdateParamType", 'lambda var: relax.TensorType([2], "float16")'))
+    assert retyped.contract.abi is contract_for(ref("UpdateParamType", "lambda var: None")).abi
+    assert excused_run(CAST, [retyped]) == "a match_cast asks for the old type"
+    assert excused_run(CAST, [step(ref("FuseTIR"))]) == ""
+    assert excused(UNEMITTED, [step(ref("ConvertLayout", "{}"))]) == "no kernel for this layout"
+    assert excused(UNEMITTED, [step(ref("FuseTIR"))]) == ""
+
+
+def test_a_pipeline_that_writes_into_its_input_blames_the_writer_alone():
+    passes = [ref("LegalizeOps"), ref("UpdateVDevice", 'relax.VDevice("llvm", 0, "global"), 0'), ref("CallTIRRewrite")]
+    verdicts = judge(Subject(samples.vdevices(), passes), [OracleName.MUTATION, OracleName.SEQUENTIAL])
+    assert all(each.outcome is not Outcome.FAIL for each in verdicts if each.oracle is OracleName.SEQUENTIAL)
