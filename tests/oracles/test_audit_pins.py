@@ -135,3 +135,13 @@ def test_a_pipeline_that_writes_into_its_input_blames_the_writer_alone():
     passes = [ref("LegalizeOps"), ref("UpdateVDevice", 'relax.VDevice("llvm", 0, "global"), 0'), ref("CallTIRRewrite")]
     verdicts = judge(Subject(samples.vdevices(), passes), [OracleName.MUTATION, OracleName.SEQUENTIAL])
     assert all(each.outcome is not Outcome.FAIL for each in verdicts if each.oracle is OracleName.SEQUENTIAL)
+
+
+def test_a_tuple_that_the_body_does_not_build_arrives_whole():
+    """LazySetOutput sends it as output 0, also where it has one field that is a tuple itself."""
+    builder = relax.BlockBuilder()
+    whole = relax.Var("whole", relax.TupleType([relax.TupleType([tensor([1]), tensor([1])])]))
+    with builder.function("main", [whole]):
+        builder.emit_func_output(whole)
+    (verdict,) = judge(Subject(builder.finalize(), [ref("LazySetOutput")]), [OracleName.NUMERIC])
+    assert verdict.outcome is Outcome.PASS, verdict

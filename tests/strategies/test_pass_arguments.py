@@ -193,3 +193,33 @@ def test_arguments_are_the_simplest_for_the_first_choices():
     assert CONSTRUCTORS["FuseOps"](first, facts) == "relax.transform.FuseOps()"
     assert CONSTRUCTORS["UpdateParamType"](first, facts) == "relax.transform.UpdateParamType(lambda var: None)"
     assert CONSTRUCTORS["LazyTransformParams"](first, facts) == "relax.transform.LazyTransformParams()"
+
+
+def test_dims_of_a_function_that_the_module_calls_are_not_bound():
+    builder = relax.BlockBuilder()
+    outer, inner = tvm.tirx.Var("n", "int64"), tvm.tirx.Var("n", "int64")
+    x, y = relax.Var("x", relax.TensorType([outer], "float32")), relax.Var("y", relax.TensorType([inner], "float32"))
+    with builder.function("callee", [x]):
+        builder.emit_func_output(builder.emit(op.abs(x)))
+    callee = next(var for var in builder.get().get_global_vars() if var.name_hint == "callee")
+    with builder.function("caller", [y]):
+        builder.emit_func_output(builder.emit(relax.Call(callee, [y])))
+    facts = facts_of(builder.finalize())
+    assert {each.name: each.called for each in facts.functions} == {"callee": True, "caller": False}
+    choices = Choices(draws_of(random.Random(11)))
+    texts = {CONSTRUCTORS["BindSymbolicVars"](choices, facts) for _ in range(40)}
+    assert all(text.endswith('"caller")') for text in texts), texts
+
+
+def test_a_pattern_takes_no_operator_that_must_name_a_function():
+    builder = relax.BlockBuilder()
+    x = tensor("x", 2)
+    with builder.function("main", [x]):
+        with builder.dataflow():
+            closure = builder.emit(op.make_closure(relax.ExternFunc("f"), relax.Tuple([x])))
+            plain = builder.emit(op.abs(x))
+            result = builder.emit_output(plain)
+        builder.emit_func_output(result)
+    assert closure.ty is not None
+    (term,) = chains_of(builder.get()["main"])
+    assert term.operator == "relax.abs"
