@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from oracles.contract import Ran
@@ -11,10 +12,14 @@ from oracles.passref import PassRef
 from oracles.postcondition import arguments
 
 
+def name_of(expression: str) -> str:
+    """The name by which an expression calls its pass."""
+    return expression.split("(", 1)[0].rsplit(".", 1)[-1]
+
+
 def ref(expression: str) -> PassRef:
-    """The pass of an expression, by the name that it is called by."""
-    name = expression.split("(", 1)[0].rsplit(".", 1)[-1]
-    return PassRef(name, expression)
+    """The pass of an expression."""
+    return PassRef(name_of(expression), expression)
 
 
 def ran(module: Any, expression: str) -> Ran:
@@ -38,3 +43,9 @@ def said(claim: str, run: Ran, name: str) -> str:
 def broken(run: Ran, name: str) -> list[str]:
     """The claims of a pass's contract that a run breaks."""
     return [item.claim for item in CONTRACTS[name].postconditions if item.violation(run)]
+
+
+def assert_claims(expression: str, make: Callable[[], Any], claims: set[str]) -> None:
+    """The pass keeps all its claims on a module, and one that gave the module back would break ``claims``."""
+    assert broken(ran(make(), expression), name_of(expression)) == []
+    assert set(broken(idle(make(), expression), name_of(expression))) == claims

@@ -4,25 +4,11 @@ from __future__ import annotations
 
 import pytest
 import tvm
+from lowered_script import HEADER
 
 from oracles.contract import Ran
 from oracles.postconditions.kills import killed_too_early, killed_without_register, not_killed
 
-HEADER = """# from tvm.script import ir as I
-# from tvm.script import relax as R
-# from tvm.script import tirx as T
-
-@I.ir_module
-class Module:
-    @T.prim_func(private=True)
-    def step(A: T.handle, B: T.handle):
-        T.evaluate(0)
-
-    @R.function
-    def main(x: R.Tensor((4,), "float32"), c: R.Tensor((), "bool")) -> R.Tensor((4,), "float32"):
-        R.func_attr({"relax.force_pure": True})
-        cls = Module
-"""
 NEW = 'R.builtin.alloc_tensor(R.shape([4]), R.dtype("float32"), 0, R.str("global"))'
 
 
