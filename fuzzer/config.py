@@ -15,9 +15,6 @@ from fuzzer.tomlfile import TomlError, TomlFile, near_matches, read_toml
 from oracles.passref import USER_PREFIX, PassRef
 from oracles.verdict import OracleName
 
-NUMERIC_SHARE = 3
-"""Of the subjects of TVM's own passes every so-many-th is executed, too: an execution costs as much as five
-structural judgements, and a pass that changed nothing is not executed at all."""
 GUIDED = False
 """Whether campaigns are guided where nothing is said; docs/guidance.md has the figures that speak against it."""
 MAX_WORKERS = 256

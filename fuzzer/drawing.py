@@ -24,9 +24,8 @@ SUBJECTS_PER_MODULE = 10
 """A module is drawn once and tried under several passes: drawing costs as much as judging one subject."""
 SHARD_EXAMPLES = 64
 """About a second of work: little is lost when a worker dies, and little is spent on handing out shards."""
-SELDOM = {"FoldConstant": 8, "build:zero": 4, "build:cpu": 4}
-"""Passes that are tried on every so-many-th module only, because they compile each operator that they fold: the first
-took more than half of a campaign's time, the other two, which run it, a quarter of what was left."""
+MOST_AIMED = 4
+"""Of the passes that idioms were planted for, so many are tried for certain."""
 MOST_DRAWS = 20
 """A draw that is discarded is replaced by the next one, so that a shard has as many examples as it should."""
 DRAW_BYTES = 16 << 10
@@ -205,10 +204,6 @@ def _rows(config: Config, place: Place, candidate: Candidate, pool: Pool | None)
     shard, number = place
     own = _user_passes(config, shard, number)
     names = config.passes
-    if len(names) > SUBJECTS_PER_MODULE:
-        chance = randomness(config.seed, shard, number, "seldom")
-        left_out = {name for name, every in SELDOM.items() if chance.randrange(every)}
-        names = tuple(name for name in names if name not in left_out)
     rows: list[tuple[PassRef, ...]] = [(ref,) for ref in own]
     if names:
         rows += _drawn_rows(config, place, candidate, pool, names, subjects_per_module(config) - len(own))
@@ -221,6 +216,7 @@ def _drawn_rows(
     """``count`` rows: one single pass each, the last of them a pipeline where that says more."""
     from strategies.choices import Choices
     from strategies.drive import draws_of
+    from strategies.effort import DRAWN, EVEN_DRAWN
     from strategies.fitness import NEAR
     from strategies.module_facts import facts_of
     from strategies.passes import draw_passes, draw_pipeline, weight_of
@@ -231,17 +227,24 @@ def _drawn_rows(
         facts = replace(facts, lowered=True)
     parent = candidate.parent
     focus = None
+    aimed = [name for name in names if weight_of(name, facts) >= NEAR]
     if parent is not None and (known := [name for name in parent.passes if name in names]):
         focus = randomness(config.seed, *place, "focus").choice(known)
-    elif aimed := [name for name in names if weight_of(name, facts) >= NEAR]:
-        focus = randomness(config.seed, *place, "aimed").choice(aimed)
+    elif aimed:
+        weights = [DRAWN.get(name, EVEN_DRAWN) for name in aimed]
+        focus = randomness(config.seed, *place, "aimed").choices(aimed, weights)[0]
     singles = _one_stage(names, focus, randomness(config.seed, *place, "stage"))
-    effort = None if pool is None else {name: pool.effort.get(name, EVEN_EFFORT) for name in singles}
+    effort = {name: DRAWN.get(name, EVEN_DRAWN) for name in singles}
+    if pool is not None:
+        effort = {name: weight * pool.effort.get(name, EVEN_EFFORT) for name, weight in effort.items()}
     choices = Choices(draws_of(randomness(config.seed, *place, "passes")))
     pipeable = _pipeable(names)
     piped = PIPELINES_PER_MODULE if pipeable and count > 1 else 0
     alone = list(draw_passes(choices, (focus,), 1, facts)) if focus is not None else []
-    rest = [name for name in singles if name != focus]
+    others = [name for name in aimed if name in singles and name != focus]
+    alone += draw_passes(choices, others, min(len(others), MOST_AIMED, count - piped) - len(alone), facts, effort)
+    tried = {each.name for each in alone}
+    rest = [name for name in singles if name not in tried]
     if rest and count - piped > len(alone):
         alone += draw_passes(choices, rest, count - piped - len(alone), facts, effort)
     rows: list[tuple[Any, ...]] = [(each,) for each in alone]

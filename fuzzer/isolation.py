@@ -12,11 +12,12 @@ import pickle
 import signal
 import sys
 import tempfile
+import threading
 import time
 import traceback
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from multiprocessing.connection import Connection
+from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -113,6 +114,19 @@ def _context() -> Any:
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["fuzzer.preload"])
     return context
+
+
+_POLLING = threading.Lock()
+"""Held by whoever asks whether a child lives: ``multiprocessing`` asks it of all children whenever one is started, and
+of two threads that read one exit status the second reads 255 (``popen_forkserver.Popen.poll``)."""
+
+
+def _exit_code(process: Any, seconds: float = 0.0) -> int | None:
+    """How a process has ended, ``None`` when it has not; waits for it for so long."""
+    wait([process.sentinel], seconds)  # without the lock: reads nothing
+    with _POLLING:
+        process.join(0)
+        return cast("int | None", process.exitcode)
 
 
 def _serve(connection: Connection, crumb_path: str, log_path: str | None, memory_limit: int) -> None:
@@ -293,7 +307,7 @@ class IsolatedWorker:
     def _ensure(self, memory_limit: int) -> None:
         if self._log is not None:
             logfile.bound(self._log)
-        if self._process is not None and self._process.is_alive():
+        if self._process is not None and _exit_code(self._process) is None:
             return
         self._stop()
         parent, child = _context().Pipe()
@@ -301,7 +315,8 @@ class IsolatedWorker:
         arguments = (child, str(Path(self._folder.name) / "crumb"), log, memory_limit)
         self._crumbs.end()
         self._process = _context().Process(target=_serve, args=arguments, daemon=True)
-        self._process.start()
+        with _POLLING:
+            self._process.start()
         child.close()
         self._connection = parent
 
@@ -335,8 +350,7 @@ class IsolatedWorker:
     def _buried(self) -> Died:
         """How the process ended that closed its end of the connection."""
         stage = self._crumbs.read().stage
-        self._process.join(5.0)
-        code = self._process.exitcode
+        code = _exit_code(self._process, 5.0)
         self._stop()
         if code == _MEMORY_EXIT:
             return Died(Death.MEMORY, "out of memory", stage)
@@ -355,10 +369,9 @@ class IsolatedWorker:
             self._connection = None
         if self._process is not None:
             # A child that waits for a call ends at the closed connection; one that is busy does not.
-            self._process.join(0.2)
-            if self._process.is_alive():
+            if _exit_code(self._process, 0.2) is None:
                 self._process.kill()
-                self._process.join(5.0)
+                _exit_code(self._process, 5.0)
             self._process = None
 
 

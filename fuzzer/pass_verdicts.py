@@ -21,6 +21,8 @@ SHOWN = 2
 """Rewrites of a pass, and reasons of an oracle, that the table shows."""
 MOST = 20
 """Rewrites of a pass that JSON lists."""
+UNCHANGED = "pass changed nothing"
+"""The numeric oracle's reason where there is nothing to execute (``oracles.numeric.UNCHANGED``)."""
 _VERDICTS = (Outcome.PASS.value, Outcome.FAIL.value)
 _OUTCOMES = tuple(outcome.value for outcome in Outcome)
 
@@ -121,17 +123,28 @@ def _cut(line: str) -> str:
 
 
 def hardly_judged(rows: list[dict[str, Any]], oracles: Iterable[str], least: int) -> list[dict[str, Any]]:
-    """Every pass and oracle with less than ``least`` verdicts, with the most frequent reason for that."""
+    """Every pass and oracle with less than ``least`` verdicts, with the most frequent reason for that.
+
+    A module that came out as it went in is a verdict of the numeric oracle too, as it is of every other: it is only not
+    executed.  How many these are, the trigger rate says.
+    """
     found = []
     for row in rows:
         for oracle in oracles:
             said = row["oracles"].get(oracle)
-            verdicts = 0 if said is None else sum(said[outcome] for outcome in _VERDICTS)
+            verdicts = 0 if said is None else sum(said[outcome] for outcome in _VERDICTS) + _unchanged(oracle, said)
             if verdicts < least:
                 reasons = said["reasons"] if said is not None else []
                 why = f"{reasons[0]['count']} x {_reason(reasons[0])}" if reasons else ""
                 found.append({"name": row["name"], "oracle": oracle, "verdicts": verdicts, "mostly": why})
     return found
+
+
+def _unchanged(oracle: str, said: dict[str, Any]) -> int:
+    """How often the numeric oracle had nothing to execute, because the pass changed nothing."""
+    if oracle != OracleName.NUMERIC.value:
+        return 0
+    return sum(each["count"] for each in said["reasons"] if each["reason"] == UNCHANGED)
 
 
 def hardly_judged_text(found: list[dict[str, Any]], least: int) -> str:

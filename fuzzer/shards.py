@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from fuzzer.cases import Case
-from fuzzer.config import NUMERIC_SHARE, Config
+from fuzzer.config import Config
 from fuzzer.coverage import UNREADABLE, rewrite
 from fuzzer.drawing import (
     SHARD_EXAMPLES,
@@ -195,17 +195,6 @@ def input_seed(task: ShardTask, index: int) -> int:
     return randomness(task.config.seed, task.number, number, "inputs").getrandbits(31)
 
 
-def oracles_of(task: ShardTask, index: int, passes: tuple[PassRef, ...]) -> tuple[OracleName, ...]:
-    """The oracles that judge one example: all that the campaign asks for, the numeric one only on a share."""
-    chosen = task.config.oracles
-    if OracleName.NUMERIC not in chosen or len(chosen) == 1:
-        return chosen
-    always = any(ref.is_user or ref.name.startswith("build:") for ref in passes)
-    if always or randomness(task.config.seed, task.number, index, "numeric").randrange(NUMERIC_SHARE) == 0:
-        return chosen
-    return tuple(name for name in chosen if name is not OracleName.NUMERIC)
-
-
 def _judged(
     task: ShardTask, index: int, facts: Any, passes: tuple[PassRef, ...], seen: set[str], candidate: Candidate
 ) -> ExampleDone:
@@ -214,7 +203,7 @@ def _judged(
 
     seed = input_seed(task, index)
     subject = Subject(facts.module, passes, input_seed=seed, stage=breadcrumb, facts=facts)
-    oracles = oracles_of(task, index, passes)
+    oracles = task.config.oracles
     verdicts = judge(subject, [name for name in oracles if name is not OracleName.NUMERIC or not candidate.structural])
     die_if_out_of_memory(verdicts)
     said, failures = [], []

@@ -41,8 +41,8 @@ from oracles.subject import Subject
 from oracles.verdict import Evidence, OracleName, Outcome, Verdict
 from oracles.well_formed import tolerated
 
-COSTLY_SHARE = 4
-"""One of so many subjects of costly passes is judged."""
+LEFT_OUT = 4
+"""Of costly passes, all subjects but one in so many are judged."""
 REPEATS = 4
 """Plain runs that must agree before a difference is believed."""
 
@@ -82,7 +82,7 @@ def circumstance(seed: int, ref: PassRef, contract: Contract) -> Circumstance | 
 
 def draws_costly(seed: int) -> bool:
     """Whether the subject of a costly pass with this seed is judged."""
-    return _number(f"{seed}:costly") % COSTLY_SHARE == 0
+    return _number(f"{seed}:costly") % LEFT_OUT != LEFT_OUT - 1
 
 
 def agree(left: Result, right: Result) -> bool:

@@ -58,10 +58,9 @@ JSON = "JSON"
 NOTATIONS = (TVMSCRIPT, JSON)
 """Culprits that are no passes."""
 
-# Of subjects that the passes changed, one in so many is judged; where modules were lowered, which makes them large, one
-# in so many; one in so many is parsed as well, and one in so many as a whole.  Each share is part of the one before.
-SHARE = 2
-LOWERED_SHARE = 4
+# Of subjects that the passes changed, all but one in so many are judged; one in so many is parsed as well, and one in
+# so many as a whole.  Each share is part of the one before.
+LEFT_OUT = 4
 PARSED_SHARE = 64
 WHOLE_SHARE = 512
 _VARYING = re.compile(r"\d+|'[^']*'|\"[^\"]*\"|\[.*\]", re.DOTALL)
@@ -78,8 +77,7 @@ def judge(subject: Subject) -> tuple[Verdict, ...]:
     if not output_is_well_formed(subject):
         return (_skip(subject, "output is ill-formed"),)
     seed = subject.input_seed
-    lowered = bool(subject.plan.prepare) or subject.costly
-    if subject.changed and not _draws(seed, LOWERED_SHARE if lowered else SHARE):
+    if subject.changed and _number(seed) % LEFT_OUT == LEFT_OUT - 1:
         return (_skip(subject, "not in the share that is judged"),)
     found = _Found(subject)
     found.json()
@@ -91,7 +89,11 @@ def judge(subject: Subject) -> tuple[Verdict, ...]:
 
 def _draws(seed: int, share: int) -> bool:
     """Whether a seed belongs to one share of the subjects; the seed 0 belongs to all."""
-    return not seed or int.from_bytes(hashlib.sha256(str(seed).encode()).digest()[:4], "big") % share == 0
+    return not seed or _number(seed) % share == 0
+
+
+def _number(seed: int) -> int:
+    return int.from_bytes(hashlib.sha256(str(seed).encode()).digest()[:4], "big")
 
 
 class _Found:

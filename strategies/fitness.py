@@ -64,6 +64,9 @@ MEANT_FOR: Mapping[str, Ask] = {
 }
 """What a pass needs to change anything or to accept the module at all; any module where nothing is said."""
 
+SELDOM_MEANT = frozenset({"AlterOpImpl"})
+"""Passes that no idiom is planted for and few modules suit: those are theirs."""
+
 IDLES = frozenset(
     {
         "AttachExternModules",
@@ -139,5 +142,7 @@ def fitness(name: str, facts: Facts) -> int:
             return NEAR if SUFFIX in planted else AIMED
     if name in IDLES:
         return IDLE
+    if name in SELDOM_MEANT:
+        return NEAR
     finds = FINDS.get(name)
     return LIKELY if finds is None or finds(facts) else UNLIKELY

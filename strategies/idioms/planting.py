@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from tvm import relax
 
 from strategies.choices import Choices
+from strategies.effort import AIMED_AT, EVEN_AIMED
 from strategies.features import NEVER_EXECUTABLE, Feature, closure
 from strategies.filler import filled_with
 from strategies.frame import Unfit
@@ -95,10 +96,11 @@ SIMPLEST = "RemoveRedundantReshape"
 
 
 def aimed(choices: Choices, count: int, forbidden: Iterable[Feature], executable: bool) -> list[Planned]:
-    """Draw up to ``count`` idioms that a module may hold; each pass is aimed at alike, however many idioms it has."""
+    """Draw up to ``count`` idioms that a module may hold: first the pass, by weight, then one of its idioms."""
     barred = frozenset(forbidden) | (NEVER_EXECUTABLE if executable else frozenset())
     table = for_passes()
-    names = sorted(table, key=lambda name: (name != SIMPLEST, name))
+    passes = sorted(table, key=lambda name: (name != SIMPLEST, name))
+    names = [name for name in passes for _ in range(AIMED_AT.get(name, EVEN_AIMED))]
     chosen = []
     for _ in range(count):
         choices.renew()

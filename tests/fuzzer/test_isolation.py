@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import psutil
@@ -83,6 +84,20 @@ def test_leaving_the_process_is_a_death(worker: IsolatedWorker) -> None:
     died = worker.call(victims.leave, 5)
     assert isinstance(died, Died)
     assert (died.death, died.kind) == (Death.EXIT, "exit 5")
+
+
+def test_threads_that_start_and_bury_processes_do_not_take_each_others_exit_codes() -> None:
+    def exits(_number: int) -> set[str]:
+        kinds = set()
+        for _ in range(8):
+            with IsolatedWorker(time_limit=20.0) as started:
+                died = started.call(victims.leave, 5)
+            assert isinstance(died, Died)
+            kinds.add(died.kind)
+        return kinds
+
+    with ThreadPoolExecutor(4) as threads:
+        assert set().union(*threads.map(exits, range(4))) == {"exit 5"}
 
 
 def test_exceptions_are_errors_of_ours(worker: IsolatedWorker) -> None:

@@ -164,7 +164,7 @@ def test_circumstances_are_drawn_by_seed_and_name_alone() -> None:
 def test_a_share_of_costly_passes_is_judged(say: Say) -> None:
     legalize = PassRef("LegalizeOps", "relax.transform.LegalizeOps()")
     drawn = [seed for seed in range(40) if environment.draws_costly(seed)]
-    assert 0 < len(drawn) < 20
+    assert 20 < len(drawn) < 40
     assert say(samples.dataflow(), legalize, input_seed=drawn[0])[ENVIRONMENT].outcome is Outcome.PASS
     other = next(seed for seed in range(40) if seed not in drawn)
     assert say(samples.dataflow(), legalize, input_seed=other)[ENVIRONMENT].reason == "costly pass, not drawn"

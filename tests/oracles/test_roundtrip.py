@@ -42,9 +42,11 @@ PART = next(
 NONE = next(
     seed
     for seed in range(1, 10000)
-    if roundtrip._draws(seed, roundtrip.LOWERED_SHARE) and not roundtrip._draws(seed, roundtrip.PARSED_SHARE)
+    if roundtrip._number(seed) % roundtrip.LEFT_OUT == 0 and not roundtrip._draws(seed, roundtrip.PARSED_SHARE)
 )
-UNDRAWN = next(seed for seed in range(1, 10000) if not roundtrip._draws(seed, roundtrip.SHARE))
+UNDRAWN = next(
+    seed for seed in range(1, 10000) if roundtrip._number(seed) % roundtrip.LEFT_OUT == roundtrip.LEFT_OUT - 1
+)
 
 HEAD = """
 @I.ir_module
