@@ -119,7 +119,7 @@ def test_a_campaign_as_json(capsys: pytest.CaptureFixture[str], campaign: str) -
 
 def test_enough_verdicts(capsys: pytest.CaptureFixture[str], campaign: str) -> None:
     text = shown(capsys, "FuseOps", "--campaign", campaign, "--least", "160")
-    assert text.endswith("every pass has 90 verdicts or more of every oracle\n")
+    assert text.endswith("every pass has 160 verdicts or more of every oracle\n")
 
 
 @pytest.mark.parametrize(
