@@ -1,0 +1,13 @@
+"""Reference interpreter: what a Relax module means, in NumPy, written from TVM's documentation and not from its code.
+
+It reads the Relax IR itself, before and after a high-level pass, and needs no compiler: a module of ten bindings costs
+about a millisecond.  It shares nothing with the strategies that draw modules, nor with what TVM makes of them.
+"""
+
+from oracles.interpreter.errors import Raised, Undefined, Unsupported
+from oracles.interpreter.machine import Interpreter
+from oracles.interpreter.precision import Precision
+from oracles.interpreter.registry import OPERATORS
+from oracles.interpreter.request import Request
+
+__all__ = ["OPERATORS", "Interpreter", "Precision", "Raised", "Request", "Undefined", "Unsupported"]

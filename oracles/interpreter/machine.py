@@ -1,0 +1,220 @@
+"""The language around the operators: functions, blocks, branches, tuples, closures, recursion."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import tvm
+from tvm import relax, tirx
+
+from oracles.execution.values import ShapeValue
+from oracles.interpreter.dims import Dims
+from oracles.interpreter.errors import Raised, Unsupported
+from oracles.interpreter.precision import Precision, numpy_dtype
+from oracles.interpreter.registry import implementation
+from oracles.interpreter.request import Request
+
+MOST_CALLS = 200
+"""Functions that may be inside one another; the generator's recursions end after a few steps."""
+
+
+@dataclass(frozen=True, slots=True)
+class Closure:
+    """A function value.
+
+    Attributes:
+        function: The ``relax.Function``.
+        captured: Values of the variables outside of it.
+        dims: Values of the symbolic dims outside of it, or ``None`` for a function of the module.
+        bound: Arguments that ``make_closure`` bound; the call's own come first.
+    """
+
+    function: Any
+    captured: Mapping[Any, Any] = field(default_factory=dict)
+    dims: Dims | None = None
+    bound: tuple[Any, ...] = ()
+
+
+class _Frame:
+    """A running function: values of its variables and of its symbolic dims."""
+
+    __slots__ = ("dims", "values")
+
+    def __init__(self, values: dict[Any, Any], dims: Dims) -> None:
+        self.values = values
+        self.dims = dims
+
+
+class Interpreter:
+    """Runs the Relax functions of a module.
+
+    Args:
+        module: The ``tvm.IRModule``, high-level or legalized.
+        precision: In which dtype floats are computed.
+    """
+
+    def __init__(self, module: Any, precision: Precision = Precision.DECLARED) -> None:
+        self.precision = precision
+        self.printed: list[str] = []
+        self._functions = {gv.name_hint: function for gv, function in module.functions_items()}
+        self._depth = 0
+
+    def call(self, name: str, arguments: Sequence[Any]) -> Any:
+        """Call a function by its name in the module.
+
+        Args:
+            name: Name of the ``GlobalVar``.
+            arguments: As ``oracles.inputs.materialize`` gives them.
+
+        Returns:
+            Arrays, ``ShapeValue``, numbers, and tuples of those; in ``Precision.FLOAT64`` floats are float64.
+
+        Raises:
+            Unsupported: Something in the program is not known here.
+            Undefined: What the program does on these arguments is not defined.
+            Raised: The program ends with an error.
+        """
+        function = self._functions.get(name)
+        if not isinstance(function, relax.Function):
+            raise Unsupported("no such Relax function")
+        self._depth = 0
+        with np.errstate(all="ignore"):
+            try:
+                return self.invoke(Closure(function), [self._argument(each) for each in arguments])
+            except RecursionError as error:
+                raise Unsupported("calls too deep") from error
+
+    def function(self, name: str) -> Any:
+        """A function of the module, ``None`` when there is none of that name."""
+        return self._functions.get(name)
+
+    def invoke(self, closure: Any, arguments: Sequence[Any]) -> Any:
+        """Call a function value."""
+        if not isinstance(closure, Closure):
+            raise Unsupported("call of something else than a Relax function")
+        function, arguments = closure.function, (*arguments, *closure.bound)
+        if len(arguments) != len(function.params):
+            raise Raised("wrong number of arguments")
+        self._depth += 1
+        if self._depth > MOST_CALLS:
+            raise Unsupported("calls too deep")
+        dims = Dims() if closure.dims is None else closure.dims.inner()
+        values = dict(closure.captured)
+        for param, value in zip(function.params, arguments, strict=True):
+            values[param] = value
+            self._bind(param, value, dims)
+        result = self._evaluate(function.body, _Frame(values, dims))
+        self._depth -= 1
+        return result
+
+    # -- inside -------------------------------------------------------------------------------------------------
+
+    def _bind(self, param: Any, value: Any, dims: Dims) -> None:
+        ty = param.ty
+        if isinstance(ty, tvm.ir.PrimType):
+            dims.bind_prim(param, value)
+        else:
+            dims.match(ty, value, self.precision)
+
+    def _argument(self, value: Any) -> Any:
+        if isinstance(value, np.ndarray):
+            return value.astype(numpy_dtype(value.dtype.name, self.precision), copy=False)
+        if isinstance(value, tvm.runtime.ShapeTuple):
+            return ShapeValue(tuple(int(dim) for dim in value))
+        if isinstance(value, (tuple, list)):
+            return tuple(self._argument(each) for each in value)
+        if value is None or isinstance(value, (bool, int, float, str, ShapeValue)):
+            return value
+        raise Unsupported("argument of another kind")
+
+    def _evaluate(self, expression: Any, frame: _Frame) -> Any:
+        handler = _HANDLERS.get(type(expression))
+        if handler is None:
+            raise Unsupported(f"expression {type(expression).__name__}")
+        return handler(self, expression, frame)
+
+    def _variable(self, expression: Any, frame: _Frame) -> Any:
+        try:
+            return frame.values[expression]
+        except KeyError:
+            return frame.dims.value(expression)  # a symbolic dim, used as a number
+
+    def _sequence(self, expression: Any, frame: _Frame) -> Any:
+        values = frame.values
+        for block in expression.blocks:
+            for binding in block.bindings:
+                value = self._evaluate(binding.value, frame)
+                if isinstance(binding, relax.MatchCast):
+                    frame.dims.match(binding.ty, value, self.precision)
+                values[binding.var] = value
+        return self._evaluate(expression.body, frame)
+
+    def _if(self, expression: Any, frame: _Frame) -> Any:
+        condition = self._evaluate(expression.cond, frame)
+        taken = expression.true_branch if bool(np.asarray(condition)) else expression.false_branch
+        return self._evaluate(taken, frame)
+
+    def _tuple(self, expression: Any, frame: _Frame) -> Any:
+        return tuple([self._evaluate(each, frame) for each in expression.fields])
+
+    def _item(self, expression: Any, frame: _Frame) -> Any:
+        return self._evaluate(expression.tuple_value, frame)[int(expression.index)]
+
+    def _constant(self, expression: Any, _frame: _Frame) -> Any:
+        value = expression.value
+        if not isinstance(value, tvm.runtime.Tensor):
+            raise Unsupported("constant that is no tensor")
+        return self._argument(value.numpy())
+
+    def _shape(self, expression: Any, frame: _Frame) -> Any:
+        return ShapeValue(tuple([frame.dims.value(each) for each in expression.values]))
+
+    def _local_function(self, expression: Any, frame: _Frame) -> Any:
+        return Closure(expression, frame.values, frame.dims)
+
+    def _global(self, expression: Any, _frame: _Frame) -> Any:
+        function = self._functions.get(expression.name_hint)
+        return Closure(function) if isinstance(function, relax.Function) else function
+
+    def _text(self, expression: Any, _frame: _Frame) -> Any:
+        return str(expression.value)
+
+    def _number(self, expression: Any, frame: _Frame) -> Any:
+        if isinstance(expression, tirx.FloatImm):
+            return float(expression.value)
+        return frame.dims.value(expression)
+
+    def _call(self, expression: Any, frame: _Frame) -> Any:
+        op = expression.op
+        if isinstance(op, tvm.ir.Op):
+            compute = implementation(op.name)
+            if compute is None:
+                raise Unsupported(f"operator {op.name}")
+            arguments = [self._evaluate(each, frame) for each in expression.args]
+            request = Request(op.name, arguments, expression, self.precision, frame.dims.value, self)
+            return compute(request)
+        if isinstance(op, relax.ExternFunc):
+            raise Unsupported("call of an external function")
+        return self.invoke(self._evaluate(op, frame), [self._evaluate(each, frame) for each in expression.args])
+
+
+Handler = Callable[[Interpreter, Any, _Frame], Any]
+_HANDLERS: dict[type, Handler] = {
+    **{kind: Interpreter._number for kind in vars(tirx).values() if isinstance(kind, type) and kind is not tirx.Var},
+    tirx.Var: Interpreter._variable,
+    relax.Var: Interpreter._variable,
+    relax.DataflowVar: Interpreter._variable,
+    relax.GlobalVar: Interpreter._global,
+    tvm.ir.GenericConst: Interpreter._constant,
+    tvm.ir.StringImm: Interpreter._text,
+    relax.SeqExpr: Interpreter._sequence,
+    relax.If: Interpreter._if,
+    relax.Tuple: Interpreter._tuple,
+    relax.TupleGetItem: Interpreter._item,
+    relax.ShapeExpr: Interpreter._shape,
+    relax.Function: Interpreter._local_function,
+    relax.Call: Interpreter._call,
+}
