@@ -114,8 +114,13 @@ def noise_of(original: Original, gradient: Gradient, arguments: Sequence[Any]) -
     loss = loss_of(original.program, gradient)
     middle = loss(arguments)
     original.program.instrument(observer)
+    spread = []
     try:
-        spread = [abs(loss(arguments) - middle) for _ in range(NOISE_RUNS)]
+        for _ in range(NOISE_RUNS):
+            observer.begin()
+            spread.append(abs(loss(arguments) - middle))
+    except Exception as error:  # a moved run may leave the domain of an operator, or never end
+        raise Unmeasurable("undecidable: perturbed run raises") from error
     finally:
         original.program.instrument(None)
     return NOISE_FACTOR * (float(np.max(spread)) + unit.relative * abs(middle))

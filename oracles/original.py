@@ -152,6 +152,7 @@ class Original:
         self.program.instrument(observer)
         try:
             for _ in range(count):
+                observer.begin()
                 runs.append(self.program.call(entry.symbol, [_moved(a, observer) for a in entry.arguments]))
         except Exception:
             return None

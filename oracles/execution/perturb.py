@@ -12,6 +12,9 @@ import numpy as np
 import tvm
 
 NO_OP = 0  # VMInstrumentReturnKind.NO_OP
+MOST_KERNELS = 2000
+"""Kernels of one run. A recursion that counts floats down to zero never meets it when they are moved, and overflows the
+stack of the process."""
 _DENORMAL = {"float16": 2.0**-24, "bfloat16": 2.0**-133, "float32": 2.0**-149, "float64": 2.0**-1074}
 
 
@@ -20,8 +23,12 @@ def smallest_subnormal(dtype: str) -> float:
     return _DENORMAL.get(dtype, _DENORMAL["float32"])
 
 
+class Endless(Exception):
+    """A moved run called more kernels than any program that is compared does."""
+
+
 class Perturber:
-    """An instrument of the virtual machine.
+    """An instrument of the virtual machine, for one run after another; :meth:`begin` comes before each.
 
     Args:
         random: Source of the roundings.
@@ -41,11 +48,19 @@ class Perturber:
         self.largest = 0.0
         self.smallest = np.inf
         self.elements = 1
+        self._kernels = 0
         self._before: list[tuple[Any, np.ndarray[Any, Any]]] = []
+
+    def begin(self) -> None:
+        """A run begins."""
+        self._kernels = 0
 
     def __call__(self, _function: Any, _symbol: str, before: bool, _result: Any, *arguments: Any) -> int:
         """Called before and after every kernel of a run."""
         if before:
+            self._kernels += 1
+            if self._kernels > MOST_KERNELS:
+                raise Endless(f"more than {MOST_KERNELS} kernels")
             self._before = [(a, a.numpy().copy()) for a in arguments if _is_float_tensor(a)]
             sizes = [int(np.prod(a.shape, dtype=np.int64)) for a in arguments if isinstance(a, tvm.runtime.Tensor)]
             self.elements = max([self.elements, *sizes])
