@@ -107,6 +107,8 @@ ROWS: tuple[Contract, ...] = (
     Contract(
         "AllocateWorkspace",
         postconditions=FUSION_CLAIMS["AllocateWorkspace"],
+        # "a tensor of size big enough for all the external functions" (its documentation), in every function.
+        locality=Locality.MODULE,
         notes="not behind ToNonDataflow: it puts the workspace into a dataflow block "
         "(src/relax/transform/allocate_workspace.cc)",
     ),

@@ -34,6 +34,8 @@ def unfair(steps: Sequence[Step], inputs: Callable[[int], Any]) -> str:
             return "bound function is called inside the module"
         if _retyped_callee(step, inputs(index)):
             return "retyped function is called inside the module"
+        if step.ref.name == "UpdateParamType" and _says_types_itself(inputs(index)):
+            return "a packed call says which type it gives"
         if step.ref.name == "UpdateVDevice" and _replaces_hinted(step, inputs(index)):
             return "hint may name a replaced device"
     return ""
@@ -101,6 +103,20 @@ def _retyped_callee(step: Step, module: Any) -> bool:
         if isinstance(function, relax.Function)
         for param in function.params
     )
+
+
+def _says_types_itself(module: Any) -> bool:
+    """Whether a packed function is called: ``ty_args`` says what it gives, whatever it then gives of retyped inputs."""
+    found = False
+
+    def visit(expr: Any) -> None:
+        nonlocal found
+        found = found or isinstance(expr, relax.ExternFunc)
+
+    for function in module.functions.values():
+        if isinstance(function, relax.Function):
+            relax.analysis.post_order_visit(function, visit)
+    return found
 
 
 def _symbols(function: Any) -> list[Any]:

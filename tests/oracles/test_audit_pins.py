@@ -8,10 +8,10 @@ import tvm
 from tvm import relax
 
 from oracles import judge
-from oracles.contract import Circumstance, Idempotence, Ran
+from oracles.contract import Circumstance, Idempotence, Locality, Ran
 from oracles.contracts import CONTRACTS, contract_for
 from oracles.facts import equal, load
-from oracles.numeric_limits import excused, excused_run
+from oracles.numeric_limits import excused, excused_run, unfair
 from oracles.passref import PassRef
 from oracles.plan import Step, plan_of
 from oracles.postconditions.clean import projection_left
@@ -145,3 +145,21 @@ def test_a_tuple_that_the_body_does_not_build_arrives_whole():
         builder.emit_func_output(whole)
     (verdict,) = judge(Subject(builder.finalize(), [ref("LazySetOutput")]), [OracleName.NUMERIC])
     assert verdict.outcome is Outcome.PASS, verdict
+
+
+def test_a_workspace_fits_all_external_functions_of_the_module():
+    assert CONTRACTS["AllocateWorkspace"].locality is Locality.MODULE
+
+
+@pytest.mark.parametrize("packed", [True, False])
+def test_a_packed_call_says_which_type_it_gives(packed):
+    builder = relax.BlockBuilder()
+    x = relax.Var("x", tensor([2]))
+    with builder.function("main", [x]):
+        if packed:
+            made = relax.op.call_pure_packed("vm.builtin.reshape", x, relax.ShapeExpr([2]), ty_args=tensor([2]))
+        else:
+            made = relax.op.reshape(x, [2])
+        builder.emit_func_output(builder.emit(made))
+    retype = step(ref("UpdateParamType", 'lambda var: relax.TensorType(var.ty.shape, "float64")'))
+    assert bool(unfair([retype], lambda _: builder.get())) is packed

@@ -1,4 +1,4 @@
-# ruff: noqa: RET504, SIM108 -- the sample is TVMScript, not Python
+# ruff: noqa: RET504 -- the sample is TVMScript, not Python
 """Perturbed runs end, whatever the program decides on its moved floats."""
 
 from __future__ import annotations

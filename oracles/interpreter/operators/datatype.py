@@ -1,0 +1,66 @@
+"""Change of dtype, and choice between two tensors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from oracles.interpreter.operands import Array, finished, is_floating, operand
+from oracles.interpreter.precision import Precision, is_float, numpy_dtype
+from oracles.interpreter.registry import semantics
+from oracles.interpreter.request import Request
+
+
+@semantics("astype", "wrap_param")
+def astype(request: Request) -> Any:
+    """The same numbers in another dtype.
+
+    Floats are rounded to nearest, ties to even; a float becomes an integer towards zero; integers wrap around;
+    everything but zero is true.
+    """
+    value = operand(request, 0)
+    declared = request.attr("dtype")
+    return finished(request, converted(request, value, request.declared() if declared is None else str(declared)))
+
+
+def converted(request: Request, value: Array, dtype: str) -> Array:
+    """An array in the TVM dtype ``dtype``.
+
+    Raises:
+        Undefined: Where a float does not fit an integer, or a dtype without infinities.
+    """
+    target = numpy_dtype(dtype, request.precision)
+    if target == value.dtype and request.precision is Precision.DECLARED:
+        return value
+    if dtype == "bool":
+        return np.asarray(value != 0)
+    if is_floating(value) and not is_float(dtype):
+        request.undefined(outside(value, target), "float out of an integer's range")
+        return value.astype("float64").astype(target)
+    result = value.astype(target, copy=False)
+    if dtype.startswith("float8"):
+        limit = float(_limit(dtype))
+        request.undefined(~(np.abs(value.astype("float64")) <= limit), "number out of a float8's range")
+    return result
+
+
+def outside(value: Array, target: np.dtype[Any]) -> Array:
+    """Which floats have no integer of this dtype when rounded towards zero; NaN has none."""
+    limits = np.iinfo(target)
+    exact = np.trunc(value.astype("float64"))
+    # The greatest int64 is no float64, the number above it is.
+    return ~((exact >= float(limits.min)) & (exact < float(limits.max) + 1.0 if limits.bits < 64 else exact < float(limits.max)))
+
+
+def _limit(dtype: str) -> float:
+    import ml_dtypes
+
+    return float(ml_dtypes.finfo(dtype).max)
+
+
+@semantics("where")
+def where(request: Request) -> Any:
+    """The second argument where the condition holds, else the third; all three broadcast."""
+    condition, left, right = (operand(request, index) for index in range(3))
+    return finished(request, np.where(condition, left, right))

@@ -1,0 +1,72 @@
+"""Products of tensors, and sums that undo a broadcast."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from oracles.interpreter.errors import Undefined
+from oracles.interpreter.fitting import fitting
+from oracles.interpreter.registry import semantics
+from oracles.interpreter.request import Request
+
+
+def _working(request: Request, *arrays: Any) -> list[np.ndarray[Any, Any]]:
+    """Operands in the dtype in which products are summed.
+
+    Floats are summed in the widest of the dtypes at hand, float32 at least, and rounded once to the result's dtype.
+    Integers are converted first: sums of a ring do not depend on when they wrap around.
+    """
+    dtype = request.dtype
+    if dtype == np.bool_:
+        raise Undefined("sum of booleans")
+    if dtype.kind not in "iu":
+        wide = [np.dtype("float32"), dtype, *(array.dtype for array in arrays if array.dtype.kind not in "iub")]
+        dtype = max(wide, key=lambda each: each.itemsize)
+    return [array.astype(dtype, copy=False) for array in arrays]
+
+
+@semantics("matmul")
+@fitting
+def matmul(request: Request) -> Any:
+    """The matrix product of the array API: vectors are rows and columns, batches broadcast."""
+    left, right = _working(request, *request.args)
+    return request.cast(np.matmul(left, right))
+
+
+@semantics("outer")
+@fitting
+def outer(request: Request) -> Any:
+    """All products of the elements of two vectors."""
+    left, right = _working(request, *request.args)
+    return request.cast(np.multiply.outer(left, right))
+
+
+@semantics("einsum")
+@fitting
+def einsum(request: Request) -> Any:
+    """Einstein's summation convention, as ``numpy.einsum`` has it."""
+    operands = _working(request, *request.args[0])
+    return request.cast(np.einsum(str(request.attr("subscripts")), *operands))
+
+
+def _collapsed(request: Request, shape: tuple[int, ...]) -> Any:
+    (data,) = _working(request, request.args[0])
+    lead = data.ndim - len(shape)
+    places = [*range(lead), *(lead + place for place, dim in enumerate(shape) if dim == 1)]
+    if lead < 0 or any(dim not in (1, have) for dim, have in zip(shape, data.shape[lead:], strict=True)):
+        raise Undefined("collapse to a shape that does not broadcast")
+    return request.cast(np.sum(data, axis=tuple(places), dtype=data.dtype).reshape(shape))
+
+
+@semantics("collapse_sum_to")
+def collapse_sum_to(request: Request) -> Any:
+    """The sum over the dims that a broadcast from the shape added or stretched; 0 over no elements."""
+    return _collapsed(request, request.args[1].dims)
+
+
+@semantics("collapse_sum_like")
+def collapse_sum_like(request: Request) -> Any:
+    """``collapse_sum_to`` the shape of another tensor."""
+    return _collapsed(request, request.args[1].shape)
