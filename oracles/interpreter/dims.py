@@ -2,40 +2,50 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-import tvm
 from tvm import relax, tirx
 
-from oracles.dims import DimEnvironment, UnknownDim
 from oracles.execution.values import ShapeValue
 from oracles.interpreter.errors import Raised, Unsupported
 from oracles.interpreter.precision import Precision, numpy_dtype
+from oracles.interpreter.scalars import Number, evaluate
 
 
 class Dims:
-    """Values of the symbolic dims of one running function."""
+    """Values of the symbolic dims of one running function.
 
-    def __init__(self) -> None:
-        self._environment = DimEnvironment(_unbound)
-        self._bound: dict[Any, int] = {}
+    Args:
+        values: Values of its variables, of which scalars may occur in dims too.
+        outer: Dims of the function around it.
+    """
 
-    def inner(self) -> Dims:
-        """Those of a function inside of this one, which knows them all."""
-        dims = Dims()
-        for variable, value in self._bound.items():
-            dims._set(variable, value)
-        return dims
+    __slots__ = ("_bound", "_values")
+
+    def __init__(self, values: Mapping[Any, Any], outer: Dims | None = None) -> None:
+        self._values = values
+        self._bound: dict[Any, int] = {} if outer is None else dict(outer._bound)
 
     def value(self, expression: Any) -> int:
         """Value of an integer expression; raises ``Unsupported`` where it has none."""
-        if isinstance(expression, int):
-            return expression
-        try:
-            return self._environment.value(expression)
-        except UnknownDim as error:
-            raise Unsupported("symbolic dim without a value") from error
+        if type(expression) is tirx.IntImm:  # what most dims are
+            return int(expression.value)
+        return int(self.number(expression))
+
+    def number(self, expression: Any) -> Number:
+        """Value of a scalar expression; raises ``Unsupported`` where it has none."""
+        return evaluate(expression, self._lookup)
+
+    def _lookup(self, variable: Any) -> Number:
+        bound = self._bound.get(variable)
+        if bound is not None:
+            return bound
+        value = self._values.get(variable)
+        if isinstance(value, (bool, int, float)):
+            return value
+        raise Unsupported("symbolic dim without a value")
 
     def match(self, ty: Any, value: Any, precision: Precision) -> None:
         """Check a value against a type; dims that have no value yet take it from the value.
@@ -73,19 +83,10 @@ class Dims:
             for field, part in zip(ty.fields, value, strict=True):
                 self._collect(field, part, precision)
 
-    def bind_prim(self, variable: Any, value: Any) -> None:
-        """Give a scalar parameter its value, so that dims may speak of it."""
-        if isinstance(value, (bool, int, np.integer)):
-            self._set(variable, int(value))
-
     def _take(self, dims: Any, have: tuple[int, ...]) -> None:
         for dim, size in zip(dims, have, strict=True):
-            if isinstance(dim, tirx.Var) and dim not in self._bound:
-                self._set(dim, int(size))
-
-    def _set(self, variable: Any, value: int) -> None:
-        self._bound[variable] = value
-        self._environment.unify(variable, value)
+            if isinstance(dim, tirx.Var) and dim not in self._bound and dim not in self._values:
+                self._bound[dim] = int(size)
 
     def _check(self, ty: Any, value: Any) -> None:
         if isinstance(ty, relax.TensorType) and isinstance(ty.shape, relax.ShapeExpr):
@@ -98,15 +99,5 @@ class Dims:
 
     def _compare(self, dims: Any, have: tuple[int, ...]) -> None:
         for dim, size in zip(dims, have, strict=True):
-            if isinstance(dim, int):
-                wanted = dim
-            elif type(dim) is tvm.tirx.IntImm:
-                wanted = int(dim.value)
-            else:
-                wanted = self.value(dim)
-            if wanted != size:
+            if (dim if type(dim) is int else self.value(dim)) != size:
                 raise Raised("dim of another size")
-
-
-def _unbound(_name: str) -> int:
-    raise UnknownDim("unbound")

@@ -83,23 +83,6 @@ def _loaded(function: Any) -> Callable[..., None]:
     return found
 
 
-@functools.lru_cache(maxsize=KERNELS)
-def written(function: Any) -> frozenset[int]:
-    """Numbers of the parameters whose buffers a PrimFunc stores to."""
-    found: set[Any] = set()
-
-    def visit(node: Any) -> None:
-        if isinstance(node, tirx.BufferStore):
-            found.add(node.buffer.data)
-
-    tirx.stmt_functor.post_order_visit(function.body, visit)
-    return frozenset(
-        number
-        for number, parameter in enumerate(function.params)
-        if parameter in function.buffer_map and function.buffer_map[parameter].data in found
-    )
-
-
 def new_tensor(ty: Any, dim: Callable[[Any], int]) -> tuple[tuple[int, ...], str]:
     """Shape and dtype of a tensor of a type; raises ``Unsupported`` where the type leaves one open."""
     if not isinstance(ty, relax.TensorType) or not isinstance(ty.shape, relax.ShapeExpr):

@@ -12,13 +12,18 @@ from tvm import relax, tirx
 
 from oracles.execution.values import ShapeValue
 from oracles.interpreter.dims import Dims
-from oracles.interpreter.errors import Raised, Unsupported
+from oracles.interpreter.errors import Raised, Undefined, Unsupported
+from oracles.interpreter.kernels import run_kernel
+from oracles.interpreter.packed import External, call_packed
 from oracles.interpreter.precision import Precision, numpy_dtype
 from oracles.interpreter.registry import implementation
 from oracles.interpreter.request import Request
 
 MOST_CALLS = 200
 """Functions that may be inside one another; the generator's recursions end after a few steps."""
+
+OVERWRITTEN = object()
+"""What a variable holds when a call in place has consumed its value: nobody may read it any more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,11 +59,18 @@ class Interpreter:
     Args:
         module: The ``tvm.IRModule``, high-level or legalized.
         precision: In which dtype floats are computed.
+
+    Attributes:
+        printed: What the program has printed.
+        rounded: Whether kernels or packed functions had floats in their own dtypes: then a result of
+            ``Precision.FLOAT64`` is no more exact than those.
     """
 
     def __init__(self, module: Any, precision: Precision = Precision.DECLARED) -> None:
         self.precision = precision
         self.printed: list[str] = []
+        self.rounded = False
+        self._memory: dict[int, Any] = {}
         self._functions = {gv.name_hint: function for gv, function in module.functions_items()}
         self._depth = 0
 
@@ -81,6 +93,7 @@ class Interpreter:
         if not isinstance(function, relax.Function):
             raise Unsupported("no such Relax function")
         self._depth = 0
+        self._memory.clear()
         with np.errstate(all="ignore"):
             try:
                 return self.invoke(Closure(function), [self._argument(each) for each in arguments])
@@ -90,6 +103,20 @@ class Interpreter:
     def function(self, name: str) -> Any:
         """A function of the module, ``None`` when there is none of that name."""
         return self._functions.get(name)
+
+    def has_symbol(self, symbol: str) -> bool:
+        """Whether a function of the module has this global symbol."""
+        attributes = [getattr(function, "attrs", None) for function in self._functions.values()]
+        return any(each is not None and str(each.get("global_symbol", "")) == symbol for each in attributes)
+
+    def allocate(self, array: Any) -> Any:
+        """Remember a tensor that the program has allocated itself: calls of kernels may write into it."""
+        self._memory[id(array)] = array
+        return array
+
+    def allocated(self, value: Any) -> bool:
+        """Whether a value is such a tensor."""
+        return id(value) in self._memory
 
     def invoke(self, closure: Any, arguments: Sequence[Any]) -> Any:
         """Call a function value."""
@@ -101,23 +128,16 @@ class Interpreter:
         self._depth += 1
         if self._depth > MOST_CALLS:
             raise Unsupported("calls too deep")
-        dims = Dims() if closure.dims is None else closure.dims.inner()
         values = dict(closure.captured)
+        values.update(zip(function.params, arguments, strict=True))
+        dims = Dims(values, closure.dims)
         for param, value in zip(function.params, arguments, strict=True):
-            values[param] = value
-            self._bind(param, value, dims)
+            dims.match(param.ty, value, self.precision)
         result = self._evaluate(function.body, _Frame(values, dims))
         self._depth -= 1
         return result
 
     # -- inside -------------------------------------------------------------------------------------------------
-
-    def _bind(self, param: Any, value: Any, dims: Dims) -> None:
-        ty = param.ty
-        if isinstance(ty, tvm.ir.PrimType):
-            dims.bind_prim(param, value)
-        else:
-            dims.match(ty, value, self.precision)
 
     def _argument(self, value: Any) -> Any:
         if isinstance(value, np.ndarray):
@@ -138,9 +158,12 @@ class Interpreter:
 
     def _variable(self, expression: Any, frame: _Frame) -> Any:
         try:
-            return frame.values[expression]
+            value = frame.values[expression]
         except KeyError:
-            return frame.dims.value(expression)  # a symbolic dim, used as a number
+            return frame.dims.number(expression)  # a symbolic dim, used as a number
+        if value is OVERWRITTEN:
+            raise Undefined("use of a tensor that was overwritten in place")
+        return value
 
     def _sequence(self, expression: Any, frame: _Frame) -> Any:
         values = frame.values
@@ -165,6 +188,8 @@ class Interpreter:
 
     def _constant(self, expression: Any, _frame: _Frame) -> Any:
         value = expression.value
+        if isinstance(value, tvm.DataType):
+            return str(value)
         if not isinstance(value, tvm.runtime.Tensor):
             raise Unsupported("constant that is no tensor")
         return self._argument(value.numpy())
@@ -179,13 +204,14 @@ class Interpreter:
         function = self._functions.get(expression.name_hint)
         return Closure(function) if isinstance(function, relax.Function) else function
 
+    def _external(self, expression: Any, _frame: _Frame) -> Any:
+        return External(str(expression.global_symbol))
+
     def _text(self, expression: Any, _frame: _Frame) -> Any:
         return str(expression.value)
 
     def _number(self, expression: Any, frame: _Frame) -> Any:
-        if isinstance(expression, tirx.FloatImm):
-            return float(expression.value)
-        return frame.dims.value(expression)
+        return frame.dims.number(expression)
 
     def _call(self, expression: Any, frame: _Frame) -> Any:
         op = expression.op
@@ -194,11 +220,23 @@ class Interpreter:
             if compute is None:
                 raise Unsupported(f"operator {op.name}")
             arguments = [self._evaluate(each, frame) for each in expression.args]
-            request = Request(op.name, arguments, expression, self.precision, frame.dims.value, self)
+            request = Request(op.name, arguments, expression, self.precision, frame.dims.value, self, frame.values)
             return compute(request)
-        if isinstance(op, relax.ExternFunc):
-            raise Unsupported("call of an external function")
-        return self.invoke(self._evaluate(op, frame), [self._evaluate(each, frame) for each in expression.args])
+        called = self._evaluate(op, frame)
+        arguments = [self._evaluate(each, frame) for each in expression.args]
+        if isinstance(called, Closure):
+            return self.invoke(called, arguments)
+        types = [each.ty for each in expression.args]
+        if isinstance(called, External):
+            return call_packed(self, called.name, arguments, types)
+        return self._write(called, arguments, types)
+
+    def _write(self, kernel: Any, arguments: Sequence[Any], types: Sequence[Any]) -> Any:
+        """Call a kernel in a lowered program, which writes into tensors that the program has allocated."""
+        places = [place for place, value in enumerate(arguments) if self.allocated(value)]
+        for place, result in zip(places, run_kernel(self, kernel, arguments, types, places), strict=True):
+            arguments[place][...] = result
+        return ()
 
 
 Handler = Callable[[Interpreter, Any, _Frame], Any]
@@ -210,6 +248,7 @@ _HANDLERS: dict[type, Handler] = {
     relax.GlobalVar: Interpreter._global,
     tvm.ir.GenericConst: Interpreter._constant,
     tvm.ir.StringImm: Interpreter._text,
+    relax.ExternFunc: Interpreter._external,
     relax.SeqExpr: Interpreter._sequence,
     relax.If: Interpreter._if,
     relax.Tuple: Interpreter._tuple,

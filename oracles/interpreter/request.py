@@ -28,6 +28,7 @@ class Request:
         precision: In which dtype floats are computed.
         dim: Value of an integer expression over the symbolic dims of the function.
         machine: The interpreter, for operators that call functions.
+        values: Values of the variables of the running function, for operators that consume one.
     """
 
     name: str
@@ -36,6 +37,7 @@ class Request:
     precision: Precision
     dim: Callable[[Any], int]
     machine: Any
+    values: Any = None
 
     def attr(self, name: str, default: Any = None) -> Any:
         """An attribute of the call as a TVM value; ``default`` where it is absent or null."""

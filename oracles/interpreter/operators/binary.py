@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 
 from oracles.interpreter.errors import Unsupported
@@ -78,25 +79,33 @@ def _floor_of_quotient(request: Request, left: Array, right: Array) -> Array:
 
     NumPy and PyTorch give the former, ``floor(x / y)`` as compilers write it the latter.
     """
-    left, right = wide(left), wide(right)
-    rounded = np.floor(np.true_divide(left, right))
-    exact = np.floor_divide(left, right)
-    sure = np.isfinite(left) & np.isfinite(right) & (right != 0) & np.isfinite(rounded)
-    request.undefined(sure & (rounded != exact), "float quotient that rounds to an integer")
+    rounded = np.floor(wide(np.true_divide(left, right)))
+    exact = np.floor_divide(wide(left), wide(right))
+    sure = np.isfinite(left) & np.isfinite(right) & (right != 0)
+    request.undefined(sure & (rounded != exact.astype(left.dtype)), "float quotient that rounds to an integer")
     return np.asarray(rounded)
 
 
 @semantics("floor_mod")
 def floor_mod(request: Request) -> Any:
-    """The remainder of floor division, of the sign of the divisor."""
+    """The remainder of floor division, of the sign of the divisor.
+
+    For floats it is ``x - floor(x / y) * y``, which NumPy and PyTorch compute exactly and compilers by that formula.
+    Where its rounding can lead from one end of the range of remainders to the other, the result is not defined.
+    """
     left, right = _numbers(request)
     if not is_floating(left):
         _divisible(request, left, right)
         return finished(request, np.remainder(left, right))
-    quotient = _floor_of_quotient(request, left, right)
+    quotient, dtype = _floor_of_quotient(request, left, right), left.dtype
+    left, right = wide(left), wide(right)
     request.undefined(~np.isfinite(quotient) & np.isfinite(left), "remainder without a quotient")
-    request.undefined(np.isinf(wide(right)) & np.isfinite(wide(left)), "remainder by infinity")
-    return finished(request, np.remainder(wide(left), wide(right)).astype(left.dtype))
+    request.undefined(np.isinf(right) & np.isfinite(left), "remainder by infinity")
+    result = np.asarray(np.remainder(left, right))
+    rounding = np.abs(left) * float(ml_dtypes.finfo(dtype).eps)
+    near = (np.abs(result) <= rounding) | (np.abs(result - right) <= rounding)
+    request.undefined((result != 0) & near, "remainder within rounding of the divisor")
+    return finished(request, result.astype(dtype))
 
 
 @semantics("mod")

@@ -38,8 +38,10 @@ def _shifted(request: Request) -> tuple[Array, Array]:
 
 @semantics("left_shift")
 def left_shift(request: Request) -> Any:
-    """Bits moved up, those beyond the width dropped."""
-    return finished(request, np.left_shift(*_shifted(request)))
+    """Bits moved up, those beyond the width dropped; of a negative number, which C leaves open, nothing is said."""
+    value, count = _shifted(request)
+    request.undefined(value < 0, "left shift of a negative number")
+    return finished(request, np.left_shift(value, count))
 
 
 @semantics("right_shift")

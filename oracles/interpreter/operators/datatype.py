@@ -50,7 +50,10 @@ def outside(value: Array, target: np.dtype[Any]) -> Array:
     limits = np.iinfo(target)
     exact = np.trunc(value.astype("float64"))
     # The greatest int64 is no float64, the number above it is.
-    return ~((exact >= float(limits.min)) & (exact < float(limits.max) + 1.0 if limits.bits < 64 else exact < float(limits.max)))
+    return ~(
+        (exact >= float(limits.min))
+        & (exact < float(limits.max) + 1.0 if limits.bits < 64 else exact < float(limits.max))
+    )
 
 
 def _limit(dtype: str) -> float:

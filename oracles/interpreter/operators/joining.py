@@ -83,23 +83,34 @@ _MODES = {"reflect": "reflect", "replicate": "edge", "circular": "wrap"}
 def pad(request: Request) -> Any:
     """Elements before and after each dim: a constant, the edge, the tensor mirrored or repeated.
 
-    One cannot mirror more elements than there are besides the edge, nor repeat more than there are (PyTorch refuses).
+    Less than nothing of a constant takes elements away (ONNX, PyTorch).  One cannot mirror more elements than there are
+    besides the edge, nor repeat more than there are (PyTorch refuses).
     """
     data, widths = request.args[0], request.integers("pad_width") or ()
     pairs = [(widths[place], widths[place + 1]) for place in range(0, len(widths), 2)]
-    if any(width < 0 for width in widths):
-        raise Undefined("negative padding")
     mode = str(request.attr("pad_mode", "constant"))
+    if not any(widths):
+        return data
     if mode == "constant":
-        value = np.asarray(float(request.attr("pad_value", 0.0))).astype(data.dtype)
-        return np.pad(data, pairs, constant_values=value)
+        return _padded(data, pairs, float(request.attr("pad_value", 0.0)))
     if mode not in _MODES:
         raise Unsupported("mode of nn.pad")
-    for (before, after), extent in zip(pairs, data.shape, strict=True):
-        most = {"reflect": extent - 1, "circular": extent}.get(mode)
-        if extent == 0 or (most is not None and max(before, after) > most):
-            if before == after == 0:
-                continue
-            raise Undefined(f"{mode} padding wider than the tensor")
+    for pair, extent in zip(pairs, data.shape, strict=True):
+        most = {"reflect": extent - 1, "circular": extent}.get(mode, max(pair))
+        if min(pair) < 0 or (any(pair) and (extent == 0 or max(pair) > most)):
+            raise Undefined(f"{mode} padding of less than nothing, or wider than the tensor")
     name: Any = _MODES[mode]
     return np.pad(data, pairs, mode=name)
+
+
+def _padded(data: np.ndarray[Any, Any], pairs: list[tuple[int, int]], value: float) -> np.ndarray[Any, Any]:
+    kept = []
+    for (before, after), extent in zip(pairs, data.shape, strict=True):
+        kept.append(slice(max(-before, 0), extent + min(after, 0)))
+        if extent + min(before, 0) + min(after, 0) < 0:
+            raise Undefined("padding that takes away more than there is")
+    number = np.asarray(value).astype(data.dtype)
+    if data.dtype.kind in "iub" and float(number) != value:
+        raise Undefined("padding by a value that the dtype does not have")
+    added = [(max(before, 0), max(after, 0)) for before, after in pairs]
+    return np.pad(data[tuple(kept)], added, constant_values=number)

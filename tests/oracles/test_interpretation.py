@@ -1,0 +1,108 @@
+"""Interpretation of a module before and after a pass, and what the numeric oracle makes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numeric_samples as samples
+import pytest
+from tvm import relax
+
+from oracles import numeric
+from oracles.contracts import contract_for
+from oracles.given import Given
+from oracles.interpretation import Interpreted, compare_interpreted, interpretable
+from oracles.passref import PassRef
+from oracles.plan import Step
+from oracles.subject import Subject
+from oracles.verdict import Outcome
+
+op = relax.op
+
+
+def ternary(formula: Callable[..., Any]) -> Any:
+    x, y, z = (samples.var(name) for name in "xyz")
+    return samples.function([x, y, z], lambda bb: formula(bb, x, y, z))
+
+
+def left_first(bb: Any, x: Any, y: Any, z: Any) -> Any:
+    return bb.emit(op.add(bb.emit(op.add(x, y)), z))
+
+
+def right_first(bb: Any, x: Any, y: Any, z: Any) -> Any:
+    return bb.emit(op.add(x, bb.emit(op.add(y, z))))
+
+
+def scaled_left(bb: Any, x: Any, y: Any, z: Any) -> Any:
+    third = relax.const(1 / 3, "float32")
+    return bb.emit(op.multiply(bb.emit(op.multiply(third, x)), bb.emit(op.add(y, z))))
+
+
+def scaled_right(bb: Any, x: Any, y: Any, z: Any) -> Any:
+    third = relax.const(1 / 3, "float32")
+    return bb.emit(op.multiply(x, bb.emit(op.multiply(third, bb.emit(op.add(y, z))))))
+
+
+def other(bb: Any, x: Any, y: Any, z: Any) -> Any:
+    return bb.emit(op.add(x, bb.emit(op.subtract(y, z))))
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [
+        (left_first, left_first, Interpreted.EQUAL),
+        (scaled_left, scaled_right, Interpreted.NEAR),
+        (left_first, other, Interpreted.DIFFERENT),
+    ],
+)
+def test_what_two_formulas_are(before: Any, after: Any, said: Interpreted) -> None:
+    assert compare_interpreted(ternary(before), ternary(after), 1, Given()) is said
+
+
+def test_sums_of_exact_numbers_are_equal_in_any_order() -> None:
+    # Arguments are multiples of 2 ** -6 in [-2, 2]: their sums are exact.
+    assert compare_interpreted(ternary(left_first), ternary(right_first), 1, Given()) is Interpreted.EQUAL
+
+
+def test_a_function_that_is_gone_is_unknown() -> None:
+    module = ternary(left_first)
+    renamed = samples.function([samples.var("x")], lambda bb: bb.emit(op.abs(samples.var("x"))))
+    gone = type(module)({gv: f for gv, f in renamed.functions_items() if gv.name_hint == "absent"})
+    assert compare_interpreted(module, gone, 1, Given()) is Interpreted.UNKNOWN
+
+
+def test_lowered_and_adapted_programs_are_for_the_virtual_machine() -> None:
+    def steps(*names: str) -> list[Step]:
+        refs = [PassRef(name, f"relax.transform.{name}()") for name in names]
+        return [Step(ref, contract_for(ref)) for ref in refs]
+
+    assert interpretable(steps("CanonicalizeBindings", "DeadCodeElimination"), adapted=False)
+    assert not interpretable(steps("CanonicalizeBindings"), adapted=True)
+    assert not interpretable(steps("LegalizeOps"), adapted=False)
+
+
+def test_what_is_interpreted_need_not_be_built(monkeypatch: pytest.MonkeyPatch) -> None:
+    ref = PassRef("CanonicalizeBindings", "relax.transform.CanonicalizeBindings()")
+    x = samples.var("x")
+
+    def aliased(bb: Any) -> Any:
+        with bb.dataflow():
+            again = bb.emit(x)
+            made = bb.emit_output(op.add(again, x))
+        return made
+
+    module = samples.function([x], aliased)
+
+    def unbuilt(*_: Any) -> None:
+        raise AssertionError("built")
+
+    monkeypatch.setattr(numeric, "examine", unbuilt)
+    outcomes = {}
+    for seed in range(1, 40):
+        subject = Subject(module, [ref], input_seed=seed)
+        if not numeric._executed(subject):
+            outcomes[seed] = numeric.judge_numeric(subject).outcome
+    assert set(outcomes.values()) == {Outcome.PASS}
+    assert 15 < len(outcomes) < 35
+    assert numeric._executed(Subject(module, [ref], input_seed=0))
