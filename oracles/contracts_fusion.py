@@ -151,6 +151,7 @@ ROWS: tuple[Contract, ...] = (
         needs=Stage.LEGALIZED,
         gives=Stage.LEGALIZED,
         changes=frozenset({Kept.KERNELS}),  # its documentation: it updates kernels with the types of their calls
-        locality=Locality.CALLERS,  # the same
+        # A kernel is made to fit all its calls in the module; LegalizeOps gives functions of one formula one kernel.
+        locality=Locality.MODULE,
     ),
 )

@@ -23,7 +23,7 @@ from oracles.execution import Program, from_tvm
 from oracles.execution.perturb import Perturber
 from oracles.gradient import WrongGradient, adjoint_fault, settled, target_value
 from oracles.gradient_blame import guilty_operator
-from oracles.original import Entry, Original
+from oracles.original import Entry, Original, copied
 from oracles.tolerance import unit_of
 from oracles.verdict import Evidence
 
@@ -83,7 +83,7 @@ def examine_gradient(
     except Exception as error:
         found = evidence_of(error)
         return Evidence("run-error", f"adjoint: {found.kind}: {found.message}", found.frames, "the adjoint returns")
-    if (changed := compare(arguments, tuple(from_tvm(tensor) for tensor in tensors))) is not None:
+    if (changed := compare(copied(arguments), tuple(from_tvm(tensor) for tensor in tensors))) is not None:
         return _wrong("adjoint overwrites its inputs", gradient, changed.expected, changed.observed)
     loss = loss_of(original.program, gradient)
     noise = noise_of(original, gradient, arguments)

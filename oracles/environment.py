@@ -41,8 +41,6 @@ from oracles.subject import Subject
 from oracles.verdict import Evidence, OracleName, Outcome, Verdict
 from oracles.well_formed import tolerated
 
-LEFT_OUT = 4
-"""Of costly passes, all subjects but one in so many are judged."""
 REPEATS = 4
 """Plain runs that must agree before a difference is believed."""
 
@@ -51,8 +49,6 @@ def judge(subject: Subject) -> Verdict:
     """Run each step again under its circumstance, and compare with what it gave."""
     if reason := unfit_step(subject):
         return _skip(subject, reason)
-    if subject.costly and not draws_costly(subject.input_seed):
-        return _skip(subject, "costly pass, not drawn")
     assert subject.facts is not None
     if subject.facts.modified():
         return _skip(subject, "input was modified")
@@ -78,11 +74,6 @@ def circumstance(seed: int, ref: PassRef, contract: Contract) -> Circumstance | 
     left = [each for each in Circumstance if each not in excused]
     # Each draws its own number, so that an edited contract or a new circumstance leaves most draws as they were.
     return max(left, key=lambda each: _number(f"{seed}:{ref.name}:{each.name}"), default=None)
-
-
-def draws_costly(seed: int) -> bool:
-    """Whether the subject of a costly pass with this seed is judged."""
-    return _number(f"{seed}:costly") % LEFT_OUT != LEFT_OUT - 1
 
 
 def agree(left: Result, right: Result) -> bool:

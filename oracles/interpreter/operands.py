@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import tvm
 
@@ -19,9 +21,13 @@ def operand(request: Request, index: int) -> Array:
 
     Raises:
         Unsupported: The argument is neither a tensor nor a number.
+        Undefined: It holds a float8 that is infinite or NaN; to avoid those is the user's duty (TVM's pull request
+            14863, which brought float8).
     """
     value = request.args[index]
     if isinstance(value, np.ndarray):
+        if value.dtype.itemsize == 1 and is_floating(value):
+            request.undefined(~np.isfinite(value), "float8 that is no number")
         return value
     ty = request.call.args[index].ty
     if not isinstance(ty, tvm.ir.PrimType) or not isinstance(value, (bool, int, float, np.number)):
@@ -35,11 +41,18 @@ def pair(request: Request) -> tuple[Array, Array]:
 
 
 def finished(request: Request, value: Any) -> Any:
-    """A computed value as the call has it: an array, or a number where no argument is a tensor."""
+    """A computed value as the call has it: an array, or a number where no argument is a tensor.
+
+    Raises:
+        Undefined: It holds a float8 beyond its range, of which conversions make the greatest number, infinity or NaN.
+    """
+    value = np.asarray(value)
+    if value.dtype.itemsize == 1 and is_floating(value):
+        request.undefined(~np.isfinite(value), "number out of a float8's range")
     for each in request.args:
         if isinstance(each, np.ndarray):
-            return value if isinstance(value, np.ndarray) else np.asarray(value)
-    return np.asarray(value).item()
+            return value
+    return value.item()
 
 
 def is_floating(array: Array) -> bool:
@@ -50,3 +63,10 @@ def is_floating(array: Array) -> bool:
 def wide(array: Array) -> Array:
     """Floats of low precision as float32, in which several steps are computed before the one rounding at the end."""
     return array.astype("float32") if is_floating(array) and array.dtype.itemsize < 4 else array
+
+
+@functools.cache
+def limits(dtype: Any) -> Any:
+    """``finfo`` or ``iinfo`` of a dtype."""
+    known = np.dtype(dtype)
+    return np.iinfo(known) if known.kind in "iu" else ml_dtypes.finfo(known)  # type: ignore[no-untyped-call]

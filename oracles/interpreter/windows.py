@@ -66,9 +66,10 @@ def sliding(request: Request, extents: Sequence[int], sizes: Sequence[int], ceil
     strides = every(request, "strides", dimensions)
     dilation = every(request, "dilation", dimensions)
     before, after = sides(request, dimensions)
+    parts = (extents, widened(sizes, dimensions), strides, dilation, before, after)
     return [
-        Sliding(*of, ceil)
-        for of in zip(extents, widened(sizes, dimensions), strides, dilation, before, after, strict=True)
+        Sliding(extent, size, stride, step, near, far, ceil)
+        for extent, size, stride, step, near, far in zip(*parts, strict=True)
     ]
 
 
@@ -103,8 +104,13 @@ def padded(array: np.ndarray[Any, Any], along: Sequence[Sliding], value: Any = 0
         return array
     shape = [each.extent + each.before + reach for each, reach in zip(along, reaches, strict=True)]
     wide = np.full((*array.shape[:2], *shape), value, array.dtype)
-    wide[(..., *(slice(each.before, each.before + each.extent) for each in along))] = array
+    wide[trailing(*(slice(each.before, each.before + each.extent) for each in along))] = array
     return wide
+
+
+def trailing(*indices: Any) -> Any:
+    """An index of the last axes."""
+    return (..., *indices)
 
 
 def windows(array: np.ndarray[Any, Any], along: Sequence[Sliding]) -> np.ndarray[Any, Any]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 import sample_modules as samples
 import tvm
@@ -20,6 +22,10 @@ from oracles.postconditions.rewrite import refused_yet_changed
 from oracles.preconditions import needs_transform_params, no_cuda_graphs
 from oracles.subject import Subject
 from oracles.verdict import Evidence, OracleName, Outcome
+from strategies.choices import Choices
+from strategies.drive import draws_of
+from strategies.module_facts import facts_of
+from strategies.pass_arguments.binding import append_loss
 
 X = "relax.transform"
 
@@ -163,3 +169,19 @@ def test_a_packed_call_says_which_type_it_gives(packed):
         builder.emit_func_output(builder.emit(made))
     retype = step(ref("UpdateParamType", 'lambda var: relax.TensorType(var.ty.shape, "float64")'))
     assert bool(unfair([retype], lambda _: builder.get())) is packed
+
+
+def test_a_kernel_that_functions_share_fits_all_its_calls():
+    assert CONTRACTS["SpecializePrimFuncBasedOnCallSite"].locality is Locality.MODULE
+
+
+def test_the_loss_of_floats_of_eight_bits_is_not_asked_for():
+    for dtype, taken in (("float8_e5m2", False), ("float16", True), ("bfloat16", True), ("int32", False)):
+        builder = relax.BlockBuilder()
+        x = relax.Var("x", tensor([2], dtype))
+        with builder.function("main", [x]):
+            with builder.dataflow():
+                made = builder.emit_output(relax.op.reshape(x, [2, 1]))
+            builder.emit_func_output(made)
+        drawn = append_loss(Choices(draws_of(random.Random(1))), facts_of(builder.get()))
+        assert (f'"{dtype}"' in drawn) is taken

@@ -32,7 +32,6 @@ def under(monkeypatch: pytest.MonkeyPatch) -> Any:
     """Verdict of the oracle with one circumstance for all passes."""
 
     def run(how: Circumstance, module: Any, *passes: PassRef, **options: Any) -> Verdict:
-        monkeypatch.setattr(environment, "draws_costly", lambda seed: True)
         monkeypatch.setattr(environment, "circumstance", lambda seed, ref, contract: how)
         return environment.judge(Subject(module, passes, **options))
 
@@ -159,15 +158,6 @@ def test_circumstances_are_drawn_by_seed_and_name_alone() -> None:
     }
     everything = Contract("Normalize", environment=(Dependence(frozenset(Circumstance), "the test"),))
     assert environment.circumstance(0, ref, everything) is None
-
-
-def test_a_share_of_costly_passes_is_judged(say: Say) -> None:
-    legalize = PassRef("LegalizeOps", "relax.transform.LegalizeOps()")
-    drawn = [seed for seed in range(40) if environment.draws_costly(seed)]
-    assert 20 < len(drawn) < 40
-    assert say(samples.dataflow(), legalize, input_seed=drawn[0])[ENVIRONMENT].outcome is Outcome.PASS
-    other = next(seed for seed in range(40) if seed not in drawn)
-    assert say(samples.dataflow(), legalize, input_seed=other)[ENVIRONMENT].reason == "costly pass, not drawn"
 
 
 def test_a_users_pass_may_look_at_level_and_target() -> None:

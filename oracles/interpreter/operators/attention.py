@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from oracles.interpreter.accumulation import require_inner_products
 from oracles.interpreter.errors import Unsupported
 from oracles.interpreter.fitting import fitting
 from oracles.interpreter.operators.activation import normalized_exponentials
@@ -34,7 +35,9 @@ def attention(request: Request) -> Any:
     request.undefined(keys == 0, "attention to no keys")
     scale = request.attr("scale")
     factor = query.dtype.type(1 / math.sqrt(query.shape[3]) if scale is None else float(getattr(scale, "value", scale)))
-    scores = query @ key.transpose(0, 1, 3, 2) * factor
+    columns = key.transpose(0, 1, 3, 2)
+    require_inner_products(query, columns, request.declared(0))
+    scores = query @ columns * factor
     if len(request.args) == 4:
         scores = scores + request.wide(3)
     mask = request.attr("causal_mask")

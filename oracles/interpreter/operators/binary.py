@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 
 from oracles.interpreter.errors import Unsupported
-from oracles.interpreter.operands import Array, finished, is_floating, operand, pair, wide
+from oracles.interpreter.operands import Array, finished, is_floating, limits, operand, pair, wide
 from oracles.interpreter.registry import semantics
 from oracles.interpreter.request import Request
 
@@ -35,15 +34,28 @@ def _plain(name: str, function: Callable[[Array, Array], Any]) -> None:
 _plain("add", np.add)
 _plain("subtract", np.subtract)
 _plain("multiply", np.multiply)
-_plain("maximum", np.maximum)  # NaN where one of the operands is
-_plain("minimum", np.minimum)
+
+
+def _extreme(name: str, function: Callable[[Array, Array], Any]) -> None:
+    """The greater or the lesser of two; of a number and NaN, which one is not documented (apache/tvm issue 19579)."""
+
+    @semantics(name)
+    def compute(request: Request) -> Any:
+        left, right = _numbers(request)
+        if is_floating(left):
+            request.undefined(np.isnan(left) != np.isnan(right), "extreme of a number and NaN")
+        return finished(request, function(left, right))
+
+
+_extreme("maximum", np.maximum)
+_extreme("minimum", np.minimum)
 
 
 def _divisible(request: Request, left: Array, right: Array) -> None:
     """Integers: no zero divisor, and no quotient one above the greatest number."""
     request.undefined(right == 0, "integer division by zero")
     if left.dtype.kind == "i":
-        least = np.iinfo(left.dtype).min
+        least = limits(left.dtype).min
         request.undefined((left == least) & (right == -1), "integer division that overflows")
 
 
@@ -102,7 +114,7 @@ def floor_mod(request: Request) -> Any:
     request.undefined(~np.isfinite(quotient) & np.isfinite(left), "remainder without a quotient")
     request.undefined(np.isinf(right) & np.isfinite(left), "remainder by infinity")
     result = np.asarray(np.remainder(left, right))
-    rounding = np.abs(left) * float(ml_dtypes.finfo(dtype).eps)
+    rounding = np.abs(left) * float(limits(dtype).eps)
     near = (np.abs(result) <= rounding) | (np.abs(result - right) <= rounding)
     request.undefined((result != 0) & near, "remainder within rounding of the divisor")
     return finished(request, result.astype(dtype))

@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from oracles.interpreter.accumulation import require_inner_products
 from oracles.interpreter.errors import Undefined, Unsupported
 from oracles.interpreter.layouts import SPATIAL, arranged, canonical
 from oracles.interpreter.precision import is_float
 from oracles.interpreter.registry import semantics
 from oracles.interpreter.request import Request
-from oracles.interpreter.windows import every, padded, sides, sliding, windows
+from oracles.interpreter.windows import every, padded, sides, sliding, trailing, windows
 
 Array = np.ndarray[Any, Any]
 
@@ -39,6 +40,7 @@ def convolution(request: Request) -> Any:
     order = (1, 0, *range(3, 3 + rank), 2, *range(3 + rank, 3 + 2 * rank))
     columns = view.transpose(order).reshape(groups, batch * math.prod(counts), inner * taps)
     kernels = weight.reshape(groups, results // groups, inner * taps).transpose(0, 2, 1)
+    require_inner_products(columns, kernels, request.declared())
     sums = (columns @ kernels).reshape(groups, batch, *counts, results // groups)
     made = sums.transpose(1, 0, rank + 2, *range(2, rank + 2)).reshape(batch, results, *counts)
     return arranged(request.cast(made), "NC" + spatial, str(request.attr("out_layout")))
@@ -69,15 +71,19 @@ def transposed_convolution(request: Request) -> Any:
     whole = np.zeros((batch, groups, inner, *reach), data.dtype)
     columns = data.reshape(batch, groups, channels // groups, math.prod(extents))
     kernels = weight.reshape(groups, channels // groups, inner, *taps)
+    # Where all taps meet, the greatest element everywhere.
+    rows = kernels.reshape(groups, channels // groups, inner, -1).transpose(0, 2, 3, 1).reshape(groups, inner, -1)
+    greatest = np.full((rows.shape[2], 1), np.abs(data).max(initial=0))
+    require_inner_products(rows, greatest, request.declared())
     for tap in itertools.product(*map(range, taps)):
-        products = kernels[(..., *tap)].transpose(0, 2, 1) @ columns
+        products = kernels[trailing(*tap)].transpose(0, 2, 1) @ columns
         met = tuple(
             slice(at * step, at * step + (extent - 1) * stride + 1, stride)
             for at, step, extent, stride in zip(tap, dilation, extents, strides, strict=True)
         )
-        whole[(..., *met)] += products.reshape(batch, groups, inner, *extents)
+        whole[trailing(*met)] += products.reshape(batch, groups, inner, *extents)
     kept = tuple(slice(near, size - far) for near, far, size in zip(before, after, reach, strict=True))
-    made = whole[(..., *kept)]
+    made = whole[trailing(*kept)]
     made = made.reshape(batch, groups * inner, *made.shape[3:])
     return arranged(request.cast(made), "NC" + spatial, str(request.attr("out_layout")))
 

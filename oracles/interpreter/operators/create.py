@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from oracles.execution.values import ShapeValue
-from oracles.interpreter.conversion import converted
 from oracles.interpreter.errors import Undefined, Unsupported
+from oracles.interpreter.operators.datatype import converted
 from oracles.interpreter.precision import numpy_dtype
 from oracles.interpreter.registry import semantics
 from oracles.interpreter.request import Request
@@ -34,15 +34,14 @@ def _dtype_or(request: Request, other: np.dtype[Any]) -> np.dtype[Any]:
 @semantics("full")
 def full(request: Request) -> Any:
     """A scalar everywhere, converted to the dtype asked for."""
-    fill = np.asarray(request.args[1])
-    return np.full(_dims(request), converted(fill, _dtype_or(request, fill.dtype)).reshape(()))
+    return np.full(_dims(request), converted(request, np.asarray(request.args[1]), request.declared()).reshape(()))
 
 
 @semantics("full_like")
 def full_like(request: Request) -> Any:
     """A scalar everywhere, in the shape of a tensor, and in its dtype unless another is asked for."""
     like, fill = request.args
-    return np.full(like.shape, converted(fill, _dtype_or(request, like.dtype)).reshape(()))
+    return np.full(like.shape, converted(request, np.asarray(fill), request.declared()).reshape(()))
 
 
 @semantics("ones", "zeros")
@@ -73,7 +72,8 @@ def eye(request: Request) -> Any:
 def eye_like(request: Request) -> Any:
     """``eye`` in the shape of a matrix, and in its dtype unless another is asked for."""
     like, diagonal = request.args
-    return _eye(*like.shape, diagonal, _dtype_or(request, like.dtype))
+    rows, columns = like.shape
+    return _eye(rows, columns, diagonal, _dtype_or(request, like.dtype))
 
 
 def _eye(rows: int, columns: int, diagonal: int, dtype: np.dtype[Any]) -> Array:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from oracles.interpreter.operands import Array, finished, is_floating, operand
+from oracles.interpreter.operands import Array, finished, is_floating, limits, operand
 from oracles.interpreter.precision import Precision, is_float, numpy_dtype
 from oracles.interpreter.registry import semantics
 from oracles.interpreter.request import Request
@@ -38,28 +38,18 @@ def converted(request: Request, value: Array, dtype: str) -> Array:
     if is_floating(value) and not is_float(dtype):
         request.undefined(outside(value, target), "float out of an integer's range")
         return value.astype("float64").astype(target)
-    result = value.astype(target, copy=False)
     if dtype.startswith("float8"):
-        limit = float(_limit(dtype))
-        request.undefined(~(np.abs(value.astype("float64")) <= limit), "number out of a float8's range")
-    return result
+        request.undefined(
+            ~(np.abs(value.astype("float64")) <= float(limits(dtype).max)), "number out of a float8's range"
+        )
+    return value.astype(target, copy=False)
 
 
 def outside(value: Array, target: np.dtype[Any]) -> Array:
     """Which floats have no integer of this dtype when rounded towards zero; NaN has none."""
-    limits = np.iinfo(target)
     exact = np.trunc(value.astype("float64"))
-    # The greatest int64 is no float64, the number above it is.
-    return ~(
-        (exact >= float(limits.min))
-        & (exact < float(limits.max) + 1.0 if limits.bits < 64 else exact < float(limits.max))
-    )
-
-
-def _limit(dtype: str) -> float:
-    import ml_dtypes
-
-    return float(ml_dtypes.finfo(dtype).max)
+    # The greatest number and one more is a power of two, and so a float64 also where the greatest is none.
+    return np.asarray(~((exact >= float(limits(target).min)) & (exact < float(int(limits(target).max) + 1))))
 
 
 @semantics("where")

@@ -14,7 +14,7 @@ from oracles.interpreter.operators.loss import pick
 from oracles.interpreter.operators.pooling import divisor, least, meets, sliding_over
 from oracles.interpreter.registry import semantics
 from oracles.interpreter.request import Request
-from oracles.interpreter.windows import Sliding, padded, windows
+from oracles.interpreter.windows import Sliding, padded, trailing, windows
 
 Array = np.ndarray[Any, Any]
 
@@ -78,7 +78,8 @@ def take_backward(request: Request) -> Any:
     flat = x.reshape(-1) if given is None else x
     request.undefined((indices < 0) | (indices >= flat.shape[axis]), "index out of range")
     made = np.zeros(flat.shape, grad.dtype)
-    np.add.at(made, (slice(None),) * axis + (indices,), grad)
+    taken: Any = (slice(None),) * axis + (indices,)
+    np.add.at(made, taken, grad)
     return request.cast(made.reshape(x.shape))
 
 
@@ -97,6 +98,6 @@ def _given(request: Request, shape: Sequence[int], along: Sequence[Sliding], sha
             slice(at * each.dilation, at * each.dilation + (each.count - 1) * each.stride + 1, each.stride)
             for at, each in zip(tap, along, strict=True)
         )
-        made[(..., *met)] += shares[(..., *tap)]
-    inside = made[(..., *(slice(each.before, each.before + each.extent) for each in along))]
+        made[trailing(*met)] += shares[trailing(*tap)]
+    inside = made[trailing(*(slice(each.before, each.before + each.extent) for each in along))]
     return arranged(request.cast(inside), "NCHW", str(request.attr("layout")))

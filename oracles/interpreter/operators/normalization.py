@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from oracles.interpreter.accumulation import require_sums
 from oracles.interpreter.errors import Unsupported
 from oracles.interpreter.fitting import fitting
 from oracles.interpreter.precision import numpy_dtype
@@ -31,6 +32,7 @@ def batch_norm(request: Request) -> Any:
     if request.attr("training"):
         others = tuple(place for place in range(x.ndim) if place != axis)
         momentum = request.attr("momentum")
+        _require_squares(request, x, others)
         batch_mean, batch_variance = x.mean(axis=others), x.var(axis=others)
         running_mean = (1 - momentum) * mean + momentum * batch_mean
         running_variance = (1 - momentum) * variance + momentum * batch_variance
@@ -57,6 +59,7 @@ def rms_norm(request: Request) -> Any:
     """``x / sqrt(mean(x * x) + epsilon) * weight`` over some axes."""
     x, weight = request.wide(0), request.wide(1)
     axes = _axes(request, "axes", x.ndim)
+    _require_squares(request, x, tuple(axes))
     squares = np.mean(x * x, axis=tuple(axes), keepdims=True)
     return request.cast(x / np.sqrt(squares + request.attr("epsilon")) * _along(weight, axes, x.ndim))
 
@@ -88,9 +91,17 @@ def instance_norm(request: Request) -> Any:
 
 def _normalized(request: Request, x: Array, axes: tuple[int, ...]) -> Array:
     """``(x - mean) / sqrt(variance + epsilon)``, the variance that of the population."""
+    _require_squares(request, x, axes)
     centred = x - x.mean(axis=axes, keepdims=True)
     variance = np.mean(centred * centred, axis=axes, keepdims=True)
     return np.asarray(centred / np.sqrt(variance + request.attr("epsilon")))
+
+
+def _require_squares(request: Request, x: Array, axes: tuple[int, ...]) -> None:
+    """Squares are summed in float32 at least."""
+    declared, squares = request.declared(0), np.square(x, dtype="float64")
+    request.undefined(np.isinf(squares) & np.isfinite(x), "sum that may overflow")
+    require_sums(request, squares, axes, declared if declared == "float64" else "float32")
 
 
 def _scaled_and_shifted(request: Request, x: Array, gamma: Array, beta: Array, axes: Sequence[int]) -> Array:

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from oracles.interpreter.accumulation import require_sums
 from oracles.interpreter.errors import Unsupported
 from oracles.interpreter.layouts import SPATIAL, arranged, canonical
-from oracles.interpreter.overflow import require_sums
 from oracles.interpreter.precision import is_float
 from oracles.interpreter.registry import semantics
 from oracles.interpreter.request import Request
@@ -46,29 +46,25 @@ def avg_pool(request: Request) -> Any:
     Integers are divided towards zero (as PyTorch).
     """
     spatial = SPATIAL[_DIMENSIONS[request.name]]
-    data = _summable(request)
-    data = canonical(data, str(request.attr("layout")), "NC" + spatial)
+    data = canonical(_summable(request), str(request.attr("layout")), "NC" + spatial)
     along = sliding_over(request, data.shape[2:])
     count = divisor(request, along)
     request.undefined(count == 0, "window of padding alone")
     view, axes = windows(padded(data, along), along), tuple(range(-len(along), 0))
     require_sums(request, view, axes)
     sums = view.sum(axis=axes, dtype=data.dtype)
-    if is_float(data.dtype.name):
-        made = sums / np.asarray(count).astype(data.dtype)
-    else:
-        made = np.sign(sums) * (abs(sums) // count)
-    return arranged(request.cast(made), "NC" + spatial, str(request.attr("out_layout")))
+    return arranged(request.cast(_quotient(sums, count)), "NC" + spatial, str(request.attr("out_layout")))
 
 
 @semantics("nn.adaptive_avg_pool1d", "nn.adaptive_avg_pool2d", "nn.adaptive_avg_pool3d")
 def adaptive_avg_pool(request: Request) -> Any:
-    """Averages of boxes that cover an axis evenly: from ``floor(i * n / m)`` to ``ceil((i + 1) * n / m)``."""
+    """Averages of boxes that cover an axis evenly: from ``floor(i * n / m)`` to ``ceil((i + 1) * n / m)``.
+
+    Integers are divided towards zero, as those of other averages.
+    """
     spatial = SPATIAL[_DIMENSIONS[request.name]]
-    data = request.wide(0)
-    if not is_float(data.dtype.name):
-        raise Unsupported("adaptive average of integers")
-    data = canonical(data, str(request.attr("layout")), "NC" + spatial)
+    data = canonical(_summable(request), str(request.attr("layout")), "NC" + spatial)
+    require_sums(request, data, tuple(range(2, data.ndim)))
     given = request.integers("output_size")
     targets = data.shape[2:] if given is None else widened(given, len(spatial))
     sums, counts = data, []
@@ -82,7 +78,7 @@ def adaptive_avg_pool(request: Request) -> Any:
         sums = np.add.reduceat(np.pad(sums, behind), boxes, axis=axis)
         sums = sums[(slice(None),) * axis + (slice(None, None, 2),)]
         counts.append(end - begin)
-    made = sums / _outer(counts).astype(data.dtype)
+    made = _quotient(sums, _outer(counts))
     return arranged(request.cast(made), "NC" + spatial, str(request.attr("out_layout")))
 
 
@@ -104,6 +100,13 @@ def divisor(request: Request, along: Sequence[Sliding]) -> Array:
 def least(dtype: np.dtype[Any]) -> Any:
     """The least number of a dtype."""
     return -np.inf if is_float(dtype.name) else np.iinfo(dtype).min
+
+
+def _quotient(sums: Array, counts: Array) -> Array:
+    """Averages; those of integers are rounded towards zero."""
+    if is_float(sums.dtype.name):
+        return np.asarray(sums / counts.astype(sums.dtype))
+    return np.asarray(np.sign(sums) * (abs(sums) // counts))
 
 
 def _summable(request: Request) -> Array:

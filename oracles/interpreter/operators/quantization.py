@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 
-from oracles.interpreter.operands import Array, finished, is_floating, operand, wide
+from oracles.interpreter.operands import Array, finished, is_floating, limits, operand, wide
 from oracles.interpreter.precision import Precision, is_float
 from oracles.interpreter.registry import semantics
 from oracles.interpreter.request import Request
@@ -17,8 +16,8 @@ from oracles.interpreter.request import Request
 def quantize(request: Request) -> Any:
     """``clamp(round(data / scale) + zero_point)``, ties to even as in ``relax.round`` and ONNX ``QuantizeLinear``.
 
-    To a float, the rounding is that to its dtype.  Where the quotient's own rounding decides what integer it becomes,
-    the result depends on the dtype of the division, which is not said.
+    To a float, the rounding is that to its dtype.  In which dtype the quotient and the sum are computed is not said:
+    where that of the data would lead to another integer than exact arithmetic, the result is not defined.
     """
     data = operand(request, 0)
     scale, zero = _along_axis(request, 1, data), _along_axis(request, 2, data).astype("float64")
@@ -27,16 +26,20 @@ def quantize(request: Request) -> Any:
     request.undefined(np.isnan(exact), "quantization of NaN")
     if is_float(dtype):
         return finished(request, request.cast(_clamped(exact + zero, dtype)))
-    rounded = np.rint(exact)
+    result = _clamped(np.rint(exact) + zero, dtype)
     if request.precision is Precision.DECLARED:
         narrow = np.rint((wide(data) / wide(scale)).astype(data.dtype).astype("float64"))
-        request.undefined(narrow != rounded, "quotient within rounding of a tie")
-    return finished(request, _clamped(rounded + zero, dtype).astype(dtype))
+        narrow = (narrow + zero).astype(data.dtype).astype("float64")
+        request.undefined(_clamped(narrow, dtype) != result, "quantized number that depends on rounding before")
+    return finished(request, result.astype(dtype))
 
 
 @semantics("dequantize")
 def dequantize(request: Request) -> Any:
-    """``clamp(scale * (data - zero_point))``, the difference without wrap-around."""
+    """``clamp(scale * (data - zero_point))``, the difference without wrap-around.
+
+    Whether float32 is clamped, too, is contested: so says the formula, while ONNX ``DequantizeLinear`` gives infinity.
+    """
     data = operand(request, 0)
     scale, zero = _along_axis(request, 1, data), _along_axis(request, 2, data)
     difference = data.astype("float64") - zero.astype("float64")
@@ -45,7 +48,9 @@ def dequantize(request: Request) -> Any:
     exact = np.asarray(difference * scale.astype("float64"))
     request.undefined(~np.isfinite(exact), "dequantization of infinity or NaN")
     dtype = str(request.attr("out_dtype"))
-    return finished(request, request.cast(_clamped(exact, dtype)))
+    result = _clamped(exact, dtype)
+    request.undefined((result != exact) & (dtype != "float16"), "dequantized number beyond its dtype")
+    return finished(request, request.cast(result))
 
 
 def _along_axis(request: Request, index: int, data: Array) -> Array:
@@ -60,5 +65,4 @@ def _along_axis(request: Request, index: int, data: Array) -> Array:
 
 
 def _clamped(value: Array, dtype: str) -> Array:
-    limits: Any = ml_dtypes.finfo(dtype) if is_float(dtype) else np.iinfo(dtype)
-    return np.clip(value, float(limits.min), float(limits.max))
+    return np.clip(value, float(limits(dtype).min), float(limits(dtype).max))

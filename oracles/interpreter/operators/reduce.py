@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
+from oracles.interpreter.accumulation import require_products, require_sums
 from oracles.interpreter.errors import Undefined
 from oracles.interpreter.order import comparable
-from oracles.interpreter.overflow import require_products, require_sums
 from oracles.interpreter.precision import is_float
 from oracles.interpreter.registry import semantics
 from oracles.interpreter.request import Request
@@ -35,7 +36,7 @@ def _narrowed(result: Any, operand: Array) -> Array:
 def total(request: Request) -> Any:
     """The sum, zero of nothing; integers wrap around."""
     operand, values = request.args[0], request.wide(0)
-    if operand.dtype == bool:
+    if operand.dtype.kind == "b":
         raise Undefined("sum of booleans")
     axes = axes_of(request, operand.ndim)
     require_sums(request, values, axes)
@@ -75,6 +76,7 @@ def spread(request: Request) -> Any:
     operand, values, axes = _floats(request)
     distance = values - _mean(values, axes, True)
     squares = distance * distance
+    request.undefined(np.isfinite(distance) & ~np.isfinite(squares), "square that overflows")
     require_sums(request, squares, axes)
     result = _mean(squares, axes, _keeps(request))
     return _narrowed(np.sqrt(result) if request.name == "relax.std" else result, operand)
@@ -115,7 +117,11 @@ def _floats(request: Request) -> tuple[Array, Array, tuple[int, ...]]:
 
 
 def _mean(values: Array, axes: tuple[int, ...], keepdims: bool) -> Array:
-    return np.asarray(np.mean(values, axis=axes, keepdims=keepdims, dtype=values.dtype))
+    # Not numpy.mean, which warns of nothing to reduce.
+    count = math.prod([values.shape[axis] for axis in axes])
+    return np.asarray(
+        np.divide(values.sum(axis=axes, keepdims=keepdims, dtype=values.dtype), count, dtype=values.dtype)
+    )
 
 
 def _require_elements(operand: Array, axes: tuple[int, ...]) -> None:

@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from oracles.interpreter.conversion import converted
+from oracles.interpreter.accumulation import require_products, require_sums
 from oracles.interpreter.errors import Undefined
-from oracles.interpreter.overflow import require_products, require_sums
-from oracles.interpreter.precision import numpy_dtype
+from oracles.interpreter.operators.datatype import converted
 from oracles.interpreter.registry import semantics
 from oracles.interpreter.request import Request
 
@@ -20,7 +19,7 @@ Array = np.ndarray[Any, Any]
 def cumsum(request: Request) -> Any:
     """Sums of the elements up to each one along an axis, or of the flattened tensor; integers wrap around."""
     values, axis = _scanned(request)
-    require_sums(request, values, axis, str(request.attr("dtype") or request.declared(0)))
+    require_sums(request, values, axis, _dtype(request), stepwise=True)
     return _excluded(request, np.cumsum(values, axis=axis, dtype=values.dtype), axis, 0)
 
 
@@ -28,7 +27,7 @@ def cumsum(request: Request) -> Any:
 def cumprod(request: Request) -> Any:
     """Products of the elements up to each one along an axis, or of the flattened tensor; integers wrap around."""
     values, axis = _scanned(request)
-    require_products(request, values, axis, str(request.attr("dtype") or request.declared(0)))
+    require_products(request, values, axis, _dtype(request))
     return _excluded(request, np.cumprod(values, axis=axis, dtype=values.dtype), axis, 1)
 
 
@@ -39,15 +38,19 @@ def _scanned(request: Request) -> tuple[Array, int]:
     each step is rounded to it, also where it has few digits.
     """
     operand = request.args[0]
-    asked = request.attr("dtype")
-    dtype = operand.dtype if asked is None else numpy_dtype(str(asked), request.precision)
-    if dtype == bool:
+    dtype = _dtype(request)
+    if dtype == "bool":
         raise Undefined("scan of booleans in their own dtype")
-    values = converted(operand, dtype)
+    values = converted(request, operand, dtype)
     axis = request.attr("axis")
     if axis is None:
         return values.reshape(-1), 0
     return values, int(axis) % operand.ndim
+
+
+def _dtype(request: Request) -> str:
+    asked = request.attr("dtype")
+    return request.declared(0) if asked is None else str(asked)
 
 
 def _excluded(request: Request, scanned: Array, axis: int, neutral: int) -> Array:

@@ -70,15 +70,16 @@ def multinomial_from_uniform(request: Request) -> Any:
     """The category into whose share of [0, 1) each sample falls, of the distribution that its index names.
 
     A category has the share from the sum of the probabilities before it up to, without, the sum that includes its own.
-    Where a sample is nearer to a border than sums of probabilities are exact, rounding decides.
+    Where a sample is nearer to a border than sums of probabilities are exact, rounding decides: not where none happens.
     """
     probabilities, samples, rows = request.args
     rows = rows.reshape(-1)
     request.undefined((rows < 0) | (rows >= probabilities.shape[0]), "distribution out of range")
     borders = np.cumsum(probabilities.astype("float64"), axis=1)[rows]
+    rounded = np.cumsum(probabilities.astype(request.declared(0)), axis=1)[rows]
     points = samples.astype("float64").reshape(-1, 1)
-    gap = np.abs(borders - points)
-    request.undefined((gap > 0) & (gap < _exactness(request) * probabilities.shape[1]), "sample at a border")
+    near = np.abs(borders - points) < _exactness(request) * probabilities.shape[1]
+    request.undefined(near & (rounded != borders).any(axis=1, keepdims=True), "sample at a border")
     category = (borders <= points).sum(axis=1, keepdims=True)
     request.undefined(category >= probabilities.shape[1], "sample beyond all categories")
     return category.astype(numpy_dtype(str(request.attr("dtype"))))

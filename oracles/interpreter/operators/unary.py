@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from oracles.interpreter.errors import Unsupported
-from oracles.interpreter.operands import Array, finished, is_floating, operand, wide
+from oracles.interpreter.operands import Array, finished, is_floating, limits, operand, wide
 from oracles.interpreter.registry import semantics
 from oracles.interpreter.request import Request
 from oracles.interpreter.special import erf, sigmoid
@@ -61,7 +61,7 @@ def _rounding(name: str, function: Callable[[Array], Any]) -> None:
 _rounding("ceil", np.ceil)
 _rounding("floor", np.floor)
 _rounding("trunc", np.trunc)
-_rounding("round", np.rint)  # to be settled: ties
+_rounding("round", np.rint)  # ties to even, says topi.round
 
 
 @semantics("abs")
@@ -99,8 +99,12 @@ def sign(request: Request) -> Any:
 
 @semantics("clip")
 def clip(request: Request) -> Any:
-    """The number or the limit that it exceeds; NaN stays NaN.  Limits in the wrong order are not defined."""
+    """The number or the limit that it exceeds.
+
+    Of NaN, nothing is documented (apache/tvm issue 19579), nor of limits in the wrong order.
+    """
     value = operand(request, 0)
+    request.undefined(np.isnan(value) if is_floating(value) else False, "clip of NaN")
     low, high = (_limit(request, value, index) for index in (1, 2))
     request.undefined(low > high, "clip between limits in the wrong order")
     return finished(request, np.minimum(np.maximum(value, low), high))
@@ -110,15 +114,8 @@ def _limit(request: Request, value: Array, index: int) -> Array:
     """A limit in the dtype of what is clipped; one that an integer dtype cannot hold limits nothing."""
     limit = np.asarray(request.args[index])
     if is_floating(value):
-        return limit.astype(value.dtype)
+        return np.asarray(limit.astype(value.dtype))
     if np.any(limit != np.floor(limit)):
         raise Unsupported("clip of integers to a fraction")
-    least, most = _range(value)
-    return np.clip(limit, least, most).astype(value.dtype)
-
-
-def _range(value: Array) -> tuple[int, int]:
-    if value.dtype.kind == "b":
-        return 0, 1
-    limits = np.iinfo(value.dtype)
-    return int(limits.min), int(limits.max)
+    known = (0, 1) if value.dtype.kind == "b" else (int(limits(value.dtype).min), int(limits(value.dtype).max))
+    return np.asarray(min(max(int(limit), known[0]), known[1]), dtype=value.dtype)
