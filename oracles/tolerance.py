@@ -13,6 +13,11 @@ the roundings each grow as ``sqrt(N)``, so the error is about ``u/2 * N * rms`` 
 ``u * sqrt(N) * rms``; for two evaluation orders that is a ratio of ``sqrt(N)``, doubled for safety.  The 4 covers
 programs without reductions: two programs, and a kernel of several operations where the measurement sees one.
 
+With few runs, roundings that cancel may do so in every one: two operands that are moved by one unit each, in opposite
+directions, leave no spread in one run of two.  ``RUNS`` are enough for most programs; before a difference is reported,
+``CONFIRMING_RUNS`` must not explain it either (the chance that none of them shows such a pair is ``2**-32`` an element).
+What no number of runs shows, because it happens inside a kernel, :mod:`oracles.reference` measures against float64.
+
 Where the module decides on floats, a larger difference is an error only if no decision can explain it: runs that are
 perturbed by all of ``C * u`` at once turn every decision that rounding may turn, and must not come near the difference
 (:meth:`Measured.reach`); else the comparison is undecidable.
@@ -34,10 +39,12 @@ from oracles.execution.perturb import smallest_subnormal
 from oracles.execution.values import Value
 
 RUNS = 8
+CONFIRMING_RUNS = 32
 # A decision that the granted deviation can turn comes out either way in a perturbed run, about evenly: that none of so
 # many runs turns it has a chance of one in ten million.
 DECISION_RUNS = 24
 EPSILON = {"float16": 2.0**-10, "bfloat16": 2.0**-7, "float32": 2.0**-23, "float64": 2.0**-52}
+SMALLEST_NORMAL = {"float16": 2.0**-14, "bfloat16": 2.0**-126, "float32": 2.0**-126, "float64": 2.0**-1022}
 APPROXIMATE_UNIT = 2.0**-16
 FLOAT16_MAX = 65504.0
 FLOAT16_TINY = 2.0**-14
@@ -64,7 +71,8 @@ def unit_of(promise: NumericPromise, dtypes: Sequence[str]) -> Unit:
     if promise is NumericPromise.LOSSY and narrowest < EPSILON["float16"]:
         return Unit(EPSILON["float16"], smallest_subnormal("float16"))
     if promise is NumericPromise.APPROXIMATE and narrowest < APPROXIMATE_UNIT:
-        return Unit(APPROXIMATE_UNIT, smallest_subnormal(name))
+        # A polynomial for the exponential function is of normal numbers: below the smallest of them it gives zero.
+        return Unit(APPROXIMATE_UNIT, SMALLEST_NORMAL[name])
     return Unit(narrowest, smallest_subnormal(name))
 
 

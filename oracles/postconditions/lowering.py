@@ -181,6 +181,15 @@ def _reshapes(old: Any, new: Any, kernel: Any) -> bool:
     return same and bool(relax.analysis.has_reshape_pattern(kernel))
 
 
+def _anywhere(ty: Any) -> Any:
+    """A tensor's type without its device: ``relax.reshape`` takes its operand's, where a kernel's call says none."""
+    if not isinstance(ty, relax.TensorType) or ty.vdevice is None:
+        return ty
+    if ty.shape is not None:
+        return relax.TensorType(ty.shape, ty.dtype)
+    return relax.TensorType(dtype=ty.dtype, ndim=ty.ndim)
+
+
 def reshapes_changed(ran: Any) -> str:
     """A value whose type is another one, or which is reshaped from a tensor of another dtype."""
     after = dict(relax_functions(ran.after))
@@ -190,7 +199,7 @@ def reshapes_changed(ran: Any) -> str:
         if len(olds) != len(news):
             return f"another number of bindings\nfunction: {name}\n{len(olds)} before, {len(news)} after"
         for old, new in zip(olds, news, strict=True):
-            if not tvm_ffi.structural_equal(old, new, map_free_vars=True):
+            if not tvm_ffi.structural_equal(_anywhere(old), _anywhere(new), map_free_vars=True):
                 return f"a value has another type\nfunction: {name}\nbefore: {old}\nafter: {new}"
     return ""
 

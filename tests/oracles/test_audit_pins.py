@@ -10,7 +10,7 @@ import tvm
 from tvm import relax
 
 from oracles import judge
-from oracles.contract import Circumstance, Idempotence, Locality, Ran
+from oracles.contract import Circumstance, Idempotence, Locality, NumericPromise, Ran
 from oracles.contracts import CONTRACTS, contract_for
 from oracles.facts import equal, load
 from oracles.numeric_limits import excused, excused_run, unfair
@@ -18,9 +18,11 @@ from oracles.passref import PassRef
 from oracles.plan import Step, plan_of
 from oracles.postconditions.clean import projection_left
 from oracles.postconditions.common import untouched
+from oracles.postconditions.lowering import reshapes_changed
 from oracles.postconditions.rewrite import refused_yet_changed
 from oracles.preconditions import needs_transform_params, no_cuda_graphs
 from oracles.subject import Subject
+from oracles.tolerance import unit_of
 from oracles.verdict import Evidence, OracleName, Outcome
 from strategies.choices import Choices
 from strategies.drive import draws_of
@@ -185,3 +187,23 @@ def test_the_loss_of_floats_of_eight_bits_is_not_asked_for():
             builder.emit_func_output(made)
         drawn = append_loss(Choices(draws_of(random.Random(1))), facts_of(builder.get()))
         assert (f'"{dtype}"' in drawn) is taken
+
+
+@pytest.mark.parametrize(("device", "said"), [(True, ""), (False, "a value has another type")])
+def test_a_reshape_may_say_on_which_device(device, said):
+    place = relax.VDevice("llvm")
+
+    def module(ty):
+        x = relax.Var("x", tensor([2, 3]))
+        y = relax.Var("y", ty)
+        body = relax.SeqExpr([relax.BindingBlock([relax.VarBinding(y, relax.op.reshape(x, [6]))])], y)
+        return tvm.IRModule({"main": relax.Function([x], body, tensor([6]))})
+
+    after = relax.TensorType([6], "float32", place) if device else tensor([6], "float16")
+    ran = Ran(module(tensor([6])), module(after), {})
+    assert reshapes_changed(ran)[: len(said) or None] == said
+
+
+def test_an_approximation_is_one_of_normal_numbers():
+    assert unit_of(NumericPromise.APPROXIMATE, ("float32",)).floor == 2.0**-126
+    assert unit_of(NumericPromise.REASSOCIATION, ("float32",)).floor == 2.0**-149
