@@ -40,6 +40,11 @@ DEFAULT_MEMORY_LIMIT = 3 << 30
 RECYCLE_RSS = 1_200 << 20
 """A process larger than this between two calls is replaced: TVM's and LLVM's caches only grow."""
 _POLL = 0.02
+_AT_WORK = 0.5
+"""Of its time limit, a case must have had so much of a processor before it counts as a hang: a case is not slow because
+the machine is busy."""
+_IDLE = 3.0
+"""A case that takes no processor's time, as in a deadlock, is given so many times its limit."""
 _START_LIMIT = 120.0
 
 
@@ -324,6 +329,7 @@ class IsolatedWorker:
         assert self._connection is not None
         waited_from = time.monotonic()
         next_look = waited_from + 0.25
+        begun, used = -1.0, 0.0
         while True:
             try:
                 if self._connection.poll(_POLL):
@@ -332,7 +338,10 @@ class IsolatedWorker:
                 return self._buried()
             now = time.monotonic()
             since = self._crumbs.read().since
-            if since and now - since > time_limit:
+            if since != begun:
+                begun, used = since, _processor_time(self._process.pid)
+            late = since and now - since > time_limit
+            if late and (now - since > _IDLE * time_limit or self._worked(used) > _AT_WORK * time_limit):
                 return self._killed(Death.HANG, f"no answer within {time_limit:g} s")
             if not since and now - waited_from > max(_START_LIMIT, time_limit):
                 return self._killed(Death.HANG, f"no answer within {_START_LIMIT:g} s")
@@ -340,6 +349,10 @@ class IsolatedWorker:
                 next_look = now + 0.25
                 if _resident(self._process.pid) > memory_limit:
                     return self._killed(Death.MEMORY, f"more than {memory_limit >> 20} MiB resident")
+
+    def _worked(self, before: float) -> float:
+        """Seconds of processor time that the process took since it had taken ``before``."""
+        return _processor_time(self._process.pid) - before
 
     def _killed(self, death: Death, detail: str) -> Died:
         stage = self._crumbs.read().stage
@@ -380,6 +393,14 @@ def _resident(pid: int) -> int:
         return int(psutil.Process(pid).memory_info().rss)
     except psutil.Error:
         return 0
+
+
+def _processor_time(pid: int) -> float:
+    try:
+        times = psutil.Process(pid).cpu_times()
+    except psutil.Error:
+        return 0.0
+    return float(times.user + times.system)
 
 
 def _signal_name(number: int) -> str:

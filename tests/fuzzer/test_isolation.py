@@ -68,6 +68,14 @@ def test_a_hang_ends_at_the_limit(worker: IsolatedWorker) -> None:
     assert 1.0 <= time.monotonic() - before < 10.0
 
 
+def test_a_case_that_gets_no_processor_is_not_taken_for_a_hang_at_once(worker: IsolatedWorker) -> None:
+    worker.call(victims.double, 1)  # started
+    assert worker.call(victims.nap, 1.5, time_limit=1.0) == 1.5
+    died = worker.call(victims.spin, None, time_limit=1.0)
+    assert isinstance(died, Died)
+    assert (died.death, died.stage) == (Death.HANG, "crash: Busy")
+
+
 def test_the_limit_is_for_one_case_not_for_the_call(worker: IsolatedWorker) -> None:
     assert list(worker.stream(victims.slow_cases, 0.6, time_limit=1.5)) == [0, 1, 2]
 

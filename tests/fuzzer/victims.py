@@ -32,6 +32,18 @@ def null_pointer(_: object) -> None:
     ctypes.string_at(0)
 
 
+def nap(seconds: float) -> float:
+    breadcrumb("crash: Slow")
+    time.sleep(seconds)
+    return seconds
+
+
+def spin(_: object) -> None:
+    breadcrumb("crash: Busy")
+    while True:
+        pass
+
+
 def hang(_: object) -> None:
     breadcrumb("idempotence: Endless")
     while True:
