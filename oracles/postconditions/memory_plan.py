@@ -336,7 +336,8 @@ def _escaped(function: Any, kernels: frozenset[str]) -> set[Any]:
         var, value = place.binding.var, place.binding.value
         home[var] = place.block
         read = list(variables_read(value))
-        plain = operator_of(value) in VIEWING or isinstance(value, (relax.Var, relax.Tuple, relax.TupleGetItem))
+        views = operator_of(value) in VIEWING or builtin_of(value) in RETURNING
+        plain = views or isinstance(value, (relax.Var, relax.Tuple, relax.TupleGetItem))
         if plain and isinstance(place.binding, relax.VarBinding):
             sources[var] = read
         elif not (isinstance(value, relax.Call) and _takes_nothing(value, kernels)):
