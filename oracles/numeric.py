@@ -31,6 +31,7 @@ EXECUTED_SHARE = 3
 UNCHANGED = "pass changed nothing"
 """Why a module is not executed that came out as it went in: it computes what it computed."""
 REFERENCE = "reference pipeline"
+LEGALIZATION = "LegalizeOps"
 _WEAKEST_LAST = (
     NumericPromise.BIT_EXACT,
     NumericPromise.REASSOCIATION,
@@ -50,13 +51,18 @@ def judge_numeric(subject: Any) -> Verdict:
     reason = _unfit(subject)
     if reason:
         return _skip(subject, reason)
-    facts = subject.facts
+    facts, given_facts = subject.facts, subject.given_facts
     if not subject.changed and not facts.modified():
         return _skip(subject, UNCHANGED)
     try:
         given = given_of([(step.ref.name, step.ref.expression) for step in subject.plan.steps])
         original = original_of(
-            facts, _pristine(facts), subject.input_seed, given, lambda text: subject.stage(f"numeric {text}", REFERENCE)
+            facts,
+            _pristine(facts),
+            subject.input_seed,
+            given,
+            lambda text: subject.stage(f"numeric {text}", REFERENCE),
+            lambda: (_pristine(given_facts), given_facts.snapshot),
         )
         if reason := unfair(subject.plan.steps, lambda index: _input(subject, original, index)):
             return _skip(subject, reason)
@@ -64,16 +70,23 @@ def judge_numeric(subject: Any) -> Verdict:
         candidate = candidate_of(subject, original, last)
         if equal(original.module, candidate.module):
             return _skip(subject, UNCHANGED)
-        if not _executed(subject) and interpretable(subject.plan.steps, bool(candidate.adapters)):
+
+        def means_the_same() -> bool:
+            if not interpretable(subject.plan.steps, bool(candidate.adapters)):
+                return False
             subject.stage("numeric interpretation")
             said = compare_interpreted(original.module, candidate.module, subject.input_seed, given)
-            if said is Interpreted.EQUAL:
-                return Verdict(OracleName.NUMERIC, Outcome.PASS, subject.judged)
+            return said is Interpreted.EQUAL
+
+        if not _executed(subject) and means_the_same():
+            return Verdict(OracleName.NUMERIC, Outcome.PASS, subject.judged)
         compiled = _draws_compiled(subject.input_seed, facts.snapshot)
         finding = examine(original, candidate, subject, compiled)
         if finding is None:
             return Verdict(OracleName.NUMERIC, Outcome.PASS, subject.judged)
-        culprit = finding.culprit or culprit_of(subject, original, finding)
+        # Where both mean the same, and are executed with other results, one of them is lowered to something else.
+        lowered_otherwise = finding.evidence.kind == "wrong-value" and means_the_same()
+        culprit = finding.culprit or (LEGALIZATION if lowered_otherwise else culprit_of(subject, original, finding))
         return Verdict(OracleName.NUMERIC, Outcome.FAIL, culprit, evidence=finding.evidence)
     except (Undecidable, NoAdapter) as undecided:
         return _skip(subject, str(undecided))

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import random
+from types import SimpleNamespace
 
 import pytest
 import sample_modules as samples
 import tvm
 from tvm import relax
 
-from oracles import judge
+from oracles import judge, locality
 from oracles.contract import Circumstance, Idempotence, Locality, NumericPromise, Ran
 from oracles.contracts import CONTRACTS, contract_for
 from oracles.facts import equal, load
@@ -19,6 +20,7 @@ from oracles.plan import Step, plan_of
 from oracles.postconditions.clean import projection_left
 from oracles.postconditions.common import untouched
 from oracles.postconditions.lowering import reshapes_changed
+from oracles.postconditions.memory_plan import _escaped
 from oracles.postconditions.rewrite import refused_yet_changed
 from oracles.preconditions import needs_transform_params, no_cuda_graphs
 from oracles.subject import Subject
@@ -208,3 +210,22 @@ def test_a_reshape_may_say_on_which_device(device, said):
 def test_an_approximation_is_one_of_normal_numbers():
     assert unit_of(NumericPromise.APPROXIMATE, ("float32",)).floor == 2.0**-126
     assert unit_of(NumericPromise.REASSOCIATION, ("float32",)).floor == 2.0**-149
+
+
+@pytest.mark.parametrize(("names", "compared"), [(("FuseOps",), True), (("FuseOps", "AttachGlobalSymbol"), False)])
+def test_names_that_were_private_may_shift_before_they_become_public(names, compared):
+    subject = Subject(samples.private_calls(), [ref(name) for name in names])
+    variation = SimpleNamespace(made=True)
+    assert locality._made(subject, variation) is compared
+
+
+def test_a_view_of_a_tensor_escapes_with_it():
+    builder = relax.BlockBuilder()
+    x = relax.Var("x", tensor([2]))
+    with builder.function("main", [x]):
+        made = builder.emit(
+            relax.op.call_pure_packed("vm.builtin.reshape", x, relax.ShapeExpr([2]), ty_args=tensor([2]))
+        )
+        builder.emit_func_output(made)
+    function = relax.transform.CallTIRRewrite()(relax.transform.RemovePurityChecking()(builder.get()))["main"]
+    assert {var.name for var in _escaped(function, frozenset())} >= {"x"}

@@ -122,6 +122,12 @@ def test_right_adjoints_pass() -> None:
     assert verdict(loss(lambda bb: op.nn.softmax(bb.emit(op.matmul(x, w))), x, w)).outcome is Outcome.PASS
 
 
+def test_a_shape_among_the_arguments_is_left_alone() -> None:
+    w, shape = samples.var("w"), relax.Var("s", relax.ShapeType([2, 3]))
+    seen = verdict(loss(lambda bb: op.tanh(w), w, shape, extra=True), SOME)
+    assert seen.outcome is Outcome.PASS, seen
+
+
 def test_the_operator_is_blamed() -> None:
     x, w = samples.var("x"), samples.var("w")
     module = loss(lambda bb: op.multiply(bb.emit(op.cumsum(bb.emit(op.tanh(x)), 1, exclusive=True)), w), x, w)

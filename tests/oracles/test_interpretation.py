@@ -11,12 +11,13 @@ from tvm import relax
 
 from oracles import numeric
 from oracles.contracts import contract_for
+from oracles.examination import Finding
 from oracles.given import Given
 from oracles.interpretation import Interpreted, compare_interpreted, interpretable
 from oracles.passref import PassRef
 from oracles.plan import Step
 from oracles.subject import Subject
-from oracles.verdict import Outcome
+from oracles.verdict import Evidence, Outcome
 
 op = relax.op
 
@@ -89,8 +90,7 @@ def test_what_is_interpreted_need_not_be_built(monkeypatch: pytest.MonkeyPatch) 
     def aliased(bb: Any) -> Any:
         with bb.dataflow():
             again = bb.emit(x)
-            made = bb.emit_output(op.add(again, x))
-        return made
+            return bb.emit_output(op.add(again, x))
 
     module = samples.function([x], aliased)
 
@@ -106,3 +106,29 @@ def test_what_is_interpreted_need_not_be_built(monkeypatch: pytest.MonkeyPatch) 
     assert set(outcomes.values()) == {Outcome.PASS}
     assert 15 < len(outcomes) < 35
     assert numeric._executed(Subject(module, [ref], input_seed=0))
+
+
+def layer_norm_without_shift() -> Any:
+    """Legalization adds the shift although ``center=False``; decomposed by a pass, it is left out."""
+    x, scale, shift = samples.var("x", (2, 4)), samples.var("scale", (4,)), samples.var("shift", (4,))
+
+    def body(bb: Any) -> Any:
+        with bb.dataflow():
+            return bb.emit_output(op.nn.layer_norm(x, scale, shift, axes=[1], center=False))
+
+    return relax.transform.AttachGlobalSymbol()(samples.function([x, scale, shift], body))
+
+
+DECOMPOSE = PassRef("DecomposeOpsForTraining", 'relax.transform.DecomposeOpsForTraining("main")')
+
+
+def test_a_pass_is_not_to_blame_where_the_original_is_wrong() -> None:
+    verdict = numeric.judge_numeric(Subject(layer_norm_without_shift(), [DECOMPOSE], input_seed=0))
+    assert (verdict.outcome, verdict.reason) == (Outcome.SKIP, "undecidable: original is as far from float64")
+
+
+def test_legalization_is_to_blame_where_both_modules_mean_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    wrong = Evidence("wrong-value", "results differ (bit-exact, integers)")
+    monkeypatch.setattr(numeric, "examine", lambda *_: Finding(wrong))
+    verdict = numeric.judge_numeric(Subject(layer_norm_without_shift(), [DECOMPOSE], input_seed=0))
+    assert (verdict.outcome, verdict.culprit) == (Outcome.FAIL, numeric.LEGALIZATION)

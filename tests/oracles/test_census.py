@@ -1,0 +1,55 @@
+"""What a module is made of, and which steps of lowering it can do without."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from typing import Any
+
+import numeric_samples as samples
+import pytest
+import sample_modules
+import tvm_ffi
+from tvm import relax
+
+from oracles.execution import Session, lower
+from oracles.execution.census import census
+from oracles.execution.quick import DISPATCHED, lower_quickly
+
+op = relax.op
+
+
+def test_operators_constants_and_kernels_are_seen() -> None:
+    found = census(samples.with_constant())
+    assert found.operators == {"relax.add"}
+    assert (found.constants, found.nested, found.kernels) == (True, False, False)
+    assert found.overwrites_nothing
+    assert not census(samples.elementwise()).constants
+    assert census(sample_modules.MODULES["closure"]()).nested
+    kernels = census(sample_modules.MODULES["kernels"]())
+    assert kernels.kernels
+    assert not kernels.overwrites_nothing
+
+
+@pytest.mark.parametrize("name", ["dataflow", "branches", "closure", "sorted_values", "vdevices", "symbolic"])
+def test_the_short_pipeline_gives_what_the_whole_one_gives(name: str) -> None:
+    module = sample_modules.MODULES[name]()
+    legalizer = Session().legalizer
+    for _ in range(2):
+        assert tvm_ffi.structural_equal(lower(module), lower_quickly(module, legalizer), map_free_vars=True)
+
+
+def test_impure_operators_and_external_functions_may_overwrite_what_they_get() -> None:
+    x = samples.var("x")
+
+    def call(bb: Any) -> Any:
+        return bb.emit(relax.call_dps_packed("anything", [x], x.ty))
+
+    assert not census(samples.function([x], call)).overwrites_nothing
+
+
+@pytest.mark.parametrize("name", ["dispatch_sampling", "dispatch_sort_scan"])
+def test_the_dispatching_passes_look_for_no_other_operators(name: str) -> None:
+    passes = {"dispatch_sampling": relax.backend.DispatchSampling, "dispatch_sort_scan": relax.backend.DispatchSortScan}
+    source = inspect.getsource(inspect.getmodule(passes[name]) or passes[name])
+    assert set(re.findall(r'"(relax\.\w+)"', source)) <= DISPATCHED

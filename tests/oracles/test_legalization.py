@@ -1,0 +1,170 @@
+"""Remembered legalization gives what LegalizeOps gives."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numeric_samples as samples
+import numpy as np
+import pytest
+import sample_modules
+import tvm
+import tvm_ffi
+from hypothesis import HealthCheck, Phase, given, seed, settings
+from tvm import relax, tirx
+
+from oracles.capture import evidence_of
+from oracles.comparison import compare
+from oracles.execution import Session
+from oracles.execution.legalization import Legalizer
+from oracles.execution.lowering import target
+from oracles.inputs import materialize
+from strategies import ir_modules
+
+op = relax.op
+
+
+def plain(module: Any) -> Any:
+    with target():
+        return relax.transform.LegalizeOps()(module)
+
+
+def remembered(module: Any, legalizer: Legalizer) -> Any:
+    with target():
+        return legalizer.transform(module)
+
+
+def check(modules: list[Any]) -> Legalizer:
+    legalizer = Legalizer()
+    for module in modules:
+        expected = plain(module)
+        for _ in range(2):  # learnt, and remembered
+            found = remembered(module, legalizer)
+            assert tvm_ffi.structural_equal(expected, found, map_free_vars=True)
+            # Functions have the same names, too: errors quote them.
+            assert [gv.name_hint for gv in found.functions] == [gv.name_hint for gv in expected.functions]
+    return legalizer
+
+
+def drawn(count: int, first: int) -> list[Any]:
+    modules: list[Any] = []
+
+    @seed(first)
+    @settings(
+        max_examples=5 * count,
+        database=None,
+        deadline=None,
+        suppress_health_check=list(HealthCheck),
+        phases=[Phase.generate],
+    )
+    @given(ir_modules())
+    def draw(module: Any) -> None:
+        modules.append(module)
+
+    draw()
+    return modules[::5]
+
+
+def test_the_samples_are_legalized_as_by_the_plain_pass() -> None:
+    legalizer = check([make() for make in sample_modules.MODULES.values()])
+    assert legalizer.hits > legalizer.left
+
+
+def test_a_few_generated_modules() -> None:
+    check(drawn(12, 3))
+
+
+@pytest.mark.slow
+def test_some_hundreds_of_generated_modules() -> None:
+    legalizer = check(drawn(300, 5))
+    assert legalizer.left < legalizer.hits / 5
+
+
+def test_a_call_that_is_alike_is_legalized_once() -> None:
+    legalizer = Legalizer()
+    for name in "xyz":
+        x = samples.var(name)
+        remembered(samples.function([x], lambda bb, x=x: bb.emit(op.exp(x))), legalizer)
+    assert (legalizer.misses, legalizer.hits) == (1, 2)
+
+
+@pytest.mark.parametrize(
+    "different",
+    [
+        lambda x, y: op.sum(x, axis=[1]),
+        lambda x, y: op.sum(x, axis=[0], keepdims=True),
+        lambda x, y: op.sum(y, axis=[0]),
+        lambda x, y: op.max(x, axis=[0]),
+    ],
+)
+def test_another_call_is_another(different: Any) -> None:
+    legalizer = Legalizer()
+    for body in (lambda x, y: op.sum(x, axis=[0]), different):
+        x, y = samples.var("x"), samples.var("y", dtype="float64")
+        module = samples.function([x, y], lambda bb, x=x, y=y, body=body: bb.emit(body(x, y)))
+        assert tvm_ffi.structural_equal(plain(module), remembered(module, legalizer), map_free_vars=True)
+    assert (legalizer.misses, legalizer.hits) == (2, 0)
+
+
+def test_a_tensor_that_is_passed_twice_is_no_pair_of_tensors() -> None:
+    legalizer = Legalizer()
+    for twice in (True, False, True, False):
+        x, y = samples.var("x"), samples.var("y")
+        module = samples.function([x, y], lambda bb, x=x, y=x if twice else y: bb.emit(op.subtract(x, y)))
+        assert tvm_ffi.structural_equal(plain(module), remembered(module, legalizer), map_free_vars=True)
+    assert (legalizer.misses, legalizer.hits) == (2, 2)
+
+
+def test_scalar_constants_are_part_of_kernels_and_larger_ones_are_data() -> None:
+    legalizer = Legalizer()
+    for value in (1.0, 2.0):
+        for shape in ((), (2, 3)):
+            x, constant = samples.var("x"), relax.const(np.full(shape, value, "float32"), "float32")
+            module = samples.function([x], lambda bb, x=x, c=constant: bb.emit(op.add(x, c)))
+            assert tvm_ffi.structural_equal(plain(module), remembered(module, legalizer), map_free_vars=True)
+    assert (legalizer.misses, legalizer.hits) == (3, 1)
+
+
+def test_symbolic_shapes_are_those_of_the_module_at_hand() -> None:
+    legalizer = Legalizer()
+    for _ in range(2):
+        n, m = tirx.Var("n", "int64"), tirx.Var("m", "int64")
+        x = samples.var("x", (n, m))
+        module = samples.function([x], lambda bb, x=x, n=n, m=m: bb.emit(op.reshape(x, (m * n,))))
+        assert tvm_ffi.structural_equal(plain(module), remembered(module, legalizer), map_free_vars=True)
+        output = Session().build(module).call("main", [np.ones((2, 3), "float32")])
+        assert compare(np.ones(6, "float32"), output) is None
+    assert (legalizer.misses, legalizer.hits) == (1, 1)
+
+
+def test_errors_and_what_cannot_be_legalized_are_as_ever() -> None:
+    unknown = relax.Var("x", relax.TensorType(ndim=2, dtype="float32"))
+    left = samples.function([unknown], lambda bb: bb.emit(op.exp(unknown)))
+    assert tvm_ffi.structural_equal(plain(left), remembered(left, Legalizer()), map_free_vars=True)
+    # A parameter has no binding that could tell its value, which the legalization of reshape needs.
+    x, shape = samples.var("x"), relax.Var("s", relax.ShapeType([6]))
+    broken = samples.function([x, shape], lambda bb: bb.emit(op.reshape(x, shape)))
+    found = []
+    for run in (plain, lambda module: remembered(module, Legalizer())):
+        with pytest.raises(AssertionError) as raised:
+            run(broken)
+        found.append(evidence_of(raised.value))
+    assert found[0] == found[1]
+
+
+def test_what_is_remembered_is_bounded() -> None:
+    legalizer = Legalizer(limit=3)
+    for width in range(1, 8):
+        x = samples.var("x", (2, width))
+        remembered(samples.function([x], lambda bb, x=x: bb.emit(op.exp(x))), legalizer)
+    assert len(legalizer._known) == 3
+
+
+def test_modules_with_remembered_kernels_do_not_share_what_passes_change() -> None:
+    session = Session()
+    module = samples.elementwise()
+    expected = session.build(module).call("main", materialize(module, "main", 0))
+    before = tvm.ir.save_json(module)
+    for _ in range(2):
+        assert compare(expected, session.build(module).call("main", materialize(module, "main", 0))) is None
+    assert tvm.ir.save_json(module) == before

@@ -1,0 +1,117 @@
+"""What the numeric oracle sees only by further calls: each kind of it, and that the clean twin has none."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import numeric_samples as samples
+import pytest
+from tvm import relax, tirx
+
+from oracles.contract import Contract, Idempotence, NumericPromise
+from oracles.contracts import contract_for
+from oracles.judge import judge
+from oracles.passref import USER_PREFIX, GivenPass, PassRef
+from oracles.subject import Subject
+from oracles.verdict import OracleName, Outcome, Verdict
+
+AGAIN = Path(__file__).resolve().parents[1] / "planted" / "again.py"
+EXACT = Contract("planted", idempotence=Idempotence.UNKNOWN, numeric=NumericPromise.BIT_EXACT)
+op = relax.op
+
+
+def numeric(module: Any, ref: PassRef, seed: int = 0, contract: Contract | None = None) -> Verdict:
+    subject = Subject(module, [ref], [contract or contract_for(ref)], input_seed=seed)
+    (verdict,) = judge(subject, [OracleName.NUMERIC])
+    return verdict
+
+
+def again(name: str) -> PassRef:
+    return PassRef(name, f"{USER_PREFIX}{AGAIN}:{name}")
+
+
+def total() -> Any:
+    n = tirx.Var("n", "int64")
+    x, y = (relax.Var(name, relax.TensorType((n, 3, 4), "float32")) for name in "xy")
+    return samples.function([x, y], lambda bb: bb.emit(op.add(x, y)))
+
+
+def found(name: str, module: Any, seeds: int = 12) -> Verdict:
+    """The first failure with a seed of inputs; the twin passes with each of them."""
+    first = None
+    for seed in range(seeds):
+        assert numeric(module, again(f"{name}_clean"), seed).outcome is Outcome.PASS
+        verdict = numeric(module, again(name), seed)
+        if verdict.outcome is Outcome.FAIL and first is None:
+            first = verdict
+    assert first is not None
+    assert first.evidence is not None
+    return first
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "title"),
+    [
+        ("memo_by_shape", "wrong-value", "main on "),
+        ("one_buffer", "output-overwritten", "main,"),
+        ("reads_garbage", "uninitialized-read", "main,"),
+        ("halves_first", "wrong-value", "main on "),
+    ],
+)
+def test_each_is_found_by_its_kind(name: str, kind: str, title: str) -> None:
+    evidence = found(name, total(), 4).evidence
+    assert evidence is not None
+    assert evidence.kind == kind
+    assert evidence.expected.startswith(title)
+
+
+def test_special_values_have_a_message_of_their_own() -> None:
+    evidence = found("adds_nothing", total(), 2).evidence
+    assert evidence is not None
+    assert evidence.message == "results differ (bit-exact, infinities)"
+
+
+def test_special_values_are_for_those_who_promise_exact_bits() -> None:
+    loose = Contract("planted", idempotence=Idempotence.UNKNOWN, numeric=NumericPromise.REASSOCIATION)
+    assert numeric(total(), again("adds_nothing"), 0, loose).outcome is Outcome.PASS
+
+
+def test_empty_tensors_are_tried() -> None:
+    evidence = found("greatest_of_none", total(), 24).evidence
+    assert evidence is not None
+    assert (evidence.kind, evidence.expected) == ("run-error", "main on empty dims returns, as before the pass")
+
+
+def counting(wrong_after: int) -> Any:
+    """A sum that is wrong in a shape that it comes back to, once it was computed in more than so many."""
+    import numpy as np
+    import tvm
+
+    shapes: list[Any] = []
+
+    @tvm.register_global_func("relaxfuzz.test.counting", override=True)
+    def add(x: Any, y: Any) -> Any:
+        back = x.shape in shapes and shapes[-1] != x.shape and len(set(shapes)) > wrong_after
+        shapes.append(x.shape)
+        with np.errstate(all="ignore"):
+            return tvm.runtime.tensor(np.asarray(x.numpy() + y.numpy() + np.float32(back)))
+
+    def change(name: str, args: list[Any], call: Any) -> Any:
+        return op.call_pure_packed("relaxfuzz.test.counting", *args, ty_args=call.ty) if name == "relax.add" else None
+
+    return GivenPass("counting", "<counting>", samples.rewriting("counting", change))
+
+
+def test_a_call_that_is_wrong_after_other_shapes() -> None:
+    n = tirx.Var("n", "int64")
+    x = relax.Var("x", relax.TensorType((n, 3), "float32"))
+    module = samples.function([x], lambda bb: bb.emit(op.add(x, x)))
+    kinds = set()
+    for seed in range(1, 9):
+        verdict = numeric(module, counting(1), seed, EXACT)
+        if verdict.evidence is not None:
+            kinds.add(verdict.evidence.kind)
+        assert numeric(module, counting(sys.maxsize), seed, EXACT).outcome is Outcome.PASS
+    assert "later-call-differs" in kinds
