@@ -47,7 +47,8 @@ def indices_below(scope: Scope, extent: Any, shape: tuple[Any, ...], dtypes: tup
 
 
 def _below(scope: Scope, extent: Any) -> Bounds:
-    return Bounds(0, max(scope.dim_range(extent)[0] - 1, 0), True)
+    # What is guarded may be of eight bits, where a greater bound would wrap round.
+    return Bounds(0, min(max(scope.dim_range(extent)[0] - 1, 0), 127), True)
 
 
 def _small_shape(scope: Scope, ranks: tuple[int, int]) -> tuple[int, ...]:

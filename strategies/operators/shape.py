@@ -79,6 +79,8 @@ def draw_reshape(scope: Scope) -> Value | None:
     way = scope.index(6)
     if operand.is_static:
         target: Sequence[Any] = scope.pick(targets(dims))
+    elif any(isinstance(dim, int) and dim == 0 for dim in dims):
+        target = (*dims, 1)  # a 0 keeps its meaning only where it stands in the operand, too: see targets
     elif way == 0 or not dims:
         target = (functools.reduce(lambda left, right: left * right, dims[1:], dims[0]),)
     elif way == 1 and len(dims) > 1:
