@@ -39,7 +39,18 @@ PIECES = (
 ROUNDTRIP_PIECES = ("oracles/roundtrip_forms.py", "fuzzer/repro_pieces/roundtrip.py")
 EXTERNAL_PIECES = tuple(
     f"oracles/execution/{name}.py"
-    for name in ("mode", "values", "closures", "lowering", "assemble", "run", "external", "cuda_graph")
+    for name in (
+        "mode",
+        "values",
+        "closures",
+        "census",
+        "legalization",
+        "lowering",
+        "assemble",
+        "run",
+        "external",
+        "cuda_graph",
+    )
 )
 """What ``with_codegen``, in the expression of a ``RunCodegen``, needs."""
 _REPEATS = 20  # true failures of determinism are random

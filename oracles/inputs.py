@@ -5,12 +5,11 @@ which hold both ends); signed integers in [-3, 3]; unsigned integers in [0, 3]; 
 integer ``R.Prim`` and every symbolic dim in [1, 4], one value per variable and run; an attribute
 ``tir_var_upper_bound`` lowers the upper end.  A tensor of which only the rank is known takes the shape of a
 ``match_cast`` in the body, else dims in [1, 4].  Modules are generated so that any arguments from this domain are free
-of undefined behaviour.
+of undefined behaviour.  What else programs are run on is in :mod:`oracles.variations`.
 """
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator
 from typing import Any
 
@@ -21,8 +20,8 @@ from tvm import relax
 
 from oracles.dims import DimEnvironment, UnknownDim
 from oracles.given import Given
+from oracles.variations import MAX_DIM, Variation, generator, hard_values, hardened, varied_dim
 
-MAX_DIM = 4
 MAX_ELEMENTS = 1 << 22
 NOTHING = Given()
 
@@ -39,7 +38,9 @@ class Unmaterializable(Exception):
         self.reason = reason
 
 
-def materialize(module: Any, function: str, seed: int, given: Given = NOTHING) -> list[Any]:
+def materialize(
+    module: Any, function: str, seed: int, given: Given = NOTHING, variation: Variation = Variation.DEFAULT
+) -> list[Any]:
     """Draw the arguments of one Relax function.
 
     Args:
@@ -47,6 +48,7 @@ def materialize(module: Any, function: str, seed: int, given: Given = NOTHING) -
         function: Name of the ``GlobalVar``.
         seed: The same (module, function, seed) always gives the same arguments.
         given: Values of dims and parameters that are not to be drawn.
+        variation: How to draw.
 
     Returns:
         One entry per parameter: ``numpy.ndarray`` for a tensor, ``tvm.runtime.ShapeTuple`` for a shape, ``int``,
@@ -55,26 +57,25 @@ def materialize(module: Any, function: str, seed: int, given: Given = NOTHING) -
     Raises:
         Unmaterializable: A parameter is a closure, an object, or of a dtype that NumPy does not know.
     """
-    return _Materializer(function, module[function], _generator(function, seed), given).arguments()
-
-
-def _generator(function: str, seed: int) -> np.random.Generator:
-    digest = hashlib.sha256(f"{seed}:{function}".encode()).digest()
-    return np.random.default_rng(int.from_bytes(digest[:16], "little"))
+    return _Materializer(function, module[function], seed, given, variation).arguments()
 
 
 class _Materializer:
     """Draws the arguments of one function; ``dims`` holds the value of every symbolic dim."""
 
-    def __init__(self, name: str, function: Any, random: np.random.Generator, given: Given) -> None:
+    def __init__(self, name: str, function: Any, seed: int, given: Given, variation: Variation) -> None:
+        self.name = name
         self.function = function
+        self.seed = seed
+        self.variation = variation
         self.given = given.dims
         self.fixed = {
             param: given.values[name, param.name] for param in function.params if (name, param.name) in given.values
         }
-        self.random = random
+        self.random = generator(seed, name, variation)
         self.dims = DimEnvironment(self._draw_dim)
         self.bounds = _upper_bounds(function)
+        self.numbers = {str(param.name) for param in function.params if isinstance(param.ty, tvm.ir.PrimType)}
         self.casts: dict[Any, Any] = {}
 
     def arguments(self) -> list[Any]:
@@ -85,12 +86,21 @@ class _Materializer:
         for param in params:
             self._bind(param.ty, param)
         self.casts = self._resolve_casts(params)
-        return [self.fixed[param] if param in self.fixed else self._value(param.ty, param) for param in params]
+        return [self.fixed[param] if param in self.fixed else self._argument(param) for param in params]
+
+    def _argument(self, param: Any) -> Any:
+        if self.variation is not Variation.DEFAULT:
+            self.random = generator(self.seed, self.name, self.variation, str(param.name))
+        return self._value(param.ty, param)
 
     def _draw_dim(self, name: str) -> int:
         if name in self.given:
             return self.given[name]
-        return int(self.random.integers(1, max(1, min(MAX_DIM, self.bounds.get(name, MAX_DIM))) + 1))
+        most = max(1, min(MAX_DIM, self.bounds.get(name, MAX_DIM)))
+        if self.variation is not Variation.DEFAULT:
+            random = generator(self.seed, self.name, self.variation, f"dim {name}")
+            return varied_dim(random, self.variation, most, least=int(name in self.numbers))
+        return int(self.random.integers(1, most + 1))
 
     def _bind(self, ty: Any, param: Any = None) -> None:
         """Give every symbolic dim that stands alone a value, in order of appearance."""
@@ -146,7 +156,8 @@ class _Materializer:
         shape = self._shape(ty, param)
         if int(np.prod(shape, dtype=np.int64)) > MAX_ELEMENTS:
             raise Unmaterializable("parameter too large")
-        return draw_array(self.random, shape, dtype)
+        plain = draw_array(self.random, shape, dtype)
+        return plain if self.variation is Variation.DEFAULT else hardened(self.random, plain, self.variation)
 
     def _shape(self, ty: Any, param: Any) -> list[int]:
         values = _shape_values(ty)
@@ -169,6 +180,9 @@ class _Materializer:
         if kind == "b":
             return bool(self.random.integers(0, 2))
         if kind == "f":
+            values = hard_values(np.dtype("float16"), self.variation)  # wider floats hold them, too
+            if values.size:
+                return float(values[self.random.integers(0, values.size)])
             return int(self.random.integers(-128, 129)) / 64.0
         if kind in ("i", "u"):
             return self.dims.value(param) if param is not None else int(self.random.integers(1, MAX_DIM + 1))

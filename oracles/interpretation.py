@@ -20,6 +20,7 @@ from oracles.given import Given
 from oracles.inputs import Unmaterializable, materialize
 from oracles.interpreter import Interpreter, Precision, Raised, Undefined, Unsupported
 from oracles.plan import Step
+from oracles.variations import Variation
 
 NEAR = 2.0**-36
 """Relative distance within which two float64 results are the same real number: 16 bits less than float64 has, 13 more
@@ -40,7 +41,9 @@ def interpretable(steps: Sequence[Step], adapted: bool) -> bool:
     return not adapted and all(step.contract.gives is Stage.HIGH_LEVEL for step in steps)
 
 
-def compare_interpreted(before: Any, after: Any, seed: int, given: Given) -> Interpreted:
+def compare_interpreted(
+    before: Any, after: Any, seed: int, given: Given, variation: Variation = Variation.DEFAULT
+) -> Interpreted:
     """Interpret every public function of two modules on the same arguments.
 
     Args:
@@ -48,6 +51,7 @@ def compare_interpreted(before: Any, after: Any, seed: int, given: Given) -> Int
         after: The module behind them.
         seed: Seed of the arguments.
         given: What is fixed of them.
+        variation: How they are drawn.
     """
     names, others = public_functions(before), public_functions(after)
     worst = Interpreted.EQUAL
@@ -56,7 +60,7 @@ def compare_interpreted(before: Any, after: Any, seed: int, given: Given) -> Int
     for symbol, function in sorted(names.items()):
         if symbol not in others:
             return Interpreted.UNKNOWN
-        said = _compare(before, after, _name(before, function), _name(after, others[symbol]), seed, given)
+        said = _compare(before, after, _name(before, function), _name(after, others[symbol]), seed, given, variation)
         if said in (Interpreted.UNKNOWN, Interpreted.DIFFERENT):
             return said
         if said is Interpreted.NEAR:
@@ -64,9 +68,11 @@ def compare_interpreted(before: Any, after: Any, seed: int, given: Given) -> Int
     return worst
 
 
-def _compare(before: Any, after: Any, name: str, other: str, seed: int, given: Given) -> Interpreted:
+def _compare(
+    before: Any, after: Any, name: str, other: str, seed: int, given: Given, variation: Variation
+) -> Interpreted:
     try:
-        arguments = materialize(before, name, seed, given)
+        arguments = materialize(before, name, seed, given, variation)
         left, right = Interpreter(before), Interpreter(after)
         expected, observed = left.call(name, arguments), right.call(other, arguments)
         if left.printed != right.printed:

@@ -20,6 +20,7 @@ from oracles.numeric_limits import unfair
 from oracles.original import Original, original_of
 from oracles.passref import GivenPass
 from oracles.plan import Step
+from oracles.variations import Variation
 from oracles.verdict import OracleName, Outcome, Verdict
 from oracles.well_formed import output_is_well_formed
 
@@ -71,11 +72,11 @@ def judge_numeric(subject: Any) -> Verdict:
         if equal(original.module, candidate.module):
             return _skip(subject, UNCHANGED)
 
-        def means_the_same() -> bool:
+        def means_the_same(variation: Variation = Variation.DEFAULT) -> bool:
             if not interpretable(subject.plan.steps, bool(candidate.adapters)):
                 return False
             subject.stage("numeric interpretation")
-            said = compare_interpreted(original.module, candidate.module, subject.input_seed, given)
+            said = compare_interpreted(original.module, candidate.module, subject.input_seed, given, variation)
             return said is Interpreted.EQUAL
 
         if not _executed(subject) and means_the_same():
@@ -85,7 +86,7 @@ def judge_numeric(subject: Any) -> Verdict:
         if finding is None:
             return Verdict(OracleName.NUMERIC, Outcome.PASS, subject.judged)
         # Where both mean the same, and are executed with other results, one of them is lowered to something else.
-        lowered_otherwise = finding.evidence.kind == "wrong-value" and means_the_same()
+        lowered_otherwise = finding.evidence.kind == "wrong-value" and means_the_same(finding.variation)
         culprit = finding.culprit or (LEGALIZATION if lowered_otherwise else culprit_of(subject, original, finding))
         return Verdict(OracleName.NUMERIC, Outcome.FAIL, culprit, evidence=finding.evidence)
     except (Undecidable, NoAdapter) as undecided:

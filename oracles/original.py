@@ -1,10 +1,12 @@
-"""The original program's side of numeric comparison: built once, run once, shared by all passes tried on a module."""
+"""The original program's side of numeric comparison: built once, run once on each of its inputs, shared by all passes
+tried on a module.
+"""
 
 from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -14,11 +16,16 @@ from oracles.abi.compose import num_input_of, public_functions
 from oracles.capture import evidence_of
 from oracles.comparison import compare
 from oracles.decisions import decides_on_floats, kernels_decide
-from oracles.execution import ExecMode, Program, Value, from_tvm, private_constants, session
+from oracles.definedness import alike, result_of
+from oracles.execution import ExecMode, Program, ShapeValue, Value, from_tvm, private_constants, session
 from oracles.execution.perturb import Perturber
+from oracles.execution.poison import PATTERNS, poisoned
 from oracles.given import Given
 from oracles.inputs import Unmaterializable, materialize
+from oracles.interpreter import Undefined
+from oracles.reference import float64_run
 from oracles.tolerance import RUNS, Measured, Unit
+from oracles.variations import ASKED, SPECIAL, Variation, drawn
 from oracles.verdict import Evidence
 
 KEPT = 16
@@ -39,6 +46,7 @@ class Entry:
         problem: Why its results cannot be compared; empty when they can.
         error: What it raised.
         printed: What it printed.
+        variation: How the arguments were drawn.
     """
 
     symbol: str
@@ -48,6 +56,12 @@ class Entry:
     problem: str = ""
     error: Evidence | None = None
     printed: tuple[str, ...] = ()
+    variation: Variation = Variation.DEFAULT
+
+    @property
+    def title(self) -> str:
+        """The function and its inputs, for people."""
+        return f"{self.symbol} on {self.variation.value}" if self.variation.value else self.symbol
 
 
 class Original:
@@ -59,17 +73,31 @@ class Original:
         seed: Seed of the arguments.
         given: What is fixed of the arguments.
         stage: Called with a few words before each step that may kill the process.
+        source: Gives the module before it was prepared for the pass; by default it is ``module``.
     """
 
-    def __init__(self, module: Any, text: str, seed: int, given: Given, stage: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        module: Any,
+        text: str,
+        seed: int,
+        given: Given,
+        stage: Callable[[str], None],
+        source: Callable[[], tuple[Any, str]] | None = None,
+    ) -> None:
         self.module = module
+        self.source = source or (lambda: (module, text))
         self.seed = seed
         self.given = given
         self.stage = stage
         self.calls_in_place = IN_PLACE in text
         self.float_dtypes = tuple(dtype for dtype in _FLOATS if f'"{dtype}"' in text)
         self.hides_effects = FORCE_PURE in text
-        self._measured: dict[tuple[str, Unit, int], Measured | None] = {}
+        self._measured: dict[tuple[str, Variation, Unit, int], Measured | None] = {}
+        self._varied: dict[tuple[str, Variation], Entry | None] = {}
+        self._truths: dict[tuple[str, Variation], Value] = {}
+        self._steady: dict[str, bool] = {}
+        self._clean: dict[tuple[str, Variation], bool] = {}
         self.build_error: Evidence | None = None
 
     @cached_property
@@ -104,7 +132,7 @@ class Original:
     @cached_property
     def entries(self) -> tuple[Entry, ...]:
         """Every public Relax function but external ones, run once, and once more to see that it can be trusted."""
-        names = {str(f.attrs["global_symbol"]): gv.name_hint for gv, f in self.module.functions_items() if _public(f)}
+        names = self._names
         entries = []
         for symbol, function in sorted(public_functions(self.module).items()):
             if "Codegen" in function.attrs:  # public for the linker only, and gone after RunCodegen
@@ -116,6 +144,80 @@ class Original:
                 continue
             entries.append(self._run(symbol, num_input_of(function), arguments))
         return tuple(entries)
+
+    @cached_property
+    def _names(self) -> dict[str, str]:
+        """Names of the public functions in the module, by symbol."""
+        return {str(f.attrs["global_symbol"]): gv.name_hint for gv, f in self.module.functions_items() if _public(f)}
+
+    def varied(self, entry: Entry, special: bool) -> list[Entry]:
+        """A function on the other inputs that the seed draws for it, as far as it is defined on them.
+
+        Args:
+            entry: The function on its inputs of the default domain; it has no problem.
+            special: Whether special values are fair, too.
+        """
+        found = []
+        for variation in drawn(self.seed):
+            if special or variation not in SPECIAL:
+                key = entry.symbol, variation
+                if key not in self._varied:
+                    self._varied[key] = self._vary(entry, variation)
+                if (other := self._varied[key]) is not None:
+                    found.append(other)
+        return found
+
+    def _vary(self, entry: Entry, variation: Variation) -> Entry | None:
+        name = self._names[entry.symbol]
+        try:
+            arguments = tuple(materialize(self.module, name, self.seed, self.given, variation))
+        except Unmaterializable:
+            return None
+        if variation is Variation.OTHER_DIMS and _shapes(arguments) == _shapes(entry.arguments):
+            return None
+        if variation is Variation.NO_ELEMENTS and not any(0 in shape for shape in _shapes(arguments)):
+            return None
+        expected: Value = None
+        if variation in ASKED:
+            self.stage(f"interpret {entry.symbol}")
+            try:
+                expected = result_of(*self.source(), name, arguments, variation)
+            except Undefined:
+                return None
+        found = replace(self._run(entry.symbol, entry.num_input, arguments), variation=variation)
+        if found.problem:
+            return None
+        # A reduction over an empty axis, as TVM 0.27 legalizes it, leaves its output as the memory was.
+        return found if variation not in ASKED or (alike(expected, found.output) and self.clean(found)) else None
+
+    def steady(self, entry: Entry, others: list[Entry]) -> bool:
+        """Whether calls on other inputs leave alone what the function gave before, and what it gives afterwards."""
+        assert self.program is not None
+        if entry.symbol not in self._steady:
+            self.stage(f"repeat original {entry.symbol}")
+            held = self.program.call_raw(entry.symbol, self.program.arguments(entry.arguments))
+            for other in others:
+                self.program.call(other.symbol, other.arguments)
+            kept = compare(entry.output, from_tvm(held)) is None
+            again = compare(entry.output, self.program.call(entry.symbol, entry.arguments)) is None
+            self._steady[entry.symbol] = kept and again
+        return self._steady[entry.symbol]
+
+    def clean(self, entry: Entry) -> bool:
+        """Whether what the function gives does not depend on what was in its memory before."""
+        key = entry.symbol, entry.variation
+        if key not in self._clean:
+            self.stage(f"poison original {entry.symbol}")
+            self._clean[key] = all(self._unmoved(entry, pattern) for pattern in PATTERNS)
+        return self._clean[key]
+
+    def _unmoved(self, entry: Entry, pattern: int) -> bool:
+        assert self.program is not None
+        try:
+            with poisoned(self.program, pattern):
+                return compare(entry.output, self.program.call(entry.symbol, entry.arguments)) is None
+        except Exception:
+            return False
 
     def _run(self, symbol: str, num_input: int | None, arguments: tuple[Any, ...]) -> Entry:
         assert self.program is not None
@@ -138,11 +240,19 @@ class Original:
 
     def measured(self, entry: Entry, unit: Unit, runs: int = RUNS) -> Measured | None:
         """Perturbed runs of a function, made when they are asked for; ``None`` when one of them raised."""
-        key = (entry.symbol, unit, runs)
+        key = (entry.symbol, entry.variation, unit, runs)
         if key not in self._measured:
             self.stage(f"perturb original {entry.symbol}")
             self._measured[key] = self._measure(entry, unit, runs)
         return self._measured[key]
+
+    def truth(self, entry: Entry) -> Value:
+        """What a function gives in float64, as it was before preparation; ``None`` where the interpreter cannot say."""
+        key = entry.symbol, entry.variation
+        if key not in self._truths:
+            self.stage(f"interpret {entry.symbol}")
+            self._truths[key] = float64_run(self.source()[0], entry.symbol, entry.arguments)
+        return self._truths[key]
 
     def _measure(self, entry: Entry, unit: Unit, count: int) -> Measured | None:
         assert self.program is not None
@@ -171,12 +281,27 @@ def copied(value: Any) -> Any:
 
 
 def _moved(argument: Any, observer: Perturber) -> Any:
-    """An argument with its floats moved by one rounding, but not out of the default domain's [-2, 2]."""
+    """An argument with its floats moved by one rounding: none in the default domain's [-2, 2] leaves that."""
     if isinstance(argument, np.ndarray) and "float" in argument.dtype.name:
-        return np.asarray(np.clip(observer.rounded(argument).astype("float64"), -2.0, 2.0)).astype(argument.dtype)
+        plain, moved = argument.astype("float64"), observer.rounded(argument).astype("float64")
+        with np.errstate(invalid="ignore"):
+            inside = np.abs(plain) <= 2.0
+        return np.asarray(np.where(inside, np.clip(moved, -2.0, 2.0), moved)).astype(argument.dtype)
     if type(argument) in (tuple, list):
         return tuple(_moved(item, observer) for item in argument)
     return argument
+
+
+def _shapes(value: Any) -> list[tuple[int, ...]]:
+    """Shapes of all arrays of a tree of arguments, and the dims and integers in it."""
+    if isinstance(value, np.ndarray):
+        return [value.shape]
+    if isinstance(value, int):
+        return [(-1, value)]  # no empty tensor
+    if type(value) in (tuple, list):
+        return [shape for item in value for shape in _shapes(item)]
+    plain = from_tvm(value)
+    return [(-1, *plain.dims)] if isinstance(plain, ShapeValue) else []
 
 
 def _public(function: Any) -> bool:
@@ -186,13 +311,29 @@ def _public(function: Any) -> bool:
 _kept: OrderedDict[tuple[Any, ...], tuple[Any, Original]] = OrderedDict()
 
 
-def original_of(facts: Any, module: Any, seed: int, given: Given, stage: Callable[[str], None]) -> Original:
-    """The original of a module's facts, a seed and what is given, made once while it stays in use."""
+def original_of(
+    facts: Any,
+    module: Any,
+    seed: int,
+    given: Given,
+    stage: Callable[[str], None],
+    source: Callable[[], tuple[Any, str]] | None = None,
+) -> Original:
+    """The original of a module's facts, a seed and what is given, made once while it stays in use.
+
+    Args:
+        facts: Facts of the prepared module.
+        module: That module as it was before any pass.
+        seed: As for :class:`Original`, as are the others.
+        given: ...
+        stage: ...
+        source: ...
+    """
     key = (id(facts), id(session()), seed, given.key)
     found = _kept.get(key)
     if found is None:
         # What the key names by address is kept, so that the address is not given to another object.
-        found = _kept[key] = ((facts, session()), Original(module, facts.snapshot, seed, given, stage))
+        found = _kept[key] = ((facts, session()), Original(module, facts.snapshot, seed, given, stage, source))
         while len(_kept) > KEPT:
             _kept.popitem(last=False)
     _kept.move_to_end(key)

@@ -14,6 +14,8 @@ from collections.abc import Callable
 from typing import Any
 
 PACKAGE = "tvm_ffi_orcjit"
+_CONSTRUCTORS = b".init_array\0"  # the name of their section of an object file
+_HIDDEN = b".hide_array\0"
 
 NO_JIT = (
     "no in-process JIT for this TVM (apache-tvm-ffi-orcjit is missing or of another ABI): "
@@ -45,8 +47,23 @@ def load_object(payload: bytes) -> Any:
     return _loader()(payload)
 
 
+def load_objects(payloads: list[bytes]) -> Any:
+    """Load object files that refer to each other, as one ``tvm.runtime.Module``.
+
+    The JIT takes one object of a library that has constructors ("duplicate definition of symbol
+    '$.dylib_1.__inits.0'"), and every object of TVM's has one, which does nothing (``AddStartupFunction`` in
+    src/target/llvm/codegen_cpu.cc, outside of system libraries). It is kept out of sight in all objects but the first.
+
+    Raises:
+        ImportError: There is no JIT (:func:`available`).
+        Exception: A symbol is missing, or the JIT takes one object only.
+    """
+    first, *others = payloads
+    return _loader()([first, *(other.replace(_CONSTRUCTORS, _HIDDEN) for other in others)])
+
+
 @functools.cache
-def _loader() -> Callable[[bytes], Any]:
+def _loader() -> Callable[[bytes | list[bytes]], Any]:
     load = importlib.import_module(PACKAGE).default_session().load_module
     # Releases that know the argument would else ask a compiler for its C++ runtime. TVM's kernels are plain C, and
     # there may be no compiler.

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import base64
+import zlib
 from typing import Any
 
 import numpy as np
 import tvm
 
 from fuzzer.repro_pieces.frame import first_line, run_passes
+from fuzzer.repro_pieces.numeric_repeats import in_poisoned_memory, repeated
 from oracles.abi.compose import call, prepare
 from oracles.comparison import compare, exact
 from oracles.execution.effects import trace
@@ -29,9 +32,10 @@ def check_numeric(
 ) -> tuple[str, str]:
     """Build the module before and after the passes by plain ``relax.build`` and compare what they return.
 
-    ``inputs`` holds (function, num_input, arguments); ``adapters`` know how callers must change; ``kind`` is what goes
-    wrong; ``tolerances`` holds the absolute tolerance of each element by (function, path of the output), measured when
-    the script was written; nothing there means exact.
+    ``inputs`` holds (function, title, num_input, arguments), of each function the inputs that it is called on first
+    before the others; ``adapters`` know how callers must change; ``kind`` is what goes wrong; ``tolerances`` holds the
+    absolute tolerance of each element by (title, path of the output), measured when the script was written; nothing
+    there means exact.
     """
     if not cxx_available():
         return "ENVIRONMENT", "plain relax.build needs a C++ compiler (g++, clang++ or $CXX) to link"
@@ -49,12 +53,34 @@ def check_numeric(
         fits = kind == "does-not-build" and all(item in f"{type(error).__name__}: {error}" for item in fragments)
         return ("BUG" if fits else "DIFFERENT"), f"does not build: {type(error).__name__}: {first_line(error)}"
     other = ""
-    for name, num_input, arguments in inputs:
-        seen, text = _function(original, program, adapters, name, num_input, arguments, fragments, tolerances)
+    for seen, text in _seen(original, program, inputs, adapters, fragments, tolerances):
         if seen == kind:
-            return "BUG", f"{name}: {text}"
-        other = other or (f"{name}: {seen}: {text}" if seen else "")
+            return "BUG", text
+        other = other or (f"{seen}: {text}" if seen else "")
     return ("DIFFERENT", other) if other else ("OK", "the results agree")
+
+
+def _seen(
+    original: Any,
+    program: Any,
+    inputs: list[Any],
+    adapters: tuple[Any, ...],
+    fragments: list[str],
+    tolerances: dict[Any, Any],
+) -> Any:
+    """What goes wrong, one thing after the other, and a line about it each time; empty where nothing does."""
+    for name, title, num_input, arguments in inputs:
+        seen, text = _function(original, program, adapters, name, title, num_input, arguments, fragments, tolerances)
+        yield seen, f"{title}: {text}"
+    for first in dict.fromkeys(name for name, *_ in inputs):
+        calls = [(name, num_input, arguments) for name, _, num_input, arguments in inputs if name == first]
+        try:
+            seen, text = repeated(program, adapters, calls)
+            yield seen, f"{first}: {text}"
+            seen, text = in_poisoned_memory(program, adapters, *calls[0])
+            yield seen, f"{first}: {text}"
+        except Exception as error:
+            yield "run-error", f"{first}: {type(error).__name__}: {first_line(error)}"
 
 
 def _function(
@@ -62,6 +88,7 @@ def _function(
     program: Any,
     adapters: tuple[Any, ...],
     name: str,
+    title: str,
     num_input: int | None,
     arguments: tuple[Any, ...],
     fragments: list[str],
@@ -82,7 +109,7 @@ def _function(
         return ("run-error" if all(item in f"{type(error).__name__}: {error}" for item in fragments) else "error"), text
 
     def tolerance(path: tuple[int, ...], left: Any, right: Any) -> Any:
-        return tolerances.get((name, path), exact(path, left, right))
+        return tolerances.get((title, path), exact(path, left, right))
 
     found = compare(expected, observed, tolerance)
     if found is not None:
@@ -103,3 +130,8 @@ def _plain(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return value.copy()
     return tuple(_plain(item) for item in value) if type(value) in (tuple, list) else from_tvm(value)
+
+
+def unpacked(text: str, dtype: str, shape: tuple[int, ...]) -> Any:
+    """An array from its compressed bytes in base 85."""
+    return np.frombuffer(zlib.decompress(base64.b85decode(text)), dtype).reshape(shape).copy()

@@ -102,8 +102,15 @@ def call(
         NoAdapter: The function of the program takes another number of arguments than the adapters make.
         Exception: Whatever the program raises.
     """
+    return from_tvm(call_raw(program, adapters, function, num_input, arguments))
+
+
+def call_raw(
+    program: Program, adapters: Sequence[Adapter], function: str, num_input: int | None, arguments: Sequence[Any]
+) -> Any:
+    """As :func:`call`, with the result as the program gave it, in TVM objects: later calls may overwrite those."""
     frame = Frame(function, tuple(to_tvm(argument) for argument in arguments), num_input, _same)
-    return from_tvm(_Runner(program, tuple(adapters)).call_later(frame))
+    return _Runner(program, tuple(adapters)).call_later(frame)
 
 
 def _same(result: Any) -> Any:

@@ -2,8 +2,9 @@
 
 from oracles.execution.diskcache import DiskCache, default_directory
 from oracles.execution.kernels import KernelCache
-from oracles.execution.lowering import erase_markers, lower, private_constants, reference_pipeline
+from oracles.execution.lowering import erase_markers, lower, reference_pipeline
 from oracles.execution.mode import ExecMode
+from oracles.execution.quick import private_constants
 from oracles.execution.run import (
     Program,
     Session,

@@ -7,11 +7,13 @@ from typing import Any
 import tvm
 from tvm import relax, tirx
 
-from oracles.execution.kernels import KernelCache, object_of
+from oracles.execution.kernels import KernelCache, clash, object_of
 from oracles.execution.lowering import target
 from oracles.execution.mode import ExecMode
-from releases.jit import load_object
+from releases.jit import load_object, load_objects
 
+PREFIX = "__tvm_ffi_"  # what TVM's code generator puts before the symbol of a function that can be called from outside
+DECLARATIONS = "__kernels"  # sorts before "__vmtir__..."
 # A module may place tensors on llvm devices other than the first; they are all this machine's memory.
 DEVICES = 4
 
@@ -22,13 +24,7 @@ def assemble(lowered: Any, mode: ExecMode, cache: KernelCache) -> Any:
     Raises:
         Exception: Whatever TVM's code generators raise for the module.
     """
-    builder = relax.ExecBuilder()
-    if mode is ExecMode.BYTECODE:
-        libraries = _cached_kernels(builder, lowered, cache)
-    else:
-        # Code that CodeGenVMTIR emits refers to the kernels by symbol: all go into one object.
-        leftover = relax._ffi_api.VMTIRCodeGen(builder, lowered)
-        libraries = [load_object(cache.whole(_kernels_only(leftover)))]
+    builder, libraries = (_bytecode if mode is ExecMode.BYTECODE else _compiled)(lowered, cache)
     return machine(link(builder, libraries, lowered))
 
 
@@ -45,16 +41,62 @@ def machine(runtime_module: Any) -> Any:
     return relax.VirtualMachine(runtime_module, [tvm.cpu(index) for index in range(DEVICES)])
 
 
-def _cached_kernels(builder: Any, lowered: Any, cache: KernelCache) -> list[Any]:
+def _bytecode(lowered: Any, cache: KernelCache) -> tuple[Any, list[Any]]:
     """Generate bytecode that calls kernels by the symbols of the cache; gives the libraries with these kernels."""
+    builder = relax.ExecBuilder()
     try:
         renamed, kernels = _by_structure(lowered, cache)
     except Exception:
         # The pass that renames checks more than the code generator does; what it refuses is built as it is.
         leftover = relax._ffi_api.VMCodeGen(builder, lowered)
-        return [load_object(object_of(_kernels_only(leftover)))]
+        return builder, [load_object(object_of(_kernels_only(leftover)))]
     relax._ffi_api.VMCodeGen(builder, renamed)
-    return _kernel_modules(renamed, kernels, cache)
+    return builder, _kernel_modules(renamed, kernels, cache)
+
+
+def _compiled(lowered: Any, cache: KernelCache) -> tuple[Any, list[Any]]:
+    """Generate code that calls kernels by the symbols of the cache, and link it with these into one library.
+
+    What CodeGenVMTIR emits calls a kernel's symbol directly.  It is compiled apart from the kernels, most of which the
+    cache has; the linker of the JIT then finds them as a system linker would.
+    """
+    try:
+        builder = relax.ExecBuilder()
+        renamed, kernels = _by_structure(lowered, cache)
+        own = _declaring(relax._ffi_api.VMTIRCodeGen(builder, renamed), kernels)
+        objects = cache.objects(kernels)
+        if not clash(objects):
+            library = load_objects([cache.whole(own), *(each.content for each in objects)])
+            if all(library.implements_function(symbol_of(function)) for function in own.functions.values()):
+                return builder, [library]
+    except Exception:  # whatever it is that cannot be compiled apart; an error of the module's comes back below
+        pass
+    builder = relax.ExecBuilder()
+    leftover = relax._ffi_api.VMTIRCodeGen(builder, lowered)
+    return builder, [load_object(cache.whole(_kernels_only(leftover)))]
+
+
+def _declaring(module: Any, kernels: dict[str, Any]) -> Any:
+    """The module with declarations in place of kernels, by way of a function that calls them and is never called.
+
+    LLVM's code generator takes a callee that it does not know for another one at every call; what a ``call_extern``
+    names it knows, and functions are generated in the order of their symbols.
+    """
+    functions = {gv: function for gv, function in module.functions.items() if gv.name_hint not in kernels}
+    if kernels:
+        # The C signature of every kernel: its own handle, arguments and their number, and where its result goes.
+        names = (("self", "handle"), ("arguments", "handle"), ("number", "int32"), ("result", "handle"))
+        parameters = [tirx.Var(name, dtype) for name, dtype in names]
+        calls = [tirx.Evaluate(tirx.call_extern("int32", PREFIX + symbol, *parameters)) for symbol in kernels]
+        body = tirx.SeqStmt(calls) if len(calls) > 1 else calls[0]
+        caller = tirx.PrimFunc(parameters, body).with_attr("global_symbol", DECLARATIONS)
+        functions[tvm.ir.GlobalVar(DECLARATIONS)] = caller.with_attr("s_tir", True)
+    return tvm.IRModule(functions, attrs=module.attrs)
+
+
+def symbol_of(function: Any) -> str:
+    """The global symbol of a function."""
+    return str(function.attrs["global_symbol"])
 
 
 def _by_structure(lowered: Any, cache: KernelCache) -> tuple[Any, dict[str, Any]]:

@@ -1,8 +1,8 @@
 """A bounded directory of object files that several processes share.
 
 An entry is one file: a digest of the payload, then the payload.  It is written to a temporary name and renamed, so a
-reader sees all of it or nothing; an entry whose digest does not fit is dropped and built again.  The least recently
-used entries go when the directory outgrows its limit.
+reader sees all of it or nothing; an entry whose digest does not fit is dropped and built again.  Keys that share a
+payload are hard links to one file.  The least recently used entries go when the directory outgrows its limit.
 """
 
 from __future__ import annotations
@@ -10,8 +10,10 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import shutil
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 DEFAULT_LIMIT = 2 << 30
@@ -20,6 +22,7 @@ _MAGIC = b"relaxfuzz-object-1\n"
 _DIGEST = hashlib.sha256().digest_size
 _STORES_BETWEEN_SWEEPS = 256
 _SECONDS_BETWEEN_SWEEPS = 60.0
+_TEMPORARY = ".tmp"
 
 
 def default_directory() -> Path:
@@ -42,7 +45,7 @@ class DiskCache:
     def __init__(self, directory: Path, limit: int = DEFAULT_LIMIT) -> None:
         self.directory = directory
         self.limit = limit
-        self._stores = 0
+        self._stores = _STORES_BETWEEN_SWEEPS  # the first store of a process sweeps
 
     def load(self, key: str) -> bytes | None:
         """Payload of a key, or ``None`` when there is none or it is damaged (which removes it)."""
@@ -59,23 +62,44 @@ class DiskCache:
                 os.utime(path)  # the time of last use, which the sweep goes by
         return payload
 
-    def store(self, key: str, payload: bytes) -> None:
-        """Keep a payload; a full disk or a read-only directory is no error, only no cache."""
-        path = self._path(key)
+    def store(self, keys: Sequence[str], payload: bytes) -> None:
+        """Keep a payload under some keys; a full disk or a read-only directory is no error, only no cache."""
         with contextlib.suppress(OSError):
-            path.parent.mkdir(parents=True, exist_ok=True)
-            handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".tmp")
+            self.directory.mkdir(parents=True, exist_ok=True)
+            handle, temporary = tempfile.mkstemp(dir=self.directory, prefix=".", suffix=_TEMPORARY)
             try:
                 with os.fdopen(handle, "wb") as file:
                     file.write(_MAGIC + hashlib.sha256(payload).digest() + payload)
-                os.replace(temporary, path)
+                for number, key in enumerate(keys[1:]):
+                    self._link(temporary, number, key)
+                self._put(temporary, keys[0])
             except OSError:
                 with contextlib.suppress(OSError):
                     os.unlink(temporary)
                 raise
-        self._stores += 1
-        if self._stores % _STORES_BETWEEN_SWEEPS == 1 and self._is_due():
-            self.sweep()
+        self._stores += len(keys)
+        if self._stores >= _STORES_BETWEEN_SWEEPS:
+            self._stores = 0
+            if self._is_due():
+                self.sweep()
+
+    def _put(self, temporary: str, key: str) -> None:
+        path = self._path(key)
+        path.parent.mkdir(exist_ok=True)
+        os.replace(temporary, path)
+
+    def _link(self, source: str, number: int, key: str) -> None:
+        """One more key of a file, by way of a name of its own: a link cannot replace what is there, a rename can."""
+        link = f"{source[: -len(_TEMPORARY)]}.{number}{_TEMPORARY}"
+        try:
+            os.link(source, link)
+        except OSError:  # no hard links here
+            shutil.copyfile(source, link)
+        try:
+            self._put(link, key)
+        except OSError:
+            os.unlink(link)
+            raise
 
     def _is_due(self) -> bool:
         """Whether no process swept within the last minute: looking at a full directory takes seconds."""
@@ -95,7 +119,7 @@ class DiskCache:
                 with contextlib.suppress(OSError):
                     stat = path.stat()
                     if path.is_file():
-                        entries.append((stat.st_mtime_ns, stat.st_size, path))
+                        entries.append((stat.st_mtime_ns, stat.st_size // stat.st_nlink, path))
         total = sum(size for _, size, _ in entries)
         if total <= self.limit:
             return 0

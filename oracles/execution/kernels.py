@@ -1,8 +1,10 @@
 """Each distinct PrimFunc is compiled once, to an object file that is loaded in process.
 
 The object comes from TVM's LLVM code generator and is linked by the ORC JIT of ``apache-tvm-ffi-orcjit``: no compiler,
-no system linker.  LLVM runs at ``opt-level`` 0, 5 ms a kernel instead of 16 to 30: without fast-math flags LLVM may not
-change the value of a floating-point program, and ``tests/oracles/test_bit_identity.py`` compares with ``relax.build``.
+no system linker.  The kernels that a module lacks are compiled together: half the time goes into what a compilation
+costs whatever it compiles.  LLVM runs at ``opt-level`` 0, 5 ms a kernel instead of 16 to 30: without fast-math flags
+LLVM may not change the value of a floating-point program, and ``tests/oracles/test_bit_identity.py`` compares with
+``relax.build``.
 """
 
 from __future__ import annotations
@@ -12,7 +14,9 @@ import hashlib
 import os
 import platform
 import tempfile
-from collections import OrderedDict
+from collections import Counter, OrderedDict
+from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +26,12 @@ import tvm_ffi
 from oracles.execution.diskcache import DiskCache
 from releases.jit import load_object
 
-WHOLE_LIMIT = 64  # objects of whole modules; passes that are tried on one module often leave the same program
-MEMORY_LIMIT = 4096  # loaded kernels a process keeps; 25 KiB each, so about 100 MiB
+WHOLE_LIMIT = 64  # objects of code that is no kernel; passes tried on one module often leave the same program
+MEMORY_LIMIT = 4096  # loaded kernels a process keeps; 25 KiB each, and the object again as a file: about 160 MiB
+BATCH = 16  # kernels in one object: what is found on disk for one of them is loaded as a whole
+SYMBOLS = 8192  # PrimFuncs whose structure is remembered
+_PARTS = ("body", "params", "ret_type", "buffer_map")  # the last until TVM 0.26: its buffers are parameters now
+_FORMAT = 2  # of payloads: a line with the symbols, then the object
 
 
 @functools.cache
@@ -37,7 +45,7 @@ def _toolchain() -> str:
     """What an object file depends on besides the PrimFunc: TVM (a rebuilt library too), LLVM, processor."""
     libraries = [path for folder in tvm.libinfo.package_lib_paths() for path in sorted(Path(folder).glob("libtvm*"))]
     stats = [(path.name, path.stat().st_size, path.stat().st_mtime_ns) for path in libraries]
-    parts = (tvm.__version__, tvm_ffi.__version__, stats, kernel_target(), platform.machine())
+    parts = (tvm.__version__, tvm_ffi.__version__, stats, kernel_target(), platform.machine(), _FORMAT)
     return "|".join(str(part) for part in parts)
 
 
@@ -55,6 +63,13 @@ def compile_object(functions: dict[str, Any]) -> bytes:
 def object_of(module: Any) -> bytes:
     """Compile a module of PrimFuncs to one relocatable object file; raises whatever TVM raises."""
     library = tvm.tirx.build(module, target=kernel_target())
+    if hasattr(os, "memfd_create"):  # TVM writes to a path; this one is in memory
+        handle = os.memfd_create("kernels.o")
+        try:
+            library.write_to_file(f"/proc/self/fd/{handle}", "o")
+            return os.pread(handle, os.fstat(handle).st_size, 0)
+        finally:
+            os.close(handle)
     handle, path = tempfile.mkstemp(suffix=".o")
     os.close(handle)
     try:
@@ -64,13 +79,33 @@ def object_of(module: Any) -> bytes:
         os.unlink(path)
 
 
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """Kernels that were compiled together.
+
+    Attributes:
+        symbols: Their symbols.
+        content: The object file.
+        module: The object file, loaded.
+    """
+
+    symbols: tuple[str, ...]
+    content: bytes
+    module: Any
+
+
 class KernelCache:
     """Loaded kernels of this process, backed by a directory.
 
     Args:
         disk: Shared cache of object files, or ``None`` for memory only.
-        limit: How many loaded kernels to keep; the least recently used go first, and their memory is used again
-            once no program imports them.
+        limit: How many loaded kernels to keep; the least recently used go first, together with those that they were
+            compiled with, and their memory is used again once no program imports them.
+
+    Attributes:
+        compiled: How many kernels were compiled.
+        from_disk: How many were found on disk.
+        from_memory: How many were in memory already.
     """
 
     def __init__(self, disk: DiskCache | None, limit: int = MEMORY_LIMIT) -> None:
@@ -79,55 +114,127 @@ class KernelCache:
         self.compiled = 0
         self.from_disk = 0
         self.from_memory = 0
-        self._loaded: OrderedDict[str, Any] = OrderedDict()
+        self._objects: OrderedDict[str, Loaded] = OrderedDict()  # by the first symbol of each
+        self._home: dict[str, str] = {}  # of every symbol, the first one of its object
         self._whole: OrderedDict[int, bytes] = OrderedDict()
+        self._symbols: dict[Any, tuple[Any, str]] = {}
+
+    @property
+    def loaded(self) -> int:
+        """How many kernels are in memory."""
+        return len(self._home)
 
     def whole(self, module: Any) -> bytes:
         """The object file of a module of PrimFuncs, which keep their symbols; raises whatever TVM raises."""
         key = int(tvm_ffi.structural_hash(module))  # symbols are part of the structure
         if key not in self._whole:
-            self._whole[key] = object_of(module)
+            self._whole[key] = self._whole_from_disk(f"module_{key & 0xFFFFFFFFFFFFFFFF:016x}", module)
             while len(self._whole) > WHOLE_LIMIT:
                 self._whole.popitem(last=False)
         self._whole.move_to_end(key)
         return self._whole[key]
 
+    def _whole_from_disk(self, name: str, module: Any) -> bytes:
+        payload = self.disk.load(_key(name)) if self.disk is not None else None
+        if payload is None:
+            payload = object_of(module)
+            if self.disk is not None:
+                self.disk.store([_key(name)], payload)
+        return payload
+
     def symbol(self, function: Any) -> str:
         """Name under which a PrimFunc is compiled: depends on its structure and not on its name."""
-        anonymous = function.without_attr("global_symbol")
-        return f"kernel_{tvm_ffi.structural_hash(anonymous) & 0xFFFFFFFFFFFFFFFF:016x}"
+        parts = tuple([getattr(function, name, None) for name in _PARTS])
+        attributes = [(str(name), value) for name, value in function.attrs.items() if name != "global_symbol"]
+        key = (*map(_identity, parts), *((name, _identity(value)) for name, value in sorted(attributes, key=_first)))
+        found = self._symbols.get(key)
+        if found is None:
+            anonymous = function.without_attr("global_symbol")
+            symbol = f"kernel_{tvm_ffi.structural_hash(anonymous) & 0xFFFFFFFFFFFFFFFF:016x}"
+            if len(self._symbols) >= SYMBOLS:
+                self._symbols.clear()
+            # What the key names by address is kept, so that the address is not given to another object.
+            found = self._symbols[key] = ((parts, attributes), symbol)
+        return found[1]
 
     def modules(self, functions: dict[str, Any]) -> list[Any]:
         """Loaded modules that hold the PrimFuncs, given by their :meth:`symbol`; compiles what is missing."""
-        return [self._module(symbol, function) for symbol, function in functions.items()]
+        return [each.module for each in self.objects(functions)]
 
-    def _module(self, symbol: str, function: Any) -> Any:
-        found = self._loaded.get(symbol)
-        if found is not None:
-            self.from_memory += 1
-            self._loaded.move_to_end(symbol)
-            return found
-        module = self._from_disk(symbol)
-        if module is None:
-            payload = compile_object({symbol: function})
-            self.compiled += 1
-            if self.disk is not None:
-                self.disk.store(_key(symbol), payload)
-            module = load_object(payload)
-        self._loaded[symbol] = module
-        while len(self._loaded) > self.limit:
-            self._loaded.popitem(last=False)
-        return module
+    def objects(self, functions: dict[str, Any]) -> list[Loaded]:
+        """As :meth:`modules`, with the object files."""
+        used: dict[int, Loaded] = {}
+        missing: dict[str, Any] = {}
+        for symbol, function in functions.items():
+            found = self._in_memory(symbol) or self._on_disk(symbol)
+            if found is None:
+                missing[symbol] = function
+            else:
+                used[id(found)] = found
+        symbols = list(missing)
+        for first in range(0, len(symbols), BATCH):
+            made = self._compile({symbol: missing[symbol] for symbol in symbols[first : first + BATCH]})
+            used[id(made)] = made
+        self._forget(keep=len(used))
+        return list(used.values())
 
-    def _from_disk(self, symbol: str) -> Any | None:
+    def _in_memory(self, symbol: str) -> Loaded | None:
+        home = self._home.get(symbol)
+        if home is None:
+            return None
+        self.from_memory += 1
+        self._objects.move_to_end(home)
+        return self._objects[home]
+
+    def _on_disk(self, symbol: str) -> Loaded | None:
         payload = self.disk.load(_key(symbol)) if self.disk is not None else None
         if payload is None:
             return None
-        module = load_object(payload)
-        if not module.implements_function(symbol):
+        line, _, content = payload.partition(b"\n")
+        symbols = tuple(line.decode().split())
+        if symbol not in symbols:
             return None
         self.from_disk += 1
-        return module
+        return self._keep(symbols, content)
+
+    def _compile(self, functions: dict[str, Any]) -> Loaded:
+        content = compile_object(functions)
+        self.compiled += len(functions)
+        if self.disk is not None:
+            self.disk.store([_key(symbol) for symbol in functions], " ".join(functions).encode() + b"\n" + content)
+        return self._keep(tuple(functions), content)
+
+    def _keep(self, symbols: tuple[str, ...], content: bytes) -> Loaded:
+        loaded = Loaded(symbols, content, load_object(content))
+        self._drop(symbols[0])
+        self._objects[symbols[0]] = loaded
+        for symbol in symbols:
+            self._home[symbol] = symbols[0]
+        return loaded
+
+    def _forget(self, keep: int) -> None:
+        while len(self._home) > self.limit and len(self._objects) > keep:
+            self._drop(next(iter(self._objects)))
+
+    def _drop(self, home: str) -> None:
+        dropped = self._objects.pop(home, None)
+        for symbol in dropped.symbols if dropped is not None else ():
+            if self._home.get(symbol) == home:
+                del self._home[symbol]
+
+
+def clash(objects: Iterable[Loaded]) -> bool:
+    """Whether some kernel is in several of the objects, so that they cannot be linked into one library."""
+    return any(count > 1 for count in Counter(symbol for each in objects for symbol in each.symbols).values())
+
+
+def _first(pair: tuple[str, Any]) -> str:
+    return pair[0]
+
+
+def _identity(value: Any) -> Any:
+    """Something that is equal for the same object only, or for equal plain values."""
+    return (value.__chandle__(),) if isinstance(value, tvm_ffi.Object) else value
 
 
 def _key(symbol: str) -> str:

@@ -12,13 +12,10 @@ from typing import Any
 
 import tvm
 from tvm import relax
-from tvm_ffi.serialization import from_json_graph_str
 
 from oracles.execution.closures import keep_closure_types
-from releases.publishing import type_key
 
 TARGET_TEXT = "llvm"
-_CONSTANT = type_key(tvm.ir.GenericConst)
 STOP_LIFT = "relax.builtin.stop_lift_params"
 
 
@@ -31,28 +28,34 @@ def target() -> Any:
 @functools.cache
 def reference_pipeline() -> Any:
     """The minimal pipeline as one ``tvm.transform.Sequential``; :func:`lower` does more for closures."""
-    return tvm.transform.Sequential([*_until_pure(), *_from_pure()])
+    return tvm.transform.Sequential([*_until_pure(), *from_pure()])
 
 
 @functools.cache
 def _halves() -> tuple[Any, Any]:
-    return tvm.transform.Sequential(_until_pure()), tvm.transform.Sequential(_from_pure())
+    return tvm.transform.Sequential(_until_pure()), tvm.transform.Sequential(from_pure())
 
 
 def _until_pure() -> list[Any]:
+    dispatch = [relax.backend.DispatchSampling(), relax.backend.DispatchSortScan()]
+    return until_pure(dispatch, relax.transform.LegalizeOps())
+
+
+def until_pure(dispatch: list[Any], legalize_ops: Any) -> list[Any]:
+    """The first half of the pipeline, with given passes for dispatching and legalization."""
     transform = relax.transform
     return [
         transform.RealizeVDevice(),
-        relax.backend.DispatchSampling(),
-        relax.backend.DispatchSortScan(),
+        *dispatch,
         transform.LambdaLift(),
-        transform.LegalizeOps(),
+        legalize_ops,
         transform.ToNonDataflow(),
         transform.RemovePurityChecking(),
     ]
 
 
-def _from_pure() -> list[Any]:
+def from_pure() -> list[Any]:
+    """The second half."""
     transform = relax.transform
     return [
         transform.CallTIRRewrite(),
@@ -72,25 +75,6 @@ def lower(module: Any) -> Any:
         return second(keep_closure_types(first(module)))
 
 
-def private_constants(module: Any) -> Any:
-    """The module with constants of its own, so that a program that overwrites one does not change the module.
-
-    A program's constants are the module's tensors themselves. A module without constants is returned as it is.
-    """
-    text = str(tvm.ir.save_json(module))
-    if _CONSTANT not in text:
-        return module
-    try:
-        return from_json_graph_str(text)
-    except Exception:
-        # TVM 0.27 cannot load what it saved when a constant has no elements ("Invalid DLTensor file format").
-        copied = module.clone()
-        for gv, function in module.functions.items():
-            if isinstance(function, relax.Function):
-                copied.update_func(gv, _Copier().visit_expr(function))
-        return copied
-
-
 def erase_markers(module: Any) -> Any:
     """Replace ``stop_lift_params(x)`` by ``x``; the argument itself is not touched.
 
@@ -108,16 +92,6 @@ def erase_markers(module: Any) -> Any:
 
 def _is_marked(function: Any) -> bool:
     return isinstance(function, relax.Function) and STOP_LIFT in tvm.ir.save_json(function)
-
-
-@relax.expr_functor.mutator
-class _Copier(relax.PyExprMutator):
-    def visit_generic_const_(self, op: Any) -> Any:
-        if not isinstance(op.value, tvm.runtime.Tensor):
-            return op
-        return relax.const(tvm.runtime.tensor(op.value.numpy()), str(op.value.dtype))
-
-    visit_constant_ = visit_generic_const_  # its name until TVM 0.26
 
 
 @relax.expr_functor.mutator

@@ -15,8 +15,10 @@ from oracles.execution.assemble import assemble, machine
 from oracles.execution.diskcache import DiskCache, default_directory
 from oracles.execution.effects import printed
 from oracles.execution.kernels import KernelCache
+from oracles.execution.legalization import Legalizer
 from oracles.execution.lowering import lower, target
 from oracles.execution.mode import ExecMode
+from oracles.execution.quick import lower_quickly
 from oracles.execution.values import Value, from_tvm, to_tvm
 from releases import jit
 
@@ -77,7 +79,7 @@ def _ignore(*_: Any) -> None:
 
 
 class Session:
-    """What a process needs to execute modules: the kernel cache.
+    """What a process needs to execute modules: the kernel cache, and what LegalizeOps made of calls.
 
     Args:
         disk: Cache on disk; ``None`` for none.
@@ -85,10 +87,11 @@ class Session:
 
     def __init__(self, disk: DiskCache | None = None) -> None:
         self.kernels = KernelCache(disk)
+        self.legalizer = Legalizer()
 
     def build(self, module: Any, mode: ExecMode = ExecMode.BYTECODE, *, lowered: bool = False) -> Program:
         """Lower (unless it is ``lowered``) and build a module; raises whatever TVM raises."""
-        return Program(assemble(module if lowered else lower(module), mode, self.kernels))
+        return Program(assemble(module if lowered else lower_quickly(module, self.legalizer), mode, self.kernels))
 
 
 class PlainSession(Session):

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -113,6 +114,31 @@ def require_inner_products(left: Array, right: Array, declared: str) -> None:
         return
     rows, columns = (np.where(np.isfinite(each), each, 0).astype("float64") for each in sizes)
     if np.any(rows @ columns > limits.greatest / 2):
+        raise Undefined("sum that may overflow")
+
+
+def require_contraction(contract: Callable[..., Any], operands: Sequence[Array], declared: str) -> None:
+    """Check that no order of adding up products of several operands leaves the dtype or its digits.
+
+    Args:
+        contract: What sums up products of one element of each operand.
+        operands: Its arguments.
+        declared: Dtype of the sums, also where float64 is computed.
+
+    Raises:
+        Undefined: Some order may.
+    """
+    if not is_float(declared) or any(each.size == 0 for each in operands):
+        return
+    limits, terms = _limits(declared), math.prod([each.size for each in operands])
+    sizes = [np.abs(each) for each in operands]
+    most = math.prod([float(each.max()) for each in sizes])
+    if terms <= limits.terms and most * terms <= limits.greatest / 2:
+        return
+    if terms > limits.terms and np.max(contract(*[np.ones(each.shape) for each in operands]), initial=0) > limits.terms:
+        raise Undefined("sum of more terms than its dtype has digits for")
+    finite = [np.where(np.isfinite(each), each, 0).astype("float64") for each in sizes]
+    if np.any(contract(*finite) > limits.greatest / 2):
         raise Undefined("sum that may overflow")
 
 

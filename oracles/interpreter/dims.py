@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -54,8 +54,14 @@ class Dims:
             Raised: The value does not fit, as the virtual machine says.
             Unsupported: The type is one that is not checked here.
         """
-        self._collect(ty, value, precision)
-        self._check(ty, value)
+        self.match_all(((ty, value),), precision)
+
+    def match_all(self, pairs: Sequence[tuple[Any, Any]], precision: Precision) -> None:
+        """As :meth:`match`, of several: a dim may be used before another type gives it its value."""
+        for ty, value in pairs:
+            self._collect(ty, value, precision)
+        for ty, value in pairs:
+            self._check(ty, value)
 
     def _collect(self, ty: Any, value: Any, precision: Precision) -> None:
         if isinstance(ty, relax.TensorType):
@@ -82,6 +88,8 @@ class Dims:
                 raise Raised("value is no such tuple")
             for field, part in zip(ty.fields, value, strict=True):
                 self._collect(field, part, precision)
+        elif isinstance(getattr(ty, "value", None), tirx.Var) and isinstance(value, (bool, int)):
+            self._take([ty.value], (value,))  # a scalar of TVM 0.25, which is not its own variable
 
     def _take(self, dims: Any, have: tuple[int, ...]) -> None:
         for dim, size in zip(dims, have, strict=True):

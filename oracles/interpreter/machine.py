@@ -131,8 +131,7 @@ class Interpreter:
         values = dict(closure.captured)
         values.update(zip(function.params, arguments, strict=True))
         dims = Dims(values, closure.dims)
-        for param, value in zip(function.params, arguments, strict=True):
-            dims.match(param.ty, value, self.precision)
+        dims.match_all([(param.ty, values[param]) for param in function.params], self.precision)
         result = self._evaluate(function.body, _Frame(values, dims))
         self._depth -= 1
         return result
@@ -257,3 +256,7 @@ _HANDLERS: dict[type, Handler] = {
     relax.Function: Interpreter._local_function,
     relax.Call: Interpreter._call,
 }
+if hasattr(relax, "PrimValue"):  # TVM 0.25 wraps scalars
+    _HANDLERS[relax.PrimValue] = lambda _self, expression, frame: frame.dims.number(expression.value)
+if hasattr(relax, "DataTypeImm"):  # TVM before 0.27 has dtypes as expressions of their own
+    _HANDLERS[relax.DataTypeImm] = lambda _self, expression, _frame: str(expression.value)

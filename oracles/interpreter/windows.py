@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -38,13 +39,7 @@ class Sliding:
     @property
     def count(self) -> int:
         """How many windows there are; rounded up, none starts beyond the near padding and the axis (as PyTorch)."""
-        room = self.extent + self.before + self.after - self.dilation * (self.size - 1) - 1
-        count = (room + (self.stride - 1 if self.ceil else 0)) // self.stride + 1
-        if self.ceil and (count - 1) * self.stride >= self.extent + self.before:
-            count -= 1
-        if count < 1:
-            raise Unsupported("no window fits")
-        return count
+        return _count(self)
 
     @property
     def reach(self) -> int:
@@ -60,17 +55,28 @@ class Sliding:
         return np.asarray(((taps >= first) & (taps < end)).sum(axis=1))
 
 
-def sliding(request: Request, extents: Sequence[int], sizes: Sequence[int], ceil: bool = False) -> list[Sliding]:
+@functools.lru_cache(maxsize=4096)
+def _count(along: Sliding) -> int:
+    room = along.extent + along.before + along.after - along.dilation * (along.size - 1) - 1
+    count = (room + (along.stride - 1 if along.ceil else 0)) // along.stride + 1
+    if along.ceil and (count - 1) * along.stride >= along.extent + along.before:
+        count -= 1
+    if count < 1:
+        raise Unsupported("no window fits")
+    return count
+
+
+def sliding(request: Request, extents: Sequence[int], sizes: Sequence[int], ceil: bool = False) -> tuple[Sliding, ...]:
     """The windows of an operator with ``strides``, ``padding`` and ``dilation``, along each spatial axis."""
     dimensions = len(extents)
     strides = every(request, "strides", dimensions)
     dilation = every(request, "dilation", dimensions)
     before, after = sides(request, dimensions)
     parts = (extents, widened(sizes, dimensions), strides, dilation, before, after)
-    return [
+    return tuple(
         Sliding(extent, size, stride, step, near, far, ceil)
         for extent, size, stride, step, near, far in zip(*parts, strict=True)
-    ]
+    )
 
 
 def every(request: Request, name: str, dimensions: int) -> tuple[int, ...]:

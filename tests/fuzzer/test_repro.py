@@ -17,6 +17,7 @@ from fuzzer.repro import check_repro, render_repro
 from fuzzer.repro_checks import fragments, stage_of
 from fuzzer.repro_module import module_source
 from fuzzer.repro_numeric import NUMERIC_PIECES, literal
+from fuzzer.repro_pieces.numeric import unpacked
 from fuzzer.signatures import signature
 from oracles import abi
 from oracles.execution import cxx_available
@@ -307,10 +308,7 @@ def test_a_module_that_text_cannot_give_is_json() -> None:
     ids=["float16", "large", "not finite", "empty", "scalar", "nested"],
 )
 def test_arguments_come_back_from_their_literals(value: Any) -> None:
-    import base64
-    import zlib
-
-    again = eval(literal(value), {"np": np, "base64": base64, "zlib": zlib, "tvm": tvm})
+    again = eval(literal(value), {"np": np, "unpacked": unpacked, "tvm": tvm})
 
     def same(left: Any, right: Any) -> bool:
         if isinstance(left, tuple):

@@ -13,6 +13,7 @@ from tvm import relax, tirx
 from fuzzer.cases import Case, judge_case
 from fuzzer.repro import check_repro, render_repro
 from fuzzer.repro_numeric import literal
+from fuzzer.repro_pieces.numeric import unpacked
 from fuzzer.signatures import signature
 from oracles.execution import cxx_available
 from oracles.passref import USER_PREFIX, PassRef
@@ -44,9 +45,9 @@ def failing(name: str) -> tuple[Case, Verdict]:
     ("name", "says"),
     [
         ("one_buffer", "main: output []: "),
-        ("reads_garbage", "in memory full of"),
-        ("adds_nothing", "main on infinities: output []"),
-        ("greatest_of_none", "main on empty dims: "),
+        pytest.param("reads_garbage", "in memory full of", marks=pytest.mark.slow),
+        pytest.param("adds_nothing", "main on infinities: output []", marks=pytest.mark.slow),
+        pytest.param("greatest_of_none", "main on empty dims: ", marks=pytest.mark.slow),
     ],
 )
 def test_a_script_shows_it_and_not_its_twin(name: str, says: str, tmp_path: Path) -> None:
@@ -67,7 +68,7 @@ def test_a_script_shows_it_and_not_its_twin(name: str, says: str, tmp_path: Path
 def test_special_numbers_are_written_so_that_python_reads_them() -> None:
     import ml_dtypes  # noqa: F401  (the names bfloat16 and float8_*)
 
-    environment = {"np": np, "zlib": __import__("zlib"), "base64": __import__("base64")}
+    environment = {"np": np, "unpacked": unpacked}
     for dtype in ("float16", "bfloat16", "float32", "float64"):
         array = np.asarray([np.nan, np.inf, -np.inf, -0.0, 1.5]).astype(dtype)
         read = eval(literal(array), environment)

@@ -47,7 +47,7 @@ def found(name: str, module: Any, seeds: int = 12) -> Verdict:
         if verdict.outcome is Outcome.FAIL and first is None:
             first = verdict
     assert first is not None
-    assert first.evidence is not None
+    assert first.culprit == name
     return first
 
 

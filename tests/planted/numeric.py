@@ -242,18 +242,39 @@ def third_times_three() -> Any:
 
 
 def third_times_three_clean() -> Any:
-    """Keeps the promise: multiplies float32 by a half and by two."""
+    """Keeps the promise: multiplies float32 by one, twice (a half and two would lose the last bit of a denormal)."""
 
     def change(name: str, call: Any, args: list[Any]) -> Any:
         if name == "relax.add" and _dtype(call) == "float32":
-            half = op.multiply(op.add(*args), relax.const(0.5, "float32"))
-            return op.multiply(half, relax.const(2.0, "float32"))
+            same = op.multiply(op.add(*args), relax.const(1.0, "float32"))
+            return op.multiply(same, relax.const(1.0, "float32"))
         return None
 
     return _rewrite("third_times_three", change)
 
 
-for _factory in (third_times_three, third_times_three_clean):
+def sixteen_units() -> Any:
+    """Breaks the same promise by 16 units in the last place or so, in one element."""
+    return _rewrite("sixteen_units", lambda name, call, args: _last_times(name, call, args, 1.0 + 2.0**-19))
+
+
+def sixteen_units_clean() -> Any:
+    """Multiplies by one."""
+    return _rewrite("sixteen_units", lambda name, call, args: _last_times(name, call, args, 1.0))
+
+
+def _last_times(name: str, call: Any, args: list[Any], factor: float) -> Any:
+    if name != "relax.subtract" or _dtype(call) != "float32":
+        return None
+    if not all(isinstance(dim, tvm.tirx.IntImm) for dim in call.ty.shape.values):
+        return None
+    factors = np.ones([int(dim) for dim in call.ty.shape.values], "float32")
+    if factors.size:
+        factors.flat[-1] = factor
+    return op.multiply(op.subtract(*args), relax.const(factors, "float32"))
+
+
+for _factory in (third_times_three, third_times_three_clean, sixteen_units, sixteen_units_clean):
     _factory.contract = Contract(  # type: ignore[attr-defined]
-        "third_times_three", idempotence=Idempotence.UNKNOWN, numeric=NumericPromise.BIT_EXACT
+        _factory.__name__, idempotence=Idempotence.UNKNOWN, numeric=NumericPromise.BIT_EXACT
     )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import tvm
 from tvm import relax
 
@@ -32,13 +33,17 @@ class _Place:
         function: The Relax function of the module.
         composite: Whether this or an enclosing local function is a composite one.
         branch: Depth of ``If`` branches.
+        then: Whether it is in a then branch.
+        first_with_if: Whether this function is the first one with an ``If``.
     """
 
-    def __init__(self, index: int, function: Any) -> None:
+    def __init__(self, index: int, function: Any, first_with_if: bool) -> None:
         self.index = index
         self.function = function
         self.composite = 0
         self.branch = 0
+        self.then = 0
+        self.first_with_if = first_with_if
 
 
 def _turn(value: Any, times: int) -> Any:
@@ -47,14 +52,24 @@ def _turn(value: Any, times: int) -> Any:
     return value
 
 
-def _rewrite(name: str, where: Any, times: int) -> Any:
-    """A pass that negates ``times`` times each elementwise call for which ``where(place, call)`` holds."""
+def _only_last(changed: Any, value: Any) -> Any:
+    """The last element of the one, the others of the other."""
+    mask = np.zeros([int(dim) for dim in value.ty.shape.values], "bool")
+    mask.flat[-1:] = True
+    return op.where(relax.const(mask, "bool"), changed, value)
+
+
+def _rewrite(name: str, where: Any, times: int, last_only: bool = False) -> Any:
+    """A pass that negates ``times`` times each elementwise call for which ``where(place, call)`` holds.
+
+    With ``last_only``, only the last element of what it gives.
+    """
 
     @relax.expr_functor.mutator
     class Turner(relax.PyExprMutator):  # type: ignore[misc]
         def __init__(self, mod: Any) -> None:
             super().__init__(mod)
-            self.place = _Place(0, None)
+            self.place = _Place(0, None, False)
 
         def visit_function_(self, function: Any) -> Any:
             composite = "Composite" in (function.attrs or {})
@@ -66,7 +81,10 @@ def _rewrite(name: str, where: Any, times: int) -> Any:
         def visit_if_(self, branch: Any) -> Any:
             cond = self.visit_expr(branch.cond)
             self.place.branch += 1
-            new = relax.If(cond, self.visit_expr(branch.true_branch), self.visit_expr(branch.false_branch), branch.span)
+            self.place.then += 1
+            then = self.visit_expr(branch.true_branch)
+            self.place.then -= 1
+            new = relax.If(cond, then, self.visit_expr(branch.false_branch), branch.span)
             self.place.branch -= 1
             return new
 
@@ -77,14 +95,16 @@ def _rewrite(name: str, where: Any, times: int) -> Any:
             new = relax.Call(call.op, args, call.attrs, call.ty_args, call.span)
             if call.op.name not in ELEMENTWISE or not _known(call.ty) or not where(self.place, call):
                 return new
-            return _turn(self.builder_.normalize(new), times)
+            value = self.builder_.normalize(new)
+            return _only_last(_turn(value, times), value) if last_only else _turn(value, times)
 
     def run(mod: Any, _context: Any) -> Any:
         turner = Turner(mod)
         functions = [(v, f) for v, f in mod.functions_items() if isinstance(f, relax.Function)]
         functions.sort(key=lambda item: item[0].name_hint)
+        with_if = next((index for index, (_, function) in enumerate(functions) if _has_if(function)), -1)
         for index, (variable, function) in enumerate(functions):
-            turner.place = _Place(index, function)
+            turner.place = _Place(index, function, index == with_if)
             turner.builder_.update_func(variable, turner.visit_expr(function))
         return turner.builder_.get()
 
@@ -93,6 +113,17 @@ def _rewrite(name: str, where: Any, times: int) -> Any:
 
 def _known(ty: Any) -> bool:
     return isinstance(ty, relax.TensorType) and isinstance(ty.shape, relax.ShapeExpr) and str(ty.dtype) in SIGNED
+
+
+def _has_if(function: Any) -> bool:
+    found = False
+
+    def visit(expr: Any) -> None:
+        nonlocal found
+        found = found or isinstance(expr, relax.If)
+
+    relax.analysis.post_order_visit(function, visit)
+    return found
 
 
 def _symbolic(place: _Place, call: Any) -> bool:
@@ -171,3 +202,17 @@ def rank_zero() -> Any:
 def rank_zero_clean() -> Any:
     """Right there."""
     return _rewrite("rank_zero", lambda place, call: not len(call.ty.shape.values), 2)
+
+
+def _first_then(place: _Place, call: Any) -> bool:
+    return place.first_with_if and place.then > 0 and not _symbolic(place, call)
+
+
+def one_branch() -> Any:
+    """Wrong only in the last element of what the then branches of the first function with an ``If`` compute."""
+    return _rewrite("one_branch", _first_then, 1, last_only=True)
+
+
+def one_branch_clean() -> Any:
+    """Right there."""
+    return _rewrite("one_branch", _first_then, 2, last_only=True)

@@ -18,8 +18,10 @@ SELU_ALPHA = 1.6732632423543772848170429916717
 
 @semantics("nn.relu")
 def relu(request: Request) -> Any:
-    """``max(x, 0)``; NaN stays NaN."""
-    return request.cast(np.maximum(request.wide(0), 0))
+    """``max(x, 0)``; of NaN no maximum is documented."""
+    x = request.wide(0)
+    request.undefined(x != x, "maximum of NaN")
+    return request.cast(np.maximum(x, 0))
 
 
 @semantics("nn.leakyrelu")

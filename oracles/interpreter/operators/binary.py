@@ -116,7 +116,8 @@ def floor_mod(request: Request) -> Any:
     result = np.asarray(np.remainder(left, right))
     rounding = np.abs(left) * float(limits(dtype).eps)
     near = (np.abs(result) <= rounding) | (np.abs(result - right) <= rounding)
-    request.undefined((result != 0) & near, "remainder within rounding of the divisor")
+    formula = left - np.asarray(quotient * right).astype(dtype)
+    request.undefined((formula != result) & near, "remainder within rounding of the divisor")
     return finished(request, result.astype(dtype))
 
 

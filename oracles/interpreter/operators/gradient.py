@@ -83,7 +83,7 @@ def take_backward(request: Request) -> Any:
     return request.cast(made.reshape(x.shape))
 
 
-def _pooled(request: Request) -> tuple[Array, Array, list[Sliding]]:
+def _pooled(request: Request) -> tuple[Array, Array, tuple[Sliding, ...]]:
     """The gradient and the data in canonical layout, and the windows."""
     grad = canonical(request.wide(0), str(request.attr("out_layout")), "NCHW")
     data = canonical(request.wide(1), str(request.attr("layout")), "NCHW")

@@ -53,7 +53,8 @@ def split(request: Request) -> Any:
 @semantics("repeat")
 def repeat(request: Request) -> Any:
     """Each element several times along an axis; without an axis, of the flat tensor."""
-    return np.repeat(request.args[0], request.integer("repeats"), request.attr("axis"))
+    axis = request.attr("axis")
+    return np.repeat(request.args[0], request.integer("repeats"), None if axis is None else int(axis))
 
 
 @semantics("tile")

@@ -62,7 +62,9 @@ def layout_transform(request: Request) -> Any:
 
 def _number(value: Any) -> Any:
     """The number that a constant of the compiler holds."""
-    constant = getattr(value, "value", value)
+    constant = value
+    while hasattr(constant, "value"):  # a constant of numbers may be wrapped in one of the graph
+        constant = constant.value
     if not isinstance(constant, (bool, int, float)):
         raise Unsupported("padding that is no constant")
     return constant

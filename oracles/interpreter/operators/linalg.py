@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
 
+from oracles.interpreter.accumulation import require_contraction, require_inner_products, require_sums
 from oracles.interpreter.errors import Undefined
 from oracles.interpreter.fitting import fitting
+from oracles.interpreter.operands import Array, finished, operand
 from oracles.interpreter.registry import semantics
 from oracles.interpreter.request import Request
 
 
-def _working(request: Request, *arrays: Any) -> list[np.ndarray[Any, Any]]:
+def _working(request: Request, *arrays: Array) -> list[Array]:
     """Operands in the dtype in which products are summed.
 
-    Floats are summed in the widest of the dtypes at hand, float32 at least, and rounded once to the result's dtype.
-    Integers are converted first: sums of a ring do not depend on when they wrap around.
+    Floats are summed in the widest of the dtypes at hand, float32 at least, and rounded once to the result's dtype,
+    which is that of the result alone ("out_dtype: The data type of the matmul result").  Integers are converted first:
+    sums of a ring do not depend on when they wrap around.
     """
     dtype = request.dtype
     if dtype == np.bool_:
@@ -27,20 +31,25 @@ def _working(request: Request, *arrays: Any) -> list[np.ndarray[Any, Any]]:
     return [array.astype(dtype, copy=False) for array in arrays]
 
 
+def _rounded(request: Request, value: Any) -> Any:
+    return finished(request, request.cast(value))
+
+
 @semantics("matmul")
 @fitting
 def matmul(request: Request) -> Any:
     """The matrix product of the array API: vectors are rows and columns, batches broadcast."""
-    left, right = _working(request, *request.args)
-    return request.cast(np.matmul(left, right))
+    left, right = _working(request, operand(request, 0), operand(request, 1))
+    require_inner_products(left, right, request.declared())
+    return _rounded(request, np.matmul(left, right))
 
 
 @semantics("outer")
 @fitting
 def outer(request: Request) -> Any:
     """All products of the elements of two vectors."""
-    left, right = _working(request, *request.args)
-    return request.cast(np.multiply.outer(left, right))
+    left, right = _working(request, operand(request, 0), operand(request, 1))
+    return _rounded(request, np.multiply.outer(left, right))
 
 
 @semantics("einsum")
@@ -48,16 +57,19 @@ def outer(request: Request) -> Any:
 def einsum(request: Request) -> Any:
     """Einstein's summation convention, as ``numpy.einsum`` has it."""
     operands = _working(request, *request.args[0])
-    return request.cast(np.einsum(str(request.attr("subscripts")), *operands))
+    contract = functools.partial(np.einsum, str(request.attr("subscripts")))
+    require_contraction(contract, operands, request.declared())
+    return request.cast(contract(*operands))
 
 
 def _collapsed(request: Request, shape: tuple[int, ...]) -> Any:
-    (data,) = _working(request, request.args[0])
+    (data,) = _working(request, operand(request, 0))
     lead = data.ndim - len(shape)
-    places = [*range(lead), *(lead + place for place, dim in enumerate(shape) if dim == 1)]
     if lead < 0 or any(dim not in (1, have) for dim, have in zip(shape, data.shape[lead:], strict=True)):
         raise Undefined("collapse to a shape that does not broadcast")
-    return request.cast(np.sum(data, axis=tuple(places), dtype=data.dtype).reshape(shape))
+    places = (*range(lead), *(lead + place for place, dim in enumerate(shape) if dim == 1))
+    require_sums(request, data, places)
+    return _rounded(request, np.reshape(np.sum(data, axis=places, dtype=data.dtype), shape))
 
 
 @semantics("collapse_sum_to")

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from oracles.interpreter.accumulation import require_sums
 from oracles.interpreter.fitting import fitting
 from oracles.interpreter.registry import semantics
 from oracles.interpreter.request import Request
@@ -19,7 +20,9 @@ Array = np.ndarray[Any, Any]
 def cross_entropy_with_logits(request: Request) -> Any:
     """``-sum(predictions * labels)``, by the size of the batch where there is one."""
     predictions, labels = request.wide(0), request.wide(1)
-    total = -np.sum(predictions * labels)
+    products = predictions * labels
+    require_sums(request, products, tuple(range(products.ndim)))
+    total = -np.sum(products)
     return request.cast(total / predictions.shape[0] if predictions.ndim > 1 else total)
 
 
@@ -33,6 +36,8 @@ def nll_loss(request: Request) -> Any:
     losses = np.where(picked.counts, -scores * picked.weight, 0)
     losses = losses.reshape(np.shape(request.args[1]))
     reduction = str(request.attr("reduction"))
+    if reduction != "none":
+        require_sums(request, losses, tuple(range(losses.ndim)))
     if reduction == "sum":
         losses = np.sum(losses)
     elif reduction == "mean":

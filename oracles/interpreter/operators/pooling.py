@@ -82,17 +82,20 @@ def adaptive_avg_pool(request: Request) -> Any:
     return arranged(request.cast(made), "NC" + spatial, str(request.attr("out_layout")))
 
 
-def sliding_over(request: Request, extents: Sequence[int]) -> list[Sliding]:
+def sliding_over(request: Request, extents: Sequence[int]) -> tuple[Sliding, ...]:
     """The windows of a pool over the spatial axes."""
     return sliding(request, extents, request.integers("pool_size") or (), bool(request.attr("ceil_mode")))
 
 
-def meets(along: Sequence[Sliding], padding: bool = False) -> Array:
-    """How many elements, with or without those of padding, each window meets."""
-    return _outer([each.met(padding) for each in along])
+@functools.lru_cache(maxsize=1024)
+def meets(along: tuple[Sliding, ...], padding: bool = False) -> Array:
+    """How many elements, with or without those of padding, each window meets; read-only."""
+    made = _outer([each.met(padding) for each in along])
+    made.setflags(write=False)
+    return made
 
 
-def divisor(request: Request, along: Sequence[Sliding]) -> Array:
+def divisor(request: Request, along: tuple[Sliding, ...]) -> Array:
     """What the sum of each window is divided by."""
     return meets(along, bool(request.attr("count_include_pad")))
 

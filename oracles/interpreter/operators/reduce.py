@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from oracles.interpreter.accumulation import require_products, require_sums
 from oracles.interpreter.errors import Undefined
+from oracles.interpreter.operands import operand
 from oracles.interpreter.order import comparable
 from oracles.interpreter.precision import is_float
 from oracles.interpreter.registry import semantics
@@ -32,54 +34,71 @@ def _narrowed(result: Any, operand: Array) -> Array:
     return np.asarray(result).astype(operand.dtype, copy=False)
 
 
+def _rounded(request: Request, compute: Callable[[Array], Any]) -> Array:
+    """A result that is rounded once, at its end.
+
+    Raises:
+        Undefined: Rounding each step gives another float8; TVM does not document the precision of the steps, and no
+            tolerance tells two neighbours of that few digits from an error.
+    """
+    tensor = operand(request, 0)
+    result = _narrowed(compute(request.wide(0)), tensor)
+    if tensor.dtype.itemsize == 1 and is_float(tensor.dtype.name):
+        request.undefined(compute(tensor) != result, "float8 that is rounded at each step")
+    return result
+
+
 @semantics("sum")
 def total(request: Request) -> Any:
     """The sum, zero of nothing; integers wrap around."""
-    operand, values = request.args[0], request.wide(0)
-    if operand.dtype.kind == "b":
+    tensor, keepdims = request.args[0], _keeps(request)
+    if tensor.dtype.kind == "b":
         raise Undefined("sum of booleans")
-    axes = axes_of(request, operand.ndim)
-    require_sums(request, values, axes)
-    return _narrowed(values.sum(axis=axes, keepdims=_keeps(request), dtype=values.dtype), operand)
+    axes = axes_of(request, tensor.ndim)
+    require_sums(request, request.wide(0), axes)
+    return _rounded(request, lambda values: values.sum(axis=axes, keepdims=keepdims, dtype=values.dtype))
 
 
 @semantics("prod")
 def product(request: Request) -> Any:
     """The product, one of nothing; integers wrap around, of booleans it is whether all hold."""
-    operand, values = request.args[0], request.wide(0)
-    axes = axes_of(request, operand.ndim)
-    require_products(request, values, axes)
-    return _narrowed(values.prod(axis=axes, keepdims=_keeps(request), dtype=values.dtype), operand)
+    axes, keepdims = axes_of(request, request.args[0].ndim), _keeps(request)
+    require_products(request, request.wide(0), axes)
+    return _rounded(request, lambda values: values.prod(axis=axes, keepdims=keepdims, dtype=values.dtype))
 
 
 @semantics("max", "min")
 def extreme(request: Request) -> Any:
     """The greatest or least element.  Of nothing there is none, and where NaN stands among others is not said."""
-    operand = request.args[0]
-    axes = axes_of(request, operand.ndim)
-    _require_elements(operand, axes)
-    values = comparable(operand)
+    tensor = request.args[0]
+    axes = axes_of(request, tensor.ndim)
+    _require_elements(tensor, axes)
+    values = comparable(tensor)
     reduce = np.max if request.name == "relax.max" else np.min
-    return _narrowed(reduce(values, axis=axes, keepdims=_keeps(request)), operand)
+    return _narrowed(reduce(values, axis=axes, keepdims=_keeps(request)), tensor)
 
 
 @semantics("mean")
 def mean(request: Request) -> Any:
     """The arithmetic mean, NaN of nothing."""
-    operand, values, axes = _floats(request)
-    return _narrowed(_mean(values, axes, _keeps(request)), operand)
+    axes, keepdims = _axes_of_floats(request), _keeps(request)
+    return _rounded(request, lambda values: _mean(values, axes, keepdims))
 
 
 @semantics("variance", "std")
 def spread(request: Request) -> Any:
     """The mean squared distance from the mean, divided by the number of elements (as NumPy has it), or its root."""
-    operand, values, axes = _floats(request)
-    distance = values - _mean(values, axes, True)
-    squares = distance * distance
-    request.undefined(np.isfinite(distance) & ~np.isfinite(squares), "square that overflows")
-    require_sums(request, squares, axes)
-    result = _mean(squares, axes, _keeps(request))
-    return _narrowed(np.sqrt(result) if request.name == "relax.std" else result, operand)
+    axes, keepdims = _axes_of_floats(request), _keeps(request)
+
+    def compute(values: Array) -> Any:
+        distance = values - _mean(values, axes, True)
+        squares = distance * distance
+        request.undefined(np.isfinite(distance) & ~np.isfinite(squares), "square that overflows")
+        require_sums(request, squares, axes)
+        result = _mean(squares, axes, keepdims)
+        return np.sqrt(result) if request.name == "relax.std" else result
+
+    return _rounded(request, compute)
 
 
 @semantics("median")
@@ -89,38 +108,38 @@ def median(request: Request) -> Any:
     Neither mean of the middle two, as NumPy has it: PyTorch's ``median``, whose pair of results this operator has,
     documents the lower one.  Of equal elements in the middle, the index names the one that a stable sort puts there.
     """
-    operand = request.args[0]
+    tensor = request.args[0]
     given = request.integers("axis")
     if given is None:
-        flat = operand.reshape(-1)
+        flat = tensor.reshape(-1)
         _require_elements(flat, (0,))
         middle = np.sort(comparable(flat))[(flat.size - 1) // 2]
-        return np.full((1,) * operand.ndim if _keeps(request) else (), middle, operand.dtype)
-    (axis,) = axes_of(request, operand.ndim)
-    _require_elements(operand, (axis,))
-    order = np.argsort(comparable(operand), axis=axis, kind="stable")
-    index = np.take(order, [(operand.shape[axis] - 1) // 2], axis=axis)
-    values = np.take_along_axis(operand, index, axis=axis)
+        return np.full((1,) * tensor.ndim if _keeps(request) else (), middle, tensor.dtype)
+    (axis,) = axes_of(request, tensor.ndim)
+    _require_elements(tensor, (axis,))
+    order = np.argsort(comparable(tensor), axis=axis, kind="stable")
+    index = np.take(order, [(tensor.shape[axis] - 1) // 2], axis=axis)
+    values = np.take_along_axis(tensor, index, axis=axis)
     if not _keeps(request):
         index, values = index.squeeze(axis), values.squeeze(axis)
     return values, index.astype("int64")
 
 
-def _floats(request: Request) -> tuple[Array, Array, tuple[int, ...]]:
-    """The operand, the same in the dtype to compute in, and the axes."""
-    operand, values = request.args[0], request.wide(0)
-    if not is_float(operand.dtype.name):
+def _axes_of_floats(request: Request) -> tuple[int, ...]:
+    """The axes, of an operand of floats whose sums are defined."""
+    tensor = request.args[0]
+    if not is_float(tensor.dtype.name):
         raise Undefined("mean of integers")
-    axes = axes_of(request, operand.ndim)
-    require_sums(request, values, axes)
-    return operand, values, axes
+    axes = axes_of(request, tensor.ndim)
+    require_sums(request, request.wide(0), axes)
+    return axes
 
 
 def _mean(values: Array, axes: tuple[int, ...], keepdims: bool) -> Array:
     # Not numpy.mean, which warns of nothing to reduce.
     count = math.prod([values.shape[axis] for axis in axes])
     return np.asarray(
-        np.divide(values.sum(axis=axes, keepdims=keepdims, dtype=values.dtype), count, dtype=values.dtype)
+        np.divide(values.sum(axis=axes, keepdims=keepdims, dtype=values.dtype), np.asarray(count, values.dtype))
     )
 
 

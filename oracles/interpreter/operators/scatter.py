@@ -12,6 +12,7 @@ import numpy as np
 
 from oracles.interpreter.errors import Undefined, Unsupported
 from oracles.interpreter.fitting import fitting
+from oracles.interpreter.operands import finished
 from oracles.interpreter.operators.index import inside
 from oracles.interpreter.precision import is_float
 from oracles.interpreter.registry import semantics
@@ -58,12 +59,19 @@ def scattered(request: Request, data: Array, places: tuple[Any, ...], updates: A
         flat[numbers] = (flat[numbers] + updates) / 2
     elif way not in _REDUCTIONS:
         raise Unsupported("reduction of a scatter")
+    elif way in ("max", "min") and flat.dtype.kind == "f" and _mixed(flat[numbers], updates):
+        raise Undefined("extreme of a number and NaN")
     elif repeated:
         combine: Any = _REDUCTIONS[way]
         combine.at(flat, numbers, updates)
     else:
         flat[numbers] = _REDUCTIONS[way](flat[numbers], updates)
-    return request.cast(flat).reshape(data.shape)
+    return np.asarray(finished(request, request.cast(flat).reshape(data.shape)))
+
+
+def _mixed(left: Array, right: Array) -> bool:
+    """Whether one of two elements is NaN and the other is not."""
+    return bool(np.any(np.isnan(left) != np.isnan(right)))
 
 
 def _same(left: Array, right: Array) -> Array:

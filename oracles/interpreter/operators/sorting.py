@@ -54,4 +54,5 @@ def bucketize(request: Request) -> Any:
     values, boundaries = comparable(request.args[0]), comparable(request.args[1])
     request.undefined(boundaries[1:] <= boundaries[:-1], "boundaries that do not ascend")
     side: Any = "right" if request.attr("right", False) else "left"
-    return np.searchsorted(boundaries, values, side).astype("int32" if request.attr("out_int32", False) else "int64")
+    dtype = "int32" if request.attr("out_int32", False) else "int64"
+    return np.asarray(np.searchsorted(boundaries, values, side)).astype(dtype)

@@ -1,0 +1,110 @@
+"""Is a program defined on inputs from outside the domain that modules are drawn for?
+
+Two things must hold.  No part of the module hides what it does from the reference interpreter: a kernel may cast NaN to
+an integer, divide by an empty dim, or read from an empty tensor, and the interpreter, which runs it as it is, would not
+see.  And the interpreter, which reads the module as it was given, in operators, comes to a result of which it says that
+it is defined.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import tvm_ffi
+from tvm import relax, tirx
+
+from oracles.comparison import is_floating
+from oracles.execution.values import ShapeValue, Value
+from oracles.interpreter import Interpreter, Raised, Undefined, Unsupported
+from oracles.variations import SPECIAL, Variation
+from releases.publishing import type_key
+
+# What computes out of sight: functions outside of the module, and bits of a float that are read as an integer.
+_HIDDEN = (type_key(relax.ExternFunc), "relax.memory.view", "reinterpret")
+_DIVISIONS = tuple(type_key(kind) for kind in (tirx.FloorDiv, tirx.FloorMod, tirx.Div, tirx.Mod))
+
+
+def result_of(module: Any, text: str, function: str, arguments: tuple[Any, ...], variation: Variation) -> Value:
+    """What a module gives by the reference interpreter.
+
+    Args:
+        module: The module as it was given, before any pass.
+        text: The module as JSON.
+        function: Name of the ``GlobalVar``.
+        arguments: What to call it with.
+        variation: How they were drawn.
+
+    Returns:
+        The result.
+
+    Raises:
+        Undefined: The module is not known to be defined on these arguments.
+    """
+    if reason := _hides(module, text, variation):
+        raise Undefined(reason)
+    try:
+        result: Value = Interpreter(module).call(function, arguments)
+    except (Unsupported, Raised) as error:
+        raise Undefined(str(error)) from error
+    return result
+
+
+def alike(left: Value, right: Value) -> bool:
+    """Whether two results have the same form, the same integers, and NaN and infinities at the same places.
+
+    Where TVM treats a special value otherwise than its documentation says, a pass may go by either.
+    """
+    if isinstance(left, np.ndarray) and isinstance(right, np.ndarray):
+        if left.dtype != right.dtype or left.shape != right.shape:
+            return False
+        return bool(np.array_equal(_special(left), _special(right))) if is_floating(left.dtype) else _equal(left, right)
+    if isinstance(left, tuple) and isinstance(right, tuple):
+        return len(left) == len(right) and all(map(alike, left, right))
+    if isinstance(left, float) and isinstance(right, float):
+        return alike(np.asarray(left), np.asarray(right))
+    return isinstance(left, (bool, int, str, ShapeValue)) and type(left) is type(right) and left == right
+
+
+def _equal(left: np.ndarray[Any, Any], right: np.ndarray[Any, Any]) -> bool:
+    return bool(np.array_equal(left, right))
+
+
+def _special(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """0 for a finite number, 1 and -1 for the infinities, 2 for NaN."""
+    wide = array.astype("float64")
+    kinds = np.where(np.isinf(wide), np.sign(wide), 0.0)
+    return np.asarray(np.where(np.isnan(wide), 2.0, kinds))
+
+
+def _hides(module: Any, text: str, variation: Variation) -> str:
+    """What of the module the interpreter would not see; empty when there is nothing."""
+    if any(name in text for name in _HIDDEN):
+        return "something is computed out of sight"
+    kernels = [function for function in module.functions.values() if isinstance(function, tirx.PrimFunc)]
+    if variation in SPECIAL:
+        return "kernel casts floats to integers" if any(map(_casts_to_integer, kernels)) else ""
+    if any(f'"{name}"' in text for name in _DIVISIONS):
+        return "division, perhaps by a dim"
+    return "kernel of symbolic shape" if any(map(_is_symbolic, kernels)) else ""
+
+
+def _casts_to_integer(kernel: Any) -> bool:
+    found = False
+
+    def cast(node: Any) -> None:
+        nonlocal found
+        found = found or ("float" in str(node.value.ty.dtype) and "float" not in str(node.ty.dtype))
+
+    tvm_ffi.structural_walk(kernel.body, [(tirx.Cast, cast)], order="pre")
+    return found
+
+
+def _is_symbolic(kernel: Any) -> bool:
+    """Whether a parameter is a number, or a tensor of which a dim is not."""
+    mapped = getattr(kernel, "buffer_map", None)  # until TVM 0.26
+    buffers = list(kernel.params) if mapped is None else [mapped.get(param) for param in kernel.params]
+    return any(
+        not hasattr(buffer, "shape") or any(not isinstance(dim, (int, tirx.IntImm)) for dim in buffer.shape)
+        for buffer in buffers
+    )

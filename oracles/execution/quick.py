@@ -1,0 +1,83 @@
+"""Lowering with little work: what a module does not need is left out, and calls are legalized once.
+
+``tests/oracles/test_census.py`` and ``tests/oracles/test_legalization.py`` hold it against the whole pipeline.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import tvm
+from tvm import relax
+from tvm_ffi.serialization import from_json_graph_str
+
+from oracles.execution.census import census
+from oracles.execution.closures import INVOKES, keep_closure_types
+from oracles.execution.legalization import Legalizer
+from oracles.execution.lowering import STOP_LIFT, erase_markers, from_pure, target, until_pure
+
+DISPATCHED = frozenset(
+    f"relax.{name}"
+    for name in ("multinomial_from_uniform", "bucketize", "sort", "argsort", "topk", "cumprod", "cumsum")
+)
+"""The operators that the dispatching passes look for."""
+
+
+def lower_quickly(module: Any, legalizer: Legalizer) -> Any:
+    """Lower a module to what :func:`oracles.execution.lowering.lower` gives; raises whatever TVM raises.
+
+    Args:
+        module: The module.
+        legalizer: Remembers what LegalizeOps makes of calls.
+    """
+    found = census(module)
+    closures = found.nested or not found.operators.isdisjoint(INVOKES)
+    first, second = _stages(legalizer, not found.operators.isdisjoint(DISPATCHED), closures)
+    if STOP_LIFT in found.operators:
+        module = erase_markers(module)
+    with target():
+        lowered = first(module)
+        return lowered if second is None else second(keep_closure_types(lowered))
+
+
+@functools.lru_cache(maxsize=16)
+def _stages(legalizer: Legalizer, dispatches: bool, closures: bool) -> tuple[Any, Any]:
+    """The pipeline in two halves, between which closures are seen to; in one when there are none."""
+    dispatch = [relax.backend.DispatchSampling(), relax.backend.DispatchSortScan()]
+    if not dispatches:
+        dispatch = [relax.transform.NormalizeGlobalVar()]  # what they do besides: their result is finalized
+    first = until_pure(dispatch, legalizer.transform)
+    if closures:
+        return tvm.transform.Sequential(first), tvm.transform.Sequential(from_pure())
+    return tvm.transform.Sequential([*first, *from_pure()]), None
+
+
+def private_constants(module: Any) -> Any:
+    """The module with constants of its own, so that a program that overwrites one does not change the module.
+
+    A program's constants are the module's tensors themselves. A module without constants is returned as it is, and
+    so is one whose programs cannot overwrite any.
+    """
+    found = census(module)
+    if not found.constants or found.overwrites_nothing:
+        return module
+    try:
+        return from_json_graph_str(str(tvm.ir.save_json(module)))
+    except Exception:
+        # TVM 0.27 cannot load what it saved when a constant has no elements ("Invalid DLTensor file format").
+        copied = module.clone()
+        for gv, function in module.functions.items():
+            if isinstance(function, relax.Function):
+                copied.update_func(gv, _Copier().visit_expr(function))
+        return copied
+
+
+@relax.expr_functor.mutator
+class _Copier(relax.PyExprMutator):
+    def visit_generic_const_(self, op: Any) -> Any:
+        if not isinstance(op.value, tvm.runtime.Tensor):
+            return op
+        return relax.const(tvm.runtime.tensor(op.value.numpy()), str(op.value.dtype))
+
+    visit_constant_ = visit_generic_const_  # its name until TVM 0.26
