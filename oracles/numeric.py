@@ -18,7 +18,6 @@ from oracles.interpretation import Interpreted, compare_interpreted, interpretab
 from oracles.numeric_blame import culprit_of
 from oracles.numeric_limits import unfair
 from oracles.original import Original, original_of
-from oracles.passref import GivenPass
 from oracles.plan import Step
 from oracles.variations import Variation
 from oracles.verdict import OracleName, Outcome, Verdict
@@ -147,14 +146,13 @@ def _draws_compiled(seed: int, text: str) -> bool:
 
 
 def _executed(subject: Any) -> bool:
-    """Whether this subject is executed, whatever its interpretation says: a user's pass and the seed 0 always are.
+    """Whether this subject is executed, whatever its interpretation says: outside of a campaign, every one is.
 
     Decided by module and not by subject: most of what an execution costs is the original's, which all subjects share.
     """
-    seed = subject.input_seed
-    if not seed or any(step.ref.is_user or isinstance(step.ref, GivenPass) for step in subject.plan.steps):
+    if not subject.sampled or any(step.ref.is_user for step in subject.plan.steps):
         return True
-    return hashlib.sha256(f"execute:{seed}".encode()).digest()[0] % EXECUTED_SHARE == 0
+    return hashlib.sha256(f"execute:{subject.input_seed}".encode()).digest()[0] % EXECUTED_SHARE == 0
 
 
 def _skip(subject: Any, reason: str) -> Verdict:

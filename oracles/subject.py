@@ -40,6 +40,7 @@ class Subject:
         input_seed: int = 0,
         stage: Callable[[str], None] | None = None,
         facts: ModuleFacts | None = None,
+        sampled: bool = False,
     ) -> None:
         if not passes:
             raise ValueError("a subject needs at least one pass")
@@ -49,6 +50,7 @@ class Subject:
         if len(self.contracts) != len(self.passes):
             raise ValueError("a subject needs one contract per pass")
         self.input_seed = input_seed
+        self.sampled = sampled
         self._stage = stage
         self.given_facts = facts if facts is not None else ModuleFacts(module)
         self._built: dict[int, Any] = {}

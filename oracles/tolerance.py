@@ -15,8 +15,8 @@ programs without reductions: two programs, and a kernel of several operations wh
 
 With few runs, roundings that cancel may do so in every one: two operands that are moved by one unit each, in opposite
 directions, leave no spread in one run of two.  ``RUNS`` are enough for most programs; before a difference is reported,
-``CONFIRMING_RUNS`` must not explain it either (the chance that none of them shows such a pair is ``2**-32`` an element).
-What no number of runs shows, because it happens inside a kernel, :mod:`oracles.reference` measures against float64.
+``CONFIRMING_RUNS`` must not explain it either: that none of them shows such a pair has a chance of ``2**-32`` for each
+element.  What no number of runs shows, :mod:`oracles.reference` measures against float64.
 
 Where the module decides on floats, a larger difference is an error only if no decision can explain it: runs that are
 perturbed by all of ``C * u`` at once turn every decision that rounding may turn, and must not come near the difference

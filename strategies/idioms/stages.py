@@ -233,7 +233,7 @@ ROWS = (
         "computed_prim",
         computed_prim,
         ("ComputePrimValue",),
-        (NearMiss("variable", plain_prim),),
+        (NearMiss("variable", plain_prim, needs=(Feature.ALIASES,)),),
         needs=(Feature.SYMBOLIC_SHAPES, Feature.SHAPE_EXPRESSIONS),
     ),
     Idiom(

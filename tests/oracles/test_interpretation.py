@@ -100,12 +100,12 @@ def test_what_is_interpreted_need_not_be_built(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(numeric, "examine", unbuilt)
     outcomes = {}
     for seed in range(1, 40):
-        subject = Subject(module, [ref], input_seed=seed)
+        subject = Subject(module, [ref], input_seed=seed, sampled=True)
         if not numeric._executed(subject):
             outcomes[seed] = numeric.judge_numeric(subject).outcome
     assert set(outcomes.values()) == {Outcome.PASS}
     assert 15 < len(outcomes) < 35
-    assert numeric._executed(Subject(module, [ref], input_seed=0))
+    assert numeric._executed(Subject(module, [ref], input_seed=min(outcomes)))
 
 
 def layer_norm_without_shift() -> Any:

@@ -15,6 +15,7 @@ from tvm import relax
 
 from oracles.contract import default_contract
 from oracles.contracts import CONTRACTS
+from releases.publishing import type_key
 
 op = relax.op
 
@@ -84,6 +85,16 @@ def in_place_live_clean() -> Any:
     return _in_place(False)
 
 
+# TVM's own pass hands storages from branch to branch and from device to device, and forgets packed calls in place.
+_MISPLANNED = (f'"{type_key(relax.If)}"', 'VDevice"', "call_inplace_packed")
+
+
+def _plan(mod: Any) -> Any:
+    """Plan memory where TVM does it right."""
+    text = tvm.ir.save_json(mod)
+    return mod if any(each in text for each in _MISPLANNED) else relax.transform.StaticPlanBlockMemory()(mod)
+
+
 def _planned(wrong: bool) -> Any:
     def visits() -> Visits:
         first: dict[str, Any] = {}  # storages of the block, by size and place
@@ -104,7 +115,7 @@ def _planned(wrong: bool) -> Any:
 
         return {"visit_call_": visit_call, "visit_binding_block_": visit_block}
 
-    return _rewrite("shared_storage", visits, relax.transform.StaticPlanBlockMemory())
+    return _rewrite("shared_storage", visits, _plan)
 
 
 def shared_storage() -> Any:

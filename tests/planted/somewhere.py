@@ -205,7 +205,8 @@ def rank_zero_clean() -> Any:
 
 
 def _first_then(place: _Place, call: Any) -> bool:
-    return place.first_with_if and place.then > 0 and not _symbolic(place, call)
+    filled = not _symbolic(place, call) and all(int(dim) for dim in call.ty.shape.values)
+    return place.first_with_if and place.then > 0 and filled
 
 
 def one_branch() -> Any:
