@@ -53,7 +53,7 @@ ROWS = (
     Row("BindSymbolicVars", Abi.SAME, Flaw.CROSSED, 70),
     Row("UpdateParamType", Abi.RETYPE_PARAMS, Flaw.CROSSED, 1500),
     Row("ToMixedPrecision", Abi.RETYPE_PARAMS, Flaw.TRUNCATED, 130),
-    Row("LazyTransformParams", Abi.LAZY_TRANSFORM_PARAMS, Flaw.OTHER_SLOT, 100),
+    Row("LazyTransformParams", Abi.LAZY_TRANSFORM_PARAMS, Flaw.OTHER_SLOT, 1400),
     Row("RunCodegen", Abi.SAME, Flaw.OTHER_CODE, 150),
     Row("RealizeVDevice", Abi.SAME, Flaw.CROSSED, 290),
 )

@@ -102,7 +102,7 @@ PLANTED: tuple[Planted, ...] = (
     Planted("environment.py", "part_overwrites", Name.ENVIRONMENT, 100),
     Planted("postcondition.py", "forgets_impure", Name.POSTCONDITION, 120),
     Planted("postcondition.py", "forgets_kernels", Name.POSTCONDITION, 60),
-    Planted("postcondition.py", "dataflow_only", Name.POSTCONDITION, 120),
+    Planted("postcondition.py", "dataflow_only", Name.POSTCONDITION, 600),
     Planted("postcondition.py", "drops_attribute", Name.POSTCONDITION, 30),
     Planted("postcondition.py", "drops_module_attributes", Name.POSTCONDITION, 10),
     Planted("postcondition.py", "leaves_probe", Name.POSTCONDITION, 10),

@@ -99,8 +99,19 @@ def _rename_private(name: str, rename: Any) -> Any:
     """A pass that renames private Relax functions, and their callers' references, by ``rename(name)``."""
 
     def run(mod: Any, _context: Any) -> Any:
+        taken = {variable.name_hint for variable in mod.functions}
+
+        def unique(name: str) -> str:
+            while name in taken:
+                name += "_ext"
+            return name
+
         renamed = {
-            variable: tvm.ir.GlobalVar(rename(variable.name_hint))
+            variable: tvm.ir.GlobalVar(
+                variable.name_hint
+                if rename(variable.name_hint) == variable.name_hint
+                else unique(rename(variable.name_hint))
+            )
             for variable, function in mod.functions_items()
             if isinstance(function, relax.Function) and "global_symbol" not in (function.attrs or {})
         }
