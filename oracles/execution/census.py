@@ -9,6 +9,8 @@ from typing import Any
 import tvm
 from tvm import relax, tirx
 
+from oracles.execution.writes import CALL_TIR
+
 # Operators that run code which may write into their arguments: kernels and functions of the module or of the process.
 _RUNS_CODE = ("relax.call_tir", "relax.call_tir_inplace", "relax.call_tir_with_grad", "relax.call_dps_packed",
               "relax.call_pure_packed", "relax.call_inplace_packed", "relax.call_builtin_with_ctx")  # fmt: skip
@@ -23,6 +25,7 @@ class Census:
         constants: Whether there is a constant, of whatever kind.
         nested: Whether a Relax function stands inside of another one.
         kernels: Whether there are functions that are not Relax functions, or calls of such.
+        external: Whether functions outside of the module are called.
     """
 
     operators: frozenset[str]
@@ -30,10 +33,17 @@ class Census:
     nested: bool
     kernels: bool
 
+    external: bool
+
     @property
     def overwrites_nothing(self) -> bool:
         """Whether no program can write into a constant: only pure operators, and no code that the module brings."""
         return not self.kernels and all(_is_harmless(name) for name in self.operators)
+
+    @property
+    def runs_kernels_only(self) -> bool:
+        """Whether all code that the module brings is kernels that ``call_tir`` calls."""
+        return not self.external and all(_is_harmless(name) or name == CALL_TIR for name in self.operators)
 
 
 def census(module: Any) -> Census:
@@ -65,6 +75,7 @@ def census(module: Any) -> Census:
         any(issubclass(kind, tvm.ir.GenericConst) for kind in kinds),
         functions > outer,
         kernels or relax.ExternFunc in kinds or tirx.PrimFunc in kinds,
+        relax.ExternFunc in kinds,
     )
 
 

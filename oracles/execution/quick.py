@@ -16,6 +16,7 @@ from oracles.execution.census import census
 from oracles.execution.closures import INVOKES, keep_closure_types
 from oracles.execution.legalization import Legalizer
 from oracles.execution.lowering import STOP_LIFT, erase_markers, from_pure, target, until_pure
+from oracles.execution.writes import writes_outputs_only
 
 DISPATCHED = frozenset(
     f"relax.{name}"
@@ -61,6 +62,8 @@ def private_constants(module: Any) -> Any:
     """
     found = census(module)
     if not found.constants or found.overwrites_nothing:
+        return module
+    if found.runs_kernels_only and writes_outputs_only(module):
         return module
     try:
         return from_json_graph_str(str(tvm.ir.save_json(module)))
