@@ -141,7 +141,7 @@ def promise_of(subject: Any, last: int) -> NumericPromise:
 
 
 def _draws_compiled(subject: Any) -> bool:
-    """Whether the subject is executed in compiled mode, too; the module, which a minimizer changes, does not decide it."""
+    """Whether the subject is executed in compiled mode, too. The module, which a minimizer changes, has no say in it."""
     return hashlib.sha256(f"{subject.input_seed}:{subject.name}".encode()).digest()[0] % COMPILED_SHARE == 0
 
 
