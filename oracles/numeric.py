@@ -141,7 +141,7 @@ def promise_of(subject: Any, last: int) -> NumericPromise:
 
 
 def _draws_compiled(subject: Any) -> bool:
-    """Whether the subject is executed in compiled mode, too. The module, which a minimizer changes, has no say in it."""
+    """Whether the subject is executed in compiled mode, too; decided by what a minimizer leaves as it is."""
     return hashlib.sha256(f"{subject.input_seed}:{subject.name}".encode()).digest()[0] % COMPILED_SHARE == 0
 
 
