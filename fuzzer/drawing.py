@@ -242,7 +242,8 @@ def _drawn_rows(
     piped = PIPELINES_PER_MODULE if pipeable and count > 1 else 0
     alone = list(draw_passes(choices, (focus,), 1, facts)) if focus is not None else []
     others = [name for name in aimed if name in singles and name != focus]
-    alone += draw_passes(choices, others, min(len(others), MOST_AIMED, count - piped) - len(alone), facts, effort)
+    room = min(MOST_AIMED, count - piped) - len(alone)
+    alone += draw_passes(choices, others, min(len(others), room), facts, effort)
     tried = {each.name for each in alone}
     rest = [name for name in singles if name not in tried]
     if rest and count - piped > len(alone):
