@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
-from oracles.verdict import OracleName, Outcome
+from oracles.verdict import UNCHANGED, OracleName, Outcome
 
 if TYPE_CHECKING:
     from fuzzer.coverage import Coverage
@@ -21,8 +21,6 @@ SHOWN = 2
 """Rewrites of a pass, and reasons of an oracle, that the table shows."""
 MOST = 20
 """Rewrites of a pass that JSON lists."""
-UNCHANGED = "pass changed nothing"
-"""The numeric oracle's reason where there is nothing to execute (``oracles.numeric.UNCHANGED``)."""
 _VERDICTS = (Outcome.PASS.value, Outcome.FAIL.value)
 _OUTCOMES = tuple(outcome.value for outcome in Outcome)
 

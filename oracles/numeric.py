@@ -20,7 +20,7 @@ from oracles.numeric_limits import unfair
 from oracles.original import Original, original_of
 from oracles.plan import Step
 from oracles.variations import Variation
-from oracles.verdict import OracleName, Outcome, Verdict
+from oracles.verdict import UNCHANGED, OracleName, Outcome, Verdict
 from oracles.well_formed import output_is_well_formed
 
 # One subject in so many is executed in compiled mode, too: what glues its kernels is compiled for it.
@@ -28,8 +28,6 @@ COMPILED_SHARE = 8
 # Subjects on one module in so many are built and executed even where the interpreter finds that nothing has changed:
 # what a pass leaves may be right and yet not build.
 EXECUTED_SHARE = 3
-UNCHANGED = "pass changed nothing"
-"""Why a module is not executed that came out as it went in: it computes what it computed."""
 REFERENCE = "reference pipeline"
 LEGALIZATION = "LegalizeOps"
 _WEAKEST_LAST = (

@@ -29,6 +29,7 @@ class Subject:
         passes: The passes under judgement, one or more.
         contracts: One contract per pass.
         input_seed: Seed of the inputs that the numeric oracle draws.
+        sampled: Whether the subject is one of a campaign's many, of which costly parts may be left to a share.
         given_facts: Facts of the original module, which may be shared with other subjects on the same module.
     """
 

@@ -10,8 +10,9 @@ import enum
 import hashlib
 from typing import Any
 
-import ml_dtypes
 import numpy as np
+
+from oracles.interpreter.operands import limits
 
 
 class Variation(enum.Enum):
@@ -93,7 +94,7 @@ def hard_values(dtype: Any, variation: Variation) -> np.ndarray[Any, Any]:
     if dtype.kind in "iu":
         # No greater integers: what overflows a signed integer is undefined in LLVM, and no result of it is wrong.
         return np.asarray([0, 1, 3] if dtype.kind == "u" else [0, 1, -1, 3, -3]).astype(dtype)
-    finfo = ml_dtypes.finfo(dtype)  # type: ignore[no-untyped-call]
+    finfo = limits(dtype)
     tiny, normal, one = finfo.smallest_subnormal, finfo.tiny, finfo.eps + dtype.type(1)
     values = [0.0, -0.0, 1.0, -1.0, 2.0, -2.0, 0.5, tiny, -tiny, normal, -normal, one]
     if variation is Variation.EXTREMES:

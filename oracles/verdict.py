@@ -5,6 +5,9 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass
 
+UNCHANGED = "pass changed nothing"
+"""The numeric oracle's reason not to execute a module that came out as it went in: it computes what it computed."""
+
 
 class OracleName(str, enum.Enum):
     """The oracles, by the name that the command line, the store and the reports use."""

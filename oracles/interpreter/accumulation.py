@@ -14,10 +14,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 
 from oracles.interpreter.errors import Undefined
+from oracles.interpreter.operands import limits
 from oracles.interpreter.precision import is_float
 from oracles.interpreter.request import Request
 
@@ -36,7 +36,7 @@ class _Limits:
 
 @functools.cache
 def _limits(dtype: str) -> _Limits:
-    info: Any = ml_dtypes.finfo(np.dtype(dtype))  # type: ignore[no-untyped-call]
+    info = limits(dtype)
     return _Limits(float(info.max), float(info.smallest_normal), 1 / float(info.eps))
 
 

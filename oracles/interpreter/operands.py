@@ -69,4 +69,6 @@ def wide(array: Array) -> Array:
 def limits(dtype: Any) -> Any:
     """``finfo`` or ``iinfo`` of a dtype."""
     known = np.dtype(dtype)
-    return np.iinfo(known) if known.kind in "iu" else ml_dtypes.finfo(known)  # type: ignore[no-untyped-call]
+    if known.kind in "iu":
+        return np.iinfo(known)
+    return ml_dtypes.finfo(known)  # type: ignore[no-untyped-call]  # its constructor has no annotations

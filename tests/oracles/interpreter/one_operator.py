@@ -28,6 +28,12 @@ def computed(build: Callable[..., Any], *arrays: Any, precision: Precision = Pre
     return Interpreter(module_of(build, *arrays), precision).call("main", list(arrays))
 
 
+def listed(array: Any) -> list[Any]:
+    """The elements of an array, in nested lists."""
+    elements: list[Any] = array.tolist()
+    return elements
+
+
 def _type(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return relax.TensorType(value.shape, value.dtype.name)

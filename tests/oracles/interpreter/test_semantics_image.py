@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from one_operator import computed
+from one_operator import computed, listed
 from tvm import relax
 
 from oracles.interpreter import Precision, Undefined
@@ -28,7 +28,7 @@ def resized(data: Any, width: int, method: str, mode: str, rounding: str = "", *
         data,
     )
     assert made.dtype == data.dtype
-    return made.reshape(-1).tolist()  # type: ignore[no-any-return]
+    return listed(made.reshape(-1))
 
 
 @pytest.mark.parametrize(
@@ -156,7 +156,7 @@ PLANE = np.array([[0, 1, 2], [10, 11, 12]], "float32").reshape(1, 1, 2, 3)
 
 def sampled(grid: Any, **more: Any) -> list[float]:
     made = computed(lambda x, g: image.grid_sample(x, g, **more), PLANE, grid)
-    return made.reshape(-1).tolist()  # type: ignore[no-any-return]
+    return listed(made.reshape(-1))
 
 
 def test_a_grid_has_x_first_and_corners_at_one() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from one_operator import computed
+from one_operator import computed, listed
 from tvm import relax
 
 from oracles.interpreter import Precision, Undefined
@@ -22,7 +22,7 @@ def integers(*values: int, dtype: str = "int64") -> np.ndarray:
 
 
 def taken(mode: str, *indices: int, dtype: str = "int64", data: np.ndarray = ROW) -> list[float]:
-    return computed(lambda x, i: op.take(x, i, 0, mode), data, integers(*indices, dtype=dtype)).tolist()  # type: ignore[no-any-return]
+    return listed(computed(lambda x, i: op.take(x, i, 0, mode), data, integers(*indices, dtype=dtype)))
 
 
 def test_take_has_the_shape_of_its_indices() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from one_operator import computed, module_of
+from one_operator import computed, listed, module_of
 from tvm import relax, tirx
 
 from oracles.interpreter import Interpreter, Undefined
@@ -61,7 +61,7 @@ def test_meshgrid() -> None:
 
 
 def padded(widths: list[int], mode: str = "constant", value: float = 0.0, data: np.ndarray = ROW) -> list[float]:
-    return computed(lambda x: op.nn.pad(x, widths, mode, value), data).tolist()  # type: ignore[no-any-return]
+    return listed(computed(lambda x: op.nn.pad(x, widths, mode, value), data))
 
 
 def test_pad_by_a_constant() -> None:

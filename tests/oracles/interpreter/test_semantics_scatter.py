@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from one_operator import computed
+from one_operator import computed, listed
 from tvm import relax
 
 from oracles.interpreter import Undefined
@@ -18,7 +18,7 @@ ROW = np.array([1, 2, 3, 4], dtype="float32")
 
 def elements(way: str, indices: list[int], updates: list[float], dtype: str = "float32") -> list[Any]:
     arrays = [ROW.astype(dtype), np.array(indices), np.array(updates, dtype)]
-    return computed(lambda x, i, u: op.scatter_elements(x, i, u, 0, way), *arrays).tolist()  # type: ignore[no-any-return]
+    return listed(computed(lambda x, i, u: op.scatter_elements(x, i, u, 0, way), *arrays))
 
 
 @pytest.mark.parametrize(
