@@ -43,8 +43,6 @@ EXTERNAL_PIECES = tuple(
         "mode",
         "values",
         "closures",
-        "census",
-        "legalization",
         "lowering",
         "assemble",
         "run",

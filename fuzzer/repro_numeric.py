@@ -31,8 +31,6 @@ NUMERIC_PIECES = (
     "oracles/execution/mode.py",
     "oracles/execution/values.py",
     "oracles/execution/closures.py",
-    "oracles/execution/census.py",
-    "oracles/execution/legalization.py",
     "oracles/execution/lowering.py",
     "oracles/execution/assemble.py",
     "oracles/execution/effects.py",

@@ -7,7 +7,6 @@ about a millisecond.  It shares nothing with the strategies that draw modules, n
 from oracles.interpreter.errors import Raised, Undefined, Unsupported
 from oracles.interpreter.machine import Interpreter
 from oracles.interpreter.precision import Precision
-from oracles.interpreter.registry import OPERATORS
 from oracles.interpreter.request import Request
 
-__all__ = ["OPERATORS", "Interpreter", "Precision", "Raised", "Request", "Undefined", "Unsupported"]
+__all__ = ["Interpreter", "Precision", "Raised", "Request", "Undefined", "Unsupported"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import pkgutil
 from collections.abc import Callable
@@ -11,7 +12,8 @@ from oracles.interpreter.request import Request
 
 Implementation = Callable[[Request], Any]
 
-_FOUND: dict[str, Implementation] = {}
+OPERATORS: dict[str, Implementation] = {}
+"""Name with the leading ``relax.`` to what computes it; complete once :func:`implementation` was asked."""
 
 
 def semantics(*names: str) -> Callable[[Implementation], Implementation]:
@@ -19,31 +21,23 @@ def semantics(*names: str) -> Callable[[Implementation], Implementation]:
 
     def register(function: Implementation) -> Implementation:
         for name in names:
-            assert f"relax.{name}" not in _FOUND, name
-            _FOUND[f"relax.{name}"] = function
+            assert f"relax.{name}" not in OPERATORS, name
+            OPERATORS[f"relax.{name}"] = function
         return function
 
     return register
 
 
-def _load() -> dict[str, Implementation]:
+@functools.cache
+def _load() -> None:
+    """Import the files of operators, which register themselves; not before one is asked for, since there are many."""
     from oracles.interpreter import operators
 
     for module in pkgutil.iter_modules(operators.__path__):
         importlib.import_module(f"{operators.__name__}.{module.name}")
-    return _FOUND
-
-
-OPERATORS: dict[str, Implementation] = _FOUND
-"""Filled by :func:`implementation` when it is first asked."""
-
-_loaded = False
 
 
 def implementation(name: str) -> Implementation | None:
     """What computes an operator; ``None`` when nothing does."""
-    global _loaded
-    if not _loaded:
-        _load()
-        _loaded = True
-    return _FOUND.get(name)
+    _load()
+    return OPERATORS.get(name)
