@@ -59,6 +59,7 @@ class Candidate:
         behaviours: Keys of what it shows, before any pass ran.
         parent: The kept module that it is a neighbour of, if it is one.
         structural: Why it must not be run; empty when it may be.
+        executable: Whether it was drawn so that running it has a defined result.
     """
 
     module: Any
@@ -69,6 +70,7 @@ class Candidate:
     behaviours: tuple[int, ...]
     parent: Parent | None
     structural: str = ""
+    executable: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +182,17 @@ def _candidate(data: bytes, parent: Parent | None, seeds: SeedPlace) -> Candidat
     features = tuple(sorted(str(each.value) for each in features_of(described.module)))
     behaviours = tuple(of_module(profile, features))
     idioms = (*described.idioms, *described.notes)
-    return Candidate(described.module, idioms, used, profile, features, behaviours, parent, described.structural)
+    return Candidate(
+        described.module,
+        idioms,
+        used,
+        profile,
+        features,
+        behaviours,
+        parent,
+        described.structural,
+        described.executable,
+    )
 
 
 def fingerprint(module: Any) -> int:

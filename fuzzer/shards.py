@@ -202,7 +202,9 @@ def _judged(
     from oracles.subject import Subject
 
     seed = input_seed(task, index)
-    subject = Subject(facts.module, passes, input_seed=seed, stage=breadcrumb, facts=facts, sampled=True)
+    subject = Subject(
+        facts.module, passes, input_seed=seed, stage=breadcrumb, facts=facts, sampled=True, defined=candidate.executable
+    )
     oracles = task.config.oracles
     verdicts = judge(subject, [name for name in oracles if name is not OracleName.NUMERIC or not candidate.structural])
     die_if_out_of_memory(verdicts)

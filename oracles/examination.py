@@ -25,6 +25,7 @@ from oracles.verdict import Evidence
 __all__ = ["TOO_COARSE", "UNDECIDABLE", "Candidate", "Finding", "Undecidable", "examine", "left_unlegalized"]
 
 CODEGEN = "VMTIRCodeGen"
+NOT_DEFINED = "running the module has no defined result"
 # call_tir_inplace "should not be used directly, but rather should be inserted by passes that have checked whether it is
 # safe" (its docstring): merging or folding the value that it overwrites is then no pass's fault. In-place calls that a
 # pass has inserted are judged.
@@ -72,6 +73,8 @@ def examine(original: Original, candidate: Candidate, subject: Any, compiled: bo
         return Finding(_unbuildable(error), unlegalized=left_unlegalized(error))
     if original.program is None:
         raise Undecidable("original does not build")
+    if not subject.defined:
+        raise Undecidable(NOT_DEFINED)
     runnable = [entry for entry in original.entries if not entry.problem]
     if not runnable:
         raise Undecidable(original.entries[0].problem if original.entries else "no public function")

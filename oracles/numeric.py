@@ -70,7 +70,7 @@ def judge_numeric(subject: Any) -> Verdict:
             return _skip(subject, UNCHANGED)
 
         def means_the_same(variation: Variation = Variation.DEFAULT) -> bool:
-            if not interpretable(subject.plan.steps, bool(candidate.adapters)):
+            if not subject.defined or not interpretable(subject.plan.steps, bool(candidate.adapters)):
                 return False
             subject.stage("numeric interpretation")
             said = compare_interpreted(original.module, candidate.module, subject.input_seed, given, variation)

@@ -30,6 +30,7 @@ class Subject:
         contracts: One contract per pass.
         input_seed: Seed of the inputs that the numeric oracle draws.
         sampled: Whether the subject is one of a campaign's many, of which costly parts may be left to a share.
+        defined: Whether running the module has a defined result; where not, it is only built.
         given_facts: Facts of the original module, which may be shared with other subjects on the same module.
     """
 
@@ -42,6 +43,7 @@ class Subject:
         stage: Callable[[str], None] | None = None,
         facts: ModuleFacts | None = None,
         sampled: bool = False,
+        defined: bool = True,
     ) -> None:
         if not passes:
             raise ValueError("a subject needs at least one pass")
@@ -52,6 +54,7 @@ class Subject:
             raise ValueError("a subject needs one contract per pass")
         self.input_seed = input_seed
         self.sampled = sampled
+        self.defined = defined
         self._stage = stage
         self.given_facts = facts if facts is not None else ModuleFacts(module)
         self._built: dict[int, Any] = {}

@@ -11,7 +11,7 @@ from tvm import relax
 
 from oracles import numeric
 from oracles.contracts import contract_for
-from oracles.examination import Finding
+from oracles.examination import NOT_DEFINED, Finding
 from oracles.given import Given
 from oracles.interpretation import Interpreted, compare_interpreted, interpretable
 from oracles.passref import PassRef
@@ -132,3 +132,11 @@ def test_legalization_is_to_blame_where_both_modules_mean_the_same(monkeypatch: 
     monkeypatch.setattr(numeric, "examine", lambda *_: Finding(wrong))
     verdict = numeric.judge_numeric(Subject(layer_norm_without_shift(), [DECOMPOSE], input_seed=0))
     assert (verdict.outcome, verdict.culprit) == (Outcome.FAIL, numeric.LEGALIZATION)
+
+
+def test_a_module_without_a_defined_result_is_only_built() -> None:
+    x = samples.var("x")
+    module = samples.function([x], lambda bb: bb.emit(op.add(x, x)))
+    ref = PassRef("LegalizeOps", "relax.transform.LegalizeOps()")
+    verdict = numeric.judge_numeric(Subject(module, [ref], defined=False))
+    assert (verdict.outcome, verdict.reason) == (Outcome.SKIP, NOT_DEFINED)
