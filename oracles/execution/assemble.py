@@ -10,6 +10,7 @@ from tvm import relax, tirx
 from oracles.execution.kernels import KernelCache, clash, object_of
 from oracles.execution.lowering import target
 from oracles.execution.mode import ExecMode
+from oracles.execution.replace import with_symbols
 from releases.jit import load_object, load_objects
 
 PREFIX = "__tvm_ffi_"  # what TVM's code generator puts before the symbol of a function that can be called from outside
@@ -43,15 +44,16 @@ def machine(runtime_module: Any) -> Any:
 
 def _bytecode(lowered: Any, cache: KernelCache) -> tuple[Any, list[Any]]:
     """Generate bytecode that calls kernels by the symbols of the cache; gives the libraries with these kernels."""
-    builder = relax.ExecBuilder()
     try:
+        builder = relax.ExecBuilder()
         renamed, kernels = _by_structure(lowered, cache)
+        relax._ffi_api.VMCodeGen(builder, renamed)
+        return builder, cache.modules(kernels)
     except Exception:
-        # The pass that renames checks more than the code generator does; what it refuses is built as it is.
+        # A PrimFunc that calls another one cannot be compiled alone; an error of the module's comes back.
+        builder = relax.ExecBuilder()
         leftover = relax._ffi_api.VMCodeGen(builder, lowered)
         return builder, [load_object(object_of(_kernels_only(leftover)))]
-    relax._ffi_api.VMCodeGen(builder, renamed)
-    return builder, _kernel_modules(renamed, kernels, cache)
 
 
 def _compiled(lowered: Any, cache: KernelCache) -> tuple[Any, list[Any]]:
@@ -101,7 +103,7 @@ def symbol_of(function: Any) -> str:
 
 def _by_structure(lowered: Any, cache: KernelCache) -> tuple[Any, dict[str, Any]]:
     """Give every PrimFunc the symbol of its structure; returns the module and the kernels by symbol."""
-    renamed = lowered.clone()
+    symbols: dict[str, str] = {}
     kernels: dict[str, Any] = {}
     for global_var, function in lowered.functions.items():
         if isinstance(function, tirx.PrimFunc):
@@ -109,17 +111,8 @@ def _by_structure(lowered: Any, cache: KernelCache) -> tuple[Any, dict[str, Any]
             while symbol in kernels:  # the same kernel twice in a module: global symbols must differ
                 symbol += "_"
             kernels[symbol] = function
-            renamed.update_func(global_var, function.with_attr("global_symbol", symbol))
-    return relax.transform.NormalizeGlobalVar()(renamed), kernels
-
-
-def _kernel_modules(renamed: Any, kernels: dict[str, Any], cache: KernelCache) -> list[Any]:
-    try:
-        return cache.modules(kernels)
-    except Exception:
-        # A PrimFunc that calls another one cannot be compiled alone; if the whole does not compile either, that
-        # error is the module's.
-        return [load_object(object_of(_kernels_only(renamed)))]
+            symbols[global_var.name_hint] = symbol
+    return with_symbols(lowered, symbols), kernels
 
 
 def _kernels_only(module: Any) -> Any:

@@ -10,18 +10,16 @@ from typing import Any
 
 import tvm
 from tvm import relax
-from tvm_ffi.serialization import from_json_graph_str
 
 from oracles.execution.census import census
 from oracles.execution.closures import INVOKES, keep_closure_types
 from oracles.execution.legalization import Legalizer
 from oracles.execution.lowering import STOP_LIFT, erase_markers, from_pure, target, until_pure
+from oracles.execution.replace import with_own_constants
 from oracles.execution.writes import writes_outputs_only
 
-DISPATCHED = frozenset(
-    f"relax.{name}"
-    for name in ("multinomial_from_uniform", "bucketize", "sort", "argsort", "topk", "cumprod", "cumsum")
-)
+SAMPLED = frozenset({"relax.multinomial_from_uniform"})
+SORTED = frozenset(f"relax.{name}" for name in ("bucketize", "sort", "argsort", "topk", "cumprod", "cumsum"))
 """The operators that the dispatching passes look for."""
 
 
@@ -34,7 +32,8 @@ def lower_quickly(module: Any, legalizer: Legalizer) -> Any:
     """
     found = census(module)
     closures = found.nested or not found.operators.isdisjoint(INVOKES)
-    first, second = _stages(legalizer, not found.operators.isdisjoint(DISPATCHED), closures)
+    samples, sorts = (not found.operators.isdisjoint(names) for names in (SAMPLED, SORTED))
+    first, second = _stages(legalizer, samples, sorts, found.nested, closures)
     if STOP_LIFT in found.operators:
         module = erase_markers(module)
     with target():
@@ -43,12 +42,14 @@ def lower_quickly(module: Any, legalizer: Legalizer) -> Any:
 
 
 @functools.lru_cache(maxsize=16)
-def _stages(legalizer: Legalizer, dispatches: bool, closures: bool) -> tuple[Any, Any]:
+def _stages(legalizer: Legalizer, samples: bool, sorts: bool, nested: bool, closures: bool) -> tuple[Any, Any]:
     """The pipeline in two halves, between which closures are seen to; in one when there are none."""
-    dispatch = [relax.backend.DispatchSampling(), relax.backend.DispatchSortScan()]
-    if not dispatches:
-        dispatch = [relax.transform.NormalizeGlobalVar()]  # what they do besides: their result is finalized
-    first = until_pure(dispatch, legalizer.transform)
+    dispatch = [relax.backend.DispatchSampling()] if samples else []
+    dispatch += [relax.backend.DispatchSortScan()] if sorts else []
+    # What they do besides: their result is finalized.
+    first = until_pure(dispatch or [relax.transform.NormalizeGlobalVar()], legalizer.transform)
+    if not nested:
+        first = [each for each in first if each.info.name != "LambdaLift"]
     if closures:
         return tvm.transform.Sequential(first), tvm.transform.Sequential(from_pure())
     return tvm.transform.Sequential([*first, *from_pure()]), None
@@ -65,22 +66,4 @@ def private_constants(module: Any) -> Any:
         return module
     if found.runs_kernels_only and writes_outputs_only(module):
         return module
-    try:
-        return from_json_graph_str(str(tvm.ir.save_json(module)))
-    except Exception:
-        # TVM 0.27 cannot load what it saved when a constant has no elements ("Invalid DLTensor file format").
-        copied = module.clone()
-        for gv, function in module.functions.items():
-            if isinstance(function, relax.Function):
-                copied.update_func(gv, _Copier().visit_expr(function))
-        return copied
-
-
-@relax.expr_functor.mutator
-class _Copier(relax.PyExprMutator):
-    def visit_generic_const_(self, op: Any) -> Any:
-        if not isinstance(op.value, tvm.runtime.Tensor):
-            return op
-        return relax.const(tvm.runtime.tensor(op.value.numpy()), str(op.value.dtype))
-
-    visit_constant_ = visit_generic_const_  # its name until TVM 0.26
+    return with_own_constants(module)

@@ -1,0 +1,87 @@
+"""Replacing leaves of a module, constants and names of functions, without building its functions anew.
+
+TVM's mutators infer the type of every call again, which is most of what they cost; here types stay as they are. Where
+the installed TVM has no ``structural_map`` (until 0.26) its own, slower means are used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import tvm
+import tvm_ffi
+from tvm import relax, tirx
+
+
+def with_own_constants(module: Any) -> Any:
+    """The module with copies of all tensors; a constant that stands in several places stays one."""
+    copies: dict[int, Any] = {}
+
+    def copied(constant: Any) -> Any:
+        value = constant.value
+        if not isinstance(value, tvm.runtime.Tensor):
+            return constant
+        key = value.__chandle__()
+        if key not in copies:
+            copies[key] = relax.const(tvm.runtime.tensor(value.numpy()), str(value.dtype))
+        return copies[key]
+
+    owned = module.clone()
+    for gv, function in module.functions.items():
+        if isinstance(function, relax.Function):
+            if hasattr(tvm_ffi, "structural_map"):
+                function = tvm_ffi.structural_map(function, (tvm.ir.GenericConst, copied))
+            else:
+                function = _Copier(copied).visit_expr(function)
+            owned.update_func(gv, function)
+    return owned
+
+
+@relax.expr_functor.mutator
+class _Copier(relax.PyExprMutator):
+    def __init__(self, copied: Any) -> None:
+        super().__init__()
+        self.copied = copied
+
+    def visit_generic_const_(self, op: Any) -> Any:
+        return self.copied(op)
+
+    visit_constant_ = visit_generic_const_  # its name until TVM 0.26
+
+
+def with_symbols(module: Any, symbols: Mapping[str, str]) -> Any:
+    """The module with PrimFuncs renamed, in calls of Relax functions and as their ``global_symbol``.
+
+    Args:
+        module: A lowered module.
+        symbols: New names of PrimFuncs, by their names. What calls a PrimFunc in another PrimFunc is not renamed.
+    """
+    renamed = {name: symbol for name, symbol in symbols.items() if name != symbol}
+    if not renamed:
+        return module
+    if not hasattr(tvm_ffi, "structural_map"):
+        return normalized(module, symbols)
+    fresh = {name: tvm.ir.GlobalVar(symbol) for name, symbol in renamed.items()}
+
+    def replaced(var: Any) -> Any:
+        return fresh.get(var.name_hint, var)
+
+    functions = {}
+    for gv, function in module.functions.items():
+        if isinstance(function, tirx.PrimFunc):
+            name = gv.name_hint
+            if name in fresh:
+                gv, function = fresh[name], function.with_attr("global_symbol", renamed[name])
+        else:
+            function = tvm_ffi.structural_map(function, (tvm.ir.GlobalVar, replaced))
+        functions[gv] = function
+    return tvm.IRModule(functions, attrs=module.attrs, global_infos=module.global_infos)
+
+
+def normalized(module: Any, symbols: Mapping[str, str]) -> Any:
+    """As :func:`with_symbols`, by TVM's own pass, which renames everywhere; raises whatever it raises."""
+    marked = module.clone()
+    for name, symbol in symbols.items():
+        marked.update_func(marked.get_global_var(name), marked[name].with_attr("global_symbol", symbol))
+    return relax.transform.NormalizeGlobalVar()(marked)
