@@ -10,6 +10,8 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
+from tvm import relax
+
 from oracles.abi import prepare
 from oracles.capture import evidence_of
 from oracles.comparison import compare
@@ -70,6 +72,8 @@ def examine(original: Original, candidate: Candidate, subject: Any, compiled: bo
             raise Undecidable("original does not build")
         if reason := excused(error, subject.plan.steps):
             raise Undecidable(reason)
+        if not candidate.lowered and _dead_code_alone(candidate.module):
+            raise Undecidable("dead code does not build")
         return Finding(_unbuildable(error), unlegalized=left_unlegalized(error))
     if original.program is None:
         raise Undecidable("original does not build")
@@ -167,6 +171,19 @@ def _build(candidate: Candidate, mode: ExecMode, subject: Any) -> tuple[Program 
         return session().build(private_constants(candidate.module), mode, lowered=candidate.lowered), None
     except Exception as error:
         return None, evidence_of(error)
+
+
+def _dead_code_alone(module: Any) -> bool:
+    """Whether a module builds once its dead code is dropped.
+
+    LegalizeOps drops dead code from some modules and not from others (where there are devices, it does), so that the
+    original, with the same dead code, may build all the same.
+    """
+    try:
+        session().build(relax.transform.DeadCodeElimination()(module))
+    except Exception:
+        return False
+    return True
 
 
 def left_unlegalized(error: Evidence) -> bool:

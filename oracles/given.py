@@ -60,7 +60,7 @@ def given_of(passes: Sequence[tuple[str, str]]) -> Given:
         elif name == "BindParams":
             function, binding = binding_of(expression)
             for parameter, value in _items(binding):
-                values[function, parameter] = _plain(value)
+                values.setdefault((function, parameter), _plain(value))  # bound once, it is no parameter any more
     return Given(dims, values)
 
 

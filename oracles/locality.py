@@ -108,8 +108,7 @@ def _broken(subject: Subject, variation: Variation, varied: Sequence[Result], er
     for precondition in step.contract.preconditions:
         if (unmet := precondition(entered)) is not None:
             return _skip(subject, f"varied module: {unmet}")
-    alone = None if variation.unrelated is None else _chain(subject, variation.unrelated)[-1].error
-    if alone is not None and alone.kind == error.kind and alone.frames[:1] == error.frames[:1]:
+    if _raises_alone(subject, variation, index, error):
         return _skip(subject, "the pass raises on the added function alone")
     if subject.random:
         return _skip(subject, "pass is not deterministic")
@@ -120,6 +119,20 @@ def _broken(subject: Subject, variation: Variation, varied: Sequence[Result], er
         error.kind, error.message, error.frames, "a module, as without the change", f"an error on {variation.call}"
     )
     return Verdict(OracleName.LOCALITY, Outcome.FAIL, culprit, evidence=evidence)
+
+
+def _raises_alone(subject: Subject, variation: Variation, index: int, error: Evidence) -> bool:
+    """Whether a step raises the same on what was added, behind the steps before it or by itself.
+
+    Those before it may raise there: ``BindParams("main")`` where there is no such function.
+    """
+    if variation.unrelated is None:
+        return False
+    chained, itself = _chain(subject, variation.unrelated)[-1], apply(subject.built(index), variation.unrelated)
+    return any(
+        alone is not None and alone.kind == error.kind and alone.frames[:1] == error.frames[:1]
+        for alone in (chained.error, itself.error)
+    )
 
 
 def _compare(subject: Subject, variation: Variation, varied: Sequence[Result]) -> Verdict:

@@ -162,7 +162,7 @@ def _renamed(subject: Subject, chance: random.Random, reach: Locality) -> Variat
     module = subject.module
     fixed = _public(module)
     names = list(functions_of(module))
-    private = [name for name in names if name not in fixed | _named(subject)]
+    private = [name for name in names if name not in fixed | _named(subject) | _linked(subject)]
     chosen = [name for name in private if chance.random() < 0.5] or private[:1]
     if not chosen or not fixed:
         return None
@@ -206,6 +206,13 @@ def _public(module: Any) -> set[str]:
 def _named(subject: Subject) -> set[str]:
     """Names of functions that an argument of a pass asks for."""
     return {word for step in subject.plan.steps for word in re.findall(r"""["'](\w+)["']""", step.ref.expression)}
+
+
+def _linked(subject: Subject) -> set[str]:
+    """Names of composites that RunCodegen compiles: functions around them are named after them, and then linked."""
+    if all(step.ref.name != "RunCodegen" for step in subject.plan.steps):
+        return set()
+    return {name for name, function in functions_of(subject.module).items() if has_attribute(function, "Composite")}
 
 
 def prepared(builder: str, names: tuple[str, ...]) -> Any | None:

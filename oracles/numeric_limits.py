@@ -34,7 +34,7 @@ def unfair(steps: Sequence[Step], inputs: Callable[[int], Any]) -> str:
             return "bound function is called inside the module"
         if _retyped_callee(step, inputs(index)):
             return "retyped function is called inside the module"
-        if step.ref.name == "UpdateParamType" and _calls_packed(inputs(index)):
+        if step.ref.name == "UpdateParamType" and _calls_packed(inputs(index), operators=_PACKED | {_DPS_PACKED}):
             return "a packed call says which type it gives"
         if step.ref.name in _PLANNING and _calls_packed(inputs(index), _SAYS_SO):
             return "a packed call may return its argument"
@@ -108,6 +108,7 @@ def _retyped_callee(step: Step, module: Any) -> bool:
 
 
 _PACKED = frozenset({"relax.call_pure_packed", "relax.call_inplace_packed"})
+_DPS_PACKED = "relax.call_dps_packed"  # writes into a new tensor, and returns no argument
 # StaticPlanBlockMemory "assumes external function calls via `call_packed` do not retain memory from the arguments" (its
 # documentation); what returns an argument has kept it.  These pipelines run it.  What call_inplace_packed says of its
 # argument is lost on the way to the pass, which is a defect; of the functions that it calls one is drawn.
@@ -115,7 +116,7 @@ _SAYS_SO = "vm.builtin.copy"
 _PLANNING = frozenset({"StaticPlanBlockMemory", "build:default", "build:cpu"})
 
 
-def _calls_packed(module: Any, other_than: str = "") -> bool:
+def _calls_packed(module: Any, other_than: str = "", operators: frozenset[str] = _PACKED) -> bool:
     """Whether a packed function is called that says itself what it returns, and has another name.
 
     Its ``ty_args`` say which type that is, whatever it then gives of retyped inputs; and it may be an argument.
@@ -125,7 +126,7 @@ def _calls_packed(module: Any, other_than: str = "") -> bool:
     def visit(expr: Any) -> None:
         nonlocal found
         if isinstance(expr, relax.Call):
-            callee = expr.args[0] if getattr(expr.op, "name", "") in _PACKED else expr.op
+            callee = expr.args[0] if getattr(expr.op, "name", "") in operators else expr.op
             found = found or (isinstance(callee, relax.ExternFunc) and str(callee.global_symbol) != other_than)
 
     for function in module.functions.values():

@@ -37,7 +37,8 @@ def contradicted_type(before: Any, after: Any) -> Evidence | None:
 def changed_signature(before: Any, after: Any) -> Evidence | None:
     """The first public Relax function that is gone, or whose parameter or return types are others.
 
-    A return type may be refined (a shape where there was only a rank), or its dimensions written otherwise.
+    A return type may be refined (a shape where there was only a rank, a device where none was said), or its dimensions
+    written otherwise.
     """
     now = {str(function.attrs["global_symbol"]): function for function in _public(after)}
     for old in _public(before):
@@ -64,9 +65,19 @@ def _fault(old: Any, new: Any) -> str | None:
     ours = relax.analysis.definable_tir_vars_in_type(olds)
     binding = {new_var: old_var for new_var, old_var in zip(theirs, ours, strict=True) if not new_var.same_as(old_var)}
     result = new.bind_symbolic_vars(binding).ret_ty if binding else new.ret_ty
-    if not old.ret_ty.is_base_of(result):
+    if not old.ret_ty.is_base_of(result) and not old.ret_ty.is_base_of(_without_new_devices(result, old.ret_ty)):
         return "a public function has another return type"
     return None
+
+
+def _without_new_devices(ty: Any, old: Any) -> Any:
+    """The type without the devices of tensors that ``old`` says no device of: for TVM they are unrelated types."""
+    if isinstance(ty, relax.TupleType) and isinstance(old, relax.TupleType) and len(ty.fields) == len(old.fields):
+        return relax.TupleType([_without_new_devices(*pair) for pair in zip(ty.fields, old.fields, strict=True)])
+    tensors = isinstance(ty, relax.TensorType) and isinstance(old, relax.TensorType)
+    if not tensors or ty.vdevice is None or old.vdevice is not None:
+        return ty
+    return relax.TensorType(ty.shape, ty.dtype, None, -1 if ty.shape is not None else ty.ndim)
 
 
 def _contradicts(function: Any) -> bool:

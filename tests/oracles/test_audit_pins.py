@@ -13,23 +13,29 @@ from tvm import relax
 from oracles import judge, locality
 from oracles.contract import Circumstance, Idempotence, Locality, NumericPromise, Ran
 from oracles.contracts import CONTRACTS, contract_for
-from oracles.facts import equal, load
+from oracles.examination import _dead_code_alone
+from oracles.execution import session
+from oracles.facts import apply, equal, load
+from oracles.given import given_of
+from oracles.locality_draw import Change, Variation, _linked
 from oracles.numeric_limits import excused, excused_run, unfair
 from oracles.passref import PassRef
 from oracles.plan import Step, plan_of
 from oracles.postconditions.clean import projection_left
 from oracles.postconditions.common import untouched
+from oracles.postconditions.loss import loss_not_appended
 from oracles.postconditions.lowering import reshapes_changed
 from oracles.postconditions.memory_plan import _escaped
 from oracles.postconditions.rewrite import refused_yet_changed
 from oracles.preconditions import needs_transform_params, no_cuda_graphs
+from oracles.signature import changed_signature
 from oracles.subject import Subject
 from oracles.tolerance import unit_of
 from oracles.verdict import Evidence, OracleName, Outcome
 from strategies.choices import Choices
 from strategies.drive import draws_of
 from strategies.module_facts import facts_of
-from strategies.pass_arguments.binding import append_loss
+from strategies.pass_arguments.binding import append_loss, mixed_precision
 
 X = "relax.transform"
 
@@ -252,3 +258,119 @@ def test_a_view_of_a_tensor_escapes_with_it():
         builder.emit_func_output(made)
     function = relax.transform.CallTIRRewrite()(relax.transform.RemovePurityChecking()(builder.get()))["main"]
     assert {var.name for var in _escaped(function, frozenset())} >= {"x"}
+
+
+def test_a_parameter_is_bound_once():
+    first = 'relax.transform.BindParams("main", {"a": np.zeros(2, "float32")})'
+    second = 'relax.transform.BindParams("main", {"a": np.ones(2, "float32"), "b": np.ones(2, "float32")})'
+    values = given_of([("BindParams", first), ("BindParams", second)]).values
+    assert values["main", "a"].tolist() == [0, 0]
+    assert values["main", "b"].tolist() == [1, 1]
+
+
+def test_composites_that_are_compiled_outside_name_what_is_linked():
+    def composite():
+        bb = relax.BlockBuilder()
+        x = relax.Var("x", tensor((2,)))
+        with bb.function("inner", [x], attrs={"Composite": "pyext.abs"}, private=True):
+            bb.emit_func_output(bb.emit(relax.op.abs(x)))
+        return bb.get()
+
+    compiled = Subject(composite(), [ref("FuseOpsByPattern", "[]"), ref("RunCodegen")])
+    assert _linked(compiled) == {"inner"}
+    assert _linked(Subject(composite(), [ref("FuseOpsByPattern", "[]")])) == set()
+
+
+def test_a_step_that_raises_on_the_added_function_itself_is_not_unlocal():
+    def failing(module, context):
+        if any(gv.name_hint == "unrelated" for gv in module.functions):
+            raise ValueError("of the added function")
+        return module
+
+    def named(module, context):
+        module["main"]
+        return module
+
+    steps = [tvm.transform.module_pass(each, opt_level=0) for each in (named, failing)]
+    other = samples.MODULES["dataflow"]()
+    (name,) = [gv.name_hint for gv in other.functions]
+    function = other[name].with_attr("global_symbol", "unrelated")
+    unrelated = tvm.IRModule({tvm.ir.GlobalVar("unrelated"): function})
+    subject = SimpleNamespace(plan=SimpleNamespace(steps=steps), built=lambda index: steps[index])
+    variation = Variation(Change.ADDED, "", unrelated, (), frozenset(), "", unrelated)
+    error = apply(steps[1], unrelated).error
+    assert error is not None
+    assert locality._raises_alone(subject, variation, 1, error)
+
+
+def test_packed_calls_that_write_into_an_output_say_its_type():
+    x = relax.Var("x", tensor((2,)))
+    bb = relax.BlockBuilder()
+    with bb.function("main", [x]):
+        bb.emit_func_output(bb.emit(relax.call_dps_packed("anything", [x], x.ty)))
+    module = bb.get()
+    (update,) = [ref("UpdateParamType", "lambda var: None")]
+    assert "packed call" in unfair([step(update)], lambda index: module)
+    assert not unfair([step(ref("StaticPlanBlockMemory"))], lambda index: module)
+
+
+def test_functions_beside_a_loss_are_compared_between_copies():
+    bb = relax.BlockBuilder()
+    a, x = relax.Var("a", tensor((2,))), relax.Var("x", tensor((2,)))
+    with bb.function("callee", [a], private=True):
+        bb.emit_func_output(bb.emit(relax.op.abs(a)))
+    with bb.function("caller", [x]):
+        bb.emit_func_output(bb.emit(relax.Call(bb.get().get_global_var("callee"), [x])))
+    y = relax.Var("y", tensor((2,)))
+    with bb.function("main", [y]):
+        with bb.dataflow():
+            out = bb.emit_output(relax.op.sin(y))
+        bb.emit_func_output(out)
+    before = bb.get()
+    loss = relax.training.loss.L1Loss("sum")(tensor((2,)), tensor((2,)))
+    after = relax.training.utils.AppendLoss("main", loss)(load(tvm.ir.save_json(before)))
+    assert loss_not_appended(Ran(before, after, {"0": "main", "1": loss})) == ""
+
+
+def test_a_name_of_parameters_of_several_dtypes_is_not_drawn():
+    functions = [SimpleNamespace(parameters=[SimpleNamespace(name="p0", dtype="float32")])]
+    functions += [SimpleNamespace(parameters=[SimpleNamespace(name="p0", dtype="int64")])]
+    facts = SimpleNamespace(functions=functions)
+    texts = {mixed_precision(Choices(draws_of(random.Random(seed))), facts) for seed in range(40)}
+    assert not [text for text in texts if "p0" in text]
+    functions.pop()
+    texts = {mixed_precision(Choices(draws_of(random.Random(seed))), facts) for seed in range(40)}
+    assert [text for text in texts if "p0" in text]
+
+
+def test_a_device_may_be_said_where_none_was():
+    device = relax.VDevice("llvm", 0, "global")
+
+    def returning(ty):
+        x = relax.Var("x", tensor((2,)))
+        function = relax.Function([x], relax.SeqExpr([], x), relax.TupleType([ty]))
+        return tvm.IRModule({tvm.ir.GlobalVar("main"): function.with_attr("global_symbol", "main")})
+
+    plain = returning(tensor((2,)))
+    assert changed_signature(plain, returning(relax.TensorType((2,), "float32", device))) is None
+    assert changed_signature(returning(relax.TensorType((2,), "float32", device)), plain) is not None
+    assert changed_signature(plain, returning(relax.TensorType((2,), "float16", device))) is not None
+
+
+def test_dead_code_that_building_the_original_drops_is_no_fault_of_a_pass():
+    """LegalizeOps drops dead code where there are devices; FoldVDeviceScopeChange had taken the last one away."""
+
+    def made(dead):
+        bb = relax.BlockBuilder()
+        x, y = relax.Var("x", tensor((2, 2), "bool")), relax.Var("y", tensor((1, 1), "bool"))
+        with bb.function("main", [x, y]):
+            with bb.dataflow():
+                product = bb.emit(relax.op.multiply(x, y))  # LLVM's code generator refuses a product of booleans
+                out = bb.emit_output(x if dead else product)
+            bb.emit_func_output(out)
+        return bb.get()
+
+    for dead in (True, False):
+        with pytest.raises(Exception, match="kDLFloat"):
+            session().build(made(dead))
+        assert _dead_code_alone(made(dead)) is dead
