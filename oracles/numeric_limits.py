@@ -205,6 +205,16 @@ def _gradient_kernel(error: Evidence) -> str:
     return ""
 
 
+def captures_weights(steps: Sequence[Step], num_input: int | None, parameters: int) -> bool:
+    """Whether a program may count on getting the same weights in every call.
+
+    A captured graph reads weights, the parameters beyond ``num_input``, where they were then: RewriteCUDAGraph
+    takes them for static (src/relax/transform/rewrite_cuda_graph.cc), and other ones are another program's.
+    """
+    captured = any(step.ref.name == "RewriteCUDAGraph" for step in steps)
+    return captured and num_input is not None and num_input < parameters
+
+
 def excused(error: Evidence, steps: Sequence[Step]) -> str:
     """Why an output that does not build is no fault of the passes; empty when it is.
 

@@ -18,7 +18,7 @@ from oracles.execution import session
 from oracles.facts import apply, equal, load
 from oracles.given import given_of
 from oracles.locality_draw import Change, Variation, _linked
-from oracles.numeric_limits import excused, excused_run, unfair
+from oracles.numeric_limits import captures_weights, excused, excused_run, unfair
 from oracles.passref import PassRef
 from oracles.plan import Step, plan_of
 from oracles.postconditions.clean import projection_left
@@ -374,3 +374,23 @@ def test_dead_code_that_building_the_original_drops_is_no_fault_of_a_pass():
         with pytest.raises(Exception, match="kDLFloat"):
             session().build(made(dead))
         assert _dead_code_alone(made(dead)) is dead
+
+
+def test_weights_of_a_captured_graph_stay_where_they_were():
+    weighted = relax.Var("w", tensor((2, 2)))
+    bb = relax.BlockBuilder()
+    with bb.function("main", [relax.Var("x", tensor((2, 2))), weighted], attrs={"num_input": 1}):
+        with bb.dataflow():
+            static = bb.emit(relax.op.negative(bb.emit(relax.op.abs(bb.emit(relax.op.negative(weighted))))))
+            out = bb.emit_output(relax.op.square(static))
+        bb.emit_func_output(out)
+    name = "RewriteCUDAGraph"
+    text = f'configured({X}.{name}(), {{"relax.backend.use_cuda_graph": True}})'
+    for seed in range(8):  # other inputs are drawn for some seeds only
+        (verdict,) = judge(Subject(bb.get(), [PassRef(name, text)], input_seed=seed), [OracleName.NUMERIC])
+        assert verdict.outcome is Outcome.PASS, verdict
+    steps = [step(PassRef(name, text))]
+    assert captures_weights(steps, 1, 2)
+    assert not captures_weights(steps, 2, 2)
+    assert not captures_weights(steps, None, 2)
+    assert not captures_weights([step(ref("FuseOps"))], 1, 2)
