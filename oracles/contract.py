@@ -264,10 +264,10 @@ NO_SUCH_FUNCTION = Refusal(
 # A pass that legalizes may meet an operator whose kernel says itself which dtypes it has.
 UNSUPPORTED_DTYPE = Refusal(
     "InternalError",
-    r"only support float32 and float16 for now|Data type .* not supported for finiteness ops",
+    r"only support float32 and float16 for now|Data type .* not supported for \w+ ops?\b",
     "kernel for some dtypes only",
-    "include/tvm/topi/nn: instance_norm, group_norm and layer_norm name what they support; tirx/op/op.cc: isnan, isinf "
-    "and isfinite name what they do not",
+    "include/tvm/topi/nn: instance_norm, group_norm and layer_norm name what they support; tirx/op/op.cc: isnan, "
+    "isinf, isfinite and abs name what they do not",
 )
 
 

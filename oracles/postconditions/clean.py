@@ -14,7 +14,6 @@ from oracles.postconditions.common import (
     both,
     functions_by_name,
     has_local_functions,
-    is_constant,
     joinable,
     name_of,
     operator_of,
@@ -50,14 +49,16 @@ def alias_left(ran: Any) -> str:
 def projection_left(ran: Any) -> str:
     """A projection of a tuple that is built in the same sequence before it.
 
-    Not where the field is a constant: that takes the place of the projection's variable, whose binding stays, dead.
+    Not where nobody reads the projection: what read it reads the field now, a constant for instance, and outside of
+    dataflow blocks dead bindings may stay.
     """
     for name, function in relax_functions(ran.after):
         tuples: dict[Any, Any] = {}
+        read = _read(function)
         for place in places(function):
             value = place.binding.value
             projected = tuples.get(value.tuple_value) if isinstance(value, relax.TupleGetItem) else None
-            if projected is not None and not is_constant(projected.fields[value.index]):
+            if projected is not None and place.binding.var in read:
                 return f"a field of a tuple built here is projected\nfunction: {name}\nbinding: {place.binding.var}"
             if isinstance(value, relax.Tuple) and isinstance(place.binding, relax.VarBinding):
                 tuples[place.binding.var] = value
@@ -95,6 +96,14 @@ def _read_outside(function: Any) -> tuple[dict[Any, Any], set[Any]]:
     for sequence in sequences(function):
         outside.update(var for var in variables_read(sequence.body) if var in homes)
     return homes, outside
+
+
+def _read(function: Any) -> set[Any]:
+    """All variables that are read somewhere in a function."""
+    read = {var for place in places(function) for var in read_inside(place.binding.value)}
+    for sequence in sequences(function):
+        read.update(variables_read(sequence.body))
+    return read
 
 
 def _dims(var: Any) -> Iterator[Any]:

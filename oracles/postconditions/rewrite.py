@@ -227,7 +227,8 @@ def refused_yet_changed(ran: Any) -> str:
     check = argument(ran, 0, "check")
     if check is None or any(check(None, [None] * count, [None] * count, {}) for count in range(_MOST_PRODUCTS)):
         return ""
-    if operators_called(ran.before)["relax.matmul"] != operators_called(ran.after)["relax.matmul"]:
+    # Fewer products may be dead code that is dropped; combined ones are concatenated and taken apart.
+    if operators_called(ran.after) - operators_called(ran.before):
         return "products are combined though the check refuses"
     return functions_changed(ran)
 

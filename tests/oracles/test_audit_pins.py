@@ -11,7 +11,7 @@ import tvm
 from tvm import relax
 
 from oracles import judge, locality
-from oracles.contract import Circumstance, Idempotence, Locality, NumericPromise, Ran
+from oracles.contract import UNSUPPORTED_DTYPE, Circumstance, Idempotence, Locality, NumericPromise, Ran
 from oracles.contracts import CONTRACTS, contract_for
 from oracles.examination import _dead_code_alone
 from oracles.execution import session
@@ -63,23 +63,23 @@ def test_functions_of_two_copies_are_compared_by_the_names_that_they_call():
     assert not untouched(left[calling], left[calling].with_attr("visited", 1))
 
 
-def tuple_of(field):
+def tuple_of(reads):
     builder = relax.BlockBuilder()
     x = relax.Var("x", tensor([2]))
     with builder.function("main", [x]):
         with builder.dataflow():
-            pair = builder.emit(relax.Tuple([x, field(x)]))
-            got = builder.emit_output(relax.TupleGetItem(pair, 1))
-        builder.emit_func_output(got)
+            pair = builder.emit(relax.Tuple([x, x]))
+            got = builder.emit(relax.TupleGetItem(pair, 1))
+            out = builder.emit_output(got if reads else relax.op.abs(x))
+        builder.emit_func_output(out)
     return builder.finalize()
 
 
-@pytest.mark.parametrize(
-    ("field", "left"), [(lambda x: relax.const([1.0, 2.0], "float32"), False), (lambda x: x, True)]
-)
-def test_a_projection_of_a_constant_may_stay(field, left):
-    module = tuple_of(field)
-    assert bool(projection_left(Ran(module, module, {}))) is left
+@pytest.mark.parametrize("reads", [True, False])
+def test_a_projection_that_nobody_reads_may_stay(reads):
+    """It was one of a constant field, which took its place; and one outside of a dataflow block."""
+    module = tuple_of(reads)
+    assert bool(projection_left(Ran(module, module, {}))) is reads
 
 
 @pytest.mark.parametrize(("check", "judged"), [(lambda *_: False, True), (lambda a, rhs, b, c: len(rhs) == 2, False)])
@@ -394,3 +394,36 @@ def test_weights_of_a_captured_graph_stay_where_they_were():
     assert not captures_weights(steps, 2, 2)
     assert not captures_weights(steps, None, 2)
     assert not captures_weights([step(ref("FuseOps"))], 1, 2)
+
+
+def test_dead_products_may_go_where_a_check_refuses_to_combine():
+    def products(count):
+        bb = relax.BlockBuilder()
+        x, y, z = (relax.Var(name, tensor((2, 2))) for name in "xyz")
+        with bb.function("main", [x, y, z]):
+            outs = [bb.emit(relax.op.matmul(x, each)) for each in (y, z)[-count:]]
+            bb.emit_func_output(outs[-1])
+        return bb.get()
+
+    def combined():
+        bb = relax.BlockBuilder()
+        x, y, z = (relax.Var(name, tensor((2, 2))) for name in "xyz")
+        with bb.function("main", [x, y, z]):
+            both = bb.emit(relax.op.matmul(x, bb.emit(relax.op.concat([y, z], 1))))
+            bb.emit_func_output(bb.emit(relax.op.strided_slice(both, [1], [2], [4])))
+        return bb.get()
+
+    refusing = {"check": lambda *_: False}
+    assert refused_yet_changed(Ran(products(2), products(1), refusing)) == ""
+    assert refused_yet_changed(Ran(products(2), combined(), refusing)) != ""
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Data type T.bool not supported for isnan op. Skipping isnan op...",
+        "Data type T.bool not supported for absolute op.",
+    ],
+)
+def test_a_kernel_that_says_which_dtype_it_lacks_is_a_refusal(message):
+    assert UNSUPPORTED_DTYPE.matches("InternalError", message)
