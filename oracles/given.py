@@ -82,7 +82,8 @@ def _bound(tree: ast.expr) -> dict[str, Any] | None:
 
         tvm.transform.module_pass(
             lambda mod, ctx: relax.transform.BindParams(
-                "f", dict(zip([p for p in mod["f"].params if p.name in ("v", "w")], [array_of_v, array_of_w])))(mod),
+                "f", {p: v for p in mod["f"].params for n, v in [("v", array_of_v), ("w", array_of_w)] if p.name == n}
+            )(mod),
             opt_level=0, name="BindParams")
     """
     for call in ast.walk(tree):
@@ -92,12 +93,9 @@ def _bound(tree: ast.expr) -> dict[str, Any] | None:
 
 
 def _by_variable(binding: ast.expr) -> dict[str, Any]:
-    """``dict(zip([p for p in ... if p.name in NAMES], ARRAYS))`` as a dictionary by name."""
+    """``{p: v for p in ... for n, v in ITEMS if p.name == n}`` as a dictionary by name."""
     try:
-        (zipped,) = binding.args  # type: ignore[attr-defined]
-        variables, arrays = zipped.args
-        names = _evaluated(variables.generators[0].ifs[0].comparators[0])
-        return dict(zip(names, _evaluated(arrays), strict=True))
+        return dict(_evaluated(binding.generators[1].iter))  # type: ignore[attr-defined]
     except (AttributeError, ValueError, TypeError, IndexError) as error:
         raise NotLiteral("a binding by variables of another form") from error
 

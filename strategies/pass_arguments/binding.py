@@ -27,10 +27,13 @@ def bind_params(choices: Choices, facts: Facts) -> str:
 
 
 def _by_variable(function: str, bound: list[Parameter], texts: list[str]) -> str:
-    """The same with variables for keys, which the text looks up in the module that the pass is applied to."""
-    names = "".join(f"{parameter.name!r}, " for parameter in bound)
-    variables = f'[p for p in mod["{function}"].params if p.name in ({names})]'
-    inner = call("BindParams", f'"{function}"', f"dict(zip({variables}, [{', '.join(texts)}]))")
+    """The same with variables for keys, which the text looks up in the module that the pass is applied to.
+
+    One that a pass before it has bound is no parameter there any more, and the others keep their arrays.
+    """
+    items = ", ".join(f'("{parameter.name}", {text})' for parameter, text in zip(bound, texts, strict=True))
+    binding = f'{{p: v for p in mod["{function}"].params for n, v in [{items}] if p.name == n}}'
+    inner = call("BindParams", f'"{function}"', binding)
     return f'tvm.transform.module_pass(lambda mod, ctx: {inner}(mod), opt_level=0, name="BindParams")'
 
 

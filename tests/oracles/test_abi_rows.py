@@ -40,9 +40,10 @@ def assert_passes(verdict: Verdict) -> None:
 
 def test_parameters_are_bound_by_variable() -> None:
     text = (
-        'tvm.transform.module_pass(lambda mod, ctx: relax.transform.BindParams("main", dict(zip('
-        '[p for p in mod["main"].params if p.name in ("w", "c")], '
-        '[np.full((8, 8), 0.5, "float32"), np.ones((8,), "float32")])))(mod), opt_level=0, name="BindParams")'
+        'tvm.transform.module_pass(lambda mod, ctx: relax.transform.BindParams("main", '
+        '{p: v for p in mod["main"].params for n, v in '
+        '[("w", np.full((8, 8), 0.5, "float32")), ("c", np.ones((8,), "float32"))] if p.name == n})(mod), '
+        'opt_level=0, name="BindParams")'
     )
     module = samples.weighted()
     assert len(PassRef("BindParams", text).build()(module)["main"].params) == 2

@@ -34,8 +34,8 @@ from oracles.tolerance import unit_of
 from oracles.verdict import Evidence, OracleName, Outcome
 from strategies.choices import Choices
 from strategies.drive import draws_of
-from strategies.module_facts import facts_of
-from strategies.pass_arguments.binding import append_loss, mixed_precision
+from strategies.module_facts import Parameter, facts_of
+from strategies.pass_arguments.binding import _by_variable, append_loss, mixed_precision
 
 X = "relax.transform"
 
@@ -427,3 +427,17 @@ def test_dead_products_may_go_where_a_check_refuses_to_combine():
 )
 def test_a_kernel_that_says_which_dtype_it_lacks_is_a_refusal(message):
     assert UNSUPPORTED_DTYPE.matches("InternalError", message)
+
+
+def test_what_is_left_to_bind_keeps_its_own_values():
+    parameters = [Parameter("a", (2, 3), "float32"), Parameter("b", (3, 2), "float32")]
+    texts = ['np.zeros((2, 3), "float32")', 'np.ones((3, 2), "float32")']
+    both = PassRef("BindParams", _by_variable("main", parameters, texts))
+    first = ref("BindParams", f'"main", {{"a": {texts[0]}}}')
+    bb = relax.BlockBuilder()
+    a, b = (relax.Var(each.name, tensor(each.dims)) for each in parameters)
+    with bb.function("main", [a, b]):
+        bb.emit_func_output(bb.emit(relax.op.matmul(a, b)))
+    bound = both.build()(first.build()(bb.get()))
+    assert len(bound["main"].params) == 0
+    assert given_of([("BindParams", both.expression)]).values["main", "b"].shape == (3, 2)
