@@ -89,7 +89,7 @@ def _write(new: NewCase, module: Any, directory: Path) -> list[CheckResult]:
     toml.write_text(_case_toml(new, version, Outcome.FAIL, isolated=False), encoding="utf-8")
     _write_module(directory, module)
     seen = _measure(directory)
-    died = seen.oracle is OracleName.CRASH and (seen.kind == "hang" or seen.kind.startswith("signal"))
+    died = seen.oracle is OracleName.CRASH and (seen.kind == "hang" or seen.kind.startswith(("signal ", "exit ")))
     if died:
         if new.oracle is not OracleName.CRASH:
             raise CaseError(f"the process died, so the oracle is crash, not {new.oracle}: {seen.text}")

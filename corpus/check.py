@@ -22,6 +22,8 @@ from releases.known import RELEASES
 
 # A case takes well under a second, a build included; a minute without a line is a hang.
 TIME_LIMIT = 60.0
+_OWN_STAGES = ("start", "load")
+"""Before the first step of judging, what ends the child is no pass."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +34,7 @@ class Observation:
         outcome: The oracle's word; ``FAIL`` by the crash oracle when the process died.
         oracle: Who said it.
         reason: Of a skip, reject or invalid.
-        kind: Of the evidence (``InternalError``, ``signal 11``, ``hang``).
+        kind: Of the evidence (``InternalError``, ``signal 11``, ``exit 3``, ``hang``).
         message: Of the evidence.
         frames: Of the evidence.
     """
@@ -185,7 +187,7 @@ def _run_child(pending: Sequence[tuple[KnownCase, str]], time_limit: float) -> d
         child.wait()
         timer.cancel()
         drain.join(timeout=5)
-    if child.returncode != 0 and current not in observed:
+    if current not in observed:  # a pass may end the process by any exit code, 0 too
         observed[current] = _death(child.returncode, hung.is_set(), stage, "".join(errors))
     return observed
 
@@ -212,5 +214,7 @@ def _death(code: int, hung: bool, stage: str, errors: str) -> Observation:
         name = signal.Signals(-code).name
         message = f"{name} killed the process in {stage}"
         return Observation(Outcome.FAIL, OracleName.CRASH, kind=f"signal {-code}", message=message)
+    if stage not in _OWN_STAGES:  # no exception leaves the runner: it was the pass that ended the process
+        return Observation(Outcome.FAIL, OracleName.CRASH, kind=f"exit {code}", message=f"exit {code} in {stage}")
     last = errors.strip().splitlines()[-1:] or [f"exit code {code}"]
     return Observation(Outcome.INVALID, OracleName.CRASH, reason="the runner stopped", message=last[0])

@@ -41,7 +41,7 @@ def result_of(module: Any, text: str, function: str, arguments: tuple[Any, ...],
     Raises:
         Undefined: The module is not known to be defined on these arguments.
     """
-    if reason := _hides(module, text, variation):
+    if reason := hides(module, text, variation):
         raise Undefined(reason)
     try:
         result: Value = Interpreter(module).call(function, arguments)
@@ -77,7 +77,7 @@ def _special(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     return np.asarray(np.where(np.isnan(wide), 2.0, kinds))
 
 
-def _hides(module: Any, text: str, variation: Variation) -> str:
+def hides(module: Any, text: str, variation: Variation) -> str:
     """What of the module the interpreter would not see; empty when there is nothing."""
     if any(name in text for name in _HIDDEN):
         return "something is computed out of sight"

@@ -40,8 +40,18 @@ ORDER: tuple[tuple[OracleName, Oracle], ...] = (
 )
 
 
-def judge(subject: Subject, oracles: Iterable[OracleName] | None = None) -> list[Verdict]:
+CUT_SHORT = "cut short: a known finding"
+"""The reason of oracles that are not asked any more."""
+
+
+def judge(
+    subject: Subject,
+    oracles: Iterable[OracleName] | None = None,
+    enough: Callable[[Verdict], bool] | None = None,
+) -> list[Verdict]:
     """Verdicts of the chosen oracles (default: all), in a fixed order.
+
+    After a failure of which ``enough`` says so, all other oracles are skipped.
 
     Never raises for an error of TVM or of a pass: those are verdicts. An error of our own becomes an
     ``INVALID`` verdict with the traceback as evidence.
@@ -51,8 +61,12 @@ def judge(subject: Subject, oracles: Iterable[OracleName] | None = None) -> list
     unfit = _guarded(OracleName.CRASH, _unfit, subject)
     assert not isinstance(unfit, tuple)
     verdicts: list[Verdict] = []
+    ended = False
     for name, oracle in table:
         if name not in wanted:
+            continue
+        if ended:
+            verdicts.append(Verdict(name, Outcome.SKIP, subject.judged, CUT_SHORT))
             continue
         if isinstance(unfit, Verdict):
             verdicts.append(Verdict(name, Outcome.INVALID, subject.judged, unfit.reason, unfit.evidence))
@@ -61,7 +75,9 @@ def judge(subject: Subject, oracles: Iterable[OracleName] | None = None) -> list
         else:
             said = _guarded(name, oracle, subject)
             assert not isinstance(said, str)
-            verdicts += [said] if isinstance(said, Verdict) else said
+            given = [said] if isinstance(said, Verdict) else [*said]
+            verdicts += given
+            ended = enough is not None and any(each.outcome is Outcome.FAIL and enough(each) for each in given)
     if not isinstance(unfit, Verdict):
         _protect(subject, verdicts)
     return verdicts

@@ -13,8 +13,9 @@ from oracles.contract import NumericPromise, Stage
 from oracles.crash import without_output
 from oracles.examination import Candidate, Undecidable, examine
 from oracles.facts import equal
-from oracles.given import NotLiteral, given_of
+from oracles.given import Given, NotLiteral, given_of
 from oracles.interpretation import Interpreted, compare_interpreted, interpretable
+from oracles.meaning import WrongCall, wrong_call
 from oracles.numeric_blame import culprit_of
 from oracles.numeric_limits import unfair
 from oracles.original import Original, original_of
@@ -28,8 +29,15 @@ COMPILED_SHARE = 8
 # Subjects on one module in so many are built and executed even where the interpreter finds that nothing has changed:
 # what a pass leaves may be right and yet not build.
 EXECUTED_SHARE = 3
+# What a call that gives other results each time shows as well, at random.
+_PERHAPS_OF_THE_ORIGINAL = frozenset({"wrong-value", "second-call-differs", "later-call-differs", "uninitialized-read"})
 REFERENCE = "reference pipeline"
 LEGALIZATION = "LegalizeOps"
+# The passes that say how operators are computed, and pipelines with them in it.
+_LEGALIZING = frozenset(
+    {LEGALIZATION, "DispatchSortScan", "DispatchSampling", "build:default", "build:cpu", "build:zero"}
+)
+_SAYS_NOTHING_OF_LEGALIZATION = (UNCHANGED, "no output", "output is ill-formed")
 _WEAKEST_LAST = (
     NumericPromise.BIT_EXACT,
     NumericPromise.REASSOCIATION,
@@ -43,25 +51,30 @@ def judge_numeric(subject: Any) -> Verdict:
     """Run the original and the transformed module on the same inputs and compare what they return.
 
     ``PASS``: every public function that can be called agrees, its inputs are left alone and a second call repeats the
-    first.  ``FAIL``: it does not build or raises although the original runs, or its results differ by more than the
-    promise allows.  ``SKIP``: nothing to judge; every reason is a short phrase.
+    first; and where the pass legalizes, what the operators compute is as documented (:mod:`oracles.meaning`).
+    ``FAIL``: it does not build or raises although the original runs, its results differ by more than the promise
+    allows, or an operator computes something else than documented.  ``SKIP``: nothing to judge; every reason is a
+    short phrase.
     """
+    said = _compared(subject)
+    decided = said.evidence is not None and said.evidence.kind not in _PERHAPS_OF_THE_ORIGINAL
+    if decided or not _legalizes(subject) or said.reason in _SAYS_NOTHING_OF_LEGALIZATION:
+        return said
+    found = undocumented(subject)
+    return said if found is None else Verdict(OracleName.NUMERIC, Outcome.FAIL, found.culprit, evidence=found.evidence)
+
+
+def _compared(subject: Any) -> Verdict:
+    """The verdict on the module before and after the passes."""
     reason = _unfit(subject)
     if reason:
         return _skip(subject, reason)
-    facts, given_facts = subject.facts, subject.given_facts
+    facts = subject.facts
     if not subject.changed and not facts.modified():
         return _skip(subject, UNCHANGED)
     try:
         given = given_of([(step.ref.name, step.ref.expression) for step in subject.plan.steps])
-        original = original_of(
-            facts,
-            _pristine(facts),
-            subject.input_seed,
-            given,
-            lambda text: subject.stage(f"numeric {text}", REFERENCE),
-            lambda: (_pristine(given_facts), given_facts.snapshot),
-        )
+        original = _original(subject, given)
         if reason := unfair(subject.plan.steps, lambda index: _input(subject, original, index)):
             return _skip(subject, reason)
         last = len(subject.plan.steps) - 1
@@ -90,6 +103,35 @@ def judge_numeric(subject: Any) -> Verdict:
         return _skip(subject, str(undecided))
     except NotLiteral:
         return _skip(subject, "inputs are bound by something else than literals")
+
+
+def _legalizes(subject: Any) -> bool:
+    """Whether the subject is one on which the lowering of operators is judged; it is the same for all passes."""
+    return any(step.ref.name in _LEGALIZING for step in subject.plan.steps)
+
+
+def undocumented(subject: Any) -> WrongCall | None:
+    """A call of the original that TVM lowers to something else than is documented; ``None`` when none is seen."""
+    try:
+        given = given_of([(step.ref.name, step.ref.expression) for step in subject.plan.steps])
+    except NotLiteral:
+        return None
+    original = _original(subject, given)
+    if original.program is None or not subject.defined:
+        return None
+    return wrong_call(original, lambda text: subject.stage(f"numeric {text}", REFERENCE))
+
+
+def _original(subject: Any, given: Given) -> Original:
+    facts, given_facts = subject.facts, subject.given_facts
+    return original_of(
+        facts,
+        _pristine(facts),
+        subject.input_seed,
+        given,
+        lambda text: subject.stage(f"numeric {text}", REFERENCE),
+        lambda: (_pristine(given_facts), given_facts.snapshot),
+    )
 
 
 def _unfit(subject: Any) -> str:

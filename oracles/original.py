@@ -86,6 +86,7 @@ class Original:
         source: Callable[[], tuple[Any, str]] | None = None,
     ) -> None:
         self.module = module
+        self.text = text
         self.source = source or (lambda: (module, text))
         self.seed = seed
         self.given = given
@@ -263,7 +264,7 @@ class Original:
         try:
             for _ in range(count):
                 observer.begin()
-                runs.append(self.program.call(entry.symbol, [_moved(a, observer) for a in entry.arguments]))
+                runs.append(self.program.call(entry.symbol, [moved(a, observer) for a in entry.arguments]))
         except Exception:
             return None
         finally:
@@ -280,15 +281,15 @@ def copied(value: Any) -> Any:
     return from_tvm(value)
 
 
-def _moved(argument: Any, observer: Perturber) -> Any:
+def moved(argument: Any, observer: Perturber) -> Any:
     """An argument with its floats moved by one rounding: none in the default domain's [-2, 2] leaves that."""
     if isinstance(argument, np.ndarray) and "float" in argument.dtype.name:
-        plain, moved = argument.astype("float64"), observer.rounded(argument).astype("float64")
+        plain, other = argument.astype("float64"), observer.rounded(argument).astype("float64")
         with np.errstate(invalid="ignore"):
             inside = np.abs(plain) <= 2.0
-        return np.asarray(np.where(inside, np.clip(moved, -2.0, 2.0), moved)).astype(argument.dtype)
+        return np.asarray(np.where(inside, np.clip(other, -2.0, 2.0), other)).astype(argument.dtype)
     if type(argument) in (tuple, list):
-        return tuple(_moved(item, observer) for item in argument)
+        return tuple(moved(item, observer) for item in argument)
     return argument
 
 

@@ -7,6 +7,11 @@ from dataclasses import dataclass
 
 UNCHANGED = "pass changed nothing"
 """The numeric oracle's reason not to execute a module that came out as it went in: it computes what it computed."""
+UNDECIDABLE = "undecidable: "
+"""Reasons of comparisons that were made and cannot be decided begin with this; other skips compared nothing."""
+
+NOT_AS_DOCUMENTED = "not-as-documented"
+"""The kind of the numeric oracle's evidence that an operator is lowered to something else than is documented."""
 
 
 class OracleName(str, enum.Enum):

@@ -34,6 +34,17 @@ WORDINGS: tuple[Wording, ...] = (
     Wording(r"\bStructInfo annotations\b", "Type annotations", "0.26"),
 )
 
+VARYING = (
+    # which condition fails, where the message says in words what it means
+    r"Check failed: \([^\n]*\) is false:[ \t]*(?=\S[^\n]{11})"
+    r"|\bSymbolic (?=Var\b)"
+    r"|\b\w*StructInfo(?:Node)?\b|\b(?:Tensor|Shape|Tuple|Func|Prim|Any|Object)Type(?:Node)?\b|\bstruct[_ ]info\b"
+    r"|\bThe type\b|\bType(?= annotations\b)"
+    r"|\b(?:ir|relax\.expr)\.(?:GenericConst|Constant|StringImm|Call|Var)\b|\bs_tir::"
+    r"|\bR\.(?:Any|Object|Prim)\b|\bT\.(?:u?int|float|bool)\d*\b"
+)
+"""Regular expression of what a message may have in other words in another release: not to be told by."""
+
 
 def newest(message: str) -> str:
     """The message in the words of the newest release."""

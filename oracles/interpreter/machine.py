@@ -59,6 +59,7 @@ class Interpreter:
     Args:
         module: The ``tvm.IRModule``, high-level or legalized.
         precision: In which dtype floats are computed.
+        observer: Told of every call of an operator that has a result: the request, and the result.
 
     Attributes:
         printed: What the program has printed.
@@ -66,8 +67,14 @@ class Interpreter:
             ``Precision.FLOAT64`` is no more exact than those.
     """
 
-    def __init__(self, module: Any, precision: Precision = Precision.DECLARED) -> None:
+    def __init__(
+        self,
+        module: Any,
+        precision: Precision = Precision.DECLARED,
+        observer: Callable[[Request, Any], None] | None = None,
+    ) -> None:
         self.precision = precision
+        self.observer = observer
         self.printed: list[str] = []
         self.rounded = False
         self._memory: dict[int, Any] = {}
@@ -220,7 +227,10 @@ class Interpreter:
                 raise Unsupported(f"operator {op.name}")
             arguments = [self._evaluate(each, frame) for each in expression.args]
             request = Request(op.name, arguments, expression, self.precision, frame.dims.value, self, frame.values)
-            return compute(request)
+            result = compute(request)
+            if self.observer is not None:
+                self.observer(request, result)
+            return result
         called = self._evaluate(op, frame)
         arguments = [self._evaluate(each, frame) for each in expression.args]
         if isinstance(called, Closure):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import tvm
 import tvm_ffi
 from tvm import relax, tirx
-from tvm.ir import GenericConst
 
 from oracles.contract import Postcondition
 from oracles.postconditions.common import argument, functions_by_name, operator_of, places, variables_read
@@ -177,7 +177,7 @@ def layouts_not_transformed(ran: Any) -> str:
         if operator not in replacements or not layouts.get(operator):
             continue
         for operand, layout in zip(call.args[1].fields, layouts[operator], strict=False):
-            scalar = isinstance(operand, GenericConst) and operand.ty.ndim == 0
+            scalar = isinstance(operand, tvm.ir.GenericConst) and operand.ty.ndim == 0
             if layout is not None and not scalar and operator_of(made.get(operand)) != "relax.layout_transform":
                 return f"an operand is not transformed\nfunction: {name}\noperand: {operand}"
     return ""
@@ -200,7 +200,7 @@ def free_buffers_wrong(ran: Any) -> str:
         wanted = [
             index
             for index, operand in enumerate(call.args[1].fields)
-            if isinstance(operand, GenericConst) or (isinstance(operand, relax.Var) and operand in weights)
+            if isinstance(operand, tvm.ir.GenericConst) or (isinstance(operand, relax.Var) and operand in weights)
         ]
         found = [int(index) for index in kernel.attrs["layout_free_buffers"]]
         if wanted != found:

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import tvm
 from tvm import relax
-from tvm.ir import GenericConst
 
 from oracles.contract import Postcondition
 from oracles.postconditions.common import operator_of, places, sequences, variables_read
@@ -56,7 +56,9 @@ def _with_local_functions(function: Any) -> Iterator[Any]:
 def killed_without_register(ran: Any) -> str:
     """A kill of what has no register: a constant, a shape, a number, a function, or an expression."""
     for name, function in relax_functions(ran.after):
-        constants = {place.binding.var for place in places(function) if isinstance(place.binding.value, GenericConst)}
+        constants = {
+            place.binding.var for place in places(function) if isinstance(place.binding.value, tvm.ir.GenericConst)
+        }
         for place in places(function):
             value = place.binding.value
             if operator_of(value) not in KILLING:
@@ -103,7 +105,7 @@ def _survivor(sequence: Any) -> Any:
             excused.update(relax.analysis.free_vars(value.false_branch))
         elif isinstance(value, relax.Function):
             excused.update(relax.analysis.free_vars(value))
-        if operator_of(value) in STORING or (_has_register(binding.var) and not isinstance(value, GenericConst)):
+        if operator_of(value) in STORING or (_has_register(binding.var) and not isinstance(value, tvm.ir.GenericConst)):
             wanted.add(binding.var)
     for var, position in last.items():
         if var not in wanted or var in excused:

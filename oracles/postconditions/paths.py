@@ -89,9 +89,9 @@ def number_of(expr: Any, values: Mapping[Any, int]) -> int | None:
         return expr
     if isinstance(expr, tirx.IntImm):
         return int(expr.value)
-    if isinstance(expr, relax.Var):
+    if isinstance(expr, (relax.Var, tirx.Var)):  # two classes in TVM 0.25
         return values.get(expr)
-    if isinstance(expr, tirx.Cast):
+    if isinstance(expr, tirx.Cast) or type(expr).__name__ == "PrimValue":  # TVM 0.25 wraps scalars
         return number_of(expr.value, values)
     apply = ARITHMETIC.get(type(expr))
     if apply is None:
@@ -118,9 +118,9 @@ ARITHMETIC: dict[Any, Any] = {
 
 def symbols_of(expr: Any) -> list[Any]:
     """Variables in an integer expression over dims, each once; none in what :func:`number_of` does not understand."""
-    if isinstance(expr, relax.Var):
+    if isinstance(expr, (relax.Var, tirx.Var)):
         return [expr]
-    if isinstance(expr, tirx.Cast):
+    if isinstance(expr, tirx.Cast) or type(expr).__name__ == "PrimValue":
         return symbols_of(expr.value)
     if type(expr) in ARITHMETIC:
         return list(dict.fromkeys([*symbols_of(expr.a), *symbols_of(expr.b)]))

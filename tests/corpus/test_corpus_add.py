@@ -18,6 +18,12 @@ from oracles.passref import PassRef
 from oracles.verdict import Outcome
 
 FUSE = PassRef("MergeCompositeFunctions", "relax.transform.MergeCompositeFunctions()")
+LEAVING = """
+import os
+import tvm
+
+Leaving = lambda: tvm.transform.module_pass(lambda module, context: os._exit(3), opt_level=0, name="Leaving")
+"""
 
 
 def campaign(tmp_path: Path, slug: str, ref: PassRef, oracle: str, identifier: str = "abc0000001") -> Path:
@@ -74,6 +80,17 @@ def test_a_case_that_kills_its_process(tmp_path: Path) -> None:
     assert add(campaign(tmp_path, "shape-lower-weight-rank-only", ref, "crash"), root) == 0
     (case,) = load(root=root)
     assert case.isolated
+    assert all(result.ok for result in check_cases([case]))
+
+
+def test_a_case_that_ends_its_process_by_an_exit_code(tmp_path: Path) -> None:
+    root, passes = tmp_path / "cases", tmp_path / "leaving.py"
+    passes.write_text(LEAVING)
+    ref = PassRef("Leaving", f"user:{passes}:Leaving")
+    assert add(campaign(tmp_path, "merge-composite-if", ref, "crash"), root) == 0
+    (case,) = load(root=root)
+    assert case.isolated
+    assert next(iter(case.expected.values())).pattern.startswith("exit\\ 3")
     assert all(result.ok for result in check_cases([case]))
 
 

@@ -47,6 +47,7 @@ bad = made(complain)
 kill = made(lambda: os.kill(os.getpid(), signal.SIGSEGV))
 hang = made(lambda: time.sleep(60))
 leave = made(lambda: os._exit(3))
+depart = made(lambda: os._exit(0))
 """
 
 
@@ -79,10 +80,10 @@ def test_a_death_is_the_crash_oracles_and_the_rest_is_still_checked(tmp_path: Pa
     write_case(tmp_path, "a-kill", "kill", "fail", 'pattern = "signal 11: SIGSEGV killed the process in crash"')
     write_case(tmp_path, "b-good", "good", "pass")
     write_case(tmp_path, "c-hang", "hang", "fail", 'pattern = "^hang: "\nisolated = true')
-    write_case(tmp_path, "d-leave", "leave", "fail")
+    write_case(tmp_path, "d-leave", "leave", "fail", 'pattern = "^exit 3: exit 3 in crash"')
+    write_case(tmp_path, "e-depart", "depart", "fail", 'pattern = "^exit 0: "')
     results = check_cases(load(root=tmp_path), "1.0", time_limit=8)
-    assert [result.problem for result in results[:3]] == ["", "", ""]
-    assert "measured crash invalid (the runner stopped)" in results[3].problem
+    assert [result.problem for result in results] == [""] * 5
 
 
 def test_a_case_must_say_what_it_expects_of_the_newest_release(tmp_path: Path) -> None:

@@ -5,7 +5,8 @@ import sample_modules as samples
 import tvm
 from tvm import relax
 
-from oracles.blame import inner_culprit
+from corpus.loader import load, load_module
+from oracles.blame import inner_culprit, innermost_culprit
 
 
 def test_inner_pass_that_raises() -> None:
@@ -27,3 +28,22 @@ def test_nobody_is_blamed_when_nothing_fails() -> None:
 
 def test_pass_without_a_contract_is_nobody() -> None:
     assert inner_culprit(buggy.raises(ValueError("odd")).given, samples.dataflow()) is None
+
+
+def test_the_innermost_pass_may_be_one_that_a_composed_pass_runs_itself() -> None:
+    """FuseTIR runs RemoveUnusedParameters, which forgets closures: the corpus has it as a defect of that pass."""
+    module = corpus_module("remove-unused-parameters-made-closure")
+    assert inner_culprit(relax.transform.FuseTIR(), module, ill_formed=True) == "FuseTIR"
+    assert innermost_culprit(relax.transform.FuseTIR(), module) == "RemoveUnusedParameters"
+
+
+def test_what_is_wrong_with_an_output_may_be_said_otherwise() -> None:
+    pipeline = tvm.transform.Sequential([relax.transform.Normalize(), relax.transform.DeadCodeElimination()])
+    fewer = innermost_culprit(pipeline, samples.two_functions(), lambda module: len(module.functions) < 1)
+    assert fewer is None
+    assert innermost_culprit(pipeline, samples.two_functions(), lambda module: True) == "Normalize"
+
+
+def corpus_module(slug: str) -> tvm.IRModule:
+    (case,) = load([slug])
+    return load_module(case)

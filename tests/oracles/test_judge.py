@@ -7,6 +7,7 @@ import sample_modules as samples
 from conftest import STRUCTURAL
 
 from oracles import PassRef, Subject, judge, sequential
+from oracles.judge import CUT_SHORT
 from oracles.verdict import OracleName, Outcome
 
 
@@ -34,3 +35,20 @@ def test_subject_needs_passes_and_a_contract_each() -> None:
         Subject(samples.dataflow(), [])
     with pytest.raises(ValueError, match="one contract per pass"):
         Subject(samples.dataflow(), [PassRef("Normalize", "relax.transform.Normalize()")], [])
+
+
+def test_after_a_failure_that_is_enough_nothing_more_is_judged() -> None:
+    ref = PassRef("InlinePrivateFunctions", "relax.transform.InlinePrivateFunctions()")
+    subject = Subject(samples.symbolic_callee(), [ref])
+    said = {
+        each.oracle: each for each in judge(subject, STRUCTURAL, lambda each: each.oracle is OracleName.WELL_FORMED)
+    }
+    assert said[OracleName.WELL_FORMED].outcome is Outcome.FAIL
+    assert said[OracleName.CRASH].outcome is Outcome.PASS, "what came before stays"
+    later = [each for name, each in said.items() if name not in (OracleName.CRASH, OracleName.MUTATION)]
+    skipped = [each for each in later if each.oracle is not OracleName.WELL_FORMED]
+    assert skipped
+    assert {(each.outcome, each.reason) for each in skipped} == {(Outcome.SKIP, CUT_SHORT)}
+    full = {each.oracle: each for each in judge(Subject(samples.symbolic_callee(), [ref]), STRUCTURAL, lambda _: False)}
+    assert full.keys() == said.keys()
+    assert CUT_SHORT not in {each.reason for each in full.values()}

@@ -1,6 +1,6 @@
 """A campaign in small, on whichever release is installed: run it in a virtual environment of each.
 
-``python -m pytest -m slow tests/releases`` there; ``tests/releases/across.py`` compares two of them.
+``python -m pytest -m slow tests/releases`` there; ``relaxfuzz bisect DIR`` compares them on the findings of a campaign.
 """
 
 from __future__ import annotations

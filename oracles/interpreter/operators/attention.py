@@ -28,11 +28,13 @@ def attention(request: Request) -> Any:
         raise Unsupported("attention with a sliding window")
     query, key, value = (request.wide(index).transpose(0, 2, 1, 3) for index in range(3))
     heads = query.shape[1]
+    request.undefined(key.shape[1] == 0 or value.shape[1] == 0, "attention without heads")
     if heads % key.shape[1] or heads % value.shape[1]:
         raise Unsupported("heads that are not divided among those of the keys")
     key, value = (each.repeat(heads // each.shape[1], axis=1) for each in (key, value))
     length, keys = query.shape[2], key.shape[2]
     request.undefined(keys == 0, "attention to no keys")
+    request.undefined(query.shape[3] == 0, "attention to keys of no width")
     scale = request.attr("scale")
     factor = query.dtype.type(1 / math.sqrt(query.shape[3]) if scale is None else float(getattr(scale, "value", scale)))
     columns = key.transpose(0, 1, 3, 2)

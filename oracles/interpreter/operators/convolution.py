@@ -68,6 +68,7 @@ def transposed_convolution(request: Request) -> Any:
         (extent - 1) * stride + step * (size - 1) + 1 + more
         for extent, stride, step, size, more in zip(extents, strides, dilation, taps, extra, strict=True)
     ]
+    request.undefined(min(reach, default=1) < 0, "transposed convolution of nothing")
     whole = np.zeros((batch, groups, inner, *reach), data.dtype)
     columns = data.reshape(batch, groups, channels // groups, math.prod(extents))
     kernels = weight.reshape(groups, channels // groups, inner, *taps)

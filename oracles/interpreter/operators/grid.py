@@ -34,9 +34,12 @@ def grid_sample(request: Request) -> Any:
     extents = data.shape[2:]
     if str(request.attr("layout")) != ("NCHW", "NCDHW")[data.ndim - 4] or grid.shape[1] != len(extents):
         raise Unsupported("layout of a grid")
+    request.undefined(0 in extents, "position in an empty image")
     request.undefined(~np.isfinite(grid), "position that is no number")
     places = [_place(grid[:, -1 - axis], extent, aligned) for axis, extent in enumerate(extents)]
     request.undefined([np.any(np.abs(place) > FARTHEST) for place in places], "position too far away")
+    if method != "nearest":
+        request.undefined(~np.isfinite(data), "infinite pixel of any weight")
     if method == "bicubic":
         taps = [_cubic(place) for place in places]
         bounded: list[tuple[list[Array], list[Array] | None]] = [

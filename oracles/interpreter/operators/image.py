@@ -34,8 +34,11 @@ def resize(request: Request) -> Any:
     axes = [axis for axis, letter in enumerate(layout) if letter in "DHW"]
     if len(axes) != len(size) or len(layout) != data.ndim or axes != list(range(axes[0], axes[0] + len(axes))):
         raise Unsupported("layout of an image")
+    request.undefined(any(data.shape[axis] == 0 for axis in axes), "pixels of an empty image")
     roi = [float(each) for each in request.attr("roi")]
     result, outside = data if method == "nearest_neighbor" else _computed(request, data), []
+    if method != "nearest_neighbor":
+        request.undefined(~np.isfinite(result), "infinite pixel of any weight")
     exact = True
     for number in reversed(range(len(axes))):
         corners = (roi[number], roi[len(axes) + number]) if mode == "tf_crop_and_resize" else (0.0, 0.0)

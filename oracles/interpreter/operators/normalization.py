@@ -35,6 +35,7 @@ def batch_norm(request: Request) -> Any:
     if request.attr("training", True):
         others = tuple(place for place in range(x.ndim) if place != axis)
         momentum = request.attr("momentum")
+        request.undefined(any(x.shape[place] == 0 for place in others), "statistics of no elements")
         _require_squares(request, x, others)
         batch_mean, batch_variance = x.mean(axis=others), x.var(axis=others)
         running_mean = (1 - momentum) * mean + momentum * batch_mean

@@ -67,6 +67,7 @@ def adaptive_avg_pool(request: Request) -> Any:
     require_sums(request, data, tuple(range(2, data.ndim)))
     given = request.integers("output_size")
     targets = data.shape[2:] if given is None else widened(given, len(spatial))
+    request.undefined(0 in data.shape[2:] and 0 not in targets, "averages of nothing")
     sums, counts = data, []
     for axis, target in enumerate(targets, 2):
         extent = data.shape[axis]

@@ -33,7 +33,10 @@ def roi_align(request: Request) -> Any:
     size = request.integers("pooled_size") or ()
     batches = _batches(request, rois, data.shape[0])
     starts, ends = (rois[:, [at + 1, at]] * rois.dtype.type(request.attr("spatial_scale")) for at in (1, 3))
+    # Whether a pixel of weight zero is read is not documented.
+    request.undefined(~np.isfinite(data), "infinite pixel of any weight")
     spans = ends - starts  # height and width of each region
+    request.undefined(~np.isfinite(spans), "region beyond its dtype")
     if not request.attr("aligned", False):
         spans = np.maximum(spans, 1)
     results = []
@@ -86,6 +89,7 @@ def roi_pool(request: Request) -> Any:
     request.undefined(np.isnan(data), "maximum of NaN")
     height, width = request.integers("pooled_size") or ()
     scaled = rois[:, 1:] * rois.dtype.type(request.attr("spatial_scale"))
+    request.undefined(~(np.abs(scaled) < 2.0**31), "region beyond the integers")
     corners = np.copysign(np.floor(np.abs(scaled) + 0.5), scaled).astype("int64")
     result = np.zeros((len(rois), data.shape[1], height, width), data.dtype)
     for number, batch in enumerate(_batches(request, rois, data.shape[0])):
@@ -109,6 +113,7 @@ def _bins(start: int, end: int, count: int, extent: int) -> list[tuple[int, int]
 def _operands(request: Request) -> tuple[Array, Array]:
     data, rois = request.wide(0), request.wide(1)
     request.undefined(~np.isfinite(rois), "region that is no number")
+    request.undefined(data.size == 0, "region of an empty image")
     return data, rois
 
 

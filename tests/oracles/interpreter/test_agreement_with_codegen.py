@@ -9,8 +9,8 @@ import pytest
 from one_operator import module_of
 from tvm import relax
 
-from oracles.interpreter.agreement import Agreement, judge_alone
 from oracles.interpreter.registry import OPERATORS, implementation
+from oracles.meaning.agreement import Agreement, judge_alone
 
 
 def judged(module: Any) -> Agreement:

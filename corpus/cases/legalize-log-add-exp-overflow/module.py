@@ -1,0 +1,14 @@
+# mypy: ignore-errors
+import numpy as np
+from tvm.script import ir as I
+from tvm.script import relax as R
+
+
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((4,), dtype="float32")) -> R.Tensor((4,), dtype="float32"):
+        gv: R.Tensor((4,), dtype="float32") = R.log_add_exp(
+            x, R.const(np.array([100.0, -200.0, 0.0, 1.0], "float32"), "float32")
+        )
+        return gv

@@ -1,0 +1,110 @@
+"""The call that is to blame for a program that computes something else than documented is found and named."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import tvm
+from tvm import relax
+from tvm.script import ir as I
+from tvm.script import relax as R
+from tvm.script import tirx as T
+
+from oracles import Subject, judge
+from oracles.given import Given
+from oracles.meaning import WrongCall, wrong_call
+from oracles.original import Original
+from oracles.passref import PassRef
+from oracles.verdict import NOT_AS_DOCUMENTED, OracleName, Outcome, Verdict
+
+LEGALIZE = PassRef("LegalizeOps", "relax.transform.LegalizeOps()")
+
+
+def found(module: Any, seed: int = 0) -> WrongCall | None:
+    original = Original(module, str(tvm.ir.save_json(module)), seed, Given(), lambda _text: None)
+    return wrong_call(original, lambda _text: None)
+
+
+def verdict(module: Any, ref: PassRef = LEGALIZE) -> Verdict:
+    return judge(Subject(module, [ref]), [OracleName.NUMERIC])[0]
+
+
+@I.ir_module
+class Between:
+    @R.function
+    def main(x: R.Tensor((4,), "float32")) -> R.Tensor((4,), "float32"):
+        lv = R.exp(x)
+        lv1 = R.log_add_exp(lv, R.const([100.0, 0.0, 200.0, 1.0], "float32"))
+        lv2 = R.tanh(lv1)
+        return R.add(lv2, lv1)
+
+
+@I.ir_module
+class Right:
+    @R.function
+    def main(x: R.Tensor((4, 5), "float32")) -> R.Tensor((4, 5), "float32"):
+        lv = R.nn.softmax(x)
+        lv1 = R.matmul(lv, R.permute_dims(lv))
+        lv2 = R.matmul(lv1, R.sin(x))
+        return R.floor(R.multiply(lv2, R.const(1e3, "float32")))
+
+
+@I.ir_module
+class Empty:
+    @R.function
+    def main(x: R.Tensor(("n", "m"), "float32")) -> R.Tensor(("m",), "float32"):
+        m = T.int64()
+        lv = R.exp(x)
+        lv1: R.Tensor((m,), "float32") = R.sum(lv, axis=[0])
+        return lv1
+
+
+def test_names_the_operator_in_the_midst_of_a_program() -> None:
+    seen = found(Between)
+    assert seen is not None
+    assert (seen.guilty, seen.what, seen.culprit) == ("relax.log_add_exp", "wrong value", "LegalizeOps")
+    assert seen.evidence.message == "relax.log_add_exp: wrong value"
+    assert "log of the sum of exponentials" in seen.evidence.expected
+
+
+def test_a_program_that_rounds_and_decides_is_not_accused() -> None:
+    assert found(Right) is None
+
+
+def test_a_sum_of_nothing_reads_what_was_in_memory() -> None:
+    seen = [each for each in (found(Empty, seed) for seed in range(40)) if each is not None]
+    assert seen, "no seed draws an empty dim"
+    assert {(each.guilty, each.what) for each in seen} == {("relax.sum", "reads uninitialized memory")}
+
+
+def test_the_operands_are_those_of_the_program() -> None:
+    seen = found(Between)
+    assert seen is not None
+    assert np.all(seen.call.arguments[0] > 0)  # results of exp
+
+
+def test_is_a_failure_of_the_numeric_oracle_under_legalization_alone() -> None:
+    said = verdict(Between)
+    assert said.outcome is Outcome.FAIL
+    assert said.evidence is not None
+    assert said.evidence.kind == NOT_AS_DOCUMENTED
+    other = verdict(Between, PassRef("CanonicalizeBindings", "relax.transform.CanonicalizeBindings()"))
+    assert other.outcome is not Outcome.FAIL
+
+
+@pytest.mark.parametrize("module", [Right, Between])
+def test_repeats(module: Any) -> None:
+    assert verdict(module) == verdict(module)
+
+
+def test_what_has_no_result_to_judge_is_passed_over() -> None:
+    bb = relax.BlockBuilder()
+    x = relax.Var("x", relax.TensorType((3,), "float32"))
+    with bb.function("main", [x]):
+        # Of a number and NaN the greatest is not documented.
+        bb.emit_func_output(bb.emit(relax.op.maximum(x, relax.const([np.nan] * 3, "float32"))))
+    module = bb.get()
+    module["main"] = module["main"].with_attr("global_symbol", "main")
+    assert found(module) is None
