@@ -1,161 +1,199 @@
-"""How small do findings become, and how fast?
+"""How small do failing modules become, how fast, and do they keep their signature?
 
-Draws modules from a seed, collects findings of stock passes (one case for each signature, never the smallest one: the
-first that is met), and minimizes each in an isolated worker, as a campaign does.
+Each case of ``reduction_cases.py`` (30 to 200 bindings) is judged and minimized as ``relaxfuzz minimize`` does: by the
+finding's own oracle in isolated processes, confirmed before and after in fresh ones.  With ``--cvise``, C-Vise (of
+Debian's package ``cvise``) gets the same cases as text for as long, with the same question asked of a warm process.
 
-    python benchmarks/reduction.py [--cases N] [--seed N] [--json]
+    python benchmarks/reduction.py [--only TEXT] [--workers N] [--time TIME] [--cvise] [--drawn N] [--json]
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import statistics
 import time
-import warnings
-from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 
+import psutil
+from reduction_cases import Specimen, specimens
+from reduction_cvise import Rival, cvise, cvise_version
+from reduction_drawn import drawn
 from tabulate import tabulate
 
-from fuzzer.cases import Case
-from fuzzer.isolation import IsolatedWorker
-from fuzzer.minimizer.judging import Judge, judging_oracles
-from fuzzer.minimizer.search import Limits, minimize
+from fuzzer.config import parse_duration
+from fuzzer.minimizer.criteria import OracleCriterion
+from fuzzer.minimizer.search import Limits
+from fuzzer.minimizing import NotReduced, Plan, failures, reduce
+from fuzzer.preparation import cores
 from fuzzer.signatures import signature
-from oracles.passref import PassRef
-from oracles.verdict import OracleName, Verdict
-
-PASSES = (
-    "MergeCompositeFunctions",
-    "FastMathTransform",
-    "InlinePrivateFunctions",
-    "FuseTransposeMatmul",
-    "LiftTransformParams",
-    "RemoveUnusedParameters",
-    "ExpandTupleArguments",
-    "LazySetOutput",
-    "FuseOps",
-    "FuseTIR",
-    "VMShapeLower",
-    "ToMixedPrecision",
-    "LambdaLift",
-)
-ORACLES = tuple(oracle for oracle in OracleName if oracle is not OracleName.NUMERIC)
-BATCH = 40
-MAX_BATCHES = 12
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One minimized finding; times in seconds."""
+    """One case.
 
-    signature: str
+    Attributes:
+        name: What it stands for.
+        before: Bindings of the given module.
+        after: Bindings of the smallest one; ``None`` when the case does not fail, as one is meant to.
+        passes: Passes that are left.
+        queries: Candidates judged.
+        seconds: Time of the search.
+        total: Time with the confirmations before and after.
+        processor: Processor seconds of all that, of all processes: what a busy machine does not change.
+        same: Whether the smallest case shows the signature in a fresh process.
+        again: Whether a second run from there changes nothing.
+        complete: Whether a fixed point was reached.
+        others: Other failures met.
+        rival: What C-Vise came to.
+    """
+
     name: str
     before: int
-    after: int
+    after: int | None
+    passes: int
     queries: int
     seconds: float
+    total: float
+    processor: float
     same: bool
+    again: bool
     complete: bool
+    others: int
+    rival: Rival | None = None
 
 
-def draw_modules(seed: int) -> list[str]:
-    """Modules of one batch as JSON; runs in the worker."""
-    import tvm
-    from hypothesis import HealthCheck, Phase, given, settings
-    from hypothesis import seed as seeded
-
-    from strategies import ir_modules
-
-    found: list[str] = []
-
-    @seeded(seed)
-    @settings(
-        max_examples=BATCH,
-        database=None,
-        deadline=None,
-        phases=[Phase.generate],
-        suppress_health_check=list(HealthCheck),
-    )
-    @given(ir_modules())
-    def collect(module: object) -> None:
-        found.append(str(tvm.ir.save_json(module)))
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        collect()
-    return found
+def measure(specimen: Specimen, workers: int, seconds: float) -> Row:
+    """Minimize one case, and its result once more."""
+    began = time.perf_counter()
+    failed = failures(specimen.case, specimen.oracle)
+    if not failed:
+        total = time.perf_counter() - began
+        return Row(specimen.name, specimen.bindings, None, 0, 1, total, total, 0.0, not specimen.fails, True, True, 0)
+    criterion, plan = OracleCriterion(failed[0]), Plan(Limits(10**9, seconds), workers)
+    began, spent = time.perf_counter(), processor_seconds()
+    try:
+        found = reduce(specimen.case, criterion, plan)
+    except NotReduced:
+        total = time.perf_counter() - began
+        return Row(specimen.name, specimen.bindings, None, 0, 1, total, total, 0.0, False, False, False, 0)
+    total, spent = time.perf_counter() - began, processor_seconds() - spent
+    case = found.minimized.case
+    again = reduce(case, criterion, plan).minimized.case == case
+    same = specimen.fails and criterion.id in {signature(item).id for item in failures(case, specimen.oracle)}
+    return Row(
+        specimen.name, found.bindings_before, found.bindings, len(case.passes), found.minimized.queries,
+        found.minimized.seconds, total, spent, same, again, found.minimized.complete, len(found.minimized.others),
+    )  # fmt: skip
 
 
-def findings(worker: IsolatedWorker, seed: int) -> Iterator[tuple[Case, Verdict]]:
-    """The first case of each signature."""
-    judge = Judge(worker, ORACLES)
-    seen: set[str] = set()
-    for batch in range(MAX_BATCHES):
-        modules = judge.ask(draw_modules, seed + batch)
-        for module in modules if isinstance(modules, list) else ():
-            for name in PASSES:
-                case = Case(module, (PassRef(name, f"relax.transform.{name}()"),), 0)
-                for verdict in judge.verdicts(case):
-                    if signature(verdict).id not in seen:
-                        seen.add(signature(verdict).id)
-                        yield case, verdict
+def processor_seconds() -> float:
+    """Of this process and of all that it has started, and they."""
+    mine = psutil.Process()
+    total = 0.0
+    for process in (mine, *mine.children()):
+        with contextlib.suppress(psutil.Error):
+            times = process.cpu_times()
+            total += times.user + times.system
+            if process != mine:  # workers that have ended belong to the process that forked them
+                total += times.children_user + times.children_system
+    return total
 
 
-def measure(worker: IsolatedWorker, case: Case, verdict: Verdict, limits: Limits) -> Row | None:
-    """Minimize one finding."""
-    wanted = signature(verdict)
-    judge = Judge(worker, judging_oracles(verdict))
-    facts = judge.facts(case)
-    if facts is None:
-        return None
-    started = time.perf_counter()
-    found = minimize(case, wanted.id, judge.signatures, judge.propose, facts, limits=limits)
-    seconds = time.perf_counter() - started
-    if not found.reproduced:
-        return None
-    after = judge.facts(found.case)
-    same = wanted.id in judge.signatures(found.case)
-    size = after.bindings if after is not None else facts.bindings
-    return Row(wanted.id, wanted.culprit, facts.bindings, size, found.queries, seconds, same, found.complete)
+def summary(rows: list[Row]) -> dict[str, float | int]:
+    """The figures of all cases that were reduced."""
+    done = [row for row in rows if row.after is not None]
+    sizes = [row.after for row in done if row.after is not None]
+    if not done:
+        return {"cases": len(rows), "reduced": 0}
+    figures: dict[str, float | int] = {
+        "cases": len(rows),
+        "reduced": len(done),
+        "median_bindings_before": statistics.median(row.before for row in done),
+        "median_bindings": statistics.median(sizes),
+        "max_bindings": max(sizes),
+        "median_seconds": round(statistics.median(row.seconds for row in done), 3),
+        "max_seconds": round(max(row.seconds for row in done), 3),
+        "median_total_seconds": round(statistics.median(row.total for row in done), 3),
+        "max_total_seconds": round(max(row.total for row in done), 3),
+        "median_processor_seconds": round(statistics.median(row.processor for row in done), 3),
+        "max_processor_seconds": round(max(row.processor for row in done), 3),
+        "same_signature_share": sum(row.same for row in rows) / len(rows),
+        "unchanged_by_a_second_run_share": sum(row.again for row in done) / len(done),
+        "median_queries": statistics.median(row.queries for row in done),
+        "max_queries": max(row.queries for row in done),
+    }
+    rivals = [row.rival for row in done if row.rival is not None]
+    if rivals:
+        left = [rival.bindings for rival in rivals]
+        figures |= {
+            "cvise_median_bindings": statistics.median(left),
+            "cvise_max_bindings": max(left),
+            "cvise_median_seconds": round(statistics.median(rival.seconds for rival in rivals), 3),
+            "cvise_median_queries": statistics.median(rival.queries for rival in rivals),
+        }
+    return figures
+
+
+def _table(rows: list[Row]) -> str:
+    heads = [
+        "case",
+        "bindings",
+        "after",
+        "passes",
+        "queries",
+        "search s",
+        "in all s",
+        "processor s",
+        "same",
+        "again",
+        "others",
+    ]
+    with_rival = any(row.rival is not None for row in rows)
+    table: list[list[object]] = []
+    for row in rows:
+        line: list[object] = [
+            row.name, row.before, "-" if row.after is None else row.after, row.passes, row.queries,
+            f"{row.seconds:.2f}", f"{row.total:.2f}", f"{row.processor:.1f}", row.same, row.again, row.others,
+        ]  # fmt: skip
+        if with_rival and row.rival is None:
+            line += ["-", "-", "-"]
+        elif row.rival is not None:
+            line += [row.rival.bindings, f"{row.rival.seconds:.1f}", row.rival.queries]
+        table.append(line)
+    return str(tabulate(table, heads + (["C-Vise", "its s", "its queries"] if with_rival else [])))
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--cases", type=int, default=15, metavar="N", help="findings to minimize (default: 15)")
-    parser.add_argument("--seed", type=int, default=1, metavar="N", help="seed of the modules (default: 1)")
+    parser.add_argument("--only", default="", metavar="TEXT", help="cases whose name has this in it")
+    parser.add_argument("--workers", type=int, default=cores(), metavar="N", help="processes (default: one a core)")
+    parser.add_argument("--time", default="5m", metavar="TIME", help="limit of each case (default: 5m)")
+    parser.add_argument("--cvise", action="store_true", help="run C-Vise on the same cases")
+    parser.add_argument("--cvise-time", default="2m", metavar="TIME", help="limit of C-Vise on each case (default: 2m)")
+    parser.add_argument("--drawn", type=int, default=0, metavar="N", help="also so many findings in drawn modules")
+    parser.add_argument("--seed", type=int, default=1, metavar="N", help="seed of the drawn modules (default: 1)")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     options = parser.parse_args()
+    version = cvise_version() if options.cvise else None
+    if options.cvise and version is None:
+        parser.exit(2, "there is no `cvise` (Debian's package of that name)\n")
+    given = [specimen for specimen in specimens() if options.only in specimen.name]
     rows: list[Row] = []
-    with IsolatedWorker() as worker:
-        for case, verdict in findings(worker, options.seed):
-            row = measure(worker, case, verdict, Limits())
-            if row is not None:
-                rows.append(row)
-            if len(rows) >= options.cases:
-                break
-    if not rows:
-        parser.exit(1, "no findings\n")
-    summary = {
-        "cases": len(rows),
-        "median_bindings_before": statistics.median(row.before for row in rows),
-        "median_bindings": statistics.median(row.after for row in rows),
-        "max_bindings": max(row.after for row in rows),
-        "median_seconds": round(statistics.median(row.seconds for row in rows), 3),
-        "max_seconds": round(max(row.seconds for row in rows), 3),
-        "same_signature_share": sum(row.same for row in rows) / len(rows),
-        "median_queries": statistics.median(row.queries for row in rows),
-    }
+    for specimen in [*given, *drawn(options.drawn, options.seed)]:
+        row = measure(specimen, options.workers, parse_duration(options.time))
+        if options.cvise and row.after is not None:
+            row = replace(row, rival=cvise(specimen, options.workers, parse_duration(options.cvise_time)))
+        rows.append(row)
+        if not options.json:
+            print(_table([row]).splitlines()[-1], flush=True)
+    figures = summary(rows)
     if options.json:
-        print(json.dumps(summary))
+        print(json.dumps({**figures, "cvise": version, "rows": [asdict(row) for row in rows]}))
         return
-    table = [
-        [row.signature, row.name, row.before, row.after, row.queries, f"{row.seconds:.2f}", row.same] for row in rows
-    ]
-    print(tabulate(table, ["signature", "pass", "bindings", "minimized", "queries", "seconds", "same signature"]))
-    print()
-    print(tabulate(summary.items()))
+    print(f"\n{_table(rows)}\n\n{tabulate(figures.items())}")
 
 
 if __name__ == "__main__":

@@ -10,6 +10,8 @@ from tvm import relax
 from tvm.relax.expr import _update_type
 
 from fuzzer.minimizer import walk
+from fuzzer.minimizer.demands import is_broken
+from fuzzer.minimizer.kernel_bodies import retyped
 from fuzzer.minimizer.retype import Invalid
 from fuzzer.minimizer.sketch import Binding, Block, Body, Branch, Func, Sketch, is_missing
 
@@ -40,13 +42,16 @@ class _Emitter:
         self.global_vars: dict[str, Any] = {}
         self.builder = relax.BlockBuilder()
         self.names: dict[str, int] = {}
+        self.scope: list[Any] = []  # new vars whose types bind the symbolic dims that are known at this point
 
     def module(self) -> Any:
         functions: dict[Any, Any] = {}
         for name in walk.callees_first(self.sketch):
             item = self.sketch.functions[name]
             if not isinstance(item, Func):
-                self.global_vars[name] = self.sketch.global_vars[name]
+                if isinstance(item, tvm.tirx.PrimFunc) and not self.retype.empty:
+                    item = retyped(item, self.retype)
+                self.global_vars[name] = self._kept_var(name, item)
                 functions[self.global_vars[name]] = item
                 continue
             for other in sorted(walk.called(item)):
@@ -60,6 +65,16 @@ class _Emitter:
             functions[self.global_vars[name]] = function
         attrs = tvm.ir.make_node("ir.DictAttrs", **self.sketch.attrs) if self.sketch.attrs else None
         return tvm.IRModule(functions, attrs=attrs, global_infos=self.sketch.global_infos)
+
+    def _kept_var(self, name: str, function: Any) -> Any:
+        """The module's own global var; a new one where the type of the kernel changed."""
+        old = self.sketch.global_vars[name]
+        known = not is_missing(getattr(old, "ty", None)) and not is_missing(getattr(function, "ty", None))
+        if not known or same_type(old.ty, function.ty):
+            return old
+        new = tvm.ir.GlobalVar(name)
+        _update_type(new, function.ty)
+        return new
 
     def _declare(self, name: str, ty: Any) -> None:
         if name in self.global_vars:
@@ -91,19 +106,17 @@ class _Emitter:
             new = relax.Var(self._name(param, "x"), self.retype.type(param.ty, self._resolve))
             self.env[param] = new
             params.append(new)
-        if not local:
-            self.builder.begin_scope(params)
+        outer, self.scope = self.scope, [*self.scope, *params] if local else params
         try:
             body = self._body(func.body)
             ret_ty = self._return_type(func, params, body, local=local)
         finally:
-            if not local:
-                self.builder.end_scope()
+            self.scope = outer
         attrs = tvm.ir.make_node("ir.DictAttrs", **func.attrs) if func.attrs else None
         return relax.Function(params, body, ret_ty, func.pure, attrs)
 
     def _return_type(self, func: Func, params: list[Any], body: Any, *, local: bool) -> Any:
-        if not is_missing(func.body.ty) and same_type(self.retype.type(func.body.ty, self._resolve), body.ty):
+        if self._kept(func.body.ty, body.ty):
             return self.retype.type(func.ret_ty, self._resolve)
         if local:
             return body.ty
@@ -115,10 +128,17 @@ class _Emitter:
 
     def _body(self, body: Body) -> Any:
         outside = walk.used_outside_blocks(body, self.sketch.aliases)
-        blocks = [self._block(block, outside) for block in body.blocks if block.bindings]
-        seq = relax.SeqExpr(blocks, self.expr(body.result))
-        if is_missing(seq.ty):
-            result = self.builder.normalize(seq)
+        outer, self.scope = self.scope, list(self.scope)
+        try:
+            blocks = [self._block(block, outside) for block in body.blocks if block.bindings]
+            result = self.expr(body.result)
+        finally:
+            self.scope = outer
+        seq = relax.SeqExpr(blocks, result)
+        if is_missing(seq.ty) and not is_missing(body.ty) and self._kept(body.result_ty, seq.body.ty):
+            _update_type(seq, self.retype.type(body.ty, self._resolve))
+        elif is_missing(seq.ty):
+            result = self._normalized(seq)
             if _bindings(result.blocks) != _bindings(blocks):  # normalizing bound something: keep to one form
                 raise Invalid("not in normal form")
             if len(result.blocks) == len(blocks):
@@ -138,10 +158,10 @@ class _Emitter:
             value = self.expr(binding.value)
             var = make(self._name(old, "lv"), self.retype.type(old.ty, self._resolve))
             self.env[old] = var
+            self.scope.append(var)
             return relax.MatchCast(var, value, self.retype.type(binding.cast, self._resolve))
         value, before = self._value(binding.value)
-        mapped = self.retype.type(before, self._resolve) if not is_missing(before) else None
-        keep = mapped is not None and same_type(mapped, value.ty)
+        keep = self._kept(before, value.ty)
         var = make(self._name(old, "lv"), self.retype.type(old.ty, self._resolve) if keep else value.ty)
         self.env[old] = var
         return relax.VarBinding(var, value)
@@ -153,15 +173,32 @@ class _Emitter:
             if not _is_bool(condition.ty):
                 raise Invalid("a condition that is not a bool")  # the checker does not look
             then, otherwise = self._body(value.then), self._body(value.otherwise)
-            return self.builder.normalize(relax.If(condition, then, otherwise)), value.ty
+            new = relax.If(condition, then, otherwise)
+            kept = self._kept(value.then.ty, then.ty) and self._kept(value.otherwise.ty, otherwise.ty)
+            if kept and not is_missing(value.ty):
+                _update_type(new, self.retype.type(value.ty, self._resolve))  # it may say less than is known
+                return new, value.ty
+            return self._normalized(new), value.ty
         if isinstance(value, Func):
             return self._function(value, local=True), None
         new = self.expr(value)
         if is_missing(new.ty):
-            new = self.builder.normalize(new)
+            new = self._normalized(new)
         if isinstance(new, relax.SeqExpr) or is_missing(new.ty):
             raise Invalid("not in normal form")
         return new, value.ty
+
+    def _normalized(self, expr: Any) -> Any:
+        """The expression with its type inferred; types keep the symbolic dims that are bound at this point."""
+        self.builder.begin_scope(self.scope)
+        try:
+            return self.builder.normalize(expr)
+        finally:
+            self.builder.end_scope()
+
+    def _kept(self, old: Any, new: Any) -> bool:
+        """Whether a type is what the edits of types make of the one that was there before."""
+        return not is_missing(old) and same_type(self.retype.type(old, self._resolve), new)
 
     # -- expressions -------------------------------------------------------------------------------------------------
 
@@ -179,9 +216,11 @@ class _Emitter:
             return expr if _unchanged(fields, expr.fields) else relax.Tuple(fields)
         if isinstance(expr, relax.TupleGetItem):
             inner = self.expr(expr.tuple_value)
+            if isinstance(inner, relax.Tuple) and not isinstance(expr.tuple_value, relax.Tuple):
+                return inner.fields[expr.index]  # the fields stand for a var that was split
             return expr if inner.same_as(expr.tuple_value) else relax.TupleGetItem(inner, expr.index)
         if isinstance(expr, relax.ShapeExpr):
-            values = [self.retype.dim(item, self._resolve) for item in expr.values]
+            values = self.retype.dims_of(expr.values, self._resolve)
             return expr if _unchanged(values, expr.values) else relax.ShapeExpr(values)
         if isinstance(expr, tvm.ir.GenericConst):
             return self.retype.constant(expr)
@@ -213,6 +252,8 @@ class _Emitter:
         ty_args = [self.retype.type(item, self._resolve) for item in call.ty_args]
         if target.same_as(call.op) and _unchanged(args, call.args) and _unchanged(ty_args, call.ty_args):
             return call
+        if is_broken(call, args):
+            raise Invalid("floats for an operator of integers")  # the checker does not look everywhere
         new = tvm.ir.Call(target, args, self._attrs(call.attrs), ty_args)
         old_types = [self.retype.type(item.ty, self._resolve) for item in (call.op, *call.args) if _typed(item)]
         new_types = [item.ty for item in (target, *args) if _typed(item)]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from fuzzer.minimizer.messages import Facts, Proposal, Request
+from fuzzer.minimizer.messages import Facts, Failing, Key, Proposal, Request
 
 if TYPE_CHECKING:
     from fuzzer.cases import Case
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 DEFAULT_SECONDS = 20.0
 DEFAULT_MEMORY = 3 << 30  # bytes
+_MOST_DEATHS = 4  # of the worker while it builds the candidates of one proposal
+_STAGE = "minimizer"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,12 +49,21 @@ def _path(plain: bool) -> AbstractContextManager[None]:
 
 
 def propose_request(request: Request) -> Proposal:
-    """Runs in the worker: the next candidates of a reduction."""
+    """Runs in the worker: the next candidates of a reduction; leaves the key of each edit as a breadcrumb."""
     from fuzzer.isolation import breadcrumb
     from fuzzer.minimizer.propose import propose
 
-    breadcrumb("minimizer")
-    return propose(request)
+    def at(key: Key) -> None:
+        breadcrumb(f"{_STAGE}: {' '.join(map(str, key))}")
+
+    breadcrumb(_STAGE)
+    return propose(request, at)
+
+
+def _key_of(stage: str) -> Key | None:
+    """The key in a breadcrumb."""
+    head, _, key = stage.partition(": ")
+    return tuple(int(part) for part in key.split()) if head == _STAGE and key else None
 
 
 def facts_request(module_json: str) -> Facts:
@@ -102,11 +113,15 @@ class Judge:
             return [death_verdict(answer, case.name)]
         return [verdict for verdict in answer if verdict.outcome is Outcome.FAIL]
 
-    def signatures(self, case: Case) -> set[str]:
-        """Signature ids of all failures of ``case``."""
+    def failures(self, case: Case) -> tuple[Failing, ...]:
+        """All failures of ``case``, each with its signature."""
         from fuzzer.signatures import signature
 
-        return {signature(verdict).id for verdict in self.verdicts(case)}
+        found = []
+        for verdict in self.verdicts(case):
+            name = signature(verdict)
+            found.append(Failing(name.id, name.text, verdict))
+        return tuple(found)
 
     def verdict(self, case: Case, signature_id: str) -> Verdict | None:
         """The failing verdict with this signature, if ``case`` has it."""
@@ -115,9 +130,21 @@ class Judge:
         return next((item for item in self.verdicts(case) if signature(item).id == signature_id), None)
 
     def propose(self, request: Request) -> Proposal | None:
-        """Candidates, or ``None`` when building them killed the worker."""
-        answer = self.ask(propose_request, request)
-        return answer if isinstance(answer, Proposal) else None
+        """Candidates, or ``None`` when they cannot be had; an edit that kills the worker is passed over."""
+        from fuzzer.isolation import Died
+
+        for _ in range(_MOST_DEATHS):
+            answer = self.ask(propose_request, request)
+            if isinstance(answer, Proposal):
+                return answer
+            key = _key_of(answer.stage) if isinstance(answer, Died) else None
+            if request.fold > 1:
+                request = replace(request, fold=1)  # the key may be one of a smaller module
+            elif key is None:
+                return None
+            else:
+                request = replace(request, start=key, skip_start=True)
+        return None
 
     def facts(self, case: Case) -> Facts | None:
         """Facts of the case's module, or ``None`` when they cannot be had."""
@@ -135,9 +162,17 @@ class Judge:
             return None
 
 
+def values_matter(verdict: Verdict) -> bool:
+    """Whether a failure is about values: then candidates must keep theirs inside the operators' domains."""
+    from oracles.verdict import OracleName
+
+    kind = "" if verdict.evidence is None else verdict.evidence.kind
+    return verdict.oracle is OracleName.NUMERIC and kind != "does-not-build"
+
+
 def judging_oracles(verdict: Verdict) -> tuple[OracleName, ...]:
     """The oracles that must run for a failure to show again: its own, or those up to where the process died."""
-    from fuzzer.repro_checks import is_death, stage_of
+    from fuzzer.repro_ends import is_death, stage_of
     from oracles.verdict import OracleName
 
     evidence = verdict.evidence

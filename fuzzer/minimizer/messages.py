@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from oracles.verdict import Verdict
 
 Key = tuple[int, ...]
 
@@ -18,6 +22,7 @@ class Request:
         skip_start: Whether ``start`` itself was tried already.
         count: How many candidates to give at most.
         hazards: When the finding is numeric: the guarded operands of the original (see ``safety``), else ``None``.
+        fold: When above 1, the first candidate is so many edits in a row, as if each of them had been accepted.
     """
 
     module_json: str
@@ -26,6 +31,7 @@ class Request:
     skip_start: bool = False
     count: int = 8
     hazards: frozenset[str] | None = None
+    fold: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +61,8 @@ class Facts:
         hazards: Its guarded operands (see ``safety``).
         empty_json: An empty module.
         reductions: Name of each reduction, and whether it only polishes.
+        digest: Its structural hash, as candidates carry theirs.
+        empty_digest: That of the empty module.
     """
 
     bindings: int
@@ -62,3 +70,20 @@ class Facts:
     hazards: frozenset[str]
     empty_json: str
     reductions: tuple[tuple[str, bool], ...]
+    digest: str = ""
+    empty_digest: str = "empty"
+
+
+@dataclass(frozen=True, slots=True)
+class Failing:
+    """A failure that a query saw.
+
+    Attributes:
+        id: Id of its signature.
+        text: Its signature in one line.
+        verdict: The verdict; ``None`` where no oracle judged, but the user's own criterion.
+    """
+
+    id: str
+    text: str
+    verdict: Verdict | None = None

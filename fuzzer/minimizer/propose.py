@@ -2,47 +2,88 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from typing import Any
+
 import tvm
 import tvm_ffi
 from tvm_ffi.serialization import from_json_graph_str
 
 from fuzzer.minimizer.emit import emit
-from fuzzer.minimizer.messages import Candidate, Facts, Proposal, Request
+from fuzzer.minimizer.messages import Candidate, Facts, Key, Proposal, Request
 from fuzzer.minimizer.reductions import REDUCTIONS
 from fuzzer.minimizer.retype import Invalid
-from fuzzer.minimizer.safety import hazards
+from fuzzer.minimizer.safety import hazards, is_safe
 from fuzzer.minimizer.sketch import bindings_of, take
 
 _MAX_ATTEMPTS = 64  # edits tried in one call, so that a call stays far below its time limit
 
 
-def propose(request: Request) -> Proposal:
-    """The next candidates of a reduction."""
+def propose(request: Request, at: Callable[[Key], None] | None = None) -> Proposal:
+    """The next candidates of a reduction; ``at`` is told the key of each edit before it is tried."""
     module = from_json_graph_str(request.module_json)
-    found: list[Candidate] = []
     seen = {digest(module)}
-    attempts, last = 0, request.start
-    for key, edit in REDUCTIONS[request.reduction].edits(take(module)):
-        if request.start is not None and (key < request.start or (request.skip_start and key == request.start)):
-            continue
-        if attempts >= _MAX_ATTEMPTS or len(found) >= request.count:
+    found: list[Candidate] = []
+    if request.fold > 1:
+        together = _together(module, request, at)
+        if together is not None:
+            seen.add(together.digest)
+            found.append(together)
+    singles, last = 0, request.start
+    for attempts, (key, edited) in enumerate(_edited(module, request, request.start, request.skip_start, at)):
+        if attempts >= _MAX_ATTEMPTS or singles >= request.count:
             return Proposal(tuple(found), last)
-        attempts += 1
         last = key
-        sketch = edit()
-        if sketch is None:
-            continue
-        try:
-            smaller = emit(sketch)
-        except Invalid:
-            continue
-        if request.hazards is not None and not hazards(smaller) <= request.hazards:
-            continue
-        name = digest(smaller) if not sketch.rename else f"renamed {digest(smaller)}"
-        if name not in seen:
-            seen.add(name)
-            found.append(Candidate(key, str(tvm.ir.save_json(smaller)), name))
+        smaller = edited()
+        if smaller is not None and smaller[1] not in seen:
+            seen.add(smaller[1])
+            singles += 1
+            found.append(Candidate(key, str(tvm.ir.save_json(smaller[0])), smaller[1]))
     return Proposal(tuple(found), None)
+
+
+def _edited(
+    module: Any, request: Request, start: Key | None, skip_start: bool, at: Callable[[Key], None] | None
+) -> Iterator[tuple[Key, Callable[[], tuple[Any, str] | None]]]:
+    """The edits from ``start`` on: each gives a smaller module and its digest, or ``None`` where it does not apply."""
+    for key, edit in REDUCTIONS[request.reduction].edits(take(module)):
+        if start is not None and (key < start or (skip_start and key == start)):
+            continue
+
+        def apply(key: Key = key, edit: Callable[[], Any] = edit) -> tuple[Any, str] | None:
+            if at is not None:
+                at(key)
+            sketch = edit()
+            if sketch is None:
+                return None
+            try:
+                smaller = emit(sketch)
+            except Invalid:
+                return None
+            if request.hazards is not None and not is_safe(smaller, request.hazards):
+                return None
+            return smaller, f"renamed {digest(smaller)}" if sketch.rename else digest(smaller)
+
+        yield key, apply
+
+
+def _together(module: Any, request: Request, at: Callable[[Key], None] | None) -> Candidate | None:
+    """What the search would come to if it accepted the next edits one by one; ``None`` when there are not two."""
+    start, skip_start, attempts = request.start, request.skip_start, 0
+    current, names = module, [digest(module)]
+    while len(names) <= request.fold:
+        for key, edited in _edited(current, request, start, skip_start, at):
+            attempts += 1
+            smaller = edited() if attempts <= _MAX_ATTEMPTS else None
+            if smaller is not None and smaller[1] not in names:
+                current, start, skip_start = smaller[0], key, False
+                names.append(smaller[1])
+                break
+        else:
+            break
+    if len(names) < 3 or start is None:
+        return None
+    return Candidate(start, str(tvm.ir.save_json(current)), names[-1])
 
 
 def digest(module: object) -> str:
@@ -52,11 +93,13 @@ def digest(module: object) -> str:
 
 def facts(module_json: str) -> Facts:
     """Size and hazards of a module, and an empty module in the same format."""
-    module = from_json_graph_str(module_json)
+    module, empty = from_json_graph_str(module_json), tvm.IRModule({})
     return Facts(
         bindings=bindings_of(module),
         functions=len(take(module).relax_functions()),
         hazards=hazards(module),
-        empty_json=str(tvm.ir.save_json(tvm.IRModule({}))),
+        empty_json=str(tvm.ir.save_json(empty)),
         reductions=tuple((item.name, item.final) for item in REDUCTIONS),
+        digest=digest(module),
+        empty_digest=digest(empty),
     )

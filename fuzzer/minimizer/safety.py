@@ -4,7 +4,8 @@ Modules are generated so that no input of the default domain meets undefined beh
 operands of operators with a narrower domain.  An edit could remove such a guard and the two executions would then
 disagree for no fault of TVM's.  So each operand of such an operator is named by the whole expression that computes
 it, from the parameters' types on, and a candidate may only contain names that the original module contains too (or
-operands that are constants of ones, as the minimizer itself puts in).
+operands that are constants of ones, as the minimizer itself puts in).  Where intervals prove that every operator of
+the candidate is defined for all inputs, nothing need be named.
 """
 
 from __future__ import annotations
@@ -17,7 +18,11 @@ import tvm
 import tvm_ffi
 from tvm import relax
 
+from fuzzer.minimizer import walk
+from fuzzer.minimizer.kernel_bodies import is_plain
 from fuzzer.minimizer.sketch import Binding, Body, Branch, Func, Sketch, take
+from strategies.seed_bounds import bounds_of
+from strategies.seed_rules import Unproven
 
 # Operators that are undefined, or not finite, on a part of the default input domain.
 _NARROW_NAMES = """
@@ -37,6 +42,24 @@ def hazards(module: Any) -> frozenset[str]:
     return _Names(take(module)).all()
 
 
+def is_safe(module: Any, allowed: frozenset[str]) -> bool:
+    """Whether all values of a candidate stay inside the domains, given the original's ``hazards``."""
+    return hazards(module) <= allowed or _proven(module)
+
+
+def _proven(module: Any) -> bool:
+    """Whether intervals show that every function that can be run is defined for all inputs."""
+    sketch = take(module)
+    called = walk.callers(sketch)
+    try:
+        for name, func in sketch.relax_functions().items():
+            if "global_symbol" in func.attrs or not called[name]:
+                bounds_of(module, name)
+    except Unproven:
+        return False
+    return True
+
+
 class _Names:
     def __init__(self, sketch: Sketch) -> None:
         self.sketch = sketch
@@ -50,9 +73,19 @@ class _Names:
     def all(self) -> frozenset[str]:
         found = set()
         for call in self.calls:
-            if str(call.op.name) in NARROW and not all(_ones(item) for item in call.args):
+            if str(call.op.name) in NARROW and not self._is_harmless(call):
                 found.add(self.name(call))
         return frozenset(found)
+
+    def _is_harmless(self, call: Any) -> bool:
+        """Whether a call is defined whatever its operands: they are ones, or its kernel only copies or stores ones."""
+        if all(_ones(item) for item in call.args):
+            return True
+        kernel = call.args[0] if call.args else None
+        if str(call.op.name) != "relax.call_tir" or not isinstance(kernel, tvm.ir.GlobalVar):
+            return False
+        function = self.sketch.functions.get(str(kernel.name_hint))
+        return isinstance(function, tvm.tirx.PrimFunc) and is_plain(function)
 
     def name(self, expr: Any) -> str:
         """The name of an expression: equal for equal computations from equal parameters."""

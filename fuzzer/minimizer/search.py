@@ -1,19 +1,33 @@
-"""The search: greedy, to a fixed point of all reductions, never to another signature, within limits."""
+"""The search: to a fixed point of all reductions, never to another signature, within limits.
+
+What it does depends on the case and on what the queries say, not on how many of them run at the same time: candidates
+are tried in the order in which they are proposed, the first that shows the signature is accepted, and what was asked
+ahead of that is kept for when it is wanted, or forgotten.
+"""
 
 from __future__ import annotations
 
 import dataclasses
+import enum
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from fuzzer.minimizer.messages import Facts, Proposal, Request
+from fuzzer.minimizer.messages import Candidate, Facts, Failing, Proposal, Request
+from fuzzer.minimizer.pass_arguments import simpler
+from fuzzer.minimizer.pipeline import shorter
+from fuzzer.minimizer.tasks import Pending, Serial, Tasks
 
 if TYPE_CHECKING:
     from fuzzer.cases import Case
 
-Query = Callable[["Case"], "set[str]"]
+Query = Callable[["Case"], "Sequence[Failing]"]
 Proposer = Callable[[Request], "Proposal | None"]
+Mark = tuple[str, tuple[str, ...]]
+
+MOST_OTHERS = 16
+"""Other failures that are kept; a search that meets more of them has found a module that breaks everything."""
+_MOST_FOLDED = 32
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -29,6 +43,30 @@ class Limits:
     seconds: float = 45.0
 
 
+class Stopped(str, enum.Enum):
+    """What ended a search before it was through."""
+
+    TIME = "time"
+    QUERIES = "queries"
+    INTERRUPT = "interrupt"
+
+    def __str__(self) -> str:
+        return self.value
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Other:
+    """Another failure that the search met: a finding of its own.
+
+    Attributes:
+        failing: The failure.
+        case: The first case that showed it.
+    """
+
+    failing: Failing
+    case: Case
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class Minimized:
     """Outcome of a search.
@@ -38,22 +76,55 @@ class Minimized:
         reproduced: Whether the given case showed its signature at all; when not, nothing was tried.
         queries: Candidates judged.
         seconds: Wall time.
-        complete: Whether a fixed point was reached; else a limit ended the search.
-        others: Signature ids of other failures met on the way; never accepted, worth a look of their own.
+        stopped: What ended it before a fixed point was reached, if anything did.
+        others: Other failures met on the way, one for each signature; never accepted.
         steps: Names of the reductions that were accepted, in order.
+        trail: The cases that were accepted, in order; the last one is ``case``.
     """
 
     case: Case
     reproduced: bool
     queries: int = 0
     seconds: float = 0.0
-    complete: bool = True
-    others: frozenset[str] = frozenset()
+    stopped: Stopped | None = None
+    others: tuple[Other, ...] = ()
     steps: tuple[str, ...] = ()
+    trail: tuple[Case, ...] = ()
+
+    @property
+    def complete(self) -> bool:
+        """Whether a fixed point was reached: running the search again changes nothing."""
+        return self.stopped is None
+
+    def steps_back(self) -> Iterator[Case]:
+        """The smallest case, and some larger ones that were accepted on the way, ever fewer of them."""
+        places = len(self.trail)
+        yield self.case
+        back = 2
+        while back <= places:
+            yield self.trail[-back]
+            back *= 2
 
 
 class _Stop(Exception):
     """A limit was reached."""
+
+    def __init__(self, why: Stopped) -> None:
+        super().__init__(str(why))
+        self.why = why
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _State:
+    """A case and its module's digest."""
+
+    case: Case
+    digest: str
+
+    @property
+    def mark(self) -> Mark:
+        """Equal for cases that cannot be told apart."""
+        return self.digest, tuple(item.expression for item in self.case.passes)
 
 
 class Search:
@@ -62,11 +133,14 @@ class Search:
     Args:
         case: Where to start.
         signature: The id that every accepted candidate must show.
-        query: Judges a case: the ids of all its failures.
+        query: Judges a case: all its failures.
         propose: Gives candidates (``minimizer.propose.propose``, usually in a worker); ``None`` when that died.
         facts: Facts of the case's module.
         numeric: Whether candidates must stay inside the operators' domains.
         limits: When to stop.
+        tasks: Runs the queries; both ``query`` and ``propose`` must bear it.
+        save: Is given each new best case at once.
+        stop: Says that the search is to end with what it has.
     """
 
     def __init__(
@@ -79,106 +153,216 @@ class Search:
         *,
         numeric: bool = False,
         limits: Limits | None = None,
+        tasks: Tasks | None = None,
+        save: Callable[[Case], None] | None = None,
+        stop: Callable[[], bool] | None = None,
     ) -> None:
-        self.case = case
+        self.state = _State(case, facts.digest)
         self.signature = signature
         self.query = query
         self.propose = propose
         self.facts = facts
         self.hazards = facts.hazards if numeric else None
         self.limits = limits or Limits()
+        self.tasks = tasks or Serial()
+        self.save = save
+        self.stop = stop
+        self.culprit = ""
         self.queries = 0
-        self.others: set[str] = set()
+        self.others: dict[str, Other] = {}
         self.steps: list[str] = []
-        self.seen: set[tuple[str, tuple[str, ...]]] = set()
+        self.trail: list[Case] = []
+        self.answers: dict[Mark, bool] = {}
+        self.asked: dict[Mark, Pending] = {}
         self.started = time.monotonic()
 
     def run(self) -> Minimized:
         """Reduce until nothing applies any more or a limit is reached."""
-        if not self._fails(self.case):
-            return self._result(reproduced=False, complete=True)
-        complete = True
+        reproduced, stopped = False, None
         try:
-            self._passes()
-            self._empty()
-            while self._round():
-                self._passes()
-            self._final()
-        except _Stop:
-            complete = False
-        return self._result(reproduced=True, complete=complete)
-
-    def _result(self, *, reproduced: bool, complete: bool) -> Minimized:
+            reproduced = self._first([self.state]) is not None
+            if reproduced:
+                self._reduce()
+        except _Stop as stop:
+            stopped = stop.why
+        except KeyboardInterrupt:
+            stopped = Stopped.INTERRUPT
+        others = tuple(other for name, other in self.others.items() if name != self.signature)
         seconds = time.monotonic() - self.started
-        others = frozenset(self.others - {self.signature})
-        return Minimized(self.case, reproduced, self.queries, seconds, complete, others, tuple(self.steps))
+        return Minimized(
+            self.state.case, reproduced, self.queries, seconds, stopped, others, tuple(self.steps), tuple(self.trail)
+        )
 
-    def _fails(self, case: Case) -> bool:
-        if self.queries >= self.limits.queries or time.monotonic() - self.started >= self.limits.seconds:
-            raise _Stop
-        self.queries += 1
-        found = self.query(case)
-        self.others |= found
-        return self.signature in found
+    # -- the order of things ----------------------------------------------------------------------------------------
 
-    def _accept(self, case: Case, name: str) -> bool:
-        if not self._fails(case):
-            return False
-        self.case = case
-        self.steps.append(name)
-        return True
+    def _reduce(self) -> None:
+        """Rounds until one changes nothing; of states that follow on each other in a circle, always the same one."""
+        self._empty()
+        circle: list[_State] = []
+        while self.state not in circle:
+            circle.append(self.state)
+            self._round()
+        circle = circle[circle.index(self.state) :]
+        best = min(circle, key=lambda state: (len(state.case.module_json), state.case.module_json))
+        if best != self.state:
+            self._take(best, "the smallest of a circle")
+
+    def _round(self) -> None:
+        """Each reduction until it changes nothing more; what polishes when nothing else changed anything."""
+        before = self.state
+        for final in (False, True):
+            self._passes()
+            if final:
+                self._arguments()
+            for index, (_, polishes) in enumerate(self.facts.reductions):
+                if polishes is final:
+                    self._exhaust(index)
+            if self.state != before:
+                return
 
     def _passes(self) -> None:
-        """Drop passes of a pipeline, from the back."""
-        index = len(self.case.passes) - 1
-        while index >= 0 and len(self.case.passes) > 1:
-            fewer = self.case.passes[:index] + self.case.passes[index + 1 :]
-            self._accept(dataclasses.replace(self.case, passes=fewer), "drop a pass")
-            index -= 1
+        """Drop passes of a pipeline while that is possible."""
+        while True:
+            digest, case = self.state.digest, self.state.case
+            fewer = [
+                _State(dataclasses.replace(case, passes=passes), digest)
+                for passes in shorter(case.passes, self.culprit)
+            ]
+            found = self._first(fewer)
+            if found is None:
+                return
+            self._take(fewer[found], "drop passes")
+
+    def _arguments(self) -> None:
+        """Simplify the arguments of passes while that is possible."""
+        place = 0
+        while place < len(passes := self.state.case.passes):
+            cases = [
+                dataclasses.replace(self.state.case, passes=(*passes[:place], ref, *passes[place + 1 :]))
+                for ref in simpler(passes[place])
+            ]
+            states = [_State(case, self.state.digest) for case in cases]
+            found = self._first(states)
+            if found is None:
+                place += 1
+            else:
+                self._take(states[found], "simplify arguments of a pass")
 
     def _empty(self) -> None:
         """A pass that fails on everything fails on nothing at all."""
         if self.hazards is None:
-            self._accept(dataclasses.replace(self.case, module_json=self.facts.empty_json), "empty module")
+            empty = _State(
+                dataclasses.replace(self.state.case, module_json=self.facts.empty_json), self.facts.empty_digest
+            )
+            if self._first([empty]) is not None:
+                self._take(empty, "empty module")
 
-    def _round(self) -> bool:
-        """All reductions once; whether any of them was accepted."""
-        changed = False
-        for index, (_, final) in enumerate(self.facts.reductions):
-            if not final:
-                changed = self._exhaust(index) or changed
-        return changed
+    def _exhaust(self, index: int) -> None:
+        """Accept what one reduction proposes, going on in each smaller module from where it stands.
 
-    def _final(self) -> None:
-        for index, (_, final) in enumerate(self.facts.reductions):
-            if final:
-                self._exhaust(index)
-
-    def _exhaust(self, index: int) -> bool:
-        changed = False
-        start: tuple[int, ...] | None = None
-        tried = False
+        After two edits in a row the next ones are tried together, twice as many each time that works.
+        """
+        here = {self.state.case.module_json}
+        request = self._request(index)
+        row = 0
+        waiting: tuple[Request, Pending] | None = None
         while True:
-            request = Request(self.case.module_json, index, start, tried, hazards=self.hazards)
-            proposal = self.propose(request)
-            if proposal is None:
-                return changed
-            accepted = None
-            for candidate in proposal.candidates:
-                mark = (candidate.digest, tuple(item.expression for item in self.case.passes))
-                if mark in self.seen:
-                    continue
-                self.seen.add(mark)
-                smaller = dataclasses.replace(self.case, module_json=candidate.module_json)
-                if self._accept(smaller, self.facts.reductions[index][0]):
-                    accepted = candidate
-                    break
-            if accepted is not None:
-                changed, start, tried = True, accepted.key, False
-            elif proposal.last is None:
-                return changed
+            self._check()
+            if waiting is not None and waiting[0] == request:
+                proposal: Proposal | None = waiting[1].result()
             else:
-                start, tried = proposal.last, True
+                if waiting is not None:
+                    waiting[1].cancel()
+                proposal = self.propose(request)
+            waiting = None
+            if proposal is None:
+                return
+            candidates = [item for item in proposal.candidates if item.module_json not in here]
+            following = None
+            if proposal.last is not None:
+                following = dataclasses.replace(request, start=proposal.last, skip_start=True, fold=1)
+            states = [self._state(item) for item in candidates]
+            pending = [self._ask(state) for state in states]
+            if self.tasks.ahead and following is not None:
+                waiting = following, self.tasks.submit(self.propose, following)
+            found = self._settle(states, pending)
+            if found is not None:
+                self._take(states[found], self.facts.reductions[index][0])
+                here.add(states[found].case.module_json)
+                folded = request.fold > 1 and found == 0
+                row = 2 * row if folded else row + 1 if request.fold == 1 else 1
+                request = dataclasses.replace(
+                    self._request(index), start=candidates[found].key, fold=min(row, _MOST_FOLDED) if row > 1 else 1
+                )
+            elif following is None:
+                return
+            else:
+                row, request = 0, following
+
+    def _request(self, index: int) -> Request:
+        return Request(self.state.case.module_json, index, hazards=self.hazards)
+
+    def _state(self, candidate: Candidate) -> _State:
+        return _State(dataclasses.replace(self.state.case, module_json=candidate.module_json), candidate.digest)
+
+    def _take(self, state: _State, name: str) -> None:
+        self.state = state
+        self.steps.append(name)
+        self.trail.append(state.case)
+        if self.save is not None:
+            self.save(state.case)
+
+    # -- queries ----------------------------------------------------------------------------------------------------
+
+    def _first(self, states: Sequence[_State]) -> int | None:
+        """Index of the first state that shows the signature."""
+        return self._settle(states, [self._ask(state) for state in states])
+
+    def _ask(self, state: _State) -> Pending | None:
+        """Have a state judged, unless that is known."""
+        mark = state.mark
+        if mark in self.answers:
+            return None
+        if mark not in self.asked:
+            self.asked[mark] = self.tasks.submit(self.query, state.case)
+        return self.asked[mark]
+
+    def _settle(self, states: Sequence[_State], pending: Sequence[Pending | None]) -> int | None:
+        for index, (state, asked) in enumerate(zip(states, pending, strict=True)):
+            mark = state.mark
+            if mark not in self.answers:
+                assert asked is not None
+                self._check()
+                self.queries += 1
+                self.answers[mark] = self._judged(state.case, asked.result())
+                self.asked.pop(mark, None)
+            if self.answers[mark]:
+                self._forget(states[index + 1 :])
+                return index
+        return None
+
+    def _forget(self, states: Iterable[_State]) -> None:
+        """Do not begin what is no longer wanted; what has begun may be of use later."""
+        for state in states:
+            asked = self.asked.get(state.mark)
+            if asked is not None and asked.cancel():
+                del self.asked[state.mark]
+
+    def _judged(self, case: Case, failures: Sequence[Failing]) -> bool:
+        for failing in failures:
+            if failing.id == self.signature and failing.verdict is not None:
+                self.culprit = failing.verdict.culprit
+            if failing.id != self.signature and len(self.others) < MOST_OTHERS:
+                self.others.setdefault(failing.id, Other(failing, case))
+        return any(failing.id == self.signature for failing in failures)
+
+    def _check(self) -> None:
+        if self.stop is not None and self.stop():
+            raise _Stop(Stopped.INTERRUPT)
+        if self.queries >= self.limits.queries:
+            raise _Stop(Stopped.QUERIES)
+        if time.monotonic() - self.started >= self.limits.seconds:
+            raise _Stop(Stopped.TIME)
 
 
 def minimize(
@@ -190,6 +374,12 @@ def minimize(
     *,
     numeric: bool = False,
     limits: Limits | None = None,
+    tasks: Tasks | None = None,
+    save: Callable[[Case], None] | None = None,
+    stop: Callable[[], bool] | None = None,
 ) -> Minimized:
     """Make ``case`` smaller while it keeps the failure with id ``signature``; see :class:`Search`."""
-    return Search(case, signature, query, propose, facts, numeric=numeric, limits=limits).run()
+    return Search(
+        case, signature, query, propose, facts,
+        numeric=numeric, limits=limits, tasks=tasks, save=save, stop=stop,
+    ).run()  # fmt: skip

@@ -54,16 +54,24 @@ class Block:
 
 @dataclass(slots=True)
 class Body:
-    """Blocks and the expression that they end in (``SeqExpr``)."""
+    """Blocks and the expression that they end in (``SeqExpr``).
+
+    Attributes:
+        blocks: The blocks.
+        result: The expression.
+        ty: Type of the whole as the module had it: it may say less than that of the result.
+        result_ty: Type of the result as the module had it.
+    """
 
     blocks: list[Block]
     result: Any
     ty: Any = None
+    result_ty: Any = None
 
     def copy(self) -> Body:
         """An independent copy."""
         blocks = [Block(block.dataflow, [item.copy() for item in block.bindings]) for block in self.blocks]
-        return Body(blocks, self.result, self.ty)
+        return Body(blocks, self.result, self.ty, self.result_ty)
 
     def bindings(self) -> list[Binding]:
         """The bindings of all blocks, not of nested bodies."""
@@ -189,12 +197,12 @@ def _function(function: Any) -> Func:
 
 def _body(seq: Any) -> Body:
     if not isinstance(seq, relax.SeqExpr):
-        return Body([], seq, seq.ty)
+        return Body([], seq, seq.ty, seq.ty)
     blocks = [
         Block(isinstance(block, relax.DataflowBlock), [_binding(item) for item in block.bindings])
         for block in seq.blocks
     ]
-    return Body(blocks, seq.body, seq.ty)
+    return Body(blocks, seq.body, seq.ty, seq.body.ty)
 
 
 def _binding(binding: Any) -> Binding:

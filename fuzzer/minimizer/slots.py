@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,15 +13,19 @@ from tvm import relax
 
 from fuzzer.minimizer import walk
 from fuzzer.minimizer.emit import same_type
+from fuzzer.minimizer.params import add_param, can_add
 from fuzzer.minimizer.sketch import Binding, Block, Body, Branch, Func, Sketch
+
+_NO_VALUES: Mapping[Any, Any] = {}
 
 
 class StandIn(enum.Enum):
     """What takes the place of a dropped value, in order of preference."""
 
-    VISIBLE = (0, 1, 2)  # a visible var of its type, else a parameter, else a constant
+    VISIBLE = (0, 1, 2)  # an operand or else another visible var of its type, else a parameter, else a constant
     PARAMETER = (1, 2)  # a new parameter, else a constant
     CONSTANT = (2,)
+    VALUE = ()  # a constant of the value that it has on some input
 
 
 @dataclass(slots=True)
@@ -56,10 +60,25 @@ def _collect(found: list[Slot], name: str, body: Body, visible: tuple[Any, ...],
             visible = (*visible, binding.var)
 
 
-def drop(sketch: Sketch, indices: Collection[int], stand_in: StandIn) -> Sketch | None:
+def types_of(sketch: Sketch) -> list[Any]:
+    """The types of all parameters of functions, local ones included, of bound vars, and of casts."""
+    types = [param.ty for func in sketch.relax_functions().values() for param in func.params]
+    for slot in slots_of(sketch):
+        types.append(slot.binding.var.ty)
+        if slot.binding.cast is not None:
+            types.append(slot.binding.cast)
+        if isinstance(slot.binding.value, Func):
+            types += [param.ty for param in slot.binding.value.params]
+    return types
+
+
+def drop(
+    sketch: Sketch, indices: Collection[int], stand_in: StandIn, values: Mapping[Any, Any] = _NO_VALUES
+) -> Sketch | None:
     """A copy without the bindings at ``indices`` of :func:`slots_of`; ``None`` where something cannot be replaced.
 
-    A value that nothing can stand for (a closure, an object) takes the bindings that mention it along.
+    A value that nothing can stand for (a closure, an object) takes the bindings that mention it along; in the way of
+    ``StandIn.VALUE`` nothing stands for what is not in ``values``.
     """
     result = sketch.copy()
     slots = slots_of(result)
@@ -76,7 +95,11 @@ def drop(sketch: Sketch, indices: Collection[int], stand_in: StandIn) -> Sketch 
         if not _used(func, var):
             continue
         visible = [item for item in slot.visible if item not in gone]
-        value = _stand_in(func, var, visible, stand_in, callers[slot.function] == 0)
+        visible += [item for item in walk.of_binding(slot.binding) if item in visible]  # operands are the nearest
+        if stand_in is StandIn.VALUE:
+            value = values.get(var)
+        else:
+            value = _stand_in(result, slot.function, var, visible, stand_in, callers)
         if value is None:
             lost.add(var)
         else:
@@ -91,31 +114,24 @@ def _used(func: Func, var: Any) -> bool:
     return any(item.same_as(var) for item in walk.mentions(func.body))
 
 
-def _stand_in(func: Func, var: Any, visible: list[Any], stand_in: StandIn, may_add: bool) -> Any:
+def _stand_in(
+    sketch: Sketch, name: str, var: Any, visible: list[Any], stand_in: StandIn, callers: Mapping[str, int]
+) -> Any:
     for way in stand_in.value:
         if way == 0:
             for other in reversed(visible):
                 if same_type(other.ty, var.ty):
                     return other
         elif way == 1:
-            if may_add and parameter_fits(var.ty):
+            if can_add(sketch, name, var.ty, callers):
                 new = relax.Var(str(var.name), var.ty)
-                func.add_param(new)
+                add_param(sketch, name, new)
                 return new
         else:
             value = constant(var.ty)
             if value is not None:
                 return value
     return None
-
-
-def parameter_fits(ty: Any) -> bool:
-    """Whether a parameter of this type can be given a value from outside."""
-    if isinstance(ty, relax.TupleType):
-        return all(parameter_fits(item) for item in ty.fields)
-    if isinstance(ty, relax.TensorType):
-        return ty.dtype is not None
-    return isinstance(ty, relax.ShapeType)
 
 
 def constant(ty: Any) -> Any:

@@ -11,12 +11,20 @@ from tvm import relax
 
 from fuzzer.minimizer.sketch import Binding, Body, Branch, Func, Sketch
 
+VARS = tuple({relax.Var, tvm.tirx.Var})  # one class since TVM 0.26
+"""Classes of the variables of programs and of the symbolic dims."""
+
+
+def is_symbol(expr: Any) -> bool:
+    """Whether an expression is a symbolic dim (or a number that a function is given)."""
+    return isinstance(expr, VARS) and (not isinstance(expr, relax.Var) or isinstance(expr.ty, tvm.ir.PrimType))
+
 
 def leaves(expr: Any) -> Iterator[Any]:
     """The vars and global vars that an expression mentions, with repetition; those inside shapes and types too."""
     if expr is None:
         return
-    if isinstance(expr, relax.Var | tvm.ir.GlobalVar):
+    if isinstance(expr, (*VARS, tvm.ir.GlobalVar)):
         yield expr
     elif isinstance(expr, relax.Tuple):
         for item in expr.fields:
@@ -75,7 +83,7 @@ def of_binding(binding: Binding) -> Iterator[Any]:
 
 def uses(func: Func) -> Counter[Any]:
     """How often each var is mentioned in the values and results of a function."""
-    return Counter(item for item in mentions(func.body) if isinstance(item, relax.Var))
+    return Counter(item for item in mentions(func.body) if isinstance(item, VARS))
 
 
 def called(func: Func) -> set[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,128 +11,148 @@ from typing import TYPE_CHECKING
 from fuzzer.verb import OK, UsageError, Verb
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from fuzzer.cases import Case
-    from oracles.passref import PassRef
-    from oracles.verdict import OracleName, Verdict
+    from fuzzer.minimize_input import Given
+    from fuzzer.minimizing import Reduced
+
+INTERRUPTED = 130
+"""Exit code after Ctrl-C, as a shell says of SIGINT; the best so far was printed."""
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("directory", type=Path, nargs="?", metavar="DIR", help="a campaign's directory, with ID")
     parser.add_argument("finding", nargs="?", metavar="ID", help="id of the finding, or how it begins")
-    parser.add_argument("--module", type=Path, metavar="FILE", help="instead: a module, as TVMScript, Python or JSON")
-    parser.add_argument(
+    module = parser.add_argument_group("instead of a finding")
+    module.add_argument(
+        "--module", type=Path, metavar="FILE", help="a module, as TVMScript, Python or JSON; or a case of --save"
+    )
+    module.add_argument(
         "--pass",
         dest="passes",
         action="append",
-        metavar="NAME",
-        help="with --module: the pass, by name, as an expression such as 'relax.transform.FuseOps(fuse_opt_level=0)', "
-        "or as FILE.py:FACTORY; repeat it for a pipeline",
+        metavar="NAME[,NAME]",
+        help="the pass, by name, as an expression such as 'relax.transform.FuseOps(fuse_opt_level=0)', "
+        "or as FILE.py:FACTORY; several, or repeated, make a pipeline",
     )
-    parser.add_argument("--oracle", metavar="NAME", help="with --module: the oracle whose failure is to be kept")
-    parser.add_argument("--input-seed", default="0", metavar="N", help="with --module: seed of the inputs (default: 0)")
-    parser.add_argument("--time", default="5m", metavar="TIME", help="stop after so much time (default: 5m)")
-    parser.add_argument("--repro", type=Path, metavar="FILE", help="write a standalone script of the result there")
+    module.add_argument("--oracle", metavar="NAME", help="the oracle whose failure is to be kept")
+    module.add_argument("--signature", metavar="ID", help="which of its failures, where it sees several")
+    module.add_argument(
+        "--predicate",
+        metavar="FILE.py:FUNCTION",
+        help="instead of --oracle: your own criterion, a function of the module (with --pass: of the module and the "
+        "pipeline) that gives True while the module still shows what you look for",
+    )
+    module.add_argument("--input-seed", metavar="N", help="seed of the inputs (default: 0)")
+    limits = parser.add_argument_group("limits")
+    limits.add_argument("--time", default="5m", metavar="TIME", help="stop after so much time (default: 5m)")
+    limits.add_argument("--queries", metavar="N", help="stop after so many candidates")
+    limits.add_argument("--case-timeout", metavar="TIME", help="time limit of one candidate (default: 20s)")
+    limits.add_argument(
+        "--workers", metavar="N", help="processes at work; the result does not depend on it (default: one a core)"
+    )
+    output = parser.add_argument_group("output")
+    output.add_argument("--save", type=Path, metavar="FILE", help="write each smaller case there at once")
+    output.add_argument("--resume", action="store_true", help="begin with what --save FILE holds")
+    output.add_argument("--repro", type=Path, metavar="FILE", help="write a standalone script of the result there")
+    output.add_argument(
+        "--others", type=Path, metavar="DIR", help="write a case there for each other failure that was met on the way"
+    )
+    output.add_argument("--json", action="store_true", help="print one JSON object")
 
 
 def _run(options: argparse.Namespace) -> int:
-    from fuzzer.config import ConfigError, parse_duration
+    from fuzzer.config import MAX_WORKERS, ConfigError, parse_duration, parse_whole
+    from fuzzer.isolation import DEFAULT_TIME_LIMIT
+    from fuzzer.minimize_input import given_by
     from fuzzer.minimizer.search import Limits
-    from fuzzer.minimizing import reduce_case, repro_text, write_repro
+    from fuzzer.minimizing import NotReduced, Plan, reduce
+    from fuzzer.preparation import cores
 
     try:
-        limits = Limits(queries=1_000_000, seconds=parse_duration(options.time))
-        case, verdict = _of_module(options) if options.module is not None else _of_finding(options)
-    except ConfigError as error:
+        queries = 10**9 if options.queries is None else parse_whole(options.queries, "--queries", 1, 10**9)
+        limits = Limits(queries, parse_duration(options.time))
+        seconds = DEFAULT_TIME_LIMIT if options.case_timeout is None else parse_duration(options.case_timeout)
+        workers = cores() if options.workers is None else parse_whole(options.workers, "--workers", 1, MAX_WORKERS)
+        given = given_by(options, seconds)
+        reduced = reduce(given.case, given.criterion, Plan(limits, workers, given.start, _saver(options.save, given)))
+    except (ConfigError, NotReduced) as error:
         raise UsageError(str(error)) from error
-    reduced = reduce_case(case, verdict, limits)
-    if reduced is None:
-        raise UsageError("the failure does not come back in a fresh process; nothing to minimize")
+    _print(reduced, as_json=options.json)
+    if options.others is not None:
+        _write_others(reduced, options.others)
+    if options.repro is not None:
+        _write_repro(reduced, options.repro)
+    return INTERRUPTED if str(reduced.minimized.stopped) == "interrupt" else OK
+
+
+def _saver(path: Path | None, given: Given) -> Callable[[Case], None] | None:
+    """What writes each new best case."""
+    if path is None:
+        return None
+    from fuzzer.case_file import CaseFile, write_case
+
+    def save(case: Case) -> None:
+        try:
+            write_case(path, CaseFile(case, given.oracle, given.criterion.id, given.criterion.text))
+        except OSError as error:
+            raise UsageError(f"cannot write '{path}': {error.strerror}") from error
+
+    return save
+
+
+def _print(reduced: Reduced, *, as_json: bool) -> None:
+    if as_json:
+        print(json.dumps(reduced.to_object()))
+        return
     print(reduced.script.rstrip())
     found = reduced.minimized
-    print(
-        f"relaxfuzz: {reduced.bindings_before} bindings became {reduced.bindings} in {found.seconds:.1f} s "
-        f"({found.queries} candidates){'' if found.complete else '; stopped at the time limit'}: "
-        f"{reduced.signature} {reduced.signature_text}",
-        file=sys.stderr,
+    ended = {"time": "; stopped at the time limit", "queries": "; stopped at --queries", "interrupt": "; interrupted"}
+    _say(
+        f"{reduced.bindings_before} bindings became {reduced.bindings} in {found.seconds:.1f} s "
+        f"({found.queries} candidates){ended.get(str(found.stopped), '')}: {reduced.signature} {reduced.signature_text}"
     )
-    if options.repro is not None:
-        try:
-            write_repro(repro_text(found.case, reduced.verdict), options.repro)
-        except OSError as error:
-            raise UsageError(f"cannot write '{options.repro}': {error.strerror}") from error
-        except RuntimeError as error:
-            raise UsageError(str(error)) from error
-    return OK
+    if found.case.passes:
+        culprit = f"; to blame: {reduced.culprit}" if reduced.culprit else ""
+        _say(f"passes: {', '.join(ref.expression for ref in found.case.passes)}{culprit}")
+    for note in reduced.notes:
+        _say(note)
+    if reduced.flaky:
+        _say(f"the smaller module shows it in {reduced.after}")
+    for other in found.others:
+        _say(f"another failure was met, and not followed: {other.failing.id} {other.failing.text}")
 
 
-def _of_finding(options: argparse.Namespace) -> tuple[Case, Verdict]:
-    from fuzzer.store import Store, StoreError, verdict_of
+def _say(line: str) -> None:
+    from fuzzer.plaintext import printable
 
-    if options.directory is None or options.finding is None:
-        raise UsageError("give DIR and ID, or --module, --pass and --oracle")
-    if options.passes or options.oracle:
-        raise UsageError("--pass and --oracle go with --module; a finding has its own")
+    print(f"relaxfuzz: {printable(line)}", file=sys.stderr)
+
+
+def _write_others(reduced: Reduced, folder: Path) -> None:
+    from fuzzer.case_file import CaseFile, write_case
+
     try:
-        with Store.open(options.directory) as store:
-            finding = store.finding(options.finding)
-    except StoreError as error:
+        folder.mkdir(parents=True, exist_ok=True)
+        for other in reduced.minimized.others:
+            oracle = "" if other.failing.verdict is None else str(other.failing.verdict.oracle)
+            path = folder / f"{other.failing.id}.json"
+            write_case(path, CaseFile(other.case, oracle, other.failing.id, other.failing.text))
+    except OSError as error:
+        raise UsageError(f"cannot write '{folder}': {error.strerror}") from error
+
+
+def _write_repro(reduced: Reduced, path: Path) -> None:
+    from fuzzer.minimizing import repro_text, write_repro
+
+    assert reduced.verdict is not None
+    try:
+        write_repro(repro_text(reduced.minimized.case, reduced.verdict), path)
+    except OSError as error:
+        raise UsageError(f"cannot write '{path}': {error.strerror}") from error
+    except RuntimeError as error:
         raise UsageError(str(error)) from error
-    return finding.case, verdict_of(finding)
-
-
-def _of_module(options: argparse.Namespace) -> tuple[Case, Verdict]:
-    from fuzzer.config import parse_oracles, parse_whole
-    from fuzzer.minimizing import case_of_file, failures
-    from fuzzer.module_file import ModuleFileError
-
-    if options.directory is not None:
-        raise UsageError("give DIR and ID, or --module, --pass and --oracle")
-    if not options.passes or not options.oracle:
-        raise UsageError("--module needs --pass and --oracle")
-    oracles = parse_oracles(options.oracle)
-    if len(oracles) != 1:
-        raise UsageError(f"--oracle takes one oracle, not {len(oracles)}")
-    passes = tuple(pass_of(text) for text in options.passes)
-    seed = parse_whole(options.input_seed, "--input-seed", 0, 2**63 - 1)
-    try:
-        case = case_of_file(options.module, passes, seed)
-    except ModuleFileError as error:
-        raise UsageError(str(error)) from error
-    return case, _chosen(failures(case, oracles[0]), oracles[0])
-
-
-def _chosen(failed: list[Verdict], oracle: OracleName) -> Verdict:
-    if not failed:
-        raise UsageError(f"the {oracle} oracle sees no failure")
-    return failed[0]
-
-
-def pass_of(text: str) -> PassRef:
-    """A pass by name, as an expression, or as the user's ``FILE.py:FACTORY``.
-
-    Raises:
-        fuzzer.config.ConfigError: There is no such pass, or it cannot be built.
-    """
-    from fuzzer.config import ConfigError, parse_passes, user_pass
-    from fuzzer.preparation import pass_names, try_pass
-    from oracles.contracts_pipelines import PIPELINES, pipeline
-    from oracles.passref import PassRef
-    from oracles.plan import preparing
-
-    if "(" in text:
-        ref = PassRef(text.split("(", 1)[0].rsplit(".", 1)[-1], text)
-    elif text in PIPELINES:
-        return pipeline(text)
-    elif ":" in text:
-        ref = user_pass(text)
-    else:
-        ref = preparing(parse_passes(text, pass_names())[0])
-    try:
-        try_pass(ref)
-    except ConfigError as error:
-        hint = "" if ref.is_user or "(" in text else "; give its arguments as an expression"
-        raise ConfigError(f"{error}{hint}") from error
-    return ref
 
 
 VERB = Verb(

@@ -12,7 +12,10 @@ from fuzzer.minimizer.sketch import Sketch
 
 def _edits(sketch: Sketch) -> Iterator[Edit]:
     called = walk.callers(sketch)
-    for number, (name, func) in enumerate(sketch.relax_functions().items()):
+    functions = sketch.relax_functions()
+    if sum(len(func.attrs) for func in functions.values()) + len(sketch.attrs) > len(functions) + 1:
+        yield (-1,), partial(_everything, sketch)
+    for number, (name, func) in enumerate(functions.items()):
         for place, key in enumerate(sorted(func.attrs)):
             if key != "global_symbol" or called[name]:
                 yield (0, number, place), partial(_function, sketch, name, key)
@@ -20,6 +23,15 @@ def _edits(sketch: Sketch) -> Iterator[Edit]:
         yield (1, place), partial(_module, sketch, key)
     for place, key in enumerate(sorted(sketch.global_infos)):
         yield (2, place), partial(_info, sketch, key)
+
+
+def _everything(sketch: Sketch) -> Sketch:
+    """All attributes but the names of public functions at once."""
+    result = sketch.copy()
+    result.attrs.clear()
+    for func in result.relax_functions().values():
+        func.attrs = {key: value for key, value in func.attrs.items() if key == "global_symbol"}
+    return result
 
 
 def _function(sketch: Sketch, name: str, key: str) -> Sketch:

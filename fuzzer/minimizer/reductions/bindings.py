@@ -9,11 +9,13 @@ from fuzzer.minimizer.reduction import Edit, Reduction, chunks
 from fuzzer.minimizer.sketch import Sketch
 from fuzzer.minimizer.slots import StandIn, drop, slots_of
 
+_WAYS = (StandIn.VISIBLE, StandIn.PARAMETER, StandIn.CONSTANT)
+
 
 def _edits(sketch: Sketch) -> Iterator[Edit]:
     count = len(slots_of(sketch))
     for key, places in chunks(count):
-        for order, stand_in in enumerate(StandIn):
+        for order, stand_in in enumerate(_WAYS):
             if stand_in is not StandIn.CONSTANT or len(places) == 1:
                 yield (*key, order), partial(drop, sketch, places, stand_in)
 

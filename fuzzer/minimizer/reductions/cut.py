@@ -31,6 +31,12 @@ def _cut(sketch: Sketch, name: str, place: int, *, everything: bool) -> Sketch |
     if not bindings or (place >= len(bindings) - 1 and body.result.same_as(bindings[-1].var)):
         return None
     kept = bindings[: place + 1]
+    if (
+        isinstance(kept[-1].var.ty, relax.FuncType)
+        and not everything
+        and not isinstance(body.result.ty, relax.FuncType)
+    ):
+        return None  # a function that returns a function has fewer bindings, but is harder to read
     used = {item for later in bindings[place + 1 :] for item in walk.of_binding(later)} | set(walk.leaves(body.result))
     outputs = [item.var for item in kept if item.var in used]
     if everything and len(outputs) < 2:

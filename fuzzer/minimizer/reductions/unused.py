@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
-import tvm
-
 from fuzzer.minimizer import walk
+from fuzzer.minimizer.params import remove_param
 from fuzzer.minimizer.reduction import Edit, Reduction
 from fuzzer.minimizer.sketch import Binding, Func, Sketch
 
@@ -41,7 +41,7 @@ def _bindings(sketch: Sketch) -> bool:
         counted = walk.uses(func)
         for body, _ in func.bodies():
             for block in body.blocks:
-                kept = [item for item in block.bindings if counted[item.var]]
+                kept = [item for item in block.bindings if counted[item.var] or _binds_a_dim(item, func, counted)]
                 changed = changed or len(kept) != len(block.bindings)
                 block.bindings = kept
     return changed
@@ -66,32 +66,29 @@ def _params(sketch: Sketch) -> bool:
     for name, func in sketch.relax_functions().items():
         counted = walk.uses(func)
         for place in reversed(range(len(func.params))):
-            if counted[func.params[place]] == 0:
+            others = [param.ty for index, param in enumerate(func.params) if index != place]
+            if counted[func.params[place]] == 0 and not _is_alone(func.params[place].ty, others, counted, 0):
                 remove_param(sketch, name, place)
                 changed = True
     return changed
+
+
+def _binds_a_dim(binding: Binding, func: Func, counted: Counter[Any]) -> bool:
+    """Whether a cast binds a symbolic dim that something else mentions, and no parameter binds."""
+    return binding.cast is not None and _is_alone(binding.cast, [param.ty for param in func.params], counted, 1)
+
+
+def _is_alone(ty: Any, others: list[Any], counted: Counter[Any], own: int) -> bool:
+    """Whether a type has a dim that is mentioned more often than ``own`` times for each time here, and in no other."""
+    bound = {item for other in others for item in walk.leaves_of_type(other)}
+    here = Counter(walk.leaves_of_type(ty))
+    return any(counted[item] > own * times and item not in bound for item, times in here.items())
 
 
 def _drop_param(sketch: Sketch, name: str, place: int) -> Sketch:
     result = sketch.copy()
     remove_param(result, name, place)
     return result
-
-
-def remove_param(sketch: Sketch, name: str, place: int) -> None:
-    """Remove a parameter, in place, and the argument at each direct call."""
-    sketch.functions[name].drop_param(place)
-    for _, body, _ in sketch.bodies():
-        for binding in body.bindings():
-            if _calls(binding, name):
-                call = binding.value
-                args = [item for index, item in enumerate(call.args) if index != place]
-                binding.value = tvm.ir.Call(call.op, args, call.attrs, list(call.ty_args))
-
-
-def _calls(binding: Binding, name: str) -> bool:
-    value = binding.value
-    return isinstance(value, tvm.ir.Call) and isinstance(value.op, tvm.ir.GlobalVar) and value.op.name_hint == name
 
 
 REDUCTION = Reduction("drop what is unused", _edits)

@@ -15,11 +15,10 @@ from fuzzer.minimizer.reductions import REDUCTIONS
 from fuzzer.minimizer.retype import Invalid
 from fuzzer.minimizer.safety import hazards
 from fuzzer.minimizer.sketch import take
-from strategies import Feature, features_of, ir_modules
-from strategies.profile import profile_of
+from strategies import ir_modules
 
 QUICK = settings(
-    max_examples=60,
+    max_examples=40,
     database=None,
     deadline=None,
     phases=[Phase.generate],
@@ -32,23 +31,12 @@ QUICK = settings(
 @given(ir_modules())
 def test_emission_of_an_unedited_sketch_is_the_same_module(module: Any) -> None:
     emitted = emit(take(module))
-    # TVM infers less the second time of a local function's call (an external function holds composites) and of an If
-    # whose branches have symbolic dims: a type may know less, never something else.
-    inferred = {Feature.LOCAL_FUNCTIONS, Feature.CODEGEN, Feature.IF} & features_of(module)
-    if inferred and not tvm_ffi.structural_equal(emitted, module):
-        relax.analysis.well_formed(emitted)
-        for var, function in module.functions.items():
-            if isinstance(function, relax.Function):
-                level = relax.analysis.type_base_check(emitted[var.name_hint].ret_ty, function.ret_ty)
-                assert level == relax.analysis.BaseCheckResult.PASS
-        assert profile_of(emitted).operators == profile_of(module).operators
-    else:
-        tvm.ir.assert_structural_equal(emitted, module)
+    tvm.ir.assert_structural_equal(emitted, module)
     assert hazards(module) == hazards(emitted)
 
 
 @seed(8)
-@settings(QUICK, max_examples=15)
+@settings(QUICK, max_examples=8)
 @given(ir_modules())
 def test_edits_give_well_formed_modules_or_none(module: Any) -> None:
     before = tvm_ffi.structural_hash(module)

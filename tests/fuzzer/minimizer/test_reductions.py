@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 import samples
 import tvm
+from reduced import candidates, functions_of, operators_of
 from tvm import relax
 
 from fuzzer.minimizer.emit import emit
+from fuzzer.minimizer.params import remove_param
 from fuzzer.minimizer.reduction import Reduction
 from fuzzer.minimizer.reductions import (
     REDUCTIONS,
@@ -31,38 +33,9 @@ from fuzzer.minimizer.reductions import (
     outputs,
     projections,
     unused,
+    vdevices,
 )
-from fuzzer.minimizer.retype import Invalid
 from fuzzer.minimizer.sketch import bindings_of, take
-
-
-def candidates(reduction: Reduction, module: Any) -> Iterator[Any]:
-    """The modules that a reduction can build from ``module``."""
-    for _, edit in reduction.edits(take(module)):
-        sketch = edit()
-        if sketch is None:
-            continue
-        try:
-            yield emit(sketch)
-        except Invalid:
-            continue
-
-
-def functions_of(module: Any) -> list[str]:
-    return sorted(str(var.name_hint) for var in module.functions)
-
-
-def operators_of(module: Any) -> list[str]:
-    found: list[str] = []
-
-    def visit(expr: Any) -> None:
-        if isinstance(expr, tvm.ir.Call) and isinstance(expr.op, tvm.ir.Op):
-            found.append(str(expr.op.name))
-
-    for function in module.functions.values():
-        if isinstance(function, relax.Function):
-            relax.analysis.post_order_visit(function, visit)
-    return sorted(found)
 
 
 @pytest.mark.parametrize("make", samples.ALL)
@@ -93,10 +66,23 @@ def test_unused_code_goes_in_one_step() -> None:
     assert len(first["main"].params) == 1
 
 
+def test_what_binds_a_dim_stays() -> None:
+    builder = relax.BlockBuilder()
+    n, k = tvm.tirx.Var("n", "int64"), tvm.tirx.Var("k", "int64")
+    x, y = relax.Var("x", relax.TensorType(dtype="float32", ndim=1)), samples.var("y", k)
+    with builder.function("main", [x, y, samples.var("z", 3)]):
+        builder.match_cast(x, relax.TensorType((n,), "float32"))
+        builder.emit(relax.op.exp(y))
+        builder.emit_func_output(builder.emit(relax.op.zeros(relax.ShapeExpr([n, k]), "float32")))
+    first = next(candidates(unused.REDUCTION, builder.finalize()))
+    assert bindings_of(first) == 2
+    assert [str(param.name) for param in first["main"].params] == ["x", "y"]
+
+
 def test_a_parameter_goes_together_with_its_arguments_and_num_input() -> None:
     module = samples.rank_only_weight()
     sketch = take(module)
-    unused.remove_param(sketch, "main", 0)
+    remove_param(sketch, "main", 0)
     assert int(sketch.functions["main"].attrs["num_input"]) == 0
 
 
@@ -159,6 +145,13 @@ def test_devices_and_attributes_go() -> None:
     assert any("num_input" not in item["main"].attrs for item in plain)
 
 
+def test_a_device_that_nothing_mentions_goes() -> None:
+    module = samples.typed_devices()
+    module.update_global_info("vdevice", [*module.global_infos["vdevice"], relax.VDevice("llvm", 1)])
+    (only,) = candidates(vdevices.REDUCTION, module)
+    assert [int(item.vdevice_id) for item in only.global_infos["vdevice"]] == [0]
+
+
 def test_dims_shrink_and_symbolic_ones_become_static() -> None:
     module = samples.two_functions()
     texts = [item.script() for item in candidates(dims.REDUCTION, module)]
@@ -202,15 +195,24 @@ def test_constants_become_parameters_or_ones() -> None:
     x = samples.var("x", 3)
     with builder.function("main", [x]):
         builder.emit_func_output(builder.emit(relax.op.add(x, relax.const(np.arange(3), "float32"))))
-    first, second = candidates(constants.REDUCTION, builder.finalize())
+    first, second, third = candidates(constants.REDUCTION, builder.finalize())
     assert [len(param.ty.shape) for param in first["main"].params] == [1, 1]
+    assert "R.add(x, x)" in third.script()
     value = second["main"].body.blocks[0].bindings[0].value
     np.testing.assert_array_equal(value.args[1].value.numpy(), np.ones(3, "float32"))
 
 
 def test_blocks_are_merged() -> None:
     found = list(candidates(blocks.REDUCTION, samples.transposed_output()))
-    assert [len(item["main"].body.blocks) for item in found] == [1, 1]
+    assert [len(item["main"].body.blocks) for item in found] == [1, 1, 2, 2]
+
+
+def test_dataflow_blocks_become_plain() -> None:
+    kinds = [
+        sum(isinstance(block, relax.DataflowBlock) for block in item["main"].body.blocks)
+        for item in candidates(blocks.REDUCTION, samples.guarded_log())
+    ]
+    assert kinds == [0, 1]  # of main in one function, which comes first, and of the other
 
 
 def test_names_become_canonical() -> None:

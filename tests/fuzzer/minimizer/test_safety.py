@@ -6,7 +6,7 @@ import samples
 from tvm import relax
 
 from fuzzer.minimizer.emit import emit
-from fuzzer.minimizer.safety import hazards
+from fuzzer.minimizer.safety import hazards, is_safe
 from fuzzer.minimizer.sketch import take
 from fuzzer.minimizer.slots import StandIn, drop, slots_of
 
@@ -30,6 +30,20 @@ def test_dropping_the_guard_of_a_logarithm_is_a_new_hazard() -> None:
     module = samples.guarded_log()
     assert not hazards(without(module, "relax.add", StandIn.VISIBLE)) <= hazards(module)
     assert not hazards(without(module, "relax.add", StandIn.PARAMETER)) <= hazards(module)
+
+
+def test_a_guard_may_lose_what_stands_in_front_of_it() -> None:
+    module = samples.guarded_log()
+    sketch = take(module)
+    sketch.functions.pop("other")
+    places = {getattr(slot.binding.value.op, "name", ""): place for place, slot in enumerate(slots_of(sketch))}
+    smaller = drop(sketch, list(range(places["relax.abs"])), StandIn.PARAMETER)
+    assert smaller is not None
+    assert not hazards(emit(smaller)) <= hazards(module)  # the logarithm is of something else than before
+    assert is_safe(emit(smaller), hazards(module))
+    unguarded = drop(smaller, [1], StandIn.VISIBLE)
+    assert unguarded is not None
+    assert not is_safe(emit(unguarded), hazards(module))
 
 
 def test_dropping_what_is_behind_the_logarithm_is_none() -> None:

@@ -13,6 +13,7 @@ import tvm
 from tvm_ffi.serialization import from_json_graph_str
 
 from fuzzer.cases import Case, judge_case
+from fuzzer.minimizer.messages import Failing
 from fuzzer.minimizer.propose import facts, propose
 from fuzzer.minimizer.search import Limits, Minimized, minimize
 from fuzzer.minimizer.sketch import bindings_of
@@ -25,7 +26,13 @@ DEVICE = "relax.transform.UpdateVDevice(relax.VDevice('llvm', 0, 'other'), 0)"
 
 def failing(case: Case, oracles: tuple[OracleName, ...]) -> set[str]:
     """Ids of the signatures of a case."""
-    return {signature(item).id for item in judge_case(case, oracles) if item.outcome is Outcome.FAIL}
+    return {item.id for item in failures(case, oracles)}
+
+
+def failures(case: Case, oracles: tuple[OracleName, ...]) -> list[Failing]:
+    """The failures of a case, judged in this process."""
+    failed = [item for item in judge_case(case, oracles) if item.outcome is Outcome.FAIL]
+    return [Failing(signature(item).id, signature(item).text, item) for item in failed]
 
 
 def search(case: Case, wanted: str, *oracles: OracleName, limits: Limits | None = None) -> Minimized:
@@ -33,7 +40,7 @@ def search(case: Case, wanted: str, *oracles: OracleName, limits: Limits | None 
     return minimize(
         case,
         wanted,
-        lambda candidate: failing(candidate, oracles),
+        lambda candidate: failures(candidate, oracles),
         propose,
         facts(case.module_json),
         numeric=numeric,
@@ -71,6 +78,8 @@ def test_real_defects_become_small(
     assert wanted in failing(found.case, (oracle,))
     assert bindings_of(from_json_graph_str(found.case.module_json)) <= most
     assert found.queries < 100
+    again = search(found.case, wanted, oracle)
+    assert again.case == found.case, "running it again changes nothing"
 
 
 def test_passes_of_a_pipeline_are_dropped() -> None:
@@ -142,7 +151,8 @@ def test_the_search_never_slips_to_another_defect(user_passes: Path) -> None:
     found = search(case, wanted, OracleName.CRASH)
     assert failing(found.case, (OracleName.CRASH,)) == {wanted}
     assert len(found.others) == 1, "the neighbour was met and is reported"
-    assert wanted not in found.others
+    assert "RuntimeError: the product stands alone" in found.others[0].failing.text
+    assert failing(found.others[0].case, (OracleName.CRASH,)) == {found.others[0].failing.id}
     text = from_json_graph_str(found.case.module_json).script()
     assert "R.matmul" in text
     assert "R.sum" in text

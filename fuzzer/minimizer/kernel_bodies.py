@@ -1,0 +1,187 @@
+"""Simpler PrimFuncs of the same signature."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import tvm_ffi
+from tvm import tirx
+from tvm.ir import Range
+from tvm.s_tir import SBlock, SBlockRealize
+
+from fuzzer.minimizer.retype import Retype, dtype_of
+from oracles.execution.writes import stored_parameters
+from strategies.kernel_builder import Reads, region
+
+_TRUE = tirx.IntImm("bool", 1)
+_WAYS = tuple((blocks, copy) for blocks in (False, True) for copy in (True, False))
+
+
+def plain_bodies(kernel: Any) -> Iterator[Any]:
+    """Kernels that copy, or store ones, with no more than one block for each output: the shortest first."""
+    buffers = _buffers(kernel)
+    outputs = _outputs(kernel, buffers)
+    if outputs:
+        for blocks, copy in _WAYS:
+            yield kernel.with_body(_plain(buffers, outputs, blocks, copy))
+
+
+def retyped(kernel: Any, retype: Retype) -> Any:
+    """The same plain kernel over buffers of edited types; a kernel that is not plain stays as it is."""
+    old = _buffers(kernel)
+    new = [None if item is None else _retyped_buffer(item, retype) for item in old]
+    if new == old:
+        return kernel
+    for (blocks, copy), item in zip(_WAYS, plain_bodies(kernel), strict=False):
+        if tvm_ffi.structural_equal(item, kernel):
+            outputs = [new[place] for place, each in enumerate(old) if each in _outputs(kernel, old)]
+            params = [param if each is None else each for param, each in zip(kernel.params, new, strict=True)]
+            return tirx.PrimFunc(params, _plain(new, outputs, blocks, copy), attrs=kernel.attrs)
+    return kernel
+
+
+def _retyped_buffer(buffer: Any, retype: Retype) -> Any:
+    shape, dtype = retype.dims_of(buffer.shape), retype.dtypes.get(str(buffer.dtype), str(buffer.dtype))
+    same = len(shape) == len(buffer.shape) and all(map(tvm_ffi.structural_equal, shape, buffer.shape))
+    return buffer if same and dtype == str(buffer.dtype) else tirx.decl_buffer(shape, dtype, buffer.name, layout=None)
+
+
+def signature(kernel: Any) -> tuple[Any, ...]:
+    """Dtypes and shapes of the parameters as text: kernels of equal signatures can be called alike."""
+    return tuple(
+        "number" if item is None else (str(item.dtype), *(str(dim) for dim in item.shape)) for item in _buffers(kernel)
+    )
+
+
+def is_plain(kernel: Any) -> bool:
+    """Whether a kernel is one of :func:`plain_bodies`: defined for all inputs."""
+    return any(tvm_ffi.structural_equal(kernel, item) for item in plain_bodies(kernel))
+
+
+def fewer_stages(kernel: Any) -> Iterator[Any]:
+    """Kernels without one of several blocks, where nothing reads what it writes, and nobody gets it."""
+    root = _root_block(kernel)
+    if root is None or not isinstance(root.body, tirx.SeqStmt):
+        return
+    stages = list(root.body.seq)
+    blocks = [_block_of(stage) for stage in stages]
+    if not all(blocks):
+        return
+    for place in reversed(range(len(stages))):
+        kept = blocks[:place] + blocks[place + 1 :]
+        reads = {_buffer_of(item) for block in kept for item in block.reads}
+        writes = {_buffer_of(item) for block in kept for item in block.writes}
+        gone = {_buffer_of(item) for item in blocks[place].writes} - writes
+        if gone & reads or not all(item in root.alloc_buffers for item in gone):
+            continue  # something would be read, or returned, that nothing has written
+        allocated = [item for item in root.alloc_buffers if item in reads | writes]
+        yield kernel.with_body(_root(stages[:place] + stages[place + 1 :], allocated))
+
+
+def _block_of(stage: Any) -> Any:
+    """The one block under the loops of a stage, ``None`` where there is none."""
+    while isinstance(stage, tirx.For):
+        stage = stage.body
+    return stage.block if isinstance(stage, SBlockRealize) else None
+
+
+def _buffer_of(region: Any) -> Any:
+    return region.buffer if hasattr(region, "buffer") else region.source  # the first until TVM 0.26
+
+
+def without_annotations(kernel: Any) -> Any:
+    """The kernel with plain loops, and no annotations on loops and blocks."""
+    return kernel.with_body(_unannotated(kernel.body))
+
+
+def _unannotated(node: Any) -> Any:
+    if isinstance(node, tirx.SeqStmt):
+        return tirx.SeqStmt([_unannotated(item) for item in node.seq])
+    if isinstance(node, tirx.For):
+        return tirx.For(node.loop_var, node.min, node.extent, tirx.ForKind.SERIAL, _unannotated(node.body))
+    if isinstance(node, SBlockRealize):
+        block = node.block
+        inner = SBlock(
+            block.iter_vars, block.reads, block.writes, block.name_hint, _unannotated(block.body), block.init,
+            block.alloc_buffers, block.match_buffers,
+        )  # fmt: skip
+        return SBlockRealize(node.iter_values, node.predicate, inner)
+    return node
+
+
+def _buffers(kernel: Any) -> list[Any]:
+    """The buffer of each parameter, ``None`` for a number."""
+    mapped = getattr(kernel, "buffer_map", None)  # until TVM 0.26; parameters are buffers themselves since
+    found = [param if mapped is None else mapped.get(param) for param in kernel.params]
+    return [item if hasattr(item, "shape") else None for item in found]
+
+
+def _outputs(kernel: Any, buffers: list[Any]) -> list[Any]:
+    if not hasattr(tvm_ffi, "structural_walk"):  # until TVM 0.25: what a kernel writes cannot be told, so it stays
+        return []
+    stored = stored_parameters(kernel)
+    if stored is None:
+        known = [item for item in buffers if item is not None]
+        return known[-1:]
+    return [buffers[place] for place in sorted(stored) if buffers[place] is not None]
+
+
+def _source(output: Any, buffers: list[Any], outputs: list[Any]) -> Any:
+    """An input of the same shape and dtype."""
+    for item in buffers:
+        if item is None or any(item.same_as(other) for other in outputs):
+            continue
+        same = len(item.shape) == len(output.shape) and str(item.dtype) == str(output.dtype)
+        if same and all(
+            tvm_ffi.structural_equal(left, right) for left, right in zip(item.shape, output.shape, strict=True)
+        ):
+            return item
+    return None
+
+
+def _plain(buffers: list[Any], outputs: list[Any], blocks: bool, copy: bool) -> Any:
+    statements = [_filled(item, _source(item, buffers, outputs) if copy else None, blocks) for item in outputs]
+    return _root(statements) if blocks else _sequence(statements)
+
+
+def _filled(output: Any, source: Any, block: bool) -> Any:
+    """Loops that store into each element what the source has there, or one."""
+    rank = len(output.shape)
+    extents = [dim if not isinstance(dim, int) else tirx.IntImm("int64", dim) for dim in output.shape]
+    loops = [tirx.Var(f"i{place}", dtype_of(dim)) for place, dim in enumerate(extents)]
+    axes = [tirx.Var(f"v{place}", dtype_of(dim)) for place, dim in enumerate(extents)] if block else loops
+    reads = Reads()
+    value: Any = tirx.const(1, str(output.dtype))
+    if source is not None:
+        reads.regions.append(region(source, axes))
+        value = tirx.BufferLoad(source, axes)
+    body: Any = tirx.BufferStore(output, value, axes)
+    if block:
+        iters = [
+            tirx.IterVar(Range(_zero(extents[place]), extents[place]), axes[place], tirx.IterVar.DataPar)
+            for place in range(rank)
+        ]
+        inner = SBlock(iters, reads.regions, [region(output, axes)], str(output.name), body)
+        body = SBlockRealize(loops, _TRUE, inner)
+    for place in reversed(range(rank)):
+        body = tirx.For(loops[place], _zero(extents[place]), extents[place], tirx.ForKind.SERIAL, body)
+    return body
+
+
+def _root(statements: list[Any], allocated: list[Any] | None = None) -> Any:
+    root = SBlock([], [], [], "root", _sequence(statements), alloc_buffers=allocated or [])
+    return SBlockRealize([], _TRUE, root)
+
+
+def _sequence(statements: list[Any]) -> Any:
+    return statements[0] if len(statements) == 1 else tirx.SeqStmt(statements)
+
+
+def _root_block(kernel: Any) -> Any:
+    body = kernel.body
+    return body.block if isinstance(body, SBlockRealize) and not body.iter_values else None
+
+
+def _zero(dim: Any) -> Any:
+    return tirx.IntImm(dtype_of(dim), 0)

@@ -1,0 +1,97 @@
+"""Plainer arguments of passes: which texts are tried, and that those of the pass table still construct passes."""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+
+from fuzzer.minimizer.pass_arguments import simpler
+from oracles.passref import PassRef
+
+T = "relax.transform"
+
+
+def texts(expression: str) -> list[str]:
+    return [ref.expression for ref in simpler(PassRef("P", expression))]
+
+
+@pytest.mark.parametrize(
+    ("expression", "expected"),
+    [
+        (f"{T}.FuseOps()", []),
+        (f"{T}.FuseOps(fuse_opt_level=1)", [f"{T}.FuseOps()"]),
+        (
+            f'configured({T}.FuseOps(), {{"relax.FuseOps.max_depth": 5}})',
+            [
+                f"{T}.FuseOps()",
+                f"configured({T}.FuseOps(), {{}})",
+                f'configured({T}.FuseOps(), {{"relax.FuseOps.max_depth": 1}})',
+                f'configured({T}.FuseOps(), {{"relax.FuseOps.max_depth": 2}})',
+            ],
+        ),
+        (
+            f'{T}.ToMixedPrecision(out_dtype="float32", fp16_input_names=["a", "b"])',
+            [
+                f"{T}.ToMixedPrecision()",
+                f'{T}.ToMixedPrecision(out_dtype="float32")',
+                f'{T}.ToMixedPrecision(fp16_input_names=["a", "b"])',
+                f'{T}.ToMixedPrecision(out_dtype="float32", fp16_input_names=[])',
+                f'{T}.ToMixedPrecision(out_dtype="float32", fp16_input_names=["b"])',
+                f'{T}.ToMixedPrecision(out_dtype="float32", fp16_input_names=["a"])',
+            ],
+        ),
+        (f"{T}.ConvertToDataflow(min_size=3)", [f"{T}.ConvertToDataflow()", f"{T}.ConvertToDataflow(min_size=1)"]),
+        ("this is no expression", []),
+        ("user:mine.py:make", []),
+    ],
+)
+def test_texts_with_one_thing_less(expression: str, expected: list[str]) -> None:
+    assert texts(expression) == expected
+
+
+def test_patterns_become_plainer() -> None:
+    exp = 'is_op("relax.exp")(wildcard())'
+    relu = 'is_op("relax.nn.relu")(wildcard().has_dtype("float32"))'
+    check = 'lambda context: "root" in context.annotated_expr'
+    found = texts(f'{T}.FuseOpsByPattern([(lambda root: ("a", root, {{"root": root}}, {check}))(({exp} | {relu}))])')
+    assert f'{T}.FuseOpsByPattern([("a", {exp} | {relu})])' in found
+    assert any(f"(({exp}))" in item for item in found)
+    assert any('is_op("relax.nn.relu")(wildcard())' in item and "has_dtype" not in item for item in found)
+
+
+def test_the_layouts_of_an_operator_stay_together() -> None:
+    assert texts(f'{T}.ConvertLayout({{"relax.nn.conv2d": ["NHWC", "OHWI"]}})') == [
+        f"{T}.ConvertLayout()",
+        f"{T}.ConvertLayout({{}})",
+    ]
+
+
+def test_arguments_that_speak_of_each_other_stay() -> None:
+    assert texts(f'{T}.AlterOpImpl({{"k": 1}}, {{"k": [2]}}, {{"k": None}})') == [f"{T}.AlterOpImpl()"]
+
+
+def test_most_of_what_the_pass_table_draws_still_constructs_a_pass() -> None:
+    from hypothesis import Phase, given, seed, settings
+
+    from strategies import DrawnPass, passes
+
+    built = tried = 0
+
+    @seed(3)
+    @settings(max_examples=60, database=None, deadline=None, phases=[Phase.generate])
+    @given(passes())
+    def check(drawn: DrawnPass) -> None:
+        nonlocal built, tried
+        for ref in simpler(PassRef(drawn.name, drawn.expression)):
+            ast.parse(ref.expression, mode="eval")
+            tried += 1
+            try:
+                ref.build()
+                built += 1
+            except (TypeError, ValueError):  # an argument that has no default
+                continue
+
+    check()
+    assert tried
+    assert built > tried // 2

@@ -1,0 +1,19 @@
+from __future__ import annotations
+
+import pytest
+
+from fuzzer.minimizer.judging import values_matter
+from oracles.verdict import Evidence, OracleName, Outcome, Verdict
+
+
+@pytest.mark.parametrize(
+    ("oracle", "kind", "expected"),
+    [
+        (OracleName.NUMERIC, "wrong-value", True),
+        (OracleName.NUMERIC, "run-error", True),
+        (OracleName.NUMERIC, "does-not-build", False),
+        (OracleName.CRASH, "InternalError", False),
+    ],
+)
+def test_values_matter_where_a_program_has_run(oracle: OracleName, kind: str, expected: bool) -> None:
+    assert values_matter(Verdict(oracle, Outcome.FAIL, "P", evidence=Evidence(kind, ""))) is expected
