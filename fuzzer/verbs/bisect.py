@@ -1,0 +1,218 @@
+"""``relaxfuzz bisect``: in which release of TVM a defect appeared, in which it was fixed."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fuzzer.verb import NO_EVIDENCE, OK, UsageError, Verb
+
+if TYPE_CHECKING:
+    from fuzzer.bisection import Answer, Judgement
+    from fuzzer.release_environments import Build
+
+_NO_RELEASE = "none"
+_WIDTH = 100
+
+
+@dataclass(frozen=True, slots=True)
+class _Target:
+    """What is bisected: the script, and what names it in the output."""
+
+    title: str
+    finding: str | None
+    script: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """One release: its build, what the script says there, how long it took."""
+
+    build: Build
+    answer: Answer
+    seconds: float
+
+
+def _add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("directory", type=Path, nargs="?", metavar="DIR", help="a campaign's directory")
+    parser.add_argument(
+        "finding", nargs="?", metavar="ID", help="id of the finding, or how it begins; without it all with a script"
+    )
+    parser.add_argument("--script", type=Path, metavar="FILE", help="instead: a repro script")
+    parser.add_argument(
+        "--versions",
+        metavar="LIST",
+        help="releases to run it in, such as 0.25.0,0.26.0 (default: all that are supported; "
+        f"'{_NO_RELEASE}': only what --python gives)",
+    )
+    parser.add_argument(
+        "--python",
+        type=Path,
+        action="append",
+        default=[],
+        metavar="PATH",
+        help="the Python of a build of your own, to run it in as well; may be repeated",
+    )
+    parser.add_argument(
+        "--cache",
+        type=Path,
+        metavar="DIR",
+        help="where virtual environments are kept (default: relaxfuzz-releases in the user's cache directory)",
+    )
+    parser.add_argument("--runs", default="1", metavar="N", help="runs in each release; one that shows it is enough")
+    parser.add_argument("--time", default="2m", metavar="TIME", help="time limit of one run (default: 2m)")
+    parser.add_argument("--json", action="store_true", help="one object instead of lines")
+
+
+def _run(options: argparse.Namespace) -> int:
+    from fuzzer.bisection import Trend
+    from fuzzer.config import ConfigError, parse_duration, parse_whole
+
+    try:
+        seconds = parse_duration(options.time)
+        runs = parse_whole(options.runs, "--runs", 1, 100)
+    except ConfigError as error:
+        raise UsageError(str(error)) from error
+    targets = [_of_script(options)] if options.script is not None else _of_campaign(options)
+    builds = _builds(options)
+    told, trends = [], set()
+    for target in targets:
+        rows, judgement = _bisected(target, builds, runs, seconds, aloud=not options.json)
+        told.append(_object(target, rows, judgement))
+        trends.add(judgement.trend)
+    if options.json:
+        one = options.script is not None or options.finding is not None
+        print(json.dumps(told[0] if one else told, indent=2))
+    return NO_EVIDENCE if trends == {Trend.UNKNOWN} else OK
+
+
+def _bisected(
+    target: _Target, builds: list[Build], runs: int, seconds: float, *, aloud: bool
+) -> tuple[list[_Row], Judgement]:
+    """Run one script in every build, and say what comes of it as soon as it is known."""
+    from fuzzer.bisection import Observation, judge
+
+    if aloud:
+        print(target.title, flush=True)
+    rows = []
+    for row in _rows(target.script, builds, runs, seconds):
+        rows.append(row)
+        if aloud:
+            print(_line(row, max(len(build.label) for build in builds)), flush=True)
+    judgement = judge([Observation(row.build.label, row.answer) for row in rows])
+    if aloud:
+        print(judgement, flush=True)
+    return rows, judgement
+
+
+def _of_script(options: argparse.Namespace) -> _Target:
+    if options.directory is not None:
+        raise UsageError("give DIR, or DIR and ID, or --script")
+    try:
+        text = options.script.read_text(encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"cannot read '{options.script}': {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise UsageError(f"'{options.script}' is not a text file") from error
+    return _Target(str(options.script), None, text)
+
+
+def _of_campaign(options: argparse.Namespace) -> list[_Target]:
+    """The finding that is asked for, or every finding that has a script."""
+    from fuzzer.environment import require_working_pair
+    from fuzzer.plaintext import first_line
+    from fuzzer.store import Store, StoreError
+    from fuzzer.verbs.repro import script_of
+
+    if options.directory is None:
+        raise UsageError("give DIR, or DIR and ID, or --script")
+    try:
+        with Store.open(options.directory) as store:
+            if options.finding is not None:
+                findings = [store.finding(options.finding)]
+            else:
+                findings = [finding for finding in store.findings() if finding.repro is not None]
+    except StoreError as error:
+        raise UsageError(str(error)) from error
+    if not findings:
+        raise UsageError(f"no finding in '{options.directory}' has a script")
+    if any(finding.repro is None for finding in findings):
+        require_working_pair()  # a script is made, which needs TVM here
+    return [
+        _Target(f"{finding.id} {first_line(finding.signature)}", finding.id, script_of(finding, options.directory))
+        for finding in findings
+    ]
+
+
+def _builds(options: argparse.Namespace) -> list[Build]:
+    from fuzzer.release_environments import default_cache, in_order, own_build, release_build, releases_of
+    from releases.known import RELEASES
+
+    asked = ",".join(each.tvm for each in RELEASES) if options.versions is None else options.versions
+    releases = () if asked.strip() == _NO_RELEASE else releases_of(asked)
+    if not releases and not options.python:
+        raise UsageError(f"--versions {_NO_RELEASE} needs a --python")
+    own = [own_build(python) for python in dict.fromkeys(options.python)]  # before any download
+    cache = default_cache() if options.cache is None else options.cache
+    return in_order([release_build(release, cache.absolute(), _say) for release in releases] + own)
+
+
+def _say(line: str) -> None:
+    print(f"relaxfuzz: {line}", file=sys.stderr, flush=True)
+
+
+def _rows(script: str, builds: list[Build], runs: int, seconds: float) -> Iterator[_Row]:
+    """The releases one after the other; the script runs in a directory of its own."""
+    from fuzzer.bisection import Outcome, answer_of, together
+    from fuzzer.repro import check_repro
+
+    for build in builds:
+        started = time.monotonic()
+        answers: list[Answer] = []
+        while len(answers) < runs and all(answer.outcome is not Outcome.PRESENT for answer in answers):
+            with tempfile.TemporaryDirectory(prefix="relaxfuzz-") as scratch:
+                path = Path(scratch) / "repro.py"
+                path.write_text(script, encoding="utf-8")
+                answers.append(
+                    answer_of(check_repro(path, seconds, python=build.python, environment=build.environment))
+                )
+        yield _Row(build, together(answers), time.monotonic() - started)
+
+
+def _line(row: _Row, width: int) -> str:
+    from fuzzer.plaintext import shorten
+
+    return f"  {row.build.label:<{width}}  {row.answer.outcome.value:<15}  {shorten(row.answer.said, _WIDTH)}"
+
+
+def _object(target: _Target, rows: list[_Row], judgement: Judgement) -> dict[str, object]:
+    return {
+        "finding": target.finding,
+        "title": target.title,
+        "releases": [
+            {
+                "release": row.build.label, "tvm": row.build.tvm, "ffi": row.build.ffi, "python": str(row.build.python),
+                "outcome": row.answer.outcome.value, "said": row.answer.said, "seconds": round(row.seconds, 3),
+            }
+            for row in rows
+        ],
+        "trend": judgement.trend.value, "in": judgement.release or None, "after": judgement.after or None,
+        "silent": list(judgement.silent), "judgement": str(judgement),
+    }  # fmt: skip
+
+
+VERB = Verb(
+    name="bisect",
+    help="say in which release of TVM a finding appeared or was fixed; exit code 3 when none can say",
+    example="relaxfuzz bisect campaign 1f0c2ab934 --versions 0.25.0,0.26.0,0.27.0.post1",
+    add_arguments=_add_arguments,
+    run=_run,
+    needs_tvm=False,
+)
