@@ -1,8 +1,9 @@
 """A campaign's report as JUnit XML: one suite an oracle, one case a pass.
 
-A case fails when a finding of that oracle and pass is open; its failure names signature, count and repro script.
-Known and flaky findings are written out but do not fail, as in the gate.  A case without any check is skipped, with
-the most frequent reason.  How many verdicts there were of each kind stands in the properties: a JUnit case is a pass,
+A case fails when a finding of that oracle and pass is open; its failure names signature and count and carries the
+script, so that it can be run from where the report is read.  Known and flaky findings are written out but do not fail,
+as in the gate; what is known a policy says, where there is one.  A case without any check is skipped, with the most
+frequent reason.  How many verdicts there were of each kind stands in the properties: a JUnit case is a pass,
 not a verdict.
 """
 
@@ -12,20 +13,24 @@ import re
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Sequence
 
+from fuzzer.gate import GateResult
 from fuzzer.plaintext import first_line
 from fuzzer.store import FindingRecord
-from reports.tables import SETTLED, OracleRow, Report, oracle_rows, pass_rows, reason_rows
+from reports.scripts import script_text
+from reports.standing import Standing, Standings, standings
+from reports.tables import OracleRow, Report, oracle_rows, pass_rows, reason_rows
 
 # What XML 1.0 cannot hold, not even as a reference.
 _ILLEGAL = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def render_junit(report: Report) -> str:
-    """The XML document."""
+def render_junit(report: Report, result: GateResult | None = None) -> str:
+    """The XML document; ``result`` is the gate's, which knows what is known."""
+    standing = standings(result)
     root = ElementTree.Element("testsuites", name="relaxfuzz")
     totals = [0, 0, 0]
     for row in oracle_rows(report.tallies):
-        suite = _suite(root, report, row)
+        suite = _suite(root, report, row, standing)
         totals = [total + int(suite.get(key, "0")) for total, key in zip(totals, _COUNTS, strict=True)]
     for key, total in zip(_COUNTS, totals, strict=True):
         root.set(key, str(total))
@@ -38,7 +43,7 @@ def render_junit(report: Report) -> str:
 _COUNTS = ("tests", "failures", "skipped")
 
 
-def _suite(root: ElementTree.Element, report: Report, row: OracleRow) -> ElementTree.Element:
+def _suite(root: ElementTree.Element, report: Report, row: OracleRow, standing: Standings) -> ElementTree.Element:
     suite = ElementTree.SubElement(root, "testsuite", name=f"relaxfuzz.{row.name}")
     properties = _properties(suite, row)
     for name, value in (
@@ -56,7 +61,11 @@ def _suite(root: ElementTree.Element, report: Report, row: OracleRow) -> Element
                 [t for t in report.tallies if str(t.oracle) == row.name and t.culprit == judged.name], 1
             )
         ]
-        _case(suite, row.name, judged, findings, reasons)
+        case = _case(suite, row.name, judged)
+        _say(case, report, judged, findings, standing)
+        if not judged.passed and not judged.failed:
+            ElementTree.SubElement(case, "skipped", message=_clean(reasons[0] if reasons else "no checks"))
+        _aside(case, report, findings, standing)
     suite.set("tests", str(len(rows)))
     suite.set("failures", str(sum(case.find("failure") is not None for case in suite.iter("testcase"))))
     suite.set("skipped", str(sum(case.find("skipped") is not None for case in suite.iter("testcase"))))
@@ -64,39 +73,51 @@ def _suite(root: ElementTree.Element, report: Report, row: OracleRow) -> Element
     return suite
 
 
-def _case(
-    suite: ElementTree.Element, oracle: str, row: OracleRow, findings: Sequence[FindingRecord], reasons: Sequence[str]
-) -> None:
+def _case(suite: ElementTree.Element, oracle: str, row: OracleRow) -> ElementTree.Element:
     case = ElementTree.SubElement(suite, "testcase", classname=f"relaxfuzz.{oracle}", name=_clean(row.name))
     _properties(case, row)
-    unsettled = [finding for finding in findings if finding.state not in SETTLED]
-    for finding in unsettled:
-        failure = ElementTree.SubElement(case, "failure", type=_clean(finding.kind))
-        failure.set("message", _clean(f"{finding.id}: {first_line(finding.message, finding.kind)}"))
-        failure.text = _clean(_details(finding))
+    return case
+
+
+def _say(
+    case: ElementTree.Element, report: Report, row: OracleRow, findings: Sequence[FindingRecord], standing: Standings
+) -> None:
+    """The failures of a case."""
+    for finding in findings:
+        if standing.of(finding) is Standing.FAILS:
+            failure = ElementTree.SubElement(case, "failure", type=_clean(finding.kind))
+            failure.set("message", _clean(f"{finding.id}: {first_line(finding.message, finding.kind)}"))
+            failure.text = _clean(_details(report, finding, standing))
     if not findings and row.failed:
         failure = ElementTree.SubElement(case, "failure", type="unfiled", message=f"{row.failed} failures, no finding")
         failure.text = "The campaign counted failures but holds no finding of them."
-    if not row.passed and not row.failed:
-        ElementTree.SubElement(case, "skipped", message=_clean(reasons[0] if reasons else "no checks"))
-    settled = [finding for finding in findings if finding.state in SETTLED]
-    if settled:
+
+
+def _aside(case: ElementTree.Element, report: Report, findings: Sequence[FindingRecord], standing: Standings) -> None:
+    """Findings that do not fail."""
+    others = [finding for finding in findings if standing.of(finding) is not Standing.FAILS]
+    if others:
         out = ElementTree.SubElement(case, "system-out")
-        out.text = _clean("\n\n".join(_details(finding) for finding in settled))
+        out.text = _clean("\n\n".join(_details(report, finding, standing) for finding in others))
 
 
-def _details(finding: FindingRecord) -> str:
-    return "\n".join(
-        [
-            f"signature: {finding.signature}",
-            f"id: {finding.id}",
-            f"state: {finding.state.value}",
-            f"count: {finding.count}",
-            f"repro: {finding.repro or '-'}",
-            f"note: {finding.note or '-'}",
-            finding.message.strip(),
-        ]
-    )
+def _details(report: Report, finding: FindingRecord, standing: Standings) -> str:
+    stands = standing.of(finding)
+    lines = [
+        f"signature: {finding.signature}",
+        f"id: {finding.id}",
+        f"family: {standing.family(finding)}",
+        f"state: {finding.state.value}",
+        f"count: {finding.count}",
+        f"repro: {finding.repro or '-'}",
+        f"note: {finding.note or '-'}",
+        finding.message.strip(),
+    ]
+    if stands is not Standing.FAILS:
+        lines.insert(4, f"does not fail: {stands}, {standing.why(finding) or '-'}")
+        return "\n".join(lines)  # its script would be read by nobody, and reports of many known ones be large
+    script = script_text(report.directory, finding.repro)
+    return "\n".join([*lines, "", f"# {finding.repro}", script] if script else lines)
 
 
 def _properties(parent: ElementTree.Element, row: OracleRow) -> ElementTree.Element:

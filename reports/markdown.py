@@ -28,7 +28,7 @@ def render_markdown(report: Report, module_of: Callable[[FindingRecord], str] = 
         "",
         "## Oracles",
         "",
-        *_table(
+        *table(
             ("oracle", "pass", "fail", "pass rate", "skip", "reject", "invalid"),
             (
                 (row.name, row.passed, row.failed, percent(row.rate), row.skipped, row.rejected, row.invalid)
@@ -41,12 +41,12 @@ def render_markdown(report: Report, module_of: Callable[[FindingRecord], str] = 
     reasons = reason_rows(report.tallies)
     if reasons:
         rows = ((row.oracle, str(row.outcome), row.reason, row.count) for row in reasons)
-        lines += ["## What judged nothing", "", *_table(("oracle", "outcome", "why", "count"), rows, "lllr"), ""]
+        lines += ["## What judged nothing", "", *table(("oracle", "outcome", "why", "count"), rows, "lllr"), ""]
     lines += ["## Findings", ""]
     if not report.findings:
         lines += ["None.", ""]
     else:
-        lines += _table(
+        lines += table(
             ("id", "oracle", "pass", "count", "bindings", "state", "message"),
             (
                 (f.id, str(f.oracle), f.culprit, f.count, "-" if f.bindings is None else f.bindings, f.state.value,
@@ -88,7 +88,8 @@ def _finding(finding: FindingRecord, module: str) -> list[str]:
     return lines
 
 
-def _table(headers: Sequence[str], rows: Iterable[Sequence[object]], align: str) -> list[str]:
+def table(headers: Sequence[str], rows: Iterable[Sequence[object]], align: str) -> list[str]:
+    """A table; ``align`` has ``l`` or ``r`` for each column."""
     marks = {"l": "---", "r": "---:"}
     return [
         f"| {' | '.join(headers)} |",

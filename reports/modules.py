@@ -8,22 +8,26 @@ from fuzzer.store import FindingRecord
 _MAX_LINES = 200
 
 
+def shown_lines(text: str) -> str:
+    """As much of a module's text as is shown."""
+    lines = text.rstrip().splitlines()
+    if len(lines) > _MAX_LINES:
+        lines = [*lines[:_MAX_LINES], f"# ... {len(lines) - _MAX_LINES} more lines"]
+    return "\n".join(lines)
+
+
 def module_text(finding: FindingRecord) -> str:
     """TVMScript of the minimized module, or else of the case's; empty when it cannot be printed.
 
-    Imports TVM.  A defect of the printer must not cost the report, so any error of it is swallowed.
+    Prints it in this process, so it dies where TVM's printer dies; ``reports.page.tvm_side`` survives that.
     """
     import tvm
 
     case = finding.minimized or finding.case
     try:
-        text = str(tvm.ir.load_json(case.module_json).script())
+        return shown_lines(str(tvm.ir.load_json(case.module_json).script()))
     except Exception:
         return ""
-    lines = text.rstrip().splitlines()
-    if len(lines) > _MAX_LINES:
-        lines = [*lines[:_MAX_LINES], f"# ... {len(lines) - _MAX_LINES} more lines"]
-    return "\n".join(lines)
 
 
 def passes_text(finding: FindingRecord) -> str:

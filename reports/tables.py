@@ -8,7 +8,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from fuzzer.coverage import Coverage
+from fuzzer.finding_store import Cost
+from fuzzer.known_budget import KnownBudget, known_budget
 from fuzzer.store import CampaignInfo, FindingRecord, FindingState, Store, Tally
+from fuzzer.timeline import Timeline
 from oracles.verdict import OracleName, Outcome
 
 # A gate does not fail because of one of these alone; the others are what there is to do first.
@@ -25,6 +29,9 @@ class Report:
         tallies: Verdicts by oracle, pass, outcome and reason.
         findings: One record a signature.
         features: Modules by feature that they had.
+        coverage: What was generated, and what the passes did with it.
+        timeline: How it went over time.
+        costs: What findings took, by id.
     """
 
     directory: Path
@@ -32,6 +39,15 @@ class Report:
     tallies: Sequence[Tally]
     findings: Sequence[FindingRecord]
     features: Mapping[str, int] = field(default_factory=dict)
+    coverage: Coverage = field(default_factory=Coverage)
+    timeline: Timeline = field(default_factory=Timeline)
+    costs: Mapping[str, Cost] = field(default_factory=dict)
+
+    @property
+    def known(self) -> KnownBudget:
+        """What known findings took of the campaign."""
+        spent = sum(self.timeline.spent.values()) or self.info.elapsed_seconds * self.info.workers
+        return known_budget(self.findings, self.costs, spent)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +94,18 @@ def load_report(directory: Path) -> Report:
     """Read a finished or running campaign; raises what ``Store.open`` raises."""
     store = Store.open(directory, read_only=True)
     try:
-        return Report(directory, store.info(), store.tallies(), ordered(store.findings()), store.features())
+        return Report(
+            directory, store.info(), store.tallies(), ordered(store.findings()), store.features(),
+            store.coverage(), store.timeline(), store.costs(),
+        )  # fmt: skip
     finally:
         store.close()
+
+
+def load_reports(directories: Sequence[Path]) -> list[Report]:
+    """Several campaigns, each once, the one that was started first first; raises what ``Store.open`` raises."""
+    once = {directory.resolve(): directory for directory in directories}
+    return sorted(map(load_report, once.values()), key=lambda report: report.info.started_at)
 
 
 def ordered(findings: Sequence[FindingRecord]) -> list[FindingRecord]:

@@ -6,17 +6,28 @@ from collections.abc import Sequence
 
 from tabulate import tabulate
 
-from fuzzer.plaintext import first_line, printable, shorten
+from fuzzer.plaintext import columns, first_line, printable, shorten
 from fuzzer.store import FindingRecord
-from reports.tables import Report, counted, duration, oracle_rows, percent, reason_rows, states_text
+from reports.tables import (
+    SETTLED,
+    Report,
+    counted,
+    duration,
+    oracle_rows,
+    ordered,
+    percent,
+    reason_rows,
+    states_text,
+)
 
 WIDTH = 80
 _REASONS = 8
+_PASS_WIDTH = 22
 
 
-def render_text(report: Report) -> str:
-    """The closing summary of a campaign."""
-    parts = [_head(report), _oracles(report), _reasons(report), _findings(report.findings)]
+def render_text(report: Report, most: int | None = None) -> str:
+    """The closing summary of a campaign; ``most``: the findings seen most often, so many, and how to list the rest."""
+    parts = [_head(report), _oracles(report), _reasons(report), _known(report), _findings(report, most)]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
@@ -51,25 +62,36 @@ def _reasons(report: Report) -> str:
     return f"What judged nothing, most frequent first:\n{table}"
 
 
-def _findings(findings: Sequence[FindingRecord]) -> str:
-    if not findings:
+def _known(report: Report) -> str:
+    known = report.known
+    return known.text if known.findings else ""
+
+
+def _findings(report: Report, most: int | None) -> str:
+    if not report.findings:
         return "No findings."
+    findings: Sequence[FindingRecord] = report.findings
+    if most is not None and len(findings) > most:
+        findings = ordered(sorted(findings, key=lambda finding: (finding.state in SETTLED, -finding.count))[:most])
     rows = [
         (
-            finding.id, str(finding.oracle), shorten(printable(finding.culprit), 26), finding.count,
+            finding.id, str(finding.oracle), shorten(printable(finding.culprit), _PASS_WIDTH), finding.count,
             "-" if finding.bindings is None else finding.bindings, finding.state.value,
         )
         for finding in findings
     ]  # fmt: skip
-    headers = ("id", "oracle", "pass", "count", "bindings", "state")
-    lines = tabulate(rows, headers, tablefmt="simple", disable_numparse=True).splitlines()
-    shown = lines[:2]
+    head, rule, *lines = columns(("id", "oracle", "pass", "count", "bindings", "state"), rows)
+    shown = [head, rule]
     # The message gets a line of its own: beside six columns there is no room for it at 80.
-    for line, finding in zip(lines[2:], findings, strict=True):
-        shown.append(line.rstrip())
+    for line, finding in zip(lines, findings, strict=True):
+        shown.append(line)
         shown.append("  " + shorten(first_line(finding.message, finding.kind), WIDTH - 2))
         if finding.note:
             shown.append("  note: " + shorten(first_line(finding.note), WIDTH - 8))
         if finding.repro:
             shown.append(f"  repro: {finding.repro}")
-    return "\n".join([states_text(findings), *shown])
+    rest = len(report.findings) - len(findings)
+    told = states_text(report.findings) + (f"; the {len(findings)} that were seen most often:" if rest else "")
+    if rest:
+        shown += ["", f"and {counted(rest, 'more finding')}: relaxfuzz findings {report.directory}"]
+    return "\n".join([told, *shown])

@@ -1,6 +1,13 @@
 import xml.etree.ElementTree as ElementTree
 from dataclasses import replace
+from pathlib import Path
 
+from junitparser import JUnitXml
+
+from fuzzer.gate import judge_campaign
+from fuzzer.gating.measured import measured
+from fuzzer.known import KnownFinding, KnownFindings
+from fuzzer.policy import Policy
 from reports.junit import render_junit
 from reports.tables import Report
 
@@ -41,6 +48,44 @@ def test_a_failure_carries_signature_count_and_repro(report: Report) -> None:
     assert failure.attrib["message"].startswith("0000000001: a <script>")
     assert "\x07" not in text
     assert "\x1b" not in text
+
+
+def test_a_failure_carries_the_script(report: Report, tmp_path: Path) -> None:
+    (tmp_path / "repros").mkdir()
+    (tmp_path / "repros" / "0000000001.py").write_text("print('BUG: <&>]]>')\n")
+    (failure,) = case(parse(replace(report, directory=tmp_path)), "crash", "FuseOps").findall("failure")
+    assert (failure.text or "").endswith("# repros/0000000001.py\nprint('BUG: <&>]]>')\n")
+
+
+def test_a_script_outside_of_the_campaign_is_not_read(report: Report, tmp_path: Path) -> None:
+    (tmp_path / "secret.py").write_text("secret")
+    (tmp_path / "campaign").mkdir()
+    stray = [replace(each, repro="../secret.py") for each in report.findings]
+    assert "secret\n" not in render_junit(replace(report, directory=tmp_path / "campaign", findings=stray))
+
+
+def test_the_policy_says_what_is_known(report: Report) -> None:
+    entry = KnownFinding("0000000001", "", "https://example.org/7", "reported")
+    policy = Policy((), KnownFindings((entry,)))
+    result = judge_campaign(policy, measured(report.info, report.tallies, report.findings, {}))
+    root = ElementTree.fromstring(render_junit(report, result).encode())
+    assert case(root, "crash", "FuseOps").find("failure") is None
+    out = case(root, "crash", "FuseOps").findtext("system-out") or ""
+    assert "does not fail: known, https://example.org/7: reported" in out
+    # The campaign was told that it is known, this policy was not.
+    assert case(root, "crash", "Normalize").find("failure") is not None
+
+
+def test_a_real_consumer_reads_the_same(report: Report) -> None:
+    suites = list(JUnitXml.fromstring(render_junit(report).encode()))
+    assert [(suite.name, suite.tests, suite.failures, suite.skipped) for suite in suites] == [
+        ("relaxfuzz.crash", 3, 1, 0),
+        ("relaxfuzz.numeric", 2, 0, 1),
+    ]
+    (failed,) = [each for suite in suites for each in suite if each.result and not each.is_skipped]
+    assert (failed.name, failed.classname) == ("FuseOps", "relaxfuzz.crash")
+    assert failed.result[0].message.startswith("0000000001: a <script>")
+    assert "signature: crash: FuseOps" in failed.result[0].text
 
 
 def test_known_and_flaky_do_not_fail_but_are_written(report: Report) -> None:

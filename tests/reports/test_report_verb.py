@@ -4,10 +4,12 @@ import io
 import json
 import xml.etree.ElementTree as ElementTree
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import tvm
+from page_samples import dies
 from tvm import relax
 
 from fuzzer.cases import Case
@@ -17,6 +19,7 @@ from fuzzer.signatures import signature
 from fuzzer.store import Store
 from oracles.passref import PassRef
 from oracles.verdict import Evidence, OracleName, Outcome, Verdict
+from reports.page.tvm_side import TvmSide
 from reports.summary import summarize
 
 VERDICT = Verdict(
@@ -56,6 +59,7 @@ def test_summary_prints_and_writes_the_report(campaign: Path) -> None:
     page = (campaign / "report.html").read_text()
     assert "R.exp(x)" in page
     assert "<b>boom" not in page
+    assert "R.exp(x)" not in text
     assert "R.exp(x)" in (campaign / "report.md").read_text()
 
 
@@ -76,10 +80,66 @@ def test_report_files(campaign: Path, capsys: pytest.CaptureFixture[str]) -> Non
     assert out.startswith("# Fuzzing report")
 
 
+def test_the_page_as_a_directory_with_its_history(campaign: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    older, policy, out = campaign.with_name("older"), campaign / "policy.toml", campaign / "page"
+    with Store.create(older, {"seed": "6", "passes": "[]", "oracles": "[]", "started_at": "2020-01-01T00:00:00+00:00"}):
+        pass
+    policy.write_text("[oracles.crash]\nmin_pass_rate = 1.0\n")
+    # The campaign that is reported is the one that was started last, wherever it is named.
+    assert main(["report", str(campaign), str(older), str(campaign), "--html", str(out), "--policy", str(policy)]) == 0
+    told = capsys.readouterr()
+    assert (told.out, told.err) == ("", f"relaxfuzz: open {out / 'index.html'}\n")
+    assert sorted(path.name for path in out.iterdir()) == [
+        "data.js", "index.html", "page.css", "page.js", "uPlot.LICENSE.txt", "uPlot.js",
+    ]  # fmt: skip
+    data = (out / "data.js").read_text()
+    assert "R.exp(x)" in data
+    assert '"word":"failed"' in data
+    assert '"name":"older"' in data
+    assert data.count('"started":"2020-01-01') == 1
+    assert data.count('"new":1') == 1
+    assert "<b>boom" not in data
+
+
+def test_one_json_object(campaign: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["report", str(campaign), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["campaign"]["seed"] == 7
+    (row,) = found["oracles"]
+    assert (row["oracle"], row["pass"], row["fail"], row["pass_rate"]) == ("crash", 100, 3, 100 / 103)
+    assert [finding["id"] for finding in found["findings"]] == [ID]
+    assert [family["findings"] for family in found["families"]] == [[ID]]
+    assert (found["gate"], found["history"]) == (None, None)
+    stream = io.StringIO()
+    summarize(campaign, stream, as_json=True)
+    assert json.loads(stream.getvalue()) == found
+    assert (campaign / "report.html").is_file()
+
+
+def test_a_module_whose_printing_kills_the_process_costs_only_itself(
+    campaign: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Store.open(campaign) as store:
+        (finding,) = store.findings()
+    other = replace(finding, id="1111111111", minimized=replace(finding.case, module_json="no module"))
+    with TvmSide() as side:
+        assert "R.exp(x)" in side.module(finding)
+        assert side.module(other) == ""
+    with TvmSide() as side:
+        with monkeypatch.context() as patch:
+            patch.setattr("reports.page.tvm_side._script", dies)
+            assert side.module(finding) == ""
+        assert "R.exp(x)" in side.module(replace(finding, id="2222222222"))
+
+
 def test_bad_input_is_one_line(campaign: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["report", str(campaign / "nowhere")]) == 2
     assert main(["report", str(campaign), "--html", str(campaign / "no" / "page.html")]) == 2
+    assert main(["report", str(campaign), "--html", str(campaign / "campaign.sqlite" / "page")]) == 2
+    assert main(["report", str(campaign), str(campaign / "nowhere"), "--json"]) == 2
     lines = capsys.readouterr().err.splitlines()
-    assert len(lines) == 2
+    assert len(lines) == 4
     assert all(line.startswith("relaxfuzz: error: ") for line in lines)
     assert "cannot write" in lines[1]
+    assert "cannot write" in lines[2]
+    assert "nowhere" in lines[3]

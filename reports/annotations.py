@@ -1,0 +1,72 @@
+"""Workflow annotations of GitHub Actions: commands on the standard output that the runner shows beside the log.
+
+https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-commands; the runner takes ten of each kind
+from a step, so what decided comes first and the last one says how many are left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from fuzzer.gate import GateExit, GateResult
+from fuzzer.gating.ruling import Demand, Word
+from fuzzer.gating.text import verdict_line
+from fuzzer.plaintext import first_line, printable
+from reports.standing import Standing, standings
+from reports.tables import Report
+
+MOST = 10
+"""Annotations of one kind that the runner takes from one step."""
+_CODES = {GateExit.PASSED: "notice", GateExit.FAILED: "error", GateExit.NO_EVIDENCE: "error", GateExit.USAGE: "error"}
+_Row = tuple[str, str]  # title, message
+
+
+def render_annotations(report: Report, result: GateResult | None = None) -> str:
+    """The commands, a line each; ``result`` is the gate's, whose deciding lines are annotated, too."""
+    standing = standings(result)
+    errors: list[_Row] = []
+    warnings: list[_Row] = []
+    notices: list[_Row] = []
+    if result is not None:
+        kind = {"error": errors, "notice": notices}[_CODES[result.exit]]
+        kind.append(("relaxfuzz gate", verdict_line(result)))
+        decided = [each for each in result.of(Word.FAIL, Word.SHORT) if each.demand is not Demand.FINDING]
+        errors += [(f"relaxfuzz gate: {each.subject}", each.told) for each in decided]
+    for finding in report.findings:
+        message = first_line(finding.message, finding.kind)
+        row = (
+            f"relaxfuzz: {finding.oracle} {finding.culprit} {finding.id}",
+            f"{message} ({finding.count}x)" + (f"; script: {finding.repro}" if finding.repro else ""),
+        )
+        stands = standing.of(finding)
+        if stands is Standing.FAILS:
+            errors.append(row)
+        elif stands is not Standing.KNOWN:
+            warnings.append(row)
+    lines = [
+        command(kind, *row)
+        for kind, rows in (("error", errors), ("warning", warnings), ("notice", notices))
+        for row in _first(rows)
+    ]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _first(rows: list[_Row]) -> Iterator[_Row]:
+    if len(rows) <= MOST:
+        yield from rows
+        return
+    yield from rows[: MOST - 1]
+    yield "relaxfuzz", f"and {len(rows) - MOST + 1} more, which are in the report"
+
+
+def command(kind: str, title: str, message: str) -> str:
+    """One annotation; foreign text cannot end it, nor begin another."""
+    return f"::{kind} title={_escaped(title, '%:,')}::{_escaped(message, '%')}"
+
+
+def _escaped(text: str, letters: Iterable[str]) -> str:
+    flat = printable(text)
+    # The percent sign first: it begins what the others become.
+    for letter in (*letters, "\r", "\n"):
+        flat = flat.replace(letter, f"%{ord(letter):02X}")
+    return flat

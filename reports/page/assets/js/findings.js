@@ -1,0 +1,199 @@
+// Findings: the list with search and filters, and one finding in full.
+"use strict";
+RF.SORTS = {
+  family: ["by family", null],
+  open: ["by oracle and pass", null],
+  count: ["most frequent", (a, b) => b.count - a.count],
+  first: ["first seen last", (a, b) => b.first - a.first],
+  small: ["smallest module", (a, b) => (a.bindings ?? 1e9) - (b.bindings ?? 1e9)],
+};
+RF.filters = { text: "", oracle: "", pass: "", family: "", stands: "", states: new Set(), fresh: false, sort: "family" };
+
+RF.findingList = (findings, short) => RF.h("ul", {
+  class: `findings ${short ? short === "narrow" ? "short narrow" : "short" : RF.data.findings.some((finding) => finding.seen.length) ? "" : "no-spark"}` },
+  findings.map((finding) => RF.h("li", null, RF.h("a", { href: RF.link(finding) },
+    RF.h("span", { class: "state" }, RF.badge(RF.stateOf(finding))),
+    !short && RF.h("span", { class: "oracle" }, finding.oracle),
+    RF.h("span", { class: "name" }, RF.camel(finding.pass), " ",
+      short && RF.h("span", { class: "dim" }, finding.oracle), " ",
+      RF.isNew(finding) && RF.h("span", { class: "badge mark" }, "new")),
+    RF.h("span", { class: "says", title: finding.line }, finding.line),
+    !short && finding.seen.length > 0 && (RF.spark(finding) || RF.h("span", { class: "spark" })),
+    RF.h("span", { class: "times", title: "cases that showed it" }, `${RF.number(finding.count)} ×`)))));
+
+RF.chosen = function () {
+  const f = RF.filters;
+  const words = f.text.toLowerCase().split(/\s+/).filter(Boolean);
+  const rows = RF.data.findings.filter((finding) =>
+    (!f.oracle || finding.oracle === f.oracle) && (!f.pass || finding.pass === f.pass) &&
+    (!f.family || finding.family[0] === f.family) && (!f.stands || finding.stands === f.stands) &&
+    (!f.states.size || f.states.has(RF.stateOf(finding))) && (!f.fresh || RF.isNew(finding)) &&
+    words.every((word) => RF.haystack(finding).includes(word)));
+  const compare = RF.SORTS[f.sort][1];
+  return f.sort === "family" ? RF.byFamily(rows) : compare ? rows.sort(compare) : rows;
+};
+
+// Findings of one family beside each other, where its first one stands.
+RF.byFamily = function (rows) {
+  const groups = new Map();
+  for (const row of rows) groups.set(row.family[0], [...(groups.get(row.family[0]) || []), row]);
+  return [...groups.values()].flat();
+};
+
+// A list with a heading where a family of several begins.
+RF.familyList = function (rows) {
+  const size = new Map();
+  for (const row of rows) size.set(row.family[0], (size.get(row.family[0]) || 0) + 1);
+  const list = RF.findingList(rows);
+  [...list.children].forEach((item, index) => {
+    const [id, text, reason] = rows[index].family;
+    if (size.get(id) < 2) return;
+    item.classList.add("member");
+    if (index > 0 && rows[index - 1].family[0] === id) return;
+    const cases = rows.filter((row) => row.family[0] === id).reduce((sum, row) => sum + row.count, 0);
+    item.before(RF.h("li", { class: "family-head" }, RF.h("b", null, text), " ", RF.h("span", { class: "small dim" }, reason && "by hand · ",
+      RF.h("code", null, id), ` · ${size.get(id)} findings, ${RF.counted(cases, "case")}`)));
+  });
+  return list;
+};
+
+RF.haystack = function (finding) {
+  finding.hay ||= [finding.id, finding.oracle, finding.pass, finding.signature, finding.message, finding.note,
+    ...finding.family, finding.passes, RF.text(finding.module)].join("\n").toLowerCase();
+  return finding.hay;
+};
+
+RF.views.findings = function (_, query) {
+  const f = RF.filters;
+  if ([...query.keys()].length) {
+    Object.assign(f, { text: query.get("text") || "", oracle: query.get("oracle") || "", pass: query.get("pass") || "",
+      family: query.get("family") || "", stands: query.get("stands") || "", fresh: query.get("new") === "1", states: new Set(query.getAll("state")) });
+  }
+  const list = RF.h("div", { id: "list" });
+  const count = RF.h("p", { class: "dim", role: "status", id: "count" });
+  const show = () => {
+    const rows = RF.chosen();
+    count.textContent = `${rows.length} of ${RF.counted(RF.data.findings.length, "finding")}`;
+    RF.replace(list, rows.length ? RF.paged(rows, 100, f.sort === "family" ? RF.familyList : (chosen) => RF.findingList(chosen))
+      : RF.h("p", { class: "dim" }, RF.data.findings.length ? "No finding fits the filters." : "The campaign has no findings."));
+  };
+  const change = (key) => (value) => { f[key] = value; show(); };
+  const names = (key) => [...new Set(RF.data.findings.map((finding) => finding[key]).filter(Boolean))].sort();
+  const options = (key, all) => [["", all], ...names(key).map((name) => [name, name])];
+  const states = Object.keys(RF.STATES).map((state) => [state, RF.data.findings.filter((x) => RF.stateOf(x) === state).length]);
+  const toggle = (pressed, label, act) => {
+    const button = RF.h("button", { class: "button", type: "button", "aria-pressed": String(pressed), onclick: () => {
+      button.setAttribute("aria-pressed", String(act()));
+      show();
+    } }, label);
+    return button;
+  };
+  const view = RF.h("section", { class: "box" },
+    RF.h("div", { class: "head" }, RF.h("h1", null, "Findings"), count),
+    RF.h("div", { class: "tools" },
+      RF.search("Search id, pass, message, module", f.text, change("text")),
+      RF.select("oracle", options("oracle", "all"), f.oracle, change("oracle")),
+      RF.select("pass", options("pass", "all"), f.pass, change("pass")),
+      RF.select("family", RF.families(), f.family, change("family")),
+      RF.select("order", Object.entries(RF.SORTS).map(([key, [label]]) => [key, label]), f.sort, change("sort"))),
+    RF.h("div", { class: "tools", role: "group", "aria-label": "states" },
+      states.filter(([, number]) => number).map(([state, number]) => toggle(f.states.has(state),
+        `${RF.stateText(state)} ${number}`, () => {
+          if (!f.states.delete(state)) f.states.add(state);
+          return f.states.has(state);
+        })),
+      RF.data.verdict && toggle(f.stands === "fails", "fails the gate", () => {
+        f.stands = f.stands ? "" : "fails";
+        return f.stands === "fails";
+      }),
+      RF.data.history && toggle(f.fresh, `never seen before ${RF.fresh.size}`, () => (f.fresh = !f.fresh)),
+      RF.h("button", { class: "button", type: "button", onclick: () => {
+        Object.assign(f, { text: "", oracle: "", pass: "", family: "", stands: "", fresh: false, states: new Set() });
+        location.hash = "#/findings";
+        RF.show();
+      } }, "Clear")),
+    list);
+  show();
+  return view;
+};
+
+RF.views.finding = function (id) {
+  const finding = RF.finding(id);
+  if (!finding) return RF.box("No such finding", null, RF.h("p", null, `There is no finding ${id} in this campaign.`));
+  const rows = RF.chosen();
+  const at = rows.indexOf(finding);
+  const step = (other, label) => (other ? RF.h("a", { class: "button", href: RF.link(other) }, label)
+    : RF.h("button", { class: "button", disabled: true }, label));
+  const rest = RF.h("div", { class: "tools" }, RF.h("a", { class: "button", href: "#/findings" }, "← Findings"),
+    at >= 0 && [step(rows[at - 1], "Previous"), step(rows[at + 1], "Next"),
+      RF.h("span", { class: "dim small" }, `${at + 1} of ${rows.length}`)]);
+  return RF.h("div", { class: "stack" }, rest, RF.findingHead(finding), RF.findingCode(finding), RF.findingTime(finding));
+};
+
+RF.findingHead = function (finding) {
+  const fact = (name, ...value) => (value.some(Boolean) ? [RF.h("dt", null, name), RF.h("dd", null, value)] : null);
+  const command = finding.repro && `python ${finding.repro}`;
+  return RF.h("section", { class: "box" },
+    RF.h("div", { class: "head" },
+      RF.h("h1", { class: "wrap" }, `${finding.oracle}: ${finding.pass}`),
+      RF.h("span", null, RF.isNew(finding) && RF.h("span", { class: "badge mark" }, "new"), " ", RF.badge(RF.stateOf(finding)))),
+    RF.h("p", { class: "wrap" }, finding.line),
+    RF.h("dl", { class: "facts" },
+      fact("id", RF.h("code", null, finding.id)),
+      fact("seen", `${RF.counted(finding.count, "time")}, first after ${RF.duration(finding.first)}, last after `,
+        RF.duration(finding.last)),
+      fact("module", finding.bindings === null ? "not minimized"
+        : `${RF.counted(finding.bindings, "binding")}${finding.minimized ? "" : " (not minimized)"}`),
+      finding.cost && fact("time", `${RF.duration(finding.cost[0])} to judge the cases, ${RF.duration(finding.cost[1])} to look into it`),
+      fact("note", finding.note),
+      fact(finding.stands, finding.excuse),
+      RF.familyFact(finding),
+      fact("signature", finding.signature),
+      finding.frames.length > 0 && fact("frames", finding.frames.join(" < ")),
+      command && fact("script", RF.h("code", null, command), " ", RF.copy("Copy command", () => command))));
+};
+
+// Families of several findings, the largest first; those of one are no choice.
+RF.families = function () {
+  const sizes = new Map();
+  for (const { family } of RF.data.findings) sizes.set(family[0], [family[1], (sizes.get(family[0])?.[1] || 0) + 1]);
+  const many = [...sizes].filter(([, [, size]]) => size > 1).sort((a, b) => b[1][1] - a[1][1]);
+  return [["", `all ${sizes.size}`], ...many.map(([id, [text, size]]) => [id, `${size}: ${text.slice(0, 80)}`])];
+};
+
+RF.familyFact = function (finding) {
+  const [id, text, reason] = finding.family;
+  const others = RF.data.findings.filter((other) => other.family[0] === id && other !== finding);
+  return [RF.h("dt", null, "family"), RF.h("dd", null, RF.h("code", null, id), " ", text, reason && RF.h("span", { class: "dim" }, " (by hand)"),
+    others.length > 0 && [" · ", RF.h("a", { href: `#/findings?family=${encodeURIComponent(id)}` },
+      `with ${RF.counted(others.length, "other finding")}`)])];
+};
+
+RF.findingCode = function (finding) {
+  const script = RF.text(finding.script);
+  return [
+    finding.module ? RF.code(finding.minimized ? "Minimized module" : "Module, not minimized", RF.text(finding.module))
+      : RF.h("p", { class: "dim" }, "The module cannot be printed as TVMScript."),
+    RF.code(finding.passes.includes("\n") ? "Passes, in order" : "Pass", finding.passes, { wrap: true }),
+    finding.neighbour && RF.code(`The nearest module that passes: ${finding.neighbour[0]}`, finding.neighbour[1]),
+    finding.expected && RF.code("Expected", finding.expected, { plain: true }),
+    RF.code(finding.observed ? "Message" : "Message, as TVM gave it", finding.message, { plain: true }),
+    finding.observed && finding.observed !== finding.message && RF.code("Observed", finding.observed, { plain: true }),
+    script ? RF.h("details", { class: "box", id: "script" }, RF.h("summary", null, `Script: ${finding.repro}`),
+      RF.h("div", null, RF.code(RF.counted(script.split("\n").length, "line"), script, { copy: "Copy script" })))
+      : finding.repro && RF.h("p", { class: "dim" }, `The script ${finding.repro} is beside the campaign.`),
+  ];
+};
+
+RF.findingTime = function (finding) {
+  const points = RF.cumulated(finding);
+  const history = RF.data.history;
+  const row = history && history.findings.find((each) => each.id === finding.id);
+  return [
+    points.length > 0 && RF.h("section", { class: "box" }, RF.chart("Cases that showed it, over the campaign",
+      points.map((point) => point[0]), [{ label: "cases", values: points.map((point) => point[1]) }], { steps: true })),
+    row && RF.box("Over the campaigns", null, RF.table(["campaign", "started", "#cases that showed it"],
+      history.campaigns.map((campaign, index) => RF.h("tr", null, RF.h("td", { class: "wrap" }, campaign.name),
+        RF.h("td", null, RF.day(campaign.started)), RF.h("td", { class: "n" }, RF.number(row.counts[index])))))),
+  ];
+};

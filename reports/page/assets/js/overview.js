@@ -1,0 +1,113 @@
+// Overview: may it pass, what is new, what got worse, what could not be judged.
+"use strict";
+RF.views.overview = function () {
+  const data = RF.data;
+  const open = data.findings.filter((finding) => finding.stands === "fails");
+  const fresh = data.findings.filter(RF.isNew).sort((a, b) => b.count - a.count);
+  return RF.h("div", { class: "stack" }, RF.verdict(open), RF.figures(),
+    data.history ? [RF.changed(fresh), RF.worse()] : null,
+    RF.first(open), RF.oracles(), RF.notJudged());
+};
+
+RF.verdict = function (open) {
+  const campaign = RF.data.campaign;
+  const gate = RF.data.verdict;
+  const families = new Set(open.map((finding) => finding.family[0])).size;
+  const news = open.filter(RF.isNew).length;
+  const count = [open.length ? `${RF.counted(open.length, "finding")} of ${RF.counted(families, "family", "families")} to look at`
+    : "Nothing to look at", RF.data.history && open.length > 0 && 
+    (!news ? ", none of them new" : news === open.length ? ", all new" : `, ${news} of them new`)];
+  const told = RF.h("p", { class: "dim" },
+    `Seed ${campaign.seed}, TVM ${campaign.tvm} (ffi ${campaign.ffi}), started ${RF.day(campaign.started)} UTC, `,
+    `${campaign.state === "running" ? "still running, so far " : ""}${RF.duration(campaign.elapsed)} with `,
+    `${RF.counted(campaign.workers, "worker")}${campaign.state === "interrupted" ? ", interrupted" : ""}.`);
+  const [sign, edge, says] = gate ? {
+    passed: ["✓", "good", "The gate passed"],
+    failed: ["✕", "bad", "The gate failed"],
+    "no evidence": ["?", "warn", "Not enough evidence to pass the gate"],
+  }[gate.word] : [open.length ? "!" : "✓", open.length ? "bad" : "good", count];
+  const lines = (each) => RF.h("ul", { class: "decided" }, each.map((line) => RF.h("li", null, line)));
+  return RF.h("section", { class: `box verdict ${edge}-edge`, id: "verdict" },
+    RF.h("span", { class: `sign ${edge}`, "aria-hidden": "true" }, sign),
+    RF.h("div", null, RF.h("h1", null, says), gate && RF.h("p", null, count), told,
+      gate ? [lines(gate.decided),
+        gate.findings > 0 && RF.h("p", null, `${RF.counted(gate.findings, "finding")} that the policy does not list: `,
+          RF.h("a", { href: "#/findings?stands=fails" }, "see them")),
+        gate.notes.length > 0 && [RF.h("p", { class: "dim" }, "Noted:"), lines(gate.notes)],
+        RF.h("details", null, RF.h("summary", null, "Every number behind the verdict"),
+          RF.h("div", null, RF.h("pre", { class: "message" }, gate.explained.join("\n")))),
+        RF.h("p", { class: "dim small" }, gate.told)]
+        : RF.h("p", { class: "dim small" }, "No policy was given, so nothing is said about a gate (report --policy FILE).")));
+};
+
+RF.figures = function () {
+  const { campaign, findings, oracles } = RF.data;
+  const sum = (index) => oracles.reduce((total, row) => total + row.n[index], 0);
+  const [passed, failed, skipped, rejected, invalid] = [0, 1, 2, 3, 4].map(sum);
+  const said = passed + failed + skipped + rejected + invalid;
+  const states = new Map();
+  for (const finding of findings) states.set(RF.stateOf(finding), (states.get(RF.stateOf(finding)) || 0) + 1);
+  const parts = Object.keys(RF.STATES).filter((state) => states.has(state))
+    .map((state) => `${states.get(state)} ${RF.STATES[state][3] ?? state}`);
+  const figure = (value, ...label) => RF.h("div", { class: "box figure" }, RF.h("b", null, value), RF.h("span", null, label));
+  const rate = campaign.elapsed ? ` · ${(campaign.examples / campaign.elapsed).toFixed(1)} a second` : "";
+  return RF.h("div", { class: "figures" },
+    figure(RF.number(findings.length), "findings: ", parts.join(", ") || "none"),
+    figure(RF.number(campaign.examples), "cases", rate),
+    figure(RF.number(campaign.modules), `modules, under ${RF.counted(campaign.passes, "pass", "passes")}`),
+    figure(RF.number(passed + failed), "checks (pass or fail)"),
+    figure(RF.percent(passed + failed ? passed / (passed + failed) : null), `of checks passed, ${RF.number(failed)} failed`),
+    figure(RF.percent(said ? (said - passed - failed) / said : null, 1), "of verdicts judged nothing"));
+};
+
+RF.changed = function (fresh) {
+  const history = RF.data.history;
+  const last = history.campaigns.length - 1;
+  const gone = history.findings.filter((row) => row.counts[last] === 0 && row.counts[last - 1] > 0);
+  const before = history.campaigns[last - 1];
+  return RF.box(`New since ${before.name}`, `${RF.day(before.started)} UTC`,
+    fresh.length ? RF.findingList(fresh.slice(0, 12), true) : RF.h("p", { class: "dim" }, "No signature that was not seen before."),
+    fresh.length > 12 && RF.h("p", null, RF.h("a", { href: "#/findings?new=1" }, `All ${fresh.length} new findings`)),
+    gone.length > 0 && RF.h("p", { class: "dim" }, `${RF.counted(gone.length, "finding")} of ${before.name} not seen again: `,
+      RF.h("a", { href: "#/history?show=gone" }, "which")));
+};
+
+RF.worse = function () {
+  const rows = RF.data.history.worse;
+  const rate = ([passed, failed], kind) => RF.h("td", { class: "n" }, RF.h("span", { class: kind }, RF.percent(passed / (passed + failed))),
+    RF.h("div", { class: "small dim" }, `of ${RF.number(passed + failed)}`));
+  return RF.box("Got worse", "more failures than chance explains (Fisher's exact test)",
+    rows.length === 0 ? RF.h("p", { class: "dim" }, "No pass fails more often under any oracle than in the campaign before.")
+      : RF.table(["pass and oracle", "#pass rate before", "#now"], rows.map((row) => RF.h("tr", null,
+        RF.h("td", { class: "wrap" }, RF.camel(row.pass), RF.h("div", { class: "dim" }, row.oracle)), rate(row.before),
+        rate(row.after, "bad")))));
+};
+
+RF.first = function (open) {
+  if (!open.length) return null;
+  const shown = [...open].sort((a, b) => b.count - a.count).slice(0, 8);
+  return RF.box("Seen most often", `${shown.length} of ${RF.counted(open.length, "open finding")}`,
+    RF.findingList(shown, true), RF.h("p", null, RF.h("a", { href: "#/findings" }, "All findings")));
+};
+
+RF.oracles = function () {
+  const cell = (value, kind) => RF.h("td", { class: `n ${value && kind ? kind : ""}` }, RF.number(value));
+  const rows = RF.data.oracles.map(({ name, n }) => {
+    const [passed, failed, skipped, rejected, invalid] = n;
+    const rate = passed + failed ? passed / (passed + failed) : null;
+    return RF.h("tr", null, RF.h("th", { scope: "row" }, RF.h("a", { href: `#/findings?oracle=${encodeURIComponent(name)}` }, name)),
+      RF.h("td", { class: "n" }, RF.percent(rate)), RF.h("td", { class: "hide-phone" }, RF.stacked(n)), cell(passed), cell(failed, "bad"),
+      cell(skipped), cell(rejected), cell(invalid, "warn"));
+  });
+  return RF.box("Oracles", "pass rate = pass / (pass + fail)",
+    RF.table(["oracle", "#pass rate", "~share of all verdicts", "#pass", "#fail", "#skip", "#reject", "#invalid"], rows),
+    RF.h("div", { class: "legend hide-phone" }, RF.OUTCOMES.map((name, index) => RF.h("span", null,
+      RF.h("span", { class: "stacked" }, RF.h("i", { class: `s${index}`, style: "flex:1" })), name))));
+};
+
+RF.notJudged = function () {
+  const rows = RF.silences().slice(0, 6);
+  if (!rows.length) return null;
+  return RF.box("Could not judge", "the most frequent reasons", RF.silenceTable(rows),
+    RF.h("p", null, RF.h("a", { href: "#/unjudged" }, "All reasons")));
+};

@@ -1,0 +1,69 @@
+"""What the reports need TVM for, in an isolated process: printers crash and hang as passes do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from fuzzer.coverage import Coverage
+from fuzzer.store import FindingRecord
+from reports.modules import shown_lines
+from reports.page.coverage import coverage_object
+
+_MODULE_SECONDS = 30.0
+"""For one module; a campaign's own limit judged passes, not printers."""
+_TABLES_SECONDS = 300.0
+"""For the tables of what can be generated, which are ours and do not hang."""
+
+
+class TvmSide:
+    """An isolated process that prints modules and knows what can be generated; started on first use.
+
+    A module is printed once, whatever number of reports show it.
+    """
+
+    def __init__(self) -> None:
+        from fuzzer.isolation import IsolatedWorker
+
+        self._worker = IsolatedWorker(time_limit=_MODULE_SECONDS)
+        self._printed: dict[str, str] = {}
+
+    def __enter__(self) -> TvmSide:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._worker.close()
+
+    def module(self, finding: FindingRecord) -> str:
+        """TVMScript of the minimized module, or else of the case's; empty when it cannot be printed."""
+        from fuzzer.isolation import ChildError, Died
+
+        text: str | Died | None
+        if finding.id not in self._printed:
+            try:
+                text = self._worker.call(_script, (finding.minimized or finding.case).module_json)
+            except ChildError:
+                text = None
+            self._printed[finding.id] = shown_lines(text) if isinstance(text, str) else ""
+        return self._printed[finding.id]
+
+    def modules(self, findings: Sequence[FindingRecord]) -> Mapping[str, str]:
+        """Of all findings, by id."""
+        return {finding.id: self.module(finding) for finding in findings}
+
+    def coverage(self, coverage: Coverage, modules: int) -> dict[str, Any]:
+        """What the page shows of the coverage of so many modules."""
+        found = self._worker.call(_coverage, (coverage, modules), _TABLES_SECONDS)
+        if not isinstance(found, dict):
+            raise RuntimeError(f"the tables of operators and features cannot be read: {found}")
+        return found
+
+
+def _script(module_json: str) -> str:
+    import tvm
+
+    return str(tvm.ir.load_json(module_json).script())
+
+
+def _coverage(request: tuple[Coverage, int]) -> dict[str, Any]:
+    return coverage_object(*request)

@@ -1,0 +1,158 @@
+"""A campaign's findings as SARIF 2.1.0: a rule is an oracle, a result a finding.
+
+https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html; the numbers of sections below are of that document.
+
+A finding is in no source file of the user's, so its place is its script, relative to the campaign's directory: code
+scanning wants a relative path, and the same one for the same finding each time.  What is known is suppressed, with its
+reference; what is flaky is a warning.
+"""
+
+from __future__ import annotations
+
+import json
+from importlib.metadata import version
+from typing import Any
+from urllib.parse import quote
+
+from fuzzer.gate import GateResult
+from fuzzer.plaintext import first_line, printable
+from fuzzer.store import FILE_NAME, FindingRecord
+from oracles.verdict import OracleName
+from reports.scripts import script_text
+from reports.standing import Standing, Standings, standings
+from reports.tables import Report, counted
+
+SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+FINGERPRINT = "relaxfuzz/signature/v1"
+"""Raised when signatures are made otherwise (3.27.17: the name says how the value was computed)."""
+_BASE = "CAMPAIGN"
+_LEVELS = {Standing.FAILS: "error", Standing.FLAKY: "warning", Standing.NOTED: "note", Standing.KNOWN: "note"}
+_QUESTIONS = {
+    OracleName.CRASH: "A pass raises an undocumented error, kills the process, hangs or exhausts memory",
+    OracleName.MUTATION: "A pass changes the module that it was given",
+    OracleName.DETERMINISM: "A pass gives another module the second time",
+    OracleName.SEQUENTIAL: "Sequential gives another module than direct calls",
+    OracleName.IDEMPOTENCE: "A second run of a pass fails or changes what should be final",
+    OracleName.WELL_FORMED: "A pass leaves an ill-formed module",
+    OracleName.POSTCONDITION: "A pass does not do what it says",
+    OracleName.ROUNDTRIP: "A module does not survive print and parse, or JSON",
+    OracleName.LOCALITY: "An unrelated function changes what a pass does",
+    OracleName.ENVIRONMENT: "A pass does something else in another environment",
+    OracleName.NUMERIC: "A transformed module computes something else",
+}
+
+
+def render_sarif(report: Report, result: GateResult | None = None) -> str:
+    """The log file; ``result`` is the gate's, which knows what is known."""
+    standing = standings(result)
+    names = list(OracleName)
+    log = {
+        "$schema": SCHEMA,
+        "version": "2.1.0",
+        "runs": [
+            {
+                "tool": {"driver": _driver()},
+                "automationDetails": {"id": f"relaxfuzz/seed-{report.info.seed}"},
+                "invocations": [_invocation(report)],
+                "originalUriBaseIds": {_BASE: {"description": {"text": "The campaign's directory."}}},
+                "columnKind": "unicodeCodePoints",
+                "properties": _facts(report, result),
+                "results": [
+                    _result(report, finding, standing, names.index(OracleName(finding.oracle)))
+                    for finding in report.findings
+                ],
+            }
+        ],
+    }
+    return json.dumps(log, indent=1, ensure_ascii=True) + "\n"
+
+
+def _driver() -> dict[str, Any]:
+    return {
+        "name": "relaxfuzz",
+        "version": version("relaxfuzz"),
+        "rules": [
+            {
+                "id": name.value,  # says all; a name that is the same is not wanted (3.49.7)
+                "shortDescription": {"text": f"{text}."},
+                "fullDescription": {"text": f"{text}. What this oracle's word is worth is in docs/oracles.md."},
+                "defaultConfiguration": {"level": "error"},
+                "properties": {"tags": ["compiler", "fuzzing"]},
+            }
+            for name, text in _QUESTIONS.items()
+        ],
+    }
+
+
+def _invocation(report: Report) -> dict[str, Any]:
+    info = report.info
+    return {
+        # 3.20.14: whether the tool did its work, whatever it found.
+        "executionSuccessful": info.state != "running",
+        "properties": {"started": info.started_at, "elapsedSeconds": info.elapsed_seconds, "state": info.state},
+    }
+
+
+def _facts(report: Report, result: GateResult | None) -> dict[str, Any]:
+    info = report.info
+    facts: dict[str, Any] = {
+        "seed": info.seed, "tvmVersion": info.tvm_version, "ffiVersion": info.ffi_version, "cases": info.examples,
+        "modules": info.modules,
+    }  # fmt: skip
+    if result is not None:
+        facts["gate"] = result.exit.name.lower().replace("_", " ")
+    return facts
+
+
+def _result(report: Report, finding: FindingRecord, standing: Standings, rule: int) -> dict[str, Any]:
+    stands = standing.of(finding)
+    script = script_text(report.directory, finding.repro)
+    told: dict[str, Any] = {
+        "ruleId": str(finding.oracle),
+        "ruleIndex": rule,
+        "level": _LEVELS[stands],
+        "kind": "fail",
+        "message": {"text": _message(finding)},
+        "locations": [_location(finding)],
+        "fingerprints": {FINGERPRINT: finding.id},
+        # What code scanning tells findings apart by; lines of scripts say nothing of the defect.
+        "partialFingerprints": {"primaryLocationLineHash": f"{finding.id}:1"},
+        "occurrenceCount": max(1, finding.count),
+        "properties": {
+            "pass": finding.culprit, "findingKind": finding.kind, "state": finding.state.value,
+            "standing": stands.value, "signature": finding.signature,
+            "family": standing.family(finding), "bindings": finding.bindings,
+            "firstSeenSeconds": round(finding.first_seen_seconds, 3),
+            "lastSeenSeconds": round(finding.last_seen_seconds, 3), "note": finding.note,
+            "repro": finding.repro, "frames": list(finding.frames),
+        },
+    }  # fmt: skip
+    if script is not None:
+        told["attachments"] = [
+            {
+                "description": {"text": "Script that shows it: exits 1 while it is there, 0 when it is gone."},
+                "artifactLocation": {"uri": quote(str(finding.repro)), "uriBaseId": _BASE},
+            }
+        ]
+    if stands is Standing.KNOWN:
+        told["suppressions"] = [
+            {"kind": "external", "status": "accepted", "justification": standing.why(finding) or "listed as known"}
+        ]
+    return told
+
+
+def _message(finding: FindingRecord) -> str:
+    message = first_line(finding.message, finding.kind).rstrip(".")
+    script = f" Script: {finding.repro}." if finding.repro else ""
+    return f"{printable(finding.culprit)}: {message} (finding {finding.id}, {counted(finding.count, 'case')}).{script}"
+
+
+def _location(finding: FindingRecord) -> dict[str, Any]:
+    place = finding.repro or FILE_NAME
+    return {
+        "physicalLocation": {
+            "artifactLocation": {"uri": quote(place), "uriBaseId": _BASE},
+            "region": {"startLine": 1},
+        },
+        "logicalLocations": [{"name": finding.culprit, "kind": "function"}],
+    }

@@ -1,0 +1,55 @@
+from dataclasses import replace
+
+import pytest
+from conftest import finding
+
+from fuzzer.gate import judge_campaign
+from fuzzer.gating.measured import measured
+from fuzzer.known import KnownFindings
+from fuzzer.policy import Limit, Policy, Rule
+from fuzzer.store import FindingState
+from reports.annotations import MOST, command, render_annotations
+from reports.tables import Report
+
+
+def test_open_findings_are_errors_flaky_ones_warnings_known_ones_nothing(report: Report) -> None:
+    error, warning = render_annotations(report).splitlines()
+    assert error.startswith("::error title=relaxfuzz%3A crash FuseOps 0000000001::a <script>alert(")
+    assert error.endswith("(9x); script: repros/0000000001.py")
+    assert warning == "::warning title=relaxfuzz%3A crash FuseOps 0000000002::now and then (1x)"
+
+
+def test_the_gates_deciding_lines_come_first(report: Report) -> None:
+    policy = Policy((Rule("crash", None, Limit(0.99)),), KnownFindings())
+    result = judge_campaign(policy, measured(report.info, report.tallies, report.findings, {}))
+    lines = render_annotations(report, result).splitlines()
+    assert lines[0].startswith("::error title=relaxfuzz gate::gate FAILED: TVM 0.27.0.post1, 252 checks, 2 new")
+    assert lines[1].startswith("::error title=relaxfuzz gate%3A crash::pass rate 94.059 %25 (at least 99 %25; ")
+    passed = judge_campaign(Policy((), KnownFindings()), measured(report.info, report.tallies, [], {}))
+    (line,) = render_annotations(replace(report, findings=[]), passed).splitlines()
+    assert line.startswith("::notice title=relaxfuzz gate::gate passed")
+
+
+@pytest.mark.parametrize(
+    ("title", "message", "expected"),
+    [
+        ("a: b, c", "d: e, f", "::error title=a%3A b%2C c::d: e, f"),
+        ("100%", "50%0A", "::error title=100%25::50%250A"),
+        ("a\nb", "one\r\n::set-env name=X::y", "::error title=a%0Ab::one?%0A::set-env name=X::y"),
+        ("\x1b[31m", "\x07", "::error title=?[31m::?"),
+    ],
+)
+def test_foreign_text_cannot_end_a_command(title: str, message: str, expected: str) -> None:
+    assert command("error", title, message) == expected
+    assert "\n" not in command("error", title, message)
+
+
+def test_no_more_than_the_runner_takes(report: Report) -> None:
+    many = [finding(number, "FuseOps", FindingState.CONFIRMED, "crash", f"boom {number}") for number in range(1, 31)]
+    lines = render_annotations(replace(report, findings=many)).splitlines()
+    assert len(lines) == MOST
+    assert lines[-1] == "::error title=relaxfuzz::and 21 more, which are in the report"
+
+
+def test_nothing_to_say(report: Report) -> None:
+    assert render_annotations(replace(report, findings=[])) == ""

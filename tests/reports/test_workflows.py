@@ -1,0 +1,126 @@
+"""The example workflows: valid by GitHub's schemas, consistent with the action beside them, and their scripts run."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from prepared_campaigns import CLEAN, campaign
+from ruamel.yaml import YAML
+
+from fuzzer.cli import main
+
+WORKFLOWS = Path(__file__).parents[2] / "docs" / "workflows"
+POLICY = Path(__file__).parents[2] / "docs" / "policy.toml"
+
+
+def read(name: str) -> Any:
+    return YAML(typ="safe", pure=True).load(WORKFLOWS / name)
+
+
+def steps_of(name: str) -> list[dict[str, Any]]:
+    values = read(name)
+    jobs = values["jobs"].values() if "jobs" in values else [values["runs"]]
+    return [step for job in jobs for step in job["steps"]]
+
+
+@pytest.mark.parametrize(
+    ("schema", "name"),
+    [
+        ("vendor.github-workflows", "pull-request.yml"),
+        ("vendor.github-workflows", "nightly.yml"),
+        ("vendor.github-actions", "action.yml"),
+    ],
+)
+def test_valid_by_githubs_schema(schema: str, name: str) -> None:
+    command = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", schema, str(WORKFLOWS / name)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("name", ["pull-request.yml", "nightly.yml"])
+def test_the_action_is_called_with_its_inputs(name: str) -> None:
+    inputs = read("action.yml")["inputs"]
+    calls = [step["with"] for step in steps_of(name) if step.get("uses") == "./.github/actions/relaxfuzz"]
+    assert calls
+    for given in calls:
+        assert set(given) <= set(inputs)
+        assert {key for key, value in inputs.items() if value.get("required")} <= set(given)
+
+
+@pytest.mark.parametrize("name", ["action.yml", "pull-request.yml", "nightly.yml"])
+def test_scripts_are_bash_and_take_nothing_from_expressions(name: str) -> None:
+    for step in steps_of(name):
+        if "run" in step:
+            subprocess.run(["bash", "-n"], input=step["run"], text=True, check=True)
+            assert "${{" not in step["run"], "an expression in a script is a way in for whoever writes its value"
+
+
+@pytest.mark.parametrize("name", ["action.yml", "pull-request.yml", "nightly.yml"])
+def test_every_verb_and_option_exists(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    for step in steps_of(name):
+        script = step.get("run", "").replace("\\\n", " ")
+        offered = {}
+        for verb in re.findall(r'relaxfuzz"? (run|gate|baseline|report) ', script):
+            with pytest.raises(SystemExit):
+                main([verb, "--help"])
+            offered[verb] = capsys.readouterr().out
+        for verb, rest in re.findall(r'relaxfuzz"? (run|gate|baseline|report) (.*)', script):
+            assert [option for option in re.findall(r"--[a-z-]+", rest) if option not in offered[verb]] == []
+            if '"${options[@]}"' in rest:
+                kept = re.findall(r"--[a-z-]+", " ".join(re.findall(r"options\+?=\(.*?\)", script)))
+                assert [option for option in kept if option not in offered[verb]] == []
+
+
+@pytest.mark.parametrize(("policy", "code"), [("[oracles.crash]\n", 1), ("[oracles.crush]\n", 2)])
+def test_the_actions_scripts_judge_and_report(tmp_path: Path, policy: str, code: int) -> None:
+    """From the campaign on; the scripts as they are, by the shell and with the variables that the runner gives them."""
+    campaign(tmp_path / "campaign", CLEAN, {"boom": 3})
+    (tmp_path / "policy.toml").write_text(policy)
+    (tmp_path / "relaxfuzz").symlink_to(Path(sys.prefix))
+    given = {"policy": "policy.toml", "baseline": "", "out": "campaign"}
+    outputs, summary = tmp_path / "outputs", tmp_path / "summary.md"
+    codes = {}
+    for step in steps_of("action.yml"):
+        if step.get("name") not in ("Judge", "Report", "Verdict"):
+            continue
+        environment = {**os.environ, "RUNNER_TEMP": str(tmp_path), "GITHUB_OUTPUT": str(outputs)}
+        environment["GITHUB_STEP_SUMMARY"] = str(summary)
+        for name, value in step["env"].items():
+            environment[name] = re.sub(r"\$\{\{ inputs\.(\w+) \}\}", lambda match: given[match[1]], value)
+            if "steps.gate.outputs.exit-code" in value:
+                environment[name] = outputs.read_text().strip().removeprefix("exit-code=")
+        done = subprocess.run(
+            ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]],
+            cwd=tmp_path, env=environment, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        codes[step["name"]] = done.returncode
+        if done.returncode:
+            break
+    if code == 2:
+        assert codes == {"Judge": 0, "Report": 2}
+        return
+    assert codes == {"Judge": 0, "Report": 0, "Verdict": code}
+    assert summary.read_text().startswith("## ❌ relaxfuzz gate: failed")
+    names = {path.name for path in (tmp_path / "campaign").iterdir()}
+    assert {"gate.json", "baseline.json", "junit.xml", "relaxfuzz.sarif", "report.html"} <= names
+
+
+def test_the_example_policy_is_the_one_that_is_recommended() -> None:
+    assert POLICY.is_file()
+    assert "docs/policy.toml" in (WORKFLOWS / "pull-request.yml").read_text()
+
+
+def test_the_profiles_load_with_and_without_a_token(tmp_path: Path) -> None:
+    code = "import conftest, hypothesis; print(type(hypothesis.settings().database).__name__)"
+    for token, expected in (("", "DirectoryBasedExampleDatabase"), ("x", "MultiplexedDatabase")):
+        environment = {**os.environ, "PYTHONPATH": str(WORKFLOWS), "GITHUB_TOKEN": token}
+        done = subprocess.run(
+            [sys.executable, "-c", code], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+        )
+        assert done.stdout.strip() == expected, done.stderr
