@@ -4,42 +4,42 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Collection
 from pathlib import Path
 
-from fuzzer.verb import UsageError, Verb
+from fuzzer.verb import Verb
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("directory", type=Path, metavar="DIR", help="the campaign's directory")
-    parser.add_argument("--policy", type=Path, required=True, metavar="FILE", help="the policy, see docs/policy.toml")
-    parser.add_argument("--json", action="store_true", help="one object instead of lines")
+    parser.add_argument("--policy", type=Path, required=True, metavar="FILE", help="the policy, see docs/gate.md")
+    parser.add_argument(
+        "--baseline", type=Path, metavar="FILE", help="compare with this baseline, and not with the policy's"
+    )
+    parser.add_argument(
+        "--history",
+        type=Path,
+        nargs="+",
+        default=(),
+        metavar="PATH",
+        help="earlier campaigns, directories or baselines: known findings that none of them met are stale",
+    )
+    parser.add_argument(
+        "--triage", type=Path, metavar="FILE", help="decisions on families (default: triage.toml, where there is one)"
+    )
+    parser.add_argument("--explain", action="store_true", help="every number behind the verdict")
+    parser.add_argument("--json", action="store_true", help="one object instead of lines, with all of --explain")
 
 
 def _run(options: argparse.Namespace) -> int:
-    from fuzzer.gate import as_json, judge_campaign, render
-    from fuzzer.policy import load_policy
-    from fuzzer.store import Store, StoreError
-    from fuzzer.tomlfile import TomlError
+    from fuzzer.gating.files import judged
+    from fuzzer.gating.text import as_json, explain, render
 
-    try:
-        with Store.open(options.directory) as store:
-            info, tallies, findings = store.info(), store.tallies(), store.findings()
-        policy = load_policy(options.policy, info.passes, _all_passes)
-    except (StoreError, TomlError) as error:
-        raise UsageError(str(error)) from error
-    result = judge_campaign(policy, tallies, findings)
+    result = judged(options.directory, options.policy, options.baseline, options.triage, options.history)
     if options.json:
-        print(json.dumps(as_json(result, info), indent=2))
+        print(json.dumps(as_json(result), indent=2))
     else:
-        print("\n".join(render(result, info)))
+        print("\n".join(explain(result) if options.explain else render(result)))
     return int(result.exit)
-
-
-def _all_passes() -> Collection[str]:
-    from oracles.contracts import CONTRACTS
-
-    return tuple(CONTRACTS)
 
 
 VERB = Verb(

@@ -1,0 +1,115 @@
+"""What has changed since a baseline, without a policy: rates, triggers, findings that came and went."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from fuzzer.gating.measured import Measured, Seen
+from fuzzer.gating.regressions import SUMMARY, compare, differences
+from fuzzer.gating.rules import Comparing
+from fuzzer.gating.ruling import Demand, Ruling, Word, counted, percent
+from fuzzer.plaintext import printable, shorten
+
+_MOST = 10
+_WIDTH = 120
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What has changed.
+
+    Attributes:
+        rulings: Every comparison, the most significant first.
+        better: The comparisons the other way round, those that are significant.
+        come: Findings that the baseline does not have.
+        gone: Findings that only the baseline has.
+        differences: What makes the two less comparable.
+    """
+
+    rulings: Sequence[Ruling]
+    better: Sequence[Ruling]
+    come: Sequence[Seen]
+    gone: Sequence[Seen]
+    differences: Sequence[str]
+
+    @property
+    def worse(self) -> list[Ruling]:
+        """Regressions, collapses, and subjects without any evidence left."""
+        return [ruling for ruling in self.rulings if ruling.word is not Word.OK]
+
+
+def compare_with(now: Measured, before: Measured, settings: Comparing | None = None) -> Changes:
+    """Compare a campaign with a baseline; nothing is excused, since no policy says what is known."""
+    chosen = settings or Comparing()
+    mine, theirs = {each.id for each in now.seen}, {each.id for each in before.seen}
+    return Changes(
+        rulings=[each for each in compare(now, before, lambda _: False, chosen) if each.subject != SUMMARY],
+        better=[each for each in compare(before, now, lambda _: False, chosen) if each.word is Word.FAIL],
+        come=[each for each in now.seen if each.id not in theirs],
+        gone=[each for each in before.seen if each.id not in mine],
+        differences=differences(now, before),
+    )
+
+
+def render(changes: Changes) -> list[str]:
+    """Lines for people; the last one sums up."""
+    worse = changes.worse
+    lines = [ruling.line for ruling in worse[:_MOST]] + _more(worse, "FAIL")
+    lines += [_better_line(ruling) for ruling in changes.better[:_MOST]]
+    lines += _more(changes.better, "better")
+    for word, seen in (("new", changes.come), ("gone", changes.gone)):
+        lines += [f"{word:<5} {_line(each)}" for each in seen[:_MOST]] + _more(seen, f"{word:<5}")
+    lines += [f"note  {line}" for line in changes.differences]
+    lines.append(
+        f"{counted(len(changes.rulings), 'comparison')}: {len(worse)} worse, {len(changes.better)} better; "
+        f"{counted(len(changes.come), 'finding')} new, {len(changes.gone)} gone"
+    )
+    return lines
+
+
+def _more(rows: Sequence[object], word: str) -> list[str]:
+    return [f"{word} and {len(rows) - _MOST} more: --json lists them"] if len(rows) > _MOST else []
+
+
+def _better_line(ruling: Ruling) -> str:
+    what = "changed" if ruling.demand is Demand.COLLAPSE else "pass rate"
+    # The two were compared the other way round: here the campaign is what the baseline was compared with.
+    now, before = ruling.numbers["baseline_rate"], ruling.numbers["rate"]
+    return f"better {ruling.subject}: {what} {percent(now)}, {percent(before)} in the baseline"
+
+
+def _line(seen: Seen) -> str:
+    return f"{seen.id} ({seen.count}x{', flaky' if seen.flaky else ''}) {shorten(printable(seen.signature), _WIDTH)}"
+
+
+def as_json(changes: Changes) -> dict[str, Any]:
+    """The same as plain values."""
+
+    def rows(rulings: Sequence[Ruling]) -> list[dict[str, Any]]:
+        return [
+            {"word": each.word.value.lower(), "demand": each.demand.value, "subject": each.subject,
+             "numbers": dict(each.numbers)}
+            for each in rulings
+        ]  # fmt: skip
+
+    def findings(seen: Sequence[Seen]) -> list[dict[str, Any]]:
+        return [
+            {"id": each.id, "signature": each.signature, "oracle": each.oracle, "pass": each.culprit,
+             "count": each.count, "flaky": each.flaky}
+            for each in seen
+        ]  # fmt: skip
+
+    return {
+        "comparisons": rows(changes.rulings),
+        "worse": rows(changes.worse),
+        "better": [
+            {"demand": each.demand.value, "subject": each.subject, "rate": each.numbers["baseline_rate"],
+             "baseline_rate": each.numbers["rate"], "p": each.numbers["p"]}
+            for each in changes.better
+        ],
+        "new": findings(changes.come),
+        "gone": findings(changes.gone),
+        "differences": list(changes.differences),
+    }  # fmt: skip

@@ -1,0 +1,103 @@
+"""Findings under a policy: which are new, which are excused and by what, and what is wrong with the excuses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from fuzzer.gating.measured import UNCONFIRMED, Measured, Seen
+from fuzzer.gating.rules import Rule, Weight
+from fuzzer.gating.ruling import Demand, Ruling, Word
+from fuzzer.known import KnownFinding, KnownFindings
+from fuzzer.plaintext import first_line, shorten
+from fuzzer.records import FindingRecord
+
+_WIDTH = 120
+
+
+@dataclass(frozen=True, slots=True)
+class Sorted:
+    """A campaign's findings by what the policy says of them.
+
+    Attributes:
+        new: Neither known nor flaky nor accepted: these fail the gate, unless a rule only notes them.
+        noted: The same, under rules that only note them.
+        known: Listed, each with its entry.
+        flaky: Not confirmed by triage.
+        accepted: In the baseline, when the policy accepts those.
+    """
+
+    new: tuple[FindingRecord, ...]
+    noted: tuple[FindingRecord, ...]
+    known: tuple[tuple[FindingRecord, KnownFinding], ...]
+    flaky: tuple[FindingRecord, ...]
+    accepted: tuple[FindingRecord, ...]
+
+
+def entry_of(known: KnownFindings, seen: Seen) -> KnownFinding | None:
+    """The entry that names a finding of a campaign or of a baseline."""
+    return known.find(seen.id, seen.signature, seen.family)
+
+
+def sort_findings(
+    known_findings: KnownFindings, accept: bool, rules: Sequence[Rule], measured: Measured, baseline: Measured | None
+) -> Sorted:
+    """Sort a campaign's findings.
+
+    Args:
+        known_findings: What is known of the release that was tested.
+        accept: Whether findings of the baseline are no new ones.
+        rules: The rules for this campaign.
+        measured: The campaign.
+        baseline: What it is compared with.
+    """
+    old = {each.id for each in baseline.seen} if baseline and accept else set()
+    new, noted, known, flaky, accepted = [], [], [], [], []
+    for record, seen in zip(measured.records, measured.seen, strict=True):
+        entry = entry_of(known_findings, seen)
+        if entry is not None:
+            known.append((record, entry))
+        elif record.state in UNCONFIRMED:
+            flaky.append(record)
+        elif record.id in old:
+            accepted.append(record)
+        elif _weight(rules, seen) is Weight.NOTE:
+            noted.append(record)
+        else:
+            new.append(record)
+    return Sorted(tuple(new), tuple(noted), tuple(known), tuple(flaky), tuple(accepted))
+
+
+def _weight(rules: Sequence[Rule], seen: Seen) -> Weight:
+    """What a new finding does, by the narrowest rule that says it."""
+    said = [
+        ((rule.culprit is not None, rule.oracle is not None), rule.limit.new_findings)
+        for rule in rules
+        if rule.limit.new_findings is not None and rule.subject.holds(seen.oracle, seen.culprit)
+    ]
+    return max(said, key=lambda each: each[0])[1] if said else Weight.FAIL
+
+
+def finding_rulings(found: Sorted) -> list[Ruling]:
+    """A ruling a finding, those that fail first."""
+    rulings = [_ruling(Word.FAIL, record, "new finding ") for record in found.new]
+    rulings += [_ruling(Word.NOTE, record, "new finding ") for record in found.noted]
+    rulings += [_ruling(Word.NOTE, record, "in the baseline: ") for record in found.accepted]
+    for record, entry in found.known:
+        rulings.append(_ruling(Word.KNOWN, record, "", f"; {entry.reference}: {entry.reason}"))
+    for record in found.flaky:
+        rulings.append(_ruling(Word.FLAKY, record, "", f": {first_line(record.note, 'not confirmed')}"))
+    return rulings
+
+
+def _ruling(word: Word, record: FindingRecord, before: str, after: str = "") -> Ruling:
+    message = shorten(first_line(record.message, record.kind), _WIDTH)
+    where = f" [{record.repro}]" if record.repro else ""
+    subject = f"{before}{record.id} {record.oracle} {record.culprit}"
+    told = f"{message} ({record.count}x){where}{after}"
+    return Ruling(word, Demand.FINDING, subject, told, {"count": record.count}, finding=record.id)
+
+
+def known_by(known: KnownFindings) -> Callable[[Seen], bool]:
+    """Whether a finding is known."""
+    return lambda seen: entry_of(known, seen) is not None

@@ -1,0 +1,183 @@
+"""What a campaign measured, as the gate reads it: counts by oracle and pass, how often passes acted, findings."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+
+from fuzzer.decisions import Decisions
+from fuzzer.records import CampaignInfo, FindingRecord, FindingState, Tally
+from fuzzer.store import Store
+from oracles.verdict import UNDECIDABLE, Outcome
+
+# Triage did not confirm them: they are listed with its note and do not fail the gate by themselves.
+UNCONFIRMED = frozenset({FindingState.FLAKY})
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """Counts of what was said; cells of several oracles and passes add up.
+
+    Attributes:
+        passed: Passes.
+        failed: Failures, those of known findings among them.
+        skipped: Skips, undecidable comparisons among them.
+        rejected: Documented refusals.
+        invalid: Verdicts in which the harness was wrong.
+        undecidable: Skips whose comparison was made and says nothing.
+    """
+
+    passed: int = 0
+    failed: int = 0
+    skipped: int = 0
+    rejected: int = 0
+    invalid: int = 0
+    undecidable: int = 0
+
+    def __add__(self, other: Cell) -> Cell:
+        return Cell(*(getattr(self, each.name) + getattr(other, each.name) for each in fields(self)))
+
+    @property
+    def checks(self) -> int:
+        """Pass and fail together: what was judged."""
+        return self.passed + self.failed
+
+    @property
+    def verdicts(self) -> int:
+        """Everything that was said."""
+        return self.checks + self.skipped + self.rejected + self.invalid
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A finding, as far as two campaigns can share it.
+
+    Attributes:
+        id: Id of the signature.
+        signature: The signature in one line.
+        oracle: Name of the oracle.
+        culprit: Name of the pass.
+        count: Cases that showed it.
+        family: Id of its family, as decided.
+        flaky: Whether triage could not confirm it.
+    """
+
+    id: str
+    signature: str
+    oracle: str
+    culprit: str
+    count: int
+    family: str = ""
+    flaky: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What a count is of.
+
+    Attributes:
+        oracle: Name of the oracle, or ``None`` for all together.
+        culprit: Name of the pass, or ``None`` for all together.
+    """
+
+    oracle: str | None = None
+    culprit: str | None = None
+
+    @property
+    def name(self) -> str:
+        """What it is called in output."""
+        return " ".join(part for part in (self.culprit, self.oracle) if part) or "campaign"
+
+    def holds(self, oracle: str, culprit: str) -> bool:
+        """Whether a verdict of this oracle on this pass belongs to it."""
+        return self.oracle in (None, oracle) and self.culprit in (None, culprit)
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """A campaign, or what a baseline kept of one.
+
+    Attributes:
+        info: The campaign as a whole.
+        cells: Counts by oracle and pass.
+        triggers: By pass, subjects that were judged and those of them that the pass changed.
+        seen: The findings.
+        silences: Why nothing was judged: counts by oracle, pass, outcome and reason; a baseline keeps none.
+        records: The findings in full; a baseline keeps none.
+    """
+
+    info: CampaignInfo
+    cells: Mapping[tuple[str, str], Cell]
+    triggers: Mapping[str, tuple[int, int]]
+    seen: Sequence[Seen]
+    silences: Mapping[tuple[str, str, str, str], int] = field(default_factory=dict)
+    records: Sequence[FindingRecord] = ()
+
+    def count(self, subject: Subject) -> Cell:
+        """Everything that was said of the subject."""
+        return sum((cell for key, cell in self.cells.items() if subject.holds(*key)), Cell())
+
+    def trigger(self, subject: Subject) -> tuple[int, int]:
+        """Judged and changed modules of a pass, or of all."""
+        chosen = [pair for name, pair in self.triggers.items() if subject.culprit in (None, name)]
+        return sum(judged for judged, _ in chosen), sum(changed for _, changed in chosen)
+
+    def reasons(self, subject: Subject, outcome: Outcome, beginning: str = "") -> list[tuple[str, int]]:
+        """Why there was no judgement, most frequent first."""
+        counts: Counter[str] = Counter()
+        for (oracle, culprit, said, reason), count in self.silences.items():
+            if said == outcome.value and subject.holds(oracle, culprit) and reason.startswith(beginning):
+                counts[reason] += count
+        return sorted(counts.items(), key=lambda each: (-each[1], each[0]))
+
+
+def measure(store: Store, decisions: Decisions | None = None) -> Measured:
+    """Read a campaign; ``decisions`` say which family a finding is in.  Raises ``fuzzer.store.StoreError``."""
+    coverage = store.coverage()
+    records = store.findings()
+    tallies = store.tallies()
+    return measured(
+        store.info(),
+        tallies,
+        records,
+        {name: (judged, coverage.changed[name]) for name, judged in coverage.judged.items()},
+        decisions,
+    )
+
+
+def measured(
+    info: CampaignInfo,
+    tallies: Iterable[Tally],
+    records: Sequence[FindingRecord],
+    triggers: Mapping[str, tuple[int, int]],
+    decisions: Decisions | None = None,
+) -> Measured:
+    """Sum up a campaign's records."""
+    cells: dict[tuple[str, str], Cell] = {}
+    silences: Counter[tuple[str, str, str, str]] = Counter()
+    for tally in tallies:
+        key = (str(tally.oracle), tally.culprit)
+        cells[key] = cells.get(key, Cell()) + _cell(tally)
+        if tally.outcome not in (Outcome.PASS, Outcome.FAIL):
+            silences[(*key, str(tally.outcome), tally.reason)] += tally.count
+    seen = [_seen(each, decisions or Decisions()) for each in records]
+    return Measured(info, cells, triggers, seen, silences, records)
+
+
+def _seen(record: FindingRecord, decisions: Decisions) -> Seen:
+    family = decisions.place(record.id, record.family).id
+    flaky = record.state in UNCONFIRMED
+    return Seen(record.id, record.signature, str(record.oracle), record.culprit, record.count, family, flaky)
+
+
+def _cell(tally: Tally) -> Cell:
+    outcome, count = Outcome(tally.outcome), tally.count
+    return Cell(
+        passed=count if outcome is Outcome.PASS else 0,
+        failed=count if outcome is Outcome.FAIL else 0,
+        skipped=count if outcome is Outcome.SKIP else 0,
+        rejected=count if outcome is Outcome.REJECT else 0,
+        invalid=count if outcome is Outcome.INVALID else 0,
+        undecidable=count if outcome is Outcome.SKIP and tally.reason.startswith(UNDECIDABLE) else 0,
+    )

@@ -1,0 +1,70 @@
+"""``relaxfuzz baseline``: keep what a campaign measured, or compare a campaign with what was kept."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fuzzer.verb import GATE_FAILED, OK, UsageError, Verb
+
+if TYPE_CHECKING:
+    from fuzzer.gating.measured import Measured
+
+
+def _add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("directory", type=Path, metavar="DIR", help="the campaign's directory")
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument("--output", metavar="FILE", help="write the campaign's baseline; - is the standard output")
+    what.add_argument("--compare", type=Path, metavar="FILE", help="compare the campaign with this baseline")
+    parser.add_argument(
+        "--triage", type=Path, metavar="FILE", help="decisions on families (default: triage.toml, where there is one)"
+    )
+    parser.add_argument("--json", action="store_true", help="with --compare: one object instead of lines")
+
+
+def _run(options: argparse.Namespace) -> int:
+    from fuzzer.gating.files import read_campaign, read_decisions
+
+    if options.json and options.output is not None:
+        raise UsageError("--json goes with --compare: a baseline is JSON anyway")
+    measured = read_campaign(options.directory, read_decisions(options.triage))
+    return _compare(measured, options) if options.compare is not None else _write(measured, options.output)
+
+
+def _write(measured: Measured, target: str) -> int:
+    from fuzzer.gating.baseline import to_text
+
+    if not any(cell.checks for cell in measured.cells.values()):
+        raise UsageError("the campaign holds no checks: nothing can be compared with it")
+    text = to_text(measured)
+    if target == "-":
+        print(text, end="")
+        return OK
+    try:
+        Path(target).write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"cannot write '{target}': {error.strerror}") from error
+    checks = sum(cell.checks for cell in measured.cells.values())
+    print(f"{target}: {checks} checks, {len(measured.seen)} findings of TVM {measured.info.tvm_version}")
+    return OK
+
+
+def _compare(measured: Measured, options: argparse.Namespace) -> int:
+    from fuzzer.gating.changes import as_json, compare_with, render
+    from fuzzer.gating.files import read_kept
+
+    changes = compare_with(measured, read_kept(options.compare))
+    print(json.dumps(as_json(changes), indent=2) if options.json else "\n".join(render(changes)))
+    return GATE_FAILED if changes.worse else OK
+
+
+VERB = Verb(
+    name="baseline",
+    help="keep what a campaign measured, or compare with it: 1 when rates or triggers are significantly worse",
+    example="relaxfuzz baseline campaign --output baseline.json",
+    add_arguments=_add_arguments,
+    run=_run,
+    needs_tvm=False,
+)
