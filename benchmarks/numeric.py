@@ -6,9 +6,10 @@ A comparison is a generated module and what a drawn pass makes of it: both are b
 called on the same inputs, and the results are compared.  The same comparisons are made by plain ``relax.build`` (LLVM's
 default optimisation) and ``VirtualMachine``, with empty caches (cold), by a new process's session over the directory
 that the first has filled (disk), and once more by that session (warm: the steady state, in which kernels and
-legalizations are known, but each module is lowered, generated, linked and run).  Seconds are of the processor, linkers
-included.  Then modules a second of the reference interpreter, at about ten bindings, and whole judgements by the
-numeric oracle, generation included.
+legalizations are known, but each module is lowered, generated, linked and run).  Then as campaigns do it (shared): all
+drawn passes of a module in turn, and the original, which they share, is built and run once, by plain means for each.
+Seconds are of the processor, linkers included.  Then modules a second of the reference interpreter, at about ten
+bindings, and whole judgements by the numeric oracle, generation included.
 """
 
 from __future__ import annotations
@@ -134,6 +135,40 @@ def compared(pairs: list[Pair], build: Build, stages: Stages | None = None) -> t
     return seconds() - started, found
 
 
+def compared_by_module(groups: list[list[Pair]], build: Build) -> tuple[float, tuple[Any, ...]]:
+    """As :func:`compared`, of pairs that share their original, which is built and run once."""
+    started = seconds()
+    found: list[Any] = []
+    for pairs in groups:
+        first = pairs[0]
+        names = sorted(public_functions(first.original))
+        arguments = {name: materialize(first.original, name, first.number) for name in names}
+        original = build(first.original)
+        expected = tuple([original.call(name, arguments[name]) for name in names])
+        for pair in pairs:
+            transformed = build(pair.transformed)
+            observed = tuple([transformed.call(name, arguments[name]) for name in names])
+            compare(expected, observed)
+            found.append((expected, observed))
+    return seconds() - started, tuple(found)
+
+
+def drawn_groups(count: int, first: int) -> list[list[Pair]]:
+    """As :func:`drawn_pairs`, with all passes of a module, as many comparisons in all."""
+    groups: list[list[Pair]] = []
+    session = Session()
+    round_ = 0
+    while sum(map(len, groups)) < count and round_ < ROUNDS:
+        for module, passes in generated(module_and_passes(), count, first + round_)[::5]:
+            number = len(groups)
+            pairs = [pair for drawn in passes if (pair := _pair(module, drawn, number, session)) is not None]
+            if pairs and sum(map(len, groups)) < count:
+                shared = pairs[0].original
+                groups.append([Pair(shared, pair.transformed, number) for pair in pairs])
+        round_ += 1
+    return groups
+
+
 def drawn_pairs(count: int, first: int) -> list[Pair]:
     """Modules, and what the first of their drawn passes makes of them that changes them but not how they are called."""
     pairs: list[Pair] = []
@@ -219,6 +254,14 @@ def measure(count: int, first: int) -> dict[str, Any]:
         plain, reference = compared(pairs, plain_build)
         everything.append(reference)
     agree = all(compare(everything[-1], each) is None for each in everything)
+    groups = drawn_groups(count, first + ROUNDS)
+    alone = [pair for pairs in groups for pair in pairs]
+    compared_by_module(groups, later.build)
+    shared, shared_results = compared_by_module(groups, later.build)
+    plain_alone: float | None = None
+    if cxx_available():
+        plain_alone, reference = compared(alone, plain_build)
+        agree = agree and compare(reference, shared_results) is None
     interpreter, share = interpreted(count, first)
     judged(max(5, count // 8), first)  # warms the caches of the process
     spent, decided, subjects = judged(max(5, count // 8), first)
@@ -228,6 +271,9 @@ def measure(count: int, first: int) -> dict[str, Any]:
         report[f"{name}_ms"] = None if value is None else round(1e3 * value / count, 3)
     for name, value in (("cold", cold), ("disk", disk), ("warm", warm)):
         report[f"{name}_ratio"] = None if plain is None else round(plain / value, 1)
+    report["shared_ms"] = round(1e3 * shared / len(alone), 3)
+    report["shared_ratio"] = None if plain_alone is None else round(plain_alone / shared, 1)
+    report["passes_a_module"] = round(len(alone) / len(groups), 1)
     return {
         **report,
         "bit_identical": agree,

@@ -5,23 +5,30 @@ from __future__ import annotations
 import contextlib
 import heapq
 import threading
+import time
 from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import psutil
 
+from fuzzer.cases import Case
 from fuzzer.clock import Clock
 from fuzzer.config import Config
+from fuzzer.decisions import Decisions
 from fuzzer.drawing import SHARD_EXAMPLES
 from fuzzer.isolation import IsolatedWorker
 from fuzzer.known import KnownFindings
 from fuzzer.pool import LAG, Pool, epoch_of
 from fuzzer.progress import Progress
-from fuzzer.records import FindingState, ShardResult
+from fuzzer.recognition import Recognizer
+from fuzzer.records import FindingState, Hit, ShardResult
 from fuzzer.shardrun import run_isolated
 from fuzzer.shards import ShardTask
+from fuzzer.signatures import signature
+from fuzzer.stopwatch import OTHER, TRIAGE
 from fuzzer.store import Store, StoreError, told, verdict_of
 from fuzzer.triage import REPRO_DIRECTORY, TriageJob, TriageResult, TriageState, triage_finding
 
@@ -103,14 +110,21 @@ class Campaign:
         store: Opened for writing.
         config: What to do.
         progress: Is told what happens.
-        known: Signatures that are listed as known.
+        known: Findings that are listed as known.
+        decisions: Which families findings are in, where people know better than the rule.
     """
 
-    def __init__(self, store: Store, config: Config, progress: Progress, known: KnownFindings | None = None) -> None:
+    def __init__(
+        self,
+        store: Store,
+        config: Config,
+        progress: Progress,
+        known: KnownFindings | None = None,
+        decisions: Decisions | None = None,
+    ) -> None:
         self.store = store
         self.config = config
         self.progress = progress
-        self.known = known or KnownFindings()
         self.clock = Clock(store.info().elapsed_seconds)
         self._stop = threading.Event()
         self._cut = threading.Event()  # shards under way end where they are
@@ -122,10 +136,14 @@ class Campaign:
         self._pools: dict[int, Pool] = store.pools() if config.guidance else {}
         self._deadline = None if config.seconds is None else max(config.seconds, self.clock.elapsed())
         self._grace = max(GRACE_SECONDS, GRACE_SHARE * (config.seconds or 0.0))
-        self._waiting: list[tuple[int, str]] = store.untriaged()  # (shard, id): a heap
+        self._recognizer = Recognizer(store, known, decisions)
+        # (shard, id): a heap
+        turn, shelve = self._recognizer.turn, self._recognizer.shelve
+        self._waiting = [(turn(shard, each), each) for shard, each in store.untriaged() if not shelve(each)]
         heapq.heapify(self._waiting)
         self._running: dict[Future[ShardResult | TriageResult], str] = {}
         self._looked_into: set[str] = set()  # handed to triage in this session
+        self._best: dict[str, Case] = {}  # of findings in triage, not yet recorded; filled by its threads
         self._workers = _Workers(config, store.directory / LOG_NAME, self._stop)
 
     def stop(self) -> None:
@@ -178,6 +196,7 @@ class Campaign:
 
     def _finish(self, state: str) -> None:
         try:
+            self._save_best()
             self.store.set_meta(state=state, elapsed=f"{self.clock.elapsed():.3f}")
         except StoreError:
             if state == "finished":  # else the error that ended the loop is the one to tell
@@ -192,7 +211,7 @@ class Campaign:
         while most is None or number * SHARD_EXAMPLES < most:
             limit = SHARD_EXAMPLES if most is None else min(SHARD_EXAMPLES, most - number * SHARD_EXAMPLES)
             if (first := self._done.get(number, 0)) < limit:
-                yield ShardTask(self.config, number, first, limit)
+                yield ShardTask(self.config, number, first, limit, known=self._recognizer.ids)
             number += 1
 
     def _fill(self, executor: ThreadPoolExecutor, shards: Iterator[ShardTask]) -> None:
@@ -276,10 +295,13 @@ class Campaign:
 
     def _shard(self, task: ShardTask) -> ShardResult:
         worker = self._workers.take()
+        began = time.monotonic()
         try:
-            return run_isolated(worker, task, self._cut)
+            result = run_isolated(worker, task, self._cut)
         finally:
             self._workers.give(worker)
+        result.spent[OTHER, ""] = max(0.0, time.monotonic() - began - sum(result.spent.values()))
+        return result
 
     def _triage(self, job: TriageJob) -> TriageResult:
         try:
@@ -295,7 +317,8 @@ class Campaign:
         config = self.config
         return TriageJob(
             finding.id, finding.signature, verdict_of(finding), finding.case, self.store.directory.resolve(),
-            seconds=config.case_timeout, memory=config.memory_limit,
+            seconds=config.case_timeout, memory=config.memory_limit, start=finding.minimized,
+            save=partial(self._best.__setitem__, finding.id), stop=self._stop.is_set,
         )  # fmt: skip
 
     def _collect(self) -> None:
@@ -310,8 +333,14 @@ class Campaign:
                 self._record_shard(result)
             else:
                 self._record_triage(result)
+        self._save_best()
         triage = sum(what == "triage" for what in self._running.values())
         self.progress.show(self.clock.elapsed(), waiting=len(self._waiting) + triage)
+
+    def _save_best(self) -> None:
+        """Record how far the minimizations under way have come."""
+        for finding_id in list(self._best):
+            self.store.save_best(finding_id, self._best.pop(finding_id))
 
     def _record_shard(self, result: ShardResult) -> None:
         if result.stop == result.first:
@@ -319,15 +348,14 @@ class Campaign:
         fresh = self.store.record_shard(result, self.clock.elapsed())
         self._done[result.number] = result.stop
         if result.stop < (limit := self._limit(result.number)):
-            self._rest.append(ShardTask(self.config, result.number, result.stop, limit, self._pool(result.number)))
+            pool = self._pool(result.number)
+            self._rest.append(ShardTask(self.config, result.number, result.stop, limit, pool, self._recognizer.ids))
         for finding_id in fresh:
-            text = result.hits[finding_id].signature.text
-            if self.known.find(finding_id, text) is not None:
-                self.store.save_triage(finding_id, FindingState.KNOWN, None, None, None, "listed as known")
+            self._recognizer.shelve(finding_id)
         # An earlier shard may have taken a finding over: the waiting list follows what the store says.
         if result.hits:
             self._waiting = [
-                (shard, finding_id)
+                (self._recognizer.turn(shard, finding_id), finding_id)
                 for shard, finding_id in self.store.untriaged()
                 if finding_id not in self._looked_into
             ]
@@ -336,6 +364,30 @@ class Campaign:
         self.progress.shard(result, fresh)
 
     def _record_triage(self, result: TriageResult) -> None:
-        state = _STATES[result.state]
-        self.store.save_triage(result.id, state, result.minimized, result.bindings, result.repro, result.note)
+        state, note = _STATES[result.state], result.note
+        finding = self.store.finding(result.id)
+        listed = "" if state is FindingState.FLAKY else self._recognizer.listed(finding, result.traits)
+        if listed:
+            state, note = FindingState.KNOWN, "; ".join([listed, *([note] if note else [])])
+        if finding.count == 0:
+            note = "; ".join(["met while another finding was minimized", *([note] if note else [])])
+        self.store.save_triage(
+            result.id, state, result.minimized, result.bindings, result.repro, note, result.traits, result.seconds
+        )
+        self._record_met(result)
+        self.store.spend({(TRIAGE, ""): result.seconds})
         self.progress.triaged(result.id, state)
+
+    def _record_met(self, result: TriageResult) -> None:
+        """Other failures that a minimization met become findings, looked into when all that were drawn are."""
+        verdicts = [other.failing.verdict for other in result.others]
+        hits = [
+            Hit(signature(verdict), verdict, other.case, 0, 0)
+            for other, verdict in zip(result.others, verdicts, strict=True)
+            if verdict is not None
+        ]
+        fresh = self.store.record_met(result.id, hits, self.clock.elapsed())
+        for shard, finding_id in fresh:
+            if not self._recognizer.shelve(finding_id):
+                heapq.heappush(self._waiting, (self._recognizer.turn(shard, finding_id), finding_id))
+        self.progress.met([hit for hit in hits if hit.signature.id in {finding_id for _, finding_id in fresh}])

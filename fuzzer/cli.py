@@ -15,7 +15,20 @@ from fuzzer.verb import INTERNAL, OK, USAGE, Parser, UsageError, Verb
 
 GROUP = "relaxfuzz.verbs"
 BROKEN_PIPE = 141
-_ORDER = ("run", "findings", "minimize", "repro", "gate", "report", "passes", "ops", "corpus")
+_ORDER = (
+    "run",
+    "findings",
+    "triage",
+    "minimize",
+    "repro",
+    "bisect",
+    "gate",
+    "baseline",
+    "report",
+    "passes",
+    "ops",
+    "corpus",
+)
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -191,6 +191,7 @@ _FILE_KEYS: dict[str, type | tuple[type, ...]] = {
     "case-timeout": (str, int, float),
     "memory-limit": str,
     "known": str,
+    "triage": str,
     "seeds": str,
     "guidance": (str, bool),
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
@@ -26,11 +27,13 @@ class Confirmation:
         hits: Runs in which the signature came back.
         runs: Fresh processes that judged the case.
         verdict: A failing verdict of the last hit.
+        seconds: Time of the shortest run that showed it.
     """
 
     hits: int
     runs: int
     verdict: Verdict | None = None
+    seconds: float = 0.0
 
     @property
     def confirmed(self) -> bool:
@@ -72,18 +75,21 @@ def confirm(
         memory: Memory limit in bytes.
         recorded: The failure as it was recorded: of a hang only the last run takes the full time.
     """
-    hits, last = 0, None
+    hits, last, shortest = 0, None, 0.0
     numeric = any(str(oracle) == "numeric" for oracle in oracles)
     for run, limit in enumerate(confirmation_seconds(recorded, seconds, runs)):
         plain = numeric and run == runs - 1
         example = last if plain else None
+        began = time.monotonic()
         verdict, failed = _judged(case, signature_id, worker_factory, oracles, limit, memory, example, plain=plain)
         if verdict is None and limit < seconds and any(map(is_hang, failed)):
             # It hung, but at an earlier step than at the full limit: a slow machine, which is no answer.
             verdict, _ = _judged(case, signature_id, worker_factory, oracles, seconds, memory, example, plain=plain)
         if verdict is not None:
             hits, last = hits + 1, verdict
-    return Confirmation(hits, runs, last)
+            spent = time.monotonic() - began
+            shortest = min(shortest or spent, spent)
+    return Confirmation(hits, runs, last, shortest)
 
 
 def _judged(

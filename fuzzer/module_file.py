@@ -84,7 +84,10 @@ def _imported(path: str) -> dict[str, Any]:
         raise ImportError(f"{path} cannot be imported")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    return {name: value for name, value in vars(module).items() if isinstance(value, tvm.IRModule)}
+    found = {name: value for name, value in vars(module).items() if isinstance(value, tvm.IRModule)}
+    if not found and callable(given := getattr(module, "given_module", None)):  # a repro script
+        found["module"] = given()
+    return found
 
 
 def _line(error: BaseException) -> str:

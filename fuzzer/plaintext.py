@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 
 def printable(text: str) -> str:
     """The text with every control character, escape sequences' first of all, shown as ``?``; line ends stay."""
@@ -16,3 +18,11 @@ def first_line(text: str, fallback: str = "") -> str:
 def shorten(text: str, width: int) -> str:
     """At most ``width`` characters, the cut marked with dots."""
     return text if len(text) <= width else text[: width - 3] + "..."
+
+
+def columns(heads: Sequence[str], rows: Sequence[Sequence[object]]) -> list[str]:
+    """A table as lines: the heads, a rule, then a line a row; no wider than its cells, two spaces between them."""
+    texts = [[str(cell) for cell in row] for row in rows]
+    widths = [max(len(head), *(len(row[at]) for row in texts), 0) for at, head in enumerate(heads)]
+    lines = [list(heads), ["-" * width for width in widths], *texts]
+    return ["  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines]

@@ -25,6 +25,7 @@ from fuzzer.config import (
     read_config,
     user_pass,
 )
+from fuzzer.decisions import Decisions, load_decisions
 from fuzzer.environment import Versions
 from fuzzer.isolation import DEFAULT_MEMORY_LIMIT, DEFAULT_TIME_LIMIT, Died, IsolatedWorker
 from fuzzer.known import KnownFindings, load_known
@@ -79,8 +80,7 @@ def configure(given: Mapping[str, Any]) -> Config:
     seed = parse_whole(given["seed"], "--seed", 0, 2**63 - 1) if "seed" in given else drawn
     examples = parse_whole(given["max-examples"], "--max-examples", 1, 10**12) if "max-examples" in given else None
     seconds = parse_duration(given["time"]) if "time" in given else None if examples is not None else DEFAULT_SECONDS
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    workers = parse_whole(given["workers"], "--workers", 1, MAX_WORKERS) if "workers" in given else cores
+    workers = parse_whole(given["workers"], "--workers", 1, MAX_WORKERS) if "workers" in given else cores()
     users = _distinct([user_pass(target) for target in given.get("pass", ())])
     names: tuple[str, ...] = ()
     if "passes" in given:
@@ -105,6 +105,11 @@ def configure(given: Mapping[str, Any]) -> Config:
     for ref in users:
         try_pass(ref)
     return config
+
+
+def cores() -> int:
+    """Processors that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def pass_names() -> tuple[str, ...]:
@@ -133,6 +138,14 @@ def known_findings(given: Mapping[str, Any]) -> KnownFindings:
         return KnownFindings()
     try:
         return load_known(Path(given["known"]))
+    except TomlError as error:
+        raise ConfigError(str(error)) from error
+
+
+def decisions(given: Mapping[str, Any]) -> Decisions:
+    """The decisions on families in the file of option ``triage``; raises ``ConfigError``."""
+    try:
+        return load_decisions(Path(given["triage"]) if "triage" in given else None)
     except TomlError as error:
         raise ConfigError(str(error)) from error
 

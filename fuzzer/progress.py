@@ -10,7 +10,7 @@ from collections import Counter
 from typing import TextIO
 
 from fuzzer.config import Config
-from fuzzer.records import FindingState, ShardResult
+from fuzzer.records import FindingState, Hit, ShardResult
 from oracles.verdict import Outcome
 
 LOG_INTERVAL = 30.0
@@ -50,12 +50,16 @@ class Progress:
             self._by_oracle.setdefault(oracle, Counter())[outcome] += count
             if reason:
                 self._silent[f"{oracle}: {reason}"] += count
-        if fresh:
-            for finding_id in fresh:
-                hit = result.hits[finding_id]
-                self._say(
-                    f"finding {finding_id}: {hit.signature.oracle}: {hit.signature.culprit}: {hit.signature.kind}"
-                )
+        self._tell([result.hits[finding_id] for finding_id in fresh])
+
+    def met(self, hits: list[Hit]) -> None:
+        """New findings that a minimization met were recorded."""
+        self._findings += len(hits)
+        self._tell(hits)
+
+    def _tell(self, hits: list[Hit]) -> None:
+        for found in (hit.signature for hit in hits):
+            self._say(f"finding {found.id}: {found.oracle}: {found.culprit}: {found.kind}")
 
     def triaged(self, finding_id: str, state: FindingState) -> None:
         """A finding was looked into."""

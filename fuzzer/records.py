@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 
 from fuzzer.cases import Case
 from fuzzer.coverage import Coverage
+from fuzzer.families import UNKNOWN, Family, Traits, family
 from fuzzer.pool import Deed, Origin
 from fuzzer.signatures import Signature
-from oracles.verdict import Evidence, Verdict
+from oracles.verdict import Evidence, OracleName, Outcome, Verdict
 
 
 class FindingState(str, enum.Enum):
@@ -92,6 +93,7 @@ class FindingRecord:
         repro: Path of the script, relative to the campaign's directory.
         evidence: Evidence of ``case``.
         note: What triage had to say.
+        traits: Where it shows first, and what the minimized module is made of.
     """
 
     id: str
@@ -111,6 +113,13 @@ class FindingRecord:
     repro: str | None
     evidence: Evidence
     note: str
+    traits: Traits = UNKNOWN
+
+    @property
+    def family(self) -> Family:
+        """The family that the rule puts it into; people may have decided otherwise (``fuzzer.decisions``)."""
+        verdict = Verdict(OracleName(self.oracle), Outcome.FAIL, self.culprit, evidence=self.evidence)
+        return family(verdict, self.traits)
 
     def to_object(self) -> dict[str, object]:
         """What ``relaxfuzz findings --json`` prints of it."""
@@ -120,6 +129,8 @@ class FindingRecord:
             "first_seen_seconds": round(self.first_seen_seconds, 3),
             "last_seen_seconds": round(self.last_seen_seconds, 3),
             "bindings": self.bindings, "repro": self.repro, "note": self.note,
+            "family": self.family.id, "origin": self.traits.culprit, "operators": list(self.traits.skeleton.operators),
+            "constructs": list(self.traits.skeleton.constructs),
         }  # fmt: skip
 
 
@@ -150,6 +161,8 @@ class ShardResult:
         coverage: What was generated, and what the passes did with it.
         origins: Of campaigns that are guided, where each module came from, by its number in the shard.
         deeds: Of campaigns that are guided, what became of each subject.
+        failing: Seconds of the examples that failed, by signature id; as ``spent``.
+        spent: Seconds by step and pass (``fuzzer.stopwatch``); no part of what makes two results equal.
     """
 
     number: int
@@ -163,3 +176,5 @@ class ShardResult:
     coverage: Coverage = field(default_factory=Coverage)
     origins: dict[int, Origin] = field(default_factory=dict)
     deeds: list[Deed] = field(default_factory=list)
+    failing: dict[str, float] = field(default_factory=dict, compare=False)
+    spent: dict[tuple[str, str], float] = field(default_factory=dict, compare=False)

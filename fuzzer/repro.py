@@ -9,15 +9,18 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from fuzzer.cases import Case
+    from fuzzer.repro_nearest import Nearest
     from oracles.verdict import Verdict
 
 CHECK_SECONDS = 120.0
+_OUTCOMES = ("BUG: ", "OK: ", "DIFFERENT: ", "ENVIRONMENT: ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +35,32 @@ class ReproResult:
         """Whether the script shows the defect."""
         return self.exit_code == 1 and any(line.startswith("BUG: ") for line in self.output.splitlines())
 
+    @property
+    def said(self) -> str:
+        """The line with the outcome, else the last line."""
+        lines = [line for line in self.output.splitlines() if line.strip()]
+        outcomes = [line for line in lines if line.startswith(_OUTCOMES)]
+        return (outcomes or lines or ["nothing"])[-1]
 
-def check_repro(path: Path, timeout: float = CHECK_SECONDS) -> ReproResult:
-    """Run a script in a fresh process of the same interpreter; ``timeout`` in seconds."""
+
+def check_repro(
+    path: Path,
+    timeout: float = CHECK_SECONDS,
+    *,
+    python: str | Path = sys.executable,
+    environment: Mapping[str, str] | None = None,
+) -> ReproResult:
+    """Run a script in a fresh process.
+
+    Args:
+        path: The script.
+        timeout: Time limit in seconds.
+        python: The interpreter; without it that of this process.
+        environment: Variables to run it with; without them those of this process.
+    """
     path = path.resolve()  # it runs in its own directory
-    command = [sys.executable, str(path)]
-    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
+    command = [str(python), str(path)]
+    environment = {**(os.environ if environment is None else environment), "PYTHONDONTWRITEBYTECODE": "1"}
     try:
         done = subprocess.run(
             command, capture_output=True, text=True, timeout=timeout, env=environment, check=False, cwd=path.parent
@@ -48,14 +71,15 @@ def check_repro(path: Path, timeout: float = CHECK_SECONDS) -> ReproResult:
     return ReproResult(done.returncode, done.stdout if done.returncode in (0, 1, 2) else done.stdout + done.stderr)
 
 
-def render_repro(case: Case, verdict: Verdict, signature: str) -> str:
+def render_repro(case: Case, verdict: Verdict, signature: str, nearest: Nearest | None = None) -> str:
     """The text of the script for one failing verdict.
 
     Args:
         case: Module and passes.
         verdict: A failing verdict on exactly this case: its message is what the script looks for.
         signature: One line that names the finding, for the header.
+        nearest: The nearest module that passes, to be shown beside it.
     """
     from fuzzer.repro_render import render  # imports TVM, which the verbs' error paths must not wait for
 
-    return render(case, verdict, signature)
+    return render(case, verdict, signature, nearest)

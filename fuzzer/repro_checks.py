@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from fuzzer.repro_ends import is_death, stage_of
 from fuzzer.repro_environment import ENVIRONMENT_PIECES, environment_call
-from fuzzer.repro_locality import LOCALITY_PIECES, locality_call
+from fuzzer.repro_fragments import fragments
+from fuzzer.repro_locality import LOCALITY_PIECES, NOT_LOCAL, locality_call
 from fuzzer.repro_postcondition import postcondition_parts
 from oracles.contract import Idempotence
 from oracles.contracts import contract_for
@@ -25,6 +26,8 @@ PIECES = (
         f"fuzzer/repro_pieces/{name}.py"
         for name in (
             "frame",
+            "death",
+            "limits",
             "user_pass",
             "crash",
             "mutation",
@@ -58,8 +61,6 @@ _HANG_SECONDS = 10.0
 _NUMERIC_HANG_SECONDS = 40.0  # plain relax.build, twice: compiles and links by the C++ compiler, some seconds each
 _DEATH_SECONDS = 90.0
 _MEGABYTES = 3072  # the memory limit of a campaign's worker
-# A colon, too: what stands before one may have been put there by the oracle (the error's type, the operator).
-_BREAKS = re.compile(r"0x[0-9a-f]+|\b[A-Za-z_]+\d+\b|\d+|[\"'`()\[\]{}<>]|\n|: ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +83,11 @@ class Check:
     seconds: float = _DEATH_SECONDS
     megabytes: int = 0
 
+    @property
+    def limited(self) -> bool:
+        """Whether the child process must be kept from taking all time or memory."""
+        return self.death in ("hang", "memory")
+
 
 def check_of(case: Case, verdict: Verdict, module: Any) -> Check:
     """The check that shows the failure of ``verdict`` on ``case``."""
@@ -90,28 +96,6 @@ def check_of(case: Case, verdict: Verdict, module: Any) -> Check:
     if is_death(evidence):
         return _death(case, verdict, module, evidence)
     return _plain(case, verdict, module, evidence)
-
-
-def is_death(evidence: Evidence) -> bool:
-    """Whether the process died, ended itself, hung or ran out of memory, which only its parent can see."""
-    return evidence.kind in ("hang", "memory") or evidence.kind.startswith(("signal ", "exit "))
-
-
-def stage_of(evidence: Evidence) -> OracleName | None:
-    """The oracle at work when the process died, from the breadcrumb in the message."""
-    found = re.search(r"during ([\w-]+)", evidence.message)
-    return next((name for name in OracleName if found is not None and name.value == found.group(1)), None)
-
-
-def fragments(message: str) -> list[str]:
-    """Distinctive parts of a message: the longest runs of words of its first lines, no numbers, no quoted names.
-
-    Nor numbered names (``lv4``): the script's module may number its variables anew, by other stems.
-    """
-    lines = [line for line in message.splitlines() if line.strip()][:3]
-    runs = [run.strip(" .,:;=") for line in lines for run in _BREAKS.split(line)]
-    longest = sorted({run for run in runs if run}, key=lambda run: (-len(run), run))
-    return [run for run in longest if len(run) > 3][:2] or longest[:1]
 
 
 def _plain(case: Case, verdict: Verdict, module: Any, evidence: Evidence) -> Check:
@@ -187,7 +171,7 @@ def _death(case: Case, verdict: Verdict, module: Any, evidence: Evidence) -> Che
     if stage is OracleName.NUMERIC:
         check = _numeric(case, verdict, module, [])
     elif stage is OracleName.LOCALITY:
-        check = Check(locality_call(case, module, "not-local", []), LOCALITY_PIECES)
+        check = Check(locality_call(case, module, NOT_LOCAL, []), LOCALITY_PIECES)
     else:
         extra = {OracleName.ENVIRONMENT: ENVIRONMENT_PIECES, OracleName.ROUNDTRIP: ROUNDTRIP_PIECES}
         pieces = extra.get(stage, ())

@@ -14,6 +14,8 @@ LOCALITY_PIECES = (
     "fuzzer/repro_pieces/locality.py",
 )
 """What a script that varies a module needs."""
+NOT_LOCAL = "not-local"
+"""The failure in which the passes give another module, and do not raise."""
 
 
 def locality_call(case: Case, module: Any, kind: str, said: list[str]) -> str:
@@ -40,5 +42,7 @@ def locality_call(case: Case, module: Any, kind: str, said: list[str]) -> str:
     varied = variation.call
     if variation.builder:
         varied = varied.replace("unrelated,", f"{variation.builder},", 1)
-    arguments = (tuple(variation.roots), tuple(sorted(variation.fixed)), variation.made, kind, said)
+    if kind != NOT_LOCAL:
+        return f"check_locality_error({given}, passes, {varied}, {kind!r}, {said!r})"
+    arguments = (tuple(variation.roots), tuple(sorted(variation.fixed)), variation.made)
     return f"check_locality({given}, passes, {varied}, {', '.join(map(repr, arguments))})"

@@ -1,59 +1,88 @@
-"""A module as a literal of a repro script: TVMScript where that survives the round trip, else JSON."""
+"""A module in a script: TVMScript where an equal module comes back from it, else Python that builds it, else JSON."""
 
 from __future__ import annotations
 
-import json
-import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import tvm
 import tvm_ffi
 
-_METADATA = re.compile(r'(?<=tvm\.ir\.load_json\(""").*?(?="""\))', re.DOTALL)
+from fuzzer.repro_build import Unsayable, building
+from fuzzer.repro_pieces.frame import load
+from fuzzer.repro_script import readable, verbatim
 
 
 @dataclass(frozen=True, slots=True)
 class ModuleSource:
-    """Text of a module.
+    """A module as source of a script.
 
     Attributes:
-        literal: A Python string literal.
-        loader: Name of the script's function that makes a module of the string.
-        remarks: Comment lines for the script.
+        text: TVMScript or JSON; empty when ``builder`` builds the module.
+        builder: Source of a function ``given_module``.
+        remarks: Comment lines for the script: why the module is not given as TVMScript.
     """
 
-    literal: str
-    loader: str
+    text: str
+    builder: str = ""
     remarks: tuple[str, ...] = ()
+
+    @property
+    def is_script(self) -> bool:
+        """Whether it is TVMScript."""
+        return bool(self.text) and not self.text.startswith("{")
+
+    @property
+    def literal(self) -> str:
+        """A Python string literal of the text."""
+        return literal_of(self.text)
 
 
 def module_source(module: Any) -> ModuleSource:
-    """The text from which a structurally equal module can be made."""
+    """The source from which a structurally equal module can be made."""
+    why = ""
+    for write in (readable, verbatim):
+        text, problem = _script(write, module)
+        if not problem:
+            return ModuleSource(text)
+        why = why or problem
+    shown = _shown(module)
     try:
-        text = _METADATA.sub(_compact, str(module.script(show_meta=True)))
-        parsed = tvm.script.from_source(text)
-    except Exception as error:
-        why = f"TVMScript does not round-trip here: {type(error).__name__}: {_first_line(error)}"
-    else:
-        if tvm_ffi.structural_equal(parsed, module):
-            return ModuleSource(_literal(text), "load_script")
-        found = tvm_ffi.get_first_structural_mismatch(parsed, module)
-        why = f"TVMScript does not round-trip here: it differs at {_first_line(found[0]) if found else 'some part'}"
-    remarks = [why, "so the module is given as JSON, which only this release of TVM can load.  For people:"]
+        builder = building(module)
+    except Unsayable as error:
+        remarks = (why, f"nor can it be built node by node ({error}): it is given as TVM's JSON, which only this")
+        return ModuleSource(str(tvm.ir.save_json(module)), "", (*remarks, "release can read.  For people:", *shown))
+    return ModuleSource("", builder, (why, "so it is built node by node.  For people:", *shown))
+
+
+def _script(write: Callable[[Any], str], module: Any) -> tuple[str, str]:
+    """TVMScript, and why it does not give an equal module: empty when it does."""
     try:
-        remarks += str(module.script()).splitlines()
+        text = write(module)
+        parsed = load(text)
     except Exception as error:
-        remarks.append(f"(it cannot be printed either: {type(error).__name__})")
-    return ModuleSource(_literal(str(tvm.ir.save_json(module))), "load_json", tuple(remarks))
+        return "", f"TVMScript does not give this module back: {type(error).__name__}: {_first_line(error)}"
+    if tvm_ffi.structural_equal(parsed, module):
+        return text, ""
+    found = tvm_ffi.get_first_structural_mismatch(parsed, module)
+    return (
+        "",
+        f"TVMScript does not give this module back: it differs at {_first_line(found[0]) if found else 'some part'}",
+    )
 
 
-def _compact(found: re.Match[str]) -> str:
-    """The printed metadata on one line: it is JSON with escaped quotes, and of no interest to people."""
-    return json.dumps(json.loads(found.group().replace('\\"', '"')), separators=(",", ":")).replace('"', '\\"')
+def _shown(module: Any) -> list[str]:
+    try:
+        return readable(module).splitlines()
+    except Exception as error:
+        return [f"(it cannot be printed either: {type(error).__name__})"]
 
 
-def _literal(text: str) -> str:
+def literal_of(text: str) -> str:
+    """A Python string literal, over several lines where that is readable."""
+    if "\n" not in text and len(text) < 80:
+        return repr(text)
     if '"""' not in text and not text.endswith(('"', "\\")):
         return f'r"""\n{text}\n"""'
     if "'''" not in text and not text.endswith(("'", "\\")):
@@ -63,4 +92,5 @@ def _literal(text: str) -> str:
 
 def _first_line(text: object) -> str:
     lines = [line.strip() for line in str(text).splitlines() if line.strip()]
-    return (lines[0] if lines else "")[:200]
+    line = (lines[0] if lines else "").removeprefix("error: ")
+    return line.partition(". If this is deliberate")[0][:200]

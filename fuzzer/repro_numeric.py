@@ -5,23 +5,29 @@ from __future__ import annotations
 import base64
 import math
 import zlib
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import tvm
 
+from fuzzer.repro_ends import is_death
+from fuzzer.repro_format import wrapped
+from fuzzer.repro_plain import PLAIN_PIECES, plain_parts
+from oracles.abi.compose import num_input_of, public_functions
 from oracles.comparison import is_floating
 from oracles.contract import NumericPromise
 from oracles.differentiation import KIND, arguments_for, gradients_of, noise_of
 from oracles.examination import Candidate
 from oracles.execution import ExecMode
 from oracles.given import given_of
+from oracles.inputs import Unmaterializable, materialize
 from oracles.numeric import candidate_of
 from oracles.original import Entry, Original
 from oracles.subject import Subject
 from oracles.tolerance import unit_of
-from oracles.variations import Variation
+from oracles.variations import ASKED, Variation, drawn
 
 if TYPE_CHECKING:
     from fuzzer.cases import Case
@@ -46,6 +52,7 @@ NUMERIC_PIECES = (
     "oracles/abi/gradient.py",
     "oracles/abi/compose.py",
     "oracles/gradient.py",
+    *PLAIN_PIECES,
     "fuzzer/repro_pieces/numeric_repeats.py",
     "fuzzer/repro_pieces/numeric.py",
     "fuzzer/repro_pieces/gradient.py",
@@ -62,7 +69,7 @@ class NumericParts:
 
     Attributes:
         call: The expression that checks.
-        preamble: ``INPUTS``, ``ADAPTERS`` and ``TOLERANCES``.
+        preamble: Functions that it calls: ``inputs``, ``adapters`` and ``tolerances`` as far as it needs them.
     """
 
     call: str
@@ -70,9 +77,15 @@ class NumericParts:
 
 
 def numeric_parts(case: Case, verdict: Verdict, module: Any, fragments: list[str]) -> NumericParts:
-    """The literals and the call for one failing verdict; builds and runs the original to get them."""
+    """The literals and the call for one failing verdict; builds and runs the original to get them.
+
+    Of a program that ends its process nothing is built or run: its inputs are only drawn.
+    """
     evidence = verdict.evidence
     assert evidence is not None
+    if "numeric build original" in evidence.message:
+        compiled = evidence.message.endswith(" compiled")
+        return NumericParts(f"('OK', str(built(module, {'compiled' if compiled else 'bytecode'!r})))", "")
     subject = Subject(module, case.passes, input_seed=case.input_seed)
     facts = subject.facts
     if facts is None:
@@ -84,24 +97,26 @@ def numeric_parts(case: Case, verdict: Verdict, module: Any, fragments: list[str
     candidate = candidate_of(subject, original, len(subject.plan.steps) - 1)
     if evidence.kind == KIND:
         return _gradient_parts(original, candidate, evidence)
-    compiled = _COMPILED in evidence.message or verdict.culprit == "VMTIRCodeGen"
+    compiled = _COMPILED in evidence.message or evidence.message.endswith(" compiled")
+    compiled = compiled or verdict.culprit == "VMTIRCodeGen"
     mode = ExecMode.COMPILED if compiled else ExecMode.BYTECODE
-    building = evidence.kind == "does-not-build"
-    entries = [] if building else _entries(original, candidate, evidence)
-    inputs = [_input(entry) for entry in entries]
-    tolerances = _tolerances(original, candidate, entries)
+    deadly, building = is_death(evidence), evidence.kind == "does-not-build"
+    entries = [] if building else drawn_entries(original) if deadly else _entries(original, candidate, evidence)
     words = fragments if evidence.kind in ("does-not-build", "run-error") else []
+    short = plain_parts(case, evidence, original, candidate, entries, words, mode.value)
+    if short is not None:
+        return NumericParts(*short)
+    listed = _block("[", [_input(entry) for entry in entries], "]")
+    adapters = _block("(", [repr(adapter) for adapter in candidate.adapters], ")")
+    table = _block("{", [] if deadly else _tolerances(original, candidate, entries), "}")
     preamble = (
-        "# Public functions to call: name, name with its inputs, num_input, arguments.\n"
-        f"INPUTS = [{''.join(inputs)}{chr(10) if inputs else ''}]\n\n"
-        "# How callers must change for what the passes do to the calling convention.\n"
-        f"ADAPTERS = ({''.join(f'{adapter!r}, ' for adapter in candidate.adapters)})\n\n"
-        "# Absolute tolerance of each element, by name with inputs and path of the output; nothing means exact.\n"
-        f"TOLERANCES = {{{''.join(tolerances)}{chr(10) if tolerances else ''}}}\n"
+        _given("inputs", "Public functions to call: name, name with its inputs, num_input, arguments.", listed)
+        + _given("adapters", "How callers must change for what the passes do to the calling convention.", adapters)
+        + _given("tolerances", "Absolute tolerances by name with inputs and path of the output.", table)
     )
     call = (
-        f"check_numeric(module, passes, INPUTS, ADAPTERS, {evidence.kind!r}, {words!r}, {mode.value!r}, "
-        f"{candidate.lowered}, TOLERANCES)"
+        f"check_numeric(module, passes, inputs(), adapters(), {evidence.kind!r}, {words!r}, {mode.value!r}, "
+        f"{candidate.lowered}, tolerances())"
     )
     return NumericParts(call, preamble)
 
@@ -115,15 +130,33 @@ def _gradient_parts(original: Original, candidate: Candidate, evidence: Evidence
         entry = entries[gradient.function]
         arguments = arguments_for(original, gradient, entry)
         preamble = (
-            "# What was differentiated, and how callers must change for the passes behind Gradient.\n"
-            f"GRADIENT = {gradient!r}\nLATER = ({''.join(f'{adapter!r}, ' for adapter in later)})\n\n"
-            f"# Where.\nARGUMENTS = ({''.join(f'{chr(10)}    {literal(item)},' for item in arguments)}\n)\n"
+            _given("gradient", "What was differentiated.", repr(gradient))
+            + _given("later", "How callers must change for the passes behind it.", _block("(", map(repr, later), ")"))
+            + _given("arguments", "Where it was differentiated.", _block("(", map(literal, arguments), ")"))
         )
         exact = candidate.promise is NumericPromise.BIT_EXACT
         noise = noise_of(original, gradient, arguments)
-        call = f"check_gradient(module, passes, GRADIENT, LATER, {entry.num_input!r}, ARGUMENTS, {noise!r}, {exact})"
+        call = (
+            f"check_gradient(module, passes, gradient(), later(), {entry.num_input!r}, arguments(), {noise!r}, {exact})"
+        )
         return NumericParts(call, preamble)
     raise ValueError("the adjoint is gone")
+
+
+def drawn_entries(original: Original) -> list[Entry]:
+    """The public functions with arguments for them, nothing of which is run."""
+    module, found = original.module, []
+    for gv, function in module.functions_items():
+        symbol = str(function.attrs["global_symbol"]) if function.attrs and "global_symbol" in function.attrs else ""
+        if symbol not in public_functions(module) or "Codegen" in function.attrs:
+            continue
+        for variation in (Variation.DEFAULT, *(item for item in drawn(original.seed) if item not in ASKED)):
+            try:
+                arguments = materialize(module, str(gv.name_hint), original.seed, original.given, variation)
+            except Unmaterializable:
+                continue
+            found.append(Entry(symbol, num_input_of(function), tuple(arguments), variation=variation))
+    return found
 
 
 def _entries(original: Original, candidate: Candidate, evidence: Evidence) -> list[Entry]:
@@ -144,13 +177,24 @@ def _entries(original: Original, candidate: Candidate, evidence: Evidence) -> li
     return first if shown.variation is Variation.DEFAULT else [shown]
 
 
+def _given(name: str, what: str, value: str) -> str:
+    """Source of a function without parameters: what it returns may need what stands further down in a script."""
+    return wrapped(f'def {name}():\n    """{what}"""\n    return {value}\n') + "\n\n\n"
+
+
+def _block(begin: str, items: Iterable[str], end: str) -> str:
+    """Source of a display with one item a line."""
+    lines = "".join(f"\n        {item}," for item in items)
+    return f"{begin}{lines}{chr(10) + ' ' * 4 if lines else ''}{end}"
+
+
 def _input(entry: Entry) -> str:
-    arguments = "".join(f"\n        {literal(item)}," for item in entry.arguments)
-    return f"\n    ({entry.symbol!r}, {entry.title!r}, {entry.num_input!r}, ({arguments}\n    )),"
+    arguments = "".join(f"{literal(item)}, " for item in entry.arguments).removesuffix(" ")
+    return f"({entry.symbol!r}, {entry.title!r}, {entry.num_input!r}, ({arguments}))"
 
 
 def _tolerances(original: Original, candidate: Candidate, entries: list[Entry]) -> list[str]:
-    """Lines of the tolerance table; empty for a bit-exact promise."""
+    """Rows of the tolerance table; empty for a bit-exact promise."""
     if candidate.promise is NumericPromise.BIT_EXACT:
         return []
     lines: list[str] = []
@@ -158,18 +202,19 @@ def _tolerances(original: Original, candidate: Candidate, entries: list[Entry]) 
         measured = original.measured(entry, unit_of(candidate.promise, original.float_dtypes))
         if measured is None:
             continue
-        for path, array in _leaves(entry.output, ()):
+        for path, array in leaves_of(entry.output):
             allowed = measured.tolerance(path, array, array)
             if allowed.any():
-                lines.append(f"\n    ({entry.title!r}, {path!r}): {literal(allowed)},")
+                lines.append(f"({entry.title!r}, {path!r}): {literal(allowed)}")
     return lines
 
 
-def _leaves(value: Any, path: tuple[int, ...]) -> list[tuple[tuple[int, ...], Any]]:
+def leaves_of(value: Any, path: tuple[int, ...] = ()) -> list[tuple[tuple[int, ...], Any]]:
+    """The arrays of floats in a result, each with its place in nested tuples."""
     if isinstance(value, np.ndarray):
         return [(path, value)] if is_floating(value.dtype) else []
     if isinstance(value, tuple):
-        return [leaf for index, item in enumerate(value) for leaf in _leaves(item, (*path, index))]
+        return [leaf for index, item in enumerate(value) for leaf in leaves_of(item, (*path, index))]
     return []
 
 

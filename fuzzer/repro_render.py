@@ -1,8 +1,9 @@
-"""Putting a repro script together: the case, the oracle's check, and the pieces that they need."""
+"""Putting a script together: what is wrong first, then the module, the passes and the check, then what they need."""
 
 from __future__ import annotations
 
 import platform
+import textwrap
 from collections.abc import Sequence
 from importlib import metadata
 from pathlib import Path
@@ -11,27 +12,34 @@ from typing import TYPE_CHECKING, Any
 from tvm_ffi.serialization import from_json_graph_str
 
 from fuzzer.repro_checks import EXTERNAL_PIECES, PIECES, Check, check_of
+from fuzzer.repro_documented import LEGALIZE, documented_check, shown_alone
+from fuzzer.repro_format import wrapped
 from fuzzer.repro_module import ModuleSource, module_source
-from fuzzer.repro_source import Selection, select
+from fuzzer.repro_nearest import Nearest
+from fuzzer.repro_older import names_for_older
+from fuzzer.repro_source import import_lines, select
+from fuzzer.repro_words import Words, words_of
 from oracles.contracts import contract_for
 from oracles.passref import CODEGEN_PASS, CUDA_GRAPH_PASS, USER_PREFIX, PassRef
 from oracles.plan import plan_of
-from releases.adoption import needs_names
 
 if TYPE_CHECKING:
     from fuzzer.cases import Case
     from oracles.verdict import Verdict
 
-RELEASE_PIECES = tuple(f"releases/{name}.py" for name in ("publishing", "tables", "prims", "adoption"))
-
+_FACT = 300
 _HEADER = '''\
 #!/usr/bin/env python3
 """{title}
 
 {facts}
 
-Needs only tvm and numpy.  Exit code: 1 and a line "BUG: ..." when the defect is there; 0 when it is gone
-("OK: ...") or something else happens ("DIFFERENT: ..."); 2 when the environment does not fit ("ENVIRONMENT: ...").
+python FILE                says whether the defect is there.  Exit code: 1 and a line "BUG: ..." when it is; 0 when it
+                           is gone ("OK: ...") or something else happens ("DIFFERENT: ..."); 2 when the environment
+                           does not fit ("ENVIRONMENT: ...").  Needs only tvm and numpy.
+python FILE query MODULE   asks it of the module in another file, TVMScript or JSON.  Exit code: 0 when it shows the
+                           defect, else 1, as C-Vise and other reducers want it.
+python FILE minimize       makes the module smaller, by relaxfuzz.
 """
 
 from __future__ import annotations
@@ -45,10 +53,7 @@ except Exception as error:
     sys.exit(2)
 '''
 
-_CASE = '''\
-{remarks}MODULE = {literal}
-
-
+_PASSES = '''\
 def preparing_passes():
     """Passes that bring the module to the stage that the judged ones need."""
     return {prepare}
@@ -61,82 +66,114 @@ def judged_passes():
 
 _CHECK = '''\
 def check(module, passes):
-    """The oracle: an outcome, and one line that says what was seen."""
+    """An outcome, and one line that says what was seen."""
     return {call}
 '''
 
-_LOAD = """\
+_REST = "# " + "-" * 20 + " What the above needs; nothing in it belongs to this defect. " + "-" * 20 + "\n"
+
+_JUDGED = '''\
+def judged(text=""):
+    """Load the module (that of a text, or the given one), build the passes, check."""
     try:
-        module = run_passes(preparing_passes(), {load}(MODULE))
-        passes = judged_passes()
+        module = load(text) if text else given_module()
+        module, passes = run_passes(preparing_passes(), module), judged_passes()
     except Exception as error:
-        return report("ENVIRONMENT", f"{{type(error).__name__}}: {{first_line(error)}}")
-"""
+        return "ENVIRONMENT", f"{{type(error).__name__}}: {{first_line(error)}}"
+    try:
+        return check(module, passes)
+    except Exception as error:
+        return "DIFFERENT", f"{{type(error).__name__}}: {{first_line(error)}}"
+'''
+
+_JUDGED_DEATH = '''\
+def judged(text=""):
+    """In a child process, begin, then check; how the process ends is judged here."""
+    return {parent}
+
+
+def begun(text):
+    """Load the module (that of a text, or the given one) and build the passes; what is left to do is the check."""
+    module = load(text) if text else given_module()
+    module, passes = run_passes(preparing_passes(), module), judged_passes()
+    return lambda: check(module, passes)
+'''
 
 _MAIN = '''\
-def main():
-    """Load the module, build the passes, check."""
-{loading}    try:
-        return report(*check(module, passes))
-    except Exception as error:
-        return report("DIFFERENT", f"{{type(error).__name__}}: {{first_line(error)}}")
+def shows(module):
+    """Whether a module shows the defect: what relaxfuzz asks while it makes one smaller."""
+    return judged(tvm.ir.save_json(module))[0] == "BUG"
+
+
+def main(mode="run", path=""):
+    """Do what the first lines of this file say."""
+{child}    if mode == "minimize":
+        file = os.path.abspath(__file__)
+        return subprocess.call(["relaxfuzz", "minimize", "--module", file, "--predicate", f"{{file}}:shows"])
+    if mode == "query":
+        outcome, said = judged(open(path, encoding="utf-8").read())
+        print(f"{{outcome}}: {{said}}")
+        return 0 if outcome == "BUG" else 1
+    outcome, said = judged()
+    print(f"{{outcome}}: {{said}}")
+    if outcome == "BUG":
+        print("expected:", {expected})
+{nearest}    print("with: tvm", tvm.__version__, "python", sys.version.split()[0])
+    return {{"BUG": 1, "ENVIRONMENT": 2}}.get(outcome, 0)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(*sys.argv[1:]))
 '''
 
-_MAIN_DEATH = '''\
-def main():
-    """In a child process: load the module, build the passes, check; judge here how the child ended."""
-    if "--child" not in sys.argv:
-        return report(*in_child({death!r}, {seconds}))
-{loading}    return child(lambda: check(module, passes), {seconds}, {megabytes})
+_CHILD = """\
+    if mode == "child":
+        return {child}
+"""
 
+_NEAREST_SAID = """\
+        print("nearest module that passes:", ": ".join(judged(NEAREST)))
+"""
 
-if __name__ == "__main__":
-    sys.exit(main())
+_GIVEN = '''\
+def given_module():
+    """The module that shows the defect."""
+    return load(MODULE)
 '''
 
 
-def render(case: Case, verdict: Verdict, signature: str) -> str:
+def render(case: Case, verdict: Verdict, signature: str, nearest: Nearest | None = None) -> str:
     """The text of the script; see ``fuzzer.repro.render_repro``."""
-    if verdict.evidence is None:
-        raise ValueError("only a failing verdict has a repro script")
+    words = words_of(verdict)
     module = from_json_graph_str(case.module_json)
     plan = plan_of(case.passes, tuple(contract_for(ref) for ref in case.passes), module)
     prepare, judged = [expression(ref) for ref in plan.prepare], [expression(step.ref) for step in plan.steps]
-    check = check_of(case, verdict, module)
+    if (alone := shown_alone(case, verdict, module)) is not None:
+        module, prepare, judged, nearest = alone.call.module, [], [LEGALIZE], None
+    check = check_of(case, verdict, module) if alone is None else documented_check(alone)
     source = module_source(module)
-    tail = "\n\n".join(
-        part.strip("\n") + "\n"
-        for part in (
-            _case(source, prepare, judged),
-            check.preamble,
-            _CHECK.format(call=check.call),
-            _main(check, source),
-        )
-        if part.strip()
+    if nearest is not None and not (source.is_script and nearest.of(source.text)):
+        nearest = None  # it is told as an edit of the text
+    front = _joined(
+        _module(source, nearest),
+        wrapped(_PASSES.format(prepare=_listed(prepare), passes=_listed(judged))),
+        check.preamble,
+        wrapped(_CHECK.format(call=check.call)),
     )
-    selection = select(PIECES + check.pieces + EXTERNAL_PIECES, tail)
-    names = _names_of_release()
+    back = _joined(_judging(check), _main(check, words, nearest))
+    selection = select(PIECES + check.pieces + EXTERNAL_PIECES, f"{front}\n\n{back}")
+    names = names_for_older(f"{front}\n\n{selection.text}\n\n{back}")
     header = _HEADER.format(
-        title=_one_line(f"{verdict.culprit} fails the {verdict.oracle} oracle"),
-        facts="\n".join(_facts(verdict, signature, judged)),
-        standard="\n".join(sorted({*selection.standard, *names.standard})),
-        tvm="\n".join(f"    {line}" for line in selection.tvm),
+        title=_safe(words.headline),
+        facts="\n".join(_facts(verdict, words, signature)),
+        standard=import_lines({*selection.standard, *names.standard, "import os", "import subprocess"}),
+        tvm="\n".join(f"    {line}" for line in dict.fromkeys((*selection.tvm, *names.tvm))),
     )
-    return "\n\n".join(part for part in (header, names.text, f"{selection.text}\n\n\n{tail}") if part)
+    return _joined(header, front, f"{_REST}\n\n{_joined(names.text, selection.text)}", back)
 
 
-def _names_of_release() -> Selection:
-    """What gives an older TVM the names that the script uses; nothing where TVM has them."""
-    if not needs_names():
-        return Selection("", (), ())
-    call = "adopt()\n"
-    found = select(RELEASE_PIECES, call)
-    remark = "# This TVM calls otherwise some of what is used below.\n"
-    return Selection(f"{remark}{found.text}\n\n\n{call}", found.standard, found.tvm)
+def _joined(*parts: str) -> str:
+    return "\n\n\n".join(part.strip("\n") for part in parts if part.strip()) + "\n"
 
 
 def expression(ref: PassRef) -> str:
@@ -150,37 +187,50 @@ def expression(ref: PassRef) -> str:
     return f"user_pass({path!r}, {factory!r})"
 
 
-def _case(source: ModuleSource, prepare: list[str], judged: list[str]) -> str:
+def _module(source: ModuleSource, nearest: Nearest | None) -> str:
     remarks = "".join(f"# {line}".rstrip() + "\n" for line in source.remarks)
-    return _CASE.format(remarks=remarks, literal=source.literal, prepare=_listed(prepare), passes=_listed(judged))
+    if source.builder:
+        return f"{remarks}{source.builder}"
+    text = f"{remarks}MODULE = {source.literal}\n"
+    return _joined(text if nearest is None else f"{text}\n{nearest.source()}", _GIVEN)
 
 
-def _main(check: Check, source: ModuleSource) -> str:
-    loading = _LOAD.format(load=source.loader)
+def _judging(check: Check) -> str:
+    if not check.death:
+        return _JUDGED.format()
+    limited = "limited_" if check.limited else ""
+    return _JUDGED_DEATH.format(parent=f"in_{limited}child(text, {check.death!r}, {check.seconds})")
+
+
+def _main(check: Check, words: Words, nearest: Nearest | None) -> str:
+    child = ""
     if check.death:
-        return _MAIN_DEATH.format(death=check.death, seconds=check.seconds, loading=loading, megabytes=check.megabytes)
-    return _MAIN.format(loading=loading)
+        limits = f", {check.seconds}, {check.megabytes}" if check.limited else ""
+        call = f"{'limited_' if check.limited else ''}child(lambda: begun(sys.stdin.read()){limits})"
+        child = _CHILD.format(child=call)
+    said = "" if nearest is None else _NEAREST_SAID
+    return wrapped(_MAIN.format(child=child, expected=repr(words.expected), nearest=said))
 
 
-def _listed(expressions: list[str]) -> str:
+def _listed(expressions: Sequence[str]) -> str:
     return "[\n" + "".join(f"        {item},\n" for item in expressions) + "    ]" if expressions else "[]"
 
 
-def _facts(verdict: Verdict, signature: str, passes: Sequence[str]) -> list[str]:
-    evidence = verdict.evidence
-    assert evidence is not None
+def _facts(verdict: Verdict, words: Words, signature: str) -> list[str]:
     versions = f"tvm {_version('apache-tvm')}, ffi {_version('apache-tvm-ffi')}, python {platform.python_version()}"
     facts = {
-        "signature": signature,
-        "oracle": verdict.oracle,
+        "expected": words.expected,
+        "observed": words.observed,
         "pass": verdict.culprit,
-        "passes": ", ".join(passes),
-        "kind": evidence.kind,
-        "message": evidence.message,
-        "expected": evidence.expected,
+        "oracle": verdict.oracle.value,
         "found with": versions,
+        "signature": signature,
     }
-    return [f"{key}: {_one_line(value)}" for key, value in facts.items() if value]
+    return [
+        textwrap.fill(_safe(value), 118, initial_indent=f"{key + ':':<11} ", subsequent_indent=" " * 12)
+        for key, value in facts.items()
+        if value
+    ]
 
 
 def _version(distribution: str) -> str:
@@ -190,8 +240,8 @@ def _version(distribution: str) -> str:
         return "unknown"
 
 
-def _one_line(text: Any) -> str:
+def _safe(text: Any) -> str:
     """The first line, safe inside a docstring, short enough for a line of a script."""
     lines = [line.strip() for line in str(text).splitlines() if line.strip()]
     line = (lines[0] if lines else "").replace("\\", "/").replace('"""', "'''")
-    return line if len(line) <= 200 else line[:197] + "..."
+    return line if len(line) <= _FACT else line[: _FACT - 3] + "..."

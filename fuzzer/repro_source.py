@@ -13,7 +13,7 @@ from pathlib import Path
 
 _ROOT = Path(__file__).parent.parent
 _OURS = ("oracles", "fuzzer", "strategies", "releases", "vocabulary")
-_ALWAYS = {"import sys", "from typing import Any"}
+_ALWAYS = {"import sys"}
 _OPTIONAL = {
     "np": "import numpy as np",
     "tvm": "import tvm",
@@ -35,10 +35,18 @@ _OPTIONAL = {
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """One top-level definition: the names that it binds, those that it mentions outside annotations, its text."""
+    """One top-level definition.
+
+    Attributes:
+        names: The names that it binds.
+        mentions: The names that running it may look up: those outside annotations.
+        written: All names in its text.
+        text: Its text.
+    """
 
     names: frozenset[str]
     mentions: frozenset[str]
+    written: frozenset[str]
     text: str
 
 
@@ -48,7 +56,7 @@ class Selection:
 
     Attributes:
         text: Definitions, in the order of their files.
-        standard: Import lines of the standard library.
+        standard: Import lines of the standard library, one name each.
         tvm: Import lines of TVM and NumPy.
     """
 
@@ -76,10 +84,26 @@ def select(paths: Iterable[str], tail: str) -> Selection:
         for index in more:
             wanted |= segments[index].mentions
     text = "\n\n\n".join(segments[index].text for index in sorted(kept))
+    written = wanted.union(*(segments[index].written for index in kept))
     return Selection(
         text,
-        tuple(sorted({line for name, line in imports if name in wanted} | _ALWAYS)),
+        tuple(sorted({line for name, line in imports if name in written} | _ALWAYS)),
         tuple(line for name, line in _OPTIONAL.items() if name in wanted),
+    )
+
+
+def import_lines(lines: Iterable[str]) -> str:
+    """Import statements as people write them: plain ones first, what comes from one module on one line."""
+    plain: set[str] = set()
+    grouped: dict[str, set[str]] = {}
+    for line in lines:
+        head, _, names = line.partition(" import ")
+        if line.startswith("from "):
+            grouped.setdefault(head.removeprefix("from "), set()).add(names)
+        else:
+            plain.add(line)
+    return "\n".join(
+        [*sorted(plain), *(f"from {module} import {', '.join(sorted(grouped[module]))}" for module in sorted(grouped))]
     )
 
 
@@ -94,7 +118,8 @@ def _segments(source: str, tree: ast.Module) -> Iterator[Segment]:
         previous = end
         names = _bound(node)
         if names:
-            yield Segment(names, frozenset(_mentions(node)), "\n".join(lines[start:end]))
+            written = frozenset(item.id for item in ast.walk(node) if isinstance(item, ast.Name))
+            yield Segment(names, frozenset(_mentions(node)), written, "\n".join(lines[start:end]))
 
 
 def _bound(node: ast.stmt) -> frozenset[str]:
@@ -119,7 +144,8 @@ def _mentions(node: ast.AST) -> Iterator[str]:
 
 def _standard(tree: ast.Module) -> Iterator[tuple[str, str]]:
     """Name bound and import line of each import from the standard library, those inside functions left alone."""
-    for node in tree.body:
+    guarded = (line for node in tree.body if isinstance(node, ast.If) for line in node.body)  # for type checkers
+    for node in (*tree.body, *guarded):
         if isinstance(node, ast.Import):
             for item in node.names:
                 if item.name.partition(".")[0] not in ("tvm", "tvm_ffi", "numpy", *_OURS):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from dataclasses import replace
 from typing import Any
 
@@ -22,6 +23,7 @@ from fuzzer.shards import (
     run_shard,
 )
 from fuzzer.signatures import death_verdict, signature
+from fuzzer.stopwatch import DRAW
 from oracles.verdict import Outcome
 
 
@@ -32,6 +34,7 @@ class _Reply:
         self._task = task
         self.result = ShardResult(task.number, task.first, task.first)
         self.current: ExampleBegun | None = None
+        self._since = time.monotonic()  # when the current example began
         self._drawn: list[ModuleDrawn] = []  # none of their examples is done: a resume draws them again
 
     def take(self, item: object) -> None:
@@ -39,15 +42,26 @@ class _Reply:
         if isinstance(item, ModuleDrawn):
             self._drawn.append(item)
         elif isinstance(item, ExampleBegun):
-            self.current = item
+            self.current, self._since = item, time.monotonic()
         elif isinstance(item, ExampleDone):
             self.current, result.stop = None, item.index + 1
             self._count_modules()
             self._count_rewrite(item)
             result.examples += 1
+            for step, seconds in item.spent:
+                key = (step, "" if step == DRAW else item.judged)
+                result.spent[key] = result.spent.get(key, 0.0) + seconds
             result.tallies.update(item.said)
             for failure in item.failures:
                 self._hit(item.index, failure)
+            self._count_failing(item)
+
+    def _count_failing(self, done: ExampleDone) -> None:
+        """Where the time of the example went, should its findings be known ones."""
+        failing, ids = self.result.failing, {failure.signature_id for failure in done.failures}
+        for finding_id in ids:
+            taken = time.monotonic() - self._since
+            failing[finding_id] = failing.get(finding_id, 0.0) + taken / len(ids)
 
     def finish(self, stop: int) -> None:
         """The shard was gone through up to ``stop``."""

@@ -10,7 +10,7 @@ import traceback
 import weakref
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from fuzzer.cases import Case
@@ -28,6 +28,7 @@ from fuzzer.drawing import (
 from fuzzer.isolation import begin_case, breadcrumb, die_if_out_of_memory
 from fuzzer.pool import Origin, Pool
 from fuzzer.signatures import signature
+from fuzzer.stopwatch import DRAW, Stopwatch
 from oracles.passref import PassRef
 from oracles.verdict import OracleName, Outcome, Verdict
 
@@ -49,6 +50,7 @@ class ShardTask:
         first: Number of the first example to judge; earlier ones are done.
         limit: Examples in the shard.
         pool: What guides its draws; ``None``: nothing does, and nothing is reported for guidance.
+        known: Ids of known findings: an example that shows one is judged no further.
     """
 
     config: Config
@@ -56,6 +58,7 @@ class ShardTask:
     first: int = 0
     limit: int = SHARD_EXAMPLES
     pool: Pool | None = None
+    known: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +107,7 @@ class ExampleDone:
         failures: The verdicts that failed.
         judged: The pass, or ``pipeline``; empty when there was nothing to judge.
         rewrite: What it did to the module (``fuzzer.coverage.rewrite``); empty when it changed nothing.
+        spent: Seconds by step, drawing its module included; no part of what makes two results equal.
     """
 
     index: int
@@ -111,6 +115,7 @@ class ExampleDone:
     failures: tuple[Failure, ...]
     judged: str = ""
     rewrite: str = ""
+    spent: tuple[tuple[str, float], ...] = field(default=(), compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,12 +134,13 @@ def run_shard(task: ShardTask) -> Iterator[ModuleDrawn | ExampleBegun | ExampleD
 
     per_module = subjects_per_module(task.config)
     seen: set[str] = set()
+    watch = Stopwatch(breadcrumb)
     for begin in range(0, task.limit, per_module):
         numbers = range(begin, min(begin + per_module, task.limit))
         if numbers.stop <= task.first:
             continue
         begin_case()
-        breadcrumb("draw: the generator")
+        watch.begin(f"{DRAW}: the generator")
         try:
             drawn = draw_subjects(task.config, task.number, begin // per_module, task.pool)
         except Exception as error:
@@ -156,7 +162,7 @@ def run_shard(task: ShardTask) -> Iterator[ModuleDrawn | ExampleBegun | ExampleD
             judged = PIPELINE if len(passes) > 1 else passes[0].name
             yield ExampleBegun(index, " > ".join(ref.name for ref in passes), judged)
             begin_case()
-            yield _judged(task, index, facts, passes, seen, drawn.candidate)
+            yield _judged(task, index, facts, passes, seen, drawn.candidate, watch)
 
 
 def _described(drawn: Subjects, number: int, guided: bool) -> ModuleDrawn:
@@ -196,17 +202,33 @@ def input_seed(task: ShardTask, index: int) -> int:
 
 
 def _judged(
-    task: ShardTask, index: int, facts: Any, passes: tuple[PassRef, ...], seen: set[str], candidate: Candidate
+    task: ShardTask,
+    index: int,
+    facts: Any,
+    passes: tuple[PassRef, ...],
+    seen: set[str],
+    candidate: Candidate,
+    watch: Stopwatch,
 ) -> ExampleDone:
     from oracles.judge import judge
     from oracles.subject import Subject
 
     seed = input_seed(task, index)
     subject = Subject(
-        facts.module, passes, input_seed=seed, stage=breadcrumb, facts=facts, sampled=True, defined=candidate.executable
+        facts.module,
+        passes,
+        input_seed=seed,
+        stage=watch.begin,
+        facts=facts,
+        sampled=True,
+        defined=candidate.executable,
     )
     oracles = task.config.oracles
-    verdicts = judge(subject, [name for name in oracles if name is not OracleName.NUMERIC or not candidate.structural])
+    verdicts = judge(
+        subject,
+        [name for name in oracles if name is not OracleName.NUMERIC or not candidate.structural],
+        lambda verdict: signature(verdict).id in task.known,
+    )
     die_if_out_of_memory(verdicts)
     said, failures = [], []
     if candidate.structural and OracleName.NUMERIC in oracles:
@@ -220,7 +242,8 @@ def _judged(
         case = None if identity in seen else Case(facts.snapshot, passes, seed)
         seen.add(identity)
         failures.append(Failure(verdict, identity, case))
-    return ExampleDone(index, tuple(said), tuple(failures), subject.judged, _rewrite(subject, candidate))
+    what = _rewrite(subject, candidate)
+    return ExampleDone(index, tuple(said), tuple(failures), subject.judged, what, watch.take())
 
 
 _PREPARED: weakref.WeakKeyDictionary[Any, Counter[str]] = weakref.WeakKeyDictionary()

@@ -4,34 +4,35 @@ from __future__ import annotations
 
 import contextlib
 import datetime
-import errno
-import fcntl
 import itertools
 import json
 import os
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from fuzzer import coverage_store
+from fuzzer import coverage_store, finding_store, timeline
 from fuzzer.cases import Case
 from fuzzer.coverage import Coverage
+from fuzzer.families import UNKNOWN, Traits
+from fuzzer.finding_store import Cost
 from fuzzer.guidance import Guide, Report, piece_to_json, pool_from_json, pool_to_json, reports_of
 from fuzzer.pool import Pool
 from fuzzer.records import CampaignInfo, FindingRecord, FindingState, Hit, ShardResult, Tally
+from fuzzer.store_file import FILE_NAME, LOCK_NAME, StoreError, connect, take_lock, told
 from oracles.verdict import Evidence, OracleName, Outcome, Verdict
 
-__all__ = ["CampaignInfo", "FindingRecord", "FindingState", "Store", "StoreError", "Tally"]
+__all__ = ["FILE_NAME", "CampaignInfo", "FindingRecord", "FindingState", "Store", "StoreError", "Tally", "told"]
 
-FILE_NAME = "campaign.sqlite"
-LOCK_NAME = "campaign.lock"
 FORMAT = "relaxfuzz-campaign-4"
-
-
-class StoreError(Exception):
-    """A campaign directory that cannot be used; the message is one line for the user."""
+MET_SHARD = 1 << 40
+"""Added to the shard of a finding whose minimization met another one: behind all that are drawn."""
+MOST_MET = 20
+"""Findings of a campaign that only minimization met: each is triaged like any other."""
+_ADDED = timeline.SCHEMA + finding_store.SCHEMA
 
 
 class Store:
@@ -55,7 +56,7 @@ class Store:
             directory.mkdir(parents=True, exist_ok=True)
             if any(entry.name != LOCK_NAME for entry in directory.iterdir()):
                 raise StoreError(f"'{directory}' is not empty and holds no campaign")
-            lock = _lock(directory)
+            lock = take_lock(directory)
         except StoreError:
             raise
         except OSError as error:
@@ -65,14 +66,14 @@ class Store:
             # Under another name first: a killed creation leaves no half-made campaign behind.
             partial.unlink(missing_ok=True)
             fresh = sqlite3.connect(partial)
-            fresh.executescript(resources.files("fuzzer").joinpath("schema.sql").read_text())
+            fresh.executescript(resources.files("fuzzer").joinpath("schema.sql").read_text() + _ADDED)
             begun = {"format": FORMAT, "started_at": datetime.datetime.now(datetime.timezone.utc).isoformat(),
                      "elapsed": "0", "state": "running", **meta}  # fmt: skip
             with fresh:
                 fresh.executemany("INSERT INTO meta VALUES (?, ?)", begun.items())
             fresh.close()
             partial.replace(path)
-            return cls(directory, _connect(path), lock)
+            return cls(directory, connect(path), lock)
         except (sqlite3.Error, OSError) as error:
             os.close(lock)
             with contextlib.suppress(OSError):
@@ -92,11 +93,13 @@ class Store:
             raise StoreError(f"'{directory}' holds no campaign (no {FILE_NAME})")
         lock = None
         try:
-            lock = None if read_only else _lock(directory)
+            lock = None if read_only else take_lock(directory)
             # Looked at by a reader first: a file that is not ours, or damaged, is left as it is.
-            with cls(directory, _connect(path, read_only=True), None) as reader:
+            with cls(directory, connect(path, read_only=True), None) as reader:
                 reader._check()
-            store = cls(directory, _connect(path, read_only), lock)
+            store = cls(directory, connect(path, read_only), lock)
+            if not read_only:
+                store._db.executescript(_ADDED)  # a campaign of before these tables goes on with them
         except StoreError:
             if lock is not None:
                 os.close(lock)
@@ -164,6 +167,10 @@ class Store:
         """What was generated, and what the passes did with it; the most frequent first."""
         return coverage_store.read(self._query)
 
+    def timeline(self) -> timeline.Timeline:
+        """How the campaign went over time."""
+        return timeline.read(self._query)
+
     def discarded(self) -> int:
         """Draws that gave no module."""
         return int(next(self._query("SELECT total(discarded) FROM shards"))[0])
@@ -174,7 +181,13 @@ class Store:
 
     def findings(self) -> list[FindingRecord]:
         """All findings, first seen first."""
-        return [_finding(row) for row in self._query("SELECT * FROM findings ORDER BY shard, number, id")]
+        traits = finding_store.read_traits(self._query)
+        rows = self._query("SELECT * FROM findings ORDER BY shard, number, id")
+        return [_finding(row, traits.get(row["id"], UNKNOWN)) for row in rows]
+
+    def costs(self) -> dict[str, finding_store.Cost]:
+        """What findings cost, by id; empty for a campaign that was recorded before this was."""
+        return finding_store.read_costs(self._query)
 
     def finding(self, finding_id: str) -> FindingRecord:
         """The finding whose id begins with ``finding_id``; raises ``StoreError`` when there is not exactly one."""
@@ -227,6 +240,8 @@ class Store:
             for hit in result.hits.values():
                 if self._record_hit(result.number, hit, elapsed):
                     fresh.append(hit.signature.id)
+            timeline.add(self._db, result, elapsed)
+            finding_store.add_cost(self._db, {key: Cost(judging=taken) for key, taken in result.failing.items()})
         return fresh
 
     def _record_hit(self, shard: int, hit: Hit, elapsed: float) -> bool:
@@ -257,6 +272,37 @@ class Store:
         self._db.execute(f"UPDATE findings SET {changes} WHERE id = ?", (*values.values(), hit.signature.id))
         return False
 
+    def spend(self, seconds: Mapping[tuple[str, str], float]) -> None:
+        """Add workers' seconds by step and pass (``fuzzer.stopwatch``)."""
+        with self._writing():
+            timeline.spend(self._db, seconds)
+
+    def record_met(self, finding_id: str, met: Sequence[Hit], elapsed: float) -> list[tuple[int, str]]:
+        """Record failures that the minimization of a finding met; returns the new ones, as :meth:`untriaged` does.
+
+        Nothing was counted: a finding that only minimization met has the count 0, and one that was found so leads to no
+        further ones. They come behind all others, and a case that was drawn takes the place of theirs.
+        """
+        row = self._db.execute("SELECT shard, number, count FROM findings WHERE id = ?", (finding_id,)).fetchone()
+        if row is None or row["count"] == 0:
+            return []
+        (there,) = next(self._query("SELECT count(*) FROM findings WHERE shard >= ?", (MET_SHARD,)))
+        shard = MET_SHARD + row["shard"]
+        fresh: list[tuple[int, str]] = []
+        with self._writing():
+            for hit in (replace(each, index=row["number"], count=0) for each in met):
+                if there + len(fresh) < MOST_MET and self._record_hit(shard, hit, elapsed):
+                    fresh.append((shard, hit.signature.id))
+        return fresh
+
+    def save_best(self, finding_id: str, minimized: Case) -> None:
+        """Record how far the minimization of a finding has come, so that it can be gone on with."""
+        with self._writing():
+            self._db.execute(
+                "UPDATE findings SET minimized_json = ? WHERE id = ? AND state = ?",
+                (minimized.to_json(), finding_id, FindingState.NEW.value),
+            )
+
     def save_triage(
         self,
         finding_id: str,
@@ -265,14 +311,19 @@ class Store:
         bindings: int | None,
         repro: str | None,
         note: str,
+        traits: Traits = UNKNOWN,
+        seconds: float = 0.0,
     ) -> None:
-        """Record what triage found out."""
+        """Record what triage found out, and the seconds that it took."""
         text = None if minimized is None else minimized.to_json()
         with self._writing():
             self._db.execute(
                 "UPDATE findings SET state = ?, minimized_json = ?, bindings = ?, repro = ?, note = ? WHERE id = ?",
                 (state.value, text, bindings, repro, note, finding_id),
             )
+            finding_store.save_traits(self._db, finding_id, traits)
+            if seconds:
+                finding_store.add_cost(self._db, {finding_id: Cost(triage=seconds)})
 
     # -- guidance -----------------------------------------------------------------------------------------------
 
@@ -340,7 +391,7 @@ def verdict_of(finding: FindingRecord) -> Verdict:
     return Verdict(OracleName(finding.oracle), Outcome.FAIL, finding.culprit, evidence=finding.evidence)
 
 
-def _finding(row: sqlite3.Row) -> FindingRecord:
+def _finding(row: sqlite3.Row, traits: Traits) -> FindingRecord:
     frames = tuple(json.loads(row["frames"]))
     minimized = row["minimized_json"]
     return FindingRecord(
@@ -350,42 +401,5 @@ def _finding(row: sqlite3.Row) -> FindingRecord:
         case=Case.from_json(row["case_json"]), minimized=None if minimized is None else Case.from_json(minimized),
         bindings=row["bindings"], repro=row["repro"], note=row["note"],
         evidence=Evidence(row["kind"], row["message"], frames, row["expected"], row["observed"]),
+        traits=traits,
     )  # fmt: skip
-
-
-def _connect(path: Path, read_only: bool = False) -> sqlite3.Connection:
-    if read_only:
-        # `mode=ro` still lets SQLite see the writer's log; a campaign on a read-only medium has none.
-        mode = "ro" if os.access(path.parent, os.W_OK) else "ro&immutable=1"
-        uri = f"{path.resolve().as_uri()}?mode={mode}"
-        connection = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=30)
-    else:
-        connection = sqlite3.connect(path, isolation_level=None, timeout=30, check_same_thread=False)
-        connection.execute("PRAGMA journal_mode = WAL")
-        # WAL with NORMAL survives `kill -9` of the process; only a power cut can lose the last shards, which
-        # are then run again.
-        connection.execute("PRAGMA synchronous = NORMAL")
-    connection.row_factory = sqlite3.Row
-    return connection
-
-
-def _lock(directory: Path) -> int:
-    descriptor = os.open(directory / LOCK_NAME, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        os.close(descriptor)
-        if error.errno in (errno.EWOULDBLOCK, errno.EACCES):
-            raise StoreError(f"another campaign is running in '{directory}'") from error
-        raise
-    return descriptor
-
-
-def told(error: Exception, directory: Path) -> StoreError:
-    """One line for what SQLite or the system said."""
-    text = str(error)
-    if "full" in text or (isinstance(error, OSError) and error.errno == errno.ENOSPC):
-        return StoreError(f"the disk is full: '{directory}' (what was recorded is kept; run again to resume)")
-    if "malformed" in text or "not a database" in text or "no such table" in text:
-        return StoreError(f"'{directory / FILE_NAME}' is damaged: {text}")
-    return StoreError(f"cannot use '{directory / FILE_NAME}': {text}")

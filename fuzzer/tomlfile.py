@@ -76,6 +76,11 @@ def read_toml(path: Path) -> TomlFile:
         raise TomlError(f"{path}: {error.strerror or error}") from error
     except UnicodeDecodeError as error:
         raise TomlError(f"{path}: not UTF-8 at byte {error.start}") from error
+    return parse_toml(path, text)
+
+
+def parse_toml(path: Path, text: str) -> TomlFile:
+    """Parse what stands, or is to stand, in a file; raises ``TomlError``."""
     try:
         return TomlFile(path, text, tomllib.loads(text))
     except tomllib.TOMLDecodeError as error:

@@ -5,22 +5,32 @@ from __future__ import annotations
 import enum
 import os
 import time
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fuzzer.confirm import Confirmation, WorkerFactory, confirm
-from fuzzer.hangs import search_limits, search_seconds
-from fuzzer.minimizer.judging import DEFAULT_MEMORY, DEFAULT_SECONDS, Judge, judging_oracles
-from fuzzer.minimizer.search import Limits, Minimized, minimize
+from fuzzer.families import UNKNOWN, Traits
+from fuzzer.hangs import KIND, is_hang, search_limits, search_seconds
+from fuzzer.minimizer.criteria import NEAR
+from fuzzer.minimizer.judging import DEFAULT_MEMORY, DEFAULT_SECONDS, Judge, judging_oracles, values_matter
+from fuzzer.minimizer.search import Limits, Minimized, Other, minimize
 from fuzzer.repro import check_repro
+from fuzzer.repro_search import NEAREST_SECONDS, nearest_passing
+from fuzzer.traits import find_traits
 
 if TYPE_CHECKING:
     from fuzzer.cases import Case
+    from fuzzer.repro_nearest import Nearest
     from oracles.verdict import Verdict
 
 REPRO_DIRECTORY = "repros"
+MOST_OTHERS = 3
+"""Other failures that a minimization met and that are handed on: more of them are seldom more defects."""
 _RENDER_SECONDS = 120.0
+_STEPS_BACK = 3
+"""Larger cases on the way that are tried when no script shows the smallest one."""
 _SAID = 300
 
 
@@ -50,6 +60,10 @@ class TriageJob:
         limits: Of the minimization.
         seconds: Time limit of one case.
         memory: Memory limit of a worker in bytes.
+        nearest_seconds: How long the nearest module that passes is looked for; 0 for not at all.
+        start: A smaller case, as an earlier session has left it.
+        save: Is given each new best case at once.
+        stop: Says that the minimization is to end with what it has.
     """
 
     id: str
@@ -61,6 +75,10 @@ class TriageJob:
     limits: Limits = field(default_factory=Limits)
     seconds: float = DEFAULT_SECONDS
     memory: int = DEFAULT_MEMORY
+    nearest_seconds: float = NEAREST_SECONDS
+    start: Case | None = None
+    save: Callable[[Case], None] | None = None
+    stop: Callable[[], bool] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,10 +92,11 @@ class TriageResult:
         bindings: Bindings of its module.
         repro: Path of the script relative to the campaign's directory; ``None`` when none shows the finding.
         note: What people should know: the rate of a flaky finding, what was not possible.
-        others: Signature ids of other failures that the search met.
+        others: Other failures that the search met, under the same passes, each a finding of its own.
         queries: Cases judged while minimizing.
         seconds: Wall time of all of it.
         steps: The accepted reductions.
+        traits: Where it shows first, and what the minimized module is made of.
     """
 
     id: str
@@ -86,26 +105,28 @@ class TriageResult:
     bindings: int | None = None
     repro: str | None = None
     note: str = ""
-    others: frozenset[str] = frozenset()
+    others: tuple[Other, ...] = ()
     queries: int = 0
     seconds: float = 0.0
     steps: tuple[str, ...] = ()
+    traits: Traits = UNKNOWN
 
 
 @dataclass(frozen=True, slots=True)
 class RenderRequest:
-    """What :func:`render_request` renders."""
+    """What :func:`render_request` renders; ``nearest`` is the nearest module that passes."""
 
     case: Case
     verdict: Verdict
     signature: str
+    nearest: Nearest | None = None
 
 
 def render_request(request: RenderRequest) -> str:
     """Runs in a worker: the text of a repro script."""
     from fuzzer.repro import render_repro
 
-    return render_repro(request.case, request.verdict, request.signature)
+    return render_repro(request.case, request.verdict, request.signature, request.nearest)
 
 
 def default_workers() -> Any:
@@ -133,11 +154,15 @@ class _Triage:
         if not confirmation.confirmed:
             state = TriageState.FLAKY if confirmation.hits else TriageState.GONE
             return self._result(state, note=f"came back in {confirmation} in fresh processes")
+        if confirmation.seconds > NEAR * self.job.seconds and not is_hang(self.job.verdict):
+            self.notes.append(f"a run takes {confirmation.seconds:.0f} s, near the limit of {self.job.seconds:g} s")
         found = self._minimize()
-        if found.case is not self.job.case:
-            path = self._script(found.case, "minimized", self._confirm(found.case))
+        for what, case in zip(("minimized", *("larger",) * _STEPS_BACK), found.steps_back(), strict=False):
+            if case is self.job.case:
+                break
+            path = self._script(case, what, self._confirm(case))
             if path is not None:
-                return self._result(TriageState.CONFIRMED, found.case, path, found)
+                return self._result(TriageState.CONFIRMED, case, path, found)
         path = self._script(self.job.case, "original", confirmation)
         if path is not None:
             return self._result(TriageState.CONFIRMED, self.job.case, path, found)
@@ -159,11 +184,36 @@ class _Triage:
             if facts is None:
                 self.notes.append("not minimized: the module cannot be taken apart")
                 return Minimized(job.case, reproduced=True)
-            numeric = str(job.verdict.oracle) == "numeric"
-            found = minimize(job.case, job.id, judge.signatures, judge.propose, facts, numeric=numeric, limits=limits)
+            numeric = values_matter(job.verdict)
+            begun = job.case
+            if job.start is not None and self._still_fails(judge, job.start):
+                smaller = judge.facts(job.start)
+                begun, facts = job.start, replace(facts, digest="" if smaller is None else smaller.digest)
+            found = minimize(
+                begun, job.id, judge.failures, judge.propose, facts,
+                numeric=numeric, limits=limits, save=job.save, stop=job.stop,
+            )  # fmt: skip
         if not found.complete:
             self.notes.append(f"minimization stopped at its limit after {found.queries} queries")
-        return found
+        return replace(found, others=self._worth(found.others))
+
+    def _still_fails(self, judge: Judge, case: Case) -> bool:
+        return any(failing.id == self.job.id for failing in judge.failures(case))
+
+    def _worth(self, others: tuple[Other, ...]) -> tuple[Other, ...]:
+        """The other failures that may be findings.
+
+        Not those of shorter pipelines, which nobody would run so, and no hangs: the search's limit is a short one.
+        """
+        kept = [
+            other
+            for other in others
+            if other.case.passes == self.job.case.passes
+            and other.failing.verdict is not None
+            and other.failing.verdict.evidence is not None
+            and other.failing.verdict.evidence.kind not in (KIND, "memory")
+        ]
+        return tuple(kept[:MOST_OTHERS])
 
     def _script(self, case: Case, what: str, confirmation: Confirmation) -> Path | None:
         """Write the script of ``case`` and run it; ``None`` unless both fresh processes and it show the finding."""
@@ -171,8 +221,10 @@ class _Triage:
             self.notes.append(f"{what} case: came back in {confirmation}")
             return None
         with self.workers() as worker:
-            judge = Judge(worker, self.oracles, _RENDER_SECONDS, self.job.memory)
-            text = judge.ask(render_request, RenderRequest(case, confirmation.verdict, self.job.signature))
+            judge = Judge(worker, self.oracles, self.job.seconds, self.job.memory)
+            nearest = nearest_passing(case, confirmation.verdict, judge, self.job.nearest_seconds)
+            judge.seconds = _RENDER_SECONDS
+            text = judge.ask(render_request, RenderRequest(case, confirmation.verdict, self.job.signature, nearest))
         if not isinstance(text, str):
             self.notes.append(f"{what} case: rendering the script failed: {judge.trouble or text}")
             return None
@@ -185,8 +237,7 @@ class _Triage:
         if result.exit_code == 2 and "C++ compiler" in result.output:
             self.notes.append("the script was not run: plain relax.build needs a C++ compiler")
             return path
-        said = (result.output.strip().splitlines() or ["nothing"])[-1][:_SAID]
-        self.notes.append(f"{what} case: the script ended with {result.exit_code}, saying: {said}")
+        self.notes.append(f"{what} case: the script ended with {result.exit_code}, saying: {result.said[:_SAID]}")
         path.unlink(missing_ok=True)
         return None
 
@@ -198,10 +249,12 @@ class _Triage:
         found: Minimized | None = None,
         note: str = "",
     ) -> TriageResult:
-        bindings = None
+        bindings, traits = None, UNKNOWN
         if case is not None:
             with self.workers() as worker:
-                facts = Judge(worker, self.oracles, self.job.seconds, self.job.memory).facts(case)
+                judge = Judge(worker, self.oracles, self.job.seconds, self.job.memory)
+                facts = judge.facts(case)
+                traits = find_traits(judge, case, self.job.verdict)
             bindings = facts.bindings if facts is not None else None
         return TriageResult(
             self.job.id,
@@ -210,10 +263,11 @@ class _Triage:
             bindings,
             None if path is None else path.relative_to(self.job.directory).as_posix(),
             "; ".join([*([note] if note else []), *self.notes]),
-            found.others if found is not None else frozenset(),
+            found.others if found is not None else (),
             found.queries if found is not None else 0,
             time.monotonic() - self.started,
             found.steps if found is not None else (),
+            traits,
         )
 
 

@@ -9,7 +9,7 @@ import tvm
 from fuzzer.repro_pieces.frame import equal, first_line, run_passes
 
 
-def _attempt(passes: list[Any], module: Any) -> tuple[Any, str]:
+def _in_words(passes: list[Any], module: Any) -> tuple[Any, str]:
     try:
         return run_passes(passes, module), ""
     except Exception as error:
@@ -18,8 +18,8 @@ def _attempt(passes: list[Any], module: Any) -> tuple[Any, str]:
 
 def check_sequential(module: Any, passes: list[Any], raises: bool) -> tuple[str, str]:
     """Direct calls first, then ``Sequential`` of the same passes, on the same input object."""
-    direct, error = _attempt(passes, module)
-    grouped, grouped_error = _attempt([tvm.transform.Sequential(passes)], module)
+    direct, error = _in_words(passes, module)
+    grouped, grouped_error = _in_words([tvm.transform.Sequential(passes)], module)
     if error or grouped_error:
         if bool(error) == bool(grouped_error):
             return "OK", "both ways raise"

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from fuzzer.store import Store
 
 SUMMARY = "relaxfuzz.summary"
-"""Entry-point group of what prints the closing summary: ``summarize(directory, stream)``."""
+"""Entry-point group of what prints the closing summary: ``summarize(directory, stream, as_json)``."""
 
 _OPTIONS = (
     ("passes", "NAME,NAME", "TVM's passes to test (default: all under contract; see `relaxfuzz passes`)"),
@@ -37,6 +37,7 @@ _OPTIONS = (
         "a seed collection that a share of the modules is drawn from (`relaxfuzz corpus import` makes one)",
     ),
     ("known", "FILE", "findings that are known already: a file of [[known]] tables"),
+    ("triage", "FILE", "decisions on families of findings (default: triage.toml, where there is one)"),
 )
 
 
@@ -51,13 +52,14 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         "package.module:FACTORY; repeatable; without --passes only these are tested",
     )
     parser.add_argument("--config", metavar="FILE", type=Path, help="a TOML file with these options as keys")
+    parser.add_argument("--json", action="store_true", help="print the closing summary as one JSON object")
 
 
 def _run(options: argparse.Namespace) -> int:
     from fuzzer.campaign import Campaign
     from fuzzer.config import ConfigError
     from fuzzer.environment import NO_COMPILER, compiler, installed, untested
-    from fuzzer.preparation import configure, known_findings, merged, open_campaign
+    from fuzzer.preparation import configure, decisions, known_findings, merged, open_campaign
     from fuzzer.progress import Progress
     from fuzzer.store import StoreError
     from releases.gaps import lines as gap_lines
@@ -66,7 +68,7 @@ def _run(options: argparse.Namespace) -> int:
     try:
         given = merged(vars(options))
         config = configure(given)
-        known = known_findings(given)
+        known, decided = known_findings(given), decisions(given)
         directory = Path(str(given.get("out") or f"campaign-{config.seed}"))
         opened = open_campaign(directory, config, versions)
     except (ConfigError, StoreError) as error:
@@ -78,9 +80,9 @@ def _run(options: argparse.Namespace) -> int:
         for line in (untested(versions), *gap_lines(), *_lacking()):
             if line:
                 _tell(line)
-        campaign = Campaign(store, config, Progress(config), known)
+        campaign = Campaign(store, config, Progress(config), known, decided)
         fault = _until_done(campaign)
-    _summarize(directory)
+    _summarize(directory, options.json)
     if fault is not None:
         raise UsageError(str(fault))
     return OK
@@ -131,19 +133,19 @@ def _announce(config: Config, store: Store, directory: Path, resumed: bool) -> N
     info = store.info()
     _tell(
         f"campaign of seed {config.seed} in {directory}: {what}, {len(config.oracles)} oracles, "
-        f"{config.workers} workers, {config.budget_text}"
+        f"{config.workers} worker{'' if config.workers == 1 else 's'}, {config.budget_text}"
     )
     if resumed:
         _tell(f"resumed after {info.examples} cases and {info.elapsed_seconds:.0f} s")
 
 
-def _summarize(directory: Path) -> None:
+def _summarize(directory: Path, as_json: bool) -> None:
     from fuzzer.store import StoreError
 
     sys.stderr.flush()
     for entry in entry_points(group=SUMMARY):
         try:
-            entry.load()(directory, sys.stdout)
+            entry.load()(directory, sys.stdout, as_json)
         except (OSError, StoreError) as error:
             _tell(f"the summary is not complete: {error}")
 

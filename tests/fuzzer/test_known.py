@@ -1,8 +1,11 @@
+import datetime
 from pathlib import Path
 
 import pytest
+from sample_records import verdict
 
 from fuzzer.known import KnownFinding, KnownFindings, load_known
+from fuzzer.signatures import signature
 from fuzzer.tomlfile import TomlError
 
 GOOD = """\
@@ -16,6 +19,9 @@ signature = "crash | FuseOps | InternalError | boom"
 reference = "reported by mail"
 reason = "boom"
 """
+
+
+ENTRY = '[[known]]\nid = "0123456789"\nreference = "r"\nreason = "w"\n'
 
 
 def test_loads_by_id_and_by_signature(tmp_path: Path) -> None:
@@ -52,7 +58,7 @@ def test_unseen_entries() -> None:
         ("known = 3\n", ":1: 'known' must be an array of tables"),
         ("[known]\nid = 1\n", ":1: 'known' must be an array of tables"),
         ("[[knwon]]\n", ":1: 'knwon' is not a key of a file of known findings; did you mean known?"),
-        ('[[known]]\nreference = "r"\nreason = "w"\n', ":1: 'known.1' needs 'id' or 'signature'"),
+        ('[[known]]\nreference = "r"\nreason = "w"\n', ":1: 'known.1' needs 'id', 'signature' or 'family'"),
         ('[[known]]\nid = "0123456789"\nreason = "w"\n', ":1: 'known.1' needs 'reference'"),
         ('[[known]]\nid = "0123456789"\nreference = "r"\n', ":1: 'known.1' needs 'reason'"),
         ('[[known]]\nid = "xyz"\nreference = "r"\nreason = "w"\n', ":2: 'known.1.id' must be the ten hex digits"),
@@ -63,6 +69,12 @@ def test_unseen_entries() -> None:
             ":2: 'known.1.signatur' is not a key of a known finding; did you mean signature?",
         ),
         ('[[known]]\nsignature = """a\nb"""\n', ":2: 'known.1.signature' must be one line"),
+        ('[[known]]\nfamily = "0123456789"\nreference = "r"\nreason = "w"\n', ":2: 'known.1.family' must be the id of"),
+        (f'{ENTRY}tvm = "0.27"\n', ":5: 'known.1.tvm' is '0.27', not a range of releases such as '>=0.26,<0.28'"),
+        (f'{ENTRY}tvm = ">=0.26,"\n', ":5: 'known.1.tvm' is '>=0.26,', not a range"),
+        (f'{ENTRY}expires = "soon"\n', ":5: 'known.1.expires' is 'soon', not a day such as 2027-03-01"),
+        (f"{ENTRY}expires = 2027-03-01T00:00:00\n", ":5: 'known.1.expires' is datetime.datetime("),
+        (f"{ENTRY}expires = 7\n", ":5: 'known.1.expires' is 7, not a day"),
     ],
 )
 def test_malformed_files(tmp_path: Path, text: str, expected: str) -> None:
@@ -72,3 +84,49 @@ def test_malformed_files(tmp_path: Path, text: str, expected: str) -> None:
         load_known(path)
     assert str(caught.value).startswith(f"{path}{expected}")
     assert "\n" not in str(caught.value)
+
+
+def loaded(tmp_path: Path, text: str) -> KnownFinding:
+    path = tmp_path / "known.toml"
+    path.write_text(text)
+    return load_known(path).entries[0]
+
+
+def test_an_entry_may_name_a_family(tmp_path: Path) -> None:
+    entry = loaded(tmp_path, '[[known]]\nfamily = "F012345678"\nreference = "r"\nreason = "w"\n')
+    assert entry.name == "F012345678"
+    assert entry.matches("aaaaaaaaaa", "any", "F012345678")
+    assert not entry.matches("aaaaaaaaaa", "any", "F000000000")
+    assert not entry.matches("aaaaaaaaaa", "any"), "a family that is not known yet is not this one"
+    assert not entry.exact, "no single finding is meant"
+
+
+@pytest.mark.parametrize(
+    ("text", "inside", "outside"),
+    [
+        (">=0.26,<0.28", ("0.26.0", "0.27.0.post1"), ("0.25.0", "0.28.0")),
+        ("==0.27", ("0.27.0.post1", "0.27.3"), ("0.26.0", "0.28.0.dev5+g1")),
+        ("<=0.26", ("0.26.7", "0.25.0"), ("0.27.0",)),
+        ("!=0.26.1", ("0.26.0", "0.27.0"), ("0.26.1",)),
+    ],
+)
+def test_releases_that_an_entry_speaks_of(
+    tmp_path: Path, text: str, inside: tuple[str, ...], outside: tuple[str, ...]
+) -> None:
+    entry = loaded(tmp_path, f'{ENTRY}tvm = "{text}"\n')
+    assert all(entry.concerns(version) for version in inside)
+    assert not any(entry.concerns(version) for version in outside)
+    assert KnownFindings((entry,)).of(outside[0]).entries == ()
+
+
+def test_a_day_is_written_as_toml_has_it_or_as_a_text(tmp_path: Path) -> None:
+    day = datetime.date(2027, 3, 1)
+    assert loaded(tmp_path, f"{ENTRY}expires = 2027-03-01\n").expires == day
+    assert loaded(tmp_path, f'{ENTRY}expires = "2027-03-01"\n').expires == day
+
+
+def test_cases_are_cut_short_for_single_findings_alone() -> None:
+    found = signature(verdict("boom"))
+    by_text = KnownFinding("", found.text, "r", "w")
+    family = KnownFinding("", "", "r", "w", family="F012345678")
+    assert KnownFindings((by_text, family)).ids() == {found.id}

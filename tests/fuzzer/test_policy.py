@@ -1,9 +1,10 @@
 from collections.abc import Collection
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
 
-from fuzzer.policy import Limit, Policy, Rule, load_policy
+from fuzzer.policy import ENTRIES, Comparing, Limit, Policy, Rule, Weight, load_policy
 from fuzzer.tomlfile import TomlError
 
 CAMPAIGN = ("LegalizeOps", "my_pass")
@@ -62,9 +63,77 @@ def test_passes_of_the_campaign_need_no_table(tmp_path: Path) -> None:
     assert len(load_policy(path, CAMPAIGN, forbidden).rules) == 1
 
 
+def test_every_oracle_and_every_pass(tmp_path: Path) -> None:
+    """A table with a name takes from the table of * what it does not say itself."""
+    policy = load(
+        tmp_path,
+        """\
+[campaign]
+max_invalid_share = 0
+[oracles."*"]
+min_checks = 100
+max_skip_share = 0.5
+[oracles.crash]
+min_checks = 7
+[passes."*"]
+min_trigger_rate = 0.1
+new_findings = "note"
+[passes."*".numeric]
+min_checks = 3
+[passes.my_pass]
+min_trigger_rate = 0.2
+[passes.my_pass.numeric]
+regression = false
+""",
+    )
+    found = {rule.name: rule for rule in policy.expanded(["crash", "numeric"], ["LegalizeOps", "my_pass"])}
+    assert list(found) == [
+        "campaign", "crash", "my_pass", "my_pass numeric", "numeric", "LegalizeOps", "LegalizeOps numeric",
+    ]  # fmt: skip
+    assert found["crash"].limit == Limit(None, 7, max_skip_share=0.5)
+    assert found["numeric"].limit == Limit(None, 100, max_skip_share=0.5)
+    assert found["my_pass"].limit == Limit(min_trigger_rate=0.2, new_findings=Weight.NOTE)
+    assert found["LegalizeOps"].limit == Limit(min_trigger_rate=0.1, new_findings=Weight.NOTE)
+    assert found["my_pass numeric"].limit == Limit(min_checks=3, regression=False)
+    assert [name for name, rule in found.items() if not rule.own] == ["numeric", "LegalizeOps", "LegalizeOps numeric"]
+
+
+def test_how_it_is_compared(tmp_path: Path) -> None:
+    (tmp_path / "b.json").write_text("{}")
+    text = 'baseline = "b.json"\nconfidence = 0.99\n[regression]\nfalse_alarms = 0.05\naccept_findings = true\n'
+    policy = load(tmp_path, text + '[known_entries]\nstale = "fail"\nstale_after = 3\n')
+    assert policy.baseline == tmp_path / "b.json"
+    assert policy.confidence == 0.99
+    assert policy.comparing == Comparing(false_alarms=0.05, accept_findings=True)
+    assert policy.entries == {"expired": Weight.FAIL, "out_of_range": Weight.NOTE, "stale": Weight.FAIL}
+    assert policy.stale_after == 3
+
+
+def test_the_page_has_every_key() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "gate.md").read_text()
+    keys = [each.name for each in (*fields(Limit), *fields(Comparing))]
+    assert [key for key in (*keys, "known", "baseline", "confidence", *ENTRIES, "stale_after") if key not in page] == []
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
+        ("[oracles.crash]\nmax_skip_share = 2\n", ":2: 'oracles.crash.max_skip_share' must be a number from 0 to 1"),
+        (
+            "[oracles.crash]\nmin_trigger_rate = 0.1\n",
+            ":2: 'oracles.crash.min_trigger_rate' is not a key here",
+        ),
+        ('[oracles."*"]\nmin_checks = 0\n', ":2: 'oracles.*.min_checks' must be a whole number of at least 1"),
+        ('[passes."*".crash]\nmin_cheks = 1\n', ":2: 'passes.*.crash.min_cheks' is not a key here; did you mean "),
+        ('[campaign]\nnew_findings = "no"\n', """:2: 'campaign.new_findings' must be "fail" or "note\""""),
+        ("[campaign]\nregression = 1\n", ":2: 'campaign.regression' must be true or false"),
+        ("campaign = 1\n", ":1: 'campaign' must be a table: write [campaign]"),
+        ("confidence = 1\n", ":1: 'confidence' must be a number from 0.5 to 0.9999"),
+        ("baseline = 1\n", ":1: 'baseline' must be the path of a file"),
+        ("[regression]\nalpha = 1\n", ":2: 'regression.alpha' is not a key here"),
+        ("[regression]\nfalse_alarms = 0\n", ":2: 'regression.false_alarms' must be a number from 1e-09 to 0.5"),
+        ('[known_entries]\nold = "fail"\n', ":2: 'known_entries.old' is not a key here"),
+        ("[known_entries]\nstale_after = true\n", ":2: 'known_entries.stale_after' must be a whole number"),
         ("orcales = 1\n", ":1: 'orcales' is not a key of a policy; did you mean oracles?"),
         ("oracles = 1\n", ":1: 'oracles' must be a table"),
         ("[oracles]\ncrash = 0.9\n", ":2: 'oracles.crash' must be a table: write [oracles.crash]"),

@@ -14,8 +14,7 @@ from tvm import relax
 
 from fuzzer.cases import Case, judge_case
 from fuzzer.repro import check_repro, render_repro
-from fuzzer.repro_checks import fragments, stage_of
-from fuzzer.repro_module import module_source
+from fuzzer.repro_ends import stage_of
 from fuzzer.repro_numeric import NUMERIC_PIECES, literal
 from fuzzer.repro_pieces.numeric import unpacked
 from fuzzer.signatures import signature
@@ -212,7 +211,7 @@ def test_deaths_are_judged_from_outside(name: str, kind: str, says: str, passes:
     passes.write_text(PASSES.replace("MENDED = False", "MENDED = True"))
     gone = check_repro(path)
     assert gone.exit_code == 0, gone
-    assert gone.output == "OK: the child process ends normally\n"
+    assert gone.output.startswith("OK: the child process ends normally\n")
 
 
 @pytest.mark.parametrize(
@@ -221,7 +220,7 @@ def test_deaths_are_judged_from_outside(name: str, kind: str, says: str, passes:
         ("Exit3", "exit 1", "expected exit 1, the child process ended with exit 3"),
         ("Exit4", "memory", "expected memory, the child process ended with exit 4"),
         ("Raising", "exit 3", "an exception instead: RuntimeError"),
-        ("Hungry", "exit 4", "ended with memory"),
+        ("Hungry", "exit 4", "an exception instead: MemoryError"),
         ("Segfault", "hang", "ended with signal 11"),
         ("Hang", "signal 14", "ended with hang"),
     ],
@@ -230,7 +229,8 @@ def test_another_end_is_not_mistaken_for_the_death(
     name: str, kind: str, says: str, passes: Path, tmp_path: Path
 ) -> None:
     path = death_script(passes, name, kind, tmp_path)
-    path.write_text(path.read_text().replace(", 90.0", ", 1.0"))
+    if name == "Hang":
+        path.write_text(path.read_text().replace(", 90.0", ", 8.0"))  # loading TVM counts
     result = check_repro(path)
     assert result.exit_code == 0, result
     assert result.output.startswith("DIFFERENT: ")
@@ -275,24 +275,17 @@ def test_the_header_says_what_and_with_what(passes: Path, tmp_path: Path) -> Non
     verdict = failure(case, OracleName.CRASH)
     docstring = ast.get_docstring(ast.parse(script_of(case, verdict, tmp_path).read_text()))
     assert docstring is not None
-    for part in (signature(verdict).text[:100], "oracle: crash", f"tvm {tvm.__version__[:4]}", "python 3."):
-        assert part in docstring
-
-
-def test_a_module_is_given_as_text_and_comes_back_equal() -> None:
-    source = module_source(sample())
-    assert source.loader == "load_script"
-    text = ast.literal_eval(source.literal)
-    tvm.ir.assert_structural_equal(tvm.script.from_source(text), sample())
-    assert len(text.splitlines()) < 20, "the metadata of constants is one line"
-
-
-def test_a_module_that_text_cannot_give_is_json() -> None:
-    module = sample().with_attr("odd", tvm.ir.make_node("ir.DictAttrs", inner=tvm.runtime.tensor(np.ones(2))))
-    source = module_source(module)
-    assert source.loader == "load_json"
-    assert "TVMScript does not round-trip" in source.remarks[0]
-    tvm.ir.assert_structural_equal(tvm.ir.load_json(ast.literal_eval(source.literal)), module)
+    told = " ".join(docstring.split())
+    for part in (
+        "[Bug][Relax] Raising fails: RuntimeError: Check failed: (width == 3) is false: the width of the thing",
+        "expected: a module, or an error that says what is wrong with the input",
+        "observed: RuntimeError: Check failed: (width == 3) is false: the width of the thing",
+        "oracle: crash",
+        f"tvm {tvm.__version__[:4]}",
+        "python 3.",
+        signature(verdict).text[:100],
+    ):
+        assert part in told
 
 
 @pytest.mark.parametrize(
@@ -318,17 +311,6 @@ def test_arguments_come_back_from_their_literals(value: Any) -> None:
         return bool(left == right)
 
     assert same(value, again)
-
-
-def test_fragments_are_the_distinctive_words() -> None:
-    said = fragments("Check failed: (it_group != obj2group_.end()) is false: Variable lv12 could not be found")
-    assert said == ["could not be found", "it_group != obj"]
-    assert fragments("Mismatched T.device_id on argument #2:\n expected to match lv4.device_id") == [
-        "Mismatched T.device_id on argument #",
-        "expected to match",
-    ]
-    assert fragments("12") == []
-    assert fragments("boom") == ["boom"]
 
 
 def test_the_stage_of_a_death_is_read_from_its_message() -> None:

@@ -1,0 +1,115 @@
+"""Families: findings that look like one cause, whatever the oracle, the pass and the words it came to light with.
+
+A signature is exact: two failures that share one are the same as far as their evidence goes, and it splits a cause that
+shows in several ways.  A family is the coarser level above it.  Both are shown together, so that neither level hides
+anything; people merge and split families by hand where the rule is wrong (``fuzzer.decisions``).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from fuzzer.signatures import normalise
+from fuzzer.symptoms import Symptom, symptom_of
+
+if TYPE_CHECKING:
+    from oracles.verdict import Verdict
+
+MARK = "F"
+"""What the id of a family begins with; ids of signatures are hexadecimal digits."""
+_DIGITS = 9
+_BUILD = "build:"
+
+
+@dataclass(frozen=True, slots=True)
+class Skeleton:
+    """What a minimized module is made of, without shapes, dtypes, names and numbers.
+
+    Attributes:
+        operators: Operators, ``matmul``.
+        constructs: What else there is, by the names of ``strategies.profile.Profile.parts``.
+    """
+
+    operators: tuple[str, ...] = ()
+    constructs: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Traits:
+    """What is known of a finding once it is minimized.
+
+    Attributes:
+        culprit: The most elementary pass at which it shows (``fuzzer.traits``); empty when nobody looked.
+        skeleton: Of the minimized module.
+    """
+
+    culprit: str = ""
+    skeleton: Skeleton = Skeleton()
+
+    def to_json(self) -> str:
+        """As text, for the store."""
+        return json.dumps(
+            {"culprit": self.culprit, "operators": self.skeleton.operators, "constructs": self.skeleton.constructs}
+        )
+
+    @classmethod
+    def from_json(cls, text: str) -> Traits:
+        """What :meth:`to_json` wrote."""
+        raw: dict[str, Any] = json.loads(text)
+        return cls(raw["culprit"], Skeleton(tuple(raw["operators"]), tuple(raw["constructs"])))
+
+
+UNKNOWN = Traits()
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """Identity of a cause, as far as a rule can tell it.
+
+    Attributes:
+        place: The pass, or the function of TVM, where the failure shows first.
+        core: What is wrong (``fuzzer.symptoms.Symptom.core``).
+        constructs: Of the minimized module, where the symptom says nothing of the cause.  Operators are no part of it:
+            for most causes one is as good as another, and the next campaign's module has another one.
+        final: Whether nothing that minimization finds out can change it.
+    """
+
+    place: str
+    core: str
+    constructs: tuple[str, ...] = ()
+    final: bool = True
+
+    @property
+    def text(self) -> str:
+        """The family as one line."""
+        parts = f" with {', '.join(self.constructs)}" if self.constructs else ""
+        return f"{self.place}: {self.core}{parts}"
+
+    @property
+    def id(self) -> str:
+        """``F`` and nine hexadecimal digits that stand for the family."""
+        return MARK + hashlib.sha256(self.text.encode()).hexdigest()[:_DIGITS]
+
+
+def family(verdict: Verdict, origin: Traits = UNKNOWN) -> Family:
+    """The family of a verdict that failed; raises ``ValueError`` for one without evidence."""
+    symptom = symptom_of_verdict(verdict)
+    culprit = origin.culprit or verdict.culprit
+    core = symptom.core
+    if culprit.startswith(_BUILD):
+        # Each operator that a build leaves behind is a defect of its own; a pass lost what legalization needs of it.
+        culprit = "build"
+        core = normalise(verdict.evidence.message) if verdict.evidence and symptom.laddered else core
+    constructs = origin.skeleton.constructs if symptom.mute else ()
+    final = not (symptom.mute or symptom.laddered) or bool(origin.culprit)
+    return Family(symptom.place or culprit, core, constructs, final)
+
+
+def symptom_of_verdict(verdict: Verdict) -> Symptom:
+    """The symptom of a verdict that failed; raises ``ValueError`` for one without evidence."""
+    if verdict.evidence is None:
+        raise ValueError(f"a verdict that is {verdict.outcome} has no symptom")
+    return symptom_of(verdict.oracle, verdict.evidence, normalise(verdict.evidence.message))

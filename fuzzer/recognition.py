@@ -1,0 +1,64 @@
+"""Recognizing known findings while a campaign runs, so that they take none of its time."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from fuzzer.decisions import Decisions
+from fuzzer.families import Traits
+from fuzzer.known import KnownFindings
+from fuzzer.records import FindingRecord, FindingState
+
+if TYPE_CHECKING:
+    from fuzzer.store import Store
+
+LAST = 1 << 50
+"""Added to the shard of what waits behind everything else."""
+
+
+class Recognizer:
+    """Tells findings that are listed from others.
+
+    Args:
+        store: Of the campaign, opened for writing.
+        known: What is listed; entries that do not speak of the campaign's TVM count for nothing.
+        decisions: Which families findings are in, where people know better than the rule.
+
+    Attributes:
+        ids: Ids of findings whose cases are judged no further.
+    """
+
+    def __init__(self, store: Store, known: KnownFindings | None, decisions: Decisions | None) -> None:
+        self._store = store
+        self._known = (known or KnownFindings()).of(store.info().tvm_version)
+        self._decisions = decisions or Decisions()
+        self.ids = self._known.ids()
+        self._likely: set[str] = set()
+
+    def shelve(self, finding_id: str) -> bool:
+        """Whether a new finding is listed; then it is recorded as such, and not looked into.
+
+        What is listed as a family is recognized here only where minimization could not put it into another one; where
+        it could, the finding waits for its :meth:`turn`.
+        """
+        if not self._known.entries:
+            return False
+        finding = self._store.finding(finding_id)
+        if not (listed := self.listed(finding, finding.traits)):
+            if self.listed(finding, Traits(finding.culprit)):
+                self._likely.add(finding_id)
+            return False
+        self._store.save_triage(finding_id, FindingState.KNOWN, None, None, None, listed)
+        return True
+
+    def turn(self, shard: int, finding_id: str) -> int:
+        """When a finding of a shard is looked into: behind all others where it is likely to be a known one."""
+        return shard + LAST if finding_id in self._likely else shard
+
+    def listed(self, finding: FindingRecord, traits: Traits) -> str:
+        """The note on a finding that is listed, as far as ``traits`` tell its family; empty when it is not."""
+        family = replace(finding, traits=traits).family
+        placed = self._decisions.place(finding.id, family).id if family.final else ""
+        entry = self._known.find(finding.id, finding.signature, placed)
+        return "" if entry is None else f"listed as known: {entry.reference}"

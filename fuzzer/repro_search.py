@@ -1,0 +1,74 @@
+"""The search for the nearest module that passes, judged by the oracle that saw the failure, within a time."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from fuzzer.minimizer.judging import Judge, Judgement, judge_request
+
+if TYPE_CHECKING:
+    from fuzzer.cases import Case
+    from fuzzer.repro_edits import Neighbour
+    from fuzzer.repro_nearest import Nearest
+    from oracles.verdict import OracleName, Verdict
+
+NEAREST_SECONDS = 4.0
+"""Most of what is found is found among the first few dozen neighbours: milliseconds each, a numeric one a tenth of a
+second."""
+_HANGS = ("hang", "memory")
+
+
+def neighbours_request(module_json: str) -> list[Neighbour]:
+    """Runs in a worker: the neighbours of a module."""
+    from fuzzer.isolation import breadcrumb
+    from fuzzer.repro_edits import neighbours
+
+    breadcrumb("neighbours")
+    return neighbours(module_json)
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """What :func:`attempt_request` is to judge: a neighbour's text in the place of a case's module."""
+
+    case: Case
+    text: str
+    oracles: tuple[OracleName, ...]
+
+
+def attempt_request(attempt: Attempt) -> bool:
+    """Runs in a worker: whether the text is that of a module, and every oracle says ``PASS`` of it."""
+    from fuzzer.isolation import breadcrumb
+    from fuzzer.repro_edits import module_of
+    from oracles.verdict import Outcome
+
+    breadcrumb("neighbour")
+    module = module_of(attempt.text, attempt.case.module_json)
+    if module is None:
+        return False
+    verdicts = judge_request(Judgement(replace(attempt.case, module_json=module), attempt.oracles))
+    return bool(verdicts) and all(item.outcome is Outcome.PASS for item in verdicts)
+
+
+def nearest_passing(case: Case, verdict: Verdict, judge: Judge, seconds: float = NEAREST_SECONDS) -> Nearest | None:
+    """The nearest neighbour of a failing case on which every oracle of ``judge`` says ``PASS``, if it is found in time.
+
+    Args:
+        case: The failing case, as small as it is.
+        verdict: Its failing verdict.
+        judge: Its oracles in a worker.
+        seconds: Wall time; nothing is looked for when it is not positive.
+    """
+    if seconds <= 0 or verdict.evidence is None or verdict.evidence.kind in _HANGS:
+        return None  # each neighbour that hangs as well would take its time limit
+    until = time.monotonic() + seconds
+    found = judge.ask(neighbours_request, case.module_json)
+    for neighbour in found if isinstance(found, list) else []:
+        if time.monotonic() >= until:
+            return None
+        if judge.ask(attempt_request, Attempt(case, neighbour.text, judge.oracles)) is True:
+            nearest: Nearest = neighbour.nearest
+            return nearest
+    return None

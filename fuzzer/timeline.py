@@ -1,0 +1,116 @@
+"""How a campaign went over time: what it had found and covered when, how often findings were seen, where time went.
+
+The tables are not of the store's format: a campaign that was recorded before they were is read without them.  Moments
+are rounded down to buckets that grow with the campaign, so that a night needs hundreds of rows and not a row a shard.
+"""
+
+from __future__ import annotations
+
+import math
+import sqlite3
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from fuzzer.records import ShardResult
+
+SCHEMA = """
+CREATE TABLE IF NOT EXISTS growth (
+    at REAL PRIMARY KEY, examples INTEGER NOT NULL, modules INTEGER NOT NULL, findings INTEGER NOT NULL,
+    operators INTEGER NOT NULL, operands INTEGER NOT NULL, pairs INTEGER NOT NULL, rewrites INTEGER NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS sightings (
+    finding TEXT NOT NULL, at REAL NOT NULL, count INTEGER NOT NULL, PRIMARY KEY (finding, at)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS spent (
+    step TEXT NOT NULL, culprit TEXT NOT NULL, seconds REAL NOT NULL, PRIMARY KEY (step, culprit)
+) WITHOUT ROWID;
+"""
+_BUCKETS = 64
+"""Buckets in the first half of a campaign, whatever its length is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A campaign at one moment.
+
+    Attributes:
+        at: Campaign time in s.
+        examples: Cases judged so far.
+        modules: Modules drawn.
+        findings: Distinct signatures.
+        operators, operands, pairs, rewrites: Distinct ones, as in ``fuzzer.coverage.Coverage``.
+    """
+
+    at: float
+    examples: int
+    modules: int
+    findings: int
+    operators: int
+    operands: int
+    pairs: int
+    rewrites: int
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    """What was recorded over time; all empty for a campaign that was recorded before this was.
+
+    Attributes:
+        growth: The campaign at some moments, in order.
+        sightings: By finding: moments, and how often it was seen since the moment before.
+        spent: Seconds of workers by step (``fuzzer.stopwatch``) and pass; the pass is empty where none is meant.
+    """
+
+    growth: tuple[Point, ...] = ()
+    sightings: Mapping[str, tuple[tuple[float, int], ...]] = field(default_factory=dict)
+    spent: Mapping[tuple[str, str], float] = field(default_factory=dict)
+
+
+def bucket(seconds: float) -> float:
+    """The moment that stands for ``seconds``: at most ``seconds``, and one of few."""
+    width = 2.0 ** max(0, math.floor(math.log2(max(seconds, 1.0) / _BUCKETS)))
+    return math.floor(seconds / width) * width
+
+
+def add(database: sqlite3.Connection, result: ShardResult, elapsed: float) -> None:
+    """Record a piece of a shard, inside the transaction that has recorded everything else of it."""
+    moment = bucket(elapsed)
+    counted = ", ".join(f"(SELECT count(*) FROM {table})" for table in _COUNTED)
+    totals = "(SELECT total(examples) FROM shards), (SELECT total(modules) FROM shards)"
+    database.execute(f"INSERT OR REPLACE INTO growth VALUES (?, {totals}, {counted})", (moment,))
+    database.executemany(
+        "INSERT INTO sightings VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET count = count + excluded.count",
+        [(hit.signature.id, moment, hit.count) for hit in result.hits.values()],
+    )
+    spend(database, result.spent)
+
+
+_COUNTED = tuple(each.name for each in fields(Point))[3:]
+"""Tables with a row for each distinct thing, in the order of ``Point``."""
+
+
+def spend(database: sqlite3.Connection, seconds: Mapping[tuple[str, str], float]) -> None:
+    """Add workers' seconds by step and pass, inside a transaction."""
+    database.executemany(
+        "INSERT INTO spent VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET seconds = seconds + excluded.seconds",
+        [(step, culprit, taken) for (step, culprit), taken in seconds.items()],
+    )
+
+
+def read(query: Callable[[str], Iterator[Any]]) -> Timeline:
+    """Everything over time; ``query`` as ``fuzzer.coverage_store.read`` takes it."""
+    known = {row[0] for row in query("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    if not {"growth", "sightings", "spent"} <= known:
+        return Timeline()
+    sightings: dict[str, list[tuple[float, int]]] = {}
+    for finding, at, count in query("SELECT finding, at, count FROM sightings ORDER BY at"):
+        sightings.setdefault(finding, []).append((at, count))
+    return Timeline(
+        tuple(Point(row[0], *(int(value) for value in tuple(row)[1:])) for row in query(_GROWTH)),
+        {finding: tuple(rows) for finding, rows in sightings.items()},
+        {(step, culprit): taken for step, culprit, taken in query("SELECT step, culprit, seconds FROM spent")},
+    )
+
+
+_GROWTH = f"SELECT {', '.join(each.name for each in fields(Point))} FROM growth ORDER BY at"

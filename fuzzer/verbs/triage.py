@@ -1,0 +1,94 @@
+"""``relaxfuzz triage``: decide by hand which findings are one family."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fuzzer.verb import OK, UsageError, Verb
+
+if TYPE_CHECKING:
+    from fuzzer.decisions import Decisions
+
+_ACTIONS = ("merge", "split", "list")
+
+
+def _add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("action", choices=_ACTIONS, help="what to do; `list` shows the decisions that there are")
+    parser.add_argument(
+        "ids", nargs="*", metavar="ID", help="merge: the family that stays, and what joins it; split: findings"
+    )
+    parser.add_argument("--reason", metavar="TEXT", help="why, in one line; needed for merge and split")
+    parser.add_argument("--file", type=Path, metavar="FILE", help="the file of decisions (default: triage.toml)")
+    parser.add_argument("--campaign", type=Path, metavar="DIR", help="a campaign that the ids must be of")
+
+
+def _run(options: argparse.Namespace) -> int:
+    from fuzzer.decision_file import DecisionError, add_merge, add_split
+    from fuzzer.decisions import DEFAULT_FILE, load_decisions
+    from fuzzer.tomlfile import TomlError
+
+    path = options.file or DEFAULT_FILE
+    try:
+        decisions = load_decisions(path if path.exists() or (options.file and options.action == "list") else None)
+        if options.action == "list":
+            if options.ids or options.reason:
+                raise UsageError("`relaxfuzz triage list` takes no ids and no reason")
+            print(listing(decisions, _ids_of(options.campaign, decisions)))
+            return OK
+        if not options.reason:
+            raise UsageError(f"say why: `relaxfuzz triage {options.action} ... --reason TEXT`")
+        _check(options.ids, options.campaign, decisions)
+        added = (add_merge if options.action == "merge" else add_split)(path, options.ids, options.reason)
+    except (TomlError, DecisionError) as error:
+        raise UsageError(str(error)) from error
+    print(f"{added.into}: {', '.join(added.ids)} ({path})")
+    return OK
+
+
+def listing(decisions: Decisions, there: frozenset[str] | None) -> str:
+    """The decisions, two lines each; ids that are not ``there`` are marked."""
+    from fuzzer.plaintext import shorten
+
+    lines = []
+    for entry in decisions.entries:
+        ids = [name if there is None or name in there else f"{name} (not met)" for name in entry.ids]
+        lines += [shorten(f"{entry.into} {'split' if entry.split else 'merge'}: {entry.reason}", 78)]
+        lines += [f"  {each}" for each in ids]
+    return "\n".join(lines) if lines else "no decisions"
+
+
+def _ids_of(campaign: Path | None, decisions: Decisions) -> frozenset[str] | None:
+    """Ids of the findings of a campaign and of their families, before and after decisions."""
+    from fuzzer.store import Store, StoreError
+
+    if campaign is None:
+        return None
+    try:
+        with Store.open(campaign) as store:
+            findings = store.findings()
+    except StoreError as error:
+        raise UsageError(str(error)) from error
+    return frozenset(
+        name
+        for finding in findings
+        for name in (finding.id, finding.family.id, decisions.place(finding.id, finding.family).id)
+    )
+
+
+def _check(ids: list[str], campaign: Path | None, decisions: Decisions) -> None:
+    there = _ids_of(campaign, decisions)
+    for name in ids if there is not None else ():
+        if name not in (there or ()):
+            raise UsageError(f"'{name}' is neither a finding nor a family of '{campaign}'")
+
+
+VERB = Verb(
+    name="triage",
+    help="merge families of findings, or split findings off, by hand",
+    example='relaxfuzz triage merge F0c2ab934f F11d0e2a7c --reason "one missing check" --campaign campaign',
+    add_arguments=_add_arguments,
+    run=_run,
+    needs_tvm=False,
+)

@@ -1,0 +1,144 @@
+"""Baselines: written, read back, compared, and refused when they are not what they should be."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from prepared_campaigns import CLEAN, TRIGGERS, campaign, finding_id
+
+from fuzzer.cli import main
+from fuzzer.gating.baseline import BaselineError, read_baseline, to_text
+from fuzzer.gating.measured import Measured, measure
+from fuzzer.store import Store
+
+
+def read(directory: Path) -> Measured:
+    with Store.open(directory) as store:
+        return measure(store)
+
+
+@pytest.fixture(scope="module")
+def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return campaign(tmp_path_factory.mktemp("kept") / "campaign", CLEAN, {"boom": 7, "ba\x1bng": 1})
+
+
+@pytest.fixture
+def kept(directory: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Path:
+    path = tmp_path / "baseline.json"
+    assert main(["baseline", str(directory), "--output", str(path)]) == 0
+    assert capsys.readouterr().out == f"{path}: 3508 checks, 2 findings of TVM 0.27.0.post1\n"
+    return path
+
+
+def test_what_is_read_is_what_was_measured(directory: Path, kept: Path) -> None:
+    measured, back = read(directory), read_baseline(kept)
+    assert sorted(back.seen, key=lambda each: each.id) == sorted(measured.seen, key=lambda each: each.id)
+    assert replace(back, seen=()) == replace(measured, seen=(), silences={}, records=())
+    assert to_text(back) == kept.read_text()
+
+
+def test_it_is_small_and_a_line_an_entry(kept: Path) -> None:
+    lines = kept.read_text().splitlines()
+    assert len(kept.read_text()) < 2000
+    assert '  "FuseOps": [1000, 600],' in lines
+    assert len([line for line in lines if f'"id": "{finding_id("boom")}"' in line]) == 1
+
+
+def test_standard_output(directory: Path, kept: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["baseline", str(directory), "--output", "-"]) == 0
+    assert capsys.readouterr().out == kept.read_text()
+
+
+def test_nothing_changed(directory: Path, kept: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["baseline", str(directory), "--compare", str(kept)]) == 0
+    (line,) = capsys.readouterr().out.splitlines()
+    assert line == "10 comparisons: 0 worse, 0 better; 0 findings new, 0 gone"
+
+
+def test_worse_better_new_and_gone(tmp_path: Path, kept: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    changed = {"FuseOps": (1000, 100), "LegalizeOps": (1000, 1000)}
+    now = campaign(tmp_path / "now", CLEAN, {"boom": 7, "crack": 40}, changed, tvm_version="0.28.0")
+    assert main(["baseline", str(now), "--compare", str(kept)]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("FAIL  FuseOps: changed 10 % of its modules, 60 % in the baseline")
+    assert "better LegalizeOps: changed 100 %, 95 % in the baseline" not in lines  # better, but no more than twice
+    assert any(line.startswith(f"new   {finding_id('crack')} (40x) crash: FuseOps: ") for line in lines)
+    assert any(line.startswith("gone  ") and "\x1b" not in line for line in lines)
+    assert "note  the baseline is of TVM 0.27.0.post1, the campaign of 0.28.0" in lines
+    assert lines[-1] == "10 comparisons: 4 worse, 0 better; 1 finding new, 1 gone"
+    assert main(["baseline", str(now), "--compare", str(kept), "--json"]) == 1
+    values = json.loads(capsys.readouterr().out)
+    assert next(row["subject"] for row in values["worse"]) == "FuseOps"
+    assert [row["id"] for row in values["new"]] == [finding_id("crack")]
+
+
+def test_better_is_said_with_both_rates(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = campaign(tmp_path / "before", CLEAN, {"boom": 100}, {**TRIGGERS, "FuseOps": (1000, 100)})
+    assert main(["baseline", str(before), "--output", str(tmp_path / "b.json")]) == 0
+    now = campaign(tmp_path / "now", CLEAN)
+    assert main(["baseline", str(now), "--compare", str(tmp_path / "b.json")]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert "better FuseOps: changed 60 %, 10 % in the baseline" in lines
+    assert "better FuseOps crash: pass rate 100 %, 90.909 % in the baseline" in lines
+
+
+def broken(kept: Path, **changes: Any) -> str:
+    values = json.loads(kept.read_text())
+    for key, value in changes.items():
+        values[key] = value
+        if value is None:
+            del values[key]
+    kept.write_text(json.dumps(values))
+    with pytest.raises(BaselineError) as caught:
+        read_baseline(kept)
+    message = str(caught.value)
+    assert message.startswith(f"{kept}: ")
+    assert "\n" not in message
+    return message.removeprefix(f"{kept}: ")
+
+
+@pytest.mark.parametrize(
+    ("changes", "complaint"),
+    [
+        ({"format": None}, "is no baseline: it has no 'format'"),
+        ({"format": 3}, "its format is 3, this version reads 'relaxfuzz-baseline-1'"),
+        ({"columns": ["passed"]}, "'columns' must be passed, failed, skipped, rejected, invalid, undecidable"),
+        ({"campaign": None}, "'campaign' is missing"),
+        ({"campaign": {"seed": True}}, "'campaign.seed' has another type than it should"),
+        ({"campaign": {"seed": 1}}, "'campaign.started_at' is missing"),
+        ({"verdicts": {"crash": {"FuseOps": [1, 2]}}}, "'verdicts.crash.FuseOps' must hold 6 counts"),
+        ({"verdicts": {"crash": {"FuseOps": [1, 2, 0, 0, 0, -1]}}}, "'verdicts.crash.FuseOps' must hold 6 counts"),
+        ({"verdicts": {"crash": []}}, "'verdicts.crash' has another type than it should"),
+        ({"triggers": {"FuseOps": [1, 2]}}, "'triggers.FuseOps' has more changed modules than judged ones"),
+        ({"findings": [7]}, "'findings.1' must be an object"),
+        ({"findings": [{"count": 1}]}, "'findings.1.oracle' is missing"),
+    ],
+)
+def test_what_is_no_baseline_is_refused_in_one_line(kept: Path, changes: dict[str, Any], complaint: str) -> None:
+    assert broken(kept, **changes) == complaint
+
+
+def test_bad_input_is_one_line(directory: Path, kept: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "text").write_text("no JSON")
+    (tmp_path / "bytes").write_bytes(b"\xff\xfe\x00")
+    empty = campaign(tmp_path / "empty", {}, triggers={})
+    for arguments, complaint in (
+        ([str(directory)], "one of the arguments --output --compare is required"),
+        ([str(directory), "--output", "a", "--compare", "b"], "not allowed with argument"),
+        ([str(directory), "--compare", str(tmp_path / "absent")], "absent: No such file or directory"),
+        ([str(directory), "--compare", str(tmp_path / "text")], "text: is no baseline: "),
+        ([str(directory), "--compare", str(tmp_path / "bytes")], "bytes: is no baseline: "),
+        ([str(directory), "--output", str(tmp_path / "no" / "where")], "cannot write"),
+        ([str(directory), "--output", "-", "--json"], "--json goes with --compare"),
+        ([str(tmp_path), "--compare", str(kept)], "holds no campaign"),
+        ([str(empty), "--output", "-"], "the campaign holds no checks"),
+    ):
+        assert main(["baseline", *arguments]) == 2
+        captured = capsys.readouterr()
+        assert complaint in captured.err
+        assert captured.err.count("\n") == 1
+        assert captured.out == ""

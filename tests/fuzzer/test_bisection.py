@@ -1,0 +1,94 @@
+"""Where a defect appeared or was fixed, from what its script said in each release."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+from fuzzer.bisection import Answer, Observation, Outcome, Trend, answer_of, judge, together
+from fuzzer.repro import ReproResult
+
+RELEASES = ("0.25.0", "0.26.0", "0.27.0", "0.28.0")
+LETTERS = {"P": Outcome.PRESENT, "A": Outcome.ABSENT, "D": Outcome.OTHERWISE, "?": Outcome.UNSAYABLE}
+
+
+def seen(letters: str) -> list[Observation]:
+    return [
+        Observation(release, Answer(LETTERS[letter], "")) for release, letter in zip(RELEASES, letters, strict=False)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("letters", "text"),
+    [
+        ("PPP", "present in all"),
+        ("P", "present in all"),
+        ("AAA", "absent from all"),
+        ("APP", "appeared in 0.26.0"),
+        ("AAP", "appeared in 0.27.0"),
+        ("PPA", "fixed in 0.27.0"),
+        ("PAAA", "fixed in 0.26.0"),
+        ("APA", "comes and goes"),
+        ("PAP", "comes and goes"),
+        ("P?A", "fixed in 0.27.0, or behind 0.25.0 before it"),
+        ("ADDP", "appeared in 0.28.0, or behind 0.25.0 before it"),
+        ("?PA", "fixed in 0.27.0"),
+        ("?AP?", "appeared in 0.27.0"),
+        ("?PP", "present in all that can say (0.26.0, 0.27.0)"),
+        ("?AD", "absent from all that can say (0.26.0)"),
+        ("P?A?", "fixed in 0.27.0, or behind 0.25.0 before it"),
+        ("??D", "cannot say"),
+        ("", "cannot say"),
+    ],
+)
+def test_judgements(letters: str, text: str) -> None:
+    assert str(judge(seen(letters))) == text
+
+
+def test_every_sequence_is_judged_by_what_is_decided_alone() -> None:
+    for letters in itertools.product("PAD?", repeat=4):
+        found = judge(seen("".join(letters)))
+        decided = [letter for letter in letters if letter in "PA"]
+        runs = [letter for letter, _ in itertools.groupby(decided)]
+        expected = {
+            (): Trend.UNKNOWN, ("P",): Trend.ALL, ("A",): Trend.NONE, ("A", "P"): Trend.APPEARED,
+            ("P", "A"): Trend.FIXED,
+        }.get(tuple(runs), Trend.COMES_AND_GOES)  # fmt: skip
+        assert found.trend is expected, letters
+        assert len(found.silent) == sum(letter in "D?" for letter in letters)
+        assert len(found.telling) == len(decided)
+        if found.release:
+            new = letters[RELEASES.index(found.release)]
+            assert new == runs[1]
+            assert runs[1] not in letters[: RELEASES.index(found.release)]
+        if found.after:
+            between = letters[RELEASES.index(found.after) + 1 : RELEASES.index(found.release)]
+            assert between
+            assert set(between) <= {"D", "?"}
+
+
+@pytest.mark.parametrize(
+    ("code", "output", "outcome", "said"),
+    [
+        (1, "noise\nBUG: it is ill-formed\nexpected: well\n", Outcome.PRESENT, "it is ill-formed"),
+        (0, "OK: no error\n", Outcome.ABSENT, "no error"),
+        (0, "DIFFERENT: ValueError: x: y\n", Outcome.OTHERWISE, "ValueError: x: y"),
+        (2, "ENVIRONMENT: ImportError: No module\n", Outcome.UNSAYABLE, "ImportError: No module"),
+        (1, "OK: the exit code belongs to something else\n", Outcome.OTHERWISE,
+         "the script ends with 1, saying: OK: the exit code belongs to something else"),
+        (0, "BUG: said by a pass\nOK: no error\n", Outcome.ABSENT, "no error"),
+        (1, "Traceback\nNameError: x\n", Outcome.OTHERWISE, "the script ends with 1, saying: NameError: x"),
+        (0, "", Outcome.OTHERWISE, "the script ends with 0, saying: nothing"),
+        (-11, "BUG: too late\n", Outcome.OTHERWISE, "the script is killed by signal 11"),
+        (None, "", Outcome.OTHERWISE, "the script does not end in time"),
+    ],
+)  # fmt: skip
+def test_answers(code: int | None, output: str, outcome: Outcome, said: str) -> None:
+    assert answer_of(ReproResult(code, output)) == Answer(outcome, said)
+
+
+def test_one_run_that_shows_it_is_enough() -> None:
+    gone, there, other = Answer(Outcome.ABSENT, "no"), Answer(Outcome.PRESENT, "yes"), Answer(Outcome.OTHERWISE, "x")
+    assert together([gone, there, gone]) is there
+    assert together([other, gone]) is gone

@@ -1,0 +1,69 @@
+import pytest
+
+from fuzzer.families import UNKNOWN, Family, Skeleton, Traits, family
+from oracles.verdict import Evidence, OracleName, Outcome, Verdict
+
+
+def failed(oracle: OracleName, culprit: str, kind: str, message: str, *frames: str) -> Verdict:
+    return Verdict(oracle, Outcome.FAIL, culprit, evidence=Evidence(kind, message, frames))
+
+
+DEPENDENT = ("ill-formed", "DataflowVar cannot be used as a dependent type expression.")
+
+
+def test_the_place_is_the_most_elementary_pass_that_shows_it() -> None:
+    traits = Traits("CanonicalizeBindings", Skeleton(("reshape",), ("cast",)))
+    one = family(failed(OracleName.WELL_FORMED, "FuseTIR", *DEPENDENT), traits)
+    other = family(failed(OracleName.WELL_FORMED, "RemoveUnusedOutputs", *DEPENDENT), traits)
+    assert one == other
+    assert one.place == "CanonicalizeBindings"
+    assert family(failed(OracleName.WELL_FORMED, "LazyGetInput", *DEPENDENT), Traits("LazyGetInput")) != one
+
+
+def test_constructs_count_where_the_symptom_is_mute_and_operators_never_do() -> None:
+    died = failed(OracleName.CRASH, "FuseOps", "signal 11", "signal 11 during crash")
+    plain, with_if = Traits("FuseOps", Skeleton(("abs",))), Traits("FuseOps", Skeleton(("abs",), ("if",)))
+    assert family(died, plain) != family(died, with_if)
+    assert family(died, plain) == family(died, Traits("FuseOps", Skeleton(("exp",))))
+    told = failed(OracleName.POSTCONDITION, "FuseOps", "not-done", "no reshape is left")
+    assert family(told, plain) == family(told, with_if)
+
+
+def test_whether_minimization_may_still_change_it() -> None:
+    died = failed(OracleName.CRASH, "FuseOps", "signal 11", "signal 11 during crash")
+    assert not family(died).final
+    assert family(died, Traits("FuseOps")).final
+    assert family(failed(OracleName.MUTATION, "FuseOps", "mutated", "the input module was modified")).final
+
+
+def test_a_build_is_named_by_the_operator_that_it_leaves() -> None:
+    message = "InternalError: R.{}: CodeGenVM cannot emit this Relax operator directly."
+    left = [
+        family(failed(OracleName.NUMERIC, culprit, "does-not-build", message.format(operator)), Traits(culprit))
+        for culprit, operator in (("build:cpu", "ewise_fma"), ("build:zero", "ewise_fma"), ("build:cpu", "wrap_param"))
+    ]
+    assert left[0] == left[1] != left[2]
+    assert left[0].text == "build: CodeGenVM cannot emit ewise_fma"
+    passes = [
+        family(failed(OracleName.NUMERIC, "FuseOpsByPattern", "does-not-build", message.format(each)))
+        for each in ("add", "matmul")
+    ]
+    assert passes[0] == passes[1], "what a pass lost is the same whichever operator needs it"
+
+
+def test_ids() -> None:
+    found = Family("FuseOps", "boom")
+    assert found.id == "F" + Family("FuseOps", "boom", final=False).id[1:]
+    assert len(found.id) == 10
+    assert found.id != Family("FuseOps", "boom", ("if",)).id
+
+
+def test_traits_survive_the_store() -> None:
+    traits = Traits("FuseOps", Skeleton(("abs", "add"), ("if",)))
+    assert Traits.from_json(traits.to_json()) == traits
+    assert Traits() == UNKNOWN
+
+
+def test_what_did_not_fail_has_no_family() -> None:
+    with pytest.raises(ValueError, match="a verdict that is pass has no symptom"):
+        family(Verdict(OracleName.CRASH, Outcome.PASS, "FuseOps"))

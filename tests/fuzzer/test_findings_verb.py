@@ -1,0 +1,71 @@
+import json
+from pathlib import Path
+
+import pytest
+from sample_records import META, hit, shard
+
+from fuzzer.cli import main
+from fuzzer.families import Skeleton, Traits
+from fuzzer.store import FindingState, Store
+
+
+@pytest.fixture
+def directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A campaign of three findings, of which two show first in one elementary pass."""
+    monkeypatch.chdir(tmp_path)
+    long = "Check failed: (a_condition_that_is_long) is false: " + "words " * 30
+    with Store.create(tmp_path / "c", META) as store:
+        store.record_shard(shard(0, hit("boom", 1), hit("\x1b[31mcolour", 2), hit(long, 3, 4)), 1.0)
+        for each, operators in zip(store.findings(), (("abs", "add"), ("abs",), ()), strict=True):
+            traits = Traits("Normalize" if operators else "FuseOps", Skeleton(operators, ("if",)))
+            store.save_triage(each.id, FindingState.CONFIRMED, None, 3, None, "", traits, 2.0)
+    return str(tmp_path / "c")
+
+
+def merge(directory: str) -> str:
+    with Store.open(Path(directory)) as store:
+        first, second, _ = (each.family.id for each in store.findings())
+    assert main(["triage", "merge", first, second, "--reason", "one cause"]) == 0
+    return first
+
+
+def test_families_are_shown_with_their_findings(directory: str, capsys: pytest.CaptureFixture[str]) -> None:
+    family = merge(directory)
+    capsys.readouterr()
+    assert main(["findings", directory]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert all(len(line) <= 80 for line in lines)
+    assert not any("\x1b" in line for line in lines)
+    headings = [line for line in lines if line.startswith("F")]
+    assert headings[0].startswith(family)
+    assert len(headings) == 2
+    assert "all with abs" in lines[3], "what the minimized modules of a family have in common"
+    assert lines[-1] == "3 findings in 2 families"
+
+
+def test_both_levels_are_in_the_json(directory: str, capsys: pytest.CaptureFixture[str]) -> None:
+    family = merge(directory)
+    capsys.readouterr()
+    assert main(["findings", directory, "--json"]) == 0
+    one, two, three = json.loads(capsys.readouterr().out)
+    assert len({one["id"], two["id"], three["id"]}) == 3
+    assert one["family"]["id"] == two["family"]["id"] == family != three["family"]["id"]
+    assert one["family"]["findings"] == [one["id"], two["id"]]
+    assert (one["family"]["by_hand"], three["family"]["by_hand"]) == (None, None)
+    assert one["origin"] == "Normalize"
+    assert (one["operators"], one["constructs"]) == (["abs", "add"], ["if"])
+
+
+def test_one_family_alone(directory: str, capsys: pytest.CaptureFixture[str]) -> None:
+    family = merge(directory)
+    capsys.readouterr()
+    assert main(["findings", directory, "--family", family, "--json"]) == 0
+    assert len(json.loads(capsys.readouterr().out)) == 2
+    assert main(["findings", directory, "--family", "F000000000"]) == 2
+    assert "no finding in" in capsys.readouterr().err
+
+
+def test_a_wrong_file_of_decisions_is_told(directory: str, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("wrong.toml").write_text("[[merge]]\n")
+    assert main(["findings", directory, "--triage", "wrong.toml"]) == 2
+    assert "wrong.toml:1: 'merge.1' needs 'into'" in capsys.readouterr().err

@@ -1,0 +1,349 @@
+"""The gate's decisions on prepared campaigns: exit code and deciding line of each."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from prepared_campaigns import CLEAN, TRIGGERS, campaign, finding_id
+
+from fuzzer.cli import main
+from fuzzer.records import FindingState
+from fuzzer.store import Store
+
+POLICY = """\
+[oracles.crash]
+min_pass_rate = 0.99
+min_checks = 1000
+[oracles.numeric]
+min_pass_rate = 0.99
+min_checks = 1000
+max_skip_share = 0.5
+max_reject_share = 0.05
+max_undecidable_share = 0.02
+[passes."*"]
+min_trigger_rate = 0.05
+"""
+REFERENCE = 'reference = "https://example.org/1"\nreason = "reported"\n'
+
+
+def known(*messages: str, more: str = "") -> str:
+    return "".join(f'[[known]]\nid = "{finding_id(message)}"\n{REFERENCE}{more}' for message in messages)
+
+
+class Gate:
+    """Runs ``relaxfuzz gate`` and keeps what it printed."""
+
+    def __init__(self, directory: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        self.directory = directory
+        self._capsys = capsys
+        self.lines: list[str] = []
+        self.errors = ""
+
+    def baseline(self, *arguments: object, **meta: str) -> str:
+        """Keep a campaign as the baseline; gives the policy's line for it."""
+        kept = campaign(self.directory / "before", *arguments, **meta)  # type: ignore[arg-type]
+        assert main(["baseline", str(kept), "--output", str(self.directory / "baseline.json")]) == 0
+        return 'baseline = "baseline.json"\n'
+
+    def __call__(self, directory: Path, policy: str, *options: str) -> int:
+        path = self.directory / "policy.toml"
+        path.write_text(policy)
+        self._capsys.readouterr()
+        code = main(["gate", str(directory), "--policy", str(path), *options])
+        captured = self._capsys.readouterr()
+        self.lines, self.errors = captured.out.splitlines(), captured.err
+        return code
+
+
+@pytest.fixture
+def gate(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Gate:
+    return Gate(tmp_path, capsys)
+
+
+def test_clean(gate: Gate) -> None:
+    assert gate(campaign(gate.directory / "now", CLEAN), POLICY) == 0
+    assert gate.lines == [
+        "ok    crash: pass rate 100 % (at least 99 %; 2000 of 2000, 99.808 % to 100 %)",
+        "ok    numeric: pass rate 100 % (at least 99 %; 1500 of 1500, 99.744 % to 100 %)",
+        "ok    numeric: 24.5 % skipped (at most 50 %; 490 of 2000)",
+        "ok    numeric: 0.5 % rejected (at most 5 %; 10 of 2000)",
+        "ok    numeric: 0 % undecidable (at most 2 %; 0 of 1500)",
+        "ok    4 demands on each oracle or pass hold",
+        "gate passed: TVM 0.27.0.post1, 3500 checks, 0 new, 0 known, 0 flaky findings",
+    ]
+
+
+def test_one_new_finding(gate: Gate) -> None:
+    assert gate(campaign(gate.directory / "now", CLEAN, {"boom": 1}), POLICY) == 1
+    name = finding_id("boom")
+    assert gate.lines == [
+        f"FAIL  new finding {name} crash FuseOps: boom (1x) [repros/{name}.py]",
+        "gate FAILED: TVM 0.27.0.post1, 3501 checks, 1 new, 0 known, 0 flaky findings",
+    ]
+
+
+def test_only_known_findings(gate: Gate) -> None:
+    """400 failures of known findings: they neither fail the gate nor lower the rate."""
+    now = campaign(gate.directory / "now", CLEAN, {"boom": 300, "bang": 100})
+    assert gate(now, POLICY + known("boom", "bang")) == 0
+    assert gate.lines[0].startswith("ok    crash: pass rate 100 % (at least 99 %; 2000 of 2000")
+    assert gate.lines[0].endswith("; 83.333 % with 400 failures of known findings")
+    assert gate.lines[-1].endswith("2 known, 0 flaky findings")
+
+
+def test_known_but_one(gate: Gate) -> None:
+    assert gate(campaign(gate.directory / "now", CLEAN, {"boom": 300, "bang": 1}), POLICY + known("boom")) == 1
+    assert gate.lines[0].startswith(f"FAIL  new finding {finding_id('bang')} crash FuseOps: bang (1x)")
+
+
+def test_only_flaky_findings(gate: Gate) -> None:
+    now = campaign(gate.directory / "now", CLEAN, {"boom": 1}, state=FindingState.FLAKY)
+    assert gate(now, POLICY) == 0
+    assert f"flaky {finding_id('boom')} crash FuseOps: boom (1x)" in "\n".join(gate.lines)
+
+
+def test_an_expired_entry(gate: Gate, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It still excuses its finding, so that the gate says what is the matter: the entry, not the defect."""
+    now = campaign(gate.directory / "now", CLEAN, {"boom": 300})
+    entry = known("boom", more="expires = 2027-03-01\n")
+    name = finding_id("boom")
+    monkeypatch.setenv("RELAXFUZZ_TODAY", "2027-02-28")
+    assert gate(now, POLICY + entry) == 0
+    monkeypatch.setenv("RELAXFUZZ_TODAY", "2027-03-01")
+    assert gate(now, POLICY + entry) == 1
+    assert gate.lines[0] == f"FAIL  known '{name}': (https://example.org/1) expired on 2027-03-01"
+    assert gate.lines[-1] == "gate FAILED: TVM 0.27.0.post1, 3800 checks, 0 new, 1 known, 0 flaky findings"
+    assert gate(now, POLICY + '[known_entries]\nexpired = "note"\n' + entry) == 0
+    assert f"note  known '{name}': (https://example.org/1) expired on 2027-03-01" in gate.lines
+
+
+def test_an_entry_for_another_release_excuses_nothing(gate: Gate) -> None:
+    now = campaign(gate.directory / "now", CLEAN, {"boom": 300})
+    entry = known("boom", more='tvm = "<0.27"\n')
+    assert gate(now, entry) == 1
+    name = finding_id("boom")
+    assert gate.lines[0].startswith(f"FAIL  new finding {name} crash FuseOps: boom (300x)")
+    assert f"note  known '{name}': (https://example.org/1) does not speak of TVM 0.27.0.post1" in gate.lines
+    assert gate(campaign(gate.directory / "clean", CLEAN), '[known_entries]\nout_of_range = "fail"\n' + entry) == 1
+    assert gate.lines[0].startswith(f"FAIL  known '{name}': ")
+
+
+def test_a_stale_entry(gate: Gate) -> None:
+    """Three campaigns that judged its pass did not meet it, two of them kept as baselines only."""
+    dates = [f"2026-01-0{day}T00:00:00+00:00" for day in (1, 2, 3)]
+    first, second, now = (campaign(gate.directory / date[:10], CLEAN, started_at=date) for date in dates)
+    kept = gate.directory / "second.json"
+    assert main(["baseline", str(second), "--output", str(kept)]) == 0
+    policy = "[known_entries]\nstale_after = 3\nstale = {}\n" + known("boom", more='pass = "FuseOps"\n')
+    told = f"known '{finding_id('boom')}': (https://example.org/1) was not met by the last 3 campaigns"
+    assert gate(now, policy.format('"note"'), "--history", str(first), str(kept)) == 0
+    assert any(line.startswith(f"note  {told}") for line in gate.lines)
+    assert gate(now, policy.format('"fail"'), "--history", str(first), str(kept)) == 1
+    assert gate.lines[0].startswith(f"FAIL  {told}")
+    assert gate(now, policy.format('"fail"'), "--history", str(first)) == 0  # two campaigns are not three
+
+
+def test_a_known_family(gate: Gate) -> None:
+    """Every finding of a family is excused, those of others are not."""
+    now = campaign(gate.directory / "now", CLEAN, {"boom": 3, "an altogether other complaint": 1})
+    (boom,) = (each for each in families(now) if each[1] == finding_id("boom"))
+    assert gate(now, f'[[known]]\nfamily = "{boom[0]}"\n{REFERENCE}') == 1
+    assert gate.lines[-1].endswith("1 new, 1 known, 0 flaky findings")
+
+
+def families(directory: Path) -> list[tuple[str, str]]:
+    with Store.open(directory) as store:
+        return [(each.family.id, each.id) for each in store.findings()]
+
+
+def test_too_little_evidence(gate: Gate) -> None:
+    few = {key: count // 10 for key, count in CLEAN.items()}
+    assert gate(campaign(gate.directory / "now", few), POLICY) == 3
+    assert gate.lines[0] == "SHORT crash: 200 checks (at least 1000)"
+    assert gate.lines[1].startswith("SHORT crash: pass rate 100 % (at least 99 %; 200 of 200, 98.115 % to 100 %); 381")
+    assert gate.lines[-1].startswith("gate NOT ENOUGH EVIDENCE: ")
+
+
+def test_all_skipped(gate: Gate) -> None:
+    silent = {("numeric", "FuseOps", "skip", "original does not build"): 2000, **_only("crash")}
+    now = campaign(gate.directory / "now", silent)
+    assert gate(now, "[oracles.numeric]\n") == 3
+    assert gate.lines[0] == ("SHORT numeric: 0 checks (at least 1); of 2000 verdicts 2000 are skips, 0 rejects")
+    assert gate(now, POLICY) == 1
+    assert gate.lines[0] == (
+        "FAIL  numeric: 100 % skipped (at most 50 %; 2000 of 2000), mostly 2000 x original does not build"
+    )
+
+
+def _only(oracle: str) -> dict[tuple[str, str, str, str], int]:
+    return {key: count for key, count in CLEAN.items() if key[0] == oracle}
+
+
+def test_nothing_was_judged_and_nothing_demanded(gate: Gate) -> None:
+    assert gate(campaign(gate.directory / "now", {}, triggers={}), "") == 3
+    assert gate.lines[0] == "SHORT campaign: it holds no checks at all"
+
+
+@pytest.mark.parametrize(
+    ("changes", "line"),
+    [
+        (
+            {("numeric", "FuseOps", "skip", "undecidable: decision downstream of rounding"): 40},
+            "FAIL  numeric: 2.597 % undecidable (at most 2 %; 40 of 1540), mostly 40 x undecidable: decision ",
+        ),
+        (
+            {("numeric", "LegalizeOps", "reject", "one block only"): 150},
+            "FAIL  numeric: 7.441 % rejected (at most 5 %; 160 of 2150), mostly 150 x one block only, 10 x new types ",
+        ),
+    ],
+)
+def test_too_much_without_judgement(gate: Gate, changes: dict[tuple[str, str, str, str], int], line: str) -> None:
+    assert gate(campaign(gate.directory / "now", {**CLEAN, **changes}), POLICY) == 1
+    assert gate.lines[0].startswith(line)
+
+
+def test_regression(gate: Gate) -> None:
+    """2 % of the crash oracle's checks of one pass fail, all of known findings before, half of them unknown now."""
+    policy = gate.baseline(CLEAN) + 'known = "known.toml"\n[oracles.crash]\nnew_findings = "note"\n'
+    (gate.directory / "known.toml").write_text(known("boom"))
+    now = campaign(gate.directory / "now", CLEAN, {"boom": 20, "bang": 20})
+    assert gate(now, policy) == 1
+    assert [line.partition("(")[0] for line in gate.lines[:3]] == [
+        "FAIL  crash: pass rate 99.009 %, 100 % in the baseline ",
+        "FAIL  FuseOps: pass rate 98.765 %, 100 % in the baseline ",
+        "FAIL  FuseOps crash: pass rate 98.039 %, 100 % in the baseline ",
+    ]
+    assert gate.lines[2].endswith("(1000 of 1020, 1000 of 1000; p = 1.1e-06)")
+    assert any(line.startswith("ok    baseline: 10 comparisons, 5 of them can decide; ") for line in gate.lines)
+    assert gate.lines[-1].startswith("gate FAILED: ")
+
+
+def test_noise_is_no_regression(gate: Gate) -> None:
+    """From 6 failures in 1,000 to 12: twice as many; of equal campaigns one in eight looks like it."""
+    policy = gate.baseline(CLEAN, {"boom": 6}) + "[regression]\naccept_findings = true\n[oracles.crash]\n"
+    assert gate(campaign(gate.directory / "now", CLEAN, {"boom": 12}), policy) == 0
+    assert gate.lines[0].startswith("ok    crash: 2012 checks")
+    assert f"note  in the baseline: {finding_id('boom')} crash FuseOps: boom (12x)" in "\n".join(gate.lines)
+
+
+def test_a_known_finding_that_became_frequent_is_no_regression(gate: Gate) -> None:
+    policy = gate.baseline(CLEAN, {"boom": 1}) + known("boom")
+    assert gate(campaign(gate.directory / "now", CLEAN, {"boom": 300}), policy) == 0
+
+
+def test_trigger_rates_collapsed_against_the_baseline(gate: Gate) -> None:
+    policy = gate.baseline(CLEAN) + "[oracles.crash]\n"
+    now = campaign(gate.directory / "now", CLEAN, triggers={**TRIGGERS, "FuseOps": (1000, 250)})
+    assert gate(now, policy) == 1
+    assert gate.lines[0] == (
+        "FAIL  FuseOps: changed 25 % of its modules, 60 % in the baseline (250 of 1000, 600 of 1000; p = 9.5e-58)"
+    )
+    halved = campaign(gate.directory / "halved", CLEAN, triggers={**TRIGGERS, "FuseOps": (1000, 310)})
+    assert gate(halved, policy) == 0  # less, but more than half of what it was
+
+
+def test_trigger_rates_collapsed_absolutely(gate: Gate) -> None:
+    now = campaign(gate.directory / "now", CLEAN, triggers={**TRIGGERS, "LegalizeOps": (1000, 10)})
+    assert gate(now, POLICY) == 1
+    assert gate.lines[0] == (
+        "FAIL  LegalizeOps: changed 1 % of its modules (at least 5 %; 10 of 1000, 0.544 % to 1.83 %)"
+    )
+    few = campaign(gate.directory / "few", CLEAN, triggers={**TRIGGERS, "LegalizeOps": (20, 0)})
+    assert gate(few, POLICY) == 0  # none of 20 may be one of twenty
+
+
+def test_an_oracle_that_fell_silent(gate: Gate) -> None:
+    policy = gate.baseline(CLEAN) + "[oracles.crash]\n"
+    assert gate(campaign(gate.directory / "now", _only("crash")), policy) == 3
+    assert gate.lines[0] == "SHORT numeric: no checks at all; the baseline's 1500 make about 1500 here"
+
+
+def test_a_subject_may_be_left_out_of_comparisons(gate: Gate) -> None:
+    policy = gate.baseline(CLEAN) + "[oracles.numeric]\nregression = false\n[passes.FuseOps]\nregression = false\n"
+    now = campaign(gate.directory / "now", _only("crash"), triggers={**TRIGGERS, "FuseOps": (1000, 1)})
+    assert gate(now, policy) == 3  # the rule on numeric itself: no checks
+    assert [line for line in gate.lines if "baseline" in line] == []
+
+
+def test_corrupt_store(gate: Gate) -> None:
+    now = campaign(gate.directory / "now", CLEAN)
+    with (now / "campaign.sqlite").open("r+b") as file:
+        file.seek(4096)
+        file.write(b"\xff" * 8192)
+    assert gate(now, POLICY) == 2
+    assert gate.lines == []
+    assert gate.errors.startswith(f"relaxfuzz: error: '{now / 'campaign.sqlite'}' is damaged: ")
+    assert gate.errors.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("policy", "complaint"),
+    [
+        ("[oracles.crash]\nmin_pass_rate = 99\n", ":2: 'oracles.crash.min_pass_rate' must be a number from 0 to 1"),
+        ('baseline = "absent.json"\n', ":1: 'baseline' names 'absent.json', which is not a file"),
+        ("[oracles.crash]\nmax_skips = 0.1\n", ":2: 'oracles.crash.max_skips' is not a key here; did you mean "),
+    ],
+)
+def test_wrong_policy(gate: Gate, policy: str, complaint: str) -> None:
+    assert gate(campaign(gate.directory / "now", CLEAN, {"boom": 1}), policy) == 2
+    assert gate.lines == []
+    assert gate.errors.startswith(f"relaxfuzz: error: {gate.directory / 'policy.toml'}{complaint}")
+    assert gate.errors.count("\n") == 1
+
+
+def test_wrong_baseline(gate: Gate) -> None:
+    (gate.directory / "baseline.json").write_text('{"format": "relaxfuzz-baseline-9"}')
+    assert gate(campaign(gate.directory / "now", CLEAN), 'baseline = "baseline.json"\n') == 2
+    assert gate.errors == (
+        f"relaxfuzz: error: {gate.directory / 'baseline.json'}: its format is 'relaxfuzz-baseline-9', "
+        "this version reads 'relaxfuzz-baseline-1'\n"
+    )
+
+
+def test_wrong_history_and_a_wrong_day(gate: Gate, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = campaign(gate.directory / "now", CLEAN)
+    assert gate(now, "", "--history", str(gate.directory / "absent")) == 2
+    assert gate.errors == f"relaxfuzz: error: {gate.directory / 'absent'}: No such file or directory\n"
+    assert gate(now, "", "--history", str(gate.directory)) == 2
+    assert "holds no campaign" in gate.errors
+    monkeypatch.setenv("RELAXFUZZ_TODAY", "tomorrow")
+    assert gate(now, "") == 2
+    assert gate.errors == "relaxfuzz: error: RELAXFUZZ_TODAY is 'tomorrow', not a day such as 2027-03-01\n"
+
+
+def test_wrong_decisions(gate: Gate) -> None:
+    (gate.directory / "triage.toml").write_text("[[mrge]]\n")
+    now = campaign(gate.directory / "now", CLEAN)
+    assert gate(now, "", "--triage", str(gate.directory / "triage.toml")) == 2
+    assert "triage.toml:1: 'mrge' is not a key of a file of decisions" in gate.errors
+
+
+def test_the_option_outranks_the_policys_baseline(gate: Gate) -> None:
+    policy = gate.baseline(CLEAN) + "[oracles.crash]\n"
+    other = campaign(gate.directory / "other", CLEAN, triggers={**TRIGGERS, "FuseOps": (1000, 250)})
+    assert main(["baseline", str(other), "--output", str(gate.directory / "other.json")]) == 0
+    assert gate(other, policy) == 1
+    assert gate(other, policy, "--baseline", str(gate.directory / "other.json")) == 0
+
+
+def test_another_release_and_fewer_cases_are_pointed_out(gate: Gate) -> None:
+    policy = gate.baseline(CLEAN, tvm_version="0.26.0") + "[oracles.crash]\n"
+    assert gate(campaign(gate.directory / "now", CLEAN, triggers={"FuseOps": (100, 60)}), policy) == 0
+    assert "note  campaign: the baseline is of TVM 0.26.0, the campaign of 0.27.0.post1" in gate.lines
+    assert any("a small campaign sees only large regressions" in line for line in gate.lines)
+
+
+def test_explain_and_json_hold_every_number(gate: Gate) -> None:
+    policy = gate.baseline(CLEAN) + POLICY
+    now = campaign(gate.directory / "now", CLEAN, triggers={**TRIGGERS, "FuseOps": (1000, 250)})
+    assert gate(now, policy, "--explain") == 1
+    text = " ".join(" ".join(gate.lines).split())
+    assert "trigger_collapse: rate 0.25, baseline_rate 0.6, p 9.5" in text
+    assert "max_skip_share: share 0.245, limit 0.5, count 490, total 2000" in text
+    assert gate(now, policy, "--json") == 1
+    values = json.loads("\n".join(gate.lines))
+    (row,) = [row for row in values["rulings"] if row["word"] == "fail"]
+    assert (row["subject"], row["numbers"]["hits"], row["numbers"]["baseline_hits"]) == ("FuseOps", 750, 400)
+    assert values["baseline"]["seed"] == 7

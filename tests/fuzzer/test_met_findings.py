@@ -1,0 +1,137 @@
+"""Failures that a minimization meets become findings of their own: few, once, and behind those that were drawn."""
+
+from __future__ import annotations
+
+import io
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from sample_records import META, hit, shard, verdict
+
+sys.path.append(str(Path(__file__).resolve().parent / "minimizer"))
+import samples
+import tvm
+
+from fuzzer.campaign import Campaign
+from fuzzer.cases import Case
+from fuzzer.config import Config
+from fuzzer.isolation import IsolatedWorker
+from fuzzer.minimizer.judging import Judge
+from fuzzer.minimizer.messages import Failing
+from fuzzer.minimizer.search import Other
+from fuzzer.progress import Progress
+from fuzzer.records import FindingState
+from fuzzer.signatures import signature
+from fuzzer.store import MOST_MET, Store
+from fuzzer.triage import MOST_OTHERS, TriageJob, TriageResult, TriageState, triage_finding
+from oracles.passref import PassRef
+from oracles.verdict import OracleName
+
+BUGS = """
+import tvm
+
+
+def run(module, context):
+    text = module.script()
+    if "R.matmul" in text and "R.sum" in text:
+        raise RuntimeError("the sum of a product is not supported")
+    for name in ("matmul", "sum", "tanh", "log", "abs", "sin"):
+        if f"R.{name}(" in text:
+            raise ValueError(f"{name * 2} alone")
+    return module
+
+
+def bugs():
+    return tvm.transform.module_pass(run, opt_level=0, name="bugs")
+"""
+
+
+def test_what_a_minimization_met_is_new_once(tmp_path: Path) -> None:
+    with Store.create(tmp_path, META) as store:
+        (parent,) = store.record_shard(shard(3, hit("boom", 5)), 1.0)
+        met = [hit("met", 0, module="small"), hit("boom", 0, module="small")]
+        ((place, name),) = store.record_met(parent, met, 2.0)
+        assert store.record_met(parent, met, 3.0) == []
+        finding = store.finding(name)
+        assert (finding.count, finding.state, finding.case.module_json) == (0, FindingState.NEW, "small")
+        assert store.finding(parent).case.module_json == "{}"
+        assert store.untriaged() == [(3, parent), (place, name)], "looked into when all that were drawn are"
+        assert store.record_met(name, [hit("further", 0)], 4.0) == [], "it leads to no further ones"
+        assert len(store.findings()) == 2
+
+
+def test_a_campaign_takes_so_many_and_no_more(tmp_path: Path) -> None:
+    letters = "abcdefghijklmnopqrstuvwxyz"
+    with Store.create(tmp_path, META) as store:
+        (parent,) = store.record_shard(shard(0, hit("boom", 5)), 1.0)
+        met = [hit(f"the {letter * 3} is wrong", 0) for letter in letters]
+        assert len({each.signature.id for each in met}) == len(letters)
+        assert len(store.record_met(parent, met, 2.0)) == MOST_MET
+        assert store.record_met(parent, met, 3.0) == []
+        assert len(store.findings()) == MOST_MET + 1
+
+
+def test_a_drawn_case_takes_the_place_of_one_that_was_met(tmp_path: Path) -> None:
+    with Store.create(tmp_path, META) as store:
+        (parent,) = store.record_shard(shard(0, hit("boom", 5)), 1.0)
+        ((_, name),) = store.record_met(parent, [hit("met", 0, module="small")], 2.0)
+        assert store.record_shard(shard(1, hit("met", 9, 2, "drawn")), 3.0) == []
+        finding = store.finding(name)
+        assert (finding.count, finding.case.module_json) == (2, "drawn")
+        assert store.untriaged() == [(0, parent), (1, name)]
+
+
+def test_how_far_a_minimization_has_come_is_kept_until_it_ends(tmp_path: Path) -> None:
+    with Store.create(tmp_path, META) as store:
+        (name,) = store.record_shard(shard(0, hit("boom", 5)), 1.0)
+        best = replace(hit("boom", 5).case, module_json="best")
+        store.save_best(name, best)
+        assert (store.finding(name).minimized, store.finding(name).state) == (best, FindingState.NEW)
+        store.save_triage(name, FindingState.FLAKY, None, None, None, "")
+        store.save_best(name, best)
+        assert store.finding(name).minimized is None
+
+
+def test_a_campaign_records_what_triage_met(tmp_path: Path) -> None:
+    config = Config(7, ("FuseOps",), (), (OracleName.CRASH,), 64, None, 1)
+    with Store.create(tmp_path / "out", {**META, "config": config.to_json()}) as store:
+        (parent,) = store.record_shard(shard(0, hit("boom", 5)), 1.0)
+        written = io.StringIO()
+        campaign = Campaign(store, config, Progress(config, written))
+        other = verdict("met")
+        name = signature(other).id
+        met = Other(Failing(name, signature(other).text, other), hit("met", 0, module="small").case)
+        campaign._record_triage(TriageResult(parent, TriageState.CONFIRMED, hit("boom", 5).case, 1, others=(met,)))
+        assert [finding.id for finding in store.findings()] == [parent, name]
+        assert f"finding {name}: crash: FuseOps: InternalError" in written.getvalue()
+        campaign._record_triage(TriageResult(name, TriageState.CONFIRMED, met.case, 1, "repros/x.py", others=(met,)))
+        assert store.finding(name).note == "met while another finding was minimized"
+
+
+@pytest.fixture
+def bugs(tmp_path: Path) -> PassRef:
+    path = tmp_path / "bugs.py"
+    path.write_text(BUGS)
+    return PassRef("bugs", f"user:{path}:bugs")
+
+
+@pytest.mark.slow
+def test_triage_hands_a_few_others_on_and_goes_on_where_it_was(tmp_path: Path, bugs: PassRef) -> None:
+    case = Case(str(tvm.ir.save_json(samples.guarded_log())), (bugs,), 0)
+    with IsolatedWorker() as worker:
+        (failed,) = Judge(worker, (OracleName.CRASH,)).verdicts(case)
+    name = signature(failed)
+    saved: list[Case] = []
+    job = TriageJob(name.id, name.text, failed, case, tmp_path, runs=1, save=saved.append)
+    result = triage_finding(job)
+    assert result.state is TriageState.CONFIRMED, result
+    assert result.bindings == 2
+    assert saved[-1] == result.minimized
+    assert 0 < len(result.others) <= MOST_OTHERS
+    assert all(other.failing.id != name.id and other.case.passes == case.passes for other in result.others)
+    again = triage_finding(replace(job, start=result.minimized))
+    assert again.minimized == result.minimized
+    assert again.steps == ()
+    assert again.queries <= result.queries

@@ -1,0 +1,67 @@
+from pathlib import Path
+
+import pytest
+from sample_records import META, hit, shard
+
+from fuzzer.decisions import Decision, Decisions
+from fuzzer.families import UNKNOWN, Traits
+from fuzzer.known import Bound, KnownFinding, KnownFindings
+from fuzzer.recognition import Recognizer
+from fuzzer.records import FindingRecord
+from fuzzer.store import FindingState, Store
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    store = Store.create(tmp_path / "c", META)
+    store.record_shard(shard(0, hit("boom", 1)), 1.0)
+    return store
+
+
+def found(store: Store) -> FindingRecord:
+    return store.findings()[0]
+
+
+def test_a_listed_finding_is_recorded_as_known(store: Store) -> None:
+    finding = found(store)
+    recognizer = Recognizer(store, KnownFindings((KnownFinding(finding.id, "", "issue 7", "w"),)), None)
+    assert recognizer.ids == {finding.id}
+    assert recognizer.shelve(finding.id)
+    assert (found(store).state, found(store).note) == (FindingState.KNOWN, "listed as known: issue 7")
+    assert store.untriaged() == []
+
+
+def test_others_are_left_alone(store: Store) -> None:
+    finding = found(store)
+    for known in (KnownFindings(), KnownFindings((KnownFinding("0123456789", "", "r", "w"),)), None):
+        assert not Recognizer(store, known, None).shelve(finding.id)
+    assert found(store).state is FindingState.NEW
+
+
+def test_an_entry_for_other_releases_counts_for_nothing(store: Store) -> None:
+    finding = found(store)
+    entry = KnownFinding(finding.id, "", "r", "w", releases=(Bound("<", (0, 27)),))
+    recognizer = Recognizer(store, KnownFindings((entry,)), None)
+    assert recognizer.ids == frozenset()
+    assert not recognizer.shelve(finding.id)
+
+
+def test_a_family_is_recognized_once_it_is_certain(store: Store) -> None:
+    finding = found(store)
+    traits = Traits("FuseOps")
+    assert not finding.family.final, "a more elementary pass may be what fails"
+    known = KnownFindings((KnownFinding("", "", "issue 7", "w", family=finding.family.id),))
+    recognizer = Recognizer(store, known, None)
+    assert recognizer.ids == frozenset(), "only single findings cut a case short"
+    assert not recognizer.shelve(finding.id)
+    assert recognizer.turn(3, finding.id) > recognizer.turn(4, "0123456789"), "it is looked into behind all others"
+    assert recognizer.listed(finding, UNKNOWN) == ""
+    assert recognizer.listed(finding, traits) == "listed as known: issue 7"
+    assert recognizer.listed(finding, Traits("Normalize")) == ""
+
+
+def test_decisions_say_which_family_is_meant(store: Store) -> None:
+    finding = found(store)
+    known = KnownFindings((KnownFinding("", "", "issue 7", "w", family="F012345678"),))
+    decisions = Decisions((Decision("F012345678", (finding.family.id,), "one cause"),))
+    assert Recognizer(store, known, decisions).listed(finding, Traits("FuseOps")) == "listed as known: issue 7"

@@ -1,0 +1,89 @@
+"""The script of a call whose result is not as documented shows it, and is content once the result is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import tvm
+from tvm import relax
+
+from fuzzer.cases import Case, judge_case
+from fuzzer.repro import ReproResult, check_repro, render_repro
+from fuzzer.repro_documented import readable
+from fuzzer.signatures import signature
+from oracles.execution import cxx_available
+from oracles.passref import PassRef
+from oracles.verdict import OracleName, Outcome, Verdict
+
+
+@pytest.fixture(scope="module")
+def shown() -> tuple[Case, Verdict]:
+    builder = relax.BlockBuilder()
+    x = relax.Var("x", relax.TensorType((2,), "float32"))
+    with builder.function("main", [x]):
+        lowest = builder.emit(relax.op.subtract(x, relax.const(np.array([np.inf, np.inf], "float32"))))
+        greatest = builder.emit(relax.op.max(lowest))
+        builder.emit_func_output(builder.emit(relax.op.negative(greatest)))
+    module: Any = builder.get()
+    module["main"] = module["main"].with_attr("global_symbol", "main")
+    case = Case(str(tvm.ir.save_json(module)), (PassRef("LegalizeOps", "relax.transform.LegalizeOps()"),), 0)
+    (verdict,) = judge_case(case, (OracleName.NUMERIC,))
+    assert verdict.outcome is Outcome.FAIL
+    return case, verdict
+
+
+def script(shown: tuple[Case, Verdict]) -> str:
+    case, verdict = shown
+    return render_repro(case, verdict, signature(verdict).text)
+
+
+def run(text: str, path: Path) -> ReproResult:
+    path.write_text(text)
+    return check_repro(path)
+
+
+def test_the_signature_names_the_operator_and_nothing_else(shown: tuple[Case, Verdict]) -> None:
+    assert signature(shown[1]).text == "numeric: LegalizeOps: not-as-documented: relax.max: wrong value"
+
+
+def test_the_module_of_the_script_is_the_call_alone(shown: tuple[Case, Verdict]) -> None:
+    text = script(shown)
+    assert "R.max(x0" in text
+    assert "R.subtract" not in text
+    assert "# TVM documents it so: Computes the max of tensor elements" in text
+    assert "np.array([-inf], 'float32')" in text
+
+
+def test_the_script_shows_the_defect_and_is_content_without_it(shown: tuple[Case, Verdict], tmp_path: Path) -> None:
+    if not cxx_available():
+        pytest.skip("plain relax.build needs a C++ compiler")
+    text = script(shown)
+    seen = run(text, tmp_path / "shows.py")
+    assert seen.confirmed, seen
+    # As if TVM were right: what it gives is what is documented.
+    greatest = float(np.finfo("float32").min)
+    other = text.replace("Expectation(np.array([-inf], 'float32')", f"Expectation(np.array([{greatest!r}], 'float32')")
+    assert other != text
+    mended = run(other, tmp_path / "mended.py")
+    assert (mended.exit_code, mended.output[:2]) == (0, "OK"), mended
+
+
+@pytest.mark.parametrize(
+    "array",
+    [
+        np.array([[1.5, np.nan], [-np.inf, 0.1]], "float32"),
+        np.full((3, 2), np.inf),
+        np.array([1, 2], "bfloat16"),
+        np.zeros((0, 3), "float16"),
+        np.array([True, False]),
+        np.array(7, "int8"),
+    ],
+)
+def test_arrays_are_read_back(array: Any) -> None:
+    back = eval(readable(array), {"np": np, "nan": np.nan, "inf": np.inf})
+    assert back.dtype == array.dtype
+    assert back.shape == array.shape
+    assert back.tobytes() == array.tobytes()

@@ -1,0 +1,83 @@
+"""A defect is told by words that neither a smaller module nor another release changes."""
+
+from __future__ import annotations
+
+import pytest
+
+from fuzzer.repro_fragments import fragments
+
+
+def test_fragments_are_the_distinctive_words() -> None:
+    said = fragments("Check failed: (it_group != obj2group_.end()) is false: Variable lv12 could not be found")
+    assert said == ["could not be found", "Variable"]  # not which condition fails: TVM says in words what it means
+    assert fragments("Check failed: (it_group != obj2group_.end()) is false: ") == ["it_group != obj", "Check failed"]
+    assert fragments("Mismatched T.device_id on argument #2:\n expected to match lv4.device_id") == [
+        "Mismatched T.device_id on argument #",
+        "expected to match",
+    ]
+    assert fragments("12") == []
+    assert fragments("boom") == ["boom"]
+
+
+@pytest.mark.parametrize(
+    ("older", "newer", "words"),
+    [
+        (
+            "Check failed: (tensor) is false: Expected TensorStructInfo, but got R.Prim(value=T.float64(-1.0))",
+            "Check failed: (tensor) is false: Expected TensorType, but got T.int64",
+            ["Expected", "but got"],
+        ),
+        (
+            "Check failed: (ptr) is false: The struct_info is not populated, check if you have normalized the expr",
+            (
+                "Check failed: (!expr->ty.IsMissing()) is false: "
+                "The type is not populated, check if you have normalized the expr"
+            ),
+            ["is not populated, check if you have normalized the expr"],
+        ),
+        ("Symbolic Var n is not defined.", "Var n is not defined.", ["Var n is not defined"]),
+        (
+            "All information in StructInfo annotations must be correct.",
+            "All information in Type annotations must be correct.",
+            ["annotations must be correct", "All information in"],
+        ),
+        (
+            "Cannot treat type `relax.expr.Constant` as type `ir.Var`",
+            "Cannot treat type `ir.GenericConst` as type `ir.Var`",
+            ["Cannot treat type", "as type"],
+        ),
+        (
+            "Check failed: (func->body.as<SBlockRealizeNode>()) is false: The body of the primfunc should be a block.",
+            (
+                "Check failed: (func->body.as<s_tir::SBlockRealizeNode>()) is false: "
+                "The body of the primfunc should be a block."
+            ),
+            ["The body of the primfunc should be a block"],
+        ),
+        (
+            "Function # from tvm.script import relax as R\n\n@R.function\ndef f(x: R.Object):\n    return x is wrong",
+            (
+                "Function # from tvm.script import tirx as T\n# from tvm.script import relax as R\n\n@R.function\n"
+                "def f(x: R.Any):\n    return x is wrong"
+            ),
+            ["return x is wrong", "Function"],
+        ),
+    ],
+)
+def test_words_are_those_that_releases_share(older: str, newer: str, words: list[str]) -> None:
+    assert fragments(older) == fragments(newer) == words
+
+
+def test_names_of_the_module_do_not_tell_a_defect() -> None:
+    assert fragments('GlobalVar I.GlobalVar("fused_relax_negative_absent") is not defined.') == [
+        "GlobalVar I.GlobalVar",
+        "is not defined",
+    ]
+    printed = (
+        "Function # from tvm.script import relax as R\n\n@R.function\ndef f():\n    return R.tuple(){} does not end so"
+    )
+    omitted = "\n\n# Metadata omitted. Use show_meta=True in script() method to show it."
+    assert fragments(printed.format(""))[0] == fragments(printed.format(omitted))[0] == "does not end so"
+    for name in ("lv", "gv", "lv12"):
+        assert fragments(f"Variable {name} could not be found") == ["could not be found", "Variable"]
+    assert fragments("'Var' object has no attribute 'get_symbolic_vars'")[1] == "get_symbolic_vars"

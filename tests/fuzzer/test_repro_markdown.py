@@ -1,0 +1,131 @@
+"""The bug report: in the sections of TVM's template, with a script that can be taken out again and run."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+import tvm
+
+import fuzzer.cli as cli
+from fuzzer.cases import Case
+from fuzzer.records import CampaignInfo, FindingRecord, FindingState, Hit, ShardResult
+from fuzzer.repro import check_repro, render_repro
+from fuzzer.repro_markdown import Bisected, bug_report, fenced
+from fuzzer.repro_nearest import Nearest
+from fuzzer.repro_parts import parts_of
+from fuzzer.repro_pieces.frame import load
+from fuzzer.signatures import signature
+from fuzzer.store import Store
+from oracles.passref import PassRef
+from oracles.verdict import Evidence, OracleName, Outcome, Verdict
+
+MODULE = """
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((1, 2, 2), dtype="float32")) -> R.Tensor((1, 2, 2), dtype="float32"):
+        lv: R.Tensor((1, 2, 2), dtype="float32") = R.nn.pixel_shuffle(x, upscale_factor=1)
+        return lv
+"""
+EVIDENCE = Evidence(
+    "AttributeError", "module 'tvm.topi.nn' has no attribute 'pixel_shuffle'", ("nn.py:_nn_pixel_shuffle",)
+)
+VERDICT = Verdict(OracleName.CRASH, Outcome.FAIL, "LegalizeOps", evidence=EVIDENCE)
+NEAREST = Nearest("another operator", (("R.nn.pixel_shuffle(x, upscale_factor=1)", "R.nn.relu(x)"),))
+INFO = CampaignInfo(
+    1, "2026-01-01T00:00:00+00:00", 60.0, 12345, 100, 2, "0.27.0.post1", "0.1.14.post1", (), (), "finished", "1m"
+)
+
+
+def case() -> Case:
+    passes = (PassRef("LegalizeOps", "relax.transform.LegalizeOps()"),)
+    return Case(str(tvm.ir.save_json(load(MODULE))), passes, 1)
+
+
+def finding() -> FindingRecord:
+    name = signature(VERDICT)
+    return FindingRecord(
+        id=name.id, signature=name.text, oracle="crash", culprit="LegalizeOps", kind=EVIDENCE.kind,
+        message=EVIDENCE.message, frames=EVIDENCE.frames, count=17, state=FindingState.CONFIRMED,
+        first_seen_seconds=1.0, last_seen_seconds=2.0, case=case(), minimized=case(), bindings=1, repro=None,
+        evidence=EVIDENCE, note="",
+    )  # fmt: skip
+
+
+def script() -> str:
+    return render_repro(case(), VERDICT, signature(VERDICT).text, NEAREST)
+
+
+def test_the_report_has_the_sections_of_the_template_and_says_it_all() -> None:
+    bisected = Bisected("present in all", (("0.26.0", "present: a | b"), ("0.27.0.post1", "present")))
+    report = bug_report(finding(), VERDICT, INFO, script(), bisected)
+    assert report.splitlines()[0] == (
+        "# [Bug][Relax] LegalizeOps fails: AttributeError: module 'tvm.topi.nn' has no attribute 'pixel_shuffle'"
+    )
+    assert re.findall(r"^### (.*)$", report, re.MULTILINE) == [
+        "Expected behavior", "Actual behavior", "Environment", "Steps to reproduce", "Nearest module that passes",
+        "Releases", "Notes", "Triage",
+    ]  # fmt: skip
+    for part in (
+        "nn.py:_nn_pixel_shuffle", "TVM: 0.27.0.post1", "from tvm.script import relax as R",
+        "relax.transform.LegalizeOps()", "R.nn.relu(x)", "17 cases out of 12,345",
+        "Present in all.", r"present: a \| b", "(6 lines, 1 binding)",
+    ):  # fmt: skip
+        assert part in report
+
+
+def test_the_script_in_it_is_the_script(tmp_path: Path) -> None:
+    report = bug_report(finding(), VERDICT, INFO, script())
+    taken = re.search(r"<summary>repro.py</summary>\n\n(`{3,})python\n(.*?)\n\1\n", report, re.DOTALL)
+    assert taken is not None
+    path = tmp_path / "repro.py"
+    path.write_text(taken.group(2) + "\n")
+    assert path.read_text() == script()
+    assert check_repro(path).confirmed
+
+
+def test_a_fence_is_longer_than_those_inside() -> None:
+    assert fenced("a\n```\nb\n````") == "`````\na\n```\nb\n````\n`````\n"
+
+
+def test_the_parts_of_a_script_are_found_again() -> None:
+    parts = parts_of(script())
+    assert parts.module == MODULE.strip("\n")
+    assert parts.passes == ("relax.transform.LegalizeOps()",)
+    assert parts.judged == 1
+    assert parts.nearest == NEAREST
+    assert parts.words is not None
+    assert parts.words.observed.endswith("(at nn.py:_nn_pixel_shuffle)")
+    for other in ("", "x = (", "print('a script of somebody else')"):
+        with pytest.raises(ValueError, match="not a repro script"):
+            parts_of(other)
+
+
+def test_the_verb_prints_it_and_refuses_what_it_cannot_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    directory = tmp_path / "campaign"
+    name = signature(VERDICT)
+    with Store.create(directory, {"seed": "1", "tvm_version": "0.27.0.post1"}) as store:
+        store.record_shard(ShardResult(0, 0, 8, 8, 8, hits={name.id: Hit(name, VERDICT, case(), 0, 3)}), 1.0)
+        (directory / "repros").mkdir()
+        (directory / "repros" / "script.py").write_text(script())
+        store.save_triage(name.id, FindingState.CONFIRMED, case(), 1, "repros/script.py", "")
+    rows = [{"release": "0.26.0", "outcome": "present", "said": "it fails"}]
+    bisection = tmp_path / "bisection.json"
+    bisection.write_text(json.dumps({"releases": rows, "judgement": "present in all", "finding": name.id}))
+    arguments = ["repro", str(directory), name.id[:6], "--markdown"]
+    assert cli.main([*arguments, "--bisection", str(bisection)]) == 0
+    printed = capsys.readouterr().out
+    assert "| 0.26.0 | present: it fails |" in printed
+    assert "3 cases out of 8" in printed
+    for text, problem in (
+        ("{", "is not what 'relaxfuzz bisect --json' prints"),
+        (json.dumps({"releases": rows, "judgement": "", "finding": "0123456789"}), "is of finding 0123456789"),
+    ):
+        bisection.write_text(text)
+        assert cli.main([*arguments, "--bisection", str(bisection)]) == 2
+        assert problem in capsys.readouterr().err
+    assert cli.main([*arguments, "--bisection", str(tmp_path / "none")]) == 2
+    assert cli.main(["repro", str(directory), name.id, "--bisection", str(bisection)]) == 2

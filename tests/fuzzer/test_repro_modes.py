@@ -1,0 +1,107 @@
+"""The modes of a script beside running it: ``query`` for external reducers, ``shows`` and ``minimize`` for ours."""
+
+from __future__ import annotations
+
+import runpy
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import tvm
+
+from fuzzer.cases import Case
+from fuzzer.module_file import read_module
+from fuzzer.repro import render_repro
+from fuzzer.repro_pieces.frame import load
+from fuzzer.repro_render import expression
+from fuzzer.signatures import signature
+from oracles.passref import PassRef
+from oracles.verdict import Evidence, OracleName, Outcome, Verdict
+
+PASS = """
+import os
+import signal
+
+import tvm
+
+
+def picky(module, context):
+    if "softmax" in module.script():
+        raise RuntimeError("Check failed: (false) is false: there is a softmax")
+    return module
+
+
+def deadly(module, context):
+    if "softmax" in module.script():
+        os.kill(os.getpid(), signal.SIGSEGV)
+    return module
+
+
+Picky = lambda: tvm.transform.module_pass(picky, opt_level=0, name="Picky")
+Deadly = lambda: tvm.transform.module_pass(deadly, opt_level=0, name="Deadly")
+"""
+MODULE = """
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((2, 3), dtype="float32")) -> R.Tensor((2, 3), dtype="float32"):
+        lv: R.Tensor((2, 3), dtype="float32") = R.nn.softmax(x, axis=1)
+        return lv
+"""
+PICKY = Evidence("RuntimeError", "Check failed: (false) is false: there is a softmax")
+DEADLY = Evidence("signal 11", "signal 11 during crash")
+
+
+def script_of(folder: Path, name: str, evidence: Evidence) -> Path:
+    path = folder / "passes_of_this_test.py"
+    path.write_text(PASS)
+    case = Case(str(tvm.ir.save_json(load(MODULE))), (PassRef(name, f"user:{path}:{name}"),), 1)
+    verdict = Verdict(OracleName.CRASH, Outcome.FAIL, name, evidence=evidence)
+    script = folder / "repro.py"
+    script.write_text(render_repro(case, verdict, signature(verdict).text))
+    return script
+
+
+def asked(script: Path, *arguments: str) -> tuple[int, str]:
+    done = subprocess.run(
+        [sys.executable, str(script), *arguments], capture_output=True, text=True, timeout=100, check=False
+    )
+    return done.returncode, done.stdout
+
+
+@pytest.mark.parametrize(("name", "evidence"), [("Picky", PICKY), ("Deadly", DEADLY)], ids=["error", "death"])
+def test_query_answers_for_another_module(name: str, evidence: Evidence, tmp_path: Path) -> None:
+    script = script_of(tmp_path, name, evidence)
+    other = tmp_path / "other.py"
+    other.write_text(f"# mine\nfrom tvm.script import ir as I\nfrom tvm.script import relax as R\n{MODULE}")
+    code, said = asked(script, "query", str(other))
+    assert code == 0, said
+    assert said.startswith("BUG: ")
+    other.write_text(MODULE.replace("R.nn.softmax(x, axis=1)", "R.nn.relu(x)"))
+    code, said = asked(script, "query", str(other))
+    assert code == 1, "what C-Vise takes for no"
+    assert said.startswith("OK: ")
+    other.write_text(str(tvm.ir.save_json(load(MODULE))))
+    assert asked(script, "query", str(other))[0] == 0, "JSON, too"
+    other.write_text("@I.ir_module\nclass Module:\n    no module")
+    code, said = asked(script, "query", str(other))
+    assert code == 1
+    assert said.startswith("ENVIRONMENT: ")
+
+
+def test_relaxfuzz_can_ask_the_script_and_read_its_module(tmp_path: Path) -> None:
+    script = script_of(tmp_path, "Picky", PICKY)
+    names = runpy.run_path(str(script))
+    assert names["shows"](load(MODULE)) is True
+    assert names["shows"](load(MODULE.replace("R.nn.softmax(x, axis=1)", "R.nn.relu(x)"))) is False
+    tvm.ir.assert_structural_equal(tvm.ir.load_json(read_module(str(script))), load(MODULE))
+
+
+def test_the_script_says_how_to_use_it(tmp_path: Path) -> None:
+    text = script_of(tmp_path, "Picky", PICKY).read_text()
+    for word in ("python FILE ", "python FILE query MODULE", "python FILE minimize"):
+        assert word in text
+    assert text.index("MODULE = ") < text.index("def load(")
+    assert text.index("def judged_passes") < text.index("def load(")
+    assert expression(PassRef("FuseOps", "relax.transform.FuseOps()")) == "relax.transform.FuseOps()"

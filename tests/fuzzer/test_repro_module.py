@@ -1,0 +1,135 @@
+"""Modules in scripts: as text for people where an equal module comes back, else built node by node, else JSON."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+import numpy as np
+import pytest
+import tvm
+from tvm import relax
+
+from fuzzer.repro_build import Unsayable, building
+from fuzzer.repro_module import literal_of, module_source
+from fuzzer.repro_pieces.frame import load
+
+
+def with_constant(array: np.ndarray[Any, Any]) -> Any:
+    builder = relax.BlockBuilder()
+    x = relax.Var("x", relax.TensorType(array.shape, str(array.dtype)))
+    with builder.function("main", [x]):
+        builder.emit_func_output(builder.emit(relax.op.add(x, relax.const(array, str(array.dtype)))))
+    return builder.finalize()
+
+
+def unparsable() -> Any:
+    """TVM 0.27's parser lacks what its printer prints of this operator."""
+    builder = relax.BlockBuilder()
+    x = relax.Var("x", relax.TensorType((2, 3), "float32"))
+    with builder.function("main", [x]):
+        with builder.dataflow():
+            stride = relax.Call(tvm.ir.Op.get("relax.inspect.tensor_stride_i"), [x, tvm.tirx.IntImm("int64", 1)])
+            result = builder.emit_output(stride)
+        builder.emit_func_output(result)
+    return builder.finalize()
+
+
+BRANCHES = """
+@I.ir_module
+class Module:
+    @R.function(private=True)
+    def twice(x: R.Tensor(("n", 2), dtype="float32")) -> R.Tensor(("n", 2), dtype="float32"):
+        n = T.int64()
+        lv: R.Tensor((n, 2), dtype="float32") = R.add(x, x)
+        return lv
+
+    @R.function
+    def main(c: R.Tensor((), dtype="bool"), x: R.Tensor((3, 2), dtype="float32")) -> R.Tensor(ndim=2, dtype="float32"):
+        cls = Module
+        if c:
+            a: R.Tensor((3, 2), dtype="float32") = cls.twice(x)
+            y: R.Tensor((3, 2), dtype="float32") = R.sum(a, axis=[1], keepdims=True)
+        else:
+            y: R.Tensor((3, 2), dtype="float32") = R.nn.relu(x)
+        t: R.Tuple(R.Tensor((3, 2), dtype="float32"), R.Shape([3, 2])) = (x, R.shape([3, 2]))
+        z: R.Tensor((3, 2), dtype="float32") = t[0]
+        return z
+""".replace("R.sum(a, axis=[1], keepdims=True)", "R.multiply(a, R.const(2.0, 'float32'))")
+
+
+def test_small_constants_stand_where_they_are_used() -> None:
+    module = with_constant(np.array([[1.5, 2.0], [-0.25, 0.1]], "float32"))
+    source = module_source(module)
+    assert source.is_script
+    assert 'R.const([[1.5, 2.0], [-0.25, 0.10000000149011612]], "float32")' in source.text
+    assert "metadata" not in source.text
+    tvm.ir.assert_structural_equal(load(source.text), module)
+
+
+def test_a_large_constant_of_one_value_is_short() -> None:
+    module = with_constant(np.full((8, 16, 4), 3, "int32"))
+    source = module_source(module)
+    assert 'R.const([[[3] * 4] * 16] * 8, "int32")' in source.text
+    tvm.ir.assert_structural_equal(load(source.text), module)
+
+
+def test_another_large_constant_is_one_line() -> None:
+    module = with_constant(np.arange(1000, dtype="float32").reshape(10, 100))
+    source = module_source(module)
+    assert source.text.startswith("metadata = ")
+    assert len(source.text.splitlines()) < 12
+    tvm.ir.assert_structural_equal(load(source.text), module)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_what_has_no_literal_comes_back_too(value: float) -> None:
+    module = with_constant(np.array([value, 1.0], "float32"))
+    tvm.ir.assert_structural_equal(load(module_source(module).text), module)
+
+
+def test_the_text_has_no_comments_of_the_printer_and_no_long_lines() -> None:
+    many = ", ".join(f'x{index}: R.Tensor((2, 3), dtype="float32")' for index in range(9))
+    module = load(
+        f"@I.ir_module\nclass Module:\n    @R.function\n    def main({many}) -> R.Tensor((2, 3), dtype='float32'):\n"
+        "        return x3\n"
+    )
+    text = module_source(module).text
+    assert "# from tvm" not in text
+    assert max(map(len, text.splitlines())) <= 120
+    tvm.ir.assert_structural_equal(load(text), module)
+
+
+def test_what_text_cannot_give_is_built_and_the_script_says_why() -> None:
+    module = unparsable()
+    source = module_source(module)
+    assert not source.text
+    assert "TVMScript does not give this module back" in source.remarks[0]
+    assert "inspect" in source.remarks[0]
+    assert any("tensor_stride_i" in line for line in source.remarks), "people see it as text nevertheless"
+    names: dict[str, Any] = {"tvm": tvm, "relax": relax}
+    exec(source.builder, names)
+    tvm.ir.assert_structural_equal(names["given_module"](), module)
+
+
+def test_branches_calls_tuples_and_symbolic_dims_are_built() -> None:
+    module = load(BRANCHES)
+    names: dict[str, Any] = {"tvm": tvm, "relax": relax}
+    exec(building(module), names)
+    tvm.ir.assert_structural_equal(names["given_module"](), module)
+
+
+def test_what_can_be_neither_printed_nor_built_is_json() -> None:
+    odd = tvm.ir.make_node("ir.DictAttrs", inner=tvm.runtime.tensor(np.ones(2)))
+    module = with_constant(np.ones(2, "float32")).with_attr("odd", odd)
+    with pytest.raises(Unsayable, match="an attribute that is a"):
+        building(module)
+    source = module_source(module)
+    assert source.text.startswith("{")
+    assert "nor can it be built" in source.remarks[1]
+    tvm.ir.assert_structural_equal(load(source.text), module)
+
+
+@pytest.mark.parametrize("text", ["one line", 'a\n"""\nb', "a\n'''\n\"\"\"\nb", 'ends with "', "ends\nwith \\"])
+def test_a_literal_is_the_text(text: str) -> None:
+    assert ast.literal_eval(literal_of(text)).strip("\n") == text

@@ -1,0 +1,126 @@
+"""The nearest module that passes: edits of a text, and the search for one that the oracle is content with."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import tvm
+
+from fuzzer.cases import Case
+from fuzzer.isolation import IsolatedWorker
+from fuzzer.minimizer.judging import Judge
+from fuzzer.repro import check_repro, render_repro
+from fuzzer.repro_edits import module_of, neighbours
+from fuzzer.repro_nearest import Nearest, edits_between, nearest_of
+from fuzzer.repro_pieces.frame import load
+from fuzzer.repro_search import nearest_passing
+from fuzzer.signatures import signature
+from oracles.passref import PassRef
+from oracles.verdict import OracleName, Verdict
+
+PASS = '''
+import tvm
+
+
+def picky(module, context):
+    """Fails on one attribute of one operator."""
+    if "axis=1" in module.script():
+        raise RuntimeError("no such axis")
+    return module
+
+
+def slow(module, context):
+    raise RuntimeError("always")
+
+
+Picky = lambda: tvm.transform.module_pass(picky, opt_level=0, name="Picky")
+Always = lambda: tvm.transform.module_pass(slow, opt_level=0, name="Always")
+'''
+MODULE = """
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((2, 3), dtype="float32")) -> R.Tensor((2, 3), dtype="float32"):
+        with R.dataflow():
+            lv: R.Tensor((2, 3), dtype="float32") = R.nn.relu(x)
+            gv: R.Tensor((2, 3), dtype="float32") = R.nn.softmax(lv, axis=1)
+            R.output(gv)
+        return gv
+"""
+
+
+def failing(folder: Path, name: str) -> tuple[Case, Verdict, Judge, IsolatedWorker]:
+    path = folder / "passes_of_this_test.py"
+    path.write_text(PASS)
+    case = Case(str(tvm.ir.save_json(load(MODULE))), (PassRef(name, f"user:{path}:{name}"),), 1)
+    worker = IsolatedWorker()
+    judge = Judge(worker, (OracleName.CRASH,))
+    (verdict,) = judge.verdicts(case)
+    return case, verdict, judge, worker
+
+
+def test_the_nearest_module_has_another_attribute_and_the_script_shows_both(tmp_path: Path) -> None:
+    case, verdict, judge, worker = failing(tmp_path, "Picky")
+    with worker:
+        nearest = nearest_passing(case, verdict, judge, 60)
+    assert nearest is not None
+    assert nearest.what == "another attribute"
+    assert nearest.diff().splitlines()[0].strip().endswith("R.nn.softmax(lv, axis=1)")
+    script = tmp_path / "repro.py"
+    script.write_text(render_repro(case, verdict, signature(verdict).text, nearest))
+    assert nearest_of(script.read_text()) == nearest
+    result = check_repro(script)
+    assert result.confirmed, result
+    assert "nearest module that passes: OK: no error" in result.output
+
+
+def test_a_pass_that_always_fails_has_none(tmp_path: Path) -> None:
+    case, verdict, judge, worker = failing(tmp_path, "Always")
+    with worker:
+        assert nearest_passing(case, verdict, judge, 1) is None
+        assert nearest_passing(case, verdict, judge, 0) is None, "nothing is looked for"
+
+
+def test_neighbours_differ_in_few_lines_and_telling_edits_come_first() -> None:
+    case = str(tvm.ir.save_json(load(MODULE)))
+    found = neighbours(case)
+    whats = [neighbour.nearest.what for neighbour in found]
+    assert {"another attribute", "another operator", "another dim", "another dtype", "another result"} <= set(whats)
+    assert whats.index("another attribute") < whats.index("another operator") < whats.index("another result")
+    assert len({neighbour.text for neighbour in found}) == len(found)
+    assert all(len(neighbour.nearest.edits) <= 3 for neighbour in found)
+
+
+def test_a_text_of_no_module_is_no_neighbour() -> None:
+    case = str(tvm.ir.save_json(load(MODULE)))
+    assert module_of("no module", case) is None
+    assert module_of(MODULE, case) is None, "the failing one"
+    assert module_of(MODULE.replace("axis=1", "axis=0"), case) is not None
+    assert module_of(MODULE.replace("(2, 3)", "(2, 4)", 1), case) is None, "types that contradict each other"
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("a\nb\nc\n", "a\nx\nc\n"),
+        ("a\nb\nc\n", "a\nc\n"),
+        ("a\nb\nc\n", "a\nb\nx\nc\n"),
+        ("b\na\nb\nb\n", "b\na\nx\nb\n"),
+        ("a\nb\nc", "a\nb\nx"),
+        ("a\nb\na\nb\nc\n", "a\nb\na\nx\nc\n"),
+    ],
+)
+def test_edits_make_one_text_of_the_other(before: str, after: str) -> None:
+    edits = edits_between(before, after)
+    assert edits is not None
+    nearest = Nearest("", edits)
+    assert nearest.of(before)
+    assert nearest.applied(before) == after
+    assert nearest_of(f"MODULE = {before!r}\n\n{nearest.source()}") == nearest
+
+
+def test_too_many_edits_are_none() -> None:
+    before = "".join(f"{number}\n" for number in range(20))
+    assert edits_between(before, before.replace("1", "x")) is None
+    assert edits_between(before, before) is None

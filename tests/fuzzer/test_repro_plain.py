@@ -1,0 +1,129 @@
+"""Scripts of programs that do not build, do not run, return something else, or end their process."""
+
+from __future__ import annotations
+
+import signal
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import tvm
+
+from fuzzer.cases import Case, judge_case
+from fuzzer.isolation import IsolatedWorker
+from fuzzer.repro import ReproResult, check_repro
+from fuzzer.repro_pieces.frame import load
+from fuzzer.repro_pieces.plain import difference, leaves
+from fuzzer.signatures import signature
+from fuzzer.triage import RenderRequest, render_request
+from oracles.execution import cxx_available
+from oracles.passref import PassRef
+from oracles.verdict import Evidence, OracleName, Outcome, Verdict
+
+pytestmark = pytest.mark.skipif(not cxx_available(), reason="plain relax.build needs a C++ compiler")
+
+PASSES = """
+import tvm
+from tvm import relax
+
+MENDED = False
+
+
+def rewriting(old, new):
+    def transform(module, context):
+        return module if MENDED else tvm.script.from_source(module.script().replace(old, new))
+
+    return lambda: tvm.transform.module_pass(transform, opt_level=0, name="Rewriting")
+
+
+Negating = rewriting("R.abs(x)", "R.negative(x)")
+Unbuildable = rewriting("R.abs(x)", 'R.call_pure_packed("a.b", x, ty_args=(R.Tensor((2, 3), dtype="float32"),))')
+Unlowered = rewriting("R.abs(x)", "R.grad.no_grad(x)")
+"""
+MODULE = """
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((2, 3), dtype="float32")) -> R.Tensor((2, 3), dtype="float32"):
+        lv: R.Tensor((2, 3), dtype="float32") = R.abs(x)
+        return lv
+"""
+
+
+def script_of(case: Case, verdict: Verdict, folder: Path) -> Path:
+    with IsolatedWorker() as worker:
+        text = worker.call(render_request, RenderRequest(case, verdict, signature(verdict).text))
+    assert isinstance(text, str), text
+    path = folder / "repro.py"
+    path.write_text(text)
+    return path
+
+
+@pytest.mark.parametrize("name", ["Negating", "Unbuildable", "Unlowered"])
+def test_a_short_script_shows_the_failure_and_its_absence(name: str, tmp_path: Path) -> None:
+    passes = tmp_path / "planted_passes.py"
+    passes.write_text(PASSES)
+    case = Case(str(tvm.ir.save_json(load(MODULE))), (PassRef(name, f"user:{passes}:{name}"),), 3)
+    (verdict,) = [item for item in judge_case(case, (OracleName.NUMERIC,)) if item.outcome is Outcome.FAIL]
+    path = script_of(case, verdict, tmp_path)
+    assert len(path.read_text().splitlines()) < 420
+    assert "check_numeric" not in path.read_text()
+    result = check_repro(path)
+    assert result.confirmed, result
+    passes.write_text(PASSES.replace("MENDED = False", "MENDED = True"))
+    assert check_repro(path).said.startswith("OK: ")
+
+
+def killed(stage: str) -> Verdict:
+    evidence = Evidence("signal 11", f"signal 11 during numeric {stage}")
+    return Verdict(OracleName.CRASH, Outcome.FAIL, "Negating", evidence=evidence)
+
+
+@pytest.mark.parametrize("stage", ["build original", "build bytecode", "run main bytecode", "run original main"])
+def test_a_program_that_kills_its_process_is_not_run_to_write_its_script(
+    stage: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    passes = tmp_path / "planted_passes.py"
+    passes.write_text(PASSES)
+    case = Case(str(tvm.ir.save_json(load(MODULE))), (PassRef("Negating", f"user:{passes}:Negating"),), 3)
+    with IsolatedWorker() as worker:
+        text = worker.call(deadly_render, RenderRequest(case, killed(stage), "signature"))
+    assert isinstance(text, str), text
+    path = tmp_path / "repro.py"
+    path.write_text(text)
+    result: ReproResult = check_repro(path)
+    assert (result.exit_code, result.said) == (0, "OK: the child process ends normally")
+
+
+def deadly_render(request: RenderRequest) -> str:
+    """Runs in a worker in which building a program would end the process."""
+    import os
+
+    from oracles.execution import run
+
+    def die(*_: Any, **__: Any) -> Any:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    run.Session.build = die  # type: ignore[method-assign]
+    tvm.relax.build = die
+    return render_request(request)
+
+
+def test_results_differ_in_what_they_are() -> None:
+    one, two = np.array([1.0, np.nan], "float32"), np.array([1.25, np.nan], "float32")
+    assert difference([one], [one], 0.0) == ("", "")
+    assert difference([one], [two], 0.5) == ("", "")
+    kind, said = difference([one], [two], 0.125)
+    assert kind == "wrong-value"
+    assert "expected 1.0 at [0], got 1.25; 1 of 2 differ" in said
+    assert difference([one], [one.astype("float64")], 0.0)[0] == "wrong-dtype"
+    assert difference([one], [one.reshape(1, 2)], 0.0)[0] == "wrong-shape"
+    assert difference([one], [], 0.0)[0] == "wrong-structure"
+    assert difference([np.array([1, 2])], [np.array([1, 3])], 9.0)[0] == "wrong-value", "integers are exact"
+
+
+def test_the_leaves_of_a_result_are_its_arrays() -> None:
+    inner = (tvm.runtime.tensor(np.ones((2,), "int8")), tvm.runtime.ShapeTuple([3, 4]))
+    found = leaves((inner, 2))
+    assert [item.tolist() for item in found] == [[1, 1], [3, 4], 2]

@@ -1,0 +1,101 @@
+import pytest
+
+from fuzzer.families import symptom_of_verdict
+from fuzzer.symptoms import Symptom
+from oracles.verdict import Evidence, OracleName, Outcome, Verdict
+
+DERIVE = "src/relax/analysis/type_analysis.cc:relax::CallRetTypeDeriver::Derive"
+
+
+def symptom(oracle: OracleName, kind: str, message: str, *frames: str) -> Symptom:
+    evidence = Evidence(kind, message, frames)
+    return symptom_of_verdict(Verdict(oracle, Outcome.FAIL, "FuseOps", evidence=evidence))
+
+
+def test_a_check_is_its_condition_and_the_function_that_holds_it() -> None:
+    message = "Check failed: (left.same_as(right)) is false: Inconsistent buffers {} and A mapped to the same var"
+    frame = "src/relax/transform/fuse_tir.cc:relax::Collector::Collect"
+    found = symptom(OracleName.CRASH, "InternalError", message.format("T_add"), frame)
+    assert found.core == "not (left.same_as(right)) in Collect"
+    assert found == symptom(OracleName.LOCALITY, "InternalError", message.format("compute"), frame)
+    assert found.laddered
+
+
+def test_a_second_run_is_another_thing() -> None:
+    first = symptom(OracleName.WELL_FORMED, "ill-formed", "Var x is not defined.")
+    second = symptom(OracleName.IDEMPOTENCE, "ill-formed", "Var x is not defined.")
+    assert second.core == f"{first.core}, in a second run"
+
+
+def test_what_nothing_defines() -> None:
+    value, local, function = (
+        symptom(OracleName.WELL_FORMED, "ill-formed", f"{name} is not defined.").core
+        for name in ("Var n", "DataflowVar lv", 'GlobalVar I.GlobalVar("f")')
+    )
+    assert len({value, local, function}) == 3
+
+
+@pytest.mark.parametrize(
+    ("kind", "message"),
+    [
+        ("does-not-build", 'ValueError: Argument 0 type mismatch: expected R.Any, given R.Tensor((1,), dtype="int8")'),
+        ("does-not-build", "ValueError: Number of arguments and parameters mismatch: Function I.GlobalVar('f') has"),
+        (
+            "run-error",
+            "InternalError: Check failed: static_cast<size_t>(gfunc.num_args) == args.size() (0 vs. 1) : Invoking",
+        ),
+        (
+            "run-error",
+            "Check failed: (is_func) is false: ErrorContext(fn=f, loc=x)  expect a Function but get",
+        ),
+    ],
+)
+def test_a_call_that_does_not_fit_is_refused_in_several_ways(kind: str, message: str) -> None:
+    assert symptom(OracleName.NUMERIC, kind, message, DERIVE).core == "a call does not fit its function"
+
+
+def test_a_value_without_a_type_shows_at_whatever_takes_it() -> None:
+    messages = (
+        'Argument 0 type mismatch: expected R.Tensor((), dtype="float64"), given R.Any',
+        "Check failed: (tensor_ty) is false: shape_of expects a tensor input, but received R.Any; use MatchCast",
+        "Reshape requires the input data to be Tensor. However, the given one is relax.AnyType",
+    )
+    assert {symptom(OracleName.CRASH, "ValueError", each, DERIVE).core for each in messages} == {
+        "a value has lost its type"
+    }
+    wanted = "Argument 0 type mismatch: expected R.Callable((T.int64, R.Any), R.Any, True), given R.Tensor((4, 3))"
+    assert symptom(OracleName.CRASH, "ValueError", wanted, DERIVE).core != "a value has lost its type"
+
+
+def test_a_legalization_is_to_blame_whoever_calls_it() -> None:
+    frames = ("src/ir/prim/op.cc:prim::max_value", "topi/reduction.py:min", "relax/utils.py:gen_call_tir_inputs")
+    found = symptom(OracleName.CRASH, "InternalError", "Cannot decide max_value for type bool", *frames)
+    assert (found.place, found.laddered) == ("reduction.py:min", False)
+    helper = symptom(OracleName.CRASH, "AssertionError", "", "relax/utils.py:_convert", "relax/x.py:f")
+    assert not helper.place
+
+
+@pytest.mark.parametrize(
+    ("oracle", "kind", "message", "frames"),
+    [
+        (OracleName.CRASH, "signal 11", "signal 11 during crash", ()),
+        (OracleName.NUMERIC, "wrong-value", "results differ (lossy)", ()),
+        (OracleName.WELL_FORMED, "signature", "a public function has another return type", ()),
+        (OracleName.CRASH, "RuntimeError", "Back optional access", ("ir/transform.py:__call__",)),
+    ],
+)
+def test_some_words_tell_nothing_of_the_cause(
+    oracle: OracleName, kind: str, message: str, frames: tuple[str, ...]
+) -> None:
+    assert symptom(oracle, kind, message, *frames).mute
+
+
+def test_a_death_in_preparation_is_one_in_a_run() -> None:
+    prepared = symptom(OracleName.CRASH, "signal 11", "signal 11 during prepare")
+    assert prepared == symptom(OracleName.CRASH, "signal 11", "signal 11 during crash")
+    assert prepared != symptom(OracleName.CRASH, "signal 8", "signal 8 during crash")
+
+
+def test_a_claim_is_told_with_its_oracle() -> None:
+    found = symptom(OracleName.POSTCONDITION, "not-done", "no reshape is left")
+    assert found == Symptom("postcondition: not-done: no reshape is left")
