@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from oracles.verdict import Verdict
 
 CHECK_SECONDS = 120.0
+NEAREST = "nearest module that passes:"
 _OUTCOMES = ("BUG: ", "OK: ", "DIFFERENT: ", "ENVIRONMENT: ")
 
 
@@ -34,6 +35,12 @@ class ReproResult:
     def confirmed(self) -> bool:
         """Whether the script shows the defect."""
         return self.exit_code == 1 and any(line.startswith("BUG: ") for line in self.output.splitlines())
+
+    @property
+    def refutes_nearest(self) -> bool:
+        """Whether the module that is shown as the nearest that passes does not: its inputs may be others."""
+        shown = [line for line in self.output.splitlines() if line.startswith(NEAREST)]
+        return any(not line.startswith(f"{NEAREST} OK: ") for line in shown)
 
     @property
     def said(self) -> str:

@@ -224,7 +224,8 @@ class _Triage:
             judge = Judge(worker, self.oracles, self.job.seconds, self.job.memory)
             nearest = nearest_passing(case, confirmation.verdict, judge, self.job.nearest_seconds)
             judge.seconds = _RENDER_SECONDS
-            text = judge.ask(render_request, RenderRequest(case, confirmation.verdict, self.job.signature, nearest))
+            request = RenderRequest(case, confirmation.verdict, self.job.signature, nearest)
+            text = judge.ask(render_request, request)
         if not isinstance(text, str):
             self.notes.append(f"{what} case: rendering the script failed: {judge.trouble or text}")
             return None
@@ -232,6 +233,13 @@ class _Triage:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(path, text)
         result = check_repro(path)
+        if result.refutes_nearest:
+            with self.workers() as worker:
+                judge = Judge(worker, self.oracles, _RENDER_SECONDS, self.job.memory)
+                plain = judge.ask(render_request, replace(request, nearest=None))
+            if isinstance(plain, str):
+                write_atomically(path, plain)
+                result = check_repro(path)
         if result.confirmed:
             return path
         if result.exit_code == 2 and "C++ compiler" in result.output:
