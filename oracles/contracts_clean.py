@@ -248,8 +248,6 @@ ROWS: tuple[Contract, ...] = (
         idempotence=F,
         fixpoint_runs=1,
         fixpoint_extra=private_call_depth,
-        # Measured: once any parameter goes, dead bindings go from every function; else nothing is touched.
-        locality=Locality.MODULE,
         notes="one level of a chain of private calls a run: a chain of three needs three runs",
         postconditions=(
             Postcondition(

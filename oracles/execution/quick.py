@@ -32,7 +32,8 @@ def lower_quickly(module: Any, legalizer: Legalizer) -> Any:
     """
     found = census(module)
     closures = found.nested or not found.operators.isdisjoint(INVOKES)
-    samples, sorts = (not found.operators.isdisjoint(names) for names in (SAMPLED, SORTED))
+    samples = not found.operators.isdisjoint(SAMPLED)
+    sorts = samples or not found.operators.isdisjoint(SORTED)  # sampling is made of a scan
     first, second = _stages(legalizer, samples, sorts, found.nested, closures)
     if STOP_LIFT in found.operators:
         module = erase_markers(module)

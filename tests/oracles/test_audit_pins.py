@@ -186,29 +186,6 @@ def test_a_kernel_that_functions_share_fits_all_its_calls():
     assert CONTRACTS["SpecializePrimFuncBasedOnCallSite"].locality is Locality.MODULE
 
 
-def test_dead_bindings_go_from_all_functions_once_a_parameter_goes():
-    def made(with_unused):
-        bb = relax.BlockBuilder()
-        x, u = relax.Var("x", tensor((3,))), relax.Var("u", tensor((2,)))
-        if with_unused:
-            a, b = relax.Var("a", tensor((3,))), relax.Var("b", tensor((2,)))
-            with bb.function("callee", [a, b], private=True):
-                bb.emit_func_output(bb.emit(relax.op.abs(a)))
-            with bb.function("caller", [c := relax.Var("c", tensor((3,))), u]):
-                callee = bb.get().get_global_var("callee")
-                bb.emit_func_output(bb.emit(relax.Call(callee, [c, u])))
-        with bb.function("main", [x]):
-            with bb.dataflow():
-                bb.emit(relax.op.abs(x))
-                out = bb.emit_output(relax.op.sin(x))
-            bb.emit_func_output(out)
-        return relax.transform.RemoveUnusedParameters()(bb.get())["main"]
-
-    assert len(made(False).body.blocks[0].bindings) == 2
-    assert len(made(True).body.blocks[0].bindings) == 1
-    assert CONTRACTS["RemoveUnusedParameters"].locality is Locality.MODULE
-
-
 def test_the_loss_of_floats_of_eight_bits_is_not_asked_for():
     for dtype, taken in (("float8_e5m2", False), ("float16", True), ("bfloat16", True), ("int32", False)):
         builder = relax.BlockBuilder()

@@ -11,6 +11,7 @@ from tvm import relax, tirx
 from oracles.contract import Stage
 from oracles.contracts import CONTRACTS
 from oracles.execution import session
+from oracles.execution.writes import stored_parameters
 from oracles.inputs import materialize
 from oracles.judge import judge
 from oracles.passref import PassRef
@@ -65,7 +66,7 @@ def _check_filled(module, function):
     def visit(expr):
         kernel = module[expr.op] if isinstance(expr, relax.Call) and isinstance(expr.op, tvm.ir.GlobalVar) else None
         if isinstance(kernel, tirx.PrimFunc):
-            outputs = {arg for arg, param in zip(expr.args, kernel.params, strict=True) if param.name.startswith("O")}
+            outputs = {expr.args[index] for index in stored_parameters(kernel)}
             assert empty.isdisjoint(set(expr.args) - outputs), module.script()
             empty.difference_update(outputs)
         else:
