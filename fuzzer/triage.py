@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import os
+import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -23,6 +24,7 @@ from fuzzer.traits import find_traits
 if TYPE_CHECKING:
     from fuzzer.cases import Case
     from fuzzer.repro_nearest import Nearest
+    from oracles.passref import PassRef
     from oracles.verdict import Verdict
 
 REPRO_DIRECTORY = "repros"
@@ -203,8 +205,11 @@ class _Triage:
     def _worth(self, others: tuple[Other, ...]) -> tuple[Other, ...]:
         """The other failures that may be findings.
 
-        Not those of shorter pipelines, which nobody would run so, and no hangs: the search's limit is a short one.
+        Not those of shorter pipelines, which nobody would run so, and no hangs: the search's limit is a short one. Nor
+        where arguments were drawn for the module as it was: they may ask for a function that a candidate has dropped.
         """
+        if not all(_fits_any_module(ref) for ref in self.job.case.passes):
+            return ()
         kept = [
             other
             for other in others
@@ -277,6 +282,15 @@ class _Triage:
             found.steps if found is not None else (),
             traits,
         )
+
+
+def _fits_any_module(ref: PassRef) -> bool:
+    """Whether the text of a pass has no arguments but options, or is that of a stock pipeline or of the user's pass."""
+    return (
+        ref.is_user
+        or ref.name.startswith("build:")
+        or re.search(r"^(configured\()?[\w.]+\(\)", ref.expression) is not None
+    )
 
 
 def write_atomically(path: Path, text: str) -> None:

@@ -20,7 +20,7 @@ from fuzzer.minimizer.judging import Judge, judging_oracles
 from fuzzer.minimizer.search import Limits
 from fuzzer.repro import check_repro
 from fuzzer.signatures import signature
-from fuzzer.triage import TriageJob, TriageResult, TriageState, triage_finding
+from fuzzer.triage import TriageJob, TriageResult, TriageState, _fits_any_module, triage_finding
 from oracles.contracts_pipelines import pipeline
 from oracles.passref import PassRef
 from oracles.verdict import Evidence, OracleName, Outcome, Verdict
@@ -155,3 +155,18 @@ def relax_ewise_fma() -> Any:
     with builder.function("main", [x]):
         builder.emit_func_output(builder.emit(relax.op.ewise_fma(x, x, x)))
     return builder.finalize()
+
+
+@pytest.mark.parametrize(
+    ("name", "expression", "fits"),
+    [
+        ("FuseOps", "relax.transform.FuseOps()", True),
+        ("build:zero", 'relax.get_pipeline("zero")', True),
+        ("RewriteCUDAGraph", "configured(relax.transform.RewriteCUDAGraph(), {})", True),
+        ("Gradient", 'relax.transform.Gradient("main")', False),
+        ("BindParams", 'relax.transform.BindParams("main", {})', False),
+    ],
+)
+def test_other_failures_are_handed_on_where_arguments_fit_any_module(name: str, expression: str, fits: bool) -> None:
+    """A minimized campaign once listed BindParams as failing on a module that had lost the function it names."""
+    assert _fits_any_module(PassRef(name, expression)) is fits
