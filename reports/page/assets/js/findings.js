@@ -9,8 +9,10 @@ RF.SORTS = {
 };
 RF.filters = { text: "", oracle: "", pass: "", family: "", stands: "", states: new Set(), fresh: false, sort: "family" };
 
+RF.sightings = () => RF.data.findings.some((finding) => finding.seen.length > 0);
+
 RF.findingList = (findings, short) => RF.h("ul", {
-  class: `findings ${short ? short === "narrow" ? "short narrow" : "short" : RF.data.findings.some((finding) => finding.seen.length) ? "" : "no-spark"}` },
+  class: `findings ${short ? short === "narrow" ? "short narrow" : "short" : RF.sightings() ? "" : "no-spark"}` },
   findings.map((finding) => RF.h("li", null, RF.h("a", { href: RF.link(finding) },
     RF.h("span", { class: "state" }, RF.badge(RF.stateOf(finding))),
     !short && RF.h("span", { class: "oracle" }, finding.oracle),
@@ -18,7 +20,7 @@ RF.findingList = (findings, short) => RF.h("ul", {
       short && RF.h("span", { class: "dim" }, finding.oracle), " ",
       RF.isNew(finding) && RF.h("span", { class: "badge mark" }, "new")),
     RF.h("span", { class: "says", title: finding.line }, finding.line),
-    !short && finding.seen.length > 0 && (RF.spark(finding) || RF.h("span", { class: "spark" })),
+    !short && RF.sightings() && ((finding.seen.length > 0 && RF.spark(finding)) || RF.h("span", { class: "spark" })),
     RF.h("span", { class: "times", title: "cases that showed it" }, `${RF.number(finding.count)} ×`)))));
 
 RF.chosen = function () {
