@@ -205,6 +205,13 @@ def interpreted(count: int, first: int) -> tuple[float, float]:
     for number, module in enumerate(modules):
         names = {str(function.attrs["global_symbol"]): gv.name_hint for gv, function in _public(module)}
         calls.append((module, [(name, materialize(module, name, number)) for name in names.values()]))
+    _interpret_all(calls)  # kernels that a module brings are compiled when they are met first
+    done, spent = _interpret_all(calls)
+    return done / spent if spent else 0.0, done / len(modules)
+
+
+def _interpret_all(calls: list[tuple[Any, list[tuple[str, Any]]]]) -> tuple[int, float]:
+    """How many modules the interpreter can run, and the seconds for these."""
     done, spent = 0, 0.0
     for module, each in calls:
         started = time.process_time()
@@ -216,11 +223,12 @@ def interpreted(count: int, first: int) -> tuple[float, float]:
             continue
         done += 1
         spent += time.process_time() - started
-    return done / spent if spent else 0.0, done / len(modules)
+    return done, spent
 
 
 def _public(module: Any) -> list[tuple[Any, Any]]:
-    return [(gv, f) for gv, f in module.functions_items() if f.attrs is not None and "global_symbol" in f.attrs]
+    functions = [(gv, f) for gv, f in module.functions_items() if isinstance(f, tvm.relax.Function)]
+    return [(gv, f) for gv, f in functions if f.attrs is not None and "global_symbol" in f.attrs]
 
 
 def judged(count: int, first: int) -> tuple[float, int, int]:
