@@ -19,9 +19,8 @@ from oracles.execution.replace import with_own_constants
 from oracles.execution.writes import writes_outputs_only
 
 SAMPLED = frozenset({"relax.multinomial_from_uniform"})
-PLACED = frozenset({"relax.hint_on_device", "relax.to_vdevice"})
 SORTED = frozenset(f"relax.{name}" for name in ("bucketize", "sort", "argsort", "topk", "cumprod", "cumsum"))
-"""The operators that RealizeVDevice and the dispatching passes look for."""
+"""The operators that the dispatching passes look for."""
 
 
 def lower_quickly(module: Any, legalizer: Legalizer) -> Any:
@@ -35,10 +34,7 @@ def lower_quickly(module: Any, legalizer: Legalizer) -> Any:
     closures = found.nested or not found.operators.isdisjoint(INVOKES)
     samples = not found.operators.isdisjoint(SAMPLED)
     sorts = samples or not found.operators.isdisjoint(SORTED)  # sampling is made of a scan
-    # A type names a device of the module's table, and so does a hint.
-    places = "vdevice" in module.global_infos or not found.operators.isdisjoint(PLACED)
-    needless = [name for name, needed in (("RealizeVDevice", places), ("LambdaLift", found.nested)) if not needed]
-    first, second = _stages(legalizer, samples, sorts, closures, frozenset(needless))
+    first, second = _stages(legalizer, samples, sorts, found.nested, closures)
     if STOP_LIFT in found.operators:
         module = erase_markers(module)
     with target():
@@ -46,16 +42,15 @@ def lower_quickly(module: Any, legalizer: Legalizer) -> Any:
         return lowered if second is None else second(keep_closure_types(lowered))
 
 
-@functools.lru_cache(maxsize=32)
-def _stages(
-    legalizer: Legalizer, samples: bool, sorts: bool, closures: bool, needless: frozenset[str]
-) -> tuple[Any, Any]:
+@functools.lru_cache(maxsize=16)
+def _stages(legalizer: Legalizer, samples: bool, sorts: bool, nested: bool, closures: bool) -> tuple[Any, Any]:
     """The pipeline in two halves, between which closures are seen to; in one when there are none."""
     dispatch = [relax.backend.DispatchSampling()] if samples else []
     dispatch += [relax.backend.DispatchSortScan()] if sorts else []
     # What they do besides: their result is finalized.
     first = until_pure(dispatch or [relax.transform.NormalizeGlobalVar()], legalizer.transform)
-    first = [each for each in first if each.info.name not in needless]
+    if not nested:
+        first = [each for each in first if each.info.name != "LambdaLift"]
     if closures:
         return tvm.transform.Sequential(first), tvm.transform.Sequential(from_pure())
     return tvm.transform.Sequential([*first, *from_pure()]), None
