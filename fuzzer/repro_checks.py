@@ -38,6 +38,7 @@ PIECES = (
             "postcondition",
         )
     ),
+    "oracles/agreed_devices.py",
 )
 ROUNDTRIP_PIECES = ("oracles/roundtrip_forms.py", "fuzzer/repro_pieces/roundtrip.py")
 EXTERNAL_PIECES = tuple(

@@ -8,6 +8,7 @@ import tvm
 import tvm_ffi
 from tvm import relax, tirx
 
+from oracles.agreed_devices import without_agreed_devices
 from oracles.verdict import Evidence
 
 _NO_INTERSECTION = relax.analysis.BaseCheckResult.FAIL_L0
@@ -65,19 +66,10 @@ def _fault(old: Any, new: Any) -> str | None:
     ours = relax.analysis.definable_tir_vars_in_type(olds)
     binding = {new_var: old_var for new_var, old_var in zip(theirs, ours, strict=True) if not new_var.same_as(old_var)}
     result = new.bind_symbolic_vars(binding).ret_ty if binding else new.ret_ty
-    if not old.ret_ty.is_base_of(result) and not old.ret_ty.is_base_of(_without_new_devices(result, old.ret_ty)):
+    before, after = without_agreed_devices(old.ret_ty, result)
+    if not before.is_base_of(after):
         return "a public function has another return type"
     return None
-
-
-def _without_new_devices(ty: Any, old: Any) -> Any:
-    """The type without the devices of tensors that ``old`` says no device of: for TVM they are unrelated types."""
-    if isinstance(ty, relax.TupleType) and isinstance(old, relax.TupleType) and len(ty.fields) == len(old.fields):
-        return relax.TupleType([_without_new_devices(*pair) for pair in zip(ty.fields, old.fields, strict=True)])
-    tensors = isinstance(ty, relax.TensorType) and isinstance(old, relax.TensorType)
-    if not tensors or ty.vdevice is None or old.vdevice is not None:
-        return ty
-    return relax.TensorType(ty.shape, ty.dtype, None, -1 if ty.shape is not None else ty.ndim)
 
 
 def _contradicts(function: Any) -> bool:

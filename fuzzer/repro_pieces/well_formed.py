@@ -9,6 +9,7 @@ import tvm_ffi
 from tvm import relax
 
 from fuzzer.repro_pieces.frame import complaint, first_line, run_passes
+from oracles.agreed_devices import without_agreed_devices
 
 
 def check_well_formed(module: Any, passes: list[Any], fragments: list[str]) -> tuple[str, str]:
@@ -52,7 +53,8 @@ def check_signatures(module: Any, passes: list[Any]) -> tuple[str, str]:
         theirs = relax.analysis.definable_tir_vars_in_type(news)
         renamed = {there: here for there, here in zip(theirs, ours) if not there.same_as(here)}  # noqa: B905
         result = new.bind_symbolic_vars(renamed).ret_ty if renamed else new.ret_ty
-        if not old.ret_ty.is_base_of(result):
+        wide, narrow = without_agreed_devices(old.ret_ty, result)
+        if not wide.is_base_of(narrow):
             return "BUG", f"{name}: return type {old.ret_ty} became {result}"
     return "OK", "public signatures are kept"
 

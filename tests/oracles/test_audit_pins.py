@@ -320,18 +320,17 @@ def test_a_name_of_parameters_of_several_dtypes_is_not_drawn():
     assert [text for text in texts if "p0" in text]
 
 
-def test_a_device_may_be_said_where_none_was():
-    device = relax.VDevice("llvm", 0, "global")
-
-    def returning(ty):
+def test_a_device_may_be_said_where_none_was_and_is_another_object_in_a_copy():
+    def returning(*devices):
         x = relax.Var("x", tensor((2,)))
-        function = relax.Function([x], relax.SeqExpr([], x), relax.TupleType([ty]))
+        types = [relax.TensorType((2,), "float32", None if each is None else relax.VDevice(*each)) for each in devices]
+        function = relax.Function([x], relax.SeqExpr([], x), relax.TupleType(types))
         return tvm.IRModule({tvm.ir.GlobalVar("main"): function.with_attr("global_symbol", "main")})
 
-    plain = returning(tensor((2,)))
-    assert changed_signature(plain, returning(relax.TensorType((2,), "float32", device))) is None
-    assert changed_signature(returning(relax.TensorType((2,), "float32", device)), plain) is not None
-    assert changed_signature(plain, returning(relax.TensorType((2,), "float16", device))) is not None
+    first, second = ("llvm", 0, "global"), ("llvm", 1, "global")
+    assert changed_signature(returning(None, first), returning(first, first)) is None
+    assert changed_signature(returning(first, None), returning(None, None)) is not None
+    assert changed_signature(returning(None, first), returning(None, second)) is not None
 
 
 def test_dead_code_that_building_the_original_drops_is_no_fault_of_a_pass():
