@@ -118,6 +118,8 @@ def test_it_is_the_same_module(text: str) -> None:
     try:
         module = tvm.script.from_source(text)
     except tvm.error.DiagnosticError as error:
+        if tvm.__version__.startswith("0.27."):
+            raise  # the texts are in its words
         pytest.skip(f"in words of another release: {error}")
     assert tvm_ffi.structural_equal(tvm.script.from_source(common(text)), module)
     again = re.sub(r"^ *# .*\n", "", str(module.script()), flags=re.MULTILINE).replace(r"\xC3\xA4", "ä")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 import sample_modules as samples
 import tvm
@@ -15,9 +16,9 @@ from oracles.contract import UNSUPPORTED_DTYPE, Circumstance, Idempotence, Local
 from oracles.contracts import CONTRACTS, contract_for
 from oracles.examination import _dead_code_alone
 from oracles.execution import session
-from oracles.facts import apply, equal, load
+from oracles.facts import ModuleFacts, apply, equal, load
 from oracles.given import given_of
-from oracles.locality_draw import Change, Variation, _linked
+from oracles.locality_draw import Change, Variation, _renamed
 from oracles.numeric_limits import captures_weights, excused, excused_run, unfair
 from oracles.passref import PassRef
 from oracles.plan import Step, plan_of
@@ -246,16 +247,21 @@ def test_a_parameter_is_bound_once():
 
 
 def test_composites_that_are_compiled_outside_name_what_is_linked():
-    def composite():
-        bb = relax.BlockBuilder()
-        x = relax.Var("x", tensor((2,)))
-        with bb.function("inner", [x], attrs={"Composite": "pyext.abs"}, private=True):
-            bb.emit_func_output(bb.emit(relax.op.abs(x)))
-        return bb.get()
+    bb = relax.BlockBuilder()
+    x, y = relax.Var("x", tensor((2,))), relax.Var("y", tensor((2,)))
+    with bb.function("inner", [x], attrs={"Composite": "pyext.abs"}, private=True):
+        bb.emit_func_output(bb.emit(relax.op.abs(x)))
+    with bb.function("main", [y]):
+        bb.emit_func_output(bb.emit(relax.Call(bb.get().get_global_var("inner"), [y])))
+    module = bb.get()
 
-    compiled = Subject(composite(), [ref("FuseOpsByPattern", "[]"), ref("RunCodegen")])
-    assert _linked(compiled) == {"inner"}
-    assert _linked(Subject(composite(), [ref("FuseOpsByPattern", "[]")])) == set()
+    def renamed(*passes):
+        subject = Subject(module, passes, facts=ModuleFacts(module))
+        drawn = [_renamed(subject, random.Random(seed), Locality.FUNCTION) for seed in range(6)]
+        return [each for each in drawn if each is not None]
+
+    assert renamed(ref("FuseOpsByPattern", "[]"))
+    assert not renamed(ref("FuseOpsByPattern", "[]"), ref("RunCodegen"))
 
 
 def test_a_step_that_raises_on_the_added_function_itself_is_not_unlocal():
@@ -351,6 +357,21 @@ def test_dead_code_that_building_the_original_drops_is_no_fault_of_a_pass():
             session().build(made(dead))
         assert _dead_code_alone(made(dead)) is dead
 
+    device = relax.VDevice("llvm", 1, "global")
+    module = made(True)
+    z = relax.Var("z", relax.TensorType((), "bool", device))
+    kept = relax.const(np.ones((2,), "float32"), "float32")
+    bb = relax.BlockBuilder(module)
+    with bb.function("unused", [z], private=True):
+        bb.emit(relax.op.permute_dims(z))
+        bb.emit_func_output(kept)
+    module = bb.get()
+    module.update_global_info("vdevice", [relax.VDevice("llvm", 0, "global"), device])
+    name = "FoldVDeviceScopeChange"
+    fold = PassRef(name, f"relax.backend.adreno.transform.{name}()")
+    (verdict,) = judge(Subject(module, [fold], input_seed=1), [OracleName.NUMERIC])
+    assert (verdict.outcome, verdict.reason) == (Outcome.SKIP, "dead code does not build"), verdict
+
 
 def test_weights_of_a_captured_graph_stay_where_they_were():
     weighted = relax.Var("w", tensor((2, 2)))
@@ -409,7 +430,7 @@ def test_what_is_left_to_bind_keeps_its_own_values():
     parameters = [Parameter("a", (2, 3), "float32"), Parameter("b", (3, 2), "float32")]
     texts = ['np.zeros((2, 3), "float32")', 'np.ones((3, 2), "float32")']
     both = PassRef("BindParams", _by_variable("main", parameters, texts))
-    first = ref("BindParams", f'"main", {{"a": {texts[0]}}}')
+    first = ref("BindParams", f'"main", {{"b": {texts[1]}}}')
     bb = relax.BlockBuilder()
     a, b = (relax.Var(each.name, tensor(each.dims)) for each in parameters)
     with bb.function("main", [a, b]):
