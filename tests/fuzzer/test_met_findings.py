@@ -25,7 +25,7 @@ from fuzzer.progress import Progress
 from fuzzer.records import FindingState
 from fuzzer.signatures import signature
 from fuzzer.store import MOST_MET, Store
-from fuzzer.triage import MOST_OTHERS, TriageJob, TriageResult, TriageState, triage_finding
+from fuzzer.triage import MOST_OTHERS, TriageJob, TriageResult, TriageState, _Triage, triage_finding
 from oracles.passref import PassRef
 from oracles.verdict import OracleName
 
@@ -135,3 +135,14 @@ def test_triage_hands_a_few_others_on_and_goes_on_where_it_was(tmp_path: Path, b
     assert again.minimized == result.minimized
     assert again.steps == ()
     assert again.queries <= result.queries
+
+
+@pytest.mark.parametrize(("expression", "handed"), [("FuseOps()", 1), ('FuseOps("main")', 0)])
+def test_failures_under_arguments_for_another_module_are_not_handed_on(
+    tmp_path: Path, expression: str, handed: int
+) -> None:
+    """BindParams was once listed as failing on a module that had lost the function it names."""
+    case = replace(hit("boom", 5).case, passes=(PassRef("FuseOps", f"relax.transform.{expression}"),))
+    job = TriageJob("id", "text", verdict("boom"), case, tmp_path)
+    met = Other(Failing("other", "text", verdict("met")), replace(case, module_json="small"))
+    assert len(_Triage(job, IsolatedWorker)._worth((met,))) == handed
