@@ -34,6 +34,7 @@ def contract_object(contract: Contract, generated: bool) -> dict[str, Any]:
         "abi": contract.abi.value,
         "locality": contract.locality.value,
         "keeps_public_signatures": contract.keeps_public_signatures,
+        "keeps_calls_fitting": contract.keeps_calls_fitting,
         "changes": sorted(kept.value for kept in contract.changes),
         "postconditions": [{"claim": each.claim, "source": each.source} for each in contract.postconditions],
         "preconditions": [{"name": _function_name(each), "says": _first_line(each)} for each in contract.preconditions],
@@ -109,7 +110,8 @@ def _lines(row: dict[str, Any], contract: Contract) -> Iterator[str]:
     yield f"  second run     {row['idempotence']}{runs}{more}"
     yield f"  results        {row['numeric']}"
     signatures = "kept" if row["keeps_public_signatures"] else "may change"
-    yield f"  callers        {row['abi']}; public signatures {signatures}"
+    calls = "fit" if row["keeps_calls_fitting"] else "may no longer fit"
+    yield f"  callers        {row['abi']}; public signatures {signatures}; calls within the module {calls}"
     yield f"  depends on     {row['locality']}"
     changed = ", ".join(row["changes"]) or "nothing of what a pass leaves as it is"
     yield f"  changes        {changed}"

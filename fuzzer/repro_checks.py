@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+import tvm
+
 from fuzzer.repro_ends import is_death, stage_of
 from fuzzer.repro_environment import ENVIRONMENT_PIECES, environment_call
-from fuzzer.repro_fragments import fragments
+from fuzzer.repro_fragments import error_words, fragments
 from fuzzer.repro_locality import LOCALITY_PIECES, NOT_LOCAL, locality_call
 from fuzzer.repro_postcondition import postcondition_parts
 from oracles.contract import Idempotence
@@ -39,6 +41,7 @@ PIECES = (
         )
     ),
     "oracles/agreed_devices.py",
+    "oracles/call_types.py",
 )
 ROUNDTRIP_PIECES = ("oracles/roundtrip_forms.py", "fuzzer/repro_pieces/roundtrip.py")
 EXTERNAL_PIECES = tuple(
@@ -101,26 +104,28 @@ def check_of(case: Case, verdict: Verdict, module: Any) -> Check:
 
 def _plain(case: Case, verdict: Verdict, module: Any, evidence: Evidence) -> Check:
     said = fragments(evidence.message)
+    told = error_words(evidence, tvm.__version__)
     oracle = verdict.oracle
     if oracle is OracleName.CRASH:
-        return Check(f"check_crash(module, passes, {evidence.kind!r}, {said!r})")
+        return Check(f"check_crash(module, passes, {evidence.kind!r}, {told})")
     if oracle is OracleName.MUTATION:
         return Check("check_mutation(module, passes)")
     if oracle is OracleName.DETERMINISM:
         error = "" if evidence.kind == "not-equal" else evidence.kind
-        call = f"check_determinism(module, passes, {error!r}, {said if error else []!r}, {_REPEATS})"
+        call = f"check_determinism(module, passes, {error!r}, {told if error else '[]'}, {_REPEATS})"
         return Check(call)
     if oracle is OracleName.SEQUENTIAL:
         return Check(f"check_sequential(module, passes, {evidence.kind != 'not-equal'})")
     if oracle is OracleName.IDEMPOTENCE:
-        words = [] if evidence.kind == "not-equal" else said
-        call = f"check_idempotence(module, passes, {evidence.kind!r}, {words!r}, {_runs(case, module)})"
+        words = {"not-equal": "[]", "ill-formed": repr(said)}.get(evidence.kind, told)
+        call = f"check_idempotence(module, passes, {evidence.kind!r}, {words}, {_runs(case, module)})"
         return Check(call)
     if oracle is OracleName.LOCALITY:
-        return Check(locality_call(case, module, evidence.kind, said), LOCALITY_PIECES)
+        return Check(locality_call(case, module, evidence.kind, told), LOCALITY_PIECES)
     if oracle is OracleName.WELL_FORMED:
         call = {
             "contradicted-type": "check_contradicted_type(module, passes)",
+            "mistyped-call": "check_calls(module, passes)",
             "signature": "check_signatures(module, passes)",
         }.get(evidence.kind, f"check_well_formed(module, passes, {said!r})")
         return Check(call)
@@ -131,7 +136,7 @@ def _plain(case: Case, verdict: Verdict, module: Any, evidence: Evidence) -> Che
         return Check(roundtrip_call(verdict, evidence, said), ROUNDTRIP_PIECES)
     if oracle is OracleName.ENVIRONMENT:
         error = "" if evidence.kind == "not-equal" else evidence.kind
-        words = fragments(evidence.message.partition(": ")[2])  # behind the circumstance
+        words = error_words(evidence, tvm.__version__, evidence.message.partition(": ")[2])  # behind the circumstance
         return Check(environment_call(case, module, error, words), ENVIRONMENT_PIECES)
     return _numeric(case, verdict, module, said)
 
@@ -166,13 +171,13 @@ def _death(case: Case, verdict: Verdict, module: Any, evidence: Evidence) -> Che
         OracleName.SEQUENTIAL: "check_sequential(module, passes, False)",
         OracleName.IDEMPOTENCE: f"check_idempotence(module, passes, 'not-equal', [], {_runs(case, module)})",
         OracleName.WELL_FORMED: "check_well_formed(module, passes, [])",
-        OracleName.ENVIRONMENT: environment_call(case, module, "", []),
+        OracleName.ENVIRONMENT: environment_call(case, module, "", "[]"),
         OracleName.ROUNDTRIP: "check_roundtrip(module, passes, 'TVMScript', '', [], False)",
     }
     if stage is OracleName.NUMERIC:
         check = _numeric(case, verdict, module, [])
     elif stage is OracleName.LOCALITY:
-        check = Check(locality_call(case, module, NOT_LOCAL, []), LOCALITY_PIECES)
+        check = Check(locality_call(case, module, NOT_LOCAL, "[]"), LOCALITY_PIECES)
     else:
         extra = {OracleName.ENVIRONMENT: ENVIRONMENT_PIECES, OracleName.ROUNDTRIP: ROUNDTRIP_PIECES}
         pieces = extra.get(stage, ())

@@ -195,6 +195,8 @@ class Contract:
         tolerated_ill_formedness: Regular expressions of complaints of TVM's checker that the pass
             causes by design.
         keeps_public_signatures: Whether public functions keep name, parameter and return types.
+        keeps_calls_fitting: Whether calls within the module fit the called functions afterwards. Where not, the user
+            chose new parameters for one of them, or running the program shows whether callers were adapted.
         notes: Surprising claims, each with what established it.
         prepared_when: Says of a module that ``prepare_ready`` is all the preparation it needs.
         prepare_ready: Names of the passes that run instead of ``prepare`` then.
@@ -224,6 +226,7 @@ class Contract:
     second_run_refusals: tuple[Refusal, ...] = ()
     tolerated_ill_formedness: tuple[str, ...] = ()
     keeps_public_signatures: bool = True
+    keeps_calls_fitting: bool = True
     notes: str = ""
     prepared_when: Callable[[Any], bool] | None = None
     prepare_ready: tuple[str, ...] = ()

@@ -19,10 +19,12 @@ from oracles.contracts_pipelines import ROWS as PIPELINES
 from oracles.contracts_rewrite import ROWS as REWRITE
 from oracles.contracts_training import ROWS as TRAINING
 from oracles.passref import USER_PREFIX, GivenPass, PassRef, load_factory
+from oracles.plugins import active, with_oracles
 from oracles.postconditions.cuda_graph import CUDA_GRAPH_CLAIMS
 
 _TABLES = (CLEAN, PARAMS, ALGEBRA, REWRITE, TRAINING, LOSS, FUSION, LOWERING, ELSEWHERE, PIPELINES)
 CONTRACTS: dict[str, Contract] = {row.name: row for table in _TABLES for row in table}
+"""The contracts of TVM's passes and stock pipelines, by name."""
 
 
 _INFERENCE = "type inference on the types that the caller chose"
@@ -55,7 +57,11 @@ CUDA_GRAPH: dict[str, Any] = {
 # What a pass promises otherwise when its arguments match a pattern.
 VARIANTS: tuple[tuple[str, str, dict[str, Any]], ...] = (
     # "The function signature would change accordingly" (its documentation)
-    ("ToMixedPrecision", r"fp16_input_names=\[", {"keeps_public_signatures": False, "abi": Abi.RETYPE_PARAMS}),
+    (
+        "ToMixedPrecision",
+        r"fp16_input_names=\[",
+        {"keeps_public_signatures": False, "keeps_calls_fitting": False, "abi": Abi.RETYPE_PARAMS},
+    ),
     # "ty_func(Var) -> Type": the caller chooses new types, and what type inference then says of the body is the answer
     # to that choice. Only where nothing is retyped is every error the pass's own.
     ("UpdateParamType", r"TensorType\(", {"refusals": RETYPED, "tolerated_ill_formedness": (r"FValidate",)}),
@@ -76,17 +82,27 @@ def contract_for(ref: PassRef) -> Contract:
     """The contract of a pass.
 
     A pass of TVM's has a row in the table. A user's pass may bring its contract as attribute ``contract`` of the
-    factory (or of the pass object, when it was given as one); without, it gets :func:`default_contract`.
+    factory (or of the pass object, when it was given as one); without, it gets that of a plugin
+    (:mod:`oracles.plugins`) or :func:`default_contract`. The oracles of plugins are claims of all contracts.
     """
+    return with_oracles(_own_contract(ref), ref.name)
+
+
+def _own_contract(ref: PassRef) -> Contract:
     if ref.is_user:
         own = getattr(load_factory(ref.expression[len(USER_PREFIX) :]), "contract", None)
-        return own if isinstance(own, Contract) else default_contract(ref.name)
+        return own if isinstance(own, Contract) else _brought(ref.name)
     if isinstance(ref, GivenPass):
         own = getattr(ref.given, "contract", None)
         if isinstance(own, Contract):
             return own
-    row = CONTRACTS.get(ref.name) or default_contract(ref.name)
+    row = CONTRACTS.get(ref.name) or _brought(ref.name)
     for name, pattern, changes in VARIANTS:
         if ref.name == name and re.search(pattern, ref.expression):
             row = replace(row, **changes)
     return row
+
+
+def _brought(name: str) -> Contract:
+    """The contract of a pass that is not in the table."""
+    return active().contracts.get(name) or default_contract(name)

@@ -31,6 +31,7 @@ ROWS: tuple[Contract, ...] = (
         idempotence=Idempotence.REFUSES,
         abi=Abi.BIND_PARAMS,
         keeps_public_signatures=False,
+        keeps_calls_fitting=False,
         refusals=(
             Refusal(
                 "InternalError",
@@ -73,6 +74,7 @@ ROWS: tuple[Contract, ...] = (
         "BindSymbolicVars",
         idempotence=Idempotence.REFUSES,
         keeps_public_signatures=False,
+        keeps_calls_fitting=False,
         refusals=(
             Refusal(
                 "InternalError",
@@ -126,6 +128,7 @@ ROWS: tuple[Contract, ...] = (
         abi=Abi.BUNDLE_MODEL_PARAMS,
         preconditions=(valid_num_input,),
         keeps_public_signatures=False,
+        keeps_calls_fitting=False,
         notes="wraps the tuple in a tuple at each run",
         changes=frozenset({Kept.PARAMETER_NAMES}),  # its documentation: several parameters become one
         postconditions=(
@@ -149,6 +152,7 @@ ROWS: tuple[Contract, ...] = (
         abi=Abi.LIFT_TRANSFORM_PARAMS,
         preconditions=(needs_num_input, valid_num_input),
         keeps_public_signatures=False,
+        keeps_calls_fitting=False,
         refusals=(
             Refusal(
                 "InternalError",
@@ -201,6 +205,7 @@ ROWS: tuple[Contract, ...] = (
         abi=Abi.LAZY_GET_INPUT,
         preconditions=(valid_num_input,),
         keeps_public_signatures=False,
+        keeps_calls_fitting=False,
         notes="each run adds another callback",
         # num_input counts the callback, too (src/relax/transform/lazy_transform_params.cc)
         changes=frozenset({Kept.PARAMETER_NAMES, Kept.FUNCTION_ATTRIBUTES}),
@@ -227,6 +232,7 @@ ROWS: tuple[Contract, ...] = (
         abi=Abi.LAZY_SET_OUTPUT,
         preconditions=(valid_num_input,),
         keeps_public_signatures=False,
+        keeps_calls_fitting=False,
         tolerated_ill_formedness=(IMPURE_IN_DATAFLOW,),
         notes="ToNonDataflow must run first: otherwise impure calls land in a dataflow block (calibration on the "
         "modules of TVM's own tests counts that as a false alarm; the result still executes)",
@@ -258,6 +264,7 @@ ROWS: tuple[Contract, ...] = (
         preconditions=(needs_transform_params,),
         tolerated_ill_formedness=(IMPURE_IN_DATAFLOW,),
         keeps_public_signatures=False,
+        keeps_calls_fitting=False,
         second_run_refusals=(
             Refusal("IndexError", r"", "no parameters left", "the first run removed all parameters"),
             Refusal("AssertionError", r"", "no parameters left", "the first run removed all parameters"),
@@ -282,6 +289,7 @@ ROWS: tuple[Contract, ...] = (
         numeric=NumericPromise.LOSSY,
         abi=Abi.RETYPE_PARAMS,
         keeps_public_signatures=False,
+        keeps_calls_fitting=False,
         postconditions=(
             Postcondition(
                 "parameters have the types asked for",

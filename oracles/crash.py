@@ -5,6 +5,7 @@ from __future__ import annotations
 from oracles.blame import inner_culprit
 from oracles.contract import Refusal
 from oracles.facts import complaint
+from oracles.signature import mistyped_call
 from oracles.subject import Subject
 from oracles.verdict import Evidence, OracleName, Outcome, Verdict
 from oracles.well_formed import tolerated
@@ -30,11 +31,14 @@ def judge(subject: Subject) -> Verdict:
     if refusal is not None:
         return Verdict(OracleName.CRASH, Outcome.REJECT, step.ref.name, refusal.reason)
     index = len(subject.chain) - 1
-    if index > 0 and not tolerated(complaint(subject.input_of(index)), subject.plan.steps[:index]):
+    entered = subject.input_of(index)
+    if index > 0 and (
+        mistyped_call(entered) is not None or not tolerated(complaint(entered), subject.plan.steps[:index])
+    ):
         return Verdict(OracleName.CRASH, Outcome.SKIP, step.ref.name, "input of the pass is ill-formed")
     culprit = step.ref.name
     if step.contract.composed:
-        culprit = inner_culprit(subject.built(index), subject.input_of(index)) or culprit
+        culprit = inner_culprit(subject.built(index), entered) or culprit
     return Verdict(OracleName.CRASH, Outcome.FAIL, culprit, evidence=Evidence(error.kind, error.message, error.frames))
 
 

@@ -14,6 +14,7 @@ from tvm_ffi.serialization import from_json_graph_str
 from oracles.capture import evidence_of
 from oracles.json_graph import graph_of, text_of
 from oracles.passref import PassRef
+from oracles.signature import mistyped_call
 from oracles.verdict import Evidence
 
 
@@ -93,8 +94,8 @@ class ModuleFacts:
 
     @cached_property
     def complaint(self) -> Evidence | None:
-        """TVM's objection to the module's form."""
-        return complaint(self.module)
+        """TVM's objection to the module's form, or ours to a call in it."""
+        return complaint(self.module) or mistyped_call(self.module)
 
     @cached_property
     def fingerprint(self) -> int:

@@ -9,6 +9,7 @@ import tvm_ffi
 from tvm import relax, tirx
 
 from oracles.agreed_devices import without_agreed_devices
+from oracles.call_types import unfit_call
 from oracles.verdict import Evidence
 
 _NO_INTERSECTION = relax.analysis.BaseCheckResult.FAIL_L0
@@ -33,6 +34,19 @@ def contradicted_type(before: Any, after: Any) -> Evidence | None:
             observed=f"its body has type {function.body.ty}",
         )
     return None
+
+
+def mistyped_call(module: Any) -> Evidence | None:
+    """The first call of a function of the module that does not fit it: :func:`oracles.call_types.unfit_call`."""
+    if (found := unfit_call(module)) is None:
+        return None
+    callee, caller, complaint = found
+    return Evidence(
+        "mistyped-call",
+        "a call does not fit the function that it calls",
+        expected=f"calls that fit {callee}",
+        observed=f"in {caller}: {complaint}",
+    )
 
 
 def changed_signature(before: Any, after: Any) -> Evidence | None:

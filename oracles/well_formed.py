@@ -9,7 +9,7 @@ from typing import Any
 from oracles.blame import inner_culprit
 from oracles.facts import complaint
 from oracles.plan import Step
-from oracles.signature import changed_signature, contradicted_type
+from oracles.signature import changed_signature, contradicted_type, mistyped_call
 from oracles.subject import Subject
 from oracles.verdict import Evidence, OracleName, Outcome, Verdict
 from releases.messages import newest
@@ -21,7 +21,7 @@ _FORGETS_SHAPES = "VMShapeLower"
 
 
 def judge(subject: Subject) -> Verdict:
-    """Judge the output's form, its functions' declared types and its public signatures.
+    """Judge the output's form, its functions' declared types, its public signatures and calls between its functions.
 
     Only inputs that passed the same checks are judged (ill-formed inputs never come here). In a pipeline the
     blame goes to the first step whose output fails.
@@ -70,5 +70,7 @@ def _defect_of(module: Any, steps: Sequence[Step], subject: Subject) -> Evidence
     if any(step.ref.name == _FORGETS_SHAPES for step in steps[:-1]):
         return None
     if all(step.contract.keeps_public_signatures for step in steps):
-        return changed_signature(subject.module, module)
-    return None
+        changed = changed_signature(subject.module, module)
+        if changed is not None:
+            return changed
+    return mistyped_call(module) if all(step.contract.keeps_calls_fitting for step in steps) else None

@@ -10,6 +10,7 @@ from tvm import relax
 
 from fuzzer.repro_pieces.frame import complaint, first_line, run_passes
 from oracles.agreed_devices import without_agreed_devices
+from oracles.call_types import unfit_call
 
 
 def check_well_formed(module: Any, passes: list[Any], fragments: list[str]) -> tuple[str, str]:
@@ -33,6 +34,17 @@ def check_contradicted_type(module: Any, passes: list[Any]) -> tuple[str, str]:
         if check == relax.analysis.BaseCheckResult.FAIL_L0:
             return "BUG", f"{name} declares {function.ret_ty} and its body has type {function.body.ty}"
     return "OK", "declared return types agree with the bodies"
+
+
+def check_calls(module: Any, passes: list[Any]) -> tuple[str, str]:
+    """Calls of the module's own functions fit them, as they are after the passes."""
+    if unfit_call(module) is not None:
+        return "ENVIRONMENT", "a call of the input does not fit here"
+    found = unfit_call(run_passes(passes, module))
+    if found is None:
+        return "OK", "all calls fit the functions that they call"
+    callee, caller, complaint = found
+    return "BUG", f"{caller} calls {callee}, which does not fit: {first_line(complaint)}"
 
 
 def check_signatures(module: Any, passes: list[Any]) -> tuple[str, str]:

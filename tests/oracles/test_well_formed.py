@@ -9,6 +9,7 @@ import tvm_ffi
 from conftest import Say
 from tvm import relax, tirx
 
+from corpus.loader import load, load_module
 from oracles.contract import Contract
 from oracles.passref import PassRef
 from oracles.subject import Subject
@@ -16,6 +17,7 @@ from oracles.verdict import OracleName, Outcome
 
 WELL_FORMED = OracleName.WELL_FORMED
 TT = relax.TensorType
+REALIZE = PassRef("RealizeVDevice", "relax.transform.RealizeVDevice()")
 
 
 def _kind(say: Say, module: Any, *passes: Any, **options: Any) -> str:
@@ -122,3 +124,11 @@ def test_types_that_shape_lowering_forgets_are_no_change_of_signature(say: Say) 
     assert _kind(say, module, *refs) == "pass"
     before, after = (Subject(module, refs[:count]).output_module["main"].ret_ty for count in (1, 2))
     assert not tvm_ffi.structural_equal(before, after, map_free_vars=True)  # it did forget
+
+
+def test_call_that_no_longer_fits_is_a_defect_and_no_later_pass_is_blamed(say: Say) -> None:
+    """DispatchSampling was blamed for what RealizeVDevice had left behind."""
+    module = load_module(*load(["realize-vdevice-caller"]))
+    assert _kind(say, module, REALIZE) == "mistyped-call"
+    verdict = say(module, REALIZE, buggy.raises(ValueError("Argument 0 type mismatch")))[OracleName.CRASH]
+    assert (verdict.outcome, verdict.reason) == (Outcome.SKIP, "input of the pass is ill-formed")

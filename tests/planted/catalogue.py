@@ -90,6 +90,7 @@ PLANTED: tuple[Planted, ...] = (
     Planted("well_formed.py", "drops_public", Name.WELL_FORMED, 60),
     Planted("well_formed.py", "drops_callee", Name.WELL_FORMED, 30),
     Planted("well_formed.py", "wrong_return_type", Name.WELL_FORMED, 20),
+    Planted("well_formed.py", "forgets_callers", Name.WELL_FORMED, 30),
     Planted("well_formed.py", "undefined_variable", Name.WELL_FORMED, 10),
     Planted("well_formed.py", "dataflow_escape", Name.WELL_FORMED, 20),
     Planted("well_formed.py", "undefined_dim", Name.WELL_FORMED, 40),
