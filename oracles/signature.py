@@ -43,7 +43,7 @@ def mistyped_call(module: Any) -> Evidence | None:
     callee, caller, complaint = found
     return Evidence(
         "mistyped-call",
-        "a call does not fit the function that it calls",
+        "a call does not fit its callee",
         expected=f"calls that fit {callee}",
         observed=f"in {caller}: {complaint}",
     )
