@@ -19,12 +19,14 @@ ROOT = Path(__file__).resolve().parents[1]
 def main() -> None:
     """Print both figures for both levels, over all campaigns and for each."""
     sys.path.append(str(ROOT / "tests" / "fuzzer"))
-    from labelled_failures import AUDITED, by_family, by_signature, load
+    from labelled_failures import AUDITED, by_family, by_signature, halves, load
 
     failures, decisions = load(), load_decisions(ROOT / "triage.toml")
     print(f"signatures                {by_signature(failures)}")
     print(f"families, the rule alone  {by_family(failures)}")
     print(f"with triage.toml          {by_family(failures, decisions)}")
+    for name, half in zip(("chosen on", "held out"), halves(failures), strict=True):
+        print(f"{name:<25} {by_family(half)}")
     for seed in sorted({seed for each in failures for seed in each.seeds}):
         met = [each for each in failures if seed in each.seeds]
         fresh = sum(not each.seeds & AUDITED for each in met)

@@ -1,312 +1,219 @@
 """How fast is numeric execution, against plain ``relax.build``, and does it give the same bits?
 
-    python benchmarks/numeric.py [--modules N] [--seed S] [--json]
+    python benchmarks/numeric.py [--modules N] [--seed S] [--chunk N] [--state DIR] [--json]
 
 A comparison is a generated module and what a drawn pass makes of it: both are built, every public function of both is
 called on the same inputs, and the results are compared.  The same comparisons are made by plain ``relax.build`` (LLVM's
-default optimisation) and ``VirtualMachine``, with empty caches (cold), by a new process's session over the directory
-that the first has filled (disk), and once more by that session (warm: the steady state, in which kernels and
-legalizations are known, but each module is lowered, generated, linked and run).  Then as campaigns do it (shared): all
-drawn passes of a module in turn, and the original, which they share, is built and run once, by plain means for each.
-Seconds are of the processor, linkers included.  Then modules a second of the reference interpreter, at about ten
-bindings, and whole judgements by the numeric oracle, generation included.
+default optimisation) and ``VirtualMachine``, with a cache that was empty at the start of the run (cold), by a session
+over the directory that the first has filled (disk), and once more by that session (warm: the steady state, in which
+kernels and legalizations are known, but each module is lowered, generated, linked and run).  Then as campaigns do it
+(shared): all drawn passes of a module in turn, and the original, which they share, is built and run once, by plain
+means for each.  Seconds are of the processor, linkers included.  Then modules a second of the reference interpreter, at
+about ten bindings, and whole judgements by the numeric oracle, generation included.
+
+All of it runs in child processes, a chunk of modules in each, because passes and what they leave kill processes.  Of
+what a child died is named (chunk's seed, module, pass, step, signal), counted and left out, and the chunk is made again
+without it.  With ``--state`` chunks that are done are kept, and the next run with the same directory, seed and chunk
+goes on behind them.
 """
 
 from __future__ import annotations
 
 import argparse
-import contextlib
+import dataclasses
 import json
 import os
+import shutil
 import sys
 import tempfile
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numeric_pairs
 import tvm
-from hypothesis import HealthCheck, Phase, given, seed, settings
-from hypothesis import strategies as st
+from numeric_pairs import OPTIMISED, Chunk, Measured
 from tabulate import tabulate
 
-from oracles.abi.compose import public_functions
-from oracles.comparison import compare
-from oracles.contract import NumericPromise
-from oracles.execution import DiskCache, ExecMode, Program, Session, cxx_available, plain_build, private_constants
-from oracles.execution.assemble import assemble
-from oracles.execution.quick import lower_quickly
-from oracles.facts import ModuleFacts
-from oracles.inputs import materialize
-from oracles.interpreter import Interpreter
-from oracles.interpreter.errors import Raised, Undefined, Unsupported
-from oracles.judge import judge
-from oracles.passref import PassRef
-from oracles.subject import Subject
-from oracles.verdict import OracleName, Outcome
-from strategies import ir_modules, module_and_passes
+from fuzzer.isolation import Died, IsolatedWorker
 
-ROUNDS = 20  # draws of as many modules as there shall be comparisons, until there are as many comparisons
-Build = Callable[[Any], Program]
-
-
-def generated(strategy: st.SearchStrategy[Any], count: int, first: int) -> list[Any]:
-    drawn: list[Any] = []
-
-    @seed(first)
-    @settings(
-        max_examples=count,
-        database=None,
-        deadline=None,
-        suppress_health_check=list(HealthCheck),
-        phases=[Phase.generate],
-    )
-    @given(strategy)
-    def collect(value: Any) -> None:
-        drawn.append(value)
-
-    collect()
-    return drawn[:count]
+TIME_LIMIT = 1200.0  # seconds for a chunk: a plain comparison takes one, and the machine may be busy
+MEMORY_LIMIT = 6 << 30
+DEATHS = 40  # of one chunk, after which something else is wrong than a module
+SEEDS = 1000  # so many chunks of a run have seeds of their own
+PARTS: dict[str, Callable[[Chunk], Measured]] = {
+    "pairs": numeric_pairs.measure_pairs,
+    "shared": numeric_pairs.measure_shared,
+    "interpreter": numeric_pairs.measure_interpreter,
+    "judged": numeric_pairs.measure_judged,
+}
+DIVISORS = {"pairs": 1, "shared": 2, "interpreter": 1, "judged": 8}
+"""Of the modules of a run, a part takes one in so many."""
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
-    """A module, and what a pass makes of it that is called the same way."""
+class Row:
+    """One chunk of one part.
 
-    original: Any
-    transformed: Any
-    number: int
+    Attributes:
+        part: Of :data:`PARTS`.
+        seed: The chunk's.
+        measured: What it gave.
+        died: Of what children died, for people.
+    """
 
+    part: str
+    seed: int
+    measured: Measured
+    died: list[str]
 
-def seconds() -> float:
-    """Processor time of this process and of the linkers that it has started."""
-    spent = os.times()
-    return spent.user + spent.system + spent.children_user + spent.children_system
-
-
-class Stages:
-    """Where the time of a session goes."""
-
-    def __init__(self, session: Session) -> None:
-        self.session = session
-        self.spent: Counter[str] = Counter()
-
-    @contextlib.contextmanager
-    def stage(self, name: str) -> Iterator[None]:
-        """Within it, time goes to a stage."""
-        started = time.process_time()
-        try:
-            yield
-        finally:
-            self.spent[name] += time.process_time() - started
-
-    def build(self, module: Any) -> Program:
-        """What the session builds, stage by stage."""
-        with self.stage("own constants"):
-            module = private_constants(module)
-        with self.stage("lower"):
-            lowered = lower_quickly(module, self.session.legalizer)
-        with self.stage("kernels, bytecode, link"):
-            return Program(assemble(lowered, ExecMode.BYTECODE, self.session.kernels))
+    @classmethod
+    def read(cls, line: str) -> Row:
+        """From a line of a state's file."""
+        record = json.loads(line)
+        return cls(record["part"], record["seed"], Measured(**record["measured"]), record["died"])
 
 
-def outputs(pair: Pair, build: Build, stages: Stages | None = None) -> tuple[Any, Any]:
-    """What every public function of both modules returns."""
-    stage = stages.stage if stages is not None else lambda _name: contextlib.nullcontext()
-    original, transformed = build(pair.original), build(pair.transformed)
-    results: tuple[list[Any], list[Any]] = ([], [])
-    for name in sorted(public_functions(pair.original)):
-        with stage("inputs"):
-            arguments = materialize(pair.original, name, pair.number)
-        with stage("run"):
-            results[0].append(original.call(name, arguments))
-            results[1].append(transformed.call(name, arguments))
-    with stage("compare"):
-        compare(tuple(results[0]), tuple(results[1]))
-    return tuple(results[0]), tuple(results[1])
+def survived(worker: IsolatedWorker, part: Callable[[Chunk], Measured], chunk: Chunk) -> tuple[Measured, list[str]]:
+    """What a chunk gives, without what a process died of, and that.
+
+    The directory is as the last of these processes leaves it, as if the others had not been: else the modules that had
+    been built before the death would not be met cold.
+
+    Raises:
+        RuntimeError: Processes die of nothing in particular.
+    """
+    died: list[str] = []
+    with tempfile.TemporaryDirectory(dir=Path(chunk.directory).parent) as kept:
+        saved = Path(kept) / "saved"
+        _copy(Path(chunk.directory), saved)
+        for _ in range(DEATHS):
+            worker.fresh()
+            said = worker.call(part, chunk)
+            if not isinstance(said, Died):
+                return said, died
+            title, _, _step = said.stage.rpartition(": ")
+            died.append(f"{said.stage}: {said.detail}")
+            print(f"died: {died[-1]}", file=sys.stderr, flush=True)
+            if not title or title in chunk.left_out:
+                break
+            chunk = dataclasses.replace(chunk, left_out=chunk.left_out | {title})
+            shutil.rmtree(chunk.directory)
+            _copy(saved, Path(chunk.directory))
+    raise RuntimeError(f"processes die of nothing in particular: {'; '.join(died)}")
 
 
-def compared(pairs: list[Pair], build: Build, stages: Stages | None = None) -> tuple[float, tuple[Any, ...]]:
-    """Seconds for all comparisons, and the results."""
-    started = seconds()
-    found = tuple([outputs(pair, build, stages) for pair in pairs])
-    return seconds() - started, found
+def _copy(source: Path, target: Path) -> None:
+    shutil.copytree(source, target, copy_function=os.link)  # entries are replaced as a whole, never written into
 
 
-def compared_by_module(groups: list[list[Pair]], build: Build) -> tuple[float, tuple[Any, ...]]:
-    """As :func:`compared`, of pairs that share their original, which is built and run once."""
-    started = seconds()
-    found: list[Any] = []
-    for pairs in groups:
-        first = pairs[0]
-        names = sorted(public_functions(first.original))
-        arguments = {name: materialize(first.original, name, first.number) for name in names}
-        original = build(first.original)
-        expected = tuple([original.call(name, arguments[name]) for name in names])
-        for pair in pairs:
-            transformed = build(pair.transformed)
-            observed = tuple([transformed.call(name, arguments[name]) for name in names])
-            compare(expected, observed)
-            found.append((expected, observed))
-    return seconds() - started, tuple(found)
+def chunks(part: str, count: int, first: int, size: int, directory: str) -> Iterator[Chunk]:
+    """The chunks of a part, without end for comparisons: a chunk may give fewer than it is asked for."""
+    for number in range(SEEDS):
+        left = count // DIVISORS[part] - number * size
+        if part in ("interpreter", "judged") and left <= 0:
+            return
+        yield Chunk(SEEDS * first + number, min(size, left) if left > 0 else size, directory)
 
 
-def drawn_groups(count: int, first: int) -> list[list[Pair]]:
-    """As :func:`drawn_pairs`, with all passes of a module, as many comparisons in all."""
-    groups: list[list[Pair]] = []
-    session = Session()
-    round_ = 0
-    while sum(map(len, groups)) < count and round_ < ROUNDS:
-        for module, passes in generated(module_and_passes(), count, first + round_)[::5]:
-            number = len(groups)
-            pairs = [pair for drawn in passes if (pair := _pair(module, drawn, number, session)) is not None]
-            if pairs and sum(map(len, groups)) < count:
-                shared = pairs[0].original
-                groups.append([Pair(shared, pair.transformed, number) for pair in pairs])
-        round_ += 1
-    return groups
+def measure(count: int, first: int, size: int, state: Path) -> list[Row]:
+    """All chunks, of which those that the state has are not measured again."""
+    file, cache = state / "rows.jsonl", state / "cache"
+    cache.mkdir(parents=True, exist_ok=True)
+    rows = [Row.read(line) for line in file.read_text(encoding="utf-8").splitlines()] if file.exists() else []
+    known = {(row.part, row.seed): row for row in rows}
+    found: list[Row] = []
+    with IsolatedWorker(time_limit=TIME_LIMIT, memory_limit=MEMORY_LIMIT) as worker:
+        for part, function in PARTS.items():
+            enough = 0
+            for chunk in chunks(part, count, first, size, str(cache)):
+                row = known.get((part, chunk.seed))
+                if row is None:
+                    row = Row(part, chunk.seed, *survived(worker, function, chunk))
+                    with file.open("a", encoding="utf-8") as opened:
+                        opened.write(json.dumps(dataclasses.asdict(row)) + "\n")
+                found.append(row)
+                enough += row.measured.count
+                if part in ("pairs", "shared") and enough >= count // DIVISORS[part]:
+                    break
+    return found
 
 
-def drawn_pairs(count: int, first: int) -> list[Pair]:
-    """Modules, and what the first of their drawn passes makes of them that changes them but not how they are called."""
-    pairs: list[Pair] = []
-    session = Session()
-    round_ = 0
-    while len(pairs) < count and round_ < ROUNDS:
-        # Hypothesis repeats a case in variations; every fifth one shares less with its neighbours.
-        for module, passes in generated(module_and_passes(), 5 * count, first + round_)[::5]:
-            pair = next(filter(None, (_pair(module, drawn, len(pairs), session) for drawn in passes)), None)
-            if pair is not None:
-                pairs.append(pair)
-        round_ += 1
-    return pairs[:count]
+def summed(rows: list[Row], part: str) -> Measured:
+    """All chunks of a part together."""
+    chosen = [row.measured for row in rows if row.part == part]
+    spent: Counter[str] = Counter()
+    stages: Counter[str] = Counter()
+    skipped: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
+    for each in chosen:
+        for total, values in ((spent, each.seconds), (stages, each.stages)):
+            for name, value in values.items():
+                total[name] += value  # type: ignore[assignment]
+        skipped.update(each.skipped)
+        counts.update(each.counts)
+    differ = [text for each in chosen for text in each.differ]
+    return Measured(sum(each.count for each in chosen), dict(spent), dict(stages), differ, dict(skipped), dict(counts))
 
 
-def _pair(module: Any, drawn: Any, number: int, session: Session) -> Pair | None:
-    subject = Subject(module, [PassRef(drawn.name, drawn.expression)], input_seed=number)
-    try:
-        if not subject.changed or subject.contracts[0].numeric is NumericPromise.NONE:
-            return None
-        pair = Pair(subject.module, subject.output_module, number)
-        if set(public_functions(pair.original)) != set(public_functions(pair.transformed)):
-            return None
-        outputs(pair, session.build)
-    except Exception:  # weights lifted out, lowered by half, a defect of TVM: not what is measured here
-        return None
-    return pair
+def report(rows: list[Row]) -> dict[str, Any]:
+    """What is printed."""
+    pairs, shared, interpreter, judged = (summed(rows, part) for part in PARTS)
+    plain = pairs.seconds.get("plain")
+    told: dict[str, Any] = {"modules": pairs.count}
+    for name in ("plain", "cold", "disk", "warm", "compiled"):
+        told[f"{name}_ms"] = _milliseconds(pairs.seconds.get(name), pairs.count)
+    for name in ("cold", "disk", "warm"):
+        told[f"{name}_ratio"] = _ratio(plain, pairs.seconds[name])
+    told["shared_ms"] = _milliseconds(shared.seconds["shared"], shared.count)
+    told["shared_ratio"] = _ratio(shared.seconds.get("shared plain"), shared.seconds["shared"])
+    told["passes_an_original"] = round(shared.count / max(1, shared.counts["groups"]), 1)
+    differ = [*pairs.differ, *shared.differ]
+    told["bit_identical"] = not differ
+    told["bit_identical_but_for_llvm_optimisations"] = all(each.endswith(OPTIMISED) for each in differ)
+    told["differ"] = differ
+    done, spent = interpreter.counts["interpreted"], interpreter.seconds["interpreter"]
+    told["interpreter_modules_per_second"] = round(done / spent, 1) if spent else 0.0
+    told["interpreter_share"] = round(done / max(1, interpreter.count), 3)
+    told["numeric_per_second_per_core"] = round(judged.counts["decided"] / judged.seconds["judged"], 2)
+    told["subjects_per_second_per_core"] = round(judged.count / judged.seconds["judged"], 2)
+    for means in ("warm", "cold"):
+        each = {name.removeprefix(f"{means} "): value for name, value in pairs.stages.items() if name.startswith(means)}
+        ordered = sorted(each.items(), key=lambda item: -item[1])
+        told[f"{means}_stages_ms"] = {name: _milliseconds(value, pairs.count) for name, value in ordered}
+    told["kernels_compiled"] = pairs.counts["kernels_compiled"]
+    told["skipped"] = dict(Counter(pairs.skipped) + Counter(shared.skipped))
+    told["died"] = [text for row in rows for text in row.died]
+    return {**told, "tvm": tvm.__version__}
 
 
-def interpreted(count: int, first: int) -> tuple[float, float]:
-    """Modules of about ten bindings that the interpreter runs in a second, and the share that it can run."""
-    modules = generated(ir_modules(executable=True, max_bindings=4, max_functions=1), 5 * count, first)[::5]
-    calls = []
-    for number, module in enumerate(modules):
-        names = {str(function.attrs["global_symbol"]): gv.name_hint for gv, function in _public(module)}
-        calls.append((module, [(name, materialize(module, name, number)) for name in names.values()]))
-    _interpret_all(calls)  # kernels that a module brings are compiled when they are met first
-    done, spent = _interpret_all(calls)
-    return done / spent if spent else 0.0, done / len(modules)
+def _milliseconds(value: float | None, count: int) -> float | None:
+    return None if value is None else round(1e3 * value / max(1, count), 3)
 
 
-def _interpret_all(calls: list[tuple[Any, list[tuple[str, Any]]]]) -> tuple[int, float]:
-    """How many modules the interpreter can run, and the seconds for these."""
-    done, spent = 0, 0.0
-    for module, each in calls:
-        started = time.process_time()
-        try:
-            interpreter = Interpreter(module)
-            for name, arguments in each:
-                interpreter.call(name, arguments)
-        except (Raised, Undefined, Unsupported):
-            continue
-        done += 1
-        spent += time.process_time() - started
-    return done, spent
-
-
-def _public(module: Any) -> list[tuple[Any, Any]]:
-    functions = [(gv, f) for gv, f in module.functions_items() if isinstance(f, tvm.relax.Function)]
-    return [(gv, f) for gv, f in functions if f.attrs is not None and "global_symbol" in f.attrs]
-
-
-def judged(count: int, first: int) -> tuple[float, int, int]:
-    """Seconds of processor time for generation and judgement, judged comparisons, and all subjects."""
-    started, decided, subjects = time.process_time(), 0, 0
-    for number, (module, passes) in enumerate(generated(module_and_passes(), count, first)):
-        facts = ModuleFacts(module)
-        for drawn in passes:
-            subject = Subject(module, [PassRef(drawn.name, drawn.expression)], input_seed=number, facts=facts)
-            (verdict,) = judge(subject, [OracleName.NUMERIC])
-            decided += verdict.outcome in (Outcome.PASS, Outcome.FAIL)
-            subjects += 1
-    return time.process_time() - started, decided, subjects
-
-
-def measure(count: int, first: int) -> dict[str, Any]:
-    """Everything that is reported."""
-    pairs = drawn_pairs(count, first)
-    with tempfile.TemporaryDirectory() as directory:
-        fresh = Stages(Session(DiskCache(Path(directory))))
-        cold, first_results = compared(pairs, fresh.build, fresh)
-        later = Session(DiskCache(Path(directory)))
-        disk, disk_results = compared(pairs, Stages(later).build)
-        steady = Stages(later)
-        warm, warm_results = compared(pairs, steady.build, steady)
-        compared(pairs, lambda module: later.build(module, ExecMode.COMPILED))
-        compiled, compiled_results = compared(pairs, lambda module: later.build(module, ExecMode.COMPILED))
-    everything = [first_results, disk_results, warm_results, compiled_results]
-    plain: float | None = None
-    if cxx_available():
-        plain, reference = compared(pairs, plain_build)
-        everything.append(reference)
-    agree = all(compare(everything[-1], each) is None for each in everything)
-    groups = drawn_groups(count, first + ROUNDS)
-    alone = [pair for pairs in groups for pair in pairs]
-    compared_by_module(groups, later.build)
-    shared, shared_results = compared_by_module(groups, later.build)
-    plain_alone: float | None = None
-    if cxx_available():
-        plain_alone, reference = compared(alone, plain_build)
-        agree = agree and compare(reference, shared_results) is None
-    interpreter, share = interpreted(count, first)
-    judged(max(5, count // 8), first)  # warms the caches of the process
-    spent, decided, subjects = judged(max(5, count // 8), first)
-    count = len(pairs)
-    report: dict[str, Any] = {"modules": count}
-    for name, value in (("plain", plain), ("cold", cold), ("disk", disk), ("warm", warm), ("compiled", compiled)):
-        report[f"{name}_ms"] = None if value is None else round(1e3 * value / count, 3)
-    for name, value in (("cold", cold), ("disk", disk), ("warm", warm)):
-        report[f"{name}_ratio"] = None if plain is None else round(plain / value, 1)
-    report["shared_ms"] = round(1e3 * shared / len(alone), 3)
-    report["shared_ratio"] = None if plain_alone is None else round(plain_alone / shared, 1)
-    report["passes_a_module"] = round(len(alone) / len(groups), 1)
-    return {
-        **report,
-        "bit_identical": agree,
-        "interpreter_modules_per_second": round(interpreter, 1),
-        "interpreter_share": round(share, 3),
-        "numeric_per_second_per_core": round(decided / spent, 2),
-        "subjects_per_second_per_core": round(subjects / spent, 2),
-        "warm_stages_ms": {name: round(1e3 * value / count, 3) for name, value in steady.spent.most_common()},
-        "cold_stages_ms": {name: round(1e3 * value / count, 3) for name, value in fresh.spent.most_common()},
-        "tvm": tvm.__version__,
-    }
+def _ratio(plain: float | None, value: float) -> float | None:
+    return None if plain is None else round(plain / value, 1)
 
 
 def main() -> int:
+    """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--modules", type=int, default=500)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--chunk", type=int, default=25, help="modules in one child process")
+    parser.add_argument("--state", type=Path, help="keep chunks in this directory, and go on from those it has")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
-    report = measure(options.modules, options.seed)
+    with tempfile.TemporaryDirectory() as temporary:
+        rows = measure(options.modules, options.seed, options.chunk, options.state or Path(temporary))
+    told = report(rows)
     if options.json:
-        print(json.dumps(report))
+        print(json.dumps(told))
     else:
-        print(tabulate(((name, value) for name, value in report.items()), headers=("measure", "value")))
-    return 0 if report["bit_identical"] else 1
+        print(tabulate(((name, value) for name, value in told.items()), headers=("measure", "value")))
+    return 0 if told["bit_identical_but_for_llvm_optimisations"] else 1
 
 
 if __name__ == "__main__":

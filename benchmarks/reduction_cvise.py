@@ -7,7 +7,9 @@ in this one, which judges in isolated workers, as our own minimizer does.
 from __future__ import annotations
 
 import contextlib
+import os
 import shutil
+import signal
 import socketserver
 import subprocess
 import sys
@@ -96,11 +98,16 @@ def cvise(specimen: Specimen, workers: int, seconds: float) -> Rival | None:
             test.chmod(0o755)
             began = time.perf_counter()
             command = ["cvise", "--not-c", "--n", str(workers), "--no-timing", str(test), "module.py"]
-            process = subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            process = subprocess.Popen(
+                command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
+            )
             try:
                 process.wait(seconds)
             except subprocess.TimeoutExpired:
-                process.terminate()
+                pass
+            finally:  # its workers, too, which it leaves behind when it is ended alone
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGKILL)
                 process.wait()
             spent = time.perf_counter() - began
         left = judge.ask(read_request, str(module))

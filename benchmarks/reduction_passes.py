@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -139,44 +140,31 @@ def two_bugs() -> Any:
 
 def turns_differences() -> Any:
     """Computes ``y - x`` for ``x - y``."""
-
-    @relax.expr_functor.mutator
-    class Turn(relax.PyExprMutator):
-        def visit_call_(self, call: Any) -> Any:
-            call = self.visit_expr_post_order(call)
-            if isinstance(call.op, tvm.ir.Op) and str(call.op.name) == "relax.subtract":
-                return relax.op.subtract(call.args[1], call.args[0])
-            return call
-
-    def run(module: Any) -> Any:
-        turn = Turn(module)
-        for var, function in module.functions.items():
-            if isinstance(function, relax.Function):
-                turn.builder_.update_func(var, turn.visit_expr(function))
-        return turn.builder_.get()
-
-    return _pass("turns_differences", run)
+    return _rewrites("turns_differences", "relax.subtract", lambda call: relax.op.subtract(call.args[1], call.args[0]))
 
 
 def wraps_again() -> Any:
     """Writes ``-(-sigmoid(x))`` for ``sigmoid(x)``, and once more each time it runs."""
+    return _rewrites("wraps_again", "relax.sigmoid", lambda call: relax.op.negative(relax.op.negative(call)))
+
+
+def _rewrites(name: str, operator: str, change: Callable[[Any], Any]) -> Any:
+    """A pass that puts ``change`` of a call in the place of each call of an operator."""
 
     @relax.expr_functor.mutator
-    class Wrap(relax.PyExprMutator):
+    class Rewriter(relax.PyExprMutator):
         def visit_call_(self, call: Any) -> Any:
             call = self.visit_expr_post_order(call)
-            if isinstance(call.op, tvm.ir.Op) and str(call.op.name) == "relax.sigmoid":
-                return relax.op.negative(relax.op.negative(call))
-            return call
+            return change(call) if isinstance(call.op, tvm.ir.Op) and str(call.op.name) == operator else call
 
     def run(module: Any) -> Any:
-        wrap = Wrap(module)
+        rewriter = Rewriter(module)
         for var, function in module.functions.items():
             if isinstance(function, relax.Function):
-                wrap.builder_.update_func(var, wrap.visit_expr(function))
-        return wrap.builder_.get()
+                rewriter.builder_.update_func(var, rewriter.visit_expr(function))
+        return rewriter.builder_.get()
 
-    return _pass("wraps_again", run)
+    return _pass(name, run)
 
 
 wraps_again.contract = replace(  # type: ignore[attr-defined]  # where contracts of a user's passes are looked for

@@ -4,9 +4,11 @@
     python benchmarks/semantics.py --table FILE [FILE ...]
 
 The first draws, judges and prints; what it counted of each operator is also appended to FILE, one line each, so that a
-long measurement can be made in slices.  The second adds up such files and prints docs/semantics-table.md.
+long measurement can be made in slices; operators that FILE has from the same seed and number of cases are not measured
+again.  The second adds up such files and prints docs/semantics-table.md.
 
-Each operator is drawn alone into a function.  Half of the cases run on arguments of the default domain, the others on
+Each operator is drawn alone into a function, which is built once and run on four inputs (on one if it takes none); each
+module on one input is a case.  Half of the cases run on arguments of the default domain, the others on
 other dims, corners of the domain (zeros of both signs, ones, denormals), empty dims, extremes, infinities and NaN in
 turn, where they are defined on those.  What is right is said in ``oracles.meaning.nearness``: integers, booleans and
 shapes must be equal, floats as near to the interpreter's float64 result as rounding explains.  A difference is counted
@@ -21,24 +23,30 @@ import json
 import sys
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from tabulate import tabulate
 
-from fuzzer.isolation import Died, IsolatedWorker
-from oracles.meaning.agreement import Agreement, judge_alone
+from fuzzer.isolation import Died, IsolatedWorker, breadcrumb
+from oracles.execution import session
+from oracles.meaning.agreement import Agreement, judge_inputs
 from oracles.variations import Variation
 from strategies.alone import ROW, draw_alone
 
-BATCH = 25
+BATCH = 32
+TIME_LIMIT = 600.0  # seconds for a batch: the machine may be busy
+INPUTS = 4
+MODULES = "modules"
 NOT_DRAWN, DIED, INVALID = "not drawn", "died", "invalid"
 COLUMNS = (*(each.value for each in Agreement), NOT_DRAWN, DIED, INVALID)
 HEADING = """\
 # Interpreter against CodeGenVM, operator by operator
 
-Made by `python benchmarks/semantics.py --table FILE ...` of what it has measured; not edited by hand.  Half of the
-cases ran on the default domain of inputs, half on hard values.  *Undefined*: the documentation does not say what the
+Made by `python benchmarks/semantics.py --table FILE ...` of what it has measured; not edited by hand.  A case
+is a drawn module on drawn inputs, four of which share a module; half of the cases ran on the default domain of inputs,
+half on hard values.  *Undefined*: the documentation does not say what the
 result is.  *Not judged*: it does not build or does not run, or the interpreter does not know it, or fails.  *Differs*
 names the operator whose call alone is wrong, which may be one that guards the operand of the drawn one; what that is
 stands in [semantics.md](semantics.md).
@@ -46,26 +54,60 @@ stands in [semantics.md](semantics.md).
 OTHERS = tuple(variation for variation in Variation if variation is not Variation.DEFAULT)
 
 
-def variation_of(seed: int) -> Variation:
+def variation_of(number: int) -> Variation:
     """How the inputs of a case are drawn."""
-    return OTHERS[seed // 2 % len(OTHERS)] if seed % 2 else Variation.DEFAULT
+    return OTHERS[number // 2 % len(OTHERS)] if number % 2 else Variation.DEFAULT
 
 
-def batch(request: tuple[str, int, int]) -> list[tuple[str, str, str, int]]:
-    """Verdict, reason and example of cases of one operator, with their seeds; runs in a worker."""
-    name, first, count = request
-    found: list[tuple[str, str, str, int]] = []
-    for seed in range(first, first + count):
-        alone = draw_alone(ROW[name], seed)
+@dataclass(frozen=True, slots=True)
+class Case:
+    """What was said of one module on one kind of inputs; picklable.
+
+    Attributes:
+        verdict: What came of it.
+        reason: Why.
+        example: Both values, for people.
+        seed: Seed of the module.
+        number: Seed of the inputs, which says of which kind they are.
+    """
+
+    verdict: str
+    reason: str
+    example: str
+    seed: int
+    number: int
+
+
+def numbers_of(seed: int, module: Any) -> list[int]:
+    """Seeds of the inputs of a module: several, unless it takes none, so that they would be the same ones."""
+    return [seed * INPUTS + each for each in range(INPUTS if module["main"].params else 1)]
+
+
+def batch(request: tuple[str, int, int, int | None]) -> list[Case]:
+    """Judge modules of one operator; runs in a worker.
+
+    Args:
+        request: The operator, the first seed, how many, and of a single one the only seed of inputs to take.
+    """
+    name, first, count, only = request
+    drawn = {seed: draw_alone(ROW[name], seed) for seed in range(first, first + count)}
+    session().compile_together(alone.module for alone in drawn.values() if alone is not None)
+    found: list[Case] = []
+    for seed, alone in drawn.items():
         if alone is None:
-            found.append((NOT_DRAWN, "", "", seed))
+            found.append(Case(NOT_DRAWN, "", "", seed, seed * INPUTS))
             continue
+        numbers = numbers_of(seed, alone.module) if only is None else [only]
+        breadcrumb(f"{name} {seed}")
         try:
-            said = judge_alone(alone.module, seed, variation_of(seed))
+            said = judge_inputs(alone.module, [(number, variation_of(number)) for number in numbers])
         except Exception as error:  # of our own
-            found.append((INVALID, f"{type(error).__name__}: {error}", "", seed))
+            found.append(Case(INVALID, f"{type(error).__name__}: {error}", "", seed, numbers[0]))
             continue
-        found.append((said.verdict.value, said.reason, said.example, seed))
+        found += [
+            Case(each.verdict.value, each.reason, each.example, seed, number)
+            for number, each in zip(numbers, said, strict=True)
+        ]
     return found
 
 
@@ -73,34 +115,51 @@ def measure(name: str, cases: int, first: int, worker: IsolatedWorker) -> dict[s
     """What was said of one operator."""
     verdicts: Counter[str] = Counter()
     reasons: Counter[str] = Counter()
-    seeds: dict[str, int] = {}
-    examples: dict[str, str] = {}
-    for begin in range(0, cases, BATCH):
-        for verdict, reason, example, seed in _judged(worker, name, first + begin, min(BATCH, cases - begin)):
-            verdicts[verdict] += 1
-            if verdict not in (Agreement.AGREES.value, NOT_DRAWN):
-                text = f"{verdict}: {reason}"
+    examples: dict[str, Case] = {}
+    seed = first
+    while (left := cases - sum(verdicts.values()) + verdicts[NOT_DRAWN]) > 0 and seed - first < cases:
+        # A row that mostly refuses is not asked for ever.
+        count = min(BATCH, -(-left // INPUTS), first + cases - seed)
+        for case in _judged(worker, name, seed, count):
+            if case.verdict != NOT_DRAWN and left <= 0:
+                break
+            left -= case.verdict != NOT_DRAWN
+            verdicts[case.verdict] += 1
+            if case.verdict not in (Agreement.AGREES.value, NOT_DRAWN):
+                text = f"{case.verdict}: {case.reason}"
                 reasons[text] += 1
-                seeds.setdefault(text, seed)
-                examples.setdefault(text, example)
+                examples.setdefault(text, case)
+        seed += count
     return {
         "operator": name,
+        "first": first,
+        "wanted": cases,
         **{verdict: verdicts[verdict] for verdict in COLUMNS},
+        MODULES: seed - first,
         "reasons": [
-            {"reason": text, "count": count, "seed": seeds.get(text), "example": examples.get(text, "")}
+            {
+                "reason": text,
+                "count": count,
+                "seed": examples[text].seed,
+                "inputs": examples[text].number,
+                "example": examples[text].example,
+            }
             for text, count in reasons.most_common()
         ],
     }
 
 
-def _judged(worker: IsolatedWorker, name: str, first: int, count: int) -> list[tuple[str, str, str, int]]:
-    """As :func:`batch`, in the worker; where it dies, case by case."""
-    said = worker.call(batch, (name, first, count))
+def _judged(worker: IsolatedWorker, name: str, first: int, count: int, only: int | None = None) -> list[Case]:
+    """As :func:`batch`, in the worker; where it dies, module by module, and then input by input."""
+    said = worker.call(batch, (name, first, count, only))
     if not isinstance(said, Died):
         return list(said)
-    if count == 1:
-        return [(DIED, said.kind, "", first)]
-    return [each for seed in range(first, first + count) for each in _judged(worker, name, seed, 1)]
+    if count > 1:
+        return [each for seed in range(first, first + count) for each in _judged(worker, name, seed, 1)]
+    if only is None:
+        numbers = range(first * INPUTS, (first + 1) * INPUTS)
+        return [each for number in numbers for each in _judged(worker, name, first, 1, number)]
+    return [Case(DIED, said.kind, "", first, only)]
 
 
 def merged(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -108,9 +167,9 @@ def merged(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     found: dict[str, dict[str, Any]] = {}
     for row in rows:
         whole = found.setdefault(
-            row["operator"], {"operator": row["operator"], "reasons": [], **dict.fromkeys(COLUMNS, 0)}
+            row["operator"], {"operator": row["operator"], "reasons": [], **dict.fromkeys((*COLUMNS, MODULES), 0)}
         )
-        for column in COLUMNS:
+        for column in (*COLUMNS, MODULES):
             whole[column] += row.get(column, 0)
         for reason in row["reasons"]:
             same = next((each for each in whole["reasons"] if each["reason"] == reason["reason"]), None)
@@ -149,6 +208,14 @@ def markdown(rows: list[dict[str, Any]]) -> str:
     )
 
 
+def _done(file: Path | None, first: int, cases: int) -> list[dict[str, Any]]:
+    """What a file has already of a measurement that was interrupted."""
+    if file is None or not file.exists():
+        return []
+    rows = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+    return [row for row in rows if (row.get("first"), row.get("wanted")) == (first, cases)]
+
+
 def main() -> int:
     """Measure, or print the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -166,8 +233,9 @@ def main() -> int:
     if unknown := [name for name in names if name not in ROW]:
         print(f"no operator is called {', '.join(unknown)}", file=sys.stderr)
         return 2
-    rows = []
-    with IsolatedWorker(time_limit=120.0) as worker:
+    rows = _done(options.rows, options.seed, options.cases)
+    names = [name for name in names if name not in {row["operator"] for row in rows}]
+    with IsolatedWorker(time_limit=TIME_LIMIT) as worker:
         for name in names:
             rows.append(measure(name, options.cases, options.seed, worker))
             if options.rows is not None:
@@ -177,7 +245,8 @@ def main() -> int:
     for row in rows:
         for reason in row["reasons"][: options.show]:
             print(
-                f"{row['operator']}: {reason['count']} x {reason['reason']} (seed {reason['seed']}) {reason['example']}"
+                f"{row['operator']}: {reason['count']} x {reason['reason']} "
+                f"(seed {reason['seed']}, inputs {reason['inputs']}) {reason['example']}"
             )
     return 0
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import itertools
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -84,6 +85,35 @@ class Judgement:
         if self.silent and self.trend in (Trend.ALL, Trend.NONE):
             return f"{self.trend.value} that can say ({', '.join(self.telling)})"
         return str(self.trend.value)
+
+
+@dataclass(frozen=True, slots=True)
+class Bisected:
+    """What is known of the releases of TVM.
+
+    Attributes:
+        judgement: In which it appeared or was fixed, in words.
+        releases: Each with what its script said there.
+    """
+
+    judgement: str
+    releases: tuple[tuple[str, str], ...] = ()
+
+    def to_json(self) -> str:
+        """As text, for the store."""
+        return json.dumps({"judgement": self.judgement, "releases": self.releases})
+
+    @classmethod
+    def from_json(cls, text: str) -> Bisected:
+        """What :meth:`to_json` wrote."""
+        raw = json.loads(text)
+        return cls(raw["judgement"], tuple((release, said) for release, said in raw["releases"]))
+
+    @classmethod
+    def of(cls, observations: Sequence[Observation], judgement: Judgement) -> Bisected:
+        """What a bisection came to."""
+        said = tuple((item.release, f"{item.answer.outcome.value}: {item.answer.said}") for item in observations)
+        return cls(str(judgement), said)
 
 
 _MARKS = {"BUG": Outcome.PRESENT, "OK": Outcome.ABSENT, "DIFFERENT": Outcome.OTHERWISE,

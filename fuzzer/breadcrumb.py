@@ -5,12 +5,16 @@ from __future__ import annotations
 import mmap
 import os
 import struct
+import tempfile
 import time
 from dataclasses import dataclass
-from pathlib import Path
+from multiprocessing import reduction
+from typing import Any
 
 SIZE = 4096
-_HEAD = struct.Struct("=dI")
+_HEAD = struct.Struct("=dII")
+_ROOM = (SIZE - _HEAD.size) // 2
+"""There are two places for a text: the old one stands until the new one does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,16 +31,21 @@ class Crumb:
 
 
 class CrumbFile:
-    """A page of memory that two processes share through a file."""
+    """A page of memory that two processes share.
 
-    def __init__(self, path: Path) -> None:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
-        try:
-            os.ftruncate(descriptor, SIZE)
-            self._map = mmap.mmap(descriptor, SIZE)
-        finally:
-            os.close(descriptor)
+    It has no name, so that no kill leaves it behind, and is in no file system that could be full where the system has
+    such memory: to write into a mapped file without room kills the process. It can be sent to a process as an argument
+    of its start.
+    """
+
+    def __init__(self, descriptor: int | None = None) -> None:
+        self._descriptor = _nameless() if descriptor is None else descriptor
+        self._map = mmap.mmap(self._descriptor, SIZE)
         self._since = 0.0
+        self._place = 0
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _attach, (reduction.DupFd(self._descriptor),)
 
     def begin(self) -> None:
         """Start the clock of a case."""
@@ -50,15 +59,33 @@ class CrumbFile:
 
     def leave(self, stage: str) -> None:
         """Write what is about to be done."""
-        text = stage.encode()[: SIZE - _HEAD.size]
-        self._map[_HEAD.size : _HEAD.size + len(text)] = text
-        self._map[: _HEAD.size] = _HEAD.pack(self._since, len(text))
+        text = stage.encode()[:_ROOM]
+        self._place = 1 - self._place
+        begin = _HEAD.size + self._place * _ROOM
+        self._map[begin : begin + len(text)] = text
+        self._map[: _HEAD.size] = _HEAD.pack(self._since, self._place, len(text))
 
     def read(self) -> Crumb:
         """The last breadcrumb."""
-        since, length = _HEAD.unpack(self._map[: _HEAD.size])
-        return Crumb(since, self._map[_HEAD.size : _HEAD.size + length].decode(errors="replace"))
+        since, place, length = _HEAD.unpack(self._map[: _HEAD.size])
+        begin = _HEAD.size + place * _ROOM
+        return Crumb(since, self._map[begin : begin + length].decode(errors="replace"))
 
     def close(self) -> None:
         """Give the page back."""
         self._map.close()
+        os.close(self._descriptor)
+
+
+def _nameless() -> int:
+    if hasattr(os, "memfd_create"):
+        descriptor = os.memfd_create("relaxfuzz-crumb")
+    else:
+        with tempfile.TemporaryFile() as file:
+            descriptor = os.dup(file.fileno())
+    os.truncate(descriptor, SIZE)
+    return descriptor
+
+
+def _attach(descriptor: Any) -> CrumbFile:
+    return CrumbFile(descriptor.detach())

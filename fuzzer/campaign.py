@@ -2,35 +2,31 @@
 
 from __future__ import annotations
 
-import contextlib
 import heapq
 import threading
-import time
 from collections.abc import Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
-
-import psutil
+from typing import Any
 
 from fuzzer.cases import Case
 from fuzzer.clock import Clock
 from fuzzer.config import Config
 from fuzzer.decisions import Decisions
 from fuzzer.drawing import SHARD_EXAMPLES
-from fuzzer.isolation import IsolatedWorker
 from fuzzer.known import KnownFindings
 from fuzzer.pool import LAG, Pool, epoch_of
 from fuzzer.progress import Progress
 from fuzzer.recognition import Recognizer
 from fuzzer.records import FindingState, Hit, ShardResult
-from fuzzer.shardrun import run_isolated
+from fuzzer.scaleout.crew import Crew, CrewError, Muster, Stopped
+from fuzzer.scaleout.local import LocalCrew
 from fuzzer.shards import ShardTask
 from fuzzer.signatures import signature
-from fuzzer.stopwatch import OTHER, TRIAGE
-from fuzzer.store import Store, StoreError, told, verdict_of
-from fuzzer.triage import REPRO_DIRECTORY, TriageJob, TriageResult, TriageState, triage_finding
+from fuzzer.stopwatch import TRIAGE
+from fuzzer.store import Store, StoreError, verdict_of
+from fuzzer.triage import TriageJob, TriageResult, TriageState
 
 GRACE_SHARE = 0.2
 GRACE_SECONDS = 60.0
@@ -42,65 +38,12 @@ STOP_SECONDS = 3.0
 LOG_NAME = "workers.log"
 
 
-class Stopped(Exception):
-    """The campaign ends: no new worker is to be had."""
-
-
 _STATES = {
     TriageState.CONFIRMED: FindingState.CONFIRMED,
     TriageState.UNSCRIPTED: FindingState.UNSCRIPTED,
     TriageState.FLAKY: FindingState.FLAKY,
     TriageState.GONE: FindingState.FLAKY,
 }
-
-
-class _Workers:
-    """Isolated workers of all threads: those that run shards are kept and handed out again."""
-
-    def __init__(self, config: Config, log: Path, stop: threading.Event) -> None:
-        self._config = config
-        self._log = log
-        self._stop = stop
-        self._lock = threading.Lock()
-        self._idle: list[IsolatedWorker] = []
-        self._all: list[IsolatedWorker] = []
-
-    def new(self) -> IsolatedWorker:
-        """A worker under the campaign's limits; raises ``Stopped`` once the campaign ends."""
-        if self._stop.is_set():
-            raise Stopped
-        config = self._config
-        worker = IsolatedWorker(time_limit=config.case_timeout, memory_limit=config.memory_limit, log=self._log)
-        with self._lock:
-            self._all.append(worker)
-        return worker
-
-    def take(self) -> IsolatedWorker:
-        """An idle worker, or a new one."""
-        with self._lock:
-            if self._idle:
-                return self._idle.pop()
-        return self.new()
-
-    def give(self, worker: IsolatedWorker) -> None:
-        """Take a worker back."""
-        with self._lock:
-            self._idle.append(worker)
-
-    def kill(self) -> None:
-        """End all processes; the threads that wait for them notice."""
-        with self._lock:
-            for worker in self._all:
-                worker.kill()
-        for child in psutil.Process().children():
-            with contextlib.suppress(psutil.Error):
-                if any(REPRO_DIRECTORY in argument for argument in child.cmdline()):
-                    child.kill()  # a script that triage runs
-
-    def close(self) -> None:
-        """Give everything back; no thread uses a worker any more."""
-        for worker in self._all:
-            worker.close()
 
 
 class Campaign:
@@ -112,6 +55,7 @@ class Campaign:
         progress: Is told what happens.
         known: Findings that are listed as known.
         decisions: Which families findings are in, where people know better than the rule.
+        muster: Gives those who do the work; the isolated workers of this machine where nothing is said.
     """
 
     def __init__(
@@ -121,6 +65,7 @@ class Campaign:
         progress: Progress,
         known: KnownFindings | None = None,
         decisions: Decisions | None = None,
+        muster: Muster | None = None,
     ) -> None:
         self.store = store
         self.config = config
@@ -141,10 +86,12 @@ class Campaign:
         turn, shelve = self._recognizer.turn, self._recognizer.shelve
         self._waiting = [(turn(shard, each), each) for shard, each in store.untriaged() if not shelve(each)]
         heapq.heapify(self._waiting)
-        self._running: dict[Future[ShardResult | TriageResult], str] = {}
+        self._running: dict[Future[Any], str] = {}  # of ShardResult or TriageResult
         self._looked_into: set[str] = set()  # handed to triage in this session
         self._best: dict[str, Case] = {}  # of findings in triage, not yet recorded; filled by its threads
-        self._workers = _Workers(config, store.directory / LOG_NAME, self._stop)
+        log = store.directory / LOG_NAME
+        begin = LocalCrew if muster is None else muster
+        self._crew: Crew = begin(config, store.directory, log, self._stop, self._cut)
 
     def stop(self) -> None:
         """End soon: what shards under way have judged is recorded, the rest of them is left for a resume."""
@@ -158,16 +105,15 @@ class Campaign:
             StoreError: when nothing can be recorded any more; what was recorded is kept.
             fuzzer.isolation.ChildError: an error of this program.
         """
-        self.store.set_meta(state="running", workers=str(self.config.workers), budget=self.config.budget_text)
+        self.store.set_meta(state="running", workers=str(self._crew.workers), budget=self.config.budget_text)
         self._learn()  # from epochs of an earlier session that ended before it could
         shards = self._shards()
-        executor = ThreadPoolExecutor(max_workers=self.config.workers, thread_name_prefix="relaxfuzz")
         state = "interrupted"
         try:
             while not self._stop.is_set():
                 if self._time_is_up(0.0):
                     self._cut.set()
-                self._fill(executor, shards)
+                self._fill(shards)
                 # What triage has begun when the grace is over is left for a resume: the finding stays new.
                 if set(self._running.values()) <= {"triage"} and (not self._running or self._time_is_up(self._grace)):
                     state = "finished"
@@ -177,9 +123,8 @@ class Campaign:
                 self._record_rest()
         finally:
             self.stop()
-            self._workers.kill()
-            executor.shutdown(wait=True, cancel_futures=True)
-            self._workers.close()
+            self._crew.kill()
+            self._crew.close()
             self.progress.end()
             self._finish(state)
         return state
@@ -188,9 +133,12 @@ class Campaign:
         """Record what the shards under way have judged; they end with the case at hand, or are killed in it."""
         shards = [future for future, what in self._running.items() if what == "shard"]
         wait(shards, timeout=STOP_SECONDS)
-        self._workers.kill()
+        self._crew.kill()
         for future in wait(shards, timeout=STOP_SECONDS).done:
-            result = future.result()
+            try:
+                result = future.result()
+            except (Stopped, CrewError):
+                continue
             if isinstance(result, ShardResult):
                 self._record_shard(result)
 
@@ -214,21 +162,21 @@ class Campaign:
                 yield ShardTask(self.config, number, first, limit, known=self._recognizer.ids)
             number += 1
 
-    def _fill(self, executor: ThreadPoolExecutor, shards: Iterator[ShardTask]) -> None:
-        while len(self._running) < self.config.workers and not self._stop.is_set():
+    def _fill(self, shards: Iterator[ShardTask]) -> None:
+        while len(self._running) < self._crew.slots and not self._stop.is_set():
             shards_left = not self._cut.is_set()
             if (finding := self._next_triage(shards_left)) is not None:
-                self._running[executor.submit(self._triage, self._job(finding))] = "triage"
+                self._running[self._crew.triage(self._job(finding))] = "triage"
                 continue
             task = self._next_shard(shards) if shards_left else None
             if task is not None:
-                self._running[executor.submit(self._shard, task)] = "shard"
+                self._running[self._crew.shard(task)] = "shard"
                 continue
             # No shard is to be had: whatever still waits may take every worker.
             finding = self._next_triage(False)
             if finding is None:
                 return
-            self._running[executor.submit(self._triage, self._job(finding))] = "triage"
+            self._running[self._crew.triage(self._job(finding))] = "triage"
 
     def _next_shard(self, shards: Iterator[ShardTask]) -> ShardTask | None:
         """The shard to run now; ``None`` when none is left, or the pool of the next one is not decided."""
@@ -266,7 +214,7 @@ class Campaign:
     def _next_triage(self, shards_left: bool) -> str | None:
         """The finding to look into now: one whose case no longer changes, because all shards before it are done."""
         busy = sum(what == "triage" for what in self._running.values())
-        if shards_left and busy >= max(1, int(self.config.workers * MOST_TRIAGE)):
+        if shards_left and busy >= max(1, int(self._crew.workers * MOST_TRIAGE)):
             return None
         # Of the first shard that is not complete all pieces so far are recorded, in order.
         final = not shards_left and busy == len(self._running)
@@ -290,25 +238,6 @@ class Campaign:
 
     def _time_is_up(self, grace: float) -> bool:
         return self._deadline is not None and self.clock.elapsed() >= self._deadline + grace
-
-    # -- in the workers' threads --------------------------------------------------------------------------------
-
-    def _shard(self, task: ShardTask) -> ShardResult:
-        worker = self._workers.take()
-        began = time.monotonic()
-        try:
-            result = run_isolated(worker, task, self._cut)
-        finally:
-            self._workers.give(worker)
-        result.spent[OTHER, ""] = max(0.0, time.monotonic() - began - sum(result.spent.values()))
-        return result
-
-    def _triage(self, job: TriageJob) -> TriageResult:
-        try:
-            return triage_finding(job, self._workers.new)
-        except OSError as error:
-            # The script could not be written, or a worker not be started: the finding stays new.
-            raise told(error, self.store.directory) from error
 
     # -- recording ----------------------------------------------------------------------------------------------
 

@@ -2,33 +2,20 @@
 
 from __future__ import annotations
 
-import argparse
 import importlib.metadata
 import os
 import sys
 import tempfile
 import traceback
 
+from fuzzer.command_line import entry_points, parser_of
 from fuzzer.environment import EnvironmentFault, require_working_pair
 from fuzzer.tomlfile import near_matches
-from fuzzer.verb import INTERNAL, OK, USAGE, Parser, UsageError, Verb
+from fuzzer.verb import INTERNAL, OK, USAGE, UsageError, Verb
+from fuzzer.versions import versions
+from oracles.plugins import PluginError
 
-GROUP = "relaxfuzz.verbs"
 BROKEN_PIPE = 141
-_ORDER = (
-    "run",
-    "findings",
-    "triage",
-    "minimize",
-    "repro",
-    "bisect",
-    "gate",
-    "baseline",
-    "report",
-    "passes",
-    "ops",
-    "corpus",
-)
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -36,7 +23,7 @@ def main(arguments: list[str] | None = None) -> int:
     given = sys.argv[1:] if arguments is None else arguments
     try:
         return _dispatch(given)
-    except (UsageError, EnvironmentFault) as error:
+    except (UsageError, EnvironmentFault, PluginError) as error:
         print(f"relaxfuzz: error: {' '.join(str(error).split())}", file=sys.stderr)
         return USAGE
     except BrokenPipeError:
@@ -52,38 +39,36 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _dispatch(given: list[str]) -> int:
-    entries = {entry.name: entry for entry in importlib.metadata.entry_points(group=GROUP)}
-    names = sorted(entries, key=lambda name: (_ORDER.index(name) if name in _ORDER else len(_ORDER), name))
+    entries = entry_points()
     if not given or given[0] in ("-h", "--help", "help"):
-        print(_overview(entries, names))
+        print(_overview(entries))
         return OK
     if given[0] in ("-V", "--version"):
-        print(f"relaxfuzz {importlib.metadata.version('relaxfuzz')}")
+        if given[1:]:
+            raise UsageError(f"{given[0]} takes no arguments, and was given '{given[1]}'")
+        print("\n".join(f"{name} {version}" for name, version in versions().items()))
         return OK
     if given[0] not in entries:
+        names = list(entries)
         raise UsageError(
             f"no verb is called '{given[0]}'{near_matches(given[0], names)} (there are {', '.join(names)})"
         )
     verb: Verb = entries[given[0]].load()
-    parser = Parser(
-        prog=f"relaxfuzz {verb.name}",
-        description=verb.help,
-        epilog=f"example: {verb.example}",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
-    verb.add_arguments(parser)
-    parsed = parser.parse_args(given[1:])
+    parsed = parser_of(verb).parse_args(given[1:])
     if verb.needs_tvm:
         require_working_pair()
     return verb.run(parsed)
 
 
-def _overview(entries: dict[str, importlib.metadata.EntryPoint], names: list[str]) -> str:
-    lines = ["usage: relaxfuzz VERB [arguments]", "", "Differential-testing fuzzer for the passes of TVM's Relax.", ""]
-    lines += [f"  {name:<10} {entries[name].load().help}" for name in names]
-    lines += ["", "`relaxfuzz VERB --help` says more. Exit codes: 0 done, 1 gate failed, 2 bad input, 3 not enough"]
-    return "\n".join([*lines, "evidence for the gate, 70 internal error."])
+def _overview(entries: dict[str, importlib.metadata.EntryPoint]) -> str:
+    lines = ["usage: relaxfuzz VERB [arguments]", "       relaxfuzz --version", ""]
+    lines += ["Differential-testing fuzzer for the passes of TVM's Relax.", ""]
+    lines += [f"  {name:<10} {entry.load().help}" for name, entry in entries.items()]
+    lines += [
+        "",
+        "`relaxfuzz VERB --help` says more. Exit codes: 0 done, 1 gate failed or something does not work, 2 bad",
+    ]
+    return "\n".join([*lines, "input, 3 not enough evidence for the gate, 70 internal error."])
 
 
 def _internal(error: Exception) -> int:

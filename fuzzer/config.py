@@ -47,6 +47,7 @@ class Config:
         epoch: Shards that guidance learns from at once.
         seeds: Directory of the seed collection that a share of the modules is drawn from; empty without one.
         seeds_digest: Content hash of that collection, which decides what is drawn, wherever it lies.
+        plugins: What is loaded besides, in every process (``oracles.plugins``).
     """
 
     seed: int
@@ -62,6 +63,7 @@ class Config:
     epoch: int = EPOCH_SHARDS
     seeds: str = ""
     seeds_digest: str = ""
+    plugins: tuple[str, ...] = ()
 
     @property
     def budget_text(self) -> str:
@@ -78,6 +80,8 @@ class Config:
         }  # fmt: skip
         if self.seeds_digest:  # absent without seeds, so that a campaign without them keeps its identity
             what["seeds"] = self.seeds_digest
+        if self.plugins:
+            what["plugins"] = self.plugins
         return hashlib.sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()[:16]
 
     def names(self) -> tuple[str, ...]:
@@ -95,6 +99,7 @@ class Config:
         raw["passes"] = tuple(raw["passes"])
         raw["user_passes"] = tuple(PassRef(**row) for row in raw["user_passes"])
         raw["oracles"] = tuple(OracleName(name) for name in raw["oracles"])
+        raw["plugins"] = tuple(raw.get("plugins", ()))
         return cls(**raw)
 
 
@@ -182,19 +187,25 @@ def user_pass(target: str) -> PassRef:
 _FILE_KEYS: dict[str, type | tuple[type, ...]] = {
     "passes": (list, str),
     "pass": (list, str),
+    "plugin": (list, str),
     "oracles": (list, str),
     "max-examples": int,
     "time": (str, int, float),
     "seed": int,
     "workers": int,
+    "dask": str,
     "out": str,
     "case-timeout": (str, int, float),
     "memory-limit": str,
     "known": str,
     "triage": str,
+    "regress": (list, str),
     "seeds": str,
     "guidance": (str, bool),
 }
+
+
+_REPEATABLE = ("pass", "plugin", "regress")
 
 
 def read_config(path: Path) -> dict[str, str | list[str]]:
@@ -221,8 +232,8 @@ def _option(file: TomlFile, key: str, value: Any) -> str | list[str]:
     if isinstance(value, list):
         if not all(isinstance(item, str) for item in value):
             raise file.error((key,), "must list strings")
-        return list(value) if key == "pass" else ",".join(value)
-    return [str(value)] if key == "pass" else str(value)
+        return list(value) if key in _REPEATABLE else ",".join(value)
+    return [str(value)] if key in _REPEATABLE else str(value)
 
 
 def _split(text: str) -> list[str]:

@@ -59,6 +59,8 @@ def confirm(
     seconds: float = DEFAULT_SECONDS,
     memory: int = DEFAULT_MEMORY,
     recorded: Verdict | None = None,
+    begun: Confirmation | None = None,
+    until: int | None = None,
 ) -> Confirmation:
     """Judge ``case`` in ``runs`` fresh processes, one after the other.
 
@@ -74,10 +76,16 @@ def confirm(
         seconds: Time limit of one run.
         memory: Memory limit in bytes.
         recorded: The failure as it was recorded: of a hang only the last run takes the full time.
+        begun: What the first of these runs gave, where they were made before.
+        until: How many of the runs are made; the others are for a call with ``begun``.
     """
-    hits, last, shortest = 0, None, 0.0
+    done = begun or Confirmation(0, 0)
+    hits, last, shortest = done.hits, done.verdict, done.seconds
+    until = runs if until is None else until
     numeric = any(str(oracle) == "numeric" for oracle in oracles)
-    for run, limit in enumerate(confirmation_seconds(recorded, seconds, runs)):
+    limits = confirmation_seconds(recorded, seconds, runs)
+    for run in range(done.runs, until):
+        limit = limits[run]
         plain = numeric and run == runs - 1
         example = last if plain else None
         began = time.monotonic()
@@ -89,7 +97,7 @@ def confirm(
             hits, last = hits + 1, verdict
             spent = time.monotonic() - began
             shortest = min(shortest or spent, spent)
-    return Confirmation(hits, runs, last, shortest)
+    return Confirmation(hits, until, last, shortest)
 
 
 def _judged(

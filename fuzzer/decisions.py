@@ -46,6 +46,11 @@ class Decision:
     reason: str
     split: bool = False
 
+    def to_object(self) -> dict[str, object]:
+        """What ``relaxfuzz triage --json`` prints of it."""
+        what = "split" if self.split else "merge"
+        return {"decision": what, "into": self.into, "ids": list(self.ids), "reason": self.reason}
+
 
 @dataclass(frozen=True, slots=True)
 class Placed:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,7 @@ from fuzzer.behaviours import Seen, of_module
 from fuzzer.config import Config
 from fuzzer.pool import EVEN_EFFORT, Parent, Place, Pool
 from oracles.passref import PassRef
+from oracles.plugins import active
 
 if TYPE_CHECKING:
     from strategies.profile import Profile
@@ -202,8 +203,25 @@ def fingerprint(module: Any) -> int:
     return int(tvm_ffi.structural_hash(module))
 
 
-@functools.cache
 def _modules(seeds: SeedPlace) -> Any:
+    brought = active().modules
+    return _ours(seeds) if not brought else _with_brought(seeds, brought)
+
+
+@functools.cache
+def _with_brought(seeds: SeedPlace, brought: tuple[Callable[[], Any], ...]) -> Any:
+    """Half of the modules from the strategies of plugins; a module that TVM objects to is discarded."""
+    from hypothesis import strategies as st
+
+    from oracles.facts import complaint
+    from strategies.modules import Described
+
+    theirs = st.one_of([make() for make in brought]).filter(lambda module: complaint(module) is None)
+    return st.booleans().flatmap(lambda ours: _ours(seeds) if ours else theirs.map(Described))
+
+
+@functools.cache
+def _ours(seeds: SeedPlace) -> Any:
     from strategies.modules import described_modules
     from strategies.seeded import seeded_modules
     from strategies.seeds import SeedRef

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import importlib.machinery
 import importlib.metadata
-import importlib.util
 import re
 import shutil
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ class Versions:
 
 def installed() -> Versions:
     """Versions of the installed packages; raises ``EnvironmentFault`` when one is missing."""
-    return Versions(_version(TVM), _version(FFI))
+    return Versions(version_of(TVM), version_of(FFI))
 
 
 def require_working_pair() -> Versions:
@@ -66,6 +66,16 @@ def untested(found: Versions) -> str:
     )
 
 
+def tvm_home() -> Path | None:
+    """Directory of TVM's Python package, ``None`` when there is none on the path.
+
+    Not by ``importlib.util.find_spec``: the finder of :mod:`releases.hook` would take the question for TVM's import,
+    and not wait any longer.
+    """
+    spec = importlib.machinery.PathFinder.find_spec("tvm")
+    return None if spec is None or spec.origin is None else Path(spec.origin).parent
+
+
 def compiler() -> str | None:
     """Path of a C++ compiler that TVM's plain build path could link with, or ``None``."""
     return next((path for name in ("g++", "c++", "clang++") if (path := shutil.which(name))), None)
@@ -76,7 +86,8 @@ NO_COMPILER = (
 )
 
 
-def _version(name: str) -> str:
+def version_of(name: str) -> str:
+    """Version of an installed package, a TVM that was not installed by pip among them; raises ``EnvironmentFault``."""
     try:
         return importlib.metadata.version(name)
     except importlib.metadata.PackageNotFoundError:
@@ -87,11 +98,11 @@ def _version(name: str) -> str:
 
 def _from_source() -> str:
     """Version of a TVM that is on the path without having been installed by pip; empty when there is none."""
-    spec = importlib.util.find_spec("tvm")
-    if spec is None or spec.origin is None:
+    home = tvm_home()
+    if home is None:
         return ""
     for file in ("_version.py", "libinfo.py"):
-        path = Path(spec.origin).parent / file
+        path = home / file
         said = re.search(r"""__version__ .*['"](\d[^'"]*)['"]""", path.read_text() if path.exists() else "")
         if said:
             return said[1]

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from fuzzer.signatures import normalise
 from fuzzer.symptoms import Symptom, symptom_of
+from fuzzer.trait_edits import Edit
 
 if TYPE_CHECKING:
     from oracles.verdict import Verdict
@@ -44,22 +45,30 @@ class Traits:
     Attributes:
         culprit: The most elementary pass at which it shows (``fuzzer.traits``); empty when nobody looked.
         skeleton: Of the minimized module.
+        gone: Edits with which the failure goes away (``fuzzer.trait_edits``).
     """
 
     culprit: str = ""
     skeleton: Skeleton = Skeleton()
+    gone: frozenset[Edit] = frozenset()
 
     def to_json(self) -> str:
         """As text, for the store."""
         return json.dumps(
-            {"culprit": self.culprit, "operators": self.skeleton.operators, "constructs": self.skeleton.constructs}
+            {
+                "culprit": self.culprit,
+                "operators": self.skeleton.operators,
+                "constructs": self.skeleton.constructs,
+                "gone": sorted(map(str, self.gone)),
+            }
         )
 
     @classmethod
     def from_json(cls, text: str) -> Traits:
-        """What :meth:`to_json` wrote."""
+        """What :meth:`to_json` wrote, also before edits were tried."""
         raw: dict[str, Any] = json.loads(text)
-        return cls(raw["culprit"], Skeleton(tuple(raw["operators"]), tuple(raw["constructs"])))
+        skeleton = Skeleton(tuple(raw["operators"]), tuple(raw["constructs"]))
+        return cls(raw["culprit"], skeleton, frozenset(map(Edit, raw.get("gone", ()))))
 
 
 UNKNOWN = Traits()
@@ -103,6 +112,10 @@ def family(verdict: Verdict, origin: Traits = UNKNOWN) -> Family:
         # Each operator that a build leaves behind is a defect of its own; a pass lost what legalization needs of it.
         culprit = "build"
         core = normalise(verdict.evidence.message) if verdict.evidence and symptom.laddered else core
+    if Edit.NAMES in origin.gone:
+        core = "a name that it gives is taken"
+    elif symptom.refused and Edit.NUMBERS in origin.gone:
+        core = "type inference refuses symbolic dims"
     constructs = origin.skeleton.constructs if symptom.mute else ()
     final = not (symptom.mute or symptom.laddered) or bool(origin.culprit)
     return Family(symptom.place or culprit, core, constructs, final)

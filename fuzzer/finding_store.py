@@ -1,4 +1,4 @@
-"""What the store keeps of findings beside their evidence: where they come from, and what they cost.
+"""What the store keeps of findings beside their evidence: their origin, cost, and releases.
 
 The tables are not of the store's format: a campaign that was recorded before they were is read without them, and gets
 them when it goes on.
@@ -11,11 +11,13 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from fuzzer.bisection import Bisected
 from fuzzer.families import UNKNOWN, Traits
 
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS traits (id TEXT PRIMARY KEY, body TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS costs (id TEXT PRIMARY KEY, judging REAL NOT NULL, triage REAL NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS bisections (id TEXT PRIMARY KEY, body TEXT NOT NULL) WITHOUT ROWID;
 """
 
 
@@ -50,6 +52,16 @@ def add_cost(database: sqlite3.Connection, costs: Mapping[str, Cost]) -> None:
         "triage = triage + excluded.triage",
         [(finding_id, cost.judging, cost.triage) for finding_id, cost in costs.items()],
     )
+
+
+def save_bisection(database: sqlite3.Connection, finding_id: str, bisected: Bisected) -> None:
+    """Record in which releases a finding is, inside a transaction; in the place of what was known before."""
+    database.execute("INSERT OR REPLACE INTO bisections VALUES (?, ?)", (finding_id, bisected.to_json()))
+
+
+def read_bisections(query: Callable[[str], Iterator[Any]]) -> dict[str, Bisected]:
+    """In which releases findings are, by id, of those that were bisected."""
+    return {row[0]: Bisected.from_json(row[1]) for row in _rows(query, "bisections")}
 
 
 def read_traits(query: Callable[[str], Iterator[Any]]) -> dict[str, Traits]:

@@ -247,8 +247,11 @@ def _shown(cases: Sequence[Case]) -> tuple[list[int], str]:
     return sizes, script if isinstance(script, str) else "# TVM cannot print this module"
 
 
-def repro_text(case: Case, verdict: Verdict) -> str:
-    """The repro script of a failing verdict on ``case``; raises ``RuntimeError`` when it cannot be rendered."""
+def repro_text(case: Case, verdict: Verdict, *, nearest: bool = True) -> str:
+    """The repro script of a failing verdict on ``case``; raises ``RuntimeError`` when it cannot be rendered.
+
+    ``nearest=False``: without the search for the nearest module that passes, which takes longer than all the rest.
+    """
     from fuzzer.isolation import IsolatedWorker
     from fuzzer.signatures import signature
 
@@ -256,9 +259,9 @@ def repro_text(case: Case, verdict: Verdict) -> str:
     with IsolatedWorker() as worker:
         judge = Judge(worker, judging_oracles(verdict))
         last = judge.verdict(case, name.id) or verdict  # in the words of this case, where it still fails
-        nearest = nearest_passing(case, last, judge)
+        passing = nearest_passing(case, last, judge) if nearest else None
         judge.seconds = 120.0
-        text = judge.ask(render_request, RenderRequest(case, last, name.text, nearest))
+        text = judge.ask(render_request, RenderRequest(case, last, name.text, passing))
     if not isinstance(text, str):
         raise RuntimeError(f"the script cannot be rendered: {judge.trouble or 'the process died'}")
     return text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -83,6 +84,7 @@ def _imported(path: str) -> dict[str, Any]:
     if spec is None or spec.loader is None:
         raise ImportError(f"{path} cannot be imported")
     module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # where dataclasses look for what their annotations mention
     spec.loader.exec_module(module)
     found = {name: value for name, value in vars(module).items() if isinstance(value, tvm.IRModule)}
     if not found and callable(given := getattr(module, "given_module", None)):  # a repro script

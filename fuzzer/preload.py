@@ -5,8 +5,11 @@ import tvm
 import tvm.relax
 
 import fuzzer.cases
+import fuzzer.shards
 import oracles
 import oracles.judge
 import strategies
+import strategies.drive
+import strategies.seeded
 
 __all__ = ["fuzzer", "hypothesis", "oracles", "strategies", "tvm"]

@@ -32,12 +32,14 @@ from fuzzer.known import KnownFindings, load_known
 from fuzzer.store import FILE_NAME, Store
 from fuzzer.tomlfile import TomlError
 from oracles.passref import USER_PREFIX, PassRef, PassReferenceError
+from oracles.plugins import PluginError, require
 from oracles.verdict import OracleName
 
 DEFAULT_SECONDS = 600.0
 """Of a campaign that is given no budget."""
 _PROBE_SECONDS = 60.0  # for importing and building a user's pass, which may load a library of its own
-_BUDGETS = ("time", "max-examples")
+_EITHER = (("time", "max-examples"), ("workers", "dask"))
+"""Options that say the same thing in two ways."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,16 +59,17 @@ def merged(options: Mapping[str, Any]) -> dict[str, Any]:
     """Options of the command line over those of the file that ``config`` names, by the command line's names.
 
     Raises:
-        ConfigError: when the file cannot be used, or both budgets are given in one place.
+        ConfigError: when the file cannot be used, or two options that exclude each other are given in one place.
     """
     typed = {name.replace("_", "-"): value for name, value in options.items() if value is not None}
     path = typed.pop("config", None)
     written = {} if path is None else dict(read_config(Path(path)))
-    for place in (typed, written):
-        if all(budget in place for budget in _BUDGETS):
-            raise ConfigError("give --time or --max-examples, not both")
-    if any(budget in typed for budget in _BUDGETS):  # another budget than the file's
-        written = {name: value for name, value in written.items() if name not in _BUDGETS}
+    for pair in _EITHER:
+        for place in (typed, written):
+            if all(name in place for name in pair):
+                raise ConfigError(f"give --{pair[0]} or --{pair[1]}, not both")
+        if any(name in typed for name in pair):  # another budget than the file's, or other workers
+            written = {name: value for name, value in written.items() if name not in pair}
     return {**written, **typed}
 
 
@@ -81,7 +84,11 @@ def configure(given: Mapping[str, Any]) -> Config:
     examples = parse_whole(given["max-examples"], "--max-examples", 1, 10**12) if "max-examples" in given else None
     seconds = parse_duration(given["time"]) if "time" in given else None if examples is not None else DEFAULT_SECONDS
     workers = parse_whole(given["workers"], "--workers", 1, MAX_WORKERS) if "workers" in given else cores()
-    users = _distinct([user_pass(target) for target in given.get("pass", ())])
+    try:
+        plugins = require(given.get("plugin", ()))
+    except PluginError as error:
+        raise ConfigError(str(error)) from error
+    users = _distinct([*(user_pass(target) for target in given.get("pass", ())), *plugins.passes])
     names: tuple[str, ...] = ()
     if "passes" in given:
         names = parse_passes(given["passes"], pass_names())
@@ -101,6 +108,7 @@ def configure(given: Mapping[str, Any]) -> Config:
         guidance=parse_switch(given["guidance"], "--guidance") if "guidance" in given else GUIDED,
         seeds=place,
         seeds_digest=digest,
+        plugins=plugins.targets,
     )
     for ref in users:
         try_pass(ref)
@@ -191,7 +199,9 @@ def open_campaign(directory: Path, config: Config, versions: Versions) -> Opened
     store = Store.open(directory, read_only=False)
     meta = store.meta()
     complaint = ""
-    if meta.get("identity") != config.identity:
+    if "merged" in meta:
+        complaint = f"'{directory}' is joined from others (`relaxfuzz merge`) and cannot go on; give another --out"
+    elif meta.get("identity") != config.identity:
         complaint = f"'{directory}' holds another campaign ({_difference(meta, config)}); give another --out"
     elif (meta.get("tvm_version"), meta.get("ffi_version")) != (versions.tvm, versions.ffi):
         complaint = (

@@ -9,6 +9,7 @@ from fuzzer.decisions import Decisions
 from fuzzer.families import Traits
 from fuzzer.known import KnownFindings
 from fuzzer.records import FindingRecord, FindingState
+from fuzzer.regression import State
 
 if TYPE_CHECKING:
     from fuzzer.store import Store
@@ -35,16 +36,26 @@ class Recognizer:
         self._decisions = decisions or Decisions()
         self.ids = self._known.ids()
         self._likely: set[str] = set()
+        # What was fixed and fails again is news; what nobody has looked into yet, is looked into.
+        again = [each for each in store.regressions() if each.state is State.FAILS and len(each.cases) > 1]
+        self._earlier = {each.id: each for each in again}
 
     def shelve(self, finding_id: str) -> bool:
         """Whether a new finding is listed; then it is recorded as such, and not looked into.
 
         What is listed as a family is recognized here only where minimization could not put it into another one; where
         it could, the finding waits for its :meth:`turn`.
+
+        What an earlier campaign has found and minimized, and what failed again when this one began, is known as well.
         """
-        if not self._known.entries:
+        if not self._known.entries and finding_id not in self._earlier:
             return False
         finding = self._store.finding(finding_id)
+        if (earlier := self._earlier.get(finding.id)) is not None and not self.listed(finding, finding.traits):
+            note = f"found before, by '{earlier.source}', and failed again when this campaign began"
+            small, bindings = earlier.cases[0], earlier.bindings
+            self._store.save_triage(finding_id, FindingState.KNOWN, small, bindings, None, note)
+            return True
         if not (listed := self.listed(finding, finding.traits)):
             if self.listed(finding, Traits(finding.culprit)):
                 self._likely.add(finding_id)

@@ -6,6 +6,7 @@ import enum
 from collections import Counter
 from dataclasses import dataclass, field
 
+from fuzzer.bisection import Bisected
 from fuzzer.cases import Case
 from fuzzer.coverage import Coverage
 from fuzzer.families import UNKNOWN, Family, Traits, family
@@ -94,6 +95,7 @@ class FindingRecord:
         evidence: Evidence of ``case``.
         note: What triage had to say.
         traits: Where it shows first, and what the minimized module is made of.
+        bisected: In which releases of TVM it is, once that was asked.
     """
 
     id: str
@@ -114,6 +116,7 @@ class FindingRecord:
     evidence: Evidence
     note: str
     traits: Traits = UNKNOWN
+    bisected: Bisected | None = None
 
     @property
     def family(self) -> Family:
@@ -131,6 +134,7 @@ class FindingRecord:
             "bindings": self.bindings, "repro": self.repro, "note": self.note,
             "family": self.family.id, "origin": self.traits.culprit, "operators": list(self.traits.skeleton.operators),
             "constructs": list(self.traits.skeleton.constructs),
+            "releases": None if self.bisected is None else self.bisected.judgement,
         }  # fmt: skip
 
 

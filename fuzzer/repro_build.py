@@ -91,6 +91,12 @@ class _Writer:
         self.names[key] = name
         return name
 
+    def _assigned(self, key: Any, hint: str, source: str) -> str:
+        """A new name, to which a line gives a value."""
+        name = self._name(key, hint)
+        self._line(f"{name} = {source}")
+        return name
+
     def _global(self, gv: Any, function: Any) -> None:
         name = self.names[gv]
         if isinstance(function, relax.Function):
@@ -135,8 +141,7 @@ class _Writer:
             kind = "DataflowBlock" if isinstance(block, relax.DataflowBlock) else "BindingBlock"
             blocks.append(f"relax.{kind}([{', '.join(bindings)}])")
         result = f"relax.SeqExpr([{', '.join(blocks)}], {self.expr(sequence.body)})"
-        name = self._name(sequence, "body")
-        self._line(f"{name} = {result}")
+        name = self._assigned(sequence, "body", result)
         if not _missing(sequence) and _missing(relax.SeqExpr(list(sequence.blocks), sequence.body)):
             same = not _missing(sequence.body) and tvm_ffi.structural_equal(sequence.ty, sequence.body.ty)
             self._line(f"relax.expr._update_type({name}, {f'{name}.body.ty' if same else self.type(sequence.ty)})")
@@ -149,9 +154,7 @@ class _Writer:
             return f"relax.MatchCast({var}, {value}, {cast})"
         value = self._value(binding.value)
         var = self._var(binding.var)
-        name = self._name(binding, f"{var}_is")
-        self._line(f"{name} = relax.VarBinding({var}, {value})")
-        return name
+        return self._assigned(binding, f"{var}_is", f"relax.VarBinding({var}, {value})")
 
     def _value(self, value: Any) -> str:
         if isinstance(value, relax.Function):
@@ -168,9 +171,7 @@ class _Writer:
             return self.names[var]
         kind = "DataflowVar" if isinstance(var, relax.DataflowVar) else "Var"
         text = f"relax.{kind}({_quoted(var.name)}, {self.type(var.ty)})"
-        name = self._name(var, str(var.name))
-        self._line(f"{name} = {text}")
-        return name
+        return self._assigned(var, str(var.name), text)
 
     # -- expressions ------------------------------------------------------------------------------------------------
 
@@ -239,10 +240,7 @@ class _Writer:
         """A symbolic dim, which nothing binds but the shapes that mention it."""
         if not isinstance(var.ty, tvm.ir.PrimType):
             raise Unsayable("a variable that is not bound")
-        text = f"tvm.tirx.Var({_quoted(var.name)}, {_quoted(var.ty.dtype)})"
-        name = self._name(var, str(var.name))
-        self._line(f"{name} = {text}")
-        return name
+        return self._assigned(var, str(var.name), f"tvm.tirx.Var({_quoted(var.name)}, {_quoted(var.ty.dtype)})")
 
     # -- types ------------------------------------------------------------------------------------------------------
 
@@ -287,9 +285,8 @@ class _Writer:
             f"relax.VDevice({self._plain(dict(device.target.export()))}, {int(device.vdevice_id)}, "
             f"{_quoted(device.memory_scope)})"
         )
-        name = self._name(len(self.devices), "device")
+        name = self._assigned(len(self.devices), "device", text)
         self.devices.append((device, name))
-        self._line(f"{name} = {text}")
         return name
 
     # -- attributes --------------------------------------------------------------------------------------------------

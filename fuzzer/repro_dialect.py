@@ -148,10 +148,10 @@ class _Rewriter:
     # -- places in the text -------------------------------------------------------------------------------------
 
     def _start(self, node: ast.AST) -> int:
-        return self._offset(node.lineno, node.col_offset)  # type: ignore[attr-defined]
+        return self._offset(node.lineno, node.col_offset)  # type: ignore[attr-defined]  # all that come have a place
 
     def _stop(self, node: ast.AST) -> int:
-        return self._offset(node.end_lineno, node.end_col_offset)  # type: ignore[attr-defined]
+        return self._offset(node.end_lineno, node.end_col_offset)  # type: ignore[attr-defined]  # as above
 
     def _offset(self, line: int, column: int) -> int:
         """Place of a position of ``ast``'s, whose columns are bytes."""

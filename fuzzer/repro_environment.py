@@ -14,12 +14,19 @@ if TYPE_CHECKING:
 ENVIRONMENT_PIECES = ("oracles/environment_runs.py", "fuzzer/repro_pieces/environment.py")
 
 
-def environment_call(case: Case, module: Any, error: str, fragments: list[str]) -> str:
-    """The expression that checks; ``error`` is the type of the exception that is expected, empty for another module."""
+def environment_call(case: Case, module: Any, error: str, words: str) -> str:
+    """The expression that checks.
+
+    Args:
+        case: The case.
+        module: Its module.
+        error: Type of the exception that is expected; empty for another module.
+        words: Source of the list of words of its message.
+    """
     plan = plan_of(case.passes, tuple(contract_for(ref) for ref in case.passes), module)
     drawn = [circumstance(case.input_seed, step.ref, step.contract) for step in plan.steps]
-    words = ["" if how is None else how.value for how in drawn]
+    circumstances = ["" if how is None else how.value for how in drawn]
     return (
-        f"check_environment(module, passes, judged_passes, preparing_passes, {words!r}, {error!r}, "
-        f"{fragments if error else []!r})"
+        f"check_environment(module, passes, judged_passes, preparing_passes, {circumstances!r}, {error!r}, "
+        f"{words if error else '[]'})"
     )

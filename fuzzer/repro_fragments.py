@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import re
+from pathlib import PurePosixPath
 
+from oracles.verdict import Evidence
 from releases.messages import VARYING
+
+_ENOUGH = 40
+"""Words of so many letters tell an error; fewer may stand in the message of another one as well."""
 
 # A colon, too: what stands before one may have been put there by the oracle (the error's type, the operator).
 _BREAKS = re.compile(
@@ -25,3 +30,31 @@ def fragments(message: str) -> list[str]:
     runs = [run.strip(" .,:;=") for line in lines for run in _BREAKS.split(line)]
     longest = sorted({run for run in runs if run}, key=lambda run: (-len(run), run))
     return [run for run in longest if len(run) > 3][:2] or longest[:1]
+
+
+def error_words(evidence: Evidence, release: str, message: str | None = None) -> str:
+    """Source of the list of words by which a script tells an exception.
+
+    Where the message has few words, the function of TVM that raised it is asked for, too: in the release that it was
+    seen in alone, since others have other files.
+
+    Args:
+        evidence: Of the exception.
+        release: The release that it was seen in.
+        message: What of the evidence's message is the exception's, where that is not all of it.
+    """
+    said = fragments(evidence.message if message is None else message)
+    place = _place(evidence)
+    if not place or sum(map(len, said)) >= _ENOUGH:
+        return repr(said)
+    words = ", ".join(map(repr, (release, *place)))
+    return f"[{', '.join([*map(repr, said), f'*raised_in({words})'])}]"
+
+
+def _place(evidence: Evidence) -> tuple[str, str] | None:
+    """Name of the file and of the function that raised; ``None`` where that is not known, or is any pass's."""
+    path, _, function = evidence.frames[0].partition(":") if evidence.frames else ("", "", "")
+    name = re.search(r"\w+\Z", function)
+    if name is None or name.group().startswith("__"):
+        return None
+    return PurePosixPath(path).name, name.group()

@@ -18,14 +18,14 @@ NOT_LOCAL = "not-local"
 """The failure in which the passes give another module, and do not raise."""
 
 
-def locality_call(case: Case, module: Any, kind: str, said: list[str]) -> str:
+def locality_call(case: Case, module: Any, kind: str, words: str) -> str:
     """The expression of a script's check; raises ``ValueError`` when nothing of the module can be varied.
 
     Args:
         case: The case.
         module: Its module.
         kind: What goes wrong.
-        said: Parts of an error's message.
+        words: Source of the list of words of an error's message.
     """
     from oracles.locality import reach_of
     from oracles.locality_draw import Change, draw
@@ -43,6 +43,6 @@ def locality_call(case: Case, module: Any, kind: str, said: list[str]) -> str:
     if variation.builder:
         varied = varied.replace("unrelated,", f"{variation.builder},", 1)
     if kind != NOT_LOCAL:
-        return f"check_locality_error({given}, passes, {varied}, {kind!r}, {said!r})"
+        return f"check_locality_error({given}, passes, {varied}, {kind!r}, {words})"
     arguments = (tuple(variation.roots), tuple(sorted(variation.fixed)), variation.made)
     return f"check_locality({given}, passes, {varied}, {', '.join(map(repr, arguments))})"

@@ -10,7 +10,6 @@ from __future__ import annotations
 import platform
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fuzzer.repro_format import wrapped
@@ -18,6 +17,7 @@ from fuzzer.repro_parts import ScriptParts, parts_of
 from fuzzer.repro_words import words_of
 
 if TYPE_CHECKING:
+    from fuzzer.bisection import Bisected
     from fuzzer.records import CampaignInfo, FindingRecord
     from oracles.verdict import Verdict
 
@@ -27,19 +27,6 @@ _IMPORTS = {
     "T": "from tvm.script import tirx as T",
 }
 _MOST_FRAMES = 8
-
-
-@dataclass(frozen=True, slots=True)
-class Bisected:
-    """What is known of the releases of TVM.
-
-    Attributes:
-        judgement: In which it appeared or was fixed, in words.
-        releases: Each with what its script said there.
-    """
-
-    judgement: str
-    releases: tuple[tuple[str, str], ...] = ()
 
 
 def bug_report(

@@ -91,6 +91,6 @@ def literal_of(text: str) -> str:
 
 
 def _first_line(text: object) -> str:
-    lines = [line.strip() for line in str(text).splitlines() if line.strip()]
-    line = (lines[0] if lines else "").removeprefix("error: ")
+    lines = [line.strip().removeprefix("error:").strip() for line in str(text).splitlines()]
+    line = next((line for line in lines if line), "")
     return line.partition(". If this is deliberate")[0][:200]

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from oracles.contract import Contract, Postcondition
 from oracles.contracts import contract_for
 from oracles.passref import USER_PREFIX, PassRef
+from oracles.plugins import active
 from oracles.postcondition import claims
 from oracles.postconditions.kept import KEPT
 
@@ -61,6 +62,9 @@ def _placed(case: Case) -> list[tuple[int, PassRef]]:
 
 
 def _violation_of(ref: PassRef, contract: Contract, postcondition: Postcondition) -> tuple[str, tuple[str, ...]]:
+    if any(postcondition.violation is oracle.violation for oracle in active().oracles):
+        function = postcondition.violation
+        return f"getattr(user_module({str(inspect.getsourcefile(function))!r}), {function.__name__!r})", ()
     if ref.is_user and postcondition not in KEPT.values():
         where, _, factory = ref.expression[len(USER_PREFIX) :].rpartition(":")
         path = str(Path(where).resolve()) if where.endswith(".py") else where

@@ -108,12 +108,25 @@ def shows(module):
 def main(mode="run", path=""):
     """Do what the first lines of this file say."""
 {child}    if mode == "minimize":
+        beside = os.path.dirname(sys.executable)
+        tool = shutil.which("relaxfuzz") or shutil.which("relaxfuzz", path=beside)
+        if tool is None:
+            print("ENVIRONMENT: making it smaller needs relaxfuzz, which is not installed here")
+            return 2
         file = os.path.abspath(__file__)
-        return subprocess.call(["relaxfuzz", "minimize", "--module", file, "--predicate", f"{{file}}:shows"])
+        return subprocess.call([tool, "minimize", "--module", file, "--predicate", f"{{file}}:shows"])
     if mode == "query":
-        outcome, said = judged(open(path, encoding="utf-8").read())
+        try:
+            text = open(path, encoding="utf-8").read()
+        except (OSError, ValueError) as error:
+            print(f"ENVIRONMENT: the module cannot be read: {{error}}")
+            return 2
+        outcome, said = judged(text)
         print(f"{{outcome}}: {{said}}")
         return 0 if outcome == "BUG" else 1
+    if mode != "run":
+        print(f"ENVIRONMENT: {{mode!r}} is none of the modes that the first lines of this file tell of")
+        return 2
     outcome, said = judged()
     print(f"{{outcome}}: {{said}}")
     if outcome == "BUG":
@@ -166,7 +179,9 @@ def render(case: Case, verdict: Verdict, signature: str, nearest: Nearest | None
     header = _HEADER.format(
         title=_safe(words.headline),
         facts="\n".join(_facts(verdict, words, signature)),
-        standard=import_lines({*selection.standard, *names.standard, "import os", "import subprocess"}),
+        standard=import_lines(
+            {*selection.standard, *names.standard, "import os", "import shutil", "import subprocess"}
+        ),
         tvm="\n".join(f"    {line}" for line in dict.fromkeys((*selection.tvm, *names.tvm))),
     )
     return _joined(header, front, f"{_REST}\n\n{_joined(names.text, selection.text)}", back)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 from typing import Any
 
 import numpy as np
 import tvm
+import tvm_ffi
 
 from fuzzer.repro_dialect import common
 from fuzzer.repro_format import wrapped
@@ -16,6 +18,7 @@ _WHOLE = re.compile(r'\Ametadata = tvm\.ir\.load_json\("""(.*?)"""\)\n', re.DOTA
 _USE = re.compile(r'metadata\["([\w.]+)"\]\[(\d+)\]')
 # Comments of the printer: what a file that defined the module would import.
 _IMPORTS = re.compile(r"^ *# from (?:tvm|typing)[\w. ]* import [^\n]*\n(?: *\n)?", re.MULTILINE)
+_DEVICE = re.compile(r"I\.vdevice\((\{[^{}]*\}), ")
 _INLINE_ELEMENTS = 64
 _LISTED_ELEMENTS = 4096
 """A constant of one value may be written as ``[[1.0] * 8] * 8``, but not without end."""
@@ -33,7 +36,15 @@ def readable(module: Any) -> str:
         objects = tvm.ir.load_json(_unquoted(found.group(1)))
         rest = _USE.sub(lambda use: _constant(objects[use.group(1)][int(use.group(2))]) or use.group(), rest)
         text = f"{_compact(found)}{rest}" if _USE.search(rest) else rest
+    text = _DEVICE.sub(lambda found: f"I.vdevice({_target(found.group(1))}, ", text)
     return wrapped(common(_IMPORTS.sub("", text).strip("\n")))
+
+
+def _target(printed: str) -> str:
+    """A target by the name of its kind alone where that says all of it, on any machine."""
+    kind = ast.literal_eval(printed).get("kind", "")
+    named = tvm.target.Target(kind)
+    return f'"{kind}"' if tvm_ffi.structural_equal(tvm.target.Target(ast.literal_eval(printed)), named) else printed
 
 
 def verbatim(module: Any) -> str:

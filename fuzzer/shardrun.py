@@ -9,7 +9,7 @@ from typing import Any
 
 from fuzzer.cases import Case
 from fuzzer.drawing import subjects_per_module
-from fuzzer.isolation import Died, IsolatedWorker
+from fuzzer.isolation import DOUBTS, Died, IsolatedWorker
 from fuzzer.pool import Deed
 from fuzzer.records import Hit, ShardResult
 from fuzzer.shards import (
@@ -63,6 +63,11 @@ class _Reply:
             taken = time.monotonic() - self._since
             failing[finding_id] = failing.get(finding_id, 0.0) + taken / len(ids)
 
+    def again(self) -> None:
+        """The shard goes on behind the last example that was judged, in another process."""
+        self.current = None
+        self._drawn.clear()
+
     def finish(self, stop: int) -> None:
         """The shard was gone through up to ``stop``."""
         self._count_modules()
@@ -111,22 +116,32 @@ def run_isolated(worker: IsolatedWorker, task: ShardTask, stop: threading.Event)
     """A shard from ``task.first`` on: up to its end, up to a death, or up to where it was when ``stop`` was set.
 
     A death counts as the verdict on the case that died, which the piece ends with: so a finding is recorded when it
-    happens, not after all other hangs of the shard. The result's ``stop`` tells where to go on.
+    happens, not after all other hangs of the shard. The result's ``stop`` tells where to go on. Where somebody else
+    may have ended the process, the case is judged again first.
 
     Raises:
         fuzzer.isolation.ChildError: an error of this program.
     """
     reply = _Reply(task)
-    for item in worker.stream(run_shard, task):
-        if stop.is_set():
-            worker.fresh()
+    place, doubts = -1, 0
+    while True:
+        died = None
+        for item in worker.stream(run_shard, replace(task, first=reply.result.stop)):
+            if stop.is_set():
+                worker.fresh()
+                return reply.result
+            if isinstance(item, Died):
+                died = item
+            else:
+                reply.take(item)
+        if died is None:
+            reply.finish(task.limit)
             return reply.result
-        if isinstance(item, Died):
-            _bury(worker, task, reply, item, stop)
+        place, doubts = reply.result.stop, doubts + 1 if place == reply.result.stop else 1
+        if not died.doubtful or doubts > DOUBTS:
+            _bury(worker, task, reply, died, stop)
             return reply.result
-        reply.take(item)
-    reply.finish(task.limit)
-    return reply.result
+        reply.again()
 
 
 def _bury(worker: IsolatedWorker, task: ShardTask, reply: _Reply, died: Died, stop: threading.Event) -> None:

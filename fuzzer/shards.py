@@ -30,6 +30,7 @@ from fuzzer.pool import Origin, Pool
 from fuzzer.signatures import signature
 from fuzzer.stopwatch import DRAW, Stopwatch
 from oracles.passref import PassRef
+from oracles.plugins import require
 from oracles.verdict import OracleName, Outcome, Verdict
 
 if TYPE_CHECKING:
@@ -132,6 +133,8 @@ def run_shard(task: ShardTask) -> Iterator[ModuleDrawn | ExampleBegun | ExampleD
     from oracles.facts import ModuleFacts
     from oracles.subject import PIPELINE
 
+    if task.config.plugins:
+        require(task.config.plugins)  # a process on another machine has not inherited them
     per_module = subjects_per_module(task.config)
     seen: set[str] = set()
     watch = Stopwatch(breadcrumb)

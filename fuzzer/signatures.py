@@ -17,11 +17,17 @@ if TYPE_CHECKING:
 FRAMES = 2
 MAX_MESSAGE = 200
 
-# A type as TVMScript prints it, with up to three levels of brackets.
-_TYPE = (
-    r"\b[IRT]\.(?:Tensor|Tuple|Shape|Prim|Callable|Object|Any|Buffer|Func)\b"
-    r"(?:\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\))?"
-)
+
+def _bracketed(levels: int) -> str:
+    """A pattern of what stands in round brackets, with up to so many levels of them, and they."""
+    inside = r"[^()]"
+    for _ in range(levels - 1):
+        inside = rf"(?:[^()]|\({inside}*\))"
+    return rf"\({inside}*\)"
+
+
+# A type as TVMScript prints it: the shape of a tensor of a tuple of a function's parameters is the fifth level.
+_TYPE = rf"\b[IRT]\.(?:Tensor|Tuple|Shape|Prim|Callable|Object|Any|Buffer|Func)\b(?:{_bracketed(6)})?"
 # Names that a builder or a generator gives, where the sentence around them is TVM's.
 _NAME = (
     r"\b(?:lv|gv|cse|fused|main|func|helper|param|private|public|[a-z])_?\d*(?:_\w+)?\d*\b"
@@ -44,7 +50,17 @@ _RULES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         (r"(?<=[, ]got )(?:instead )?.*", "<value>"),
         (r"\bHowever, .*", "<more>"),
         (r"(?<=Invalid layout )\S+", "<layout>"),  # characters from beyond a string's end
-        (r"\bErrorContext\(.*?\)(?=  )", "<context>"),
+        (r"\bErrorContext\(.*?\)(?=  | ,)", "<context>"),
+        # What TVM names while it generates, and what of the module a sentence of its quotes.
+        (r"(?<=when calling: `)\w+\(.*?\)(?=`,)", "<call>"),
+        (r"(?<=DataflowVar )\w+(?= is )", "<name>"),
+        (r"(?<=Mismatched )\w+(?=\.\w+ on argument)|(?<=Invalid )\w+(?=\.\w+\S* on argument)", "<name>"),
+        (r"(?<=duplicate global symbol: )\S+", "<name>"),
+        (r"(?<=Inconsistent buffers )\w+ and \w+", "<name> and <name>"),
+        (r"(?<=PrimExpr ).*?(?= in function)", "<n>"),
+        (r"(?<=but received )T\.te\..*", "<value>"),
+        (r"(?<=impure call: )(R\.\w+)\(.*", r"\1"),
+        (r"(?<=access )\w+\.shape(.*, but )\w+\.shape", r"<name>.shape\1<name>.shape"),
         (r"#\s*from (?:tvm\.script|typing) import.*", "<script>"),
         (_TYPE, "<type>"),
         (r"\b[IRT]\.GlobalVar\([^()]*\)", "<function>"),
@@ -52,7 +68,7 @@ _RULES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         (r"(?<!\w)'[^']*'(?!\w)", "<name>"),
         (r"\b(?:T|R)\.(?:u?int|float|bool)\w*(?:\([^()]*\))?", "<n>"),
         (r"\b(?:u?int|float|bfloat)(?:8|16|32|64)\b|\bbool\b", "<dtype>"),
-        (r"(?<=arguments )\([^()]*\)", "(<names>)"),
+        (r"(?<=arguments )\([^()]*\)|(?<=arguments )\(\(.*", "(<names>)"),
         (_NAMED, r"\1 <name>"),
         (_NAME, "<name>"),
         (r"\[[^\[\]]*\]", "<list>"),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import datetime
-import itertools
 import json
 import os
 import sqlite3
@@ -12,39 +11,53 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from importlib import resources
 from pathlib import Path
-from typing import Any
 
-from fuzzer import coverage_store, finding_store, timeline
+from fuzzer import coverage_store, finding_store, regression_store, timeline
+from fuzzer.bisection import Bisected
 from fuzzer.cases import Case
-from fuzzer.coverage import Coverage
 from fuzzer.families import UNKNOWN, Traits
 from fuzzer.finding_store import Cost
-from fuzzer.guidance import Guide, Report, piece_to_json, pool_from_json, pool_to_json, reports_of
+from fuzzer.guidance import Guide, piece_to_json, pool_to_json
 from fuzzer.pool import Pool
 from fuzzer.records import CampaignInfo, FindingRecord, FindingState, Hit, ShardResult, Tally
+from fuzzer.regression import Earlier
 from fuzzer.store_file import FILE_NAME, LOCK_NAME, StoreError, connect, take_lock, told
-from oracles.verdict import Evidence, OracleName, Outcome, Verdict
+from fuzzer.store_reading import StoreReader, verdict_of
+from oracles.plugins import announce
 
-__all__ = ["FILE_NAME", "CampaignInfo", "FindingRecord", "FindingState", "Store", "StoreError", "Tally", "told"]
+__all__ = [
+    "FILE_NAME",
+    "CampaignInfo",
+    "FindingRecord",
+    "FindingState",
+    "Store",
+    "StoreError",
+    "Tally",
+    "told",
+    "verdict_of",
+]
 
 FORMAT = "relaxfuzz-campaign-4"
 MET_SHARD = 1 << 40
 """Added to the shard of a finding whose minimization met another one: behind all that are drawn."""
 MOST_MET = 20
 """Findings of a campaign that only minimization met: each is triaged like any other."""
-_ADDED = timeline.SCHEMA + finding_store.SCHEMA
+_NEW = f"{FILE_NAME}.new"
+_INDEX = "CREATE INDEX IF NOT EXISTS findings_by_state ON findings (state, shard, number, id);"
+"""What waits for triage is asked after each shard; without it all evidence would be read."""
+_ADDED = timeline.SCHEMA + finding_store.SCHEMA + regression_store.SCHEMA + _INDEX
 
 
-class Store:
+class Store(StoreReader):
     """A campaign's records.
 
     Use :meth:`create`, :meth:`open`; close it when done (it is a context manager).
     """
 
     def __init__(self, directory: Path, connection: sqlite3.Connection, lock: int | None) -> None:
-        self.directory = directory
-        self._db = connection
+        super().__init__(directory, connection)
         self._lock = lock
+        self._growth = timeline.Growth()
 
     # -- opening ------------------------------------------------------------------------------------------------
 
@@ -54,17 +67,18 @@ class Store:
         directory = Path(directory)
         try:
             directory.mkdir(parents=True, exist_ok=True)
-            if any(entry.name != LOCK_NAME for entry in directory.iterdir()):
+            if any(not _is_begun(entry.name) for entry in directory.iterdir()):
                 raise StoreError(f"'{directory}' is not empty and holds no campaign")
             lock = take_lock(directory)
         except StoreError:
             raise
         except OSError as error:
             raise StoreError(f"cannot write '{directory}': {error.strerror}") from error
-        path, partial = directory / FILE_NAME, directory / f"{FILE_NAME}.new"
+        path, partial = directory / FILE_NAME, directory / _NEW
         try:
             # Under another name first: a killed creation leaves no half-made campaign behind.
-            partial.unlink(missing_ok=True)
+            for left in directory.glob(f"{partial.name}*"):
+                left.unlink()
             fresh = sqlite3.connect(partial)
             fresh.executescript(resources.files("fuzzer").joinpath("schema.sql").read_text() + _ADDED)
             begun = {"format": FORMAT, "started_at": datetime.datetime.now(datetime.timezone.utc).isoformat(),
@@ -108,6 +122,8 @@ class Store:
             if lock is not None:
                 os.close(lock)
             raise told(error, directory) from error
+        if (config := store.meta().get("config")) is not None:
+            announce(json.loads(config).get("plugins", ()))
         return store
 
     def _check(self) -> None:
@@ -130,84 +146,12 @@ class Store:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    # -- reading ------------------------------------------------------------------------------------------------
-
-    def meta(self) -> dict[str, str]:
-        """All facts of the campaign, as text."""
-        return dict(self._query("SELECT key, value FROM meta"))
-
-    def info(self) -> CampaignInfo:
-        """The campaign as a whole."""
-        meta = self.meta()
-        examples, modules = next(self._query("SELECT total(examples), total(modules) FROM shards"))
-        return CampaignInfo(
-            seed=int(meta.get("seed", "0")),
-            started_at=meta["started_at"],
-            elapsed_seconds=float(meta["elapsed"]),
-            examples=int(examples),
-            modules=int(modules),
-            workers=int(meta.get("workers", "1")),
-            tvm_version=meta.get("tvm_version", ""),
-            ffi_version=meta.get("ffi_version", ""),
-            passes=tuple(json.loads(meta.get("passes", "[]"))),
-            oracles=tuple(json.loads(meta.get("oracles", "[]"))),
-            state=meta["state"],
-            budget_text=meta.get("budget", ""),
-        )
-
-    def tallies(self) -> list[Tally]:
-        """All counts, in a fixed order."""
-        return [Tally(*row) for row in self._query("SELECT oracle, culprit, outcome, reason, count FROM tallies")]
-
-    def features(self) -> dict[str, int]:
-        """Modules per feature name."""
-        return dict(self._query("SELECT name, count FROM features ORDER BY count DESC, name"))
-
-    def coverage(self) -> Coverage:
-        """What was generated, and what the passes did with it; the most frequent first."""
-        return coverage_store.read(self._query)
-
-    def timeline(self) -> timeline.Timeline:
-        """How the campaign went over time."""
-        return timeline.read(self._query)
-
-    def discarded(self) -> int:
-        """Draws that gave no module."""
-        return int(next(self._query("SELECT total(discarded) FROM shards"))[0])
-
-    def shards(self) -> dict[int, int]:
-        """Numbers of the shards that are recorded, each with the index up to which it is."""
-        return dict(self._query("SELECT number, max(stop) FROM shards GROUP BY number"))
-
-    def findings(self) -> list[FindingRecord]:
-        """All findings, first seen first."""
-        traits = finding_store.read_traits(self._query)
-        rows = self._query("SELECT * FROM findings ORDER BY shard, number, id")
-        return [_finding(row, traits.get(row["id"], UNKNOWN)) for row in rows]
-
-    def costs(self) -> dict[str, finding_store.Cost]:
-        """What findings cost, by id; empty for a campaign that was recorded before this was."""
-        return finding_store.read_costs(self._query)
-
-    def finding(self, finding_id: str) -> FindingRecord:
-        """The finding whose id begins with ``finding_id``; raises ``StoreError`` when there is not exactly one."""
-        rows = [finding for finding in self.findings() if finding_id and finding.id.startswith(finding_id)]
-        if len(rows) != 1:
-            ids = ", ".join(finding.id for finding in (rows or self.findings())[:6]) or "none"
-            what = "more than one finding begins" if rows else "no finding begins"
-            raise StoreError(f"{what} with '{finding_id}' in '{self.directory}' (there: {ids})")
-        return rows[0]
-
-    def untriaged(self) -> list[tuple[int, str]]:
-        """Findings that triage has not seen: the shard of their case, and their id."""
-        query = "SELECT shard, id FROM findings WHERE state = ? ORDER BY shard, number, id"
-        return [(row["shard"], row["id"]) for row in self._query(query, (FindingState.NEW.value,))]
-
     # -- writing ------------------------------------------------------------------------------------------------
 
     def set_meta(self, **facts: str) -> None:
         """Change facts of the campaign."""
         with self._writing():
+            self._growth = self._growth.flushed(self._db)
             self._db.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", facts.items())
 
     def record_shard(self, result: ShardResult, elapsed: float) -> list[str]:
@@ -240,20 +184,23 @@ class Store:
             for hit in result.hits.values():
                 if self._record_hit(result.number, hit, elapsed):
                     fresh.append(hit.signature.id)
-            timeline.add(self._db, result, elapsed)
+            growth = self._growth.add(self._db, result, elapsed)
             finding_store.add_cost(self._db, {key: Cost(judging=taken) for key, taken in result.failing.items()})
+        self._growth = growth
         return fresh
 
     def _record_hit(self, shard: int, hit: Hit, elapsed: float) -> bool:
-        row = self._db.execute("SELECT shard, number, state FROM findings WHERE id = ?", (hit.signature.id,)).fetchone()
+        query = "SELECT shard, number, state, repro IS NULL FROM findings WHERE id = ?"
+        row = self._db.execute(query, (hit.signature.id,)).fetchone()
         if row is not None:
             self._db.execute(
                 "UPDATE findings SET count = count + ?, last_seen = ? WHERE id = ?",
                 (hit.count, elapsed, hit.signature.id),
             )
-            if row[2] != FindingState.NEW.value or (row[0], row[1]) <= (shard, hit.index):
+            unseen = row[2] == FindingState.NEW.value or (row[2] == FindingState.KNOWN.value and row[3])
+            if not unseen or (row[0], row[1]) <= (shard, hit.index):
                 return False
-            # An earlier case of a finding that nobody looked into yet: it speaks for it, whichever worker was faster.
+            # An earlier case of a finding that nobody looked into: it speaks for it, whichever worker was faster.
         evidence = hit.verdict.evidence
         assert evidence is not None
         values: dict[str, str | int | float] = {
@@ -295,6 +242,11 @@ class Store:
                     fresh.append((shard, hit.signature.id))
         return fresh
 
+    def save_bisection(self, finding_id: str, bisected: Bisected) -> None:
+        """Record in which releases of TVM a finding is."""
+        with self._writing():
+            finding_store.save_bisection(self._db, finding_id, bisected)
+
     def save_best(self, finding_id: str, minimized: Case) -> None:
         """Record how far the minimization of a finding has come, so that it can be gone on with."""
         with self._writing():
@@ -325,27 +277,12 @@ class Store:
             if seconds:
                 finding_store.add_cost(self._db, {finding_id: Cost(triage=seconds)})
 
+    def save_regression(self, earlier: Earlier) -> None:
+        """Record what became of an earlier finding."""
+        with self._writing():
+            regression_store.save(self._db, earlier)
+
     # -- guidance -----------------------------------------------------------------------------------------------
-
-    def guide(self) -> Guide:
-        """What guidance had learnt when it was last saved."""
-        rows = list(self._query("SELECT body FROM guide"))
-        counts = dict(self._query("SELECT key, count FROM behaviours"))
-        return Guide.from_json(rows[0][0], counts) if rows else Guide()
-
-    def pools(self) -> dict[int, Pool]:
-        """The pools that are kept, by epoch."""
-        return {epoch: pool_from_json(body) for epoch, body in self._query("SELECT epoch, body FROM pools")}
-
-    def reports(self, shards: range) -> list[Report]:
-        """What the pieces of these shards told guidance."""
-        query = "SELECT shard, body FROM pieces WHERE shard >= ? AND shard < ? ORDER BY shard, first"
-        rows = list(self._query(query, (shards.start, shards.stop)))
-        return [
-            report
-            for shard, group in itertools.groupby(rows, key=lambda row: int(row[0]))
-            for report in reports_of(shard, [body for _, body in group])
-        ]
 
     def save_guide(
         self, guide: Guide, counts: Mapping[int, int], shards: range, epoch: int, pool: Pool, oldest: int
@@ -379,27 +316,7 @@ class Store:
         except (sqlite3.Error, OSError) as error:
             raise told(error, self.directory) from error
 
-    def _query(self, text: str, values: tuple[Any, ...] = ()) -> Iterator[Any]:
-        try:
-            return iter(self._db.execute(text, values).fetchall())
-        except sqlite3.Error as error:
-            raise told(error, self.directory) from error
 
-
-def verdict_of(finding: FindingRecord) -> Verdict:
-    """The failing verdict that a finding was recorded with."""
-    return Verdict(OracleName(finding.oracle), Outcome.FAIL, finding.culprit, evidence=finding.evidence)
-
-
-def _finding(row: sqlite3.Row, traits: Traits) -> FindingRecord:
-    frames = tuple(json.loads(row["frames"]))
-    minimized = row["minimized_json"]
-    return FindingRecord(
-        id=row["id"], signature=row["signature"], oracle=row["oracle"], culprit=row["culprit"], kind=row["kind"],
-        message=row["message"], frames=frames, count=row["count"], state=FindingState(row["state"]),
-        first_seen_seconds=row["first_seen"], last_seen_seconds=row["last_seen"],
-        case=Case.from_json(row["case_json"]), minimized=None if minimized is None else Case.from_json(minimized),
-        bindings=row["bindings"], repro=row["repro"], note=row["note"],
-        evidence=Evidence(row["kind"], row["message"], frames, row["expected"], row["observed"]),
-        traits=traits,
-    )  # fmt: skip
+def _is_begun(name: str) -> bool:
+    """Whether a file is what a killed creation leaves behind."""
+    return name == LOCK_NAME or name.startswith(_NEW)

@@ -24,12 +24,14 @@ class Symptom:
             the pass is.
         mute: Whether the words tell nothing of the cause: another result, a dead process.
         laddered: Whether a more elementary pass may be what fails (``fuzzer.traits`` looks).
+        refused: Whether type inference of an operator raised it.
     """
 
     core: str
     place: str = ""
     mute: bool = False
     laddered: bool = False
+    refused: bool = False
 
 
 # A legalization is one function an operator, called by LegalizeOps, FoldConstant, DecomposeOpsForTraining and others.
@@ -43,10 +45,18 @@ _CHECK = re.compile(
 _UNFIT_ARGUMENT = re.compile(r"Argument <n> type mismatch|\(is_func\) is false")
 _UNFIT_NUMBER = re.compile(r"Number of arguments and parameters mismatch|gfunc\.num_args\) == args\.size")
 # What a message says that it was given; before it normalisation takes types away.
-_UNTYPED = re.compile(r"(?:given|received|of type|has type|given one is) (?:T\.Tuple\()?(?:R\.Any\b|relax\.AnyType)")
+_UNTYPED = re.compile(
+    r"(?:given|received|of type|has type|given one is) (?:T\.Tuple\()?(?:R\.Any\b|relax\.AnyType)"
+    r"|Call->op must contains a function type"
+)
 _UNFIT_TENSOR = re.compile(r"(?:Mismatched|Invalid) [\w<>]+\.(?P<field>\w+)[^ ]* on argument")
 _UNDEFINED = re.compile(r"^(?P<what>Var|DataflowVar|GlobalVar) .*? is not defined")
 _NOTHING_DEFINES = {"Var": "a value", "DataflowVar": "a value of a dataflow block", "GlobalVar": "a function"}
+# An operator's rules name themselves; the pass that made the call is to blame for any.
+_RULES_OF_OPERATORS = re.compile(r"src/relax/op/")
+_OPERATOR_NAME = re.compile(r"Op\(relax\.[\w.]+\)|\brelax\.op\.[\w.]+\b")
+_INFERENCE = re.compile(r"^InferType(?=[A-Z])\w+")
+_INSTEAD = re.compile(r"( has no attribute) \w+$| became \w+$")
 _OUTSIDE = re.compile(r"^DataflowVar .* is used outside DataflowBlock")
 _ATTRIBUTE = re.compile(r"^\w+ (?:<name> |object )?has no attribute")
 _INFERRED = re.compile(r"\bHowever, (R\.[a-z][\w.]*)\(")
@@ -68,7 +78,9 @@ def symptom_of(oracle: OracleName, found: Evidence, message: str) -> Symptom:
         message: Its message, normalised (``fuzzer.signatures.normalise``).
     """
     if oracle is OracleName.ROUNDTRIP:
-        return Symptom(f"{found.kind}: {message}")
+        # What stands there instead depends on the module, as does which attribute of a wrong object is missed first.
+        said = _INSTEAD.sub(r"\1", message)
+        return Symptom(f"{found.kind}: {said}")
     if _DEATHS.fullmatch(found.kind):
         # A pass dies in the same way where it prepares a module for another.
         stage = message[message.find("during") :].replace("during prepare", "during crash")
@@ -90,10 +102,10 @@ def symptom_of(oracle: OracleName, found: Evidence, message: str) -> Symptom:
 
 def _form(message: str) -> str:
     """What TVM's checker objects to."""
+    if _OUTSIDE.search(message):
+        message = "DataflowVar <name> is not defined"  # the block that would define it is another one
     if match := _UNDEFINED.search(message):
         return f"ill-formed: {_NOTHING_DEFINES[match['what']]} that nothing defines"
-    if _OUTSIDE.search(message):
-        return "ill-formed: a value that is used outside of its dataflow block"
     if "is annotated as pure but contains an impure call" in message:
         return "ill-formed: an impure call in a pure function"
     return f"ill-formed: {message}"
@@ -127,14 +139,17 @@ def _raised(found: Evidence, message: str) -> Symptom:
         return Symptom("another number of arguments than its function has parameters", laddered=True)
     # An error of a container of C++, whose place TVM does not tell, says nothing of the cause.
     placeless = bool(found.frames) and found.frames[0] == _ENTRY
-    return Symptom(_said(found, message), mute=placeless, laddered=True)
+    refused = bool(found.frames) and _RULES_OF_OPERATORS.match(found.frames[0]) is not None
+    return Symptom(_said(found, message), mute=placeless, laddered=True, refused=refused)
 
 
 def _said(found: Evidence, message: str) -> str:
     """The condition of a check, or the message; with the function that says it."""
     check = _CHECK.search(message)
     text = f"not {check['check'].strip()}" if check else _ATTRIBUTE.sub("something has no attribute", message)
+    where = found.frames[0].rsplit(":", 1)[-1].rsplit("::", 1)[-1] if found.frames else ""
+    if found.frames and _RULES_OF_OPERATORS.match(found.frames[0]):
+        text, where = _OPERATOR_NAME.sub("an operator", text), _INFERENCE.sub("InferType", where)
     if operator := _INFERRED.search(first_line(found.message)):
         text = f"{operator[1]}: {text}"  # whose type cannot be inferred
-    where = found.frames[0].rsplit(":", 1)[-1].rsplit("::", 1)[-1] if found.frames else ""
     return f"{text} in {where}" if where else text

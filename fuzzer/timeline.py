@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from fuzzer.records import ShardResult
@@ -73,19 +73,54 @@ def bucket(seconds: float) -> float:
     return math.floor(seconds / width) * width
 
 
-def add(database: sqlite3.Connection, result: ShardResult, elapsed: float) -> None:
-    """Record a piece of a shard, inside the transaction that has recorded everything else of it."""
-    moment = bucket(elapsed)
-    counted = ", ".join(f"(SELECT count(*) FROM {table})" for table in _COUNTED)
-    totals = "(SELECT total(examples) FROM shards), (SELECT total(modules) FROM shards)"
-    database.execute(f"INSERT OR REPLACE INTO growth VALUES (?, {totals}, {counted})", (moment,))
-    database.executemany(
-        "INSERT INTO sightings VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET count = count + excluded.count",
-        [(hit.signature.id, moment, hit.count) for hit in result.hits.values()],
-    )
-    spend(database, result.spent)
+@dataclass(frozen=True, slots=True)
+class Growth:
+    """Keeps the table of growth of one writer's database.
+
+    A campaign records dozens of shards a second, and has hundreds of thousands of them in the end: what there is so far
+    is not counted anew for each.
+
+    Attributes:
+        totals: Examples and modules so far; ``None``: they have to be read.
+        written: Campaign time when a point was last written.
+        owed: The moment of the point that is not written yet.
+    """
+
+    totals: tuple[int, int] | None = None
+    written: float = -1.0
+    owed: float | None = None
+
+    def add(self, database: sqlite3.Connection, result: ShardResult, elapsed: float) -> Growth:
+        """Record a piece of a shard, inside the transaction that has recorded everything else of it.
+
+        Returns what holds once the transaction is done.
+        """
+        moment = bucket(elapsed)
+        if self.totals is None:
+            row = database.execute("SELECT total(examples), total(modules) FROM shards").fetchone()
+            totals = int(row[0]), int(row[1])
+        else:
+            totals = self.totals[0] + result.examples, self.totals[1] + result.modules
+        database.executemany(
+            "INSERT INTO sightings VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET count = count + excluded.count",
+            [(hit.signature.id, moment, hit.count) for hit in result.hits.values()],
+        )
+        spend(database, result.spent)
+        before = self if self.owed in (None, moment) else self.flushed(database)
+        after = replace(before, totals=totals, owed=moment)
+        return after if 0 <= elapsed - after.written < _SECONDS else replace(after.flushed(database), written=elapsed)
+
+    def flushed(self, database: sqlite3.Connection) -> Growth:
+        """Write the point that is owed, inside a transaction."""
+        if self.owed is None or self.totals is None:
+            return self
+        counted = ", ".join(f"(SELECT count(*) FROM {table})" for table in _COUNTED)
+        database.execute(f"INSERT OR REPLACE INTO growth VALUES (?, ?, ?, {counted})", (self.owed, *self.totals))
+        return replace(self, owed=None)
 
 
+_SECONDS = 1.0
+"""Campaign time between two points."""
 _COUNTED = tuple(each.name for each in fields(Point))[3:]
 """Tables with a row for each distinct thing, in the order of ``Point``."""
 

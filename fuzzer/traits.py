@@ -13,6 +13,7 @@ from fuzzer.families import Skeleton, Traits, symptom_of_verdict
 from fuzzer.minimizer.judging import Judge
 from fuzzer.repro_ends import is_death
 from fuzzer.signatures import signature
+from fuzzer.trait_edits import Edit, Trial, gone_request
 from oracles.passref import PassRef
 from oracles.verdict import OracleName
 
@@ -86,7 +87,18 @@ def find_traits(judge: Judge, case: Case, verdict: Verdict) -> Traits:
     """
     skeleton = judge.ask(skeleton_request, case.module_json)
     culprit = _elementary(judge, case, verdict) or _nested(judge, case, verdict) or verdict.culprit
-    return Traits(culprit, skeleton if isinstance(skeleton, Skeleton) else Skeleton())
+    gone = frozenset(
+        edit for edit in _telling(verdict) if judge.ask(gone_request, Trial(case, edit, judge.oracles)) is True
+    )
+    return Traits(culprit, skeleton if isinstance(skeleton, Skeleton) else Skeleton(), gone)
+
+
+def _telling(verdict: Verdict) -> tuple[Edit, ...]:
+    """The edits that can tell more of a failure than its words: a query each, for few."""
+    symptom = symptom_of_verdict(verdict)
+    if not symptom.laddered or symptom.mute:
+        return ()
+    return (Edit.NAMES, Edit.NUMBERS) if symptom.refused else (Edit.NAMES,)
 
 
 def _nested(judge: Judge, case: Case, verdict: Verdict) -> str:

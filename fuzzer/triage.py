@@ -23,6 +23,7 @@ from fuzzer.traits import find_traits
 
 if TYPE_CHECKING:
     from fuzzer.cases import Case
+    from fuzzer.isolation import IsolatedWorker
     from fuzzer.repro_nearest import Nearest
     from oracles.passref import PassRef
     from oracles.verdict import Verdict
@@ -140,24 +141,29 @@ def default_workers() -> Any:
 
 def triage_finding(job: TriageJob, worker_factory: WorkerFactory = default_workers) -> TriageResult:
     """Confirm, minimize, render and check one finding; never raises for what TVM does."""
-    return _Triage(job, worker_factory).run()
+    with worker_factory() as worker:
+        return _Triage(job, worker_factory, worker).run()
 
 
 class _Triage:
-    def __init__(self, job: TriageJob, worker_factory: WorkerFactory) -> None:
+    """Fresh processes, one a run, confirm; all else is done in one worker: a new one costs more than most questions."""
+
+    def __init__(self, job: TriageJob, worker_factory: WorkerFactory, worker: IsolatedWorker) -> None:
         self.job = job
         self.workers = worker_factory
+        self.worker = worker
         self.oracles = judging_oracles(job.verdict)
         self.started = time.monotonic()
         self.notes: list[str] = []
 
     def run(self) -> TriageResult:
-        confirmation = self._confirm(self.job.case)
-        if not confirmation.confirmed:
-            state = TriageState.FLAKY if confirmation.hits else TriageState.GONE
-            return self._result(state, note=f"came back in {confirmation} in fresh processes")
-        if confirmation.seconds > NEAR * self.job.seconds and not is_hang(self.job.verdict):
-            self.notes.append(f"a run takes {confirmation.seconds:.0f} s, near the limit of {self.job.seconds:g} s")
+        # One run says whether there is something to minimize.  What is reported is confirmed in all of them: the
+        # smallest case, or this one where no smaller one is.
+        first = self._confirm(self.job.case, until=min(1, self.job.runs))
+        if not first.confirmed:
+            return self._unreliable(self._confirm(self.job.case, begun=first))
+        if first.seconds > NEAR * self.job.seconds and not is_hang(self.job.verdict):
+            self.notes.append(f"a run takes {first.seconds:.0f} s, near the limit of {self.job.seconds:g} s")
         found = self._minimize()
         for what, case in zip(("minimized", *("larger",) * _STEPS_BACK), found.steps_back(), strict=False):
             if case is self.job.case:
@@ -165,36 +171,45 @@ class _Triage:
             path = self._script(case, what, self._confirm(case))
             if path is not None:
                 return self._result(TriageState.CONFIRMED, case, path, found)
+        confirmation = self._confirm(self.job.case, begun=first)
+        if not confirmation.confirmed:
+            return self._unreliable(confirmation)
         path = self._script(self.job.case, "original", confirmation)
         if path is not None:
             return self._result(TriageState.CONFIRMED, self.job.case, path, found)
         return self._result(TriageState.UNSCRIPTED, found=found, note="no script shows it")
 
-    def _confirm(self, case: Case) -> Confirmation:
+    def _unreliable(self, confirmation: Confirmation) -> TriageResult:
+        state = TriageState.FLAKY if confirmation.hits else TriageState.GONE
+        return self._result(state, note=f"came back in {confirmation} in fresh processes")
+
+    def _confirm(self, case: Case, begun: Confirmation | None = None, until: int | None = None) -> Confirmation:
         job = self.job
         return confirm(
             case, job.id, self.workers, job.runs, oracles=self.oracles, seconds=job.seconds, memory=job.memory,
-            recorded=job.verdict,
+            recorded=job.verdict, begun=begun, until=until,
         )  # fmt: skip
+
+    def _judge(self, seconds: float) -> Judge:
+        return Judge(self.worker, self.oracles, seconds, self.job.memory)
 
     def _minimize(self) -> Minimized:
         job = self.job
         limits = search_limits(job.verdict, job.limits)
-        with self.workers() as worker:
-            judge = Judge(worker, self.oracles, search_seconds(job.verdict, job.seconds), job.memory)
-            facts = judge.facts(job.case)
-            if facts is None:
-                self.notes.append("not minimized: the module cannot be taken apart")
-                return Minimized(job.case, reproduced=True)
-            numeric = values_matter(job.verdict)
-            begun = job.case
-            if job.start is not None and self._still_fails(judge, job.start):
-                smaller = judge.facts(job.start)
-                begun, facts = job.start, replace(facts, digest="" if smaller is None else smaller.digest)
-            found = minimize(
-                begun, job.id, judge.failures, judge.propose, facts,
-                numeric=numeric, limits=limits, save=job.save, stop=job.stop,
-            )  # fmt: skip
+        judge = self._judge(search_seconds(job.verdict, job.seconds))
+        facts = judge.facts(job.case)
+        if facts is None:
+            self.notes.append("not minimized: the module cannot be taken apart")
+            return Minimized(job.case, reproduced=True)
+        numeric = values_matter(job.verdict)
+        begun = job.case
+        if job.start is not None and self._still_fails(judge, job.start):
+            smaller = judge.facts(job.start)
+            begun, facts = job.start, replace(facts, digest="" if smaller is None else smaller.digest)
+        found = minimize(
+            begun, job.id, judge.failures, judge.propose, facts,
+            numeric=numeric, limits=limits, save=job.save, stop=job.stop,
+        )  # fmt: skip
         if not found.complete:
             self.notes.append(f"minimization stopped at its limit after {found.queries} queries")
         return replace(found, others=self._worth(found.others))
@@ -225,12 +240,11 @@ class _Triage:
         if not confirmation.confirmed or confirmation.verdict is None:
             self.notes.append(f"{what} case: came back in {confirmation}")
             return None
-        with self.workers() as worker:
-            judge = Judge(worker, self.oracles, self.job.seconds, self.job.memory)
-            nearest = nearest_passing(case, confirmation.verdict, judge, self.job.nearest_seconds)
-            judge.seconds = _RENDER_SECONDS
-            request = RenderRequest(case, confirmation.verdict, self.job.signature, nearest)
-            text = judge.ask(render_request, request)
+        judge = self._judge(self.job.seconds)
+        nearest = nearest_passing(case, confirmation.verdict, judge, self.job.nearest_seconds)
+        judge.seconds = _RENDER_SECONDS
+        request = RenderRequest(case, confirmation.verdict, self.job.signature, nearest)
+        text = judge.ask(render_request, request)
         if not isinstance(text, str):
             self.notes.append(f"{what} case: rendering the script failed: {judge.trouble or text}")
             return None
@@ -239,9 +253,7 @@ class _Triage:
         write_atomically(path, text)
         result = check_repro(path)
         if result.refutes_nearest:
-            with self.workers() as worker:
-                judge = Judge(worker, self.oracles, _RENDER_SECONDS, self.job.memory)
-                plain = judge.ask(render_request, replace(request, nearest=None))
+            plain = judge.ask(render_request, replace(request, nearest=None))
             if isinstance(plain, str):
                 write_atomically(path, plain)
                 result = check_repro(path)
@@ -264,10 +276,9 @@ class _Triage:
     ) -> TriageResult:
         bindings, traits = None, UNKNOWN
         if case is not None:
-            with self.workers() as worker:
-                judge = Judge(worker, self.oracles, self.job.seconds, self.job.memory)
-                facts = judge.facts(case)
-                traits = find_traits(judge, case, self.job.verdict)
+            judge = self._judge(self.job.seconds)
+            facts = judge.facts(case)
+            traits = find_traits(judge, case, self.job.verdict)
             bindings = facts.bindings if facts is not None else None
         return TriageResult(
             self.job.id,

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Protocol
 
 from oracles.contract import Contract
 from oracles.judge import judge
+from oracles.named import pass_named
 from oracles.passref import GivenPass, PassRef
 from oracles.subject import Subject
 from oracles.verdict import OracleName, Outcome, Verdict
@@ -21,10 +22,32 @@ class OracleFailure(AssertionError):
 
     def __init__(self, verdicts: list[Verdict]) -> None:
         self.verdicts = verdicts
-        super().__init__("\n".join(_line(verdict) for verdict in verdicts if verdict.outcome in _BAD))
+        super().__init__("\n".join(line(verdict) for verdict in verdicts if verdict.outcome in _BAD))
 
 
 _BAD = (Outcome.FAIL, Outcome.INVALID)
+
+
+class Watch(Protocol):
+    """Who is told of each call of :func:`check`: the plugin for pytest, which runs tests in processes that may die."""
+
+    def begin(self, subject: Subject, oracles: Iterable[OracleName] | None, *, own_contract: bool) -> None:
+        """A subject will be judged; ``own_contract``: by a contract that was given to the call."""
+
+    def stage(self, stage: str) -> None:
+        """A step that may kill the process will be taken."""
+
+    def end(self, verdicts: list[Verdict]) -> None:
+        """It was judged."""
+
+
+_watch: Watch | None = None
+
+
+def watched_by(watch: Watch | None) -> None:
+    """Tell ``watch`` of each call of :func:`check` in this process from now on; ``None``: nobody."""
+    global _watch
+    _watch = watch
 
 
 def check(
@@ -38,7 +61,8 @@ def check(
 
     Args:
         module: A well-formed ``tvm.IRModule``.
-        passes: ``tvm.ir.transform.Pass`` objects or ``PassRef``; several make a pipeline.
+        passes: ``tvm.ir.transform.Pass`` objects, ``PassRef``, or text (:func:`oracles.named.pass_named`); several
+            make a pipeline.
         oracles: Which oracles to ask; all by default.
         contract: What each of the passes promises; by default the pass's own attribute ``contract``, the
             table's row for a pass of TVM's, or the conservative default.
@@ -48,12 +72,24 @@ def check(
         OracleFailure: An oracle said ``fail``, or the harness itself was wrong.
         ValueError: No pass was given.
     """
-    refs = [each if isinstance(each, PassRef) else _given(each) for each in passes]
+    refs = [_ref(each) for each in passes]
     contracts = None if contract is None else [contract] * len(refs)
-    verdicts = judge(Subject(module, refs, contracts, input_seed), oracles)
+    watch = _watch
+    subject = Subject(module, refs, contracts, input_seed, stage=None if watch is None else watch.stage)
+    if watch is not None:
+        watch.begin(subject, oracles, own_contract=contract is not None)
+    verdicts = judge(subject, oracles)
+    if watch is not None:
+        watch.end(verdicts)
     if any(verdict.outcome in _BAD for verdict in verdicts):
         raise OracleFailure(verdicts)
     return verdicts
+
+
+def _ref(given: Any) -> PassRef:
+    if isinstance(given, PassRef):
+        return given
+    return pass_named(given) if isinstance(given, str) else _given(given)
 
 
 def _given(built: Any) -> GivenPass:
@@ -61,7 +97,8 @@ def _given(built: Any) -> GivenPass:
     return GivenPass(name.removeprefix("relax."), f"<{name}>", built)
 
 
-def _line(verdict: Verdict) -> str:
+def line(verdict: Verdict) -> str:
+    """A verdict with what was seen, as the failure shows it."""
     text = f"{verdict.oracle} {verdict.outcome}: {verdict.culprit}"
     if verdict.reason:
         text += f" ({verdict.reason})"

@@ -84,7 +84,7 @@ def load_factory(target: str) -> Callable[[], Any]:
     if not separator or not where or not name:
         raise PassReferenceError(f"'{target}' is not FILE.py:FACTORY or package.module:FACTORY")
     try:
-        module = _import_file(Path(where)) if where.endswith(".py") else importlib.import_module(where)
+        module = import_file(Path(where)) if where.endswith(".py") else importlib.import_module(where)
     except PassReferenceError:
         raise
     except BaseException as error:
@@ -104,6 +104,8 @@ def _call_factory(expression: str) -> Any:
 
     target = expression[len(USER_PREFIX) :]
     factory = load_factory(target)
+    if isinstance(factory, tvm.ir.transform.Pass):
+        return factory  # a function under `@module_pass` is one
     try:
         built = factory()
     except Exception as error:
@@ -113,7 +115,8 @@ def _call_factory(expression: str) -> Any:
     return built
 
 
-def _import_file(path: Path) -> ModuleType:
+def import_file(path: Path) -> ModuleType:
+    """Import a file of the user's, once in a process; raises ``PassReferenceError`` and whatever it raises itself."""
     if not path.is_file():
         raise PassReferenceError(f"'{path}' is not a file")
     name = f"relaxfuzz_user_{path.stem}_{abs(hash(str(path.resolve())))}"

@@ -79,6 +79,8 @@ def _finding(finding: FindingRecord, module: str) -> list[str]:
     lines += [f"Signature: {cell(finding.signature)}", ""]
     if finding.note:
         lines += [cell(finding.note), ""]
+    if finding.bisected is not None:
+        lines += [f"Releases of TVM: {cell(finding.bisected.judgement)}", ""]
     if finding.repro:
         lines += [f"Script that reproduces it: {cell(finding.repro)}", ""]
     lines += [*fenced(passes_text(finding), "python"), ""]

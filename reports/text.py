@@ -88,6 +88,8 @@ def _findings(report: Report, most: int | None) -> str:
         shown.append("  " + shorten(first_line(finding.message, finding.kind), WIDTH - 2))
         if finding.note:
             shown.append("  note: " + shorten(first_line(finding.note), WIDTH - 8))
+        if finding.bisected is not None:
+            shown.append("  releases: " + shorten(finding.bisected.judgement, WIDTH - 12))
         if finding.repro:
             shown.append(f"  repro: {finding.repro}")
     rest = len(report.findings) - len(findings)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fuzzer.verb import OK, UsageError, Verb
+from fuzzer.verb_options import add_triage
 
 if TYPE_CHECKING:
     from fuzzer.decisions import Decisions
@@ -41,12 +42,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     ci.add_arguments(parser)
     parser.add_argument("--policy", type=Path, metavar="FILE", help="a gate's policy: its verdict, and what is known")
     parser.add_argument("--baseline", type=Path, metavar="FILE", help="with --policy: compare with this baseline")
-    parser.add_argument(
-        "--triage",
-        type=Path,
-        metavar="FILE",
-        help="decisions on families of findings (default: triage.toml, where there is one)",
-    )
+    add_triage(parser)
 
 
 def _run(options: argparse.Namespace) -> int:

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import importlib.util
+import json
+import sys
 from pathlib import Path
 from typing import Any
 
+from fuzzer.isolation import Death, Died
 from oracles.variations import Variation
+from strategies.alone import ROW, draw_alone
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -16,6 +20,7 @@ def benchmark() -> Any:
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # its dataclasses look it up
     spec.loader.exec_module(module)
     return module
 
@@ -51,3 +56,69 @@ def test_half_of_the_cases_have_inputs_of_the_default_domain_and_the_others_all_
     assert {each: drawn.count(each) for each in Variation if each is not Variation.DEFAULT} == dict.fromkeys(
         [each for each in Variation if each is not Variation.DEFAULT], 2
     )
+
+
+class Scripted:
+    """In place of a worker: a row of which every third module is refused, and seed 4 kills on its third input."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[int, int, int | None]] = []
+
+    def call(self, _function: Any, request: tuple[str, int, int, int | None]) -> Any:
+        _name, first, count, only = request
+        self.asked.append((first, count, only))
+        found = []
+        for seed in range(first, first + count):
+            if seed % 3 == 0:
+                found.append(semantics.Case(semantics.NOT_DRAWN, "", "", seed, 4 * seed))
+                continue
+            numbers = range(4 * seed, 4 * seed + 4) if only is None else [only]
+            if seed == 4 and 18 in numbers:
+                return Died(Death.SIGNAL, "signal 11 (SIGSEGV)", "")
+            found += [semantics.Case("agrees", "", "", seed, number) for number in numbers]
+        return found
+
+
+def test_as_many_cases_are_judged_as_are_wanted_and_only_the_input_that_kills_is_lost() -> None:
+    worker = Scripted()
+    row = semantics.measure("relax.abs", 30, 0, worker)
+    assert row["agrees"] + row["died"] == 30
+    assert row["died"] == 1
+    assert row["reasons"] == [{"reason": "died: signal 11", "count": 1, "seed": 4, "inputs": 18, "example": ""}]
+    assert [each for each in worker.asked if each[2] is not None] == [(4, 1, number) for number in range(16, 20)]
+    assert row[semantics.MODULES] == 12
+
+
+def test_a_row_that_always_refuses_ends() -> None:
+    class Refuses(Scripted):
+        def call(self, _function: Any, request: tuple[str, int, int, int | None]) -> Any:
+            return [
+                semantics.Case(semantics.NOT_DRAWN, "", "", seed, 0) for seed in range(request[1], sum(request[1:3]))
+            ]
+
+    row = semantics.measure("relax.abs", 50, 0, Refuses())
+    assert row[semantics.NOT_DRAWN] == 50
+
+
+def test_modules_without_parameters_are_judged_once() -> None:
+    zeros = draw_alone(ROW["relax.zeros"], 3)
+    taking = draw_alone(ROW["relax.abs"], 3)
+    assert zeros is not None
+    assert taking is not None
+    assert semantics.numbers_of(3, zeros.module) == [12]
+    assert semantics.numbers_of(3, taking.module) == [12, 13, 14, 15]
+
+
+def test_cases_are_judged_in_process() -> None:
+    found = semantics.batch(("relax.negative", 0, 2, None))
+    assert [each.number for each in found] == [0, 1, 2, 3, 4], "the second negates a constant"
+    assert {each.verdict for each in found} == {"agrees"}
+
+
+def test_an_interrupted_measurement_goes_on(tmp_path: Path) -> None:
+    file = tmp_path / "rows.jsonl"
+    assert semantics._done(file, 0, 10) == []
+    rows = [{**row("relax.abs", {}), "first": 0, "wanted": 10}, {**row("relax.exp", {}), "first": 0, "wanted": 20}]
+    file.write_text("".join(json.dumps(each) + "\n" for each in rows))
+    assert [each["operator"] for each in semantics._done(file, 0, 10)] == ["relax.abs"]
+    assert semantics._done(file, 1, 10) == []

@@ -10,6 +10,7 @@ from tvm import tirx
 from tvm.ir import Range
 from tvm.s_tir import SBlock, SBlockRealize
 
+from fuzzer.minimizer.kernel_dims import resized
 from fuzzer.minimizer.retype import Retype, dtype_of
 from oracles.execution.writes import stored_parameters
 from strategies.kernel_builder import Reads, region
@@ -28,7 +29,7 @@ def plain_bodies(kernel: Any) -> Iterator[Any]:
 
 
 def retyped(kernel: Any, retype: Retype) -> Any:
-    """The same plain kernel over buffers of edited types; a kernel that is not plain stays as it is."""
+    """The same kernel over buffers of edited types; of one that is not plain only dims can be edited."""
     old = _buffers(kernel)
     new = [None if item is None else _retyped_buffer(item, retype) for item in old]
     if new == old:
@@ -38,7 +39,7 @@ def retyped(kernel: Any, retype: Retype) -> Any:
             outputs = [new[place] for place, each in enumerate(old) if each in _outputs(kernel, old)]
             params = [param if each is None else each for param, each in zip(kernel.params, new, strict=True)]
             return tirx.PrimFunc(params, _plain(new, outputs, blocks, copy), attrs=kernel.attrs)
-    return kernel
+    return resized(kernel, retype.dims) if retype.rank is None and not retype.dtypes else kernel
 
 
 def _retyped_buffer(buffer: Any, retype: Retype) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import traceback
 from typing import Any
 
 import tvm
@@ -45,6 +46,15 @@ def first_line(text: object) -> str:
     return (lines[0] if lines else "")[:300]
 
 
-def expected_error(error: BaseException, name: str, fragments: list[str]) -> bool:
-    """Whether an exception is the one of the defect: its type, and distinctive parts of its message."""
-    return type(error).__name__ == name and all(item in str(error) for item in fragments)
+def raised_in(release: str, file: str, function: str) -> list[tuple[str, str]]:
+    """A place that an exception must have come through, in the release of TVM that it was seen in: others differ."""
+    return [(file, function)] if tvm.__version__ == release else []
+
+
+def expected_error(error: BaseException, name: str, fragments: list[Any]) -> bool:
+    """Whether an exception is the one of the defect: its type, distinctive parts of its message, and of its place."""
+    places = [f"{file} {function}" for file, _, function, _ in traceback.extract_tb(error.__traceback__)]
+    return type(error).__name__ == name and all(
+        item in str(error) if isinstance(item, str) else any(all(word in place for word in item) for place in places)
+        for item in fragments
+    )

@@ -53,14 +53,14 @@ def check_numeric(
         fits = kind == "does-not-build" and all(item in f"{type(error).__name__}: {error}" for item in fragments)
         return ("BUG" if fits else "DIFFERENT"), f"does not build: {type(error).__name__}: {first_line(error)}"
     other = ""
-    for seen, text in _seen(original, program, inputs, adapters, fragments, tolerances):
+    for seen, text in _disagreements(original, program, inputs, adapters, fragments, tolerances):
         if seen == kind:
             return "BUG", text
         other = other or (f"{seen}: {text}" if seen else "")
     return ("DIFFERENT", other) if other else ("OK", "the results agree")
 
 
-def _seen(
+def _disagreements(
     original: Any,
     program: Any,
     inputs: list[Any],

@@ -33,24 +33,12 @@ def builds(before: Any, after: Any, fragments: list[str], mode: str, lowered: bo
     return "OK", "the module builds"
 
 
-def check_results(
-    module: Any,
-    passes: list[Any],
-    inputs: list[Any],
-    kind: str,
-    fragments: list[str],
-    mode: str,
-    lowered: bool,
-    tolerance: float,
-) -> tuple[str, str]:
-    """The program must return after the passes what it returns before.
-
-    ``inputs`` holds (function, arguments); ``kind`` is what goes wrong; floats may differ by ``tolerance``.
-    """
+def check_results(module: Any, passes: list[Any], *how: Any) -> tuple[str, str]:
+    """The program must return after the passes what it returns before; ``how`` is what :func:`returns` is to know."""
     if not cxx_available():
         return "ENVIRONMENT", "plain relax.build needs a C++ compiler (g++, clang++ or $CXX) to link"
     before = tvm.ir.load_json(str(tvm.ir.save_json(module)))
-    return returns(before, run_passes(passes, module), inputs, kind, fragments, mode, lowered, tolerance)
+    return returns(before, run_passes(passes, module), *how)
 
 
 def returns(
@@ -63,7 +51,10 @@ def returns(
     lowered: bool,
     tolerance: float,
 ) -> tuple[str, str]:
-    """Build and run both modules, and compare."""
+    """Build and run both modules, and compare.
+
+    ``inputs`` holds (function, arguments); ``kind`` is what goes wrong; floats may differ by ``tolerance``.
+    """
     original, program = built(before), built(after, mode, lowered)
     other = ""
     for name, arguments in inputs:
@@ -107,7 +98,7 @@ def difference(expected: list[Any], observed: list[Any], tolerance: float) -> tu
     """What is wrong with the first value that is, and a line on it; empty when all agree."""
     if len(expected) != len(observed):
         return "wrong-structure", f"expected {len(expected)} values, got {len(observed)}"
-    for number, (left, right) in enumerate(zip(expected, observed)):  # noqa: B905
+    for number, (left, right) in enumerate(zip(expected, observed)):  # noqa: B905 - Python 3.9 has no `strict`
         if left.dtype != right.dtype:
             return "wrong-dtype", f"output {number}: expected {left.dtype}, got {right.dtype}"
         if left.shape != right.shape:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
@@ -11,6 +9,7 @@ from typing import Any
 import tvm
 
 from fuzzer.repro_pieces.frame import first_line, run_passes
+from fuzzer.repro_pieces.user_pass import user_module
 
 
 def check_postcondition(
@@ -41,14 +40,6 @@ def check_postcondition(
 
 def user_violation(where: str, factory: str, claim: str) -> Callable[[Any], str]:
     """The postcondition of that claim, from the contract that a user's pass brings."""
-    if where.endswith(".py"):
-        spec = importlib.util.spec_from_file_location("user_pass_module", where)
-        if spec is None or spec.loader is None:
-            raise ImportError(where)
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-    else:
-        module = importlib.import_module(where)
-    contract = getattr(module, factory).contract
+    contract = getattr(user_module(where), factory).contract
     found: Callable[[Any], str] = next(item.violation for item in contract.postconditions if item.claim == claim)
     return found

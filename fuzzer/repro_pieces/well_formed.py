@@ -63,7 +63,7 @@ def check_signatures(module: Any, passes: list[Any]) -> tuple[str, str]:
             return "BUG", f"{name}: parameter types {olds} became {news}"
         ours = relax.analysis.definable_tir_vars_in_type(olds)
         theirs = relax.analysis.definable_tir_vars_in_type(news)
-        renamed = {there: here for there, here in zip(theirs, ours) if not there.same_as(here)}  # noqa: B905
+        renamed = {there: here for there, here in zip(theirs, ours) if not there.same_as(here)}  # noqa: B905 - as in plain.py
         result = new.bind_symbolic_vars(renamed).ret_ty if renamed else new.ret_ty
         wide, narrow = without_agreed_devices(old.ret_ty, result)
         if not wide.is_base_of(narrow):

@@ -8,19 +8,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fuzzer.verb import GATE_FAILED, OK, UsageError, Verb
+from fuzzer.verb_options import add_campaign, add_triage
 
 if TYPE_CHECKING:
     from fuzzer.gating.measured import Measured
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("directory", type=Path, metavar="DIR", help="the campaign's directory")
+    add_campaign(parser)
     what = parser.add_mutually_exclusive_group(required=True)
     what.add_argument("--output", metavar="FILE", help="write the campaign's baseline; - is the standard output")
     what.add_argument("--compare", type=Path, metavar="FILE", help="compare the campaign with this baseline")
-    parser.add_argument(
-        "--triage", type=Path, metavar="FILE", help="decisions on families (default: triage.toml, where there is one)"
-    )
+    add_triage(parser)
     parser.add_argument("--json", action="store_true", help="with --compare: one object instead of lines")
 
 

@@ -86,6 +86,8 @@ def _run(options: argparse.Namespace) -> int:
     for target in targets:
         rows, judgement = _bisected(target, builds, runs, seconds, aloud=not options.json)
         told.append(_object(target, rows, judgement))
+        if target.finding is not None:
+            _keep(options.directory, target.finding, rows, judgement)
         trends.add(judgement.trend)
     if options.json:
         one = options.script is not None or options.finding is not None
@@ -110,6 +112,19 @@ def _bisected(
     if aloud:
         print(judgement, flush=True)
     return rows, judgement
+
+
+def _keep(directory: Path, finding: str, rows: list[_Row], judgement: Judgement) -> None:
+    """Write the result into the campaign, which reports read it from; a campaign that is under way is left alone."""
+    from fuzzer.bisection import Bisected, Observation
+    from fuzzer.store import Store, StoreError
+
+    bisected = Bisected.of([Observation(row.build.label, row.answer) for row in rows], judgement)
+    try:
+        with Store.open(directory, read_only=False) as store:
+            store.save_bisection(finding, bisected)
+    except StoreError as error:
+        _say(f"the result is not kept: {error}")
 
 
 def _of_script(options: argparse.Namespace) -> _Target:

@@ -5,14 +5,15 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fuzzer.verb import OK, UsageError, Verb
+from fuzzer.verb_options import add_campaign, add_triage
 
 if TYPE_CHECKING:
     from fuzzer.grouping import Group
     from fuzzer.records import FindingRecord
+    from fuzzer.regression import Earlier
 
 _PASS_WIDTH = 20
 _WIDTH = 78
@@ -22,13 +23,13 @@ _BELOW = " " * 11
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("directory", type=Path, metavar="DIR", help="the campaign's directory; it may still be running")
+    add_campaign(parser, "; it may still be running")
     parser.add_argument("--family", metavar="ID", help="only the findings of one family")
+    add_triage(parser)
     parser.add_argument(
-        "--triage",
-        type=Path,
-        metavar="FILE",
-        help="decisions on families (default: triage.toml, where there is one; `relaxfuzz triage` writes it)",
+        "--earlier",
+        action="store_true",
+        help="instead, the earlier findings and known cases that the campaign began with, and what became of them",
     )
     parser.add_argument("--json", action="store_true", help="a list of objects instead of a table")
 
@@ -41,7 +42,9 @@ def _run(options: argparse.Namespace) -> int:
 
     try:
         with Store.open(options.directory) as store:
-            findings = store.findings()
+            findings, past = store.findings(), store.regressions()
+        if options.earlier:
+            return _show_earlier(past, options.json)
         groups = group(findings, load_decisions(options.triage))
     except (StoreError, TomlError) as error:
         raise UsageError(str(error)) from error
@@ -55,6 +58,36 @@ def _run(options: argparse.Namespace) -> int:
         print(table(groups))
     else:
         print("no findings")
+    if past and not options.json:
+        from fuzzer.regression import in_words
+
+        print(f"{in_words(past)} (--earlier lists them)")
+    return OK
+
+
+def _show_earlier(past: Sequence[Earlier], as_json: bool) -> int:
+    """What became of earlier findings; those that need somebody's attention first."""
+    from fuzzer.plaintext import columns, first_line, printable, shorten
+    from fuzzer.regression import State, in_words
+
+    order = (State.REGRESSED, State.CHANGED, State.FIXED, State.FAILS, State.HOLDS, State.UNDECIDED, State.WAITING)
+    past = sorted(past, key=lambda each: (order.index(each.state), each.source, each.id))
+    if as_json:
+        print(json.dumps([each.to_object() for each in past], indent=2))
+        return OK
+    if not past:
+        print("the campaign began with no earlier findings (`relaxfuzz run --regress DIR`)")
+        return OK
+    rows = [
+        (each.id, each.oracle, shorten(printable(each.culprit), _PASS_WIDTH), each.state.value, each.fixed_in or "-")
+        for each in past
+    ]
+    first, rule, *lines = columns(("id", "oracle", "pass", "state", "fixed in"), rows)
+    print(first, rule, sep="\n")
+    for each, line in zip(past, lines, strict=True):
+        text = first_line(each.note) or first_line(each.message)
+        print(line, " " * _INDENT + shorten(f"{each.source}: {printable(text)}", _WIDTH - _INDENT), sep="\n")
+    print(f"\n{in_words(past)}")
     return OK
 
 
@@ -85,6 +118,8 @@ def table(groups: Sequence[Group]) -> str:
         for finding in each.findings:
             shown.append(indent + next(rest))
             shown.append(2 * indent + shorten(first_line(finding.message, finding.kind), _WIDTH - 2 * _INDENT))
+            if finding.bisected is not None:
+                shown.append(2 * indent + shorten(finding.bisected.judgement, _WIDTH - 2 * _INDENT))
     many = f"{len(groups)} {'family' if len(groups) == 1 else 'families'}"
     return "\n".join([*shown, "", f"{len(findings)} findings in {many}"])
 

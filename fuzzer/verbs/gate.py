@@ -7,10 +7,11 @@ import json
 from pathlib import Path
 
 from fuzzer.verb import Verb
+from fuzzer.verb_options import add_campaign, add_triage
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("directory", type=Path, metavar="DIR", help="the campaign's directory")
+    add_campaign(parser)
     parser.add_argument("--policy", type=Path, required=True, metavar="FILE", help="the policy, see docs/gate.md")
     parser.add_argument(
         "--baseline", type=Path, metavar="FILE", help="compare with this baseline, and not with the policy's"
@@ -23,9 +24,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="PATH",
         help="earlier campaigns, directories or baselines: known findings that none of them met are stale",
     )
-    parser.add_argument(
-        "--triage", type=Path, metavar="FILE", help="decisions on families (default: triage.toml, where there is one)"
-    )
+    add_triage(parser)
     parser.add_argument("--explain", action="store_true", help="every number behind the verdict")
     parser.add_argument("--json", action="store_true", help="one object instead of lines, with all of --explain")
 

@@ -44,6 +44,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         help="instead of --oracle: your own criterion, a function of the module (with --pass: of the module and the "
         "pipeline) that gives True while the module still shows what you look for",
     )
+    module.add_argument("--plugin", action="append", metavar="MODULE", help="a plugin that judges as well; repeatable")
     module.add_argument("--input-seed", metavar="N", help="seed of the inputs (default: 0)")
     limits = parser.add_argument_group("limits")
     limits.add_argument("--time", default="5m", metavar="TIME", help="stop after so much time (default: 5m)")
@@ -69,7 +70,9 @@ def _run(options: argparse.Namespace) -> int:
     from fuzzer.minimizer.search import Limits
     from fuzzer.minimizing import NotReduced, Plan, reduce
     from fuzzer.preparation import cores
+    from oracles.plugins import require
 
+    require(options.plugin or ())
     try:
         queries = 10**9 if options.queries is None else parse_whole(options.queries, "--queries", 1, 10**9)
         limits = Limits(queries, parse_duration(options.time))

@@ -10,17 +10,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fuzzer.verb import OK, USAGE, UsageError, Verb
+from fuzzer.verb_options import add_campaign
 
 if TYPE_CHECKING:
+    from fuzzer.bisection import Bisected
     from fuzzer.records import CampaignInfo, FindingRecord
-    from fuzzer.repro_markdown import Bisected
 
 GONE = 1
 """Exit code of ``--check`` when the script does not show the defect."""
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("directory", type=Path, metavar="DIR", help="the campaign's directory")
+    add_campaign(parser)
     parser.add_argument("finding", metavar="ID", help="id of the finding, or how it begins")
     parser.add_argument("--output", type=Path, metavar="FILE", help="write the script there instead of printing it")
     parser.add_argument(
@@ -32,7 +33,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         "--bisection",
         type=Path,
         metavar="FILE",
-        help="with --markdown: what 'relaxfuzz bisect --json' printed, to be reported as well",
+        help="with --markdown: what 'relaxfuzz bisect --json' printed, instead of what the campaign knows of releases",
     )
     parser.add_argument(
         "--fresh", action="store_true", help="write the script anew instead of taking the one that triage left"
@@ -95,7 +96,7 @@ def _report(finding: FindingRecord, info: CampaignInfo, script: str, options: ar
     from fuzzer.repro_markdown import bug_report
     from fuzzer.store import verdict_of
 
-    bisected = None if options.bisection is None else _bisected(options.bisection, finding.id)
+    bisected = finding.bisected if options.bisection is None else _bisected(options.bisection, finding.id)
     try:
         return bug_report(finding, verdict_of(finding), info, script, bisected)
     except ValueError as error:
@@ -104,7 +105,7 @@ def _report(finding: FindingRecord, info: CampaignInfo, script: str, options: ar
 
 def _bisected(path: Path, finding_id: str) -> Bisected:
     """What ``relaxfuzz bisect --json`` printed of the finding."""
-    from fuzzer.repro_markdown import Bisected
+    from fuzzer.bisection import Bisected
 
     try:
         found = json.loads(path.read_text(encoding="utf-8"))

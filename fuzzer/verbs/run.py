@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import signal
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +17,7 @@ from fuzzer.verb import OK, UsageError, Verb
 if TYPE_CHECKING:
     from fuzzer.campaign import Campaign
     from fuzzer.config import Config
+    from fuzzer.scaleout.crew import Muster
     from fuzzer.store import Store
 
 SUMMARY = "relaxfuzz.summary"
@@ -27,6 +30,11 @@ _OPTIONS = (
     ("time", "TIME", "stop after 90s, 30m, 8h, 1h30m (default: 10m)"),
     ("seed", "N", "decides everything that is drawn (default: drawn, and printed)"),
     ("workers", "N", "processes at work at the same time (default: one a core)"),
+    (
+        "dask",
+        "ADDRESS",
+        "let a Dask cluster's workers do it: the scheduler's address, its scheduler file (.json), or local:N",
+    ),
     ("out", "DIR", "the campaign's directory; a campaign that is there already is resumed (default: campaign-SEED)"),
     ("case-timeout", "TIME", "time limit of one case (default: 20s)"),
     ("memory-limit", "SIZE", "memory limit of one worker (default: 3GiB)"),
@@ -51,41 +59,79 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         help="a pass of yours: a function without arguments that returns a tvm.ir.transform.Pass, in a file or as "
         "package.module:FACTORY; repeatable; without --passes only these are tested",
     )
+    parser.add_argument(
+        "--regress",
+        action="append",
+        metavar="DIR|corpus|off",
+        help="begin with what an earlier campaign found, or all campaigns in a directory, or with the known cases of "
+        "the corpus; repeatable (default: corpus, where the campaign has half an hour or more)",
+    )
+    parser.add_argument(
+        "--plugin",
+        action="append",
+        metavar="MODULE",
+        help="a plugin with passes, contracts, oracles or strategies: the name of one that is installed, a module, or "
+        "FILE.py; repeatable (docs/plugins.md)",
+    )
     parser.add_argument("--config", metavar="FILE", type=Path, help="a TOML file with these options as keys")
     parser.add_argument("--json", action="store_true", help="print the closing summary as one JSON object")
 
 
 def _run(options: argparse.Namespace) -> int:
+    from fuzzer import scratch
     from fuzzer.campaign import Campaign
     from fuzzer.config import ConfigError
     from fuzzer.environment import NO_COMPILER, compiler, installed, untested
     from fuzzer.preparation import configure, decisions, known_findings, merged, open_campaign
     from fuzzer.progress import Progress
+    from fuzzer.regression_run import chosen, regress_first
     from fuzzer.store import StoreError
     from releases.gaps import lines as gap_lines
 
+    scratch.claim()
     versions = installed()
-    try:
-        given = merged(vars(options))
-        config = configure(given)
-        known, decided = known_findings(given), decisions(given)
-        directory = Path(str(given.get("out") or f"campaign-{config.seed}"))
-        opened = open_campaign(directory, config, versions)
-    except (ConfigError, StoreError) as error:
-        raise UsageError(str(error)) from error
-    with opened.store as store:
-        _announce(config, store, directory, opened.resumed)
+    with contextlib.ExitStack() as held:
+        try:
+            given = merged(vars(options))
+            config = configure(given)
+            known, decided = known_findings(given), decisions(given)
+            directory = Path(str(given.get("out") or f"campaign-{config.seed}"))
+            workers, muster = _crew(given, config, held)
+            past = chosen(given.get("regress"), config, directory)
+            opened = open_campaign(directory, config, versions)
+        except (ConfigError, StoreError) as error:
+            raise UsageError(str(error)) from error
+        store = held.enter_context(opened.store)
+        _announce(replace(config, workers=workers), store, directory, opened.resumed)
         if compiler() is None:
             _tell(NO_COMPILER)
         for line in (untested(versions), *gap_lines(), *_lacking()):
             if line:
                 _tell(line)
-        campaign = Campaign(store, config, Progress(config), known, decided)
-        fault = _until_done(campaign)
+        fault = regress_first(store, config, past, versions.tvm, _tell, _on_signals)
+        if fault is None:
+            campaign = Campaign(store, config, Progress(config), known, decided, muster)
+            fault = _until_done(campaign)
     _summarize(directory, options.json)
     if fault is not None:
         raise UsageError(str(fault))
     return OK
+
+
+def _crew(given: dict[str, Any], config: Config, held: contextlib.ExitStack) -> tuple[int, Muster | None]:
+    """How many are there to work, and who they are where it is not this machine's own processes.
+
+    Raises:
+        fuzzer.config.ConfigError: when they cannot be reached.
+    """
+    if "dask" not in given:
+        return config.workers, None
+    from fuzzer.scaleout.dask_link import Link
+
+    link = held.enter_context(Link(str(given["dask"]), _tell))
+    from fuzzer.scaleout.dask_crew import muster
+
+    return sum(link.threads.values()), muster(link)
 
 
 def _lacking() -> list[str]:
@@ -98,13 +144,14 @@ def _lacking() -> list[str]:
 
 def _until_done(campaign: Campaign) -> Exception | None:
     """Run the campaign; the error that made recording impossible, if one did."""
+    from fuzzer.scaleout.crew import CrewError
     from fuzzer.store import StoreError
 
     restore = _on_signals(campaign.stop)
     try:
         if campaign.run() == "interrupted":
             _tell("interrupted; the same command resumes it")
-    except StoreError as error:
+    except (CrewError, StoreError) as error:
         return error
     finally:
         restore()

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fuzzer.verb import OK, UsageError, Verb
 
 if TYPE_CHECKING:
-    from fuzzer.decisions import Decisions
+    from fuzzer.decisions import Decision, Decisions
 
 _ACTIONS = ("merge", "split", "list")
 
@@ -22,6 +24,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--reason", metavar="TEXT", help="why, in one line; needed for merge and split")
     parser.add_argument("--file", type=Path, metavar="FILE", help="the file of decisions (default: triage.toml)")
     parser.add_argument("--campaign", type=Path, metavar="DIR", help="a campaign that the ids must be of")
+    parser.add_argument("--json", action="store_true", help="a list of decisions as objects instead of lines")
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -35,7 +38,8 @@ def _run(options: argparse.Namespace) -> int:
         if options.action == "list":
             if options.ids or options.reason:
                 raise UsageError("`relaxfuzz triage list` takes no ids and no reason")
-            print(listing(decisions, _ids_of(options.campaign, decisions)))
+            there = _ids_of(options.campaign, decisions)
+            print(_as_json(decisions.entries, there) if options.json else listing(decisions, there))
             return OK
         if not options.reason:
             raise UsageError(f"say why: `relaxfuzz triage {options.action} ... --reason TEXT`")
@@ -43,8 +47,17 @@ def _run(options: argparse.Namespace) -> int:
         added = (add_merge if options.action == "merge" else add_split)(path, options.ids, options.reason)
     except (TomlError, DecisionError) as error:
         raise UsageError(str(error)) from error
-    print(f"{added.into}: {', '.join(added.ids)} ({path})")
+    print(_as_json((added,), None) if options.json else f"{added.into}: {', '.join(added.ids)} ({path})")
     return OK
+
+
+def _as_json(entries: Sequence[Decision], there: frozenset[str] | None) -> str:
+    """The entries; with a campaign also which of their ids it did not meet."""
+    rows = [
+        entry.to_object() | ({} if there is None else {"not_met": [name for name in entry.ids if name not in there]})
+        for entry in entries
+    ]
+    return json.dumps(rows, indent=2)
 
 
 def listing(decisions: Decisions, there: frozenset[str] | None) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 from tvm import relax
 
 from oracles.abi.bundle import BundleModelParams
-from oracles.abi.frame import Adapter, Frame
+from oracles.abi.frame import Adapter, Frame, as_it_is
 from oracles.abi.gradient import adapter_of
 from oracles.abi.lazy import LazyGetInput, LazySetOutput
 from oracles.abi.lazy_transform import LazyTransformParams, token_of
@@ -109,12 +109,8 @@ def call_raw(
     program: Program, adapters: Sequence[Adapter], function: str, num_input: int | None, arguments: Sequence[Any]
 ) -> Any:
     """As :func:`call`, with the result as the program gave it, in TVM objects: later calls may overwrite those."""
-    frame = Frame(function, tuple(to_tvm(argument) for argument in arguments), num_input, _same)
+    frame = Frame(function, tuple(to_tvm(argument) for argument in arguments), num_input, as_it_is)
     return _Runner(program, tuple(adapters)).call_later(frame)
-
-
-def _same(result: Any) -> Any:
-    return result
 
 
 @dataclass(frozen=True, slots=True)

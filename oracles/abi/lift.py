@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import tvm_ffi
 
-from oracles.abi.frame import Frame, Runner
+from oracles.abi.frame import Frame, Runner, as_it_is
 
 SHARED_NAME = "transform_params"
 
@@ -36,9 +35,5 @@ class LiftTransformParams:
         name = SHARED_NAME if self.shared else f"{frame.function}_transform_params"
         if not runner.has(name):
             return frame
-        lifted = runner.call_later(Frame(name, (tvm_ffi.convert(list(frame.weights)),), 0, _same))
+        lifted = runner.call_later(Frame(name, (tvm_ffi.convert(list(frame.weights)),), 0, as_it_is))
         return frame.with_weights(tuple(lifted))
-
-
-def _same(result: Any) -> Any:
-    return result

@@ -96,6 +96,11 @@ def _declaring(module: Any, kernels: dict[str, Any]) -> Any:
     return tvm.IRModule(functions, attrs=module.attrs)
 
 
+def kernels_of(lowered: Any, cache: KernelCache) -> dict[str, Any]:
+    """The kernels of a lowered module by the symbols of the cache."""
+    return _by_structure(lowered, cache)[1]
+
+
 def symbol_of(function: Any) -> str:
     """The global symbol of a function."""
     return str(function.attrs["global_symbol"])

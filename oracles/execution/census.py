@@ -46,8 +46,31 @@ class Census:
         return not self.external and all(_is_harmless(name) or name == CALL_TIR for name in self.operators)
 
 
+_last: list[tuple[Any, list[Any], Census]] = []
+
+
 def census(module: Any) -> Census:
-    """Visit all Relax functions of a module."""
+    """Visit all Relax functions of a module; asked again of the same one, until :func:`forget`, it remembers."""
+    functions = list(module.functions.values())
+    for known, same, counted in _last:
+        # A module can be given other functions; these are kept, so that no other object is at their address.
+        if known.same_as(module) and len(same) == len(functions) and all(map(_is, same, functions)):
+            return counted
+    counted = _counted(functions)
+    _last[:] = [(module, functions, counted)]
+    return counted
+
+
+def forget() -> None:
+    """Keep nothing of the last module: it may be written into after it was lowered."""
+    _last.clear()
+
+
+def _is(left: Any, right: Any) -> bool:
+    return bool(left.same_as(right))
+
+
+def _counted(all_functions: list[Any]) -> Census:
     operators: list[Any] = []
     kinds: set[type] = set()
     functions = 0
@@ -64,7 +87,7 @@ def census(module: Any) -> Census:
 
     outer = 0
     kernels = False
-    for function in module.functions.values():
+    for function in all_functions:
         if isinstance(function, relax.Function):
             outer += 1
             relax.analysis.post_order_visit(function, visit)

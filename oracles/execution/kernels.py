@@ -4,11 +4,14 @@ The object comes from TVM's LLVM code generator and is linked by the ORC JIT of 
 no system linker.  The kernels that a module lacks are compiled together: half the time goes into what a compilation
 costs whatever it compiles.  LLVM runs at ``opt-level`` 0, 5 ms a kernel instead of 16 to 30: without fast-math flags
 LLVM may not change the value of a floating-point program, and ``tests/oracles/test_bit_identity.py`` compares with
-``relax.build``.
+``relax.build``.  One thing it may: TVM writes ``a * b + c`` as ``llvm.fmuladd``, which grants a single rounding.  A
+processor without such an instruction rounds twice; an optimiser that knows all three, as of coordinates of
+``image.affine_grid`` in an unrolled loop, rounds once.  Here it is always twice, as written.
 """
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import os
@@ -49,7 +52,7 @@ def _toolchain() -> str:
     return "|".join(str(part) for part in parts)
 
 
-def compile_object(functions: dict[str, Any]) -> bytes:
+def compile_object(functions: dict[str, Any], target: Any = None) -> bytes:
     """Compile PrimFuncs, by symbol, to one relocatable object file; raises whatever TVM raises."""
     module = tvm.IRModule(
         {
@@ -57,12 +60,12 @@ def compile_object(functions: dict[str, Any]) -> bytes:
             for symbol, function in functions.items()
         }
     )
-    return object_of(module)
+    return object_of(module, target)
 
 
-def object_of(module: Any) -> bytes:
+def object_of(module: Any, target: Any = None) -> bytes:
     """Compile a module of PrimFuncs to one relocatable object file; raises whatever TVM raises."""
-    library = tvm.tirx.build(module, target=kernel_target())
+    library = tvm.tirx.build(module, target=target or kernel_target())
     if hasattr(os, "memfd_create"):  # TVM writes to a path; this one is in memory
         handle = os.memfd_create("kernels.o")
         try:
@@ -101,6 +104,8 @@ class KernelCache:
         disk: Shared cache of object files, or ``None`` for memory only.
         limit: How many loaded kernels to keep; the least recently used go first, together with those that they were
             compiled with, and their memory is used again once no program imports them.
+        target: What to compile them for instead of :func:`kernel_target`; only without a directory, whose entries are
+            for that one.
 
     Attributes:
         compiled: How many kernels were compiled.
@@ -108,9 +113,12 @@ class KernelCache:
         from_memory: How many were in memory already.
     """
 
-    def __init__(self, disk: DiskCache | None, limit: int = MEMORY_LIMIT) -> None:
+    def __init__(self, disk: DiskCache | None, limit: int = MEMORY_LIMIT, target: Any = None) -> None:
+        if disk is not None and target is not None:
+            raise ValueError("a cache on disk is for one target")
         self.disk = disk
         self.limit = limit
+        self.target = target
         self.compiled = 0
         self.from_disk = 0
         self.from_memory = 0
@@ -137,7 +145,7 @@ class KernelCache:
     def _whole_from_disk(self, name: str, module: Any) -> bytes:
         payload = self.disk.load(_key(name)) if self.disk is not None else None
         if payload is None:
-            payload = object_of(module)
+            payload = object_of(module, self.target)
             if self.disk is not None:
                 self.disk.store([_key(name)], payload)
         return payload
@@ -156,6 +164,13 @@ class KernelCache:
             # What the key names by address is kept, so that the address is not given to another object.
             found = self._symbols[key] = ((parts, attributes), symbol)
         return found[1]
+
+    def compile_together(self, functions: dict[str, Any]) -> None:
+        """Compile what is missing of PrimFuncs, given by their :meth:`symbol`; what fails stays missing."""
+        missing = [each for each in functions if self._in_memory(each) is None and self._on_disk(each) is None]
+        for first in range(0, len(missing), BATCH):
+            with contextlib.suppress(Exception):
+                self._compile({symbol: functions[symbol] for symbol in missing[first : first + BATCH]})
 
     def modules(self, functions: dict[str, Any]) -> list[Any]:
         """Loaded modules that hold the PrimFuncs, given by their :meth:`symbol`; compiles what is missing."""
@@ -198,7 +213,7 @@ class KernelCache:
         return self._keep(symbols, content)
 
     def _compile(self, functions: dict[str, Any]) -> Loaded:
-        content = compile_object(functions)
+        content = compile_object(functions, self.target)
         self.compiled += len(functions)
         if self.disk is not None:
             self.disk.store([_key(symbol) for symbol in functions], " ".join(functions).encode() + b"\n" + content)

@@ -11,8 +11,9 @@ from typing import Any
 import tvm
 from tvm import relax
 
-from oracles.execution.census import census
+from oracles.execution.census import census, forget
 from oracles.execution.closures import INVOKES, keep_closure_types
+from oracles.execution.dispatch import sampling
 from oracles.execution.legalization import Legalizer
 from oracles.execution.lowering import STOP_LIFT, erase_markers, from_pure, target, until_pure
 from oracles.execution.replace import with_own_constants
@@ -31,6 +32,7 @@ def lower_quickly(module: Any, legalizer: Legalizer) -> Any:
         legalizer: Remembers what LegalizeOps makes of calls.
     """
     found = census(module)
+    forget()
     closures = found.nested or not found.operators.isdisjoint(INVOKES)
     samples = not found.operators.isdisjoint(SAMPLED)
     sorts = samples or not found.operators.isdisjoint(SORTED)  # sampling is made of a scan
@@ -45,7 +47,7 @@ def lower_quickly(module: Any, legalizer: Legalizer) -> Any:
 @functools.lru_cache(maxsize=16)
 def _stages(legalizer: Legalizer, samples: bool, sorts: bool, nested: bool, closures: bool) -> tuple[Any, Any]:
     """The pipeline in two halves, between which closures are seen to; in one when there are none."""
-    dispatch = [relax.backend.DispatchSampling()] if samples else []
+    dispatch = [sampling()] if samples else []
     dispatch += [relax.backend.DispatchSortScan()] if sorts else []
     # What they do besides: their result is finalized.
     first = until_pure(dispatch or [relax.transform.NormalizeGlobalVar()], legalizer.transform)

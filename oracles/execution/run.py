@@ -5,13 +5,13 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from tvm import relax
 
-from oracles.execution.assemble import assemble, machine
+from oracles.execution.assemble import assemble, kernels_of, machine
 from oracles.execution.diskcache import DiskCache, default_directory
 from oracles.execution.effects import printed
 from oracles.execution.kernels import KernelCache
@@ -89,6 +89,17 @@ class Session:
         self.kernels = KernelCache(disk)
         self.legalizer = Legalizer()
 
+    def compile_together(self, modules: Iterable[Any]) -> None:
+        """Compile the kernels of modules that will be built, in fewer batches than module by module.
+
+        What cannot be lowered, or compiled with others, is left to :meth:`build`, which says why.
+        """
+        kernels: dict[str, Any] = {}
+        for module in modules:
+            with contextlib.suppress(Exception):
+                kernels |= kernels_of(lower_quickly(module, self.legalizer), self.kernels)
+        self.kernels.compile_together(kernels)
+
     def build(self, module: Any, mode: ExecMode = ExecMode.BYTECODE, *, lowered: bool = False) -> Program:
         """Lower (unless it is ``lowered``) and build a module; raises whatever TVM raises."""
         return Program(assemble(module if lowered else lower_quickly(module, self.legalizer), mode, self.kernels))
@@ -96,6 +107,9 @@ class Session:
 
 class PlainSession(Session):
     """A session that builds everything by plain ``relax.build``: the judge of record."""
+
+    def compile_together(self, modules: Iterable[Any]) -> None:
+        """Nothing is kept from one build to another."""
 
     def build(self, module: Any, mode: ExecMode = ExecMode.BYTECODE, *, lowered: bool = False) -> Program:
         """Build by :func:`plain_build`."""

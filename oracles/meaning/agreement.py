@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -56,26 +57,36 @@ def judge_alone(module: Any, seed: int, variation: Variation = Variation.DEFAULT
         seed: Seed of the inputs.
         variation: How they are drawn.
     """
-    original = Original(module, str(tvm.ir.save_json(module)), seed, Given(), lambda _text: None)
+    return judge_inputs(module, [(seed, variation)])[0]
+
+
+def judge_inputs(module: Any, inputs: Sequence[tuple[int, Variation]]) -> list[Said]:
+    """As :func:`judge_alone`, on several inputs of a module that is built once."""
+    original = Original(module, str(tvm.ir.save_json(module)), 0, Given(), lambda _text: None)
     if original.program is None:
-        return Said(Agreement.NOT_RUN, "does not build")
+        return [Said(Agreement.NOT_RUN, "does not build") for _ in inputs]
+    return [_judged(original, seed, variation) for seed, variation in inputs]
+
+
+def _judged(original: Original, seed: int, variation: Variation) -> Said:
+    """Compare all functions on one input."""
     said = Said(Agreement.NOT_RUN, "no function")
-    for symbol, function in sorted(public_functions(module).items()):
-        name = next(gv.name_hint for gv, each in module.functions_items() if each.same_as(function))
-        said = _against(original, symbol, name, variation)
+    for symbol, function in sorted(public_functions(original.module).items()):
+        name = next(gv.name_hint for gv, each in original.module.functions_items() if each.same_as(function))
+        said = _against(original, symbol, name, seed, variation)
         if said.verdict is not Agreement.AGREES:
             break
     return said
 
 
-def _against(original: Original, symbol: str, name: str, variation: Variation) -> Said:
+def _against(original: Original, symbol: str, name: str, seed: int, variation: Variation) -> Said:
     """Compare one function of the original with the interpreter."""
     module, program = original.module, original.program
     assert program is not None
     made: list[Request] = []
     interpreter = Interpreter(module, observer=lambda request, _: made.append(request))
     try:
-        arguments = materialize(module, name, original.seed, original.given, variation)
+        arguments = materialize(module, name, seed, original.given, variation)
         if variation in ASKED and (reason := hides(module, original.text, variation)):
             return Said(Agreement.UNDEFINED, reason)
         value, raised = interpreter.call(name, arguments), ""

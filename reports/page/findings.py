@@ -59,6 +59,7 @@ def _row(
         "last": round(finding.last_seen_seconds, 1),
         "bindings": finding.bindings,
         "note": finding.note,
+        "releases": "" if finding.bisected is None else finding.bisected.judgement,
         "expected": _cut(finding.evidence.expected),
         "observed": _cut(finding.evidence.observed),
         "frames": list(finding.frames),

@@ -11,6 +11,7 @@ from pathlib import Path
 from fuzzer.decisions import Decisions
 from fuzzer.families import Family, Skeleton, Traits, family
 from fuzzer.signatures import signature
+from fuzzer.trait_edits import Edit
 from oracles.verdict import Evidence, OracleName, Outcome, Verdict
 
 FILE = Path(__file__).parent / "labelled" / "failures.jsonl"
@@ -93,7 +94,11 @@ def _labelled(raw: dict[str, object]) -> Labelled:
         str(raw["cause"]),
         frozenset(map(int, many("seeds"))),
         Verdict(OracleName(str(raw["oracle"])), Outcome.FAIL, culprit, evidence=evidence),
-        Traits(str(raw.get("origin", culprit)), Skeleton(many("operators"), many("constructs"))),
+        Traits(
+            str(raw.get("origin", culprit)),
+            Skeleton(many("operators"), many("constructs")),
+            frozenset(map(Edit, many("gone"))),
+        ),
     )
 
 
@@ -119,3 +124,12 @@ def by_family(failures: Iterable[Labelled], decisions: Decisions | None = None) 
     """The family level, by the rule alone or with decisions by hand."""
     decided = decisions or Decisions()
     return measure((decided.place(each.exact, each.family).id, each.cause) for each in failures)
+
+
+def halves(failures: Iterable[Labelled]) -> tuple[list[Labelled], list[Labelled]]:
+    """The failures that the rules were chosen on, and those that no campaign of docs/audit.md met."""
+    chosen: list[Labelled] = []
+    held: list[Labelled] = []
+    for each in failures:
+        (chosen if each.seeds & AUDITED else held).append(each)
+    return chosen, held

@@ -9,6 +9,7 @@ import pytest
 from fake_python import FakePython
 from sample_records import META, hit, shard
 
+from fuzzer.bisection import Bisected
 from fuzzer.cli import main
 from fuzzer.records import FindingState
 from fuzzer.store import Store
@@ -92,6 +93,10 @@ def test_a_finding_of_a_campaign(fake: FakePython, tmp_path: Path, capsys: pytes
     out = capsys.readouterr().out
     assert out.startswith(f"{failed.signature.id} crash: FuseOps: ")
     assert out.endswith("present in all\n")
+    with Store.open(campaign) as store:
+        assert store.finding(failed.signature.id).bisected == Bisected(
+            "present in all", ((f"0.25.0 ({tmp_path / 'mine' / 'python'})", "present: it is ill-formed"),)
+        )
     assert main(["bisect", str(campaign), "nothing", *options]) == 2
     capsys.readouterr()
     assert main(["bisect", str(campaign), "--json", *options]) == 0
@@ -100,6 +105,31 @@ def test_a_finding_of_a_campaign(fake: FakePython, tmp_path: Path, capsys: pytes
     (campaign / "repros" / "it.py").unlink()
     assert main(["bisect", str(campaign), failed.signature.id, *options]) == 2
     assert "it.py': No such file" in capsys.readouterr().err
+
+
+def test_what_a_bisection_came_to_is_kept(fake: FakePython, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    campaign = tmp_path / "campaign"
+    failed = hit("boom", 0)
+    with Store.create(campaign, META) as store:
+        store.record_shard(shard(0, failed), 1.0)
+        (campaign / "repros").mkdir()
+        (campaign / "repros" / "it.py").write_text(FIXED_IN_026)
+        store.save_triage(failed.signature.id, FindingState.CONFIRMED, None, None, "repros/it.py", "")
+        assert main(["bisect", str(campaign), failed.signature.id, "--versions", "0.25.0"]) == 0
+        assert "relaxfuzz: the result is not kept: " in capsys.readouterr().err, "the campaign is under way"
+        assert store.finding(failed.signature.id).bisected is None
+    assert main(["bisect", str(campaign), failed.signature.id, "--versions", "0.26.0,0.25.0"]) == 0
+    assert capsys.readouterr().err.count("not kept") == 0
+    assert main(["findings", str(campaign), "--json"]) == 0
+    (found,) = json.loads(capsys.readouterr().out)
+    assert found["releases"] == "fixed in 0.26.0"
+    assert main(["findings", str(campaign)]) == 0
+    assert "fixed in 0.26.0" in capsys.readouterr().out
+    assert main(["bisect", str(campaign), failed.signature.id, "--versions", "0.25.0"]) == 0
+    with Store.open(campaign) as store:
+        again = store.finding(failed.signature.id).bisected
+    assert again is not None
+    assert again.judgement == "present in all", "the last answer counts"
 
 
 def test_a_campaign_without_scripts(fake: FakePython, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

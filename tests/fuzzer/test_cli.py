@@ -154,7 +154,7 @@ def test_a_wrong_pair_is_refused_with_the_command_that_mends_it(
     versions["apache-tvm"] = "0.24.0"
     assert "pip install 'apache-tvm==0.27.0.post1'" in complaint(capsys, "run")
     del versions["apache-tvm"]
-    monkeypatch.setattr(environment.importlib.util, "find_spec", lambda name: None)  # no build from source either
+    monkeypatch.setattr(environment, "tvm_home", lambda: None)  # no build from source either
     assert "apache-tvm is not installed" in complaint(capsys, "run")
     versions.update({"apache-tvm": "0.27.0.post1", "apache-tvm-ffi": "0.1.13.post3"})
     assert "does not work with apache-tvm-ffi 0.1.13.post3" in complaint(capsys, "run")
@@ -173,7 +173,7 @@ def test_help_and_version(capsys: pytest.CaptureFixture[str]) -> None:
         assert done.value.code == 0
         assert f"example: relaxfuzz {verb}" in capsys.readouterr().out
     assert main(["--version"]) == 0
-    assert capsys.readouterr().out == f"relaxfuzz {importlib.metadata.version('relaxfuzz')}\n"
+    assert capsys.readouterr().out.startswith(f"relaxfuzz {importlib.metadata.version('relaxfuzz')}\n")
 
 
 def test_an_internal_error_is_one_line_and_70(

@@ -1,6 +1,9 @@
+from dataclasses import replace
+
 import pytest
 
 from fuzzer.families import UNKNOWN, Family, Skeleton, Traits, family
+from fuzzer.trait_edits import Edit
 from oracles.verdict import Evidence, OracleName, Outcome, Verdict
 
 
@@ -27,6 +30,17 @@ def test_constructs_count_where_the_symptom_is_mute_and_operators_never_do() -> 
     assert family(died, plain) == family(died, Traits("FuseOps", Skeleton(("exp",))))
     told = failed(OracleName.POSTCONDITION, "FuseOps", "not-done", "no reshape is left")
     assert family(told, plain) == family(told, with_if)
+
+
+def test_what_a_failure_goes_away_with_makes_its_family() -> None:
+    frame = "src/relax/op/op_common.cc:relax::InferBinaryBroadcastShape"
+    refused = failed(OracleName.CRASH, "P", "ValueError", "Operands differ", frame)
+    other = failed(OracleName.CRASH, "P", "ValueError", "Sizes differ", "src/relax/op/qdq.cc:relax::InferTypeQuantize")
+    check = failed(OracleName.CRASH, "P", "InternalError", "Check failed: (a) is false:", "src/x.cc:relax::F")
+    names, numbers = (Traits("P", gone=frozenset({edit})) for edit in (Edit.NAMES, Edit.NUMBERS))
+    assert family(refused, names) == family(check, names) != family(refused)
+    assert family(refused, numbers) == family(other, numbers) != family(refused)
+    assert family(check, numbers) == family(check, Traits("P")), "numbers count where an operator's rules raised it"
 
 
 def test_whether_minimization_may_still_change_it() -> None:
@@ -59,8 +73,10 @@ def test_ids() -> None:
 
 
 def test_traits_survive_the_store() -> None:
-    traits = Traits("FuseOps", Skeleton(("abs", "add"), ("if",)))
+    traits = Traits("FuseOps", Skeleton(("abs", "add"), ("if",)), frozenset({Edit.NAMES}))
     assert Traits.from_json(traits.to_json()) == traits
+    older = '{"culprit": "FuseOps", "operators": ["abs", "add"], "constructs": ["if"]}'  # before edits were tried
+    assert Traits.from_json(older) == replace(traits, gone=frozenset())
     assert Traits() == UNKNOWN
 
 

@@ -16,6 +16,7 @@ from fuzzer.config import Config
 from fuzzer.isolation import IsolatedWorker
 from fuzzer.progress import Progress
 from fuzzer.records import FindingState
+from fuzzer.scaleout import local
 from fuzzer.store import Store
 from fuzzer.triage import TriageJob, TriageResult, TriageState
 from oracles.verdict import OracleName
@@ -30,7 +31,7 @@ def endless(job: TriageJob, workers: Callable[[], IsolatedWorker]) -> TriageResu
 
 
 def test_triage_ends_with_the_grace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(campaign, "triage_finding", endless)
+    monkeypatch.setattr(local, "triage_finding", endless)
     monkeypatch.setattr(campaign, "GRACE_SECONDS", 3.0)
     config = Config(
         seed=7, passes=("FuseOps",), user_passes=(), oracles=(OracleName.CRASH,), max_examples=None, seconds=0.5,

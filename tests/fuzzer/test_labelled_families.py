@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from labelled_failures import AUDITED, Labelled, by_family, by_signature, load
+from labelled_failures import AUDITED, Labelled, by_family, by_signature, halves, load
 
 from fuzzer.decisions import Decisions, load_decisions, parse_decisions
 from fuzzer.tomlfile import parse_toml
@@ -53,7 +54,7 @@ def test_reports_per_cause(failures: list[Labelled], decisions: Decisions) -> No
     print(f"families, the rule alone: {rule}")
     print(f"with triage.toml:         {decided}")
     assert rule.per_cause < exact.per_cause
-    assert rule.per_cause <= 1.25  # over eleven campaigns, rare symptoms of one cause add up; 1.05 needs the decisions
+    assert rule.per_cause <= 1.18  # over eleven campaigns, rare symptoms of one cause add up; 1.05 needs the decisions
     assert decided.per_cause <= 1.05
 
 
@@ -64,7 +65,7 @@ def test_reports_per_cause_of_each_campaign(failures: list[Labelled], decisions:
         met = [each for each in failures if seed in each.seeds]
         rule, decided = by_family(met), by_family(met, decisions)
         print(f"seed {seed}, the rule alone: {rule}\nseed {seed}, with triage.toml: {decided}")
-        assert rule.per_cause <= 1.16
+        assert rule.per_cause <= 1.12
         assert decided.per_cause <= 1.05
 
 
@@ -78,8 +79,23 @@ def test_a_campaign_that_nothing_was_made_from(failures: list[Labelled], audited
         print(f"\nseed {LATER}, {name}, the rule alone: {rule}\nseed {LATER}, {name}, earlier decisions: {decided}")
         assert not rule.merged
         assert not decided.merged
-    assert by_family(met, audited).per_cause <= 1.08
-    assert by_family(fresh).per_cause <= 1.12
+    assert by_family(met, audited).per_cause <= 1.05
+    assert by_family(fresh).per_cause <= 1.08
+
+
+def test_the_rules_hold_on_the_half_that_they_were_not_chosen_on(failures: list[Labelled]) -> None:
+    chosen, held = map(by_family, halves(failures))
+    print(f"\nchosen on: {chosen}\nheld out:  {held}")
+    assert held.failures >= 60
+    assert (chosen.merged, held.merged) == ((), ())
+    assert held.per_cause <= chosen.per_cause
+
+
+def test_edits_tell_what_words_do_not(failures: list[Labelled]) -> None:
+    """Without what the edits told, the names that are taken and the dims that are refused are families each."""
+    told = [each for each in failures if each.traits.gone]
+    words = [replace(each, traits=replace(each.traits, gone=frozenset())) for each in told]
+    assert by_family(told).reports + 8 <= by_family(words).reports
 
 
 def test_the_decisions_name_families_of_the_set(failures: list[Labelled], decisions: Decisions) -> None:

@@ -66,6 +66,17 @@ def test_a_file_without_a_module_is_one_line(name: str, text: str | None, says: 
     assert "\n" not in str(caught.value)
 
 
+def test_a_file_may_define_dataclasses(tmp_path: Path) -> None:
+    """Scripts of ours do: they look for their module while they are made."""
+    told = (
+        "from __future__ import annotations\nfrom dataclasses import dataclass\n@dataclass\nclass Told:\n    x: int\n"
+    )
+    plain = write(tmp_path, "plain.py", SCRIPT)
+    both = write(tmp_path, "both.py", f"{told}{SCRIPT}")
+    left, right = tvm.ir.load_json(read_module(str(both))), tvm.ir.load_json(read_module(str(plain)))
+    tvm.ir.assert_structural_equal(left, right)
+
+
 def test_a_module_of_the_users_is_minimized_and_scripted(tmp_path: Path) -> None:
     case = case_of_file(write(tmp_path, "mine.py", SCRIPT), MERGE)
     (verdict,) = failures(case, OracleName.CRASH)

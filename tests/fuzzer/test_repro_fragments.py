@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from fuzzer.repro_fragments import fragments
+from fuzzer.repro_fragments import error_words, fragments
+from oracles.verdict import Evidence
 
 
 def test_fragments_are_the_distinctive_words() -> None:
@@ -81,3 +82,16 @@ def test_names_of_the_module_do_not_tell_a_defect() -> None:
     for name in ("lv", "gv", "lv12"):
         assert fragments(f"Variable {name} could not be found") == ["could not be found", "Variable"]
     assert fragments("'Var' object has no attribute 'get_symbolic_vars'")[1] == "get_symbolic_vars"
+
+
+def test_a_message_of_few_words_is_told_by_the_place_that_it_comes_from() -> None:
+    frames = ("src/relax/analysis/type_analysis.cc:relax::CallRetTypeDeriver::Derive", "src/relax/a.cc:Run")
+    few = Evidence("ValueError", "Expected TensorType, but got R.Any", frames)
+    assert error_words(few, "0.27") == "['Expected', 'but got', *raised_in('0.27', 'type_analysis.cc', 'Derive')]"
+    many = "The type is not populated, check if you have normalized the expr"
+    assert error_words(Evidence("ValueError", many, frames), "0.27") == repr(fragments(many))
+    assert error_words(Evidence("ValueError", f"ahead: {many}", frames), "0.27", "no") == (
+        "['no', *raised_in('0.27', 'type_analysis.cc', 'Derive')]"
+    )
+    for frame in ((), ("ir/transform.py:__call__",), ("src/a.cc:operator()",)):
+        assert error_words(Evidence("ValueError", "no", frame), "0.27") == "['no']", "no place that is the pass's"

@@ -10,10 +10,11 @@ import pytest
 import tvm
 
 import fuzzer.cli as cli
+from fuzzer.bisection import Bisected
 from fuzzer.cases import Case
 from fuzzer.records import CampaignInfo, FindingRecord, FindingState, Hit, ShardResult
 from fuzzer.repro import check_repro, render_repro
-from fuzzer.repro_markdown import Bisected, bug_report, fenced
+from fuzzer.repro_markdown import bug_report, fenced
 from fuzzer.repro_nearest import Nearest
 from fuzzer.repro_parts import parts_of
 from fuzzer.repro_pieces.frame import load

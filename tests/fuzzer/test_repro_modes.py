@@ -38,6 +38,19 @@ def deadly(module, context):
     return module
 
 
+def refuse():
+    raise ValueError("no")
+
+
+def terse(module, context):
+    if "softmax" in module.script():
+        refuse()
+    if "relu" in module.script():
+        raise ValueError("no")
+    return module
+
+
+Terse = lambda: tvm.transform.module_pass(terse, opt_level=0, name="Terse")
 Picky = lambda: tvm.transform.module_pass(picky, opt_level=0, name="Picky")
 Deadly = lambda: tvm.transform.module_pass(deadly, opt_level=0, name="Deadly")
 """
@@ -88,6 +101,20 @@ def test_query_answers_for_another_module(name: str, evidence: Evidence, tmp_pat
     code, said = asked(script, "query", str(other))
     assert code == 1
     assert said.startswith("ENVIRONMENT: ")
+
+
+def test_an_error_of_few_words_from_elsewhere_is_another_one(tmp_path: Path) -> None:
+    """A reducer that took one for the other would end at a neighbour of the defect."""
+    frames = ("passes_of_this_test.py:refuse", "passes_of_this_test.py:terse")
+    script = script_of(tmp_path, "Terse", Evidence("ValueError", "no", frames))
+    other = tmp_path / "other.py"
+    other.write_text(MODULE)
+    assert asked(script, "query", str(other)) == (0, "BUG: ValueError: no\n")
+    other.write_text(MODULE.replace("R.nn.softmax(x, axis=1)", "R.nn.relu(x)"))
+    assert asked(script, "query", str(other)) == (1, "DIFFERENT: ValueError: no\n")
+    text = script.read_text()
+    script.write_text(text.replace(repr(tvm.__version__), "'0.0.1'"))
+    assert asked(script, "query", str(other))[0] == 0, "no place is asked for in another release"
 
 
 def test_relaxfuzz_can_ask_the_script_and_read_its_module(tmp_path: Path) -> None:

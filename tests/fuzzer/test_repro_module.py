@@ -100,6 +100,25 @@ def test_the_text_has_no_comments_of_the_printer_and_no_long_lines() -> None:
     tvm.ir.assert_structural_equal(load(text), module)
 
 
+def test_a_device_is_named_by_its_kind_where_that_says_all() -> None:
+    text = """
+@I.ir_module
+class Module:
+    I.module_global_infos(
+        {"vdevice": [I.vdevice("llvm", 0, "global"), I.vdevice({"kind": "llvm", "mcpu": "x"}, 1, "global")]}
+    )
+    @R.function
+    def main(x: R.Tensor((2,), "float32", "llvm:0")) -> R.Tensor((2,), "float32", "llvm:0"):
+        return x
+"""
+    module = load(text)
+    source = module_source(module)
+    assert 'I.vdevice("llvm", 0, "global")' in source.text
+    assert '"mcpu": "x"' in source.text, "what else it says stays"
+    assert "mtriple" not in source.text.partition('"mcpu"')[0], "the machine that it was found on does not matter"
+    tvm.ir.assert_structural_equal(load(source.text), module)
+
+
 def test_what_text_cannot_give_is_built_and_the_script_says_why() -> None:
     module = unparsable()
     source = module_source(module)

@@ -82,6 +82,17 @@ def test_a_pass_that_always_fails_has_none(tmp_path: Path) -> None:
         assert nearest_passing(case, verdict, judge, 0) is None, "nothing is looked for"
 
 
+def test_the_search_ends_after_so_many_neighbours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fuzzer.repro_search.NEAREST_QUERIES", 3)
+    case, verdict, judge, worker = failing(tmp_path, "Always")
+    asked: list[str] = []
+    with worker:
+        ask = judge.ask
+        judge.ask = lambda function, argument: asked.append(function.__name__) or ask(function, argument)  # type: ignore
+        assert nearest_passing(case, verdict, judge, 60) is None
+    assert asked == ["neighbours_request", *["attempt_request"] * 3]
+
+
 def test_neighbours_differ_in_few_lines_and_telling_edits_come_first() -> None:
     case = str(tvm.ir.save_json(load(MODULE)))
     found = neighbours(case)

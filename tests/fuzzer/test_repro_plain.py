@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import runpy
 import signal
 from pathlib import Path
 from typing import Any
@@ -60,6 +61,11 @@ def script_of(case: Case, verdict: Verdict, folder: Path) -> Path:
     return path
 
 
+def said_here(path: Path) -> str:
+    """The first word of what a script says, in this process, which has loaded TVM already."""
+    return str(runpy.run_path(str(path))["judged"]()[0])
+
+
 @pytest.mark.parametrize("name", ["Negating", "Unbuildable", "Unlowered"])
 def test_a_short_script_shows_the_failure_and_its_absence(name: str, tmp_path: Path) -> None:
     passes = tmp_path / "planted_passes.py"
@@ -69,10 +75,12 @@ def test_a_short_script_shows_the_failure_and_its_absence(name: str, tmp_path: P
     path = script_of(case, verdict, tmp_path)
     assert len(path.read_text().splitlines()) < 420
     assert "check_numeric" not in path.read_text()
-    result = check_repro(path)
-    assert result.confirmed, result
+    if name == "Negating":  # a process of its own costs seconds
+        result = check_repro(path)
+        assert result.confirmed, result
+    assert said_here(path) == "BUG"
     passes.write_text(PASSES.replace("MENDED = False", "MENDED = True"))
-    assert check_repro(path).said.startswith("OK: ")
+    assert said_here(path) == "OK"
 
 
 def killed(stage: str) -> Verdict:
@@ -80,7 +88,15 @@ def killed(stage: str) -> Verdict:
     return Verdict(OracleName.CRASH, Outcome.FAIL, "Negating", evidence=evidence)
 
 
-@pytest.mark.parametrize("stage", ["build original", "build bytecode", "run main bytecode", "run original main"])
+@pytest.mark.parametrize(
+    "stage",
+    [
+        "build original",
+        pytest.param("build bytecode", marks=pytest.mark.slow),
+        "run main bytecode",
+        pytest.param("run original main", marks=pytest.mark.slow),
+    ],
+)
 def test_a_program_that_kills_its_process_is_not_run_to_write_its_script(
     stage: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

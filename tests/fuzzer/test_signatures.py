@@ -35,6 +35,32 @@ SAME = [
     ("object at 0x7f01c0ffee is gone", "object at 0x55aa is gone"),
     ("cannot open /usr/lib/a/b/kernel.o", "cannot open /opt/x/kernel.o"),
     (
+        "Number of arguments and parameters mismatch: Function local_func2 has type R.Callable((R.Tensor((3, 4, 2), "
+        'dtype="float32"),), R.Tensor((3, 4, 2), dtype="float32"), True) and accepts 1 parameters, but was called '
+        "with 2 arguments ((output1, workspace_2))",
+        "Number of arguments and parameters mismatch: Function f has type R.Callable((R.Tensor((d0,), "
+        'dtype="int8"), R.Tensor((), dtype="int8")), R.Tensor((d0,), dtype="int8"), False) and accepts 2 parameters, '
+        'but was called with 3 arguments ((x, metadata["ir.GenericConst"][0], R.const(1.0, "float32")))',
+    ),
+    ("DataflowVar workspace_main is not defined.", "DataflowVar lv62 is not defined."),
+    ("DataflowVar workspace_main2 is used outside DataflowBlock.", "DataflowVar gv is used outside DataflowBlock."),
+    (
+        "ValueError: Mismatched T_maximum.device_id on argument #1 when calling: `kernel_07118d01208e372a(lv: "
+        "Tensor([2, n], float32), T_maximum: Tensor([2, n], float32))`,\n  expected device_id to match",
+        "ValueError: Mismatched compute.device_id on argument #0 when calling: `relu_llvm(x: Tensor([2], int8))`,\n so",
+    ),
+    ("contains duplicate global symbol: topk", "contains duplicate global symbol: written_double"),
+    ("Inconsistent buffers T_add and A mapped to lv", "Inconsistent buffers compute and lv mapped to lv3"),
+    ("PrimExpr 2 * k * 3 in function main has not been computed", "PrimExpr m in function f1 has not been computed"),
+    (
+        "Expected boolean argument for ! operator, but received T.te.tensor_load(metadata[0][1])",
+        "Expected boolean argument for ! operator, but received T.te.tensor_load(metadata[0][1], ax0, ax1)",
+    ),
+    (
+        'contains an impure call: R.print(lv, format=R.str("{}")). Please set relax.force_pure',
+        'contains an impure call: R.print(R.shape([2]), x, format=R.str("")).',
+    ),
+    (
         "InternalError: CodeGenVM cannot emit this Relax operator directly. Run a pass.\nOffending call:\n"
         'R.ewise_fma(alloc3, p2, metadata["ir.GenericConst"][0])',
         "InternalError: R.ewise_fma: CodeGenVM cannot emit this Relax operator directly.",
@@ -44,6 +70,12 @@ DIFFERENT = [
     ("'GlobalVar' object has no attribute 'name'", "'TupleType' object has no attribute 'dtype'"),
     ("module 'tvm.topi.nn' has no attribute 'pixel_shuffle'", "module 'tvm.topi.nn' has no attribute 'other'"),
     ("Invalid type: relax.expr.MatchCast", "Invalid type: relax.expr.If"),
+    (
+        "ValueError: Mismatched B.strides on argument #1 when calling: `double(A: Tensor([2], float32))`,",
+        "ValueError: Mismatched B.device_id on argument #1 when calling: `double(A: Tensor([2], float32))`,",
+    ),
+    ("contains an impure call: R.print(x). Please", "contains an impure call: R.assert_op(x). Please"),
+    ("DataflowVar lv is used outside DataflowBlock.", "DataflowVar lv cannot be used as a dependent type expression."),
     (
         "Check failed: (!group_map.count(obj)) is false:",
         "Check failed: (it_group != obj2group_.end()) is false: Variable",

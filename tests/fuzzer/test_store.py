@@ -217,3 +217,21 @@ def test_a_full_disk_keeps_what_was_recorded(tmp_path: Path) -> None:
         assert again.shards() == {0: 64}
         assert [finding.message for finding in again.findings()] == ["boom"]
         assert again.info().elapsed_seconds == 1.0
+
+
+@pytest.mark.parametrize("left", [(), ("campaign.sqlite.new",), ("campaign.sqlite.new", "campaign.sqlite.new-journal")])
+def test_a_creation_that_was_killed_is_begun_again(tmp_path: Path, left: tuple[str, ...]) -> None:
+    for name in ("campaign.lock", *left):
+        (tmp_path / name).write_bytes(b"half of it")
+    with Store.create(tmp_path, META) as store:
+        store.record_shard(shard(0), 1.0)
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["campaign.lock", FILE_NAME]
+
+
+def test_a_known_finding_keeps_the_earliest_case_whichever_worker_was_faster(tmp_path: Path) -> None:
+    with Store.create(tmp_path, META) as store:
+        (name,) = store.record_shard(shard(1, hit("boom", 3, 1, "module 1")), 1.0)
+        store.save_triage(name, FindingState.KNOWN, None, None, None, "listed")
+        store.record_shard(shard(0, hit("boom", 1, 4, "module 0")), 2.0)
+        finding = store.finding(name)
+    assert (finding.case.module_json, finding.count, finding.state) == ("module 0", 5, FindingState.KNOWN)

@@ -67,6 +67,47 @@ def test_a_value_without_a_type_shows_at_whatever_takes_it() -> None:
     assert symptom(OracleName.CRASH, "ValueError", wanted, DERIVE).core != "a value has lost its type"
 
 
+def test_a_callee_without_a_type_has_lost_it() -> None:
+    said = "Check failed: (opt) is false: Call->op must contains a function type"
+    assert symptom(OracleName.CRASH, "InternalError", said, "b.cc:F").core == "a value has lost its type"
+
+
+def test_an_operators_rules_name_themselves() -> None:
+    names = ("start", "end")
+    found = {
+        symptom(
+            OracleName.CRASH,
+            "ValueError",
+            f"The argument of relax.op.grad.{name}_checkpoint should be a Var.",
+            f"src/relax/op/tensor/grad.cc:relax::InferType{name.title()}Checkpoint",
+        )
+        for name in names
+    }
+    assert {each.core for each in found} == {"The argument of an operator should be a Var. in InferType"}
+    assert all(each.refused for each in found)
+    elsewhere = "src/relax/transform/x.cc:relax::F"
+    assert not symptom(OracleName.CRASH, "ValueError", "Op(relax.add) is none", elsewhere).refused
+    assert "relax.add" in symptom(OracleName.CRASH, "ValueError", "Op(relax.add) is none", elsewhere).core
+
+
+def test_what_a_script_reads_instead_does_not_count() -> None:
+    became = {
+        symptom(OracleName.ROUNDTRIP, "reads-otherwise", f"Binding.value: X became {name}").core for name in ("Y", "Z")
+    }
+    assert became == {"reads-otherwise: Binding.value: X"}
+    missing = {
+        symptom(OracleName.ROUNDTRIP, "not-parsed", f"'Var' object has no attribute '{name}'").core
+        for name in ("as_ty", "get_symbolic_vars")
+    }
+    assert len(missing) == 1
+
+
+def test_a_value_of_another_block_is_out_of_reach_in_two_ways() -> None:
+    used = symptom(OracleName.WELL_FORMED, "ill-formed", "DataflowVar lv is used outside DataflowBlock")
+    undefined = symptom(OracleName.WELL_FORMED, "ill-formed", "DataflowVar lv is not defined.")
+    assert used == undefined
+
+
 def test_a_legalization_is_to_blame_whoever_calls_it() -> None:
     frames = ("src/ir/prim/op.cc:prim::max_value", "topi/reduction.py:min", "relax/utils.py:gen_call_tir_inputs")
     found = symptom(OracleName.CRASH, "InternalError", "Cannot decide max_value for type bool", *frames)

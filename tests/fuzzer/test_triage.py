@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +15,10 @@ sys.path.append(str(Path(__file__).resolve().parent / "minimizer"))
 import samples
 
 from fuzzer.cases import Case
-from fuzzer.confirm import confirm
+from fuzzer.confirm import Confirmation, confirm
 from fuzzer.isolation import IsolatedWorker
 from fuzzer.minimizer.judging import Judge, judging_oracles
-from fuzzer.minimizer.search import Limits
+from fuzzer.minimizer.search import Limits, Minimized
 from fuzzer.repro import check_repro
 from fuzzer.signatures import signature
 from fuzzer.triage import TriageJob, TriageResult, TriageState, _fits_any_module, triage_finding
@@ -123,6 +124,60 @@ def test_confirmation_uses_a_fresh_process_each_time() -> None:
     assert found.confirmed
     assert (found.hits, found.runs, len(made)) == (2, 2, 2)
     assert str(found) == "2 of 2 runs"
+
+
+def test_a_confirmation_goes_on_where_it_stopped() -> None:
+    case = case_of(samples.two_functions(), "MergeCompositeFunctions", "relax.transform.MergeCompositeFunctions()")
+    verdict = first_failure(case, OracleName.CRASH)
+    made: list[IsolatedWorker] = []
+
+    def factory() -> IsolatedWorker:
+        made.append(IsolatedWorker())
+        return made[-1]
+
+    signed = signature(verdict).id
+    first = confirm(case, signed, factory, 3, oracles=(OracleName.CRASH,), until=1)
+    assert (first.hits, first.runs, len(made)) == (1, 1, 1)
+    whole = confirm(case, signed, factory, 3, oracles=(OracleName.CRASH,), begun=first)
+    assert (whole.hits, whole.runs, len(made)) == (3, 3, 3)
+    assert whole.confirmed
+
+
+def test_what_is_reported_is_what_all_runs_confirm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The case as it was drawn is run once; the smaller one that is reported in its stead, in all processes."""
+    case = case_of(samples.two_functions(), "MergeCompositeFunctions", "relax.transform.MergeCompositeFunctions()")
+    runs: list[tuple[bool, int]] = []
+
+    def counted(each: Case, *arguments: Any, **options: Any) -> Confirmation:
+        found = confirm(each, *arguments, **options)
+        runs.append((each == case, found.runs))
+        return found
+
+    monkeypatch.setattr("fuzzer.triage.confirm", counted)
+    result = triage(case, first_failure(case, OracleName.CRASH), tmp_path)
+    assert result.state is TriageState.CONFIRMED
+    assert result.minimized != case
+    assert runs == [(True, 1), (False, 3)]
+
+
+def test_without_a_smaller_case_the_first_one_is_confirmed_in_full(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    case = case_of(samples.two_functions(), "MergeCompositeFunctions", "relax.transform.MergeCompositeFunctions()")
+    verdict = first_failure(case, OracleName.CRASH)
+    monkeypatch.setattr("fuzzer.triage.minimize", lambda begun, *_, **__: Minimized(begun, reproduced=True))
+    once: list[Confirmation] = []
+
+    def sometimes(*arguments: Any, **options: Any) -> Confirmation:
+        found = confirm(*arguments, **options)
+        once.append(found)
+        return replace(found, hits=min(found.hits, 1))  # only the first of its runs showed it
+
+    monkeypatch.setattr("fuzzer.triage.confirm", sometimes)
+    result = triage(case, verdict, tmp_path)
+    assert result.state is TriageState.FLAKY
+    assert "came back in 1 of 3 runs" in result.note
+    assert [found.runs for found in once] == [1, 3]
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ import signal
 import sys
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 from fuzzer.isolation import begin_case, breadcrumb
 
@@ -90,3 +91,13 @@ def slow_cases(seconds: float) -> Iterator[int]:
 def noise(_: object) -> None:
     os.write(1, b"to the standard output\n")
     os.write(2, b"to the standard error\n")
+
+
+def killed_at_first(times: Path) -> int:
+    """Twice ended as if from outside; then says how often it was begun."""
+    with times.open("a") as file:
+        file.write("x")
+    if (begun := len(times.read_text())) < 3:
+        os.kill(os.getpid(), signal.SIGKILL)
+        time.sleep(60)
+    return begun

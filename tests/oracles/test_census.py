@@ -13,7 +13,8 @@ import tvm_ffi
 from tvm import relax
 
 from oracles.execution import Session, lower
-from oracles.execution.census import census
+from oracles.execution.census import _last, census
+from oracles.execution.legalization import Legalizer
 from oracles.execution.quick import SAMPLED, SORTED, lower_quickly
 
 op = relax.op
@@ -55,3 +56,17 @@ def test_impure_operators_and_external_functions_may_overwrite_what_they_get() -
 def test_the_dispatching_passes_look_for_no_other_operators(dispatcher: Any, operators: frozenset[str]) -> None:
     source = inspect.getsource(inspect.getmodule(dispatcher) or dispatcher)
     assert set(re.findall(r'"(relax\.\w+)"', source)) <= operators
+
+
+def test_a_module_that_was_given_another_function_is_counted_anew() -> None:
+    module = samples.elementwise()
+    assert not census(module).constants
+    module.update_func(module.get_global_var("main"), samples.with_constant()["main"])
+    assert census(module).constants
+
+
+def test_nothing_is_remembered_behind_lowering() -> None:
+    module = samples.elementwise()
+    census(module)
+    lower_quickly(module, Legalizer())
+    assert not _last

@@ -81,17 +81,12 @@ def test_a_build_from_source_on_the_path_needs_no_metadata(
     package = tmp_path / "tvm"
     package.mkdir()
     (package / "__init__.py").write_text("raise AssertionError('must not be imported')\n")
-    monkeypatch.setattr(environment.importlib.util, "find_spec", lambda name: _Spec(str(package / "__init__.py")))
+    monkeypatch.syspath_prepend(str(tmp_path))
     versions["apache-tvm-ffi"] = "0.1.17"
     assert require_working_pair().tvm == environment.UNKNOWN
     assert "none of the tested releases" in untested(environment.installed())
     (package / "libinfo.py").write_text('    __version__ = "0.29.0"\n')
     assert require_working_pair().tvm == "0.29.0"
-
-
-class _Spec:
-    def __init__(self, origin: str) -> None:
-        self.origin = origin
 
 
 def test_the_packaging_says_the_same_as_the_table() -> None:

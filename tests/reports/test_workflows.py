@@ -66,11 +66,11 @@ def test_every_verb_and_option_exists(name: str, capsys: pytest.CaptureFixture[s
     for step in steps_of(name):
         script = step.get("run", "").replace("\\\n", " ")
         offered = {}
-        for verb in re.findall(r'relaxfuzz"? (run|gate|baseline|report) ', script):
+        for verb in re.findall(r'relaxfuzz"? (run|merge|gate|baseline|report) ', script):
             with pytest.raises(SystemExit):
                 main([verb, "--help"])
             offered[verb] = capsys.readouterr().out
-        for verb, rest in re.findall(r'relaxfuzz"? (run|gate|baseline|report) (.*)', script):
+        for verb, rest in re.findall(r'relaxfuzz"? (run|merge|gate|baseline|report) (.*)', script):
             assert [option for option in re.findall(r"--[a-z-]+", rest) if option not in offered[verb]] == []
             if '"${options[@]}"' in rest:
                 kept = re.findall(r"--[a-z-]+", " ".join(re.findall(r"options\+?=\(.*?\)", script)))

@@ -7,6 +7,7 @@ from functools import partial
 
 from fuzzer.minimizer import walk
 from fuzzer.minimizer.reduction import Edit, Reduction
+from fuzzer.minimizer.reductions.vdevices import of_operators
 from fuzzer.minimizer.sketch import Sketch
 
 
@@ -22,7 +23,8 @@ def _edits(sketch: Sketch) -> Iterator[Edit]:
     for place, key in enumerate(sorted(sketch.attrs)):
         yield (1, place), partial(_module, sketch, key)
     for place, key in enumerate(sorted(sketch.global_infos)):
-        yield (2, place), partial(_info, sketch, key)
+        if key != "vdevice" or next(of_operators(sketch), None) is None:  # TVMScript could not say what they name
+            yield (2, place), partial(_info, sketch, key)
 
 
 def _everything(sketch: Sketch) -> Sketch:

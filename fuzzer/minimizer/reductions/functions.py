@@ -10,7 +10,7 @@ import tvm
 from fuzzer.minimizer import walk
 from fuzzer.minimizer.reduction import Edit, Reduction, chunks
 from fuzzer.minimizer.sketch import Sketch
-from fuzzer.minimizer.slots import StandIn, drop, slots_of
+from fuzzer.minimizer.slots import Slot, StandIn, drop, slots_of
 
 
 def _edits(sketch: Sketch) -> Iterator[Edit]:
@@ -28,11 +28,8 @@ def _without(sketch: Sketch, names: Sequence[str]) -> Sketch | None:
     return drop(smaller, indices, StandIn.PARAMETER)
 
 
-def _mentions(slot: object, names: Sequence[str]) -> bool:
-    return any(
-        isinstance(item, tvm.ir.GlobalVar) and item.name_hint in names
-        for item in walk.of_binding(slot.binding)  # type: ignore[attr-defined]
-    )
+def _mentions(slot: Slot, names: Sequence[str]) -> bool:
+    return any(isinstance(item, tvm.ir.GlobalVar) and item.name_hint in names for item in walk.of_binding(slot.binding))
 
 
 REDUCTION = Reduction("drop functions", _edits)

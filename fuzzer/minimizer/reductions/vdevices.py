@@ -22,20 +22,26 @@ def _edits(sketch: Sketch) -> Iterator[Edit]:
     given = list(sketch.global_infos.get(_KEY, ()))
     if len(given) < 2:  # one alone is of no use: it goes with the attributes, or it is needed
         return
-    used = list(_mentioned(sketch))
+    used = [*_of_types(sketch), *of_operators(sketch)]
     kept = [item for item in given if any(tvm_ffi.structural_equal(item, other) for other in used)]
     if 0 < len(kept) < len(given):
         yield (0,), partial(_with, sketch, kept)
 
 
-def _mentioned(sketch: Sketch) -> Iterator[Any]:
-    for ty in [*types_of(sketch), *(func.ret_ty for func in sketch.relax_functions().values())]:
-        yield from _of_type(ty)
+def of_operators(sketch: Sketch) -> Iterator[Any]:
+    """The vdevices that attributes of operators name."""
     for slot in slots_of(sketch):
         value = slot.binding.value
         if isinstance(value, tvm.ir.Call):
             yield from (item for item in fields_of(value.attrs).values() if isinstance(item, relax.VDevice))
-            for ty in value.ty_args:
+
+
+def _of_types(sketch: Sketch) -> Iterator[Any]:
+    for ty in [*types_of(sketch), *(func.ret_ty for func in sketch.relax_functions().values())]:
+        yield from _of_type(ty)
+    for slot in slots_of(sketch):
+        if isinstance(slot.binding.value, tvm.ir.Call):
+            for ty in slot.binding.value.ty_args:
                 yield from _of_type(ty)
 
 

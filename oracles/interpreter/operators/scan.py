@@ -49,8 +49,8 @@ def _scanned(request: Request) -> tuple[Array, int]:
 
 
 def _dtype(request: Request) -> str:
-    asked = request.attr("dtype")
-    return request.declared(0) if asked is None else str(asked)
+    asked = str(request.attr("dtype", ""))  # an empty one until TVM 0.25, where none is asked for
+    return asked or request.declared(0)
 
 
 def _excluded(request: Request, scanned: Array, axis: int, neutral: int) -> Array:

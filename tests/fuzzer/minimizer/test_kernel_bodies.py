@@ -113,5 +113,5 @@ def test_dims_shrink_in_plain_kernels_too() -> None:
     shapes = [[int(dim) for dim in item["main"].ret_ty.shape] for item in candidates(dims.REDUCTION, plain)]
     assert [2, 3] in shapes
     assert [2, 2] in shapes
-    assert list(candidates(dims.REDUCTION, called(two_stages))) == []
+    assert list(candidates(ranks.REDUCTION, called(two_stages))) == []
     assert [item["main"].ret_ty.ndim for item in candidates(ranks.REDUCTION, plain)] == [1, 1]

@@ -145,6 +145,20 @@ def test_devices_and_attributes_go() -> None:
     assert any("num_input" not in item["main"].attrs for item in plain)
 
 
+def test_devices_that_an_operator_names_stay() -> None:
+    """Without the list TVMScript could not say which device is meant."""
+    devices = [relax.VDevice("llvm", 0), relax.VDevice("llvm", 1)]
+    builder = relax.BlockBuilder()
+    x = samples.var("x", 2)
+    with builder.function("main", [x]):
+        builder.emit_func_output(builder.emit(relax.op.to_vdevice(x, devices[1])))
+    module = builder.finalize()
+    module.update_global_info("vdevice", devices)
+    assert all(item.global_infos for item in candidates(attributes.REDUCTION, module))
+    (only,) = candidates(vdevices.REDUCTION, module)
+    assert [int(item.vdevice_id) for item in only.global_infos["vdevice"]] == [1]
+
+
 def test_a_device_that_nothing_mentions_goes() -> None:
     module = samples.typed_devices()
     module.update_global_info("vdevice", [*module.global_infos["vdevice"], relax.VDevice("llvm", 1)])

@@ -21,7 +21,10 @@ RF.draw = function (plot, xs, series, options) {
   const grid = { stroke: RF.color("line"), width: 1 };
   const axis = { stroke: RF.color("dim"), grid, ticks: grid, font: "12px system-ui, sans-serif" };
   const value = options.value || ((number) => (number === null ? "–" : RF.number(number)));
+  // Without a pointer, as on a phone, the legend says where the curves end.
+  const end = (chart) => { if (chart.cursor.idx === null || chart.cursor.idx === undefined) chart.setLegend({ idx: xs.length - 1 }, false); };
   return new uPlot({
+    hooks: { ready: [end], setLegend: [end] },
     tzDate: (at) => uPlot.tzDate(new Date(at * 1000), "Etc/UTC"),
     width: Math.max(200, plot.clientWidth), height: options.height || 170, cursor: { y: false },
     legend: { show: true, live: true },

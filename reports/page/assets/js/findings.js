@@ -148,6 +148,7 @@ RF.findingHead = function (finding) {
         : `${RF.counted(finding.bindings, "binding")}${finding.minimized ? "" : " (not minimized)"}`),
       finding.cost && fact("time", `${RF.duration(finding.cost[0])} to judge the cases, ${RF.duration(finding.cost[1])} to look into it`),
       fact("note", finding.note),
+      fact("releases of TVM", finding.releases),
       fact(finding.stands, finding.excuse),
       RF.familyFact(finding),
       fact("signature", finding.signature),

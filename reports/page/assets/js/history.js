@@ -22,7 +22,7 @@ RF.views.history = function (_, query) {
   const count = RF.h("p", { class: "dim small", role: "status" });
   const row = (each) => RF.h("tr", null,
     RF.h("td", null, RF.finding(each.id) ? RF.h("a", { href: RF.link(each) }, RF.h("code", null, each.id)) : RF.h("code", null, each.id)),
-    RF.h("td", { class: "wrap" }, `${each.oracle}: ${each.pass}`, RF.h("div", { class: "small dim" }, each.line)),
+    RF.h("td", { class: "wrap" }, `${each.oracle}: ${each.pass}`, RF.h("div", { class: "small dim clamp", title: each.line }, each.line)),
     RF.h("td", null, campaigns[first(each)].name), RF.h("td", null, campaigns[end(each)].name),
     each.counts.slice(-8).map((number) => RF.h("td", { class: number ? "n" : "n dim" }, number ? RF.number(number) : "·")));
   const show = (value) => {

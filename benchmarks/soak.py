@@ -1,0 +1,195 @@
+"""Does a campaign keep its speed and its memory, and what does it leave behind?
+
+    python benchmarks/soak.py [--time 1h] [--window 10m] [--workers 2] [--seed 1] [--cheap] [--json]
+
+A campaign of the command line is watched from outside: cases a second in each window, resident memory of each kind of
+process, processor time of the coordinator, sizes of database, log and kernel cache; and, when it is over, the processes
+and temporary files that are left.  Its cache and temporary directory are its own.  With ``--cheap`` passes that do
+nothing are judged by the crash oracle alone: what is left is the work of the campaign itself.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import psutil
+from tabulate import tabulate
+
+_MIB = 1 << 20
+_GOAL = 2000
+"""Cases a second that the coordinator should be able to hand out and record."""
+_CHEAP = """
+import tvm
+
+def _idle(name):
+    def factory():
+        return tvm.transform.module_pass(lambda module, context: module, opt_level=0, name=name)
+    return factory
+
+globals().update({f"idle_{number}": _idle(f"idle_{number}") for number in range(10)})
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """The campaign at one moment: seconds since its start, cases, the coordinator's processor time, MiB by role."""
+
+    at: float
+    cases: int
+    processor: float
+    resident: Mapping[str, float]
+
+
+def role(process: psutil.Process, coordinator: int) -> str:
+    """What a process of a campaign is."""
+    if process.pid == coordinator:
+        return "coordinator"
+    text = " ".join(process.cmdline())
+    if "resource_tracker" in text:
+        return "resource tracker"
+    if "forkserver" in text:
+        return "fork server" if process.ppid() == coordinator else "worker"
+    return "script"
+
+
+def sample(session: int, out: Path, begun: float) -> Sample | None:
+    """Look at the campaign; ``None`` when it is over or records nothing yet."""
+    from fuzzer.store import Store, StoreError
+
+    resident: dict[str, float] = {}
+    try:
+        coordinator = psutil.Process(session)
+        times = coordinator.cpu_times()
+        for each in (coordinator, *coordinator.children(recursive=True)):
+            with contextlib.suppress(psutil.Error):
+                name = role(each, session)
+                resident[name] = max(resident.get(name, 0.0), each.memory_info().rss / _MIB)
+        with Store.open(out) as store:
+            cases = store.info().examples
+    except (psutil.Error, StoreError):
+        return None
+    return Sample(time.monotonic() - begun, cases, times.user + times.system, resident)
+
+
+def size_of(path: Path) -> int:
+    """Bytes of a file, or of all files in a directory; hard links count once."""
+    seen: dict[int, int] = {}
+    for each in (path, *path.rglob("*")) if path.exists() else ():
+        with contextlib.suppress(OSError):
+            if each.is_file():
+                seen[each.stat().st_ino] = each.stat().st_size
+    return sum(seen.values())
+
+
+def watch(options: argparse.Namespace, directory: Path) -> tuple[list[Sample], list[int]]:
+    """Run the campaign; gives the samples, and the numbers of all processes that belonged to it."""
+    (directory / "tmp").mkdir()
+    (directory / "idle.py").write_text(_CHEAP)
+    command = [
+        str(Path(sys.executable).parent / "relaxfuzz"), "run", "--out", str(directory / "out"), "--regress", "off",
+        "--time", f"{options.seconds:g}s", "--seed", str(options.seed), "--workers", str(options.workers),
+    ]  # fmt: skip
+    if options.cheap:
+        passes = [part for number in range(10) for part in ("--pass", f"{directory / 'idle.py'}:idle_{number}")]
+        command += [*passes, "--oracles", "crash"]
+    environment = {**os.environ, "TMPDIR": str(directory / "tmp"), "RELAXFUZZ_CACHE": str(directory / "cache")}
+    samples, members = [], {}
+    begun = time.monotonic()
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environment) as session:
+        pause = min(10.0, max(0.25, options.seconds / 200))
+        while session.poll() is None:
+            time.sleep(pause)
+            with contextlib.suppress(psutil.Error):
+                for each in psutil.Process(session.pid).children(recursive=True):
+                    members[each.pid] = each
+            if (found := sample(session.pid, directory / "out", begun)) is not None:
+                samples.append(found)
+        errors = session.stderr.read().decode() if session.stderr is not None else ""
+        if session.returncode:
+            raise SystemExit(f"the campaign ended with {session.returncode}: {errors}")
+    _, alive = psutil.wait_procs(list(members.values()), timeout=10)
+    return samples, [each.pid for each in alive]
+
+
+def rates(samples: list[Sample], window: float) -> list[float]:
+    """Cases a second in each whole window, from the first case on."""
+    working = [each for each in samples if each.cases]
+    found: list[float] = []
+    first = working[0] if working else None
+    for each in working:
+        if first is not None and each.at - first.at >= window:
+            found.append((each.cases - first.cases) / (each.at - first.at))
+            first = each
+    return found
+
+
+def measure(options: argparse.Namespace) -> dict[str, Any]:
+    """Run and watch a campaign; the figures."""
+    with tempfile.TemporaryDirectory(prefix="soak-") as scratch:
+        directory = Path(scratch)
+        samples, alive = watch(options, directory)
+        if len(samples) < 2:
+            raise SystemExit("the campaign was too short to be watched")
+        out, last = directory / "out", samples[-1]
+        working = [each for each in samples if each.cases]
+        cases = working[-1].cases - working[0].cases
+        processor = working[-1].processor - working[0].processor
+        per_case = processor / max(cases, 1)
+        windows = rates(samples, options.window)
+        roles = sorted({name for each in samples for name in each.resident})
+        half = len(samples) // 2
+        database = sum(size_of(path) for path in out.glob("campaign.sqlite*"))
+        return {
+            "seconds": round(last.at, 1),
+            "cases": last.cases,
+            "cases_per_second": [round(each, 2) for each in windows],
+            "last_to_first": round(windows[-1] / windows[0], 3) if windows and windows[0] else None,
+            "rss_mib": {name: round(max(each.resident.get(name, 0.0) for each in samples), 1) for name in roles},
+            "rss_mib_first_half": {
+                name: round(max(each.resident.get(name, 0.0) for each in samples[:half]), 1) for name in roles
+            },
+            "coordinator_microseconds_per_case": round(1e6 * per_case, 1),
+            "coordinator_share_at_2000": round(_GOAL * per_case, 4),
+            "database_bytes": database,
+            "database_bytes_per_case": round(database / max(last.cases, 1), 1),
+            "log_bytes": size_of(out / "workers.log"),
+            "cache_bytes": size_of(directory / "cache"),
+            "processes_left": alive,
+            "files_left": sorted(each.name for each in (directory / "tmp").iterdir()),
+        }
+
+
+def main() -> int:
+    from fuzzer.config import parse_duration
+
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--time", default="1h")
+    parser.add_argument("--window", default="10m")
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--cheap", action="store_true", help="passes that do nothing: the campaign's own work")
+    parser.add_argument("--json", action="store_true")
+    options = parser.parse_args()
+    options.seconds, options.window = parse_duration(options.time), parse_duration(options.window)
+    found = measure(options)
+    if options.json:
+        print(json.dumps(found))
+        return 0
+    rows = [(name, json.dumps(value) if isinstance(value, (dict, list)) else value) for name, value in found.items()]
+    print(tabulate(rows, ("what", "value"), disable_numparse=True))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

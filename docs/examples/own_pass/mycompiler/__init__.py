@@ -1,0 +1,1 @@
+"""A compiler with one pass of its own."""

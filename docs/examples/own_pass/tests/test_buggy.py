@@ -1,0 +1,12 @@
+"""Red on purpose: this is how relaxfuzz shows what is wrong with the pass."""
+
+from hypothesis import given
+from mycompiler.clips import BuggyLowerClip
+
+from oracles import check
+from strategies import ir_modules
+
+
+@given(ir_modules())
+def test_buggy_lower_clip(module):
+    check(module, BuggyLowerClip())

@@ -1,0 +1,12 @@
+"""Green: the pass after its author has read what ``test_buggy.py`` says."""
+
+from hypothesis import given
+from mycompiler.clips import LowerClip
+
+from oracles import check
+from strategies import ir_modules
+
+
+@given(ir_modules())
+def test_lower_clip(module):
+    check(module, LowerClip())

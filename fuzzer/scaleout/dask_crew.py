@@ -1,0 +1,271 @@
+"""The workers of a Dask cluster as those who do a campaign's work.
+
+Each shard is a Dask task under a key of its own. A shard is recorded once, when its result has arrived: a task that is
+lost with its worker, or with the scheduler, is handed out again, and gives the same because it depends on itself alone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import threading
+import time
+import uuid
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from distributed import KilledWorker
+from distributed.client import FutureCancelledError
+from distributed.comm.core import CommClosedError
+
+from fuzzer import logfile
+from fuzzer.records import ShardResult
+from fuzzer.scaleout import dask_worker
+from fuzzer.scaleout.crew import CrewError
+from fuzzer.scaleout.local import LocalCrew
+from fuzzer.scaleout.parcels import (
+    ShardParcel,
+    ShardReply,
+    TriageParcel,
+    TriageReply,
+    Unfit,
+    WorkerFault,
+    fitness,
+    needed_files,
+)
+from fuzzer.store_file import told
+from fuzzer.triage import write_atomically
+
+if TYPE_CHECKING:
+    from fuzzer.config import Config
+    from fuzzer.scaleout.dask_link import Link
+    from fuzzer.shards import ShardTask
+    from fuzzer.triage import TriageJob, TriageResult
+
+MOST_FAULTS = 10
+"""A task that so many workers could not do, or did not survive, ends the campaign: it is not chance any more."""
+_SPARE = 4
+"""One task for so many workers waits for the next one that is free, and an adaptive cluster grows for it."""
+_HEED = 0.2
+_LAST_CASE = 5.0
+"""A case that sleeps is given three times its limit, and one that has died is drawn again."""
+_END = 5.0
+
+
+class DaskCrew:
+    """See ``fuzzer.scaleout.crew.Crew``.
+
+    Args:
+        link: The open connection.
+        config: The campaign's configuration.
+        directory: The campaign's directory, of which nothing is needed on the workers.
+        log: Where what TVM prints on the workers is collected.
+        stop: As of ``Crew``.
+        cut: As of ``Crew``.
+
+    Raises:
+        OSError: when a file that shards need cannot be read.
+    """
+
+    def __init__(
+        self, link: Link, config: Config, directory: Path, log: Path, stop: threading.Event, cut: threading.Event
+    ) -> None:
+        self._link = link
+        self._config = config
+        self._directory = directory
+        self._log = log
+        self._stop = stop
+        self._cut = cut
+        # A process of triage is told of plugins by its environment, which a worker's processes share with others.
+        self._home = LocalCrew(config, directory, log, stop, cut) if config.plugins else None
+        self._session = uuid.uuid4().hex
+        self._wanted = fitness()
+        self._files = needed_files(config)
+        self._sent: tuple[Any, Any] = (None, None)  # a client, and the files as a task of it
+        self._refused: dict[str, str] = {}
+        self._under_way: dict[Any, frozenset[str] | None] = {}  # Dask futures, and the workers that they may go to
+        self._work: set[Future[Any]] = set()
+        self._shards: set[asyncio.Future[Any]] = set()
+        self._cut_at: float | None = None
+        self._given_up = False
+        self._served = False  # whether any worker fits
+        self._heeding = link.submit(self._heed())
+
+    @property
+    def workers(self) -> int:
+        """See ``Crew``; of what the cluster has now."""
+        return max(1, sum(threads for address, threads in self._link.threads.items() if address not in self._refused))
+
+    @property
+    def slots(self) -> int:
+        """See ``Crew``."""
+        return self.workers + 1 + self.workers // _SPARE
+
+    def shard(self, task: ShardTask) -> Future[ShardResult]:
+        """See ``Crew``."""
+        return self._begin(self._shard(task))
+
+    def triage(self, job: TriageJob) -> Future[TriageResult]:
+        """See ``Crew``."""
+        return self._begin(self._triage(job)) if self._home is None else self._home.triage(job)
+
+    def kill(self) -> None:
+        """See ``Crew``."""
+        if self._home is not None:
+            self._home.kill()
+        self._everywhere(dask_worker.kill)
+
+    def close(self) -> None:
+        """See ``Crew``."""
+        for future in [*self._work, self._heeding]:
+            future.cancel()
+        if self._home is not None:
+            self._home.close()
+        self._everywhere(dask_worker.end)
+
+    def _begin(self, coroutine: Any) -> Future[Any]:
+        future = self._link.submit(coroutine)
+        self._work.add(future)
+        future.add_done_callback(self._work.discard)
+        return future
+
+    def _everywhere(self, function: Callable[[str], None]) -> None:
+        with contextlib.suppress(Exception):
+            self._link.submit(self._link.everywhere(function, self._session)).result(timeout=_END)
+
+    # -- in the connection's thread ------------------------------------------------------------------------------
+
+    async def _shard(self, task: ShardTask) -> ShardResult:
+        parcel = ShardParcel(self._session, self._wanted, task)
+        asked = asyncio.ensure_future(self._ask(dask_worker.run_shard, parcel, "relaxfuzz-shard", -task.number))
+        self._shards.add(asked)
+        try:
+            reply: ShardReply = await asked
+        except asyncio.CancelledError:
+            if not self._given_up:
+                raise
+            return ShardResult(task.number, task.first, task.first)
+        finally:
+            asked.cancel()
+            self._shards.discard(asked)
+        self._keep_log(reply.log)
+        return reply.result
+
+    async def _triage(self, job: TriageJob) -> TriageResult:
+        # Where the scripts of a campaign go is no business of the worker's, and what calls back cannot travel.
+        sent = replace(job, directory=Path(), save=None, stop=None)
+        parcel = TriageParcel(self._session, self._wanted, self._config, sent)
+        reply: TriageReply = await self._ask(dask_worker.run_triage, parcel, "relaxfuzz-triage", 0)
+        self._keep_log(reply.log)
+        if reply.script is not None and reply.result.repro is not None:
+            path = self._directory / reply.result.repro
+            try:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                write_atomically(path, reply.script)
+            except OSError as error:
+                raise told(error, self._directory) from error
+        return reply.result
+
+    async def _ask(self, function: Callable[..., Any], parcel: Any, name: str, priority: int) -> Any:
+        """What ``function`` says of ``parcel`` on some worker, however many are lost meanwhile."""
+        faults: list[str] = []
+        while len(faults) < MOST_FAULTS:
+            fit = await self._fit()
+            client = await self._link.client()
+            future = client.submit(
+                function, parcel, self._files_of(client), key=f"{name}-{uuid.uuid4().hex}", pure=False,
+                priority=priority, workers=None if fit is None else sorted(fit),
+            )  # fmt: skip
+            self._under_way[future] = fit
+            try:
+                reply = await future
+                self._served = True
+                return reply
+            except Unfit as unfit:
+                self._refuse(*unfit.args)
+            except KilledWorker as killed:
+                faults.append(f"workers were lost with it, {killed.last_worker} the last")
+            except WorkerFault as fault:
+                faults.append("{}: {}".format(*fault.args))
+            except (FutureCancelledError, CommClosedError, asyncio.TimeoutError):
+                await asyncio.sleep(0.1)  # the connection is being mended, or its workers are gone
+            except ImportError as error:
+                raise CrewError(f"a Dask worker has no relaxfuzz that fits this one: {error}") from error
+            finally:
+                del self._under_way[future]
+                future.release()
+        raise CrewError(f"{name.replace('-', ' ')}: given up after {MOST_FAULTS} workers; {faults[-1]}")
+
+    def _files_of(self, client: Any) -> Any:
+        """The files that tasks need, as a task of the client's: each worker is sent them once."""
+        if not self._files:
+            return ()
+        if self._sent[0] is not client or self._sent[1].cancelled():
+            key = f"relaxfuzz-files-{uuid.uuid4().hex}"
+            self._sent = client, client.submit(tuple, self._files, key=key, pure=False)
+        return self._sent[1]
+
+    def _refuse(self, address: str, different: str) -> None:
+        """Hand nothing more to a worker that would give other results."""
+        if address not in self._refused:
+            self._refused[address] = different
+            self._link.tell(f"Dask worker {address} is not used: it has {different}")
+
+    async def _fit(self) -> frozenset[str] | None:
+        """The workers that may be used; ``None`` for all. Waits for one where there was one before.
+
+        Raises:
+            CrewError: when there are workers, and never was one that fits.
+        """
+        while self._refused.keys() & self._link.threads.keys():
+            if fit := frozenset(self._link.threads.keys() - self._refused.keys()):
+                return fit
+            if not self._served:
+                address, different = next(iter(self._refused.items()))
+                raise CrewError(f"no Dask worker can be used: {address} has {different}")
+            await asyncio.sleep(_HEED)
+        return None
+
+    async def _heed(self) -> None:
+        """Look after tasks now and then; a connection that is being mended may fail, and the next look comes soon."""
+        while True:
+            with contextlib.suppress(OSError, asyncio.TimeoutError, RuntimeError):
+                await self._see_to_cut()
+                there = self._link.threads.keys()
+                for future, fit in list(self._under_way.items()):
+                    if fit is not None and there and not fit & there:
+                        await future.cancel()  # it waits for workers that are gone
+            await asyncio.sleep(_HEED)
+
+    async def _see_to_cut(self) -> None:
+        """Tell the workers when shards are to be cut, and wait no longer than a case may take for what they say."""
+        if not self._cut.is_set():
+            return
+        if self._cut_at is None:
+            self._cut_at = time.monotonic()
+            await self._link.everywhere(dask_worker.cut, self._session)
+        late = time.monotonic() - self._cut_at > _LAST_CASE * self._config.case_timeout + _END
+        if late or not self._link.threads:
+            self._given_up = True
+            for asked in list(self._shards):
+                asked.cancel()
+
+    def _keep_log(self, text: bytes) -> None:
+        if not text:
+            return
+        with contextlib.suppress(OSError):
+            logfile.bound(self._log)
+            with self._log.open("ab") as file:
+                file.write(text)
+
+
+def muster(link: Link) -> Any:
+    """What gives a campaign the workers of this cluster (``fuzzer.scaleout.crew.Muster``)."""
+
+    def begin(config: Config, directory: Path, log: Path, stop: threading.Event, cut: threading.Event) -> DaskCrew:
+        return DaskCrew(link, config, directory, log, stop, cut)
+
+    return begin

@@ -1,0 +1,231 @@
+"""Joining campaigns: sums, findings, and that neither order nor repetition counts."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import sqlite3
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sample_records import META, hit, shard
+
+from fuzzer.cases import Case
+from fuzzer.cli import main
+from fuzzer.families import Traits
+from fuzzer.merging import MergeError, merge
+from fuzzer.merging_tables import read_rows
+from fuzzer.records import FindingState
+from fuzzer.store import FILE_NAME, Store, StoreError
+from oracles.passref import PassRef
+
+BAD, WORSE, RARE = "it is bad", "it is worse", "it is rare"
+
+
+def campaign(directory: Path, seed: int, *messages: str, shards: int = 2, **meta: str) -> Path:
+    """A campaign whose every shard shows each message once."""
+    with Store.create(directory, {**META, "seed": str(seed), **meta}) as store:
+        for number in range(shards):
+            store.record_shard(shard(number, *(hit(text, 3 + seed) for text in messages)), 10.0 * (number + 1))
+        store.set_meta(state="finished")
+    return directory
+
+
+def settle(
+    directory: Path,
+    message: str,
+    state: FindingState,
+    bindings: int | None,
+    module: str,
+    note: str = "",
+    script: str = "",
+) -> str:
+    """Triage of a finding; returns its id."""
+    name = hit(message, 0).signature.id
+    case = Case(module, (PassRef("FuseOps", "relax.transform.FuseOps()"),), 3)
+    repro = f"repros/{name}.py" if script else None
+    with Store.open(directory, read_only=False) as store:
+        store.save_triage(name, state, case, bindings, repro, note, Traits("FuseOps"), 2.0)
+    if script:
+        (directory / "repros").mkdir(exist_ok=True)
+        (directory / f"repros/{name}.py").write_text(script)
+    return name
+
+
+def content(directory: Path) -> dict[str, Any]:
+    """Everything in a campaign, in an order of its own."""
+    with closing(sqlite3.connect(directory / FILE_NAME)) as database:
+        database.row_factory = sqlite3.Row
+        rows = {name: sorted(map(repr, table)) for name, table in read_rows(database).items()}
+    scripts = {path.name: path.read_text() for path in sorted((directory / "repros").glob("*.py"))}
+    return {**rows, "scripts": scripts}
+
+
+def test_one_campaign_alone_is_itself(tmp_path: Path) -> None:
+    one = campaign(tmp_path / "one", 1, BAD, WORSE)
+    settle(one, BAD, FindingState.CONFIRMED, 3, "{}", script="print(1)")
+    assert merge([one], tmp_path / "out") == []
+    assert content(tmp_path / "out") == content(one)
+    assert content(one)["findings"]
+
+
+def test_counts_are_added_and_findings_joined(tmp_path: Path) -> None:
+    one, two = campaign(tmp_path / "one", 1, BAD), campaign(tmp_path / "two", 2, BAD, RARE, shards=3)
+    assert merge([one, two], tmp_path / "out") == []
+    with Store.open(tmp_path / "out") as store, Store.open(one) as first, Store.open(two) as second:
+        info = store.info()
+        assert info.examples == first.info().examples + second.info().examples == 320
+        assert info.modules == first.info().modules + second.info().modules
+        assert (info.workers, info.state, info.seed) == (4, "finished", 1)
+        assert info.budget_text == "2 campaigns of seeds 1, 2"
+        failed = sum(each.count for each in store.tallies() if each.outcome == "fail")
+        assert failed == 2 + 6
+        assert store.coverage().operators["relax.add"] == 2 * 5
+        assert {each.message: each.count for each in store.findings()} == {BAD: 5, RARE: 3}
+        assert store.findings()[0].case == first.findings()[0].case, "the first campaign's case speaks"
+        assert store.findings()[0].last_seen_seconds == 30.0
+        growth = store.timeline().growth
+        assert [(each.at, each.examples, each.findings) for each in growth] == [
+            (10, 128, 2),
+            (20, 256, 2),
+            (30, 320, 2),
+        ]
+        assert sum(count for _, count in store.timeline().sightings[store.findings()[0].id]) == 5
+
+
+def test_the_smallest_confirmed_module_is_kept_with_its_script(tmp_path: Path) -> None:
+    places = [campaign(tmp_path / str(seed), seed, BAD) for seed in range(4)]
+    settle(places[0], BAD, FindingState.FLAKY, 1, "{0}", "came back in 2 of 3 runs")
+    settle(places[1], BAD, FindingState.CONFIRMED, 5, "{large}", script="large")
+    name = settle(places[2], BAD, FindingState.CONFIRMED, 2, "{small}", script="small")
+    merge(places, tmp_path / "out")
+    with Store.open(tmp_path / "out") as store:
+        (finding,) = store.findings()
+        assert finding.state is FindingState.CONFIRMED
+        assert finding.minimized is not None
+        assert (finding.minimized.module_json, finding.bindings, finding.count) == ("{small}", 2, 8)
+        assert finding.note == "in another campaign: flaky: came back in 2 of 3 runs"
+        assert finding.traits == Traits("FuseOps")
+        assert store.costs()[name].triage == 6.0
+    assert (tmp_path / "out" / "repros" / f"{name}.py").read_text() == "small"
+
+
+def test_the_order_is_of_no_account(tmp_path: Path) -> None:
+    places = [campaign(tmp_path / str(seed), seed, *texts, shards=shards)
+              for seed, texts, shards in ((3, (BAD, WORSE), 2), (1, (BAD,), 4), (2, (RARE, BAD), 1))]  # fmt: skip
+    settle(places[0], BAD, FindingState.CONFIRMED, 2, "{a}", script="a")
+    settle(places[1], BAD, FindingState.CONFIRMED, 2, "{b}", script="b")
+    settle(places[2], RARE, FindingState.FLAKY, 2, "{c}", "came back in 1 of 3 runs")
+    merge(places, tmp_path / "first")
+    for number, order in enumerate(itertools.permutations(places)):
+        merge(order, tmp_path / f"out{number}")
+        assert content(tmp_path / f"out{number}") == content(tmp_path / "first")
+
+
+def test_joining_in_steps_gives_the_same_but_for_what_growth_cannot_know(tmp_path: Path) -> None:
+    places = [campaign(tmp_path / str(seed), seed, *texts) for seed, texts in ((1, (BAD,)), (2, (RARE,)), (3, (BAD,)))]
+    merge(places, tmp_path / "at-once")
+    merge([places[0], places[2]], tmp_path / "some")
+    merge([tmp_path / "some", places[1]], tmp_path / "rest")
+    assert content(tmp_path / "rest") == content(tmp_path / "at-once")
+
+
+def test_a_campaign_that_is_given_twice_is_counted_once(tmp_path: Path) -> None:
+    one, two = campaign(tmp_path / "one", 1, BAD), campaign(tmp_path / "two", 2, BAD)
+    shorter = campaign(tmp_path / "shorter", 1, BAD, shards=1)
+    merge([one, two], tmp_path / "expected")
+    lines = merge([shorter, one, two, one], tmp_path / "out")
+    assert len(lines) == 2
+    assert all("is not counted" in line and "holds the same cases" in line for line in lines)
+    assert content(tmp_path / "out") == content(tmp_path / "expected")
+    assert len(merge([tmp_path / "expected", two], tmp_path / "again")) == 1
+    assert content(tmp_path / "again") == content(tmp_path / "expected")
+
+
+def test_what_overlaps_in_part_is_refused(tmp_path: Path) -> None:
+    one, two, three = (campaign(tmp_path / str(seed), seed, BAD) for seed in (1, 2, 3))
+    longer = campaign(tmp_path / "longer", 1, BAD, shards=5)
+    merge([one, two], tmp_path / "ab")
+    merge([two, three], tmp_path / "bc")
+    with pytest.raises(MergeError, match="both hold the campaign of seed 2"):
+        merge([tmp_path / "ab", tmp_path / "bc"], tmp_path / "out")
+    with pytest.raises(MergeError, match="both hold the campaign of seed 1"):
+        merge([tmp_path / "ab", longer], tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("other", "said"),
+    [
+        ({"tvm_version": "0.26.0"}, r"their TVM differs \(0.27.0.post1 and 0.26.0\)"),
+        ({"ffi_version": "0.1.13"}, "their ffi differs"),
+        ({"passes": '["FoldConstant"]'}, "their passes differ;"),
+        ({"oracles": '["crash"]'}, "their oracles differ;"),
+    ],
+)
+def test_campaigns_of_another_kind_are_refused_in_one_line(
+    tmp_path: Path, other: dict[str, str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    one, two = campaign(tmp_path / "one", 1, BAD), campaign(tmp_path / "two", 2, BAD, **other)
+    with pytest.raises(MergeError, match=said):
+        merge([one, two], tmp_path / "out")
+    assert main(["merge", str(one), str(two), "--out", str(tmp_path / "out")]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["one", "two"]
+
+
+def test_bad_places_are_told_in_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    one = campaign(tmp_path / "one", 1, BAD)
+    for arguments in ([tmp_path / "none"], [one, tmp_path]):
+        with pytest.raises(StoreError):
+            merge(arguments, tmp_path / "out")
+    with pytest.raises(StoreError, match="is there already"):
+        merge([one], one)
+    with closing(sqlite3.connect(one / FILE_NAME)) as database:
+        database.execute("CREATE TABLE novelty (text TEXT)")
+    assert main(["merge", str(one), "--out", str(tmp_path / "out")]) == 2
+    assert "it has the tables novelty" in capsys.readouterr().err
+
+
+def test_the_verbs_read_a_joined_campaign(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    places = [campaign(tmp_path / str(seed), seed, BAD) for seed in (1, 2)]
+    for place in places:
+        settle(place, BAD, FindingState.CONFIRMED, 2, "{}", script="small")
+    out = tmp_path / "out"
+    assert main(["merge", *map(str, places), "--out", str(out)]) == 0
+    assert capsys.readouterr().out == f"{out}: 256 cases, 1 finding\n"
+    assert main(["findings", str(out), "--json"]) == 0
+    (found,) = json.loads(capsys.readouterr().out)
+    assert found["count"] == 4
+    for arguments in (["passes", "--campaign"], ["ops", "--campaign"]):
+        assert main([*arguments, str(out)]) == 0
+    assert main(["report", str(out), "--json"]) == 0
+    assert main(["baseline", str(out), "--output", "-"]) == 0
+    policy = tmp_path / "policy.toml"
+    policy.write_text("[oracles.crash]\n")
+    assert main(["gate", str(out), "--policy", str(policy)]) in (0, 1, 3)
+
+
+def test_a_joined_campaign_is_not_gone_on_with(tmp_path: Path) -> None:
+    from fuzzer.config import Config, ConfigError
+    from fuzzer.environment import Versions
+    from fuzzer.preparation import open_campaign
+    from oracles.verdict import OracleName
+
+    config = Config(1, ("FuseOps",), (), (OracleName.CRASH, OracleName.NUMERIC), 64, None, 1)
+    versions = Versions(META["tvm_version"], META["ffi_version"])
+    places = []
+    for seed in (1, 2):
+        opened = open_campaign(tmp_path / str(seed), replace(config, seed=seed), versions)
+        opened.store.close()
+        places.append(tmp_path / str(seed))
+    merge(places, tmp_path / "out")
+    with pytest.raises(ConfigError, match="joined from others"):
+        open_campaign(tmp_path / "out", config, versions)
+    merge(places[:1], tmp_path / "alone")
+    opened = open_campaign(tmp_path / "alone", config, versions)
+    opened.store.close()
+    assert opened.resumed
