@@ -1,6 +1,6 @@
 """Does a campaign keep its speed and its memory, and what does it leave behind?
 
-    python benchmarks/soak.py [--time 1h] [--window 10m] [--workers 2] [--seed 1] [--cheap] [--json]
+    python benchmarks/soak.py [--time 1h] [--window 10m] [--workers 2] [--seed 1] [--cheap] [--keep DIR] [--json]
 
 A campaign of the command line is watched from outside: cases a second in each window, resident memory of each kind of
 process, processor time of the coordinator, sizes of database, log and kernel cache; and, when it is over, the processes
@@ -136,8 +136,12 @@ def rates(samples: list[Sample], window: float) -> list[float]:
 
 def measure(options: argparse.Namespace) -> dict[str, Any]:
     """Run and watch a campaign; the figures."""
-    with tempfile.TemporaryDirectory(prefix="soak-") as scratch:
-        directory = Path(scratch)
+    with contextlib.ExitStack() as stack:
+        if options.keep is None:
+            directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="soak-")))
+        else:
+            directory = options.keep
+            directory.mkdir(parents=True)
         samples, alive = watch(options, directory)
         if len(samples) < 2:
             raise SystemExit("the campaign was too short to be watched")
@@ -179,6 +183,7 @@ def main() -> int:
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--cheap", action="store_true", help="passes that do nothing: the campaign's own work")
+    parser.add_argument("--keep", type=Path, metavar="DIR", help="a new directory for the campaign, which is kept")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     options.seconds, options.window = parse_duration(options.time), parse_duration(options.window)

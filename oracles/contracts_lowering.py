@@ -66,6 +66,7 @@ ROWS: tuple[Contract, ...] = (
         needs=LOWERED,
         gives=LOWERED,
         keeps_public_signatures=False,
+        keeps_calls_fitting=False,  # so that an argument has no device where the called function's parameter has one
         notes="the device of a tensor is an argument of its allocation from here on and no longer part of its type, "
         "nor of the return type that follows from it (generated modules)",
         postconditions=LOWERING_CLAIMS["LowerAllocTensor"],
@@ -78,6 +79,7 @@ ROWS: tuple[Contract, ...] = (
         idempotence=Idempotence.FIXPOINT,
         fixpoint_runs=3,
         keeps_public_signatures=False,
+        keeps_calls_fitting=False,  # as LowerAllocTensor; and an argument may be known by rank only
         notes="begins with CanonicalizeBindings, whose fixed point it inherits; without the match_cast that this "
         "removes a return type may be known by rank only, which no longer matters at this stage (generated modules)",
         postconditions=LOWERING_CLAIMS["KillAfterLastUse"],

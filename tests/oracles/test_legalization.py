@@ -51,6 +51,8 @@ def check(modules: list[Any]) -> Legalizer:
         if isinstance(expected, str):  # TVM does not legalize it: then this pass must say the same
             assert attempted(lambda given: remembered(given, legalizer), module) == expected
             continue
+        if not tvm_ffi.structural_equal(expected, plain(module), map_free_vars=True):
+            continue  # a second run of the plain pass differs, too: seen of gather_nd over symbolic dims
         for _ in range(2):  # learnt, and remembered
             found = remembered(module, legalizer)
             assert tvm_ffi.structural_equal(expected, found, map_free_vars=True)
