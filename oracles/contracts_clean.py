@@ -17,7 +17,7 @@ from oracles.contract import (
     Refusal,
 )
 from oracles.postconditions import clean, common, order, restructure
-from oracles.preconditions import private_call_depth
+from oracles.preconditions import alias_depth, no_calls_in_place, private_call_depth
 
 F = Idempotence.FIXPOINT
 
@@ -107,6 +107,7 @@ ROWS: tuple[Contract, ...] = (
         any_stage=True,
         idempotence=F,
         fixpoint_runs=3,
+        fixpoint_extra=alias_depth,
         notes="aliases are retargeted one level a run",
         postconditions=(
             Postcondition(
@@ -261,6 +262,7 @@ ROWS: tuple[Contract, ...] = (
     ),
     Contract(
         "TopologicalSort",
+        preconditions=(no_calls_in_place,),
         postconditions=(
             Postcondition(
                 "blocks keep their bindings",

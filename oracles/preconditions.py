@@ -81,6 +81,23 @@ def no_cuda_graphs(module: Any) -> str | None:
     return "has CUDA graphs already" if found else None
 
 
+def no_calls_in_place(module: Any) -> str | None:
+    """TopologicalSort moves bindings as far as dataflow allows, which does not see that a call overwrites an operand.
+
+    Such calls are for passes "that have checked whether it is safe" (docstring of ``call_tir_inplace``): that nothing
+    reads the operand later, in the order of that moment.
+    """
+    found: list[Any] = []
+
+    def visit(expr: Any) -> None:
+        if _operator(expr) == "relax.call_tir_inplace":
+            found.append(expr)
+
+    for _, function in relax_functions(module):
+        relax.analysis.post_order_visit(function.body, visit)
+    return "calls a kernel in place" if found else None
+
+
 def no_library_prefix(module: Any) -> str | None:
     """AttachGlobalSymbol puts the attribute ``system_lib_prefix`` in front of every name, and so renames functions."""
     return "has a system_lib_prefix" if has_attribute(module, "system_lib_prefix") else None
@@ -177,3 +194,24 @@ def private_call_depth(module: Any) -> int:
         return depths[var]
 
     return max((depth(var) for var in private), default=0)
+
+
+def alias_depth(module: Any) -> int:
+    """Longest chain of variables that are each bound to the one before."""
+    behind: dict[Any, Any] = {}
+
+    def visit(expr: Any) -> None:
+        for block in expr.blocks if isinstance(expr, relax.SeqExpr) else ():
+            for binding in block.bindings:
+                if isinstance(binding, relax.VarBinding) and isinstance(binding.value, relax.Var):
+                    behind[binding.var] = binding.value
+
+    for _, function in relax_functions(module):
+        relax.analysis.post_order_visit(function.body, visit)
+    longest = 0
+    for var in behind:
+        length = 0
+        while var in behind:
+            var, length = behind[var], length + 1
+        longest = max(longest, length)
+    return longest

@@ -16,7 +16,7 @@ from fuzzer.isolation import Died, IsolatedWorker, breadcrumb
 from oracles import Subject, judge
 from oracles.contracts import contract_for
 from oracles.facts import equal
-from oracles.passref import PassRef, _import_file
+from oracles.passref import PassRef, import_file
 from oracles.verdict import OracleName, Outcome
 
 STRUCTURAL = tuple(name for name in OracleName if name is not OracleName.NUMERIC)
@@ -50,7 +50,7 @@ def test_every_factory_is_in_the_catalogue_with_its_twin() -> None:
     for file in sorted({planted.file for planted in PLANTED}):
         defined = {
             name
-            for name, value in vars(_import_file(HERE / file)).items()
+            for name, value in vars(import_file(HERE / file)).items()
             if inspect.isfunction(value) and not name.startswith("_") and not inspect.signature(value).parameters
         }
         buggy = {name for name in defined if not name.endswith("_clean")}

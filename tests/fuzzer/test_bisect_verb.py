@@ -11,7 +11,7 @@ from sample_records import META, hit, shard
 
 from fuzzer.bisection import Bisected
 from fuzzer.cli import main
-from fuzzer.records import FindingState
+from fuzzer.records import FindingState, Hit
 from fuzzer.store import Store
 
 FIXED_IN_026 = """
@@ -80,14 +80,19 @@ def test_json(fake: FakePython, script_file: Path, tmp_path: Path, capsys: pytes
     assert found["finding"] is None
 
 
+def add_scripted(store: Store, campaign: Path, failed: Hit) -> None:
+    """A finding with a script that says present, then fixed."""
+    store.record_shard(shard(0, failed), 1.0)
+    (campaign / "repros").mkdir()
+    (campaign / "repros" / "it.py").write_text(FIXED_IN_026)
+    store.save_triage(failed.signature.id, FindingState.CONFIRMED, None, None, "repros/it.py", "")
+
+
 def test_a_finding_of_a_campaign(fake: FakePython, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     campaign = tmp_path / "campaign"
     failed = hit("boom", 0)
     with Store.create(campaign, META) as store:
-        store.record_shard(shard(0, failed), 1.0)
-        (campaign / "repros").mkdir()
-        (campaign / "repros" / "it.py").write_text(FIXED_IN_026)
-        store.save_triage(failed.signature.id, FindingState.CONFIRMED, None, None, "repros/it.py", "")
+        add_scripted(store, campaign, failed)
     options = ["--versions", "none", "--python", str(fake.build(tmp_path / "mine", "0.25.0"))]
     assert main(["bisect", str(campaign), failed.signature.id[:6], *options]) == 0
     out = capsys.readouterr().out
@@ -111,10 +116,7 @@ def test_what_a_bisection_came_to_is_kept(fake: FakePython, tmp_path: Path, caps
     campaign = tmp_path / "campaign"
     failed = hit("boom", 0)
     with Store.create(campaign, META) as store:
-        store.record_shard(shard(0, failed), 1.0)
-        (campaign / "repros").mkdir()
-        (campaign / "repros" / "it.py").write_text(FIXED_IN_026)
-        store.save_triage(failed.signature.id, FindingState.CONFIRMED, None, None, "repros/it.py", "")
+        add_scripted(store, campaign, failed)
         assert main(["bisect", str(campaign), failed.signature.id, "--versions", "0.25.0"]) == 0
         assert "relaxfuzz: the result is not kept: " in capsys.readouterr().err, "the campaign is under way"
         assert store.finding(failed.signature.id).bisected is None

@@ -145,4 +145,5 @@ def test_failures_under_arguments_for_another_module_are_not_handed_on(
     case = replace(hit("boom", 5).case, passes=(PassRef("FuseOps", f"relax.transform.{expression}"),))
     job = TriageJob("id", "text", verdict("boom"), case, tmp_path)
     met = Other(Failing("other", "text", verdict("met")), replace(case, module_json="small"))
-    assert len(_Triage(job, IsolatedWorker)._worth((met,))) == handed
+    with IsolatedWorker() as worker:
+        assert len(_Triage(job, IsolatedWorker, worker)._worth((met,))) == handed

@@ -4,31 +4,13 @@ from pathlib import Path
 
 import pytest
 import tvm
+from unmerged import UNMERGED
 
 from fuzzer.minimizing import case_of_file, failures, reduce_case, repro_text, write_repro
 from fuzzer.module_file import ModuleFileError, read_module
 from oracles.passref import PassRef
 from oracles.verdict import OracleName
 
-SCRIPT = """\
-from tvm.script import ir as I
-from tvm.script import relax as R
-
-@I.ir_module
-class Module:
-    @R.function
-    def other(x: R.Tensor((3,), dtype="float32")) -> R.Tensor((3,), dtype="float32"):
-        with R.dataflow():
-            a = R.exp(x)
-            b = R.sin(a)
-            R.output(b)
-        return b
-
-    @R.function
-    def main(x: R.Tensor((3,), dtype="float32")) -> R.Tensor((3,), dtype="float32"):
-        y = R.tanh(x)
-        return y
-"""
 MERGE = (PassRef("MergeCompositeFunctions", "relax.transform.MergeCompositeFunctions()"),)
 
 
@@ -39,10 +21,10 @@ def write(folder: Path, name: str, text: str) -> Path:
 
 
 def test_tvmscript_json_and_python_give_the_same_module(tmp_path: Path) -> None:
-    script = read_module(str(write(tmp_path, "script.py", SCRIPT)))
+    script = read_module(str(write(tmp_path, "script.py", UNMERGED)))
     module = tvm.ir.load_json(script)
     json = read_module(str(write(tmp_path, "module.json", script)))
-    python = SCRIPT.replace("class Module", "class Mine") + "\nNUMBER = [1, 2][0]\n"
+    python = UNMERGED.replace("class Module", "class Mine") + "\nNUMBER = [1, 2][0]\n"
     imported = read_module(str(write(tmp_path, "python.py", python)))
     for text in (json, imported):
         tvm.ir.assert_structural_equal(tvm.ir.load_json(text), module)
@@ -71,14 +53,14 @@ def test_a_file_may_define_dataclasses(tmp_path: Path) -> None:
     told = (
         "from __future__ import annotations\nfrom dataclasses import dataclass\n@dataclass\nclass Told:\n    x: int\n"
     )
-    plain = write(tmp_path, "plain.py", SCRIPT)
-    both = write(tmp_path, "both.py", f"{told}{SCRIPT}")
+    plain = write(tmp_path, "plain.py", UNMERGED)
+    both = write(tmp_path, "both.py", f"{told}{UNMERGED}")
     left, right = tvm.ir.load_json(read_module(str(both))), tvm.ir.load_json(read_module(str(plain)))
     tvm.ir.assert_structural_equal(left, right)
 
 
 def test_a_module_of_the_users_is_minimized_and_scripted(tmp_path: Path) -> None:
-    case = case_of_file(write(tmp_path, "mine.py", SCRIPT), MERGE)
+    case = case_of_file(write(tmp_path, "mine.py", UNMERGED), MERGE)
     (verdict,) = failures(case, OracleName.CRASH)
     reduced = reduce_case(case, verdict)
     assert reduced is not None

@@ -7,29 +7,12 @@ import sys
 from pathlib import Path
 
 import pytest
+from unmerged import UNMERGED
 
 from fuzzer.minimizing import case_of_file, failures, repro_text
 from fuzzer.repro import check_repro
 from oracles.passref import PassRef
 from oracles.verdict import OracleName
-
-# MergeCompositeFunctions of TVM 0.27 fails on it.
-UNMERGED = """
-@I.ir_module
-class Module:
-    @R.function
-    def other(x: R.Tensor((3,), dtype="float32")) -> R.Tensor((3,), dtype="float32"):
-        with R.dataflow():
-            a = R.exp(x)
-            b = R.sin(a)
-            R.output(b)
-        return b
-
-    @R.function
-    def main(x: R.Tensor((3,), dtype="float32")) -> R.Tensor((3,), dtype="float32"):
-        y = R.tanh(x)
-        return y
-"""
 
 
 def asked(script: Path, *arguments: str) -> subprocess.CompletedProcess[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -111,15 +112,21 @@ def test_a_finding_that_never_comes_back_is_gone(tmp_path: Path) -> None:
     assert result.minimized is None
 
 
-def test_confirmation_uses_a_fresh_process_each_time() -> None:
-    case = case_of(samples.two_functions(), "MergeCompositeFunctions", "relax.transform.MergeCompositeFunctions()")
-    verdict = first_failure(case, OracleName.CRASH)
+def counted_workers() -> tuple[list[IsolatedWorker], Callable[[], IsolatedWorker]]:
+    """A factory, and the workers that it has made."""
     made: list[IsolatedWorker] = []
 
     def factory() -> IsolatedWorker:
         made.append(IsolatedWorker())
         return made[-1]
 
+    return made, factory
+
+
+def test_confirmation_uses_a_fresh_process_each_time() -> None:
+    case = case_of(samples.two_functions(), "MergeCompositeFunctions", "relax.transform.MergeCompositeFunctions()")
+    verdict = first_failure(case, OracleName.CRASH)
+    made, factory = counted_workers()
     found = confirm(case, signature(verdict).id, factory, 2, oracles=(OracleName.CRASH,))
     assert found.confirmed
     assert (found.hits, found.runs, len(made)) == (2, 2, 2)
@@ -129,12 +136,7 @@ def test_confirmation_uses_a_fresh_process_each_time() -> None:
 def test_a_confirmation_goes_on_where_it_stopped() -> None:
     case = case_of(samples.two_functions(), "MergeCompositeFunctions", "relax.transform.MergeCompositeFunctions()")
     verdict = first_failure(case, OracleName.CRASH)
-    made: list[IsolatedWorker] = []
-
-    def factory() -> IsolatedWorker:
-        made.append(IsolatedWorker())
-        return made[-1]
-
+    made, factory = counted_workers()
     signed = signature(verdict).id
     first = confirm(case, signed, factory, 3, oracles=(OracleName.CRASH,), until=1)
     assert (first.hits, first.runs, len(made)) == (1, 1, 1)

@@ -1,0 +1,60 @@
+"""False alarms about bindings that campaigns brought to light, each pinned by its mend; others: ``test_audit_pins``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tvm import relax
+
+from oracles import judge
+from oracles.facts import ModuleFacts
+from oracles.passref import PassRef
+from oracles.subject import Subject
+from oracles.verdict import OracleName, Outcome, Verdict
+
+X = "relax.transform"
+IN_PLACE = PassRef("DataflowUseInplaceCalls", f"{X}.DataflowUseInplaceCalls()")
+
+
+def verdict(module: Any, oracle: OracleName, *passes: PassRef) -> Verdict:
+    subject = Subject(module, passes, facts=ModuleFacts(module))
+    (found,) = [each for each in judge(subject, [oracle]) if each.oracle is oracle]
+    return found
+
+
+@pytest.mark.parametrize("aliases", [1, 3, 6])
+def test_every_alias_costs_common_subexpressions_a_run(aliases: int) -> None:
+    builder = relax.BlockBuilder()
+    x = relax.Var("x", relax.TensorType((1,), "float32"))
+    with builder.function("main", [x]):
+        builder.emit(relax.op.add(x, x))
+        last = builder.emit(relax.op.add(x, x))
+        for _ in range(aliases):
+            last = builder.emit(last)
+        builder.emit_func_output(last)
+    cse = PassRef("EliminateCommonSubexpr", f"{X}.EliminateCommonSubexpr()")
+    assert verdict(builder.get(), OracleName.IDEMPOTENCE, cse).outcome is Outcome.PASS
+
+
+def overwritten_last() -> Any:
+    """A value that one operator reads, and then another one that may overwrite it."""
+    builder = relax.BlockBuilder()
+    x, y = (relax.Var(name, relax.TensorType(shape, "float32")) for name, shape in (("x", (2,)), ("y", (1,))))
+    with builder.function("main", [x, y]):
+        with builder.dataflow():
+            value = builder.emit(relax.op.add(y, x))
+            first = builder.emit_output(relax.op.abs(value))
+            second = builder.emit_output(relax.op.nn.relu(value))
+        builder.emit_func_output(relax.Tuple([first, second]))
+    return builder.get()
+
+
+def test_sorting_sees_no_order_between_a_reader_and_a_call_in_place() -> None:
+    sort = PassRef("TopologicalSort", f'{X}.TopologicalSort(order="breadth-first", direction="from-outputs")')
+    module = overwritten_last()
+    assert "call_tir_inplace" in IN_PLACE.build()(module).script()
+    assert verdict(module, OracleName.NUMERIC, IN_PLACE).outcome is Outcome.PASS
+    found = verdict(module, OracleName.NUMERIC, IN_PLACE, sort)
+    assert (found.outcome, found.reason) == (Outcome.SKIP, "calls a kernel in place")
+    assert verdict(module, OracleName.NUMERIC, sort).outcome is Outcome.PASS
