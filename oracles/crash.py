@@ -5,6 +5,7 @@ from __future__ import annotations
 from oracles.blame import inner_culprit
 from oracles.contract import Refusal
 from oracles.facts import complaint
+from oracles.given import misfit
 from oracles.signature import mistyped_call
 from oracles.subject import Subject
 from oracles.verdict import Evidence, OracleName, Outcome, Verdict
@@ -50,6 +51,8 @@ def unfit_step(subject: Subject) -> str:
         for precondition in step.contract.preconditions:
             if (reason := precondition(subject.input_of(index))) is not None:
                 return reason
+        if reason := misfit(step.ref.name, step.ref.expression, subject.input_of(index)):
+            return reason
     return ""
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import tvm
-from tvm import tirx
+from tvm import relax, tirx
 
 from vocabulary.names import namespace
 
@@ -72,6 +72,30 @@ def binding_of(expression: str) -> tuple[str, Any]:
     """
     arguments = arguments_of(expression)
     return str(arguments.get("0")), arguments.get("1", {})
+
+
+def misfit(name: str, expression: str, module: Any) -> str:
+    """Why the values of a ``BindParams`` are not for this module; empty when they are.
+
+    Arguments are drawn for the module as it is given.  An earlier pass of the pipeline may have bound its dims to other
+    numbers (``BindSymbolicVars``), and the two answers of the user then contradict each other.
+    """
+    if name != "BindParams":
+        return ""
+    try:
+        function, binding = binding_of(expression)
+        values = {parameter: _plain(value) for parameter, value in _items(binding)}
+    except NotLiteral:
+        return ""
+    for parameter in next((f.params for var, f in module.functions_items() if var.name_hint == function), ()):
+        shape = getattr(parameter.ty, "shape", None)
+        dims = shape.values if isinstance(shape, relax.ShapeExpr) else ()
+        value = values.get(parameter.name)
+        if value is not None and any(
+            isinstance(dim, tirx.IntImm) and int(dim) != size for dim, size in zip(dims, value.shape, strict=False)
+        ):
+            return "a value has another shape than its parameter, whose dims an earlier pass has bound"
+    return ""
 
 
 def _bound(tree: ast.expr) -> dict[str, Any] | None:

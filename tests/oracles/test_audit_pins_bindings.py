@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tvm import relax
+from tvm import relax, tirx
 
 from oracles import judge
 from oracles.facts import ModuleFacts
@@ -58,3 +58,16 @@ def test_sorting_sees_no_order_between_a_reader_and_a_call_in_place() -> None:
     found = verdict(module, OracleName.NUMERIC, IN_PLACE, sort)
     assert (found.outcome, found.reason) == (Outcome.SKIP, "calls a kernel in place")
     assert verdict(module, OracleName.NUMERIC, sort).outcome is Outcome.PASS
+
+
+@pytest.mark.parametrize(("bound", "outcome"), [(2, Outcome.SKIP), (3, Outcome.PASS)])
+def test_values_and_dims_that_contradict_each_other_are_no_pass_s_fault(bound: int, outcome: Outcome) -> None:
+    builder = relax.BlockBuilder()
+    m = tirx.Var("m", "int64")
+    p, x = (relax.Var(name, relax.TensorType((m,), "float32")) for name in "px")
+    with builder.function("predict", [p, x]):
+        builder.emit_func_output(builder.emit(relax.op.abs(x)))
+    dims = PassRef("BindSymbolicVars", f'{X}.BindSymbolicVars({{"m": {bound}}})')
+    values = PassRef("BindParams", f'{X}.BindParams("predict", {{"p": np.arange(3).astype("float32")}})')
+    for oracle in (OracleName.WELL_FORMED, OracleName.NUMERIC):
+        assert verdict(builder.get(), oracle, dims, values).outcome is outcome
