@@ -55,6 +55,12 @@ ROWS: tuple[Contract, ...] = (
                 "operator left in a primitive function",
                 "src/relax/transform/fuse_tir.cc; LegalizeOps with skip_ops before it leaves operators on purpose",
             ),
+            Refusal(
+                "InternalError",
+                r"Tensor constants are not supported in primitive functions",
+                "constant in a primitive function",
+                "src/relax/transform/fuse_tir.cc; FuseOpsByPattern makes them, for external code generators",
+            ),
         ),
         notes="embeds ExpandTupleArguments, RemoveUnusedParameters and DeadCodeElimination",
         environment=PARTS_OF_LEVEL_ONE,

@@ -124,14 +124,16 @@ def _broken(subject: Subject, variation: Variation, varied: Sequence[Result], er
 def _raises_alone(subject: Subject, variation: Variation, index: int, error: Evidence) -> bool:
     """Whether a step raises the same on what was added, behind the steps before it or by itself.
 
-    Those before it may raise there: ``BindParams("main")`` where there is no such function.
+    Those before it may raise there, and are then left out: ``BindParams("main")`` where there is no such function.
     """
     if variation.unrelated is None:
         return False
-    chained, itself = _chain(subject, variation.unrelated)[-1], apply(subject.built(index), variation.unrelated)
+    module = variation.unrelated
+    for earlier in range(index):
+        module = apply(subject.built(earlier), module).module or module  # one that raises there leaves it as it is
     return any(
         alone is not None and alone.kind == error.kind and alone.frames[:1] == error.frames[:1]
-        for alone in (chained.error, itself.error)
+        for alone in (apply(subject.built(index), each).error for each in (module, variation.unrelated))
     )
 
 

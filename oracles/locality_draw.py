@@ -158,10 +158,15 @@ def _removed(subject: Subject, chance: random.Random, reach: Locality) -> Variat
     return None
 
 
+_PUBLISHES = "AttachGlobalSymbol"
+
+
 def _renamed(subject: Subject, chance: random.Random, reach: Locality) -> Variation | None:
     module = subject.module
     fixed = _public(module)
     names = list(functions_of(module))
+    if any(step.ref.name == _PUBLISHES for step in subject.plan.steps[:-1]):
+        return None  # the passes behind it see public functions of other names, and those are nobody's to change
     private = [name for name in names if name not in fixed | _named(subject) | _linked(subject)]
     chosen = [name for name in private if chance.random() < 0.5] or private[:1]
     if not chosen or not fixed:
