@@ -57,6 +57,12 @@ ROWS: tuple[Contract, ...] = (
             ),
             Refusal(
                 "InternalError",
+                r"Only schedulable functions \(whose body is the root block\) can be fused",
+                "kernel without a root block",
+                "src/relax/transform/fuse_tir.cc; drawn kernels have one, what minimizing makes of them need not",
+            ),
+            Refusal(
+                "InternalError",
                 r"Tensor constants are not supported in primitive functions",
                 "constant in a primitive function",
                 "src/relax/transform/fuse_tir.cc; FuseOpsByPattern makes them, for external code generators",

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+import tvm
 from tvm import relax, tirx
 
 from oracles import judge
 from oracles.facts import ModuleFacts
 from oracles.passref import PassRef
+from oracles.signature import changed_signature
 from oracles.subject import Subject
 from oracles.verdict import OracleName, Outcome, Verdict
 
@@ -71,3 +73,44 @@ def test_values_and_dims_that_contradict_each_other_are_no_pass_s_fault(bound: i
     values = PassRef("BindParams", f'{X}.BindParams("predict", {{"p": np.arange(3).astype("float32")}})')
     for oracle in (OracleName.WELL_FORMED, OracleName.NUMERIC):
         assert verdict(builder.get(), oracle, dims, values).outcome is outcome
+
+
+def test_a_return_type_that_was_wrong_before_may_be_mended() -> None:
+    builder = relax.BlockBuilder()
+    x, shape = relax.Var("x", relax.TensorType((2,), "float32")), relax.Var("shape", relax.ShapeType(ndim=2))
+    with builder.function("main", [x, shape]):
+        builder.emit_func_output(builder.emit(relax.op.reshape(x, shape)))
+    right = builder.get()["main"]
+    wrong = relax.TensorType(None, "float32", ndim=3)
+    body = relax.SeqExpr(right.body.blocks, right.body.body)
+    relax.expr._update_type(body, wrong)
+    declared = relax.Function(right.params, body, wrong, right.is_pure, right.attrs)
+    (name,) = builder.get().get_global_vars()
+    canonical = PassRef("CanonicalizeBindings", f"{X}.CanonicalizeBindings()")
+    assert verdict(tvm.IRModule({name: declared}), OracleName.WELL_FORMED, canonical).outcome is not Outcome.FAIL
+    assert changed_signature(tvm.IRModule({name: declared}), builder.get()) is None
+    assert changed_signature(builder.get(), tvm.IRModule({name: declared})) is not None
+
+
+def test_kernels_without_a_root_block_are_refused_by_fusing() -> None:
+    kernel = """
+@I.ir_module(s_tir=True)
+class Module:
+    @T.prim_func(private=True, s_tir=True)
+    def copies(A: T.Buffer((T.int64(2),), "float32"), B: T.Buffer((T.int64(2),), "float32")):
+        T.func_attr({"op_pattern": 0})
+        for i in range(T.int64(2)):
+            B[i] = A[i]
+
+    @R.function
+    def main(x: R.Tensor((2,), "float32")) -> R.Tensor((2,), "float32"):
+        cls = Module
+        with R.dataflow():
+            y = R.call_tir(cls.copies, (x,), R.Tensor((2,), "float32"))
+            z = R.call_tir(cls.copies, (y,), R.Tensor((2,), "float32"))
+            R.output(z)
+        return z
+"""
+    passes = [PassRef(name, f"{X}.{name}()") for name in ("FuseOps", "FuseTIR")]
+    found = verdict(tvm.script.from_source(kernel), OracleName.CRASH, *passes)
+    assert (found.outcome, found.reason) == (Outcome.REJECT, "kernel without a root block")
