@@ -26,7 +26,7 @@ import os
 import shutil
 import sys
 import tempfile
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -144,14 +144,14 @@ def measure(count: int, first: int, size: int, state: Path) -> list[Row]:
 def summed(rows: list[Row], part: str) -> Measured:
     """All chunks of a part together."""
     chosen = [row.measured for row in rows if row.part == part]
-    spent: Counter[str] = Counter()
-    stages: Counter[str] = Counter()
+    spent: defaultdict[str, float] = defaultdict(float)
+    stages: defaultdict[str, float] = defaultdict(float)
     skipped: Counter[str] = Counter()
     counts: Counter[str] = Counter()
     for each in chosen:
         for total, values in ((spent, each.seconds), (stages, each.stages)):
             for name, value in values.items():
-                total[name] += value  # type: ignore[assignment]
+                total[name] += value
         skipped.update(each.skipped)
         counts.update(each.counts)
     differ = [text for each in chosen for text in each.differ]

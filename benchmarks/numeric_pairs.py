@@ -16,8 +16,6 @@ from pathlib import Path
 from typing import Any
 
 import tvm
-from hypothesis import HealthCheck, Phase, given, seed, settings
-from hypothesis import strategies as st
 
 from fuzzer.isolation import breadcrumb
 from oracles.abi.compose import public_functions
@@ -37,6 +35,7 @@ from oracles.passref import PassRef
 from oracles.subject import Subject
 from oracles.verdict import OracleName, Outcome
 from strategies import ir_modules, module_and_passes
+from strategies.drive import examples_of
 
 Build = Callable[[Any], Program]
 OPTIMISED = ", by LLVM's optimisations alone"
@@ -97,26 +96,6 @@ class Pair:
     transformed: Any
     number: int
     title: str
-
-
-def generated(strategy: st.SearchStrategy[Any], count: int, first: int) -> list[Any]:
-    """Drawn values; every fifth of what Hypothesis draws, which repeats a case in variations."""
-    drawn: list[Any] = []
-
-    @seed(first)
-    @settings(
-        max_examples=5 * count,
-        database=None,
-        deadline=None,
-        suppress_health_check=list(HealthCheck),
-        phases=[Phase.generate],
-    )
-    @given(strategy)
-    def collect(value: Any) -> None:
-        drawn.append(value)
-
-    collect()
-    return drawn[: 5 * count : 5]
 
 
 def title_of(chunk: Chunk, number: int, pass_name: str) -> str:
@@ -210,7 +189,7 @@ def measure_pairs(chunk: Chunk) -> Measured:
     skipped: Counter[str] = Counter()
     pairs: list[Pair] = []
     screen = Session()
-    for number, (module, passes) in enumerate(generated(module_and_passes(), chunk.count, chunk.seed)):
+    for number, (module, passes) in enumerate(examples_of(module_and_passes(), chunk.count, chunk.seed)):
         made = (_pair(chunk, module, drawn, number, screen, skipped) for drawn in passes)
         pair = next(filter(None, made), None)
         if pair is not None:
@@ -256,7 +235,7 @@ def measure_shared(chunk: Chunk) -> Measured:
     skipped: Counter[str] = Counter()
     groups: list[list[Pair]] = []
     screen = Session()
-    for number, (module, passes) in enumerate(generated(module_and_passes(), max(1, chunk.count // 3), chunk.seed)):
+    for number, (module, passes) in enumerate(examples_of(module_and_passes(), max(1, chunk.count // 3), chunk.seed)):
         facts = ModuleFacts(module)
         made = [_pair(chunk, module, drawn, number, screen, skipped, facts) for drawn in passes]
         alike: dict[int, list[Pair]] = {}
@@ -281,7 +260,7 @@ def measure_shared(chunk: Chunk) -> Measured:
 
 def measure_interpreter(chunk: Chunk) -> Measured:
     """Modules of about ten bindings, interpreted."""
-    modules = generated(ir_modules(executable=True, max_bindings=4, max_functions=1), chunk.count, chunk.seed)
+    modules = examples_of(ir_modules(executable=True, max_bindings=4, max_functions=1), chunk.count, chunk.seed)
     calls = []
     for number, module in enumerate(modules):
         title = title_of(chunk, number, "interpreter")
@@ -324,7 +303,7 @@ def measure_judged(chunk: Chunk) -> Measured:
 
 def _judge_all(chunk: Chunk) -> tuple[int, int]:
     decided, subjects = 0, 0
-    for number, (module, passes) in enumerate(generated(module_and_passes(), chunk.count, chunk.seed)):
+    for number, (module, passes) in enumerate(examples_of(module_and_passes(), chunk.count, chunk.seed)):
         facts = ModuleFacts(module)
         for drawn in passes:
             title = title_of(chunk, number, drawn.name)

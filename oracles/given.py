@@ -119,7 +119,7 @@ def _bound(tree: ast.expr) -> dict[str, Any] | None:
 def _by_variable(binding: ast.expr) -> dict[str, Any]:
     """``{p: v for p in ... for n, v in ITEMS if p.name == n}`` as a dictionary by name."""
     try:
-        return dict(_evaluated(binding.generators[1].iter))  # type: ignore[attr-defined]
+        return dict(_evaluated(binding.generators[1].iter))  # type: ignore[attr-defined]  # what has no generators is caught
     except (AttributeError, ValueError, TypeError, IndexError) as error:
         raise NotLiteral("a binding by variables of another form") from error
 

@@ -16,15 +16,15 @@ EVEN_AIMED = 4
 """Weight of a pass that :data:`AIMED_AT` does not name."""
 
 DRAWN: Mapping[str, int] = {
-    "AlterOpImpl": 900,
+    "AlterOpImpl": 1050,
     "AllocateWorkspace": 400,
     "Gradient": 400,
     "RunCodegen": 210,
     "ComputePrimValue": 92,
-    "MergeCompositeFunctions": 76,
+    "MergeCompositeFunctions": 92,
     "RewriteDataflowReshape": 38,
     "SplitCallTIRByPattern": 32,
-    "FastMathTransform": 26,
+    "FastMathTransform": 32,
     "LazyTransformParams": 23,
     "UpdateVDevice": 16,
     "CombineParallelMatmul": 14,

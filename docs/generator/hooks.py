@@ -10,7 +10,7 @@ from typing import Any
 from api_reference import api_pages
 from cli_reference import cli_page
 from properdocs.structure.files import File, Files
-from pygments.formatters import HtmlFormatter  # type: ignore[import-untyped]
+from pygments.formatters import HtmlFormatter  # type: ignore[import-untyped]  # it ships no types
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"

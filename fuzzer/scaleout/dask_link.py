@@ -189,7 +189,7 @@ def _patience() -> float:
 def _beginning(where: str) -> Callable[[], Coroutine[Any, Any, Any]] | None:
     """What starts a cluster of this machine, where one is meant; raises ``ConfigError``."""
     try:
-        import distributed  # noqa: F401
+        import distributed  # noqa: F401 - only whether it is there and can be loaded
     except ImportError as error:
         raise ConfigError(MISSING) from error
     # What becomes of the scheduler and of workers is said in a line of ours. Dask gives some of its loggers levels.

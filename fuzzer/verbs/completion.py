@@ -24,7 +24,7 @@ def _run(options: argparse.Namespace) -> int:
     from fuzzer.command_line import PROGRAM, whole_parser
 
     parser = whole_parser()
-    for action in _actions(parser):
+    for action in _actions(parser):  # shtab looks for an attribute that argparse's actions do not have
         if action.metavar in _FILES:
             action.complete = shtab.FILE  # type: ignore[attr-defined]
         elif action.metavar in _DIRECTORIES:

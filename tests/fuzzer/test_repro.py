@@ -75,6 +75,19 @@ def other_parameters(module):
     return tvm.IRModule({"main": main})
 
 
+def forgotten_caller(module):
+    builder = relax.BlockBuilder()
+    x, y, more = (relax.Var(name, module["main"].params[0].ty) for name in ("x", "y", "more"))
+    with builder.function("helper", [x], private=True):
+        builder.emit_func_output(x)
+    with builder.function("main", [y]):
+        builder.emit_func_output(builder.emit(relax.Call(builder.get().get_global_var("helper"), [y])))
+    made = builder.get()
+    helper = made["helper"]
+    made.update_func(made.get_global_var("helper"), relax.Function([x, more], helper.body, helper.ret_ty))
+    return made
+
+
 def one_percent(module):
     builder = relax.BlockBuilder()
     x = relax.Var("x", module["main"].params[0].ty)
@@ -105,6 +118,7 @@ Numbered = module_pass("Numbered", numbered)
 Growing = module_pass("Growing", growing)
 Dangling = module_pass("Dangling", dangling)
 OtherParameters = module_pass("OtherParameters", other_parameters)
+ForgottenCaller = module_pass("ForgottenCaller", forgotten_caller)
 OnePercent = module_pass("OnePercent", one_percent)
 Segfault = module_pass("Segfault", segfault)
 Hang = module_pass("Hang", hang)
@@ -150,6 +164,7 @@ ORACLES = [
     ("Growing", OracleName.IDEMPOTENCE, ""),
     ("Dangling", OracleName.WELL_FORMED, "is not defined"),
     ("OtherParameters", OracleName.WELL_FORMED, "parameter"),
+    ("ForgottenCaller", OracleName.WELL_FORMED, "which does not fit"),
     ("OnePercent", OracleName.NUMERIC, "expected"),
 ]
 

@@ -7,7 +7,6 @@ from typing import Any
 import numeric_samples as samples
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, Phase, given, seed, settings
 from tvm import relax
 
 from oracles.abi.compose import public_functions
@@ -16,6 +15,7 @@ from oracles.execution import ExecMode, KernelCache, Program, Session, cxx_avail
 from oracles.execution.lowering import target
 from oracles.inputs import materialize
 from strategies import ir_modules
+from strategies.drive import examples_of
 
 pytestmark = pytest.mark.skipif(not cxx_available(), reason="plain relax.build needs a C++ compiler to link")
 
@@ -32,22 +32,7 @@ def optimised() -> Session:
 
 
 def check(count: int, first: int) -> None:
-    drawn: list[Any] = []
-
-    @seed(first)
-    @settings(
-        max_examples=5 * count,
-        database=None,
-        deadline=None,
-        suppress_health_check=list(HealthCheck),
-        phases=[Phase.generate],
-    )
-    @given(ir_modules(executable=True))
-    def draw(module: Any) -> None:
-        drawn.append(module)
-
-    draw()
-    for module in drawn[::5]:  # neighbours are variations of one another
+    for module in examples_of(ir_modules(executable=True), count, first):
         cached = outputs(session().build(module), module)
         plain = outputs(plain_build(module), module)
         if compare(plain, cached) is not None:  # by what kernels.py says of llvm.fmuladd, or else it is an error

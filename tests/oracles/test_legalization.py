@@ -11,7 +11,6 @@ import pytest
 import sample_modules
 import tvm
 import tvm_ffi
-from hypothesis import HealthCheck, Phase, given, seed, settings
 from tvm import relax, tirx
 
 from corpus.loader import load, load_module
@@ -22,6 +21,7 @@ from oracles.execution.legalization import Legalizer
 from oracles.execution.lowering import target
 from oracles.inputs import materialize
 from strategies import ir_modules
+from strategies.drive import examples_of
 
 op = relax.op
 
@@ -61,32 +61,13 @@ def check(modules: list[Any]) -> Legalizer:
     return legalizer
 
 
-def drawn(count: int, first: int) -> list[Any]:
-    modules: list[Any] = []
-
-    @seed(first)
-    @settings(
-        max_examples=5 * count,
-        database=None,
-        deadline=None,
-        suppress_health_check=list(HealthCheck),
-        phases=[Phase.generate],
-    )
-    @given(ir_modules())
-    def draw(module: Any) -> None:
-        modules.append(module)
-
-    draw()
-    return modules[::5]
-
-
 def test_the_samples_are_legalized_as_by_the_plain_pass() -> None:
     legalizer = check([make() for make in sample_modules.MODULES.values()])
     assert legalizer.hits > legalizer.left
 
 
 def test_a_few_generated_modules() -> None:
-    check(drawn(12, 3))
+    check(examples_of(ir_modules(), 12, 3))
 
 
 def test_what_is_not_legalized_is_refused_in_the_same_words() -> None:
@@ -97,7 +78,7 @@ def test_what_is_not_legalized_is_refused_in_the_same_words() -> None:
 
 @pytest.mark.slow
 def test_some_hundreds_of_generated_modules() -> None:
-    legalizer = check(drawn(300, 5))
+    legalizer = check(examples_of(ir_modules(), 300, 5))
     assert legalizer.left < legalizer.hits / 5
 
 

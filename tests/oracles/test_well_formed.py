@@ -132,3 +132,9 @@ def test_call_that_no_longer_fits_is_a_defect_and_no_later_pass_is_blamed(say: S
     assert _kind(say, module, REALIZE) == "mistyped-call"
     verdict = say(module, REALIZE, buggy.raises(ValueError("Argument 0 type mismatch")))[OracleName.CRASH]
     assert (verdict.outcome, verdict.reason) == (Outcome.SKIP, "input of the pass is ill-formed")
+
+
+def test_what_a_misfit_left_behind_is_not_judged(say: Say) -> None:
+    module = REALIZE.build()(load_module(*load(["realize-vdevice-caller"])))
+    verdicts = say(module, buggy.raises(ValueError("Argument 0 type mismatch")))
+    assert {verdict.reason for verdict in verdicts.values()} == {"input is ill-formed"}
