@@ -39,8 +39,8 @@ def history(reports: Sequence[Report]) -> dict[str, Any] | None:
         for name, row in rows.items():
             oracles.setdefault(name, [None] * len(reports))[number] = [row.passed, row.failed]
         for finding in report.findings:
-            seen = findings.setdefault(finding.id, {"id": finding.id, "counts": [0] * len(reports)})
-            seen["counts"][number] = finding.count
+            seen = findings.setdefault(finding.id, {"id": finding.id, "counts": [None] * len(reports)})
+            seen["counts"][number] = finding.count  # 0: met only on the way to another, while that was minimized
             # The newest campaign that saw it says how far it has come.
             seen |= {
                 "oracle": str(finding.oracle), "pass": finding.culprit, "state": finding.state.value,

@@ -105,7 +105,7 @@ def test_history_says_when_each_was_first_and_last_seen(report: Report) -> None:
         ("one", 1, 1), ("two", 0, 0), ("campaign", 3, 2),
     ]  # fmt: skip
     counts = {row["id"]: row["counts"] for row in found["findings"]}
-    assert counts == {"0000000003": [2, 0, 2], "0000000001": [0, 0, 9], "0000000002": [0, 0, 1]}
+    assert counts == {"0000000003": [2, None, 2], "0000000001": [None, None, 9], "0000000002": [None, None, 1]}
     assert found["oracles"][0] == {"name": "crash", "counts": [[190, 12]] * 3}
     assert found["worse"] == []
     assert history([report]) is None

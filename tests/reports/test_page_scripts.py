@@ -27,7 +27,7 @@ Run = Callable[[str], Any]
 
 @pytest.fixture
 def run(report: Report) -> Run:
-    """The page of a campaign with one before it, started; runs an expression in it."""
+    """The page of a campaign with one before it, with a hostile name."""
     named = finding(4, "<script>alert(3)</script>", FindingState.CONFIRMED, "numeric", HOSTILE)
     now = replace(full(report), findings=[*report.findings, named])
     old = replace(
@@ -36,6 +36,11 @@ def run(report: Report) -> Run:
         info=replace(report.info, started_at="2025-12-31T00:00:00+00:00"),
         findings=report.findings[1:],
     )
+    return started(old, now)
+
+
+def started(old: Report, now: Report) -> Run:
+    """The page of a campaign with one before it, started; runs an expression in it."""
     engine = MiniRacer()
     own = "\n".join((ASSETS / f"{name}.js").read_text(encoding="utf-8") for name in SCRIPTS)
     dom = (Path(__file__).parent / "page_dom.js").read_text(encoding="utf-8")
@@ -46,6 +51,16 @@ def run(report: Report) -> Run:
         return json.loads(str(engine.eval(f"JSON.stringify(ask({json.dumps(text)}) ?? null)")))
 
     return ask
+
+
+def test_a_finding_that_no_case_showed_is_of_its_campaign(report: Report) -> None:
+    """Met only while another was minimized, so that no case counts for it; the history raised on it."""
+    aside = replace(finding(4, "FuseOps", FindingState.NEW, "numeric", "met on the way"), count=0)
+    run = started(replace(report, directory=Path("before"), findings=[]), replace(full(report), findings=[aside]))
+    assert run("[...RF.fresh]") == [aside.id]
+    go(run, "history")
+    cells = run("document.querySelectorAll('td').map((each) => each.textContent)")
+    assert cells[-4:] == ["campaign", "campaign", "·", "0"]
 
 
 def names(run: Run) -> list[str]:

@@ -47,7 +47,7 @@ RF.start = function (data) {
   RF.byId = new Map(data.findings.map((finding) => [finding.id, finding]));
   const last = data.history ? data.history.campaigns.length - 1 : 0;
   RF.fresh = new Set((data.history ? data.history.findings : [])
-    .filter((row) => row.counts.findIndex((count) => count > 0) === last).map((row) => row.id));
+    .filter((row) => row.counts.findIndex(RF.met) === last).map((row) => row.id));
   const dark = window.matchMedia("(prefers-color-scheme: dark)");
   RF.replace(document.querySelector("nav"), RF.TABS.filter(([view]) => view !== "history" || data.history).map(([view, label]) =>
     RF.h("a", { href: `#/${view}`, "data-view": view }, label,

@@ -74,6 +74,7 @@ RF.badge = function (state) {
 RF.text = (numbers) => (numbers ? numbers.map((number) => RF.data.lines[number]).join("\n") : "");
 RF.finding = (id) => RF.byId.get(id);
 RF.link = (finding) => `#/finding/${encodeURIComponent(finding.id)}`;
+RF.met = (count) => count !== null; // of a finding's counts by campaign; null: not met
 RF.isNew = (finding) => RF.fresh.has(finding.id);
 RF.color = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 

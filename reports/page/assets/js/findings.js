@@ -197,6 +197,6 @@ RF.findingTime = function (finding) {
       points.map((point) => point[0]), [{ label: "cases", values: points.map((point) => point[1]) }], { steps: true })),
     row && RF.box("Over the campaigns", null, RF.table(["campaign", "started", "#cases that showed it"],
       history.campaigns.map((campaign, index) => RF.h("tr", null, RF.h("td", { class: "wrap" }, campaign.name),
-        RF.h("td", null, RF.day(campaign.started)), RF.h("td", { class: "n" }, RF.number(row.counts[index])))))),
+        RF.h("td", null, RF.day(campaign.started)), RF.h("td", { class: "n" }, RF.met(row.counts[index]) ? RF.number(row.counts[index]) : "·"))))),
   ];
 };

@@ -10,13 +10,13 @@ RF.views.history = function (_, query) {
     { time: true, points: true, range: low, height: 140, value: (share) => RF.percent(share),
     tick: (share) => `${+(share * 100).toFixed(2)} %` }));
   const f = { show: query.get("show") || "all" };
-  const first = (row) => row.counts.findIndex((count) => count > 0);
-  const end = (row) => row.counts.length - 1 - [...row.counts].reverse().findIndex((count) => count > 0);
+  const first = (row) => row.counts.findIndex(RF.met);
+  const end = (row) => row.counts.length - 1 - [...row.counts].reverse().findIndex(RF.met);
   const kinds = {
     all: ["all", () => true],
     new: ["new in the last", (row) => first(row) === last],
-    gone: ["gone from the last", (row) => row.counts[last] === 0],
-    again: ["seen in all", (row) => row.counts.every((count) => count > 0)],
+    gone: ["gone from the last", (row) => !RF.met(row.counts[last])],
+    again: ["seen in all", (row) => row.counts.every(RF.met)],
   };
   const list = RF.h("div");
   const count = RF.h("p", { class: "dim small", role: "status" });
@@ -24,7 +24,7 @@ RF.views.history = function (_, query) {
     RF.h("td", null, RF.finding(each.id) ? RF.h("a", { href: RF.link(each) }, RF.h("code", null, each.id)) : RF.h("code", null, each.id)),
     RF.h("td", { class: "wrap" }, `${each.oracle}: ${each.pass}`, RF.h("div", { class: "small dim clamp", title: each.line }, each.line)),
     RF.h("td", null, campaigns[first(each)].name), RF.h("td", null, campaigns[end(each)].name),
-    each.counts.slice(-8).map((number) => RF.h("td", { class: number ? "n" : "n dim" }, number ? RF.number(number) : "·")));
+    each.counts.slice(-8).map((number) => RF.h("td", { class: RF.met(number) ? "n" : "n dim" }, RF.met(number) ? RF.number(number) : "·")));
   const show = (value) => {
     f.show = value;
     const rows = findings.filter(kinds[value][1]).sort((a, b) => b.counts[last] - a.counts[last]);

@@ -63,7 +63,7 @@ RF.figures = function () {
 RF.changed = function (fresh) {
   const history = RF.data.history;
   const last = history.campaigns.length - 1;
-  const gone = history.findings.filter((row) => row.counts[last] === 0 && row.counts[last - 1] > 0);
+  const gone = history.findings.filter((row) => !RF.met(row.counts[last]) && RF.met(row.counts[last - 1]));
   const before = history.campaigns[last - 1];
   return RF.box(`New since ${before.name}`, `${RF.day(before.started)} UTC`,
     fresh.length ? RF.findingList(fresh.slice(0, 12), true) : RF.h("p", { class: "dim" }, "No signature that was not seen before."),

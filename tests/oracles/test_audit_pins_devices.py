@@ -1,0 +1,51 @@
+"""False alarms about devices that campaigns brought to light, each pinned by its mend; others: ``test_audit_pins``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tvm
+from tvm import relax
+
+from oracles import judge
+from oracles.facts import ModuleFacts
+from oracles.numeric_limits import excused_run
+from oracles.passref import PassRef
+from oracles.subject import Subject
+from oracles.verdict import Evidence, OracleName, Outcome
+
+X = "relax.transform"
+LEGALIZE = PassRef("LegalizeOps", f"{X}.LegalizeOps()")
+REALIZE = PassRef("RealizeVDevice", f"{X}.RealizeVDevice()")
+MISMATCH = Evidence("run-error", "ValueError: Mismatched compute.device_id on argument #1 when calling: ...")
+
+
+def moved() -> Any:
+    """A hint that moves a value away from the device that its type names."""
+    devices = [relax.VDevice("llvm", number, "global") for number in range(2)]
+    builder = relax.BlockBuilder()
+    x = relax.Var("x", relax.TensorType((2,), "float32", devices[0]))
+    with builder.function("main", [x]):
+        hinted = builder.emit(relax.op.hint_on_device(x, tvm.cpu(1), "global"))
+        builder.emit_func_output(builder.emit(relax.op.abs(hinted)))
+    module = builder.get()
+    module.update_global_info("vdevice", devices)
+    return module
+
+
+def test_legalization_writes_down_the_device_that_a_hint_has_yet_to_change() -> None:
+    module = moved()
+    (verdict,) = judge(Subject(module, [LEGALIZE], facts=ModuleFacts(module)), [OracleName.NUMERIC])[-1:]
+    assert (verdict.outcome, verdict.reason) == (Outcome.SKIP, "a device that a hint has yet to change")
+
+
+def test_other_mismatches_of_devices_are_reported() -> None:
+    def excuse(module: Any, *passes: PassRef) -> str:
+        steps = Subject(module, passes, facts=ModuleFacts(module)).plan.steps
+        return excused_run(MISMATCH, steps, module)
+
+    plain = moved()
+    plain.update_func(plain.get_global_var("main"), relax.transform.RealizeVDevice()(plain)["main"])
+    assert excuse(moved(), LEGALIZE)
+    assert not excuse(plain, LEGALIZE)
+    assert not excuse(moved(), REALIZE, LEGALIZE)
