@@ -1,8 +1,9 @@
-"""The table that an import prints."""
+"""What an import prints: tables, or an object."""
 
 from __future__ import annotations
 
 from collections import Counter
+from typing import Any
 
 from tabulate import tabulate
 
@@ -34,6 +35,23 @@ def table(report: ImportReport) -> str:
         rows = sorted(report.unreadable.items())[:MOST_REASONS]
         parts.append(_plain(rows, ("unreadable file", "why")))
     return "\n\n".join(parts)
+
+
+def report_object(report: ImportReport) -> dict[str, Any]:
+    """All of the tables, as JSON has it; ``reasons`` and ``unreadable`` in full."""
+    return {
+        "files": report.files,
+        "candidates": report.candidates,
+        "parsed": report.parsed,
+        "renamed": report.renamed,
+        "well_formed": report.well_formed,
+        "duplicates": report.duplicates,
+        "kept": len(report.seeds),
+        "spliceable": sum(bool(seed.spliceable) for seed in report.seeds),
+        "stages": dict(sorted(Counter(seed.stage.value for seed in report.seeds).items())),
+        "reasons": dict(report.reasons.most_common()),
+        "unreadable": dict(sorted(report.unreadable.items())),
+    }
 
 
 def _plain(rows: list[tuple[str, int]] | list[tuple[str, str]], headers: tuple[str, str]) -> str:

@@ -62,6 +62,8 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     importing.add_argument(
         "--out", type=Path, metavar="DIR", default=Path("seeds"), help="directory of the collection (default: seeds)"
     )
+    importing.add_argument("--json", action="store_true", help="one object instead of tables")
+    adding.add_argument("--json", action="store_true", help="a list of objects instead of lines")
     for action in (listing, checking):
         action.add_argument("slugs", nargs="*", metavar="SLUG", help="names of cases (default: all)")
         action.add_argument("--json", action="store_true", help="a list of objects instead of lines")
@@ -180,7 +182,11 @@ def _add(options: argparse.Namespace) -> int:
         upstream=options.upstream,
     )
     root = options.root or CASES
-    for result in add_case(new, root):
+    results = add_case(new, root)
+    if options.json:
+        print(json.dumps([_result_object(result) for result in results], indent=2))
+        return 0
+    for result in results:
         print(f"{root / new.slug}: {result.observation.text}")
     if options.root is None:
         print("now run: python -m corpus.ledger")
@@ -189,11 +195,14 @@ def _add(options: argparse.Namespace) -> int:
 
 def _import(options: argparse.Namespace) -> int:
     from corpus.importing import import_seeds, save
-    from corpus.importtable import table
+    from corpus.importtable import report_object, table
 
     report = import_seeds(options.path, lambda line: print(f"relaxfuzz: {line}", file=sys.stderr, flush=True))
-    print(table(report))
     digest = save(report, options.out)
+    if options.json:
+        print(json.dumps(report_object(report) | {"out": str(options.out), "content": digest}, indent=2))
+        return 0
+    print(table(report))
     print(f"{len(report.seeds)} seeds in {options.out} (content {digest})")
     return 0
 

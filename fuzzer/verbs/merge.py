@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 from pathlib import Path
 
@@ -14,6 +15,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--out", type=Path, required=True, metavar="DIR", help="a new directory for the joined campaign"
     )
+    parser.add_argument("--json", action="store_true", help="print one JSON object instead of a line")
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -27,6 +29,9 @@ def _run(options: argparse.Namespace) -> int:
             info, findings = store.info(), len(store.findings())
     except (MergeError, StoreError) as error:
         raise UsageError(str(error)) from error
+    if options.json:
+        print(json.dumps({"out": str(options.out), "cases": info.examples, "findings": findings}))
+        return OK
     print(f"{options.out}: {info.examples} cases, {findings} finding{'' if findings == 1 else 's'}")
     return OK
 

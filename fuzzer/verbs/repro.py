@@ -7,7 +7,7 @@ import json
 import sys
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fuzzer.verb import OK, USAGE, UsageError, Verb
 from fuzzer.verb_options import add_campaign
@@ -15,6 +15,7 @@ from fuzzer.verb_options import add_campaign
 if TYPE_CHECKING:
     from fuzzer.bisection import Bisected
     from fuzzer.records import CampaignInfo, FindingRecord
+    from fuzzer.repro import ReproResult
 
 GONE = 1
 """Exit code of ``--check`` when the script does not show the defect."""
@@ -44,6 +45,9 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         help="run the script in a fresh process: exit code 0 when the defect is there, 1 when it is gone, "
         "2 when the environment does not fit",
     )
+    parser.add_argument(
+        "--json", action="store_true", help="print one JSON object: the script or report, and what --check saw"
+    )
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -64,11 +68,29 @@ def _run(options: argparse.Namespace) -> int:
             write_atomically(options.output, text)
         except OSError as error:
             raise UsageError(f"cannot write '{options.output}': {error.strerror}") from error
-    if options.check:
-        return _check(script)
-    if options.output is None:
+    checked = _check(script) if options.check else None
+    if options.json:
+        output = None if options.output is None else str(options.output)
+        print(json.dumps(_object(finding, text, output, checked), indent=2))
+    elif checked is not None:
+        sys.stdout.write(checked.output)
+    elif options.output is None:
         sys.stdout.write(text)
-    return OK
+    return OK if checked is None else _exit_code(checked)
+
+
+def _object(finding: FindingRecord, text: str, output: str | None, checked: ReproResult | None) -> dict[str, Any]:
+    said: dict[str, Any] = {
+        "finding": finding.id,
+        "signature": finding.signature,
+        "state": finding.state.value,
+        "output": output,
+        "text": text,
+        "check": None,
+    }
+    if checked is not None:
+        said["check"] = {"confirmed": checked.confirmed, "exit_code": checked.exit_code, "output": checked.output}
+    return said
 
 
 def script_of(finding: FindingRecord, directory: Path, *, fresh: bool = False) -> str:
@@ -120,18 +142,21 @@ def _bisected(path: Path, finding_id: str) -> Bisected:
     return Bisected(judgement, rows)
 
 
-def _check(text: str) -> int:
+def _check(text: str) -> ReproResult:
     from fuzzer.repro import check_repro
 
     with tempfile.TemporaryDirectory(prefix="relaxfuzz-") as scratch:
         path = Path(scratch) / "repro.py"
         path.write_text(text, encoding="utf-8")
         result = check_repro(path)
-    sys.stdout.write(result.output)
-    if result.confirmed:
-        return OK
     if result.exit_code is None:
         print("relaxfuzz: the script did not end in time", file=sys.stderr)
+    return result
+
+
+def _exit_code(result: ReproResult) -> int:
+    if result.confirmed:
+        return OK
     return USAGE if result.exit_code == USAGE else GONE
 
 

@@ -60,6 +60,9 @@ def add(directory: Path, root: Path, *more: str, identifier: str = "abc") -> int
 def test_a_finding_becomes_a_case_that_checks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     root = tmp_path / "cases"
     directory = campaign(tmp_path, "merge-composite-if", FUSE, "crash")
+    assert add(directory, tmp_path / "other", "--slug", "new-case", "--json") == 0
+    (said,) = json.loads(capsys.readouterr().out)
+    assert (said["slug"], said["outcome"], said["ok"]) == ("new-case", "fail", True)
     assert add(directory, root, "--upstream", "apache/tvm#1", "--slug", "new-case") == 0
     assert "Do not have a default for relax.expr.If" in capsys.readouterr().out
     (case,) = load(root=root)

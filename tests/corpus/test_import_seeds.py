@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import textwrap
 from pathlib import Path
 
@@ -194,6 +195,9 @@ def test_the_command_line_writes_a_collection(tmp_path: Path, capsys: pytest.Cap
     assert "files unreadable" in shown
     assert "test_broken.py" in shown
     assert "test_binary.py" in shown
+    assert main(["corpus", "import", str(tmp_path / "checkout"), "--out", str(tmp_path / "again"), "--json"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert (said["kept"], said["content"], len(said["unreadable"])) == (9, digest, 2)
 
 
 @pytest.mark.parametrize(

@@ -130,3 +130,13 @@ def test_the_verb_prints_it_and_refuses_what_it_cannot_read(tmp_path: Path, caps
         assert problem in capsys.readouterr().err
     assert cli.main([*arguments, "--bisection", str(tmp_path / "none")]) == 2
     assert cli.main(["repro", str(directory), name.id, "--bisection", str(bisection)]) == 2
+    assert cli.main(["repro", str(directory), name.id, "--check", "--json", "--output", str(tmp_path / "it.py")]) == 0
+    capsys.readouterr()
+    assert cli.main(["repro", str(directory), name.id, "--check", "--json"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert (said["finding"], said["text"], said["output"]) == (name.id, script(), None)
+    assert (said["check"]["confirmed"], said["check"]["exit_code"]) == (
+        True,
+        1,
+    )  # the script's own: 1 when the defect is there
+    assert (tmp_path / "it.py").read_text() == script()

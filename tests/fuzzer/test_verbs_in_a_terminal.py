@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import argparse
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from sample_records import META, hit, shard
 
 from fuzzer.cli import main
+from fuzzer.command_line import whole_parser
 from fuzzer.store import Store
 
 MESSAGES = ("boom", "\x1b[31mcolour\x1b[0m and more", "a rather long message " * 12, "Ünïcode ✗ " * 20)
@@ -81,3 +84,19 @@ def test_decisions_as_json(folder: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert merged["decision"] == "merge"
     assert merged["not_met"] == []
     assert split == {**added, "not_met": ["0123456789"]}
+
+
+def commands(parser: argparse.ArgumentParser, name: str = "") -> Iterator[tuple[str, argparse.ArgumentParser]]:
+    """All verbs, and the actions of those that have some; an action may stand under a verb with options of its own."""
+    inner = [each for each in parser._actions if isinstance(each, argparse._SubParsersAction)]
+    for each in inner:
+        for word, below in each.choices.items():
+            yield from commands(below, f"{name} {word}".strip())
+    if not inner:
+        yield name, parser
+
+
+def test_every_verb_prints_json_but_the_one_that_prints_a_shell_script() -> None:
+    found = dict(commands(whole_parser()))
+    assert len(found) > 15
+    assert {name for name, each in found.items() if "--json" not in each.format_help()} == {"completion"}

@@ -1,7 +1,7 @@
 """The page in a browser: every view, search, filters, a finding, copying, dark colours, a phone's width.
 
-Needs a Chromium that is installed; without one, or where it does not start, the tests are skipped, and test_page_scripts.py
-alone runs the page's scripts.
+Needs a Chromium that is installed; without one, or where it does not start, the tests are skipped, and
+test_page_scripts.py alone runs the page's scripts.
 """
 
 from __future__ import annotations
