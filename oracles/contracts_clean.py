@@ -17,7 +17,7 @@ from oracles.contract import (
     Refusal,
 )
 from oracles.postconditions import clean, common, order, restructure
-from oracles.preconditions import alias_depth, no_calls_in_place, private_call_depth
+from oracles.preconditions import alias_depth, no_calls_in_place, nothing_killed, private_call_depth
 
 F = Idempotence.FIXPOINT
 
@@ -29,6 +29,7 @@ ROWS: tuple[Contract, ...] = (
     Contract(
         "CanonicalizeBindings",
         any_stage=True,
+        preconditions=(nothing_killed,),
         idempotence=F,
         fixpoint_runs=3,
         refusals=(
@@ -105,6 +106,7 @@ ROWS: tuple[Contract, ...] = (
     Contract(
         "EliminateCommonSubexpr",
         any_stage=True,
+        preconditions=(nothing_killed,),
         idempotence=F,
         fixpoint_runs=3,
         fixpoint_extra=alias_depth,

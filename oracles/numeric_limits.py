@@ -37,6 +37,8 @@ def unfair(steps: Sequence[Step], inputs: Callable[[int], Any]) -> str:
             return "retyped function is called inside the module"
         if step.ref.name == "UpdateParamType" and _calls_packed(inputs(index), operators=_PACKED | {_DPS_PACKED}):
             return "a packed call says which type it gives"
+        if step.ref.name == "UpdateParamType" and _takes_callback(inputs(index)):
+            return "a callback is handed values of the types that the caller chose"
         if step.ref.name in _PLANNING and _calls_packed(inputs(index), _SAYS_SO):
             return "a packed call may return its argument"
         if step.ref.name == "UpdateVDevice" and _replaces_hinted(step, inputs(index)):
@@ -134,6 +136,16 @@ def _calls_packed(module: Any, other_than: str = "", operators: frozenset[str] =
         if isinstance(function, relax.Function):
             relax.analysis.post_order_visit(function, visit)
     return found
+
+
+def _takes_callback(module: Any) -> bool:
+    """Whether a function takes another one, as LazySetOutput makes those that give their results away."""
+    return any(
+        isinstance(param.ty, relax.FuncType)
+        for function in module.functions.values()
+        if isinstance(function, relax.Function)
+        for param in function.params
+    )
 
 
 def _symbols(function: Any) -> list[Any]:

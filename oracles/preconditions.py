@@ -12,6 +12,8 @@ from typing import Any
 from tvm import relax
 from tvm.ir import Op
 
+KILLING = frozenset({"relax.memory.kill_tensor", "relax.memory.kill_storage", "relax.vm.kill_object"})
+"""Operators that empty a variable's register."""
 _LOWERED = ("relax.builtin.alloc_tensor", "relax.memory.alloc_", "relax.memory.kill_", "relax.vm.")
 
 
@@ -96,6 +98,22 @@ def no_calls_in_place(module: Any) -> str | None:
     for _, function in relax_functions(module):
         relax.analysis.post_order_visit(function.body, visit)
     return "calls a kernel in place" if found else None
+
+
+def nothing_killed(module: Any) -> str | None:
+    """A pass that lets one variable stand for another has later uses of it, which may be behind where it is killed.
+
+    KillAfterLastUse is documented to drop "all tensor/storage objects after last use": of the uses of that moment.
+    """
+    found: list[Any] = []
+
+    def visit(expr: Any) -> None:
+        if _operator(expr) in KILLING:
+            found.append(expr)
+
+    for _, function in relax_functions(module):
+        relax.analysis.post_order_visit(function.body, visit)
+    return "variables are killed" if found else None
 
 
 def no_library_prefix(module: Any) -> str | None:

@@ -236,7 +236,11 @@ class _Emitter:
         """What stands for a var inside a shape: a symbolic dim that nothing stands for stays."""
         if var in self.env:
             return self.env[var]
-        return self.expr(self.sketch.aliases[var]) if var in self.sketch.aliases else var
+        if var in self.sketch.aliases:
+            return self.expr(self.sketch.aliases[var])
+        if isinstance(var.ty, tvm.ir.PrimType):
+            return var
+        raise Invalid(f"a type's {var.name} is not bound")  # the checker does not look
 
     def _var(self, var: Any) -> Any:
         if var in self.env:

@@ -14,9 +14,9 @@ from tvm import relax
 
 from oracles.contract import Postcondition
 from oracles.postconditions.common import operator_of, places, sequences, variables_read
-from oracles.postconditions.memory_plan import KILLING, STORING
+from oracles.postconditions.memory_plan import STORING
 from oracles.postconditions.paths import ways
-from oracles.preconditions import relax_functions
+from oracles.preconditions import KILLING, relax_functions
 
 
 def killed_too_early(ran: Any) -> str:

@@ -20,11 +20,10 @@ from tvm import relax, tirx
 from oracles.contract import Postcondition
 from oracles.postconditions.common import functions_by_name, operator_of, places, variables_read
 from oracles.postconditions.paths import Step, builtin_of, number_of, symbols_of, ways
-from oracles.preconditions import has_attribute, relax_functions
+from oracles.preconditions import KILLING, has_attribute, relax_functions
 
 LENDING = frozenset({"relax.memory.alloc_tensor", "relax.vm.alloc_tensor"})
 STORING = frozenset({"relax.memory.alloc_storage", "relax.vm.alloc_storage"})
-KILLING = frozenset({"relax.memory.kill_tensor", "relax.memory.kill_storage", "relax.vm.kill_object"})
 VIEWING = frozenset({"relax.reshape", "relax.memory.view", "relax.memory.ensure_zero_offset"})
 # Packed functions of the runtime whose result is their first argument, or a view of it. What another packed function
 # returns counts as new, which is what the pass assumes of all of them.

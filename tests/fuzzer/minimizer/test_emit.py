@@ -75,6 +75,22 @@ def test_a_var_that_nothing_binds_is_invalid() -> None:
         emit(sketch)
 
 
+def test_a_shape_that_nothing_binds_is_invalid() -> None:
+    builder = relax.BlockBuilder()
+    x, shape = relax.Var("x", relax.TensorType((2,), "float32")), relax.Var("shape", relax.ShapeType(ndim=1))
+    with builder.function("main", [x, shape]):
+        builder.emit_func_output(builder.emit(relax.op.reshape(x, shape)))
+    sketch = take(builder.get())
+    main = sketch.functions["main"]
+    (binding,) = main.body.blocks[0].bindings
+    assert binding.var.ty.shape.same_as(main.params[1])
+    main.params[:] = [binding.var]  # as where a value becomes a parameter and what it was made of goes
+    main.body.blocks.clear()
+    main.body.result = binding.var
+    with pytest.raises(Invalid, match="a type's shape is not bound"):
+        emit(sketch)
+
+
 def test_a_dataflow_var_that_is_needed_outside_becomes_an_output() -> None:
     sketch = take(samples.two_functions())
     body = sketch.functions["main"].body

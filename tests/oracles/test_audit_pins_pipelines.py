@@ -1,0 +1,75 @@
+"""False alarms about passes in an order or on inputs that they were not made for, each pinned by its mend."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tvm import relax
+
+from oracles import judge
+from oracles.facts import ModuleFacts
+from oracles.passref import PassRef
+from oracles.subject import Subject
+from oracles.verdict import OracleName, Outcome, Verdict
+
+X = "relax.transform"
+_CHOICE = 'lambda var: relax.TensorType(var.ty.shape, "float16") if isinstance(var.ty, relax.TensorType) else None'
+HALF = PassRef("UpdateParamType", f"{X}.UpdateParamType({_CHOICE})")
+
+
+def ref(name: str, arguments: str = "") -> PassRef:
+    return PassRef(name, f"{X}.{name}({arguments})")
+
+
+def numeric(module: Any, *passes: PassRef) -> Verdict:
+    subject = Subject(module, passes, facts=ModuleFacts(module), input_seed=3)
+    (found,) = [each for each in judge(subject, [OracleName.NUMERIC]) if each.oracle is OracleName.NUMERIC]
+    return found
+
+
+def made(shape: tuple[int, ...], *more: tuple[int, ...], build: Any, name: str = "main") -> Any:
+    builder = relax.BlockBuilder()
+    params = [relax.Var(f"x{index}", relax.TensorType(each, "float32")) for index, each in enumerate((shape, *more))]
+    with builder.function(name, params):
+        with builder.dataflow():
+            result = builder.emit_output(build(builder, *params))
+        builder.emit_func_output(result)
+    return builder.get()
+
+
+@pytest.mark.parametrize("later", ["CanonicalizeBindings", "EliminateCommonSubexpr"])
+def test_what_is_killed_is_not_renamed(later: str) -> None:
+    """A projection became the variable behind it, which had been killed: the machine died of it."""
+
+    def tupled(builder: Any, x: Any) -> Any:
+        return builder.emit(relax.Tuple([x, x, builder.emit(relax.op.abs(x))]))
+
+    module = made((2,), build=tupled)
+    shape_lower = ref("VMShapeLower")
+    found = numeric(module, ref("KillAfterLastUse"), shape_lower, ref("ToNonDataflow"), shape_lower, ref(later))
+    assert (found.outcome, found.reason) == (Outcome.SKIP, "variables are killed")
+    assert numeric(module, shape_lower, ref("ToNonDataflow"), shape_lower, ref(later)).outcome is Outcome.PASS
+
+
+def test_a_callback_is_handed_what_the_caller_chose() -> None:
+    module = made((1,), build=lambda builder, x: builder.emit(relax.op.abs(x)))
+    found = numeric(module, ref("LazySetOutput"), HALF)
+    assert (found.outcome, found.reason) == (
+        Outcome.SKIP,
+        "a callback is handed values of the types that the caller chose",
+    )
+    assert numeric(module, HALF).outcome is Outcome.PASS
+
+
+@pytest.mark.parametrize(("extent", "outcome"), [(0, Outcome.SKIP), (1, Outcome.PASS)])
+def test_the_gradient_of_no_elements_is_not_measured(extent: int, outcome: Outcome) -> None:
+    """It is a sum over nothing, which its legalization does not write."""
+
+    def loss(builder: Any, x: Any, y: Any) -> Any:
+        squares = builder.emit(relax.op.sum(builder.emit(relax.op.multiply(x, x))))
+        return builder.emit(relax.op.add(squares, builder.emit(relax.op.sum(builder.emit(relax.op.multiply(x, y))))))
+
+    found = numeric(made((3,), (extent, 4, 3), build=loss, name="loss"), ref("Gradient", '"loss"'))
+    assert found.outcome is outcome, found
+    assert found.reason == ("undecidable: gradient of no elements" if extent == 0 else "")
