@@ -72,12 +72,14 @@ def sequences(function: Any) -> Iterator[Any]:
     """All ``SeqExpr`` of a Relax function: its body, and the bodies of branches and local functions."""
     yield function.body
     for place in places(function):
-        value = place.binding.value
-        if isinstance(value, relax.If):
-            yield value.true_branch
-            yield value.false_branch
-        elif isinstance(value, relax.Function):
-            yield value.body
+        yield from inner_sequences(place.binding.value)
+
+
+def inner_sequences(value: Any) -> list[Any]:
+    """The branches of an ``If``, the body of a local function; empty for any other value."""
+    if isinstance(value, relax.If):
+        return [value.true_branch, value.false_branch]
+    return [value.body] if isinstance(value, relax.Function) else []
 
 
 def operator_of(value: Any) -> str:

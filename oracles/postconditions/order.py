@@ -14,11 +14,11 @@ from tvm import relax
 from oracles.postconditions.common import (
     argument,
     both,
+    inner_sequences,
     joinable,
     outline,
     places,
     read_inside,
-    sequences,
     variables_read,
 )
 
@@ -28,20 +28,33 @@ def bindings_changed(ran: Any) -> str:
     for name, old, new in both(ran):
         if not isinstance(old, relax.Function) or joinable(old):
             continue
-        before, after = _blocks_of(old), _blocks_of(new)
-        if [len(block.bindings) for block in before] != [len(block.bindings) for block in after]:
+        before, after = _contents(old.body), _contents(new.body)
+        if [len(bindings) for _, bindings in before] != [len(bindings) for _, bindings in after]:
             return f"blocks have other numbers of bindings\nfunction: {name}"
-        for was, now in zip(before, after):  # noqa: B905  # equally many
-            names = [[outline(binding) for binding in block.bindings] for block in (was, now)]
-            dataflow = isinstance(was, relax.DataflowBlock)
-            if sorted(names[0]) != sorted(names[1]) if dataflow else names[0] != names[1]:
-                kind = "a dataflow block" if dataflow else "an ordinary block"
-                return f"{kind} has other bindings\nfunction: {name}\nbefore: {names[0]}\nafter: {names[1]}"
+        for was, now in zip(before, after, strict=True):
+            if was != now:
+                return f"{was[0]} has other bindings\nfunction: {name}\nbefore: {was[1]}\nafter: {now[1]}"
     return ""
 
 
-def _blocks_of(function: Any) -> list[Any]:
-    return [block for sequence in sequences(function) for block in sequence.blocks]
+def _contents(sequence: Any) -> list[tuple[str, list[str]]]:
+    """Kind and bindings of each block, with what the branches and functions hold that are bound there.
+
+    Those of a dataflow block are sorted: local functions come in another order, too.
+    """
+    found = []
+    for block in sequence.blocks:
+        bindings = [_content(binding) for binding in block.bindings]
+        if isinstance(block, relax.DataflowBlock):
+            found.append(("a dataflow block", sorted(bindings)))
+        else:
+            found.append(("an ordinary block", bindings))
+    return found
+
+
+def _content(binding: Any) -> str:
+    inner = [_contents(sequence) for sequence in inner_sequences(binding.value)]
+    return f"{outline(binding)} of {inner}" if inner else outline(binding)
 
 
 def order_of_another_kind(ran: Any) -> str:

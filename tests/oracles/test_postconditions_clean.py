@@ -174,6 +174,50 @@ def test_a_sort_that_loses_a_binding_is_seen() -> None:
     assert said("blocks keep their bindings", Ran(before, after, {}), "TopologicalSort")
 
 
+def local_functions() -> Any:
+    """Two local functions in a dataflow block, the first with a dataflow block of its own."""
+
+    @I.ir_module
+    class Module:
+        @R.function
+        def main(x: R.Tensor((1,), "float32")) -> R.Tensor((1,), "float32"):
+            @R.function
+            def first(x1: R.Tensor((1,), "float32")) -> R.Tensor((1,), "float32"):
+                lv = R.abs(x1)
+                lv1 = R.nn.relu(lv)
+                return lv1
+
+            @R.function
+            def second(x2: R.Tensor((1,), "float32")) -> R.Tensor((1,), "float32"):
+                lv3 = R.negative(x2)
+                return lv3
+
+            return x
+
+    return relax.transform.ConvertToDataflow()(Module)
+
+
+def test_a_sort_may_move_local_functions_and_must_not_change_them() -> None:
+    """Their blocks were compared in the order in which they stood (seed 99991)."""
+    claim, asked = "blocks keep their bindings", 'relax.transform.TopologicalSort(order="breadth-first")'
+    sorted_ = ran(local_functions(), asked)
+    names = [[str(each.var.name) for each in module["main"].body.blocks[0].bindings]
+             for module in (sorted_.before, sorted_.after)]  # fmt: skip
+    assert names == [["first", "second"], ["second", "first"]]
+    assert not said(claim, sorted_, "TopologicalSort")
+    shorter = Ran(sorted_.before, relax.transform.DeadCodeElimination()(sorted_.after), {})
+    assert said(claim, shorter, "TopologicalSort")
+
+    @relax.expr_functor.mutator
+    class Spoilt(relax.PyExprMutator):  # type: ignore[misc]  # untyped
+        def visit_call_(self, call: Any) -> Any:
+            return relax.op.exp(call.args[0]) if call.op.name == "relax.negative" else call
+
+    main = Spoilt().visit_expr(sorted_.after["main"])
+    assert "a dataflow block has other bindings" in said(claim, Ran(sorted_.before, tvm.IRModule({"main": main}), {}),
+                                                         "TopologicalSort")  # fmt: skip
+
+
 def test_an_effect_that_vanishes_is_seen() -> None:
     before = samples.impure()
     silent = relax.transform.DeadCodeElimination()(before)
