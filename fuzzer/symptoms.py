@@ -57,6 +57,8 @@ _RULES_OF_OPERATORS = re.compile(r"src/relax/op/")
 _OPERATOR_NAME = re.compile(r"Op\(relax\.[\w.]+\)|\brelax\.op\.[\w.]+\b")
 _INFERENCE = re.compile(r"^InferType(?=[A-Z])\w+")
 _INSTEAD = re.compile(r"( has no attribute) \w+$| became \w+$")
+_BOXED = re.compile(r"\b(?:String|Int|Float)Imm\b")
+_SAME_RUN = re.compile(r"during (?:prepare|environment)\b")
 _OUTSIDE = re.compile(r"^DataflowVar .* is used outside DataflowBlock")
 _ATTRIBUTE = re.compile(r"^\w+ (?:<name> |object )?has no attribute")
 _INFERRED = re.compile(r"\bHowever, (R\.[a-z][\w.]*)\(")
@@ -79,11 +81,11 @@ def symptom_of(oracle: OracleName, found: Evidence, message: str) -> Symptom:
     """
     if oracle is OracleName.ROUNDTRIP:
         # What stands there instead depends on the module, as does which attribute of a wrong object is missed first.
-        said = _INSTEAD.sub(r"\1", message)
+        said = _BOXED.sub("a boxed constant", _INSTEAD.sub(r"\1", message))
         return Symptom(f"{found.kind}: {said}")
     if _DEATHS.fullmatch(found.kind):
-        # A pass dies in the same way where it prepares a module for another.
-        stage = message[message.find("during") :].replace("during prepare", "during crash")
+        # A pass dies in the same way where it prepares a module for another, or runs once more with instruments.
+        stage = _SAME_RUN.sub("during crash", message[message.find("during") :])
         return Symptom(f"{found.kind} {stage}", mute=True, laddered=True)
     if found.kind in _UNBUILT:
         return _unbuilt(found, message)
@@ -130,7 +132,7 @@ def _raised(found: Evidence, message: str) -> Symptom:
     for frame in found.frames:
         match = _LEGALIZATION.match(frame)
         if match and match.group(1) not in _HELPERS:
-            return Symptom("the legalization raises", place=match.group(1))
+            return Symptom(f"the legalization raises: {_said(found, message)}", place=match.group(1))
     if _UNTYPED.search(first_line(found.message)):
         return Symptom("a value has lost its type", laddered=True)
     if _UNFIT_ARGUMENT.search(message):
