@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 from oracles.blame import inner_culprit
-from oracles.contract import Refusal
+from oracles.contract import Abi, Refusal
 from oracles.facts import complaint
 from oracles.given import misfit
+from oracles.plan import Step
 from oracles.signature import mistyped_call
 from oracles.subject import Subject
 from oracles.verdict import Evidence, OracleName, Outcome, Verdict
@@ -33,14 +37,23 @@ def judge(subject: Subject) -> Verdict:
         return Verdict(OracleName.CRASH, Outcome.REJECT, step.ref.name, refusal.reason)
     index = len(subject.chain) - 1
     entered = subject.input_of(index)
-    if index > 0 and (
-        mistyped_call(entered) is not None or not tolerated(complaint(entered), subject.plan.steps[:index])
-    ):
+    if index > 0 and _spoilt(entered, subject.plan.steps[:index]):
         return Verdict(OracleName.CRASH, Outcome.SKIP, step.ref.name, "input of the pass is ill-formed")
     culprit = step.ref.name
     if step.contract.composed:
         culprit = inner_culprit(subject.built(index), entered) or culprit
     return Verdict(OracleName.CRASH, Outcome.FAIL, culprit, evidence=Evidence(error.kind, error.message, error.frames))
+
+
+def _spoilt(entered: Any, steps: Sequence[Step]) -> bool:
+    """Whether what the steps gave is ill-formed, so that the next pass is not to blame for raising on it.
+
+    A contract may tolerate that of its pass: of types that a caller chose nothing is promised behind it, either, and
+    what other passes leave by design is what those behind them are for.
+    """
+    found = complaint(entered)
+    chosen = any(step.contract.abi is Abi.RETYPE_PARAMS for step in steps)
+    return mistyped_call(entered) is not None or not tolerated(found, steps) or (found is not None and chosen)
 
 
 def unfit_step(subject: Subject) -> str:

@@ -14,8 +14,8 @@ from oracles.subject import Subject
 from oracles.verdict import OracleName, Outcome, Verdict
 
 X = "relax.transform"
-_CHOICE = 'lambda var: relax.TensorType(var.ty.shape, "float16") if isinstance(var.ty, relax.TensorType) else None'
-HALF = PassRef("UpdateParamType", f"{X}.UpdateParamType({_CHOICE})")
+_CHOICE = 'lambda var: relax.TensorType(var.ty.shape, "%s") if isinstance(var.ty, relax.TensorType) else None'
+HALF, DOUBLE = (PassRef("UpdateParamType", f"{X}.UpdateParamType({_CHOICE % each})") for each in ("float16", "float64"))
 
 
 def ref(name: str, arguments: str = "") -> PassRef:
@@ -60,6 +60,16 @@ def test_a_callback_is_handed_what_the_caller_chose() -> None:
         "a callback is handed values of the types that the caller chose",
     )
     assert numeric(module, HALF).outcome is Outcome.PASS
+
+
+def test_a_kernel_of_other_types_than_the_caller_chose_is_no_fault_of_later_passes() -> None:
+    """The call of a kernel for float32 with float64 is refused where it becomes a call of a function."""
+    module = relax.transform.LegalizeOps()(made((1,), build=lambda builder, x: builder.emit(relax.op.abs(x))))
+    subject = Subject(module, [DOUBLE, ref("CallTIRRewrite")], facts=ModuleFacts(module))
+    (found,) = [each for each in judge(subject, [OracleName.CRASH]) if each.oracle is OracleName.CRASH]
+    assert subject.output.error is not None
+    assert "Argument 0 type mismatch" in subject.output.error.message
+    assert (found.outcome, found.reason) == (Outcome.SKIP, "input of the pass is ill-formed")
 
 
 @pytest.mark.parametrize(("extent", "outcome"), [(0, Outcome.SKIP), (1, Outcome.PASS)])
