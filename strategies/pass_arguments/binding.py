@@ -147,12 +147,15 @@ def append_loss(choices: Choices, facts: Facts) -> str:
     """AppendLoss: a loss of the function's first output, whose type it takes as it is."""
     # A difference of floats of eight bits has no absolute value: legalization says so.
     able = [f for f in facts.functions if f.outputs and re.match(r"b?float\d\d", f.outputs[0].dtype)]
-    way = f'relax.training.loss.{choices.pick(_LOSSES)}("{choices.pick(("sum", "mean"))}")'
+    loss, reduction = choices.pick(_LOSSES), choices.pick(("sum", "mean"))
     if able:
         function = choices.pick(able)
         name, output = function.name, function.outputs[0]
+        if re.search(r"\b0\b", str(output.dims)):
+            reduction = "sum"  # legalization divides by the number of elements: its defect, whoever asks for a mean
         ty = f'relax.TensorType({output.dims}, "{output.dtype}")'
     else:
         name, ty = facts.names[0], 'relax.TensorType((), "float32")'
     named = some(choices, f'new_func_name="{name}_trained"', 3)
+    way = f'relax.training.loss.{loss}("{reduction}")'
     return call("AppendLoss", f'"{name}"', f"{way}({ty}, {ty})", named, where="relax.training.utils")

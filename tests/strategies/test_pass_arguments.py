@@ -174,6 +174,10 @@ def test_a_loss_takes_what_the_function_returns():
         result = DrawnPass("AppendLoss", text).build()(module)
         assert {var.name_hint for var in result.functions} in ({"main", "main_loss"}, {"main", "main_trained"})
     assert arguments_of(text)["0"] == "main"
+    assert any("mean" in text for text in texts("AppendLoss", facts_of(module), 12))
+    none = tensor("x", 0, 3)
+    drawn = texts("AppendLoss", facts_of(module_of(lambda builder: op.exp(none), none)), 12)
+    assert not any("mean" in text for text in drawn)  # it cannot be legalized, whoever asks for it
 
 
 def test_legalizations_of_ones_own_compute_the_same_operator():
