@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from oracles.contract import IMPURE_IN_DATAFLOW, Contract, Idempotence, Kept, Refusal, Stage
 from oracles.postconditions.lowering import LOWERING_CLAIMS
-from oracles.preconditions import no_cuda_graphs, no_library_prefix
+from oracles.preconditions import no_cuda_graphs, no_library_prefix, nothing_killed
 
 LEGALIZED = ("RealizeVDevice", "DispatchSampling", "DispatchSortScan", "LambdaLift", "LegalizeOps")
 PLAIN = (*LEGALIZED, "ToNonDataflow")
@@ -76,12 +76,13 @@ ROWS: tuple[Contract, ...] = (
         prepare=ALLOCATED,
         needs=LOWERED,
         gives=LOWERED,
-        idempotence=Idempotence.FIXPOINT,
-        fixpoint_runs=3,
+        preconditions=(nothing_killed,),
+        idempotence=Idempotence.NEVER,
         keeps_public_signatures=False,
         keeps_calls_fitting=False,  # as LowerAllocTensor; and an argument may be known by rank only
-        notes="begins with CanonicalizeBindings, whose fixed point it inherits; without the match_cast that this "
-        "removes a return type may be known by rank only, which no longer matters at this stage (generated modules)",
+        notes="begins with CanonicalizeBindings, for which its own output is not meant: a variable comes to stand for "
+        "one that was killed; without the match_cast that this removes a return type may be known by rank only, which "
+        "no longer matters at this stage (generated modules)",
         postconditions=LOWERING_CLAIMS["KillAfterLastUse"],
     ),
     Contract(

@@ -49,6 +49,8 @@ def test_what_is_killed_is_not_renamed(later: str) -> None:
     shape_lower = ref("VMShapeLower")
     found = numeric(module, ref("KillAfterLastUse"), shape_lower, ref("ToNonDataflow"), shape_lower, ref(later))
     assert (found.outcome, found.reason) == (Outcome.SKIP, "variables are killed")
+    again = numeric(module, ref("KillAfterLastUse"), shape_lower, ref("KillAfterLastUse"))
+    assert (again.outcome, again.reason) == (Outcome.SKIP, "variables are killed")
     assert numeric(module, shape_lower, ref("ToNonDataflow"), shape_lower, ref(later)).outcome is Outcome.PASS
 
 
