@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import mmap
-import os
 import struct
-import tempfile
 import time
 from dataclasses import dataclass
-from multiprocessing import reduction
-from typing import Any
+
+from fuzzer.shared_page import SharedPage
 
 SIZE = 4096
-_HEAD = struct.Struct("=dII")
+_HEAD = struct.Struct("=ddII")
 _ROOM = (SIZE - _HEAD.size) // 2
 """There are two places for a text: the old one stands until the new one does."""
 
@@ -23,33 +20,28 @@ class Crumb:
 
     Attributes:
         since: When the present case began, in seconds of the system's monotonic clock; 0 between cases.
+        used: Seconds of processor time that the process had taken by then.
         stage: What the process was about to do, for instance ``idempotence: LegalizeOps``.
     """
 
     since: float
+    used: float
     stage: str
 
 
-class CrumbFile:
-    """A page of memory that two processes share.
+class CrumbFile(SharedPage):
+    """A page for the last breadcrumb."""
 
-    It has no name, so that no kill leaves it behind, and is in no file system that could be full where the system has
-    such memory: to write into a mapped file without room kills the process. It can be sent to a process as an argument
-    of its start.
-    """
+    SIZE = SIZE
 
     def __init__(self, descriptor: int | None = None) -> None:
-        self._descriptor = _nameless() if descriptor is None else descriptor
-        self._map = mmap.mmap(self._descriptor, SIZE)
-        self._since = 0.0
+        super().__init__(descriptor)
+        self._since = self._used = 0.0
         self._place = 0
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _attach, (reduction.DupFd(self._descriptor),)
 
     def begin(self) -> None:
         """Start the clock of a case."""
-        self._since = time.monotonic()
+        self._since, self._used = time.monotonic(), time.process_time()
         self.leave("")
 
     def end(self) -> None:
@@ -63,29 +55,10 @@ class CrumbFile:
         self._place = 1 - self._place
         begin = _HEAD.size + self._place * _ROOM
         self._map[begin : begin + len(text)] = text
-        self._map[: _HEAD.size] = _HEAD.pack(self._since, self._place, len(text))
+        self._map[: _HEAD.size] = _HEAD.pack(self._since, self._used, self._place, len(text))
 
     def read(self) -> Crumb:
         """The last breadcrumb."""
-        since, place, length = _HEAD.unpack(self._map[: _HEAD.size])
+        since, used, place, length = _HEAD.unpack(self._map[: _HEAD.size])
         begin = _HEAD.size + place * _ROOM
-        return Crumb(since, self._map[begin : begin + length].decode(errors="replace"))
-
-    def close(self) -> None:
-        """Give the page back."""
-        self._map.close()
-        os.close(self._descriptor)
-
-
-def _nameless() -> int:
-    if hasattr(os, "memfd_create"):
-        descriptor = os.memfd_create("relaxfuzz-crumb")
-    else:
-        with tempfile.TemporaryFile() as file:
-            descriptor = os.dup(file.fileno())
-    os.truncate(descriptor, SIZE)
-    return descriptor
-
-
-def _attach(descriptor: Any) -> CrumbFile:
-    return CrumbFile(descriptor.detach())
+        return Crumb(since, used, self._map[begin : begin + length].decode(errors="replace"))

@@ -16,6 +16,7 @@ from fuzzer.config import Config
 from fuzzer.decisions import Decisions
 from fuzzer.drawing import SHARD_EXAMPLES
 from fuzzer.known import KnownFindings
+from fuzzer.ledger import Ledger
 from fuzzer.pool import LAG, Pool, epoch_of
 from fuzzer.progress import Progress
 from fuzzer.recognition import Recognizer
@@ -81,6 +82,7 @@ class Campaign:
         self._pools: dict[int, Pool] = store.pools() if config.guidance else {}
         self._deadline = None if config.seconds is None else max(config.seconds, self.clock.elapsed())
         self._grace = max(GRACE_SECONDS, GRACE_SHARE * (config.seconds or 0.0))
+        self._ledger = Ledger(store)
         self._recognizer = Recognizer(store, known, decisions)
         # (shard, id): a heap
         turn, shelve = self._recognizer.turn, self._recognizer.shelve
@@ -141,9 +143,11 @@ class Campaign:
                 continue
             if isinstance(result, ShardResult):
                 self._record_shard(result)
+        self._write()
 
     def _finish(self, state: str) -> None:
         try:
+            self._write()  # of an error that ended the loop
             self._save_best()
             self.store.set_meta(state=state, elapsed=f"{self.clock.elapsed():.3f}")
         except StoreError:
@@ -187,6 +191,8 @@ class Campaign:
         if task is None or self._guide is None:
             return task
         pool = self._pool(task.number)
+        if pool is None and self._write():  # what it follows from may wait to be recorded
+            pool = self._pool(task.number)
         if pool is None:
             self._next = task
             return None
@@ -262,6 +268,8 @@ class Campaign:
                 self._record_shard(result)
             else:
                 self._record_triage(result)
+        if self._ledger.due or "shard" not in self._running.values():
+            self._write()
         self._save_best()
         triage = sum(what == "triage" for what in self._running.values())
         self.progress.show(self.clock.elapsed(), waiting=len(self._waiting) + triage)
@@ -274,15 +282,27 @@ class Campaign:
     def _record_shard(self, result: ShardResult) -> None:
         if result.stop == result.first:
             return  # ended before anything was judged
-        fresh = self.store.record_shard(result, self.clock.elapsed())
-        self._done[result.number] = result.stop
+        self._ledger.add(result)
         if result.stop < (limit := self._limit(result.number)):
             pool = self._pool(result.number)
             self._rest.append(ShardTask(self.config, result.number, result.stop, limit, pool, self._recognizer.ids))
-        for finding_id in fresh:
+        if self._ledger.due:
+            self._write()
+
+    def _write(self) -> bool:
+        """Record the results that wait for it; whether there were any.
+
+        Only what is recorded counts as done: triage and guidance read it from the store.
+        """
+        entry = self._ledger.write(self.clock.elapsed())
+        if entry is None:
+            return False
+        for result in entry.results:
+            self._done[result.number] = result.stop
+        for finding_id in entry.fresh:
             self._recognizer.shelve(finding_id)
         # An earlier shard may have taken a finding over: the waiting list follows what the store says.
-        if result.hits:
+        if entry.total.hits:
             self._waiting = [
                 (self._recognizer.turn(shard, finding_id), finding_id)
                 for shard, finding_id in self.store.untriaged()
@@ -290,7 +310,8 @@ class Campaign:
             ]
             heapq.heapify(self._waiting)
         self._learn()
-        self.progress.shard(result, fresh)
+        self.progress.shard(entry.total, list(entry.fresh))
+        return True
 
     def _record_triage(self, result: TriageResult) -> None:
         state, note = _STATES[result.state], result.note

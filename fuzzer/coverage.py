@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
+from typing import Any
 
 MOST_NAMED = 3
 """So many kinds are named on each side of a rewrite; more are ``many``.  It bounds what a campaign stores of passes
@@ -47,6 +48,28 @@ class Coverage:
     neighbours: int = 0
     repeated: int = 0
     outdone: int = 0
+
+    def add(self, more: Coverage) -> None:
+        """Count what another one has counted as well."""
+        for name in _NAMES:
+            mine, others = getattr(self, name), getattr(more, name)
+            if isinstance(mine, int):
+                setattr(self, name, mine + others)
+            else:
+                add_counts(mine, others)
+
+
+_NAMES = tuple(each.name for each in fields(Coverage))
+
+
+def add_counts(counts: dict[Any, Any], more: Mapping[Any, Any]) -> None:
+    """Add counts to others, in place; at a third of what ``Counter.update`` takes for it."""
+    if not counts:
+        dict.update(counts, more)
+        return
+    there = counts.get
+    for key, count in more.items():
+        counts[key] = there(key, 0) + count
 
 
 def rewrite(before: Mapping[str, int], after: Mapping[str, int]) -> str:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import enum
 import signal
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 
 class Death(enum.Enum):
@@ -32,11 +33,13 @@ class Died:
         death: How it ended.
         detail: For people: ``signal 11 (SIGSEGV)``, ``no answer within 20 s``.
         stage: The last breadcrumb, ``oracle: pass``.
+        left: What it had jotted down (``fuzzer.journal``) and not told.
     """
 
     death: Death
     detail: str
     stage: str
+    left: tuple[Any, ...] = field(default=(), compare=False, repr=False)
 
     @property
     def kind(self) -> str:

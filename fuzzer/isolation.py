@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import pickle
+import signal
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeVar, cast
@@ -12,7 +16,8 @@ from typing import Any, TypeVar, cast
 from fuzzer import logfile
 from fuzzer.breadcrumb import CrumbFile
 from fuzzer.deaths import Death, Died, buried
-from fuzzer.isolation_child import MEMORY_EXIT, begin_case, breadcrumb, die_if_out_of_memory, serve
+from fuzzer.isolation_child import MEMORY_EXIT, asked, begin_case, breadcrumb, die_if_out_of_memory, jot, serve
+from fuzzer.journal import Journal
 from fuzzer.processes import ChildProcess
 
 __all__ = [
@@ -23,9 +28,11 @@ __all__ = [
     "Death",
     "Died",
     "IsolatedWorker",
+    "asked",
     "begin_case",
     "breadcrumb",
     "die_if_out_of_memory",
+    "jot",
 ]
 
 T = TypeVar("T")
@@ -39,13 +46,16 @@ RECYCLE_RSS = 1_200 << 20
 """A process larger than this between two calls is replaced: TVM's and LLVM's caches only grow."""
 DOUBTS = 2
 """A process that somebody else may have ended is followed by so many more, before what it did is to blame."""
-_POLL = 0.02
+_POLL = 0.1
+"""Seconds between two looks at a process that says nothing; what it says is heard at once."""
 _AT_WORK = 0.5
 """Of its time limit, a case must have had so much of a processor before it counts as a hang: a case is not slow because
 the machine is busy."""
 _IDLE = 3.0
 """A case that takes no processor's time, as in a deadlock, is given so many times its limit."""
 _START_LIMIT = 120.0
+_LAST = 5.0
+"""Seconds for a process to end that was killed or has closed its end."""
 
 
 class ChildError(RuntimeError):
@@ -84,6 +94,8 @@ class IsolatedWorker:
         self._log = log
         self._process: ChildProcess | None = None
         self._crumbs = CrumbFile()
+        self._journal = Journal()
+        self._next = 0  # number of the message that comes next
         self._unwanted = False  # killed by :meth:`kill`
         self._closed = False
 
@@ -122,8 +134,11 @@ class IsolatedWorker:
         argument: T,
         time_limit: float | None = None,
         memory_limit: int | None = None,
+        hurry: threading.Event | None = None,
     ) -> Iterator[R | Died]:
         """Items of ``function(argument)`` as the process yields them; a ``Died`` comes last if it dies.
+
+        Once ``hurry`` is set, the process is asked to yield what it has (:func:`asked`).
 
         Raises:
             ChildError: when the function raised.
@@ -131,18 +146,20 @@ class IsolatedWorker:
         limit = self.time_limit if time_limit is None else time_limit
         memory = self.memory_limit if memory_limit is None else memory_limit
         self._unwanted = False
+        self._journal.ask(False)
         process = self._ensure(memory)
         try:
             process.connection.send((function, argument))
         except OSError:
-            yield self._buried(process)
+            yield from self._ended(process, self._buried(process))
             return
         while True:
-            message = self._receive(process, limit, memory)
+            message = self._receive(process, limit, memory, hurry)
             if isinstance(message, Died):
-                yield message
+                yield from self._ended(process, message)
                 return
-            tag, item = message
+            tag, item, number = message
+            self._next = number + 1
             if tag == "item":
                 yield cast("R", item)
             elif tag == "error":
@@ -158,6 +175,7 @@ class IsolatedWorker:
         if not self._closed:
             self._closed = True
             self._crumbs.close()
+            self._journal.close()
 
     @property
     def closed(self) -> bool:
@@ -184,47 +202,68 @@ class IsolatedWorker:
             return self._process
         self._stop()
         self._crumbs.end()
+        self._journal.clear()
+        self._next = 0
         log = None if self._log is None else str(self._log)
-        arguments = (self._crumbs, log, memory_limit, not self.inherits)
+        arguments = (self._crumbs, self._journal, log, memory_limit, not self.inherits)
         self._process = ChildProcess(serve, arguments, inherits=self.inherits)
         return self._process
 
-    def _receive(self, process: ChildProcess, time_limit: float, memory_limit: int) -> Any:
+    def _receive(
+        self, process: ChildProcess, time_limit: float, memory_limit: int, hurry: threading.Event | None
+    ) -> Any:
         waited_from = time.monotonic()
         next_look = waited_from + 0.25
-        begun, used = -1.0, 0.0
         while True:
             try:
                 if process.heard(_POLL):
                     return process.connection.recv()
             except (EOFError, OSError, pickle.UnpicklingError):
                 return self._buried(process)
+            if hurry is not None and hurry.is_set():
+                self._journal.ask(True)
             now = time.monotonic()
-            since = self._crumbs.read().since
-            if since != begun:
-                begun, used = since, process.processor_time
+            crumb = self._crumbs.read()
+            since = crumb.since
             late = since and now - since > time_limit
-            if late and (now - since > _IDLE * time_limit or process.processor_time - used > _AT_WORK * time_limit):
-                return self._killed(process, Death.HANG, f"no answer within {time_limit:g} s")
+            if late and (
+                now - since > _IDLE * time_limit or process.processor_time - crumb.used > _AT_WORK * time_limit
+            ):
+                return self._killed(process, since, Death.HANG, f"no answer within {time_limit:g} s")
             if not since and now - waited_from > max(_START_LIMIT, time_limit):
-                return self._killed(process, Death.HANG, f"no answer within {_START_LIMIT:g} s")
+                return self._killed(process, since, Death.HANG, f"no answer within {_START_LIMIT:g} s")
             if now >= next_look:
                 next_look = now + 0.25
                 if process.resident > memory_limit:
-                    return self._killed(process, Death.MEMORY, f"more than {memory_limit >> 20} MiB resident")
+                    return self._killed(process, since, Death.MEMORY, f"more than {memory_limit >> 20} MiB resident")
 
-    def _killed(self, process: ChildProcess, death: Death, detail: str) -> Died:
-        stage = self._crumbs.read().stage
+    def _killed(self, process: ChildProcess, since: float, death: Death, detail: str) -> Died:
+        """End the process for what it does in the case that began at ``since``."""
         process.kill()
-        self._stop()
-        return Died(death, detail, stage)
+        process.exit_code(_LAST)
+        crumb = self._crumbs.read()
+        if crumb.since != since:  # it had come to the next one meanwhile, which is not to blame
+            return buried(-signal.SIGKILL, crumb.stage)
+        return Died(death, detail, crumb.stage)
 
     def _buried(self, process: ChildProcess) -> Died:
         """How the process ended that closed its end of the connection."""
         stage = self._crumbs.read().stage
-        code = process.exit_code(5.0)
-        self._stop()
+        code = process.exit_code(_LAST)
         return Died(Death.MEMORY, "out of memory", stage) if code == MEMORY_EXIT else buried(code, stage)
+
+    def _ended(self, process: ChildProcess, died: Died) -> Iterator[Any]:
+        """What a dead process had said, and how it died; of what it jotted down nothing was said."""
+        try:
+            with contextlib.suppress(EOFError, OSError, pickle.UnpicklingError):
+                while process.heard(0.0):
+                    tag, item, number = process.connection.recv()
+                    self._next = number + 1
+                    if tag == "item":
+                        yield item
+        finally:
+            self._stop()
+        yield replace(died, left=self._journal.left(self._next))
 
     def _stop(self) -> None:
         process, self._process = self._process, None

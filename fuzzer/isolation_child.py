@@ -16,12 +16,14 @@ import psutil
 
 if TYPE_CHECKING:
     from fuzzer.breadcrumb import CrumbFile
+    from fuzzer.journal import Journal
     from oracles.verdict import Verdict
 
 MEMORY_EXIT = 77
 """Exit code of a process whose memory was used up."""
 
 _crumbs: CrumbFile | None = None
+_journal: Journal | None = None
 
 
 def breadcrumb(stage: str) -> None:
@@ -34,6 +36,19 @@ def begin_case() -> None:
     """Called inside an isolated process: the time limit counts from now."""
     if _crumbs is not None:
         _crumbs.begin()
+
+
+def jot(item: object) -> bool:
+    """Called inside an isolated process: should it die before it yields the next time, its parent finds ``item``.
+
+    ``False``: there is no room. Outside of an isolated process it does nothing.
+    """
+    return _journal is None or _journal.jot(item)
+
+
+def asked() -> bool:
+    """Called inside an isolated process: whether its parent wants what there is; outside of one nobody does."""
+    return _journal is not None and _journal.asked
 
 
 def die_if_out_of_memory(verdicts: Iterable[Verdict]) -> None:
@@ -50,17 +65,27 @@ def die_if_out_of_memory(verdicts: Iterable[Verdict]) -> None:
 
 
 def serve(
-    connection: Connection, crumbs: CrumbFile, log_path: str | None, memory_limit: int, silent: bool = True
+    connection: Connection,
+    crumbs: CrumbFile,
+    journal: Journal,
+    log_path: str | None,
+    memory_limit: int,
+    silent: bool = True,
 ) -> None:
     """Body of the isolated process: take calls until the parent closes the connection."""
-    global _crumbs
+    global _crumbs, _journal
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     _die_with_parent()
     if silent:
         _redirect(log_path)
     _limit(memory_limit)
-    _crumbs = crumbs
+    _crumbs, _journal = crumbs, journal
+
+    def say(tag: str, item: object) -> None:
+        connection.send((tag, item, journal.message))
+        journal.told()
+
     while True:
         try:
             function, argument = connection.recv()
@@ -69,14 +94,14 @@ def serve(
         try:
             begin_case()
             for item in function(argument):
-                connection.send(("item", item))
+                say("item", item)
             crumbs.end()
-            connection.send(("done", None))
+            say("done", None)
         except MemoryError:
             os._exit(MEMORY_EXIT)  # what is left of the heap is not to be trusted
         except BaseException:
             crumbs.end()
-            connection.send(("error", traceback.format_exc()))
+            say("error", traceback.format_exc())
 
 
 def _die_with_parent() -> None:

@@ -112,11 +112,15 @@ class ChildProcess:
             handle, self._handle = self._handle, None
             os.close(handle)
 
+    @functools.cached_property
+    def _statistics(self) -> psutil.Process:
+        return psutil.Process(self.pid)  # made once: that costs as much as to ask it
+
     @property
     def resident(self) -> int:
         """Bytes of memory in use."""
         try:
-            return int(psutil.Process(self.pid).memory_info().rss)
+            return int(self._statistics.memory_info().rss)
         except psutil.Error:
             return 0
 
@@ -124,7 +128,7 @@ class ChildProcess:
     def processor_time(self) -> float:
         """Seconds of processor time that it has taken."""
         try:
-            times = psutil.Process(self.pid).cpu_times()
+            times = self._statistics.cpu_times()
         except psutil.Error:
             return 0.0
         return float(times.user + times.system)

@@ -43,7 +43,7 @@ class Progress:
         self._next = 0.0 if self._live else self._began + LOG_INTERVAL
 
     def shard(self, result: ShardResult, fresh: list[str]) -> None:
-        """A shard was recorded; ``fresh`` are the ids of new findings."""
+        """A shard, or the total of several, was recorded; ``fresh`` are the ids of new findings."""
         self._examples += result.examples
         self._findings += len(fresh)
         for (oracle, _, outcome, reason), count in result.tallies.items():

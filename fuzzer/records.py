@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import enum
 from collections import Counter
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 
 from fuzzer.bisection import Bisected
 from fuzzer.cases import Case
-from fuzzer.coverage import Coverage
+from fuzzer.coverage import Coverage, add_counts
 from fuzzer.families import UNKNOWN, Family, Traits, family
 from fuzzer.pool import Deed, Origin
 from fuzzer.signatures import Signature
@@ -182,3 +183,29 @@ class ShardResult:
     deeds: list[Deed] = field(default_factory=list)
     failing: dict[str, float] = field(default_factory=dict, compare=False)
     spent: dict[tuple[str, str], float] = field(default_factory=dict, compare=False)
+
+    def add(self, more: ShardResult) -> None:
+        """Count what the next piece has counted as well."""
+        self.stop = more.stop
+        self.examples += more.examples
+        self.modules += more.modules
+        self.discarded += more.discarded
+        add_counts(self.tallies, more.tallies)
+        self.coverage.add(more.coverage)
+        for finding_id, hit in more.hits.items():
+            known = self.hits.get(finding_id)
+            self.hits[finding_id] = hit if known is None else replace(known, count=known.count + hit.count)
+        self.origins.update(more.origins)
+        self.deeds.extend(more.deeds)
+        add_counts(self.failing, more.failing)
+        add_counts(self.spent, more.spent)
+
+
+def total_of(results: Sequence[ShardResult]) -> ShardResult:
+    """What several pieces of shards count together; what belongs to a shard alone means nothing in it."""
+    if len(results) == 1:
+        return results[0]
+    total = ShardResult(-1)
+    for result in results:
+        total.add(result)
+    return total

@@ -6,11 +6,12 @@ process, because the same cases are drawn again there.
 
 from __future__ import annotations
 
+import time
 import traceback
 import weakref
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from fuzzer.cases import Case
@@ -109,6 +110,7 @@ class ExampleDone:
         judged: The pass, or ``pipeline``; empty when there was nothing to judge.
         rewrite: What it did to the module (``fuzzer.coverage.rewrite``); empty when it changed nothing.
         spent: Seconds by step, drawing its module included; no part of what makes two results equal.
+        taken: Seconds from its beginning to its end; as ``spent``.
     """
 
     index: int
@@ -117,15 +119,24 @@ class ExampleDone:
     judged: str = ""
     rewrite: str = ""
     spent: tuple[tuple[str, float], ...] = field(default=(), compare=False)
+    taken: float = field(default=0.0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
 class ExampleBegun:
-    """One example is about to be judged; should the process die, this is the one."""
+    """One example is about to be judged; should the process die, this is the one.
+
+    Attributes:
+        index: Its number in the shard.
+        name: Its passes.
+        judged: As of ``ExampleDone``.
+        at: When that was, by the system's monotonic clock.
+    """
 
     index: int
     name: str
     judged: str
+    at: float = field(default_factory=time.monotonic, compare=False)
 
 
 def run_shard(task: ShardTask) -> Iterator[ModuleDrawn | ExampleBegun | ExampleDone]:
@@ -163,9 +174,11 @@ def run_shard(task: ShardTask) -> Iterator[ModuleDrawn | ExampleBegun | ExampleD
                 continue
             passes = drawn.pipelines[index - begin]
             judged = PIPELINE if len(passes) > 1 else passes[0].name
-            yield ExampleBegun(index, " > ".join(ref.name for ref in passes), judged)
+            begun = ExampleBegun(index, " > ".join(ref.name for ref in passes), judged)
+            yield begun
             begin_case()
-            yield _judged(task, index, facts, passes, seen, drawn.candidate, watch)
+            done = _judged(task, index, facts, passes, seen, drawn.candidate, watch)
+            yield replace(done, taken=time.monotonic() - begun.at)
 
 
 def _described(drawn: Subjects, number: int, guided: bool) -> ModuleDrawn:

@@ -155,47 +155,55 @@ class Store(StoreReader):
             self._db.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", facts.items())
 
     def record_shard(self, result: ShardResult, elapsed: float) -> list[str]:
-        """Record a piece of a shard at once, or nothing; returns the ids that are new.
+        """As :meth:`record_shards`, of one piece."""
+        return self.record_shards([result], result, elapsed)
 
-        The pieces of one shard must come in order. ``elapsed``: campaign time in s.
+    def record_shards(self, results: Sequence[ShardResult], total: ShardResult, elapsed: float) -> list[str]:
+        """Record pieces of shards at once, or nothing; returns the ids that are new.
+
+        The pieces of one shard must come in order. ``total``: ``total_of(results)``. ``elapsed``: campaign time in s.
 
         Raises:
-            StoreError: when it cannot be written, or is recorded already.
+            StoreError: when they cannot be written, or one is recorded already.
         """
         fresh: list[str] = []
-        coverage = result.coverage
         with self._writing():
-            self._db.execute(
+            self._db.executemany(
                 "INSERT INTO shards VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                (
-                    result.number, result.first, result.stop, result.examples, result.modules, result.discarded,
-                    coverage.bindings, coverage.neighbours, coverage.repeated, coverage.outdone,
-                ),
+                [
+                    (
+                        result.number, result.first, result.stop, result.examples, result.modules, result.discarded,
+                        result.coverage.bindings, result.coverage.neighbours, result.coverage.repeated,
+                        result.coverage.outdone,
+                    )
+                    for result in results
+                ],
             )  # fmt: skip
             self._db.execute("INSERT OR REPLACE INTO meta VALUES ('elapsed', ?)", (f"{elapsed:.3f}",))
             self._db.executemany(
                 "INSERT INTO tallies VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET count = count + excluded.count",
-                [(*key, count) for key, count in result.tallies.items()],
+                [(*key, count) for key, count in total.tallies.items()],
             )
-            coverage_store.add(self._db, coverage)
-            if result.origins or result.deeds:
-                piece = piece_to_json(result.origins, result.deeds)
-                self._db.execute("INSERT INTO pieces VALUES (?, ?, ?)", (result.number, result.first, piece))
-            for hit in result.hits.values():
-                if self._record_hit(result.number, hit, elapsed):
-                    fresh.append(hit.signature.id)
-            growth = self._growth.add(self._db, result, elapsed)
-            finding_store.add_cost(self._db, {key: Cost(judging=taken) for key, taken in result.failing.items()})
+            coverage_store.add(self._db, total.coverage)
+            for result in results:
+                if result.origins or result.deeds:
+                    piece = piece_to_json(result.origins, result.deeds)
+                    self._db.execute("INSERT INTO pieces VALUES (?, ?, ?)", (result.number, result.first, piece))
+                for finding_id, hit in result.hits.items():
+                    if self._record_hit(finding_id, result.number, hit, elapsed):
+                        fresh.append(finding_id)
+            growth = self._growth.add(self._db, total, elapsed)
+            finding_store.add_cost(self._db, {key: Cost(judging=taken) for key, taken in total.failing.items()})
         self._growth = growth
         return fresh
 
-    def _record_hit(self, shard: int, hit: Hit, elapsed: float) -> bool:
+    def _record_hit(self, finding_id: str, shard: int, hit: Hit, elapsed: float) -> bool:
         query = "SELECT shard, number, state, repro IS NULL FROM findings WHERE id = ?"
-        row = self._db.execute(query, (hit.signature.id,)).fetchone()
+        row = self._db.execute(query, (finding_id,)).fetchone()
         if row is not None:
             self._db.execute(
                 "UPDATE findings SET count = count + ?, last_seen = ? WHERE id = ?",
-                (hit.count, elapsed, hit.signature.id),
+                (hit.count, elapsed, finding_id),
             )
             unseen = row[2] == FindingState.NEW.value or (row[2] == FindingState.KNOWN.value and row[3])
             if not unseen or (row[0], row[1]) <= (shard, hit.index):
@@ -210,13 +218,13 @@ class Store(StoreReader):
             "case_json": hit.case.to_json(),
         }  # fmt: skip
         if row is None:
-            values |= {"id": hit.signature.id, "count": hit.count, "state": FindingState.NEW.value,
+            values |= {"id": finding_id, "count": hit.count, "state": FindingState.NEW.value,
                        "first_seen": elapsed, "last_seen": elapsed}  # fmt: skip
             names, marks = ", ".join(values), ", ".join("?" * len(values))
             self._db.execute(f"INSERT INTO findings ({names}) VALUES ({marks})", tuple(values.values()))
             return True
         changes = ", ".join(f"{name} = ?" for name in values)
-        self._db.execute(f"UPDATE findings SET {changes} WHERE id = ?", (*values.values(), hit.signature.id))
+        self._db.execute(f"UPDATE findings SET {changes} WHERE id = ?", (*values.values(), finding_id))
         return False
 
     def spend(self, seconds: Mapping[tuple[str, str], float]) -> None:
@@ -238,8 +246,9 @@ class Store(StoreReader):
         fresh: list[tuple[int, str]] = []
         with self._writing():
             for hit in (replace(each, index=row["number"], count=0) for each in met):
-                if there + len(fresh) < MOST_MET and self._record_hit(shard, hit, elapsed):
-                    fresh.append((shard, hit.signature.id))
+                met_id = hit.signature.id
+                if there + len(fresh) < MOST_MET and self._record_hit(met_id, shard, hit, elapsed):
+                    fresh.append((shard, met_id))
         return fresh
 
     def save_bisection(self, finding_id: str, bisected: Bisected) -> None:

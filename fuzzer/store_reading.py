@@ -80,6 +80,10 @@ class StoreReader:
         """All findings, first seen first."""
         return self._findings(self._query("SELECT * FROM findings ORDER BY shard, number, id"))
 
+    def finding_ids(self) -> set[str]:
+        """Ids of all findings."""
+        return {row[0] for row in self._query("SELECT id FROM findings")}
+
     def regressions(self) -> list[Earlier]:
         """What became of earlier findings and known cases that the campaign began with."""
         return regression_store.read(self._query)

@@ -103,7 +103,7 @@ class Growth:
             totals = self.totals[0] + result.examples, self.totals[1] + result.modules
         database.executemany(
             "INSERT INTO sightings VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET count = count + excluded.count",
-            [(hit.signature.id, moment, hit.count) for hit in result.hits.values()],
+            [(finding_id, moment, hit.count) for finding_id, hit in result.hits.items()],
         )
         spend(database, result.spent)
         before = self if self.owed in (None, moment) else self.flushed(database)

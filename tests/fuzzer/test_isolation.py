@@ -76,6 +76,14 @@ def test_a_case_that_gets_no_processor_is_not_taken_for_a_hang_at_once(worker: I
     assert (died.death, died.stage) == (Death.HANG, "crash: Busy")
 
 
+def test_a_process_that_was_killed_for_one_case_in_the_next_one_is_killed_from_outside(worker: IsolatedWorker) -> None:
+    worker.call(victims.double, 1)  # started
+    process = worker._process
+    assert process is not None
+    died = worker._killed(process, worker._crumbs.read().since + 1.0, Death.HANG, "no answer")
+    assert (died.kind, died.doubtful) == ("signal 9", True)
+
+
 def test_the_limit_is_for_one_case_not_for_the_call(worker: IsolatedWorker) -> None:
     assert list(worker.stream(victims.slow_cases, 0.6, time_limit=1.5)) == [0, 1, 2]
 

@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from fuzzer.isolation import begin_case, breadcrumb
+from fuzzer.isolation import begin_case, breadcrumb, jot
 
 
 def double(number: int) -> int:
@@ -101,3 +101,21 @@ def killed_at_first(times: Path) -> int:
         os.kill(os.getpid(), signal.SIGKILL)
         time.sleep(60)
     return begun
+
+
+def jot_and_die(_: object) -> Iterator[str]:
+    jot("told")
+    yield "told"
+    jot("first")
+    jot("second")
+    os.kill(os.getpid(), signal.SIGSEGV)
+    time.sleep(60)
+
+
+def jot_and_hang(_: object) -> Iterator[str]:
+    yield "told"
+    jot("first")
+    begin_case()
+    breadcrumb("crash: Endless")
+    while True:
+        pass
