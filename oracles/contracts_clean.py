@@ -106,7 +106,7 @@ ROWS: tuple[Contract, ...] = (
     Contract(
         "EliminateCommonSubexpr",
         any_stage=True,
-        preconditions=(nothing_killed,),
+        preconditions=(nothing_killed, no_calls_in_place),
         idempotence=F,
         fixpoint_runs=3,
         fixpoint_extra=alias_depth,

@@ -84,10 +84,10 @@ def no_cuda_graphs(module: Any) -> str | None:
 
 
 def no_calls_in_place(module: Any) -> str | None:
-    """TopologicalSort moves bindings as far as dataflow allows, which does not see that a call overwrites an operand.
+    """What moves bindings as far as dataflow allows, or lets one stand for an equal one, reads an operand later.
 
     Such calls are for passes "that have checked whether it is safe" (docstring of ``call_tir_inplace``): that nothing
-    reads the operand later, in the order of that moment.
+    reads the operand later, in the order of that moment. Dataflow does not show that a call overwrites an operand.
     """
     found: list[Any] = []
 

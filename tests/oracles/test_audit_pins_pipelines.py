@@ -54,6 +54,21 @@ def test_what_is_killed_is_not_renamed(later: str) -> None:
     assert numeric(module, shape_lower, ref("ToNonDataflow"), shape_lower, ref(later)).outcome is Outcome.PASS
 
 
+def test_what_was_overwritten_is_not_computed_once() -> None:
+    """The first of two equal values is overwritten in place, in the order in which that was safe."""
+
+    def twice(builder: Any, x: Any) -> Any:
+        first = builder.emit(relax.op.negative(builder.emit(relax.op.abs(x))))
+        return builder.emit(relax.op.add(first, builder.emit(relax.op.abs(x))))
+
+    in_place, cse = ref("DataflowUseInplaceCalls"), ref("EliminateCommonSubexpr")
+    module = made((2,), build=twice)
+    assert "call_tir_inplace" in str(relax.transform.DataflowUseInplaceCalls()(module))
+    found = numeric(module, in_place, cse)
+    assert (found.outcome, found.reason) == (Outcome.SKIP, "calls a kernel in place")
+    assert numeric(module, cse, in_place).outcome is Outcome.PASS
+
+
 def test_a_callback_is_handed_what_the_caller_chose() -> None:
     module = made((1,), build=lambda builder, x: builder.emit(relax.op.abs(x)))
     found = numeric(module, ref("LazySetOutput"), HALF)
