@@ -151,9 +151,16 @@ def draw_passes(
     return tuple(chosen)
 
 
+_MOST = 1 << 16
+"""The largest count of ``Choices.index``."""
+
+
 def _weighted(choices: Choices, weights: Sequence[int]) -> int:
     """Draw an index, each as often as its weight says."""
-    at = choices.index(sum(weights))
+    total = sum(weights)
+    # Beyond what one index can be drawn of, some of the lightest would never be met.
+    fine = total > _MOST
+    at = (choices.index(_MOST) << 16 | choices.index(_MOST)) * total >> 32 if fine else choices.index(total)
     index = 0
     while at >= weights[index]:
         at -= weights[index]

@@ -4,11 +4,22 @@ from __future__ import annotations
 
 import functools
 
-from strategies.idioms import bindings, calls, convolutions, data_movement, elementwise, matmuls, stages, training
+from strategies.idioms import (
+    bindings,
+    calls,
+    convolutions,
+    data_movement,
+    elementwise,
+    matmul_chains,
+    matmuls,
+    stages,
+    training,
+)
 from strategies.idioms.idiom import SUFFIX, Idiom
 
 IDIOMS: tuple[Idiom, ...] = (
     *elementwise.ROWS,
+    *matmul_chains.ROWS,
     *matmuls.ROWS,
     *data_movement.ROWS,
     *convolutions.ROWS,
