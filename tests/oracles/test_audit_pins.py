@@ -11,20 +11,18 @@ import sample_modules as samples
 import tvm
 from tvm import relax
 
-from oracles import judge, locality
+from oracles import judge
 from oracles.contract import UNSUPPORTED_DTYPE, Circumstance, Idempotence, Locality, NumericPromise, Ran
 from oracles.contracts import CONTRACTS, contract_for
 from oracles.examination import _dead_code_alone
 from oracles.execution import session
-from oracles.facts import ModuleFacts, apply, equal, load
+from oracles.facts import ModuleFacts, equal
 from oracles.given import given_of
-from oracles.locality_draw import Change, Variation, _renamed
+from oracles.locality_draw import _renamed
 from oracles.numeric_limits import captures_weights, excused, excused_run, unfair
 from oracles.passref import PassRef
 from oracles.plan import Step, plan_of
 from oracles.postconditions.clean import projection_left
-from oracles.postconditions.common import untouched
-from oracles.postconditions.loss import loss_not_appended
 from oracles.postconditions.lowering import reshapes_changed
 from oracles.postconditions.memory_plan import _escaped
 from oracles.postconditions.rewrite import refused_yet_changed
@@ -51,17 +49,6 @@ def step(reference: PassRef) -> Step:
 
 def tensor(shape, dtype="float32"):
     return relax.TensorType(shape, dtype)
-
-
-def test_functions_of_two_copies_are_compared_by_the_names_that_they_call():
-    text = str(tvm.ir.save_json(samples.private_calls()))
-    left, right = load(text), load(text)
-    names = [var.name_hint for var, f in left.functions_items() if isinstance(f, relax.Function)]
-    assert all(untouched(left[name], right[name]) for name in names)
-    calling = next(name for name in names if relax.analysis.all_global_vars(left[name]))
-    renamed = tvm.IRModule({tvm.ir.GlobalVar(f"{var.name_hint}_other"): f for var, f in right.functions_items()})
-    assert untouched(left[calling], renamed[f"{calling}_other"])  # its calls still name what they named
-    assert not untouched(left[calling], left[calling].with_attr("visited", 1))
 
 
 def tuple_of(reads):
@@ -219,13 +206,6 @@ def test_an_approximation_is_one_of_normal_numbers():
     assert unit_of(NumericPromise.REASSOCIATION, ("float32",)).floor == 2.0**-149
 
 
-@pytest.mark.parametrize(("names", "compared"), [(("FuseOps",), True), (("FuseOps", "AttachGlobalSymbol"), False)])
-def test_names_that_were_private_may_shift_before_they_become_public(names, compared):
-    subject = Subject(samples.private_calls(), [ref(name) for name in names])
-    variation = SimpleNamespace(made=True)
-    assert locality._made(subject, variation) is compared
-
-
 def test_a_view_of_a_tensor_escapes_with_it():
     builder = relax.BlockBuilder()
     x = relax.Var("x", tensor([2]))
@@ -264,28 +244,6 @@ def test_composites_that_are_compiled_outside_name_what_is_linked():
     assert not renamed(ref("FuseOpsByPattern", "[]"), ref("RunCodegen"))
 
 
-def test_a_step_that_raises_on_the_added_function_itself_is_not_unlocal():
-    def failing(module, context):
-        if any(gv.name_hint == "unrelated" for gv in module.functions):
-            raise ValueError("of the added function")
-        return module
-
-    def named(module, context):
-        module["main"]
-        return module
-
-    steps = [tvm.transform.module_pass(each, opt_level=0) for each in (named, failing)]
-    other = samples.MODULES["dataflow"]()
-    (name,) = [gv.name_hint for gv in other.functions]
-    function = other[name].with_attr("global_symbol", "unrelated")
-    unrelated = tvm.IRModule({tvm.ir.GlobalVar("unrelated"): function})
-    subject = SimpleNamespace(plan=SimpleNamespace(steps=steps), built=lambda index: steps[index])
-    variation = Variation(Change.ADDED, "", unrelated, (), frozenset(), "", unrelated)
-    error = apply(steps[1], unrelated).error
-    assert error is not None
-    assert locality._raises_alone(subject, variation, 1, error)
-
-
 def test_packed_calls_that_write_into_an_output_say_its_type():
     x = relax.Var("x", tensor((2,)))
     bb = relax.BlockBuilder()
@@ -295,24 +253,6 @@ def test_packed_calls_that_write_into_an_output_say_its_type():
     (update,) = [ref("UpdateParamType", "lambda var: None")]
     assert "packed call" in unfair([step(update)], lambda index: module)
     assert not unfair([step(ref("StaticPlanBlockMemory"))], lambda index: module)
-
-
-def test_functions_beside_a_loss_are_compared_between_copies():
-    bb = relax.BlockBuilder()
-    a, x = relax.Var("a", tensor((2,))), relax.Var("x", tensor((2,)))
-    with bb.function("callee", [a], private=True):
-        bb.emit_func_output(bb.emit(relax.op.abs(a)))
-    with bb.function("caller", [x]):
-        bb.emit_func_output(bb.emit(relax.Call(bb.get().get_global_var("callee"), [x])))
-    y = relax.Var("y", tensor((2,)))
-    with bb.function("main", [y]):
-        with bb.dataflow():
-            out = bb.emit_output(relax.op.sin(y))
-        bb.emit_func_output(out)
-    before = bb.get()
-    loss = relax.training.loss.L1Loss("sum")(tensor((2,)), tensor((2,)))
-    after = relax.training.utils.AppendLoss("main", loss)(load(tvm.ir.save_json(before)))
-    assert loss_not_appended(Ran(before, after, {"0": "main", "1": loss})) == ""
 
 
 def test_a_name_of_parameters_of_several_dtypes_is_not_drawn():

@@ -1,4 +1,4 @@
-"""False alarms of locality and of fusion that campaigns brought to light, each pinned by its mend."""
+"""False alarms of locality, of copies and of fusion that campaigns brought to light, each pinned by its mend."""
 
 from __future__ import annotations
 
@@ -6,19 +6,23 @@ import random
 from types import SimpleNamespace
 from typing import Any
 
+import pytest
 import sample_modules as samples
 import tvm
 from tvm import relax
 
 from oracles import judge, locality
-from oracles.contract import Locality
-from oracles.facts import ModuleFacts, apply
+from oracles.contract import Locality, Ran
+from oracles.facts import ModuleFacts, apply, load
 from oracles.locality_draw import Change, Variation, _renamed
 from oracles.passref import PassRef
+from oracles.postconditions.common import untouched
+from oracles.postconditions.loss import loss_not_appended
 from oracles.subject import Subject
 from oracles.verdict import OracleName, Outcome
 
 X = "relax.transform"
+PAIR = relax.TensorType((2,), "float32")
 
 
 def ref(name: str, arguments: str = "") -> PassRef:
@@ -77,3 +81,61 @@ def test_fusing_refuses_constants_in_what_is_meant_for_another_compiler() -> Non
     assert "Tensor constants are not supported" in str(subject.output.error)
     (found,) = [each for each in judge(subject, [OracleName.CRASH]) if each.oracle is OracleName.CRASH]
     assert (found.outcome, found.reason) == (Outcome.REJECT, "constant in a primitive function")
+
+
+def test_functions_of_two_copies_are_compared_by_the_names_that_they_call() -> None:
+    text = str(tvm.ir.save_json(samples.private_calls()))
+    left, right = load(text), load(text)
+    names = [var.name_hint for var, f in left.functions_items() if isinstance(f, relax.Function)]
+    assert all(untouched(left[name], right[name]) for name in names)
+    calling = next(name for name in names if relax.analysis.all_global_vars(left[name]))
+    renamed = tvm.IRModule({tvm.ir.GlobalVar(f"{var.name_hint}_other"): f for var, f in right.functions_items()})
+    assert untouched(left[calling], renamed[f"{calling}_other"])  # its calls still name what they named
+    assert not untouched(left[calling], left[calling].with_attr("visited", 1))
+
+
+@pytest.mark.parametrize(("names", "compared"), [(("FuseOps",), True), (("FuseOps", "AttachGlobalSymbol"), False)])
+def test_names_that_were_private_may_shift_before_they_become_public(names: tuple[str, ...], compared: bool) -> None:
+    subject = Subject(samples.private_calls(), [ref(name) for name in names])
+    variation: Any = SimpleNamespace(made=True)
+    assert locality._made(subject, variation) is compared
+
+
+def test_a_step_that_raises_on_the_added_function_itself_is_not_unlocal() -> None:
+    def failing(module: Any, context: Any) -> Any:
+        if any(gv.name_hint == "unrelated" for gv in module.functions):
+            raise ValueError("of the added function")
+        return module
+
+    def named(module: Any, context: Any) -> Any:
+        module["main"]
+        return module
+
+    steps = [tvm.transform.module_pass(each, opt_level=0) for each in (named, failing)]
+    other = samples.MODULES["dataflow"]()
+    (name,) = [gv.name_hint for gv in other.functions]
+    function = other[name].with_attr("global_symbol", "unrelated")
+    unrelated = tvm.IRModule({tvm.ir.GlobalVar("unrelated"): function})
+    subject: Any = SimpleNamespace(plan=SimpleNamespace(steps=steps), built=lambda index: steps[index])
+    variation = Variation(Change.ADDED, "", unrelated, (), frozenset(), "", unrelated)
+    error = apply(steps[1], unrelated).error
+    assert error is not None
+    assert locality._raises_alone(subject, variation, 1, error)
+
+
+def test_functions_beside_a_loss_are_compared_between_copies() -> None:
+    bb = relax.BlockBuilder()
+    a, x = relax.Var("a", PAIR), relax.Var("x", PAIR)
+    with bb.function("callee", [a], private=True):
+        bb.emit_func_output(bb.emit(relax.op.abs(a)))
+    with bb.function("caller", [x]):
+        bb.emit_func_output(bb.emit(relax.Call(bb.get().get_global_var("callee"), [x])))
+    y = relax.Var("y", PAIR)
+    with bb.function("main", [y]):
+        with bb.dataflow():
+            out = bb.emit_output(relax.op.sin(y))
+        bb.emit_func_output(out)
+    before = bb.get()
+    loss = relax.training.loss.L1Loss("sum")(PAIR, PAIR)
+    after = relax.training.utils.AppendLoss("main", loss)(load(tvm.ir.save_json(before)))
+    assert loss_not_appended(Ran(before, after, {"0": "main", "1": loss})) == ""
