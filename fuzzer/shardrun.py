@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import Counter
 from dataclasses import replace
 from typing import Any
 
@@ -28,7 +29,7 @@ def run_isolated(worker: IsolatedWorker, task: ShardTask, stop: threading.Event)
         fuzzer.isolation.ChildError: an error of this program.
     """
     reply = Collector(task)
-    place, doubts = -1, 0
+    place, deaths = -1, Counter[str]()
     while True:
         died = None
         for item in worker.stream(run_in_portions, replace(task, first=reply.result.stop), hurry=stop):
@@ -42,8 +43,10 @@ def run_isolated(worker: IsolatedWorker, task: ShardTask, stop: threading.Event)
         if died is None:
             reply.finish(task.limit)
             return reply.result
-        place, doubts = reply.result.stop, doubts + 1 if place == reply.result.stop else 1
-        if not died.doubtful or doubts > DOUBTS:
+        if place != reply.result.stop:
+            place, deaths = reply.result.stop, Counter()
+        deaths[died.kind] += 1  # the last of several kinds may be somebody else's doing
+        if not died.doubtful or deaths[died.kind] > DOUBTS:
             _bury(worker, task, reply, died, stop)
             return reply.result
         reply.again()

@@ -103,9 +103,9 @@ def check(out: Path, wanted: Expected) -> None:
         **{(name, "fail"): count for name, count in dead.items() if count},
         **{(name, "pass"): count - dead[name] for name, count in total.items() if count > dead[name]},
     }
-    assert {(each.culprit, each.kind): each.count for each in findings} == {
-        (name, fault.value): count for (name, fault), count in wanted.tallies.items() if fault is not Fault.NONE
-    }
+    found = {(each.culprit, each.kind, each.count) for each in findings}
+    due = {(name, fault.value, count) for (name, fault), count in wanted.tallies.items() if fault is not Fault.NONE}
+    assert found == due, f"only recorded: {sorted(found - due)}; only due: {sorted(due - found)}"
     for each in findings:
         module = load_module(each.case)
         fault = Fault(each.kind)

@@ -55,11 +55,11 @@ class Dying:
             if isinstance(item, ModuleDrawn) and item.number == DIES_WHILE_DRAWING and self.deadly:
                 breadcrumb("draw: the generator")
                 os.kill(os.getpid(), signal.SIGABRT)
-            yield item
             if isinstance(item, ExampleDone):
                 time.sleep(self.pause)
-                self._note(item.index)
-            elif isinstance(item, ExampleBegun) and self.deadly:
+                self._note(item.index)  # before it is told: whoever has been told of it finds the note
+            yield item
+            if isinstance(item, ExampleBegun) and self.deadly:
                 self._die(item.index)
 
     def _die(self, index: int) -> None:
