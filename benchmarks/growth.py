@@ -1,15 +1,16 @@
-"""Does feedback beat blind drawing?  Growth of what campaigns see, guided and blind, at equal time.
+"""Does feedback beat blind drawing?  Growth of what campaigns see, with and without it, at equal time.
 
-    python benchmarks/growth.py [--seconds 300] [--seeds 5] [--first 1] [--workers 1] [--passes NAME,NAME]
-                                [--oracles NAME,NAME] [--json]
+    python benchmarks/growth.py [--of guidance|budget] [--seconds 300] [--seeds 5] [--first 1] [--workers 1]
+                                [--passes NAME,NAME] [--oracles NAME,NAME] [--json]
 
-For each seed two campaigns run, one with guidance and one without, for so many seconds of processor time of all their
-processes together (wall time says as much on an idle machine, and nothing on a busy one).  Counted over time are
-distinct pairs of operators, operators with dtype and rank of an operand, rewrites by pass, and signatures of findings.
-Findings are not looked into: triage would take the time of some campaigns and not of others.
+For each seed two campaigns run, one with ``--guidance on`` (or ``--budget yield``) and one without, for so many seconds
+of processor time of all their processes together (wall time says as much on an idle machine, and nothing on a busy
+one).  Counted over time are distinct pairs of operators, operators with dtype and rank of an operand, rewrites by pass,
+signatures of findings, and families as far as a verdict alone tells them.  Findings are not looked into: triage would
+take the time of some campaigns and not of others.
 
-The table gives medians over the seeds, the two-sided p of the Mann-Whitney test, and A12: the chance that a guided
-campaign is ahead of a blind one.
+The table gives medians over the seeds, the two-sided p of the Mann-Whitney test, and A12: the chance that a campaign
+with feedback is ahead of one without.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import json
 import statistics
 import sys
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -27,10 +29,11 @@ import psutil
 from ranks import a12, mann_whitney
 from tabulate import tabulate
 
+from fuzzer.budget import Budget
 from fuzzer.campaign import Campaign
 from fuzzer.config import Config, parse_oracles
 from fuzzer.environment import installed
-from fuzzer.known import KnownFinding, KnownFindings
+from fuzzer.families import family
 from fuzzer.preparation import open_campaign, pass_names
 from fuzzer.progress import Progress
 from fuzzer.records import FindingState, ShardResult
@@ -38,16 +41,16 @@ from oracles.verdict import OracleName
 
 POINTS = 10
 """Points of a curve."""
-MEASURES = ("pairs", "operands", "rewrites", "findings", "modules", "cases")
+MEASURES = ("pairs", "operands", "rewrites", "findings", "families", "modules", "cases")
 SHOWN = (0.25, 0.5, 1.0)
 """Shares of the time that the table shows."""
 
 
-class _Untriaged(KnownFindings):
-    """Knows every finding, so that none is looked into."""
+class _Untriaged(Campaign):
+    """Looks into no finding."""
 
-    def find(self, finding_id: str, signature: str) -> KnownFinding | None:
-        return KnownFinding(finding_id, "", "benchmark", "counted only")
+    def _next_triage(self, shards_left: bool) -> str | None:
+        return None
 
 
 class Recorder(Progress):
@@ -58,7 +61,7 @@ class Recorder(Progress):
         self.campaign: Campaign | None = None
         self.points: list[dict[str, float]] = []
         self._until = until
-        self._sets: dict[str, set[Any]] = {name: set() for name in MEASURES[:4]}
+        self._sets: dict[str, set[Any]] = {name: set() for name in MEASURES[:5]}
         self._modules = self._cases = 0
 
     def shard(self, result: ShardResult, fresh: list[str]) -> None:
@@ -69,6 +72,8 @@ class Recorder(Progress):
             ("findings", result.hits),
         ):  # fmt: skip
             self._sets[name].update(more)
+        for finding_id in fresh:
+            self._sets["families"].add(family(result.hits[finding_id].verdict).id)
         self._modules += result.modules
         self._cases += result.examples
         spent = processor_seconds()
@@ -112,7 +117,7 @@ def run(config: Config, seconds: float) -> list[dict[str, float]]:
     ):
         base = processor_seconds()
         recorder = Recorder(config, base + seconds)
-        recorder.campaign = Campaign(store, config, recorder, _Untriaged())
+        recorder.campaign = _Untriaged(store, config, recorder)
         recorder.campaign.run()
     return recorder.curve(base)
 
@@ -123,15 +128,15 @@ def compare(curves: dict[str, list[list[dict[str, float]]]]) -> list[dict[str, A
     for measure in MEASURES:
         for share in SHOWN:
             point = max(1, round(share * POINTS)) - 1
-            guided, blind = ([curve[point][measure] for curve in curves[kind]] for kind in ("guided", "blind"))
+            ahead, blind = ([curve[point][measure] for curve in curves[kind]] for kind in ("with", "without"))
             rows.append(
                 {
                     "measure": measure,
-                    "seconds": curves["guided"][0][point]["seconds"],
-                    "blind": statistics.median(blind),
-                    "guided": statistics.median(guided),
-                    "p": mann_whitney(guided, blind),
-                    "a12": a12(guided, blind),
+                    "seconds": curves["with"][0][point]["seconds"],
+                    "without": statistics.median(blind),
+                    "with": statistics.median(ahead),
+                    "p": mann_whitney(ahead, blind),
+                    "a12": a12(ahead, blind),
                 }
             )
     return rows
@@ -139,6 +144,7 @@ def compare(curves: dict[str, list[list[dict[str, float]]]]) -> list[dict[str, A
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--of", choices=("guidance", "budget"), default="guidance", help="the kind of feedback")
     parser.add_argument("--seconds", type=float, default=300.0, help="processor time of a campaign (default: 300)")
     parser.add_argument("--seeds", type=int, default=5, help="campaigns of each kind (default: 5)")
     parser.add_argument("--first", type=int, default=1, help="the first seed (default: 1)")
@@ -149,11 +155,15 @@ def main() -> None:
     options = parser.parse_args()
     oracles = parse_oracles(options.oracles) if options.oracles else tuple(OracleName)
     names = tuple(options.passes.split(",")) if options.passes else pass_names()
-    curves: dict[str, list[list[dict[str, float]]]] = {"guided": [], "blind": []}
+    curves: dict[str, list[list[dict[str, float]]]] = {"with": [], "without": []}
     for seed in range(options.first, options.first + options.seeds):
         # In turn, so that what else the machine does meets both alike.
         for kind in sorted(curves, reverse=bool(seed % 2)):
-            config = Config(seed, names, (), oracles, None, 1e6, options.workers, guidance=kind == "guided")
+            config = Config(seed, names, (), oracles, None, 1e6, options.workers)
+            if kind == "with" and options.of == "guidance":
+                config = replace(config, guidance=True)
+            elif kind == "with":
+                config = replace(config, budget=Budget.YIELD)
             curves[kind].append(run(config, options.seconds))
             print(f"seed {seed}, {kind}: {curves[kind][-1][-1]}", file=sys.stderr, flush=True)
     rows = compare(curves)
@@ -163,8 +173,8 @@ def main() -> None:
     headers = {
         "measure": "distinct",
         "seconds": "after s",
-        "blind": "blind",
-        "guided": "guided",
+        "without": "without",
+        "with": "with",
         "p": "p",
         "a12": "A12",
     }

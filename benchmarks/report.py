@@ -170,7 +170,7 @@ def _hit(number: int, name: str, chance: random.Random) -> Hit:
     evidence = Evidence("InternalError", message, ("src/relax/a.cc:F",), "a module", "an error")
     verdict = Verdict(oracle, Outcome.FAIL, name, evidence=evidence)
     named = Signature(oracle, name, "InternalError", f"{message} {number}", evidence.frames)
-    return Hit(named, verdict, _case(_module(60, number), name), number, 1 + number % 7)
+    return Hit.of(named, verdict, _case(_module(60, number), name), number, 1 + number % 7)
 
 
 def _case(module: Any, name: str) -> Case:

@@ -11,8 +11,8 @@ Of each way: cases a second of wall time, processor time for a case in the worke
 workers and theirs) and in the coordinator, and the coordinator's share of a core at 2,000 cases a second, which is its
 processor time for 2,000 cases.  Starting processes and loading TVM is not counted: a shard is run before.
 
-`--overhead` asks what handing out a shard to a Dask worker costs, without judging anything: tasks that a worker answers
-at once, with a scheduler and a worker that are processes of their own.
+`--overhead` asks what handing out a shard to a Dask worker costs, without judging anything: a worker answers at once,
+and as many shards go together as may, with a scheduler and a worker that are processes of their own.
 
 Processor time hardly changes when the machine is shared, wall time does: **ratios of wall time mean something on an
 idle machine with more cores than workers only.**  `busy` is the share of all cores that was taken by others meanwhile.

@@ -10,6 +10,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from fuzzer.allotment import Allotment
 from fuzzer.cases import Case
 from fuzzer.clock import Clock
 from fuzzer.config import Config
@@ -77,13 +78,14 @@ class Campaign:
         self._done = store.shards()
         self._settled = 0  # all shards below this number are recorded to their end
         self._rest: list[ShardTask] = []  # what deaths left of shards
-        self._next: ShardTask | None = None  # waits for the pool of its epoch
+        self._next: ShardTask | None = None  # waits for what earlier epochs decide about it
         self._guide = store.guide() if config.guidance else None
         self._pools: dict[int, Pool] = store.pools() if config.guidance else {}
         self._deadline = None if config.seconds is None else max(config.seconds, self.clock.elapsed())
         self._grace = max(GRACE_SECONDS, GRACE_SHARE * (config.seconds or 0.0))
-        self._ledger = Ledger(store)
         self._recognizer = Recognizer(store, known, decisions)
+        self._allotment = Allotment(store, config, self._recognizer.expected)
+        self._ledger = Ledger(store, yields=self._allotment.told)
         # (shard, id): a heap
         turn, shelve = self._recognizer.turn, self._recognizer.shelve
         self._waiting = [(turn(shard, each), each) for shard, each in store.untriaged() if not shelve(each)]
@@ -183,20 +185,26 @@ class Campaign:
             self._running[self._crew.triage(self._job(finding))] = "triage"
 
     def _next_shard(self, shards: Iterator[ShardTask]) -> ShardTask | None:
-        """The shard to run now; ``None`` when none is left, or the pool of the next one is not decided."""
+        """The shard to run now; ``None`` when none is left, or it is not decided yet what guides the next one."""
         if self._rest:
             return self._rest.pop()
         task = self._next if self._next is not None else next(shards, None)
         self._next = None
-        if task is None or self._guide is None:
-            return task
-        pool = self._pool(task.number)
-        if pool is None and self._write():  # what it follows from may wait to be recorded
-            pool = self._pool(task.number)
-        if pool is None:
-            self._next = task
+        if task is None:
             return None
-        return replace(task, pool=pool)
+        ready = self._decided(task)
+        if ready is None and self._write():  # what it follows from may wait to be recorded
+            ready = self._decided(task)
+        if ready is None:
+            self._next = task
+        return ready
+
+    def _decided(self, task: ShardTask) -> ShardTask | None:
+        """A shard with what earlier epochs decide about it; ``None`` when they have not done so yet."""
+        pool, shares = self._pool(task.number), self._allotment.of(task.number)
+        if shares is None or (self._guide is not None and pool is None):
+            return None
+        return replace(task, pool=pool, shares=shares)
 
     def _pool(self, shard: int) -> Pool | None:
         """What guides a shard; ``None`` when nothing does, or it is not decided yet."""
@@ -206,7 +214,8 @@ class Campaign:
         return Pool() if epoch < LAG else self._pools.get(epoch)
 
     def _learn(self) -> None:
-        """Let guidance learn from all epochs whose shards are done."""
+        """Let guidance and the budget learn from all epochs whose shards are done."""
+        self._allotment.learn(self._settle())
         guide, size = self._guide, self.config.epoch
         while guide is not None and (guide.epochs + 1) * size <= self._settle():
             shards = range(guide.epochs * size, (guide.epochs + 1) * size)
@@ -284,8 +293,9 @@ class Campaign:
             return  # ended before anything was judged
         self._ledger.add(result)
         if result.stop < (limit := self._limit(result.number)):
-            pool = self._pool(result.number)
-            self._rest.append(ShardTask(self.config, result.number, result.stop, limit, pool, self._recognizer.ids))
+            rest = self._decided(ShardTask(self.config, result.number, result.stop, limit, known=self._recognizer.ids))
+            assert rest is not None, "it was when the piece before was handed out"
+            self._rest.append(rest)
         if self._ledger.due:
             self._write()
 
@@ -332,7 +342,7 @@ class Campaign:
         """Other failures that a minimization met become findings, looked into when all that were drawn are."""
         verdicts = [other.failing.verdict for other in result.others]
         hits = [
-            Hit(signature(verdict), verdict, other.case, 0, 0)
+            Hit.of(signature(verdict), verdict, other.case, 0, 0)
             for other, verdict in zip(result.others, verdicts, strict=True)
             if verdict is not None
         ]

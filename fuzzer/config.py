@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from fuzzer.budget import Budget
 from fuzzer.isolation import DEFAULT_MEMORY_LIMIT, DEFAULT_TIME_LIMIT
 from fuzzer.pool import EPOCH_SHARDS
 from fuzzer.tomlfile import TomlError, TomlFile, near_matches, read_toml
@@ -17,6 +18,8 @@ from oracles.verdict import OracleName
 
 GUIDED = False
 """Whether campaigns are guided where nothing is said; docs/guidance.md has the figures that speak against it."""
+BUDGET = Budget.EVEN
+"""How the budget is divided where nothing is said; docs/endurance.md has the figures."""
 MAX_WORKERS = 256
 MAX_SECONDS = 366 * 86400
 
@@ -44,10 +47,11 @@ class Config:
         case_timeout: Seconds for one case.
         memory_limit: Bytes for one process.
         guidance: Whether neighbours of modules that did something new are drawn (``fuzzer.guidance``).
-        epoch: Shards that guidance learns from at once.
+        epoch: Shards that guidance, and a budget that follows the yield, learn from at once.
         seeds: Directory of the seed collection that a share of the modules is drawn from; empty without one.
         seeds_digest: Content hash of that collection, which decides what is drawn, wherever it lies.
         plugins: What is loaded besides, in every process (``oracles.plugins``).
+        budget: How the passes share the cases.
     """
 
     seed: int
@@ -64,6 +68,7 @@ class Config:
     seeds: str = ""
     seeds_digest: str = ""
     plugins: tuple[str, ...] = ()
+    budget: Budget = Budget.EVEN  # not BUDGET: a campaign of before the choice had an even one, and goes on with it
 
     @property
     def budget_text(self) -> str:
@@ -82,6 +87,8 @@ class Config:
             what["seeds"] = self.seeds_digest
         if self.plugins:
             what["plugins"] = self.plugins
+        if self.budget is not Budget.EVEN:
+            what["budget"] = (self.budget.value, self.epoch)
         return hashlib.sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()[:16]
 
     def names(self) -> tuple[str, ...]:
@@ -100,6 +107,7 @@ class Config:
         raw["user_passes"] = tuple(PassRef(**row) for row in raw["user_passes"])
         raw["oracles"] = tuple(OracleName(name) for name in raw["oracles"])
         raw["plugins"] = tuple(raw.get("plugins", ()))
+        raw["budget"] = Budget(raw.get("budget", Budget.EVEN))
         return cls(**raw)
 
 
@@ -142,6 +150,14 @@ def parse_switch(text: str, what: str) -> bool:
     if text not in ("on", "off"):
         raise ConfigError(f"{what} '{text}' is neither on nor off")
     return text == "on"
+
+
+def parse_budget(text: str) -> Budget:
+    """How the budget is divided; raises ``ConfigError``."""
+    try:
+        return Budget(text)
+    except ValueError:
+        raise ConfigError(f"--budget '{text}' is none of {', '.join(map(str, Budget))}") from None
 
 
 def parse_oracles(text: str) -> tuple[OracleName, ...]:
@@ -202,6 +218,7 @@ _FILE_KEYS: dict[str, type | tuple[type, ...]] = {
     "regress": (list, str),
     "seeds": str,
     "guidance": (str, bool),
+    "budget": str,
 }
 
 

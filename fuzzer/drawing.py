@@ -8,11 +8,12 @@ from __future__ import annotations
 import functools
 import hashlib
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from fuzzer.behaviours import Seen, of_module
+from fuzzer.budget import EVEN_SHARE, Budget
 from fuzzer.config import Config
 from fuzzer.pool import EVEN_EFFORT, Parent, Place, Pool
 from oracles.passref import PassRef
@@ -103,6 +104,19 @@ class Subjects:
         return self.candidate.idioms
 
 
+@dataclass(frozen=True, slots=True)
+class Efforts:
+    """Weights of passes, by name.
+
+    Attributes:
+        focus: When it is drawn which of those that a module has something for is tried for certain.
+        singles: When the passes are drawn that it is tried under besides.
+    """
+
+    focus: Mapping[str, int]
+    singles: Mapping[str, int]
+
+
 def subjects_per_module(config: Config) -> int:
     """How many subjects each module gives: where passes are few, each once and a pipeline of them."""
     singles = len(config.passes) + len(config.user_passes)
@@ -114,7 +128,9 @@ def _pipeable(names: Sequence[str]) -> bool:
     return len({name for name in names if not name.startswith("build:")}) > 1
 
 
-def draw_subjects(config: Config, shard: int, number: int, pool: Pool | None = None) -> Subjects | None:
+def draw_subjects(
+    config: Config, shard: int, number: int, pool: Pool | None = None, shares: Mapping[str, int] | None = None
+) -> Subjects | None:
     """Draw one module of a shard and the passes to try it under; ``None`` when too many draws were discarded."""
     drawn = _Draws(
         randomness(config.seed, shard, number, "module"), pool or Pool(), (config.seeds, config.seeds_digest)
@@ -122,7 +138,7 @@ def draw_subjects(config: Config, shard: int, number: int, pool: Pool | None = N
     candidate = drawn.best()
     if candidate is None:
         return None
-    rows = _rows(config, (shard, number), candidate, pool)
+    rows = _rows(config, (shard, number), candidate, _efforts(config, pool, shares or {}))
     return Subjects(candidate, rows, drawn.discarded, drawn.repeated, drawn.outdone)
 
 
@@ -229,24 +245,35 @@ def _ours(seeds: SeedPlace) -> Any:
     return seeded_modules(SeedRef(*seeds)) if seeds[0] else described_modules()
 
 
-def _rows(config: Config, place: Place, candidate: Candidate, pool: Pool | None) -> tuple[tuple[PassRef, ...], ...]:
+def _efforts(config: Config, pool: Pool | None, shares: Mapping[str, int]) -> Efforts:
+    """The weights of the passes of a campaign."""
+    from strategies.effort import DRAWN, EVEN_DRAWN
+
+    even = {name: DRAWN.get(name, EVEN_DRAWN) for name in config.passes}
+    if shares:
+        even = {name: weight * shares.get(name, EVEN_SHARE) for name, weight in even.items()}
+    if pool is None or config.budget is Budget.YIELD:  # which bounds what a pass gets; both together would not
+        return Efforts(even, even)
+    return Efforts(even, {name: weight * pool.effort.get(name, EVEN_EFFORT) for name, weight in even.items()})
+
+
+def _rows(config: Config, place: Place, candidate: Candidate, efforts: Efforts) -> tuple[tuple[PassRef, ...], ...]:
     """What a module is tried under: the user's passes, single passes of TVM's, and a pipeline of them."""
     shard, number = place
     own = _user_passes(config, shard, number)
     names = config.passes
     rows: list[tuple[PassRef, ...]] = [(ref,) for ref in own]
     if names:
-        rows += _drawn_rows(config, place, candidate, pool, names, subjects_per_module(config) - len(own))
+        rows += _drawn_rows(config, place, candidate, efforts, names, subjects_per_module(config) - len(own))
     return tuple(rows)
 
 
 def _drawn_rows(
-    config: Config, place: Place, candidate: Candidate, pool: Pool | None, names: tuple[str, ...], count: int
+    config: Config, place: Place, candidate: Candidate, efforts: Efforts, names: tuple[str, ...], count: int
 ) -> list[tuple[PassRef, ...]]:
     """``count`` rows: one single pass each, the last of them a pipeline where that says more."""
     from strategies.choices import Choices
     from strategies.drive import draws_of
-    from strategies.effort import DRAWN, EVEN_DRAWN
     from strategies.fitness import NEAR
     from strategies.module_facts import facts_of
     from strategies.passes import draw_passes, draw_pipeline, weight_of
@@ -261,23 +288,20 @@ def _drawn_rows(
     if parent is not None and (known := [name for name in parent.passes if name in names]):
         focus = randomness(config.seed, *place, "focus").choice(known)
     elif aimed:
-        weights = [DRAWN.get(name, EVEN_DRAWN) for name in aimed]
+        weights = [efforts.focus[name] for name in aimed]
         focus = randomness(config.seed, *place, "aimed").choices(aimed, weights)[0]
     singles = _one_stage(names, focus, randomness(config.seed, *place, "stage"))
-    effort = {name: DRAWN.get(name, EVEN_DRAWN) for name in singles}
-    if pool is not None:
-        effort = {name: weight * pool.effort.get(name, EVEN_EFFORT) for name, weight in effort.items()}
     choices = Choices(draws_of(randomness(config.seed, *place, "passes")))
     pipeable = _pipeable(names)
     piped = PIPELINES_PER_MODULE if pipeable and count > 1 else 0
     alone = list(draw_passes(choices, (focus,), 1, facts)) if focus is not None else []
     others = [name for name in aimed if name in singles and name != focus]
     room = min(MOST_AIMED, count - piped) - len(alone)
-    alone += draw_passes(choices, others, min(len(others), room), facts, effort)
+    alone += draw_passes(choices, others, min(len(others), room), facts, efforts.singles)
     tried = {each.name for each in alone}
     rest = [name for name in singles if name not in tried]
     if rest and count - piped > len(alone):
-        alone += draw_passes(choices, rest, count - piped - len(alone), facts, effort)
+        alone += draw_passes(choices, rest, count - piped - len(alone), facts, efforts.singles)
     rows: list[tuple[Any, ...]] = [(each,) for each in alone]
     # Not every pass can act on every module: pipelines, or the same passes with other arguments, fill up.
     plain = [name for name in names if not name.startswith("build:")]

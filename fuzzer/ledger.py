@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from fuzzer.budget_store import PieceYield
 from fuzzer.records import ShardResult, total_of
 from fuzzer.store import Store
 
 WAIT_SECONDS = 1.0
 """Between two transactions.  So much of a campaign is judged again when its process is killed, beside the shards under
 way, which are all but always more; a campaign of few cases a second records each shard as it comes."""
+
+Told = Callable[[Sequence[ShardResult]], Sequence[PieceYield]]
+"""What pieces of shards gave."""
+
+
+def _nothing(results: Sequence[ShardResult]) -> Sequence[PieceYield]:
+    return ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,11 +43,13 @@ class Ledger:
     Args:
         store: Where they are recorded.
         clock: Seconds.
+        yields: Tells what pieces gave, where the budget follows it.
     """
 
-    def __init__(self, store: Store, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, store: Store, clock: Callable[[], float] = time.monotonic, yields: Told = _nothing) -> None:
         self._store = store
         self._clock = clock
+        self._yields = yields
         self._written = clock() - WAIT_SECONDS
         self._waiting: list[ShardResult] = []
         self._seen = store.finding_ids()  # recorded findings
@@ -65,7 +75,7 @@ class Ledger:
             return None
         results = tuple(self._waiting)
         total = total_of(results)
-        fresh = self._store.record_shards(results, total, elapsed)
+        fresh = self._store.record_shards(results, total, elapsed, self._yields(results))
         self._waiting.clear()
         self._written, self._news = self._clock(), False
         self._seen.update(total.hits)

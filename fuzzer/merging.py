@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from fuzzer.budget import Budget
 from fuzzer.config import Config
 from fuzzer.merging_tables import joined_rows, read_rows
 from fuzzer.store import Store
@@ -109,6 +110,7 @@ def _kind(meta: dict[str, str]) -> dict[str, str]:
         "passes": meta.get("passes", ""),
         "oracles": meta.get("oracles", ""),
         "guidance": str(config.epoch if config is not None and config.guidance else 0),
+        "budget": str(Budget.EVEN if config is None else config.budget),
         "plugins": "" if config is None else " ".join(Path(each).name for each in config.plugins),
         "seed collection": "" if config is None else config.seeds_digest,
     }
@@ -121,7 +123,7 @@ def _require_alike(one: Source, other: Source) -> None:
             what = f" ({value} and {theirs[name]})" if name in ("TVM", "ffi") else ""
             raise MergeError(
                 f"'{one.directory}' and '{other.directory}' are not of one kind: their {name} "
-                f"differ{'s' if name in ('TVM', 'ffi', 'guidance', 'seed collection') else ''}{what}; "
+                f"differ{'s' if name in ('TVM', 'ffi', 'guidance', 'budget', 'seed collection') else ''}{what}; "
                 f"only campaigns that differ in their seeds alone are joined"
             )
 

@@ -18,8 +18,9 @@ SUMMED = {
     "rewrites": 2, "sightings": 2, "spent": 2, "costs": 1,
 }  # fmt: skip
 """Tables whose rows are added up, with the number of columns that say of what; the other columns are numbers."""
-OF_ONE = ("pieces", "guide", "behaviours", "pools")
-"""What guidance knows, with which a campaign goes on. A joined one does not, so it is kept of a single one only."""
+OF_ONE = ("pieces", "guide", "behaviours", "pools", "yields", "account", "shares")
+"""What guidance, and a budget that follows the yield, know, with which a campaign goes on. A joined one does not, so it
+is kept of a single one only."""
 OF_FINDINGS = ("traits", "bisections")
 """What is known of a finding's minimized module and script, kept with these."""
 OTHERS = ("meta", "shards", "findings", "growth", "regressions")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from fuzzer.drawing import subjects_per_module
 from fuzzer.isolation import asked, jot
@@ -106,7 +106,7 @@ class Collector:
             self._count_modules()
             self.result.add(more)
         for finding_id, count in portion.again.items():
-            hits[finding_id] = replace(hits[finding_id], count=hits[finding_id].count + count)
+            hits[finding_id] = hits[finding_id].counted(hits[finding_id].count + count)
         for item in portion.open:
             self.take(item)
 
@@ -144,9 +144,9 @@ class Collector:
         hits = self.result.hits
         known = hits.get(failure.signature_id)
         if known is not None:
-            hits[failure.signature_id] = replace(known, count=known.count + 1)
+            hits[failure.signature_id] = known.counted(known.count + 1)
         elif failure.case is not None:
-            hits[failure.signature_id] = Hit(signature(failure.verdict), failure.verdict, failure.case, index, 1)
+            hits[failure.signature_id] = Hit.of(signature(failure.verdict), failure.verdict, failure.case, index, 1)
         else:
             self._again[failure.signature_id] += 1
 

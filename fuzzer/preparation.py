@@ -12,10 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from fuzzer.config import (
+    BUDGET,
     GUIDED,
     MAX_WORKERS,
     Config,
     ConfigError,
+    parse_budget,
     parse_duration,
     parse_oracles,
     parse_passes,
@@ -109,6 +111,7 @@ def configure(given: Mapping[str, Any]) -> Config:
         seeds=place,
         seeds_digest=digest,
         plugins=plugins.targets,
+        budget=parse_budget(given["budget"]) if "budget" in given else BUDGET,
     )
     for ref in users:
         try_pass(ref)
@@ -238,6 +241,8 @@ def _difference(meta: Mapping[str, str], config: Config) -> str:
         return f"with {_seeds_text(digest)}, not {_seeds_text(config.seeds_digest)}"
     if meta.get("guidance") != _guidance(config):
         return f"with guidance {meta.get('guidance')}"
+    if (budget := Config.from_json(meta["config"]).budget) is not config.budget:
+        return f"with --budget {budget}"
     return "of other passes of the user's"
 
 

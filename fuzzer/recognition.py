@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from fuzzer.decisions import Decisions
-from fuzzer.families import Traits
+from fuzzer.families import UNKNOWN, Traits
 from fuzzer.known import KnownFindings
 from fuzzer.records import FindingRecord, FindingState
 from fuzzer.regression import State
@@ -62,6 +62,15 @@ class Recognizer:
             return False
         self._store.save_triage(finding_id, FindingState.KNOWN, None, None, None, listed)
         return True
+
+    def expected(self, finding_id: str) -> bool:
+        """Whether a finding is known, or likely to be, by nothing but its verdict: whatever triage has done by now."""
+        if finding_id in self.ids or finding_id in self._earlier:
+            return True
+        if not self._known.entries:
+            return False
+        finding = self._store.finding(finding_id)
+        return any(self.listed(finding, traits) for traits in (UNKNOWN, Traits(finding.culprit)))
 
     def turn(self, shard: int, finding_id: str) -> int:
         """When a finding of a shard is looked into: behind all others where it is likely to be a known one."""

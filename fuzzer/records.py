@@ -5,13 +5,15 @@ from __future__ import annotations
 import enum
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from typing import Any
 
 from fuzzer.bisection import Bisected
 from fuzzer.cases import Case
 from fuzzer.coverage import Coverage, add_counts
 from fuzzer.families import UNKNOWN, Family, Traits, family
 from fuzzer.pool import Deed, Origin
+from fuzzer.sealed import Sealed
 from fuzzer.signatures import Signature
 from oracles.verdict import Evidence, OracleName, Outcome, Verdict
 
@@ -140,14 +142,54 @@ class FindingRecord:
 
 
 @dataclass(frozen=True, slots=True)
-class Hit:
-    """First sighting of a signature within a shard, and how often the shard showed it."""
+class Sighting:
+    """What was seen: the verdict, its signature, the case."""
 
     signature: Signature
     verdict: Verdict
     case: Case
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """First sighting of a signature within a shard, and how often the shard showed it.
+
+    Attributes:
+        seen: The sighting; needed once for a finding, and not for each shard that shows it.
+        index: Number of the example.
+        count: How often it was seen.
+    """
+
+    seen: Sealed[Sighting]
     index: int
     count: int
+
+    @classmethod
+    def of(cls, signature: Signature, verdict: Verdict, case: Case, index: int, count: int) -> Hit:
+        """A hit where it is made."""
+        return cls(Sealed(Sighting(signature, verdict, case)), index, count)
+
+    def counted(self, count: int) -> Hit:
+        """The same, seen so often."""
+        return Hit(self.seen, self.index, count)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Hit, (self.seen, self.index, self.count)  # at a third of what a frozen dataclass takes
+
+    @property
+    def signature(self) -> Signature:
+        """Signature of the verdict."""
+        return self.seen.value.signature
+
+    @property
+    def verdict(self) -> Verdict:
+        """The verdict."""
+        return self.seen.value.verdict
+
+    @property
+    def case(self) -> Case:
+        """The case."""
+        return self.seen.value.case
 
 
 @dataclass(slots=True)
@@ -194,7 +236,7 @@ class ShardResult:
         self.coverage.add(more.coverage)
         for finding_id, hit in more.hits.items():
             known = self.hits.get(finding_id)
-            self.hits[finding_id] = hit if known is None else replace(known, count=known.count + hit.count)
+            self.hits[finding_id] = hit if known is None else known.counted(known.count + hit.count)
         self.origins.update(more.origins)
         self.deeds.extend(more.deeds)
         add_counts(self.failing, more.failing)

@@ -10,7 +10,7 @@ import time
 import traceback
 import weakref
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -53,6 +53,7 @@ class ShardTask:
         limit: Examples in the shard.
         pool: What guides its draws; ``None``: nothing does, and nothing is reported for guidance.
         known: Ids of known findings: an example that shows one is judged no further.
+        shares: Weights of passes by what they yield (``fuzzer.budget``); empty: even ones.
     """
 
     config: Config
@@ -61,6 +62,7 @@ class ShardTask:
     limit: int = SHARD_EXAMPLES
     pool: Pool | None = None
     known: frozenset[str] = frozenset()
+    shares: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +158,7 @@ def run_shard(task: ShardTask) -> Iterator[ModuleDrawn | ExampleBegun | ExampleD
         begin_case()
         watch.begin(f"{DRAW}: the generator")
         try:
-            drawn = draw_subjects(task.config, task.number, begin // per_module, task.pool)
+            drawn = draw_subjects(task.config, task.number, begin // per_module, task.pool, task.shares)
         except Exception as error:
             traceback.print_exc()  # into the workers' log
             for index in range(max(begin, task.first), numbers.stop):
@@ -204,7 +206,7 @@ def example_case(task: ShardTask, index: int) -> Case | None:
     import tvm
 
     per_module = subjects_per_module(task.config)
-    drawn = draw_subjects(task.config, task.number, index // per_module, task.pool)
+    drawn = draw_subjects(task.config, task.number, index // per_module, task.pool, task.shares)
     if drawn is None:
         return None
     text = str(tvm.ir.save_json(drawn.module))

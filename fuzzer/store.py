@@ -12,8 +12,10 @@ from dataclasses import replace
 from importlib import resources
 from pathlib import Path
 
-from fuzzer import coverage_store, finding_store, regression_store, timeline
+from fuzzer import budget_store, coverage_store, finding_store, regression_store, timeline
 from fuzzer.bisection import Bisected
+from fuzzer.budget import Account
+from fuzzer.budget_store import PieceYield
 from fuzzer.cases import Case
 from fuzzer.families import UNKNOWN, Traits
 from fuzzer.finding_store import Cost
@@ -45,7 +47,7 @@ MOST_MET = 20
 _NEW = f"{FILE_NAME}.new"
 _INDEX = "CREATE INDEX IF NOT EXISTS findings_by_state ON findings (state, shard, number, id);"
 """What waits for triage is asked after each shard; without it all evidence would be read."""
-_ADDED = timeline.SCHEMA + finding_store.SCHEMA + regression_store.SCHEMA + _INDEX
+_ADDED = timeline.SCHEMA + finding_store.SCHEMA + regression_store.SCHEMA + budget_store.SCHEMA + _INDEX
 
 
 class Store(StoreReader):
@@ -158,10 +160,13 @@ class Store(StoreReader):
         """As :meth:`record_shards`, of one piece."""
         return self.record_shards([result], result, elapsed)
 
-    def record_shards(self, results: Sequence[ShardResult], total: ShardResult, elapsed: float) -> list[str]:
+    def record_shards(
+        self, results: Sequence[ShardResult], total: ShardResult, elapsed: float, yields: Sequence[PieceYield] = ()
+    ) -> list[str]:
         """Record pieces of shards at once, or nothing; returns the ids that are new.
 
         The pieces of one shard must come in order. ``total``: ``total_of(results)``. ``elapsed``: campaign time in s.
+        ``yields``: What each gave, where the budget follows it.
 
         Raises:
             StoreError: when they cannot be written, or one is recorded already.
@@ -189,9 +194,10 @@ class Store(StoreReader):
                 if result.origins or result.deeds:
                     piece = piece_to_json(result.origins, result.deeds)
                     self._db.execute("INSERT INTO pieces VALUES (?, ?, ?)", (result.number, result.first, piece))
-                for finding_id, hit in result.hits.items():
-                    if self._record_hit(finding_id, result.number, hit, elapsed):
-                        fresh.append(finding_id)
+            for finding_id, (number, hit) in _earliest(results).items():
+                if self._record_hit(finding_id, number, hit.counted(total.hits[finding_id].count), elapsed):
+                    fresh.append(finding_id)
+            budget_store.add(self._db, yields)
             growth = self._growth.add(self._db, total, elapsed)
             finding_store.add_cost(self._db, {key: Cost(judging=taken) for key, taken in total.failing.items()})
         self._growth = growth
@@ -314,6 +320,13 @@ class Store(StoreReader):
             self._db.execute("INSERT OR REPLACE INTO pools VALUES (?, ?)", (epoch, pool_to_json(pool)))
             self._db.execute("DELETE FROM pools WHERE epoch < ?", (oldest,))
 
+    # -- budget -------------------------------------------------------------------------------------------------
+
+    def save_account(self, account: Account, shards: range, epoch: int, shares: Mapping[str, int], oldest: int) -> None:
+        """Record what passes yielded, and the shares that follow from it (``fuzzer.budget_store.save``)."""
+        with self._writing():
+            budget_store.save(self._db, account, shards, epoch, shares, oldest)
+
     # -- inside -------------------------------------------------------------------------------------------------
 
     @contextlib.contextmanager
@@ -324,6 +337,17 @@ class Store(StoreReader):
                 yield
         except (sqlite3.Error, OSError) as error:
             raise told(error, self.directory) from error
+
+
+def _earliest(results: Sequence[ShardResult]) -> dict[str, tuple[int, Hit]]:
+    """The first sighting of each finding in the order of shards, and its shard; in the order in which they came."""
+    found: dict[str, tuple[int, Hit]] = {}
+    for result in results:
+        for finding_id, hit in result.hits.items():
+            known = found.get(finding_id)
+            if known is None or (result.number, hit.index) < (known[0], known[1].index):
+                found[finding_id] = result.number, hit
+    return found
 
 
 def _is_begun(name: str) -> bool:

@@ -9,8 +9,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from fuzzer import coverage_store, finding_store, regression_store, timeline
+from fuzzer import budget_store, coverage_store, finding_store, regression_store, timeline
 from fuzzer.bisection import Bisected
+from fuzzer.budget import Account, Yield
 from fuzzer.cases import Case
 from fuzzer.coverage import Coverage
 from fuzzer.families import UNKNOWN, Traits
@@ -127,6 +128,18 @@ class StoreReader:
             for shard, group in itertools.groupby(rows, key=lambda row: int(row[0]))
             for report in reports_of(shard, [body for _, body in group])
         ]
+
+    def account(self) -> Account:
+        """What was known of the passes' yields when it was last saved."""
+        return budget_store.read_account(self._query)
+
+    def shares(self) -> dict[int, dict[str, int]]:
+        """The shares of passes that are kept, by epoch."""
+        return budget_store.read_shares(self._query)
+
+    def yields(self, shards: range) -> list[Yield]:
+        """What the pieces of these shards gave, as far as no epoch has counted it."""
+        return budget_store.read_yields(self._query, shards)
 
     def _findings(self, rows: Iterable[sqlite3.Row]) -> list[FindingRecord]:
         """Findings with what is kept of them in other tables."""

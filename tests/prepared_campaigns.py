@@ -65,7 +65,7 @@ def campaign(
         verdict = failure(message)
         counts["crash", "FuseOps", "fail", ""] += count
         case = Case("{}", (PassRef("FuseOps", "relax.transform.FuseOps()"),), 3)
-        hits[signature(verdict).id] = Hit(signature(verdict), verdict, case, index, count)
+        hits[signature(verdict).id] = Hit.of(signature(verdict), verdict, case, index, count)
     acted = TRIGGERS if triggers is None else triggers
     coverage = Coverage(
         judged=Counter({name: judged for name, (judged, _) in acted.items()}),

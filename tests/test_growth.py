@@ -57,16 +57,17 @@ def test_the_approximation_is_near_the_count(ranks: Any, monkeypatch: pytest.Mon
 
 
 @pytest.mark.slow
-def test_a_short_run_compares_both_kinds() -> None:
+@pytest.mark.parametrize("of", ["guidance", "budget"])
+def test_a_short_run_compares_both_kinds(of: str) -> None:
     command = [
-        sys.executable, str(ROOT / "benchmarks" / "growth.py"), "--seconds", "8", "--seeds", "2", "--json",
+        sys.executable, str(ROOT / "benchmarks" / "growth.py"), "--of", of, "--seconds", "8", "--seeds", "2", "--json",
         "--passes", "Normalize,DeadCodeElimination,CanonicalizeBindings", "--oracles", "crash",
     ]  # fmt: skip
     done = subprocess.run(command, capture_output=True, text=True, timeout=500)
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
-    assert {kind: len(curves) for kind, curves in found["curves"].items()} == {"guided": 2, "blind": 2}
-    last = found["curves"]["blind"][0][-1]
+    assert {kind: len(curves) for kind, curves in found["curves"].items()} == {"with": 2, "without": 2}
+    last = found["curves"]["without"][0][-1]
     assert last["seconds"] == pytest.approx(8)
     assert last["pairs"] > 10
     for curves in found["curves"].values():

@@ -1,7 +1,8 @@
 """The workers of a Dask cluster as those who do a campaign's work.
 
-Each shard is a Dask task under a key of its own. A shard is recorded once, when its result has arrived: a task that is
-lost with its worker, or with the scheduler, is handed out again, and gives the same because it depends on itself alone.
+A Dask task under a key of its own is a shard, or several where they are fast. A shard is recorded once, when its result
+has arrived: a task that is lost with its worker, or with the scheduler, is handed out again, and gives the same because
+each shard depends on itself alone.
 """
 
 from __future__ import annotations
@@ -11,9 +12,10 @@ import contextlib
 import threading
 import time
 import uuid
-from collections.abc import Callable
-from concurrent.futures import Future
-from dataclasses import replace
+from collections import deque
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, InvalidStateError
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +27,7 @@ from fuzzer import logfile
 from fuzzer.records import ShardResult
 from fuzzer.scaleout import dask_worker
 from fuzzer.scaleout.crew import CrewError
+from fuzzer.scaleout.groups import Pace, aim
 from fuzzer.scaleout.local import LocalCrew
 from fuzzer.scaleout.parcels import (
     ShardParcel,
@@ -49,10 +52,30 @@ MOST_FAULTS = 10
 """A task that so many workers could not do, or did not survive, ends the campaign: it is not chance any more."""
 _SPARE = 4
 """One task for so many workers waits for the next one that is free, and an adaptive cluster grows for it."""
+_LACKS = "Can't get attribute"
+"""What a worker says whose relaxfuzz is there, and older than a function that it is to run."""
+_GATHER = 0.02
+"""Seconds; nobody waits for them, since each worker has its next task already."""
 _HEED = 0.2
 _LAST_CASE = 5.0
 """A case that sleeps is given three times its limit, and one that has died is drawn again."""
 _END = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Order:
+    """A shard that somebody waits for."""
+
+    task: ShardTask
+    future: Future[ShardResult]
+
+    def fulfil(self, result: ShardResult) -> None:
+        with contextlib.suppress(InvalidStateError):  # the campaign has ended meanwhile
+            self.future.set_result(result)
+
+    def fail(self, error: Exception) -> None:
+        with contextlib.suppress(InvalidStateError):
+            self.future.set_exception(error)
 
 
 class DaskCrew:
@@ -88,6 +111,9 @@ class DaskCrew:
         self._refused: dict[str, str] = {}
         self._under_way: dict[Any, frozenset[str] | None] = {}  # Dask futures, and the workers that they may go to
         self._work: set[Future[Any]] = set()
+        self._pace = Pace()
+        self._waiting: deque[_Order] = deque()
+        self._gathering = False  # whether what waits is about to be handed out
         self._shards: set[asyncio.Future[Any]] = set()
         self._cut_at: float | None = None
         self._given_up = False
@@ -102,11 +128,14 @@ class DaskCrew:
     @property
     def slots(self) -> int:
         """See ``Crew``."""
-        return self.workers + 1 + self.workers // _SPARE
+        workers = self.workers
+        return (workers + 1 + workers // _SPARE) * self._pace.size(workers)
 
     def shard(self, task: ShardTask) -> Future[ShardResult]:
         """See ``Crew``."""
-        return self._begin(self._shard(task))
+        order = _Order(task, Future())
+        self._hand_out([order])
+        return order.future
 
     def triage(self, job: TriageJob) -> Future[TriageResult]:
         """See ``Crew``."""
@@ -126,6 +155,12 @@ class DaskCrew:
             self._home.close()
         self._everywhere(dask_worker.end)
 
+    def _hand_out(self, orders: Sequence[_Order]) -> None:
+        self._waiting.extend(orders)
+        if not self._gathering:
+            self._gathering = True
+            self._begin(self._gather())
+
     def _begin(self, coroutine: Any) -> Future[Any]:
         future = self._link.submit(coroutine)
         self._work.add(future)
@@ -138,21 +173,49 @@ class DaskCrew:
 
     # -- in the connection's thread ------------------------------------------------------------------------------
 
-    async def _shard(self, task: ShardTask) -> ShardResult:
-        parcel = ShardParcel(self._session, self._wanted, task)
-        asked = asyncio.ensure_future(self._ask(dask_worker.run_shard, parcel, "relaxfuzz-shard", -task.number))
+    async def _gather(self) -> None:
+        """Make tasks of the shards that wait: they come one by one, at about the same time."""
+        size = self._pace.size(self.workers)
+        if size > 1:
+            await asyncio.sleep(_GATHER)
+        self._gathering = False  # first: what comes from now on is seen to by another one
+        while self._waiting:
+            orders = [self._waiting.popleft() for _ in range(min(size, len(self._waiting)))]
+            self._begin(self._group(orders))
+
+    async def _group(self, orders: Sequence[_Order]) -> None:
+        try:
+            results = await self._results([order.task for order in orders])
+        except asyncio.CancelledError:
+            for order in orders:
+                order.future.cancel()
+            raise
+        except Exception as error:
+            for order in orders:
+                order.fail(error)
+            return
+        for order, result in zip(orders, results, strict=False):
+            order.fulfil(result)
+        if rest := orders[len(results) :]:
+            self._hand_out(rest)
+
+    async def _results(self, tasks: Sequence[ShardTask]) -> Sequence[ShardResult]:
+        parcel = ShardParcel(self._session, self._wanted, tuple(tasks), aim(self.workers))
+        asked = asyncio.ensure_future(self._ask(dask_worker.run_shards, parcel, "relaxfuzz-shard", -tasks[0].number))
         self._shards.add(asked)
         try:
             reply: ShardReply = await asked
         except asyncio.CancelledError:
             if not self._given_up:
                 raise
-            return ShardResult(task.number, task.first, task.first)
+            return [ShardResult(task.number, task.first, task.first) for task in tasks]
         finally:
             asked.cancel()
             self._shards.discard(asked)
         self._keep_log(reply.log)
-        return reply.result
+        for result in reply.results:
+            self._pace.took(sum(result.spent.values()))
+        return reply.results
 
     async def _triage(self, job: TriageJob) -> TriageResult:
         # Where the scripts of a campaign go is no business of the worker's, and what calls back cannot travel.
@@ -192,7 +255,9 @@ class DaskCrew:
                 faults.append("{}: {}".format(*fault.args))
             except (FutureCancelledError, CommClosedError, asyncio.TimeoutError):
                 await asyncio.sleep(0.1)  # the connection is being mended, or its workers are gone
-            except ImportError as error:
+            except (ImportError, AttributeError) as error:
+                if isinstance(error, AttributeError) and _LACKS not in str(error):
+                    raise
                 raise CrewError(f"a Dask worker has no relaxfuzz that fits this one: {error}") from error
             finally:
                 del self._under_way[future]

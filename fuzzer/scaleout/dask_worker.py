@@ -21,6 +21,7 @@ from distributed.worker import thread_state
 
 from fuzzer.isolation import ChildError
 from fuzzer.records import ShardResult
+from fuzzer.scaleout.crew import Stopped
 from fuzzer.scaleout.local import Workers
 from fuzzer.scaleout.parcels import (
     SentFile,
@@ -39,6 +40,7 @@ from fuzzer.triage import triage_finding
 
 if TYPE_CHECKING:
     from fuzzer.config import Config
+    from fuzzer.shards import ShardTask
 
 IDLE_SECONDS = 120.0
 """Processes of a campaign that has sent nothing for so long are ended: its machine may have been switched off."""
@@ -89,15 +91,28 @@ _ended: set[str] = set()
 _lock = threading.Lock()
 
 
-def run_shard(parcel: ShardParcel, files: Sequence[SentFile]) -> ShardReply:
-    """A Dask task: a shard, or the rest of one."""
-    task = parcel.task
-    with _working(parcel.session, parcel.fit, task.config) as session:
-        if session.cut.is_set():
-            return ShardReply(ShardResult(task.number, task.first, task.first), b"")
-        places = session.places(files)
-        result = session.workers.run_shard(relocated(task, places), session.cut)
-        return ShardReply(relocated(result, _back(places)), session.printed())
+def run_shards(parcel: ShardParcel, files: Sequence[SentFile]) -> ShardReply:
+    """A Dask task: shards, or rests of some. Those that it has no time for are left to the campaign."""
+    results: list[ShardResult] = []
+    with _working(parcel.session, parcel.fit, parcel.tasks[0].config) as session:
+        began = time.monotonic()
+        for task in parcel.tasks:
+            if results and time.monotonic() - began >= parcel.seconds:
+                break
+            try:
+                results.append(_run_shard(session, task, files))
+            except Stopped:
+                if not results:
+                    raise
+                break  # what was judged before is not lost
+        return ShardReply(tuple(results), session.printed())
+
+
+def _run_shard(session: _Session, task: ShardTask, files: Sequence[SentFile]) -> ShardResult:
+    if session.cut.is_set():
+        return ShardResult(task.number, task.first, task.first)
+    places = session.places(files)
+    return relocated(session.workers.run_shard(relocated(task, places), session.cut), _back(places))
 
 
 def run_triage(parcel: TriageParcel, files: Sequence[SentFile]) -> TriageReply:

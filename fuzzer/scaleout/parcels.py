@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from fuzzer.environment import FFI, TVM, installed
+from fuzzer.sealed import Sealed
 from oracles.passref import USER_PREFIX
 
 if TYPE_CHECKING:
@@ -61,11 +62,19 @@ class SentFile:
 
 @dataclass(frozen=True, slots=True)
 class ShardParcel:
-    """A shard for a worker: which session of which campaign it is of, what the worker must have, the task."""
+    """Shards for a worker.
+
+    Attributes:
+        session: Which session of which campaign they are of.
+        fit: What the worker must have.
+        tasks: The shards, at least one.
+        seconds: After so long no further one of them is begun.
+    """
 
     session: str
     fit: Mapping[str, str]
-    task: ShardTask
+    tasks: tuple[ShardTask, ...]
+    seconds: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,9 +89,9 @@ class TriageParcel:
 
 @dataclass(frozen=True, slots=True)
 class ShardReply:
-    """A shard's result, and what TVM printed meanwhile."""
+    """Results of the first shards of a parcel, at least of one, and what TVM printed meanwhile."""
 
-    result: ShardResult
+    results: tuple[ShardResult, ...]
     log: bytes
 
 
@@ -144,6 +153,9 @@ def _relocated(value: Any, places: Mapping[str, str]) -> Any:
         return {_relocated(key, places): _relocated(each, places) for key, each in value.items()}
     if type(value) in (tuple, list, set, frozenset):
         return type(value)(_relocated(each, places) for each in value)
+    if isinstance(value, Sealed):
+        inside = _relocated(value.value, places)
+        return value if inside is value.value else Sealed(inside)
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         changes = {}
         for field in dataclasses.fields(value):

@@ -39,6 +39,7 @@ _OPTIONS = (
     ("case-timeout", "TIME", "time limit of one case (default: 20s)"),
     ("memory-limit", "SIZE", "memory limit of one worker (default: 3GiB)"),
     ("guidance", "on|off", "draw near modules that did something new, and what promises most (default: off)"),
+    ("budget", "even|yield", "divide the cases over the passes evenly, or by what each still yields (default: even)"),
     (
         "seeds",
         "DIR",

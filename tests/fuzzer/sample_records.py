@@ -29,7 +29,7 @@ def verdict(message: str) -> Verdict:
 
 def hit(message: str, index: int, count: int = 1, module: str = "{}") -> Hit:
     failed = verdict(message)
-    return Hit(
+    return Hit.of(
         signature(failed), failed, Case(module, (PassRef("FuseOps", "relax.transform.FuseOps()"),), 3), index, count
     )
 

@@ -52,6 +52,7 @@ def complaint(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
         (("run", "--memory-limit", "lots"), "'lots' is not a size"),
         (("run", "--memory-limit", "1MiB"), "too little memory"),
         (("run", "--guidance", "maybe"), "--guidance 'maybe' is neither on nor off"),
+        (("run", "--budget", "fair"), "--budget 'fair' is none of even, yield"),
         (("run", "--oracles", "numerik"), "no oracle is called 'numerik'; did you mean numeric?"),
         (("run", "--oracles", ","), "no oracle is named"),
         (("run", "--passes", "FuseOp"), "no pass under contract is called 'FuseOp'; did you mean FuseOps"),

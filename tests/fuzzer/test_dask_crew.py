@@ -77,13 +77,32 @@ def test_a_worker_that_cannot_write_ends_the_campaign_in_one_line(
     def full(*_: object) -> None:
         raise dask_crew.WorkerFault("tcp://there", "OSError: No space left on device")
 
-    monkeypatch.setattr(dask_crew.dask_worker, "run_shard", full)
+    monkeypatch.setattr(dask_crew.dask_worker, "run_shards", full)
     there = crew(link, tmp_path)
     with pytest.raises(CrewError) as caught:
         there.shard(ShardTask(CONFIG, 0)).result(timeout=60)
     there.close()
     said = "relaxfuzz shard: given up after 10 workers; tcp://there: OSError: No space left on device"
     assert str(caught.value) == said
+
+
+@pytest.mark.parametrize(
+    ("said", "kind"), [("Can't get attribute 'run_shards' on <module>", CrewError), ("no 'x'", AttributeError)]
+)
+def test_an_older_worker_ends_the_campaign_in_one_line_and_an_error_of_ours_does_not(
+    link: Link, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: str, kind: type[Exception]
+) -> None:
+    def lacks(*_: object) -> None:
+        raise AttributeError(said)
+
+    monkeypatch.setattr(dask_crew.dask_worker, "run_shards", lacks)
+    there = crew(link, tmp_path)
+    with pytest.raises(kind) as caught:
+        there.shard(ShardTask(CONFIG, 0)).result(timeout=60)
+    there.close()
+    assert type(caught.value) is kind
+    if kind is CrewError:
+        assert str(caught.value) == f"a Dask worker has no relaxfuzz that fits this one: {said}"
 
 
 def test_nothing_is_left(tmp_path: Path) -> None:

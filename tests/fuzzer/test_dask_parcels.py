@@ -11,6 +11,7 @@ import pytest
 from sample_records import hit, shard
 
 from fuzzer.config import Config
+from fuzzer.records import Hit
 from fuzzer.scaleout.parcels import fitness, misfit, needed_files, relocated, unpack
 from fuzzer.shards import ShardTask
 from oracles.passref import PassRef
@@ -46,7 +47,7 @@ def test_all_of_a_result_is_brought_home() -> None:
     result = shard(2, hit("in /there/mine.py: no", 4))
     failed = next(iter(result.hits.values()))
     case = replace(failed.case, passes=(PassRef("mine", "user:/there/mine.py:make"),))
-    result.hits = {"id": replace(failed, case=case)}
+    result.hits = {"id": Hit.of(failed.signature, failed.verdict, case, failed.index, failed.count)}
     result.tallies = Counter({("crash", "FuseOps", "skip", "/there/mine.py"): 7})
     back = relocated(result, {"/there": "/home/me"})
     assert "/there" not in repr(back)

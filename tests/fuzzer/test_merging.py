@@ -13,16 +13,20 @@ from typing import Any
 import pytest
 from sample_records import META, hit, shard
 
+from fuzzer.budget import Budget
 from fuzzer.cases import Case
 from fuzzer.cli import main
+from fuzzer.config import Config
 from fuzzer.families import Traits
 from fuzzer.merging import MergeError, merge
 from fuzzer.merging_tables import read_rows
 from fuzzer.records import FindingState
 from fuzzer.store import FILE_NAME, Store, StoreError
 from oracles.passref import PassRef
+from oracles.verdict import OracleName
 
 BAD, WORSE, RARE = "it is bad", "it is worse", "it is rare"
+YIELDING = Config(2, ("FuseOps",), (), (OracleName.CRASH,), 9, None, 1, budget=Budget.YIELD)
 
 
 def campaign(directory: Path, seed: int, *messages: str, shards: int = 2, **meta: str) -> Path:
@@ -164,6 +168,7 @@ def test_what_overlaps_in_part_is_refused(tmp_path: Path) -> None:
         ({"ffi_version": "0.1.13"}, "their ffi differs"),
         ({"passes": '["FoldConstant"]'}, "their passes differ;"),
         ({"oracles": '["crash"]'}, "their oracles differ;"),
+        ({"config": YIELDING.to_json()}, "their budget differs;"),
     ],
 )
 def test_campaigns_of_another_kind_are_refused_in_one_line(

@@ -103,7 +103,7 @@ def earlier_campaign(directory: Path) -> str:
     case = Case(module_json(), (the_pass(directory),), 0)
     (failed,) = [each for each in judge_case(case, (OracleName.CRASH,)) if each.outcome is Outcome.FAIL]
     with Store.create(directory, META) as store:
-        (name,) = store.record_shard(shard(0, Hit(signature(failed), failed, case, 0, 1)), 1.0)
+        (name,) = store.record_shard(shard(0, Hit.of(signature(failed), failed, case, 0, 1)), 1.0)
         store.save_triage(name, FindingState.CONFIRMED, case, 1, None, "")
         store.set_meta(state="finished")
     return name
@@ -150,7 +150,7 @@ def test_what_was_found_before_is_not_looked_into_again_and_news_is(
     session(tmp_path / "b", tmp_path / "a")
     with Store.open(tmp_path / "a") as old:
         finding = old.finding(name)
-    found = Hit(signature(judge_case(finding.case, (OracleName.CRASH,))[0]), _verdict(finding), finding.case, 0, 1)
+    found = Hit.of(signature(judge_case(finding.case, (OracleName.CRASH,))[0]), _verdict(finding), finding.case, 0, 1)
     with Store.open(tmp_path / "b", read_only=False) as store:
         store.record_shard(shard(0, found), 1.0)
         assert Recognizer(store, None, None).shelve(name)

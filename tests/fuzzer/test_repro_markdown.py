@@ -109,7 +109,7 @@ def test_the_verb_prints_it_and_refuses_what_it_cannot_read(tmp_path: Path, caps
     directory = tmp_path / "campaign"
     name = signature(VERDICT)
     with Store.create(directory, {"seed": "1", "tvm_version": "0.27.0.post1"}) as store:
-        store.record_shard(ShardResult(0, 0, 8, 8, 8, hits={name.id: Hit(name, VERDICT, case(), 0, 3)}), 1.0)
+        store.record_shard(ShardResult(0, 0, 8, 8, 8, hits={name.id: Hit.of(name, VERDICT, case(), 0, 3)}), 1.0)
         (directory / "repros").mkdir()
         (directory / "repros" / "script.py").write_text(script())
         store.save_triage(name.id, FindingState.CONFIRMED, case(), 1, "repros/script.py", "")

@@ -41,7 +41,7 @@ def campaign(tmp_path: Path) -> Path:
     case = Case(module_json(), (PassRef("FuseOps", "relax.transform.FuseOps()"),), 0)
     result = ShardResult(0, examples=103, modules=50)
     result.tallies = Counter({("crash", "FuseOps", "pass", ""): 100, ("crash", "FuseOps", "fail", ""): 3})
-    result.hits = {ID: Hit(signature(VERDICT), VERDICT, case, 0, 3)}
+    result.hits = {ID: Hit.of(signature(VERDICT), VERDICT, case, 0, 3)}
     meta = {"seed": "7", "passes": json.dumps(["FuseOps"]), "oracles": json.dumps(["crash"]), "tvm_version": "0.27.0"}
     with Store.create(tmp_path / "campaign", meta) as store:
         store.record_shard(result, 5.0)

@@ -9,7 +9,7 @@ from strategies import DrawnPass, Feature, ir_modules, module_and_passes, passes
 from strategies.choices import Choices
 from strategies.module_facts import facts_of
 from strategies.pass_table import CONSTRUCTORS
-from strategies.passes import BUILDS, PASSES
+from strategies.passes import BUILDS, PASSES, _weighted
 
 
 def test_the_table_has_the_passes_of_the_catalogue():
@@ -95,3 +95,24 @@ def test_entries_draw_for_a_module_or_none():
         return CONSTRUCTORS["LegalizeOps"](Choices(draw), facts_of(None))
 
     assert list(drawn(one(), 1)) == ["relax.transform.LegalizeOps()"]
+
+
+def test_weights_beyond_one_draw_leave_nobody_out() -> None:
+    weights = [1, 900_000, 1, 100_000, 1]
+    halves = [1 << 15] * 8  # of each byte pair of a pocket: the middle
+    assert _weighted(_Fixed(halves), weights) == 1
+    total = sum(weights)
+    for index, at in ((0, 0), (2, 900_001), (4, total - 1)):
+        number = -(-(at << 32) // total)
+        assert _weighted(_Fixed([number >> 16, number & 0xFFFF]), weights) == index
+
+
+class _Fixed(Choices):
+    """Gives these indices of 65536."""
+
+    def __init__(self, numbers: list[int]) -> None:
+        self._numbers = iter(numbers)
+
+    def index(self, count: int) -> int:
+        assert count == 1 << 16
+        return next(self._numbers)
