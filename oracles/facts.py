@@ -42,13 +42,30 @@ def apply(built: Any, module: Any) -> Result:
 
 
 def complaint(module: Any) -> Evidence | None:
-    """TVM's own objection to the module's form, or ``None`` when it is well formed."""
+    """TVM's own objection to the module's form, or ``None`` when it is well formed.
+
+    It objects to the first function that it comes to, and some passes leave them in the order of addresses
+    (UpdateParamType). Of several objections this is the one to the first function by name, the same in each process.
+    """
+    found = _objection(module)
+    return (_objection(_by_name(module)) or found) if found is not None and len(module.functions) > 1 else found
+
+
+def _objection(module: Any) -> Evidence | None:
     try:
         tvm.relax.analysis.well_formed(module)
     except Exception as error:
         found = evidence_of(error)
         return Evidence("ill-formed", found.message, ())
     return None
+
+
+def _by_name(module: Any) -> Any:
+    """The module with its functions in the order of their names; itself where two have one name."""
+    functions = dict(sorted(module.functions_items(), key=lambda item: str(item[0].name_hint)))
+    if len({str(var.name_hint) for var in functions}) < len(functions):
+        return module
+    return tvm.IRModule(functions, attrs=module.attrs, global_infos=module.global_infos)
 
 
 def load(text: str) -> Any | None:

@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+from typing import Any
+
 import buggy_passes as buggy
 import pytest
 import sample_modules as samples
 import tvm
 from conftest import STRUCTURAL
+from tvm import relax
 
 import oracles.facts
 from oracles import Subject, judge
@@ -85,3 +88,19 @@ def test_module_that_cannot_be_loaded_again_is_judged_without_its_copy(monkeypat
 
 def _refuse(text: str) -> object:
     raise ValueError("Invalid DLTensor file format")
+
+
+def test_of_several_complaints_the_one_to_the_first_function_by_name_is_told() -> None:
+    """UpdateParamType gives functions in the order of addresses: one case had two signatures, by the process."""
+
+    def broken(name: str) -> Any:
+        ty = relax.TensorType((2,), "float32")
+        missing = relax.Var(f"missing_in_{name}", ty)
+        function = relax.Function([relax.Var("x", ty)], relax.SeqExpr([], missing), ty)
+        return tvm.ir.GlobalVar(name), function.with_attr("global_symbol", name)
+
+    functions = [broken(name) for name in "ab"]
+    for order in (functions, functions[::-1]):
+        found = complaint(tvm.IRModule(dict(order)))
+        assert found is not None
+        assert "missing_in_a" in found.message
