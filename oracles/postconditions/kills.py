@@ -75,6 +75,11 @@ def _has_register(var: Any) -> bool:
     return isinstance(var.ty, (relax.TensorType, relax.TupleType, relax.AnyType))
 
 
+def _is_tensor(var: Any) -> bool:
+    """Or a tuple of some; R.Any, as of the shape heap that VMShapeLower did not need, says of none."""
+    return isinstance(var.ty, (relax.TensorType, relax.TupleType))
+
+
 def not_killed(ran: Any) -> str:
     """A variable of a sequence that only bindings of this sequence use, and that is not killed behind the last of them.
 
@@ -105,7 +110,7 @@ def _survivor(sequence: Any) -> Any:
             excused.update(relax.analysis.free_vars(value.false_branch))
         elif isinstance(value, relax.Function):
             excused.update(relax.analysis.free_vars(value))
-        if operator_of(value) in STORING or (_has_register(binding.var) and not isinstance(value, tvm.ir.GenericConst)):
+        if operator_of(value) in STORING or (_is_tensor(binding.var) and not isinstance(value, tvm.ir.GenericConst)):
             wanted.add(binding.var)
     for var, position in last.items():
         if var not in wanted or var in excused:

@@ -54,6 +54,14 @@ def test_what_is_killed_is_not_renamed(later: str) -> None:
     assert numeric(module, shape_lower, ref("ToNonDataflow"), shape_lower, ref(later)).outcome is Outcome.PASS
 
 
+def test_a_shape_heap_is_no_tensor_that_must_be_killed() -> None:
+    module = made((2,), build=lambda builder, x: builder.emit(relax.op.abs(x)))
+    subject = Subject(module, [ref("VMShapeLower"), ref("KillAfterLastUse")], facts=ModuleFacts(module))
+    assert "shape_heap: R.Any = R.null_value()" in str(subject.output_module)
+    found = [each for each in judge(subject, [OracleName.POSTCONDITION]) if each.oracle is OracleName.POSTCONDITION]
+    assert [each.outcome for each in found] == [Outcome.PASS]
+
+
 def test_what_was_overwritten_is_not_computed_once() -> None:
     """The first of two equal values is overwritten in place, in the order in which that was safe."""
 
