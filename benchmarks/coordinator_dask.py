@@ -46,7 +46,7 @@ def replay(pause: float) -> None:
         spent = {key: seconds * pause / sum(whole.spent.values()) for key, seconds in whole.spent.items()}
         return replace(whole, number=task.number, spent={**spent, (OTHER, ""): 0.0})
 
-    Workers.run_shard = run_shard  # type: ignore[method-assign]
+    Workers.run_shard = run_shard  # type: ignore[method-assign]  # all workers of this process replay
 
 
 def cluster(workers: int, folder: str, held: contextlib.ExitStack) -> str:

@@ -44,7 +44,8 @@ def test_what_a_place_stands_in_is_exchanged_inside() -> None:
 
 def test_only_findings_that_are_not_recorded_or_come_earlier_are_opened(tmp_path: Path) -> None:
     def arrived(result: ShardResult) -> ShardResult:
-        return pickle.loads(pickle.dumps(result))  # type: ignore[no-any-return]
+        copied: ShardResult = pickle.loads(pickle.dumps(result))
+        return copied
 
     def closed(results: list[ShardResult]) -> list[list[bool]]:
         return [[each.seen.closed for each in result.hits.values()] for result in results]

@@ -209,7 +209,7 @@ def test_a_sort_may_move_local_functions_and_must_not_change_them() -> None:
     assert said(claim, shorter, "TopologicalSort")
 
     @relax.expr_functor.mutator
-    class Spoilt(relax.PyExprMutator):  # type: ignore[misc]  # untyped
+    class Spoilt(relax.PyExprMutator):  # type: ignore[misc]  # TVM ships no types
         def visit_call_(self, call: Any) -> Any:
             return relax.op.exp(call.args[0]) if call.op.name == "relax.negative" else call
 
