@@ -191,7 +191,8 @@ def test_pieces_of_a_shard_that_wait_together_are_in_order(tmp_path: Path) -> No
         return shard(task.number, first=task.first, stop=min(task.first + 20, 64))
 
     with Store.create(tmp_path / "out", META) as store:
-        assert campaign(store, result).run() == "finished"
-        assert store.shards() == dict.fromkeys(range(SHARDS), 64)
+        running = campaign(store, result)
+        assert running.run() == "finished"
+        assert store.shards() == running._done == dict.fromkeys(range(SHARDS), 64)
         assert store.info().examples == SHARDS * 64
         assert sum(tally.count for tally in store.tallies()) == SHARDS * 64
