@@ -143,9 +143,15 @@ def kernel_names(module: Any) -> frozenset[str]:
 
 
 def shared_while_in_use(ran: Any) -> str:
-    """Two tensors of one storage that are in use at the same time, in some run of the function."""
-    kernels = kernel_names(ran.after)
+    """Two tensors of one storage that are in use at the same time, in some run of the function.
+
+    A function whose tensors lie in storages already is not planned again. What passes behind the plan made of it, as
+    RewriteCUDAGraph does whose calls return some of what they are given, is followed here too roughly for a claim.
+    """
+    kernels, before = kernel_names(ran.after), functions_by_name(ran.before)
     for name, function in relax_functions(ran.after):
+        if name in before and any(operator_of(place.binding.value) in LENDING for place in places(before[name])):
+            continue
         for steps in ways(function):
             traced = trace(steps, kernels)
             for (one, ones), (other, others) in itertools.combinations(

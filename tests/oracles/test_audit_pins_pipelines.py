@@ -108,3 +108,23 @@ def test_the_gradient_of_no_elements_is_not_measured(extent: int, outcome: Outco
     found = numeric(made((3,), (extent, 4, 3), build=loss, name="loss"), ref("Gradient", '"loss"'))
     assert found.outcome is outcome, found
     assert found.reason == ("undecidable: gradient of no elements" if extent == 0 else "")
+
+
+def test_a_plan_behind_captured_graphs_is_not_planned_again() -> None:
+    """RewriteCUDAGraph's calls return some of what they are given; all of it counted as in use until then."""
+
+    def four(builder: Any, x: Any) -> Any:
+        first = builder.emit(relax.op.abs(x))
+        second = builder.emit(relax.op.abs(first))
+        builder.emit(relax.op.abs(x))
+        builder.emit(relax.op.abs(second))
+        return x
+
+    module = made((2,), build=four)
+    graphs = f'configured({X}.RewriteCUDAGraph(), {{"relax.backend.use_cuda_graph": True}})'
+    subject = Subject(
+        module, [PassRef("RewriteCUDAGraph", graphs), ref("StaticPlanBlockMemory")], facts=ModuleFacts(module)
+    )
+    assert "run_or_capture" in str(subject.output_module)
+    found = [each for each in judge(subject, [OracleName.POSTCONDITION]) if each.oracle is OracleName.POSTCONDITION]
+    assert [each.outcome for each in found] == [Outcome.PASS]

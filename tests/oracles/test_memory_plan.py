@@ -44,8 +44,7 @@ def parsed(*lines: str) -> Any:
 
 
 def shared(*lines: str) -> str:
-    module = parsed(*lines)
-    return shared_while_in_use(Ran(module, module, {})).partition("\n")[0]
+    return shared_while_in_use(Ran(parsed("return x"), parsed(*lines), {})).partition("\n")[0]
 
 
 SHARED = "two tensors that are in use at the same time share a storage"
@@ -60,6 +59,11 @@ def test_one_after_the_other_may_share() -> None:
 
 def test_written_while_read_by_the_same_kernel() -> None:
     assert shared("s = S(16)", "a = L(s)", "K(x, a)", "b = L(s)", "K(a, b)", "return b") == SHARED
+
+
+def test_only_what_the_pass_itself_has_planned() -> None:
+    module = parsed("s = S(16)", "a = L(s)", "K(x, a)", "b = L(s)", "K(a, b)", "return b")
+    assert shared_while_in_use(Ran(module, module, {})) == ""
 
 
 def test_different_places_of_one_storage() -> None:

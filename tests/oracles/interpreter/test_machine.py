@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import tvm
+from older_releases import needs_scalar_arithmetic
 from tvm import relax, tirx
 
 from oracles.execution.values import ShapeValue
@@ -44,6 +45,7 @@ def test_a_branch_is_taken_by_its_condition_and_sees_what_is_around_it() -> None
     assert run(BRANCH, np.array(False), X).tolist() == [1, 2, 3]
 
 
+@needs_scalar_arithmetic
 def test_the_branch_not_taken_is_not_evaluated() -> None:
     body = """
     @R.function
@@ -275,6 +277,7 @@ def scalars(expression: Any, *params: Any) -> Any:
     return Interpreter(tvm.IRModule({"main": function.with_attr("global_symbol", "main")}))
 
 
+@needs_scalar_arithmetic
 def test_scalar_arithmetic_rounds_as_its_nodes_say() -> None:
     n, m = tirx.Var("n", "int64"), tirx.Var("m", "int64")
     cases = [
@@ -292,12 +295,14 @@ def test_scalar_arithmetic_rounds_as_its_nodes_say() -> None:
         assert scalars(expression, n, m).call("main", [-7, 2]) == wanted, expression
 
 
+@needs_scalar_arithmetic
 def test_scalars_may_be_booleans_and_floats() -> None:
     n, f = tirx.Var("n", "int64"), tirx.Var("f", "float32")
     assert scalars(tirx.Or(n >= 3, n == 0), n).call("main", [0]) is True
     assert scalars(f * tirx.FloatImm("float32", 0.5), f).call("main", [3.0]) == 1.5
 
 
+@needs_scalar_arithmetic
 def test_what_scalars_do_not_define_is_undefined() -> None:
     n = tirx.Var("n", "int64")
     with pytest.raises(Undefined, match="zero"):
@@ -306,6 +311,7 @@ def test_what_scalars_do_not_define_is_undefined() -> None:
         scalars(n * n, n).call("main", [1 << 40])
 
 
+@needs_scalar_arithmetic
 def test_a_scalar_that_is_bound_may_be_a_dim() -> None:
     body = """
 @R.function

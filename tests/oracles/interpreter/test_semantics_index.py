@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from older_releases import needs_reverse_sequence
 from one_operator import computed, listed
 from tvm import relax
 
@@ -117,6 +118,7 @@ def test_strided_slice_of_some_axes() -> None:
         computed(lambda x: op.strided_slice(x, [0], [1], [9], assume_inbound=True), ROW)
 
 
+@needs_reverse_sequence
 def test_reverse_sequence() -> None:
     found = computed(lambda x, n: op.reverse_sequence(x, n, -1, 0), GRID, integers(2, 3, dtype="int32"))
     assert found.tolist() == [[2, 1, 3], [6, 5, 4]]
