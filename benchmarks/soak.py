@@ -141,7 +141,10 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
             directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="soak-")))
         else:
             directory = options.keep
-            directory.mkdir(parents=True)
+            try:
+                directory.mkdir(parents=True)
+            except OSError as error:
+                raise SystemExit(f"soak: --keep {directory}: {error.strerror}") from error
         samples, alive = watch(options, directory)
         if len(samples) < 2:
             raise SystemExit("the campaign was too short to be watched")

@@ -45,8 +45,17 @@ def adopt_scalars() -> None:
         owner.__init__ = wrap(owner.__init__)
     for name in ("emit", "emit_output", "match_cast", "normalize"):
         setattr(relax.BlockBuilder, name, wrap(getattr(relax.BlockBuilder, name)))
-    for operator in ("one_hot", "print"):
+    for operator in ("print", *_BINARY):
         publish(f"tvm.relax.op.{operator}", wrap(getattr(relax.op, operator)))
+    publish("tvm.relax.op.one_hot", _numbered(wrap(relax.op.one_hot), tvm.tirx))
+
+
+_BINARY = (
+    "add", "atan2", "bitwise_and", "bitwise_or", "bitwise_xor", "divide", "equal", "floor_divide", "floor_mod",
+    "greater", "greater_equal", "left_shift", "less", "less_equal", "log_add_exp", "logical_and", "logical_or",
+    "logical_xor", "maximum", "minimum", "mod", "multiply", "not_equal", "power", "right_shift", "subtract",
+)  # fmt: skip
+"""Operators of two operands, one of which may be a scalar."""
 
 
 def _wrap(inner: Any, wrapper: Any, scalar: Any) -> Any:
@@ -55,12 +64,31 @@ def _wrap(inner: Any, wrapper: Any, scalar: Any) -> Any:
     def one(value: Any) -> Any:
         return wrapper(value) if isinstance(value, scalar) else value
 
+    def each(value: Any) -> Any:
+        return [one(item) for item in value] if isinstance(value, (list, tuple)) else one(value)
+
     @functools.wraps(inner)
     def wrapping(*arguments: Any, **keywords: Any) -> Any:
-        given = [[one(item) for item in each] if isinstance(each, (list, tuple)) else one(each) for each in arguments]
-        return inner(*given, **keywords)
+        return inner(*map(each, arguments), **{name: each(value) for name, value in keywords.items()})
 
     return wrapping
+
+
+def _numbered(inner: Any, nodes: Any) -> Any:
+    """``one_hot`` with Python's numbers as on and off, which are int64 and float64 as ``relax.prim_value`` has them."""
+
+    def scalar(value: Any) -> Any:
+        if isinstance(value, bool):
+            return nodes.IntImm("bool", int(value))
+        if isinstance(value, int):
+            return nodes.IntImm("int64", value)
+        return nodes.FloatImm("float64", value) if isinstance(value, float) else value
+
+    @functools.wraps(inner)
+    def one_hot(indices: Any, on_value: Any, off_value: Any, depth: int, axis: int = -1) -> Any:
+        return inner(indices, scalar(on_value), scalar(off_value), depth, axis)
+
+    return one_hot
 
 
 def _declare(owner: Any, genuine: Any, wrapped: Any) -> None:
