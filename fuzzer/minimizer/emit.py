@@ -159,7 +159,10 @@ class _Emitter:
             var = make(self._name(old, "lv"), self.retype.type(old.ty, self._resolve))
             self.env[old] = var
             self.scope.append(var)
-            return relax.MatchCast(var, value, self.retype.type(binding.cast, self._resolve))
+            cast = self.retype.type(binding.cast, self._resolve)
+            if _excluded(value, cast) and not _excluded(binding.value, binding.cast):
+                raise Invalid("a cast that no value passes")  # only the parser looks
+            return relax.MatchCast(var, value, cast)
         value, before = self._value(binding.value)
         keep = self._kept(before, value.ty)
         var = make(self._name(old, "lv"), self.retype.type(old.ty, self._resolve) if keep else value.ty)
@@ -285,6 +288,11 @@ class _Emitter:
 
 def _bindings(blocks: Any) -> int:
     return sum(len(block.bindings) for block in blocks)
+
+
+def _excluded(value: Any, ty: Any) -> bool:
+    """Whether the type of a value has nothing in common with another."""
+    return _typed(value) and relax.analysis.type_base_check(value.ty, ty) == relax.analysis.BaseCheckResult.FAIL_L0
 
 
 def _is_bool(ty: Any) -> bool:

@@ -91,6 +91,23 @@ def test_a_shape_that_nothing_binds_is_invalid() -> None:
         emit(sketch)
 
 
+def test_a_cast_that_no_value_passes_is_invalid() -> None:
+    builder = relax.BlockBuilder()
+    x = relax.Var("x", relax.TensorType(None, "float32", ndim=2))
+    with builder.function("main", [x]):
+        cast = builder.match_cast(builder.emit(relax.op.sum(x, axis=[0])), relax.TensorType((3,), "float32"))
+        builder.emit_func_output(cast)
+    module = builder.get()
+    sketch = take(module)
+    summed, cast_binding = sketch.functions["main"].body.blocks[0].bindings
+    sketch.aliases[summed.var] = sketch.functions["main"].params[0]  # of rank 2
+    del sketch.functions["main"].body.blocks[0].bindings[0]
+    with pytest.raises(Invalid, match="no value passes"):
+        emit(sketch)
+    cast_binding.value = relax.const([1.0, 1.0, 1.0], "float32")
+    assert "match_cast" in emit(sketch).script()
+
+
 def test_a_dataflow_var_that_is_needed_outside_becomes_an_output() -> None:
     sketch = take(samples.two_functions())
     body = sketch.functions["main"].body
