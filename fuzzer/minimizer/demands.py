@@ -1,4 +1,4 @@
-"""Operators that are documented for integers or booleans only, whether or not TVM infers a type for others."""
+"""Operators that are documented for some types only, whether or not TVM infers a type for others."""
 
 from __future__ import annotations
 
@@ -16,11 +16,19 @@ _NAMES = """
     grad.nll_loss_backward quantize dequantize call_pure_packed call_dps_packed call_inplace_packed
 """
 _DEMANDING = frozenset(f"relax.{name}" for name in _NAMES.split())
+_INVOKING = frozenset({"relax.invoke_closure", "relax.invoke_pure_closure"})
 
 
 def is_broken(call: Any, args: Sequence[Any]) -> bool:
-    """Whether new arguments of a call give floats to an operator where it had, and needs, something else."""
-    if not isinstance(call.op, tvm.ir.Op) or str(call.op.name) not in _DEMANDING:
+    """Whether new arguments of a call are not for its operator, though type inference may not say so.
+
+    That is, floats where it had, and needs, something else, or a closure to invoke that is no closure any more.
+    """
+    if not isinstance(call.op, tvm.ir.Op):
+        return False
+    if str(call.op.name) in _INVOKING:
+        return type(getattr(args[0], "ty", None)) is not type(getattr(call.args[0], "ty", None))
+    if str(call.op.name) not in _DEMANDING:
         return False
     return any(_is_float(new) and not _is_float(old) for old, new in zip(call.args, args, strict=True))
 

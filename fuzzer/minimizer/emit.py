@@ -260,7 +260,7 @@ class _Emitter:
         if target.same_as(call.op) and _unchanged(args, call.args) and _unchanged(ty_args, call.ty_args):
             return call
         if is_broken(call, args):
-            raise Invalid("floats for an operator of integers")  # the checker does not look everywhere
+            raise Invalid("arguments that are not for the operator")  # the checker does not look everywhere
         new = tvm.ir.Call(target, args, self._attrs(call.attrs), ty_args)
         old_types = [self.retype.type(item.ty, self._resolve) for item in (call.op, *call.args) if _typed(item)]
         new_types = [item.ty for item in (target, *args) if _typed(item)]

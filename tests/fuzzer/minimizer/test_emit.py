@@ -68,6 +68,19 @@ def test_a_condition_that_is_not_a_bool_is_invalid() -> None:
         emit(sketch)
 
 
+def test_a_closure_that_is_a_tensor_is_invalid() -> None:
+    builder = relax.BlockBuilder()
+    x, closure = relax.Var("x", relax.TensorType((2,), "int64")), relax.Var("closure", relax.ObjectType())
+    with builder.function("main", [x, closure]):
+        builder.emit_func_output(builder.emit(relax.op.invoke_pure_closure(closure, relax.Tuple([x]), x.ty)))
+    sketch = take(builder.get())
+    emit(sketch)
+    sketch.aliases[closure] = sketch.functions["main"].params.pop(0)
+    sketch.functions["main"].params[:] = [sketch.aliases[closure]]
+    with pytest.raises(Invalid, match="not for the operator"):
+        emit(sketch)
+
+
 def test_a_var_that_nothing_binds_is_invalid() -> None:
     sketch = take(samples.two_functions())
     del sketch.functions["main"].params[0]
