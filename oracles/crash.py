@@ -57,11 +57,9 @@ def _spoilt(entered: Any, steps: Sequence[Step]) -> bool:
 
 
 def unfit_step(subject: Subject) -> str:
-    """Why a later step of a pipeline was not meant for what it got; empty when all were."""
+    """Why a step of a pipeline was not meant for what it got; empty when all were."""
     for index, step in enumerate(subject.plan.steps[: len(subject.chain)]):
-        if index == 0:
-            continue  # judged before anything ran
-        for precondition in step.contract.preconditions:
+        for precondition in step.contract.preconditions if index else ():  # the first's were judged before it ran
             if (reason := precondition(subject.input_of(index))) is not None:
                 return reason
         if reason := misfit(step.ref.name, step.ref.expression, subject.input_of(index)):

@@ -17,6 +17,7 @@ from oracles.capture import evidence_of
 from oracles.comparison import compare
 from oracles.differentiation import Unmeasurable, examine_gradient, gradients_of
 from oracles.execution import ExecMode, Program, private_constants, session
+from oracles.locality_vary import without
 from oracles.numeric_limits import excused, excused_run
 from oracles.one_call import TOO_COARSE, UNDECIDABLE, Candidate, Undecidable, compare_function
 from oracles.original import Entry, Original
@@ -72,7 +73,7 @@ def examine(original: Original, candidate: Candidate, subject: Any, compiled: bo
             raise Undecidable("original does not build")
         if reason := excused(error, subject.plan.steps):
             raise Undecidable(reason)
-        if not candidate.lowered and _dead_code_alone(candidate.module):
+        if not candidate.lowered and _dead_code_alone(candidate.module, original.module):
             raise Undecidable("dead code does not build")
         return Finding(_unbuildable(error), unlegalized=left_unlegalized(error))
     if original.program is None:
@@ -173,14 +174,21 @@ def _build(candidate: Candidate, mode: ExecMode, subject: Any) -> tuple[Program 
         return None, evidence_of(error)
 
 
-def _dead_code_alone(module: Any) -> bool:
-    """Whether a module builds once its dead code is dropped.
+def _dead_code_alone(module: Any, original: Any) -> bool:
+    """Whether a module builds once the dead code of both, functions that nothing calls included, is dropped.
 
     LegalizeOps drops dead code from some modules and not from others (where there are devices, it does), so that the
-    original, with the same dead code, may build all the same.
+    original, with the same dead code, may build all the same. AttachGlobalSymbol makes all functions public.
     """
+    clean = relax.transform.DeadCodeElimination()
+    kept = {var.name_hint for var in clean(original).get_global_vars()}
+    unused = [var.name_hint for var in original.get_global_vars() if var.name_hint not in kept]
+    return _builds(clean(module)) or bool(unused) and _builds(clean(without(module, unused)))
+
+
+def _builds(module: Any) -> bool:
     try:
-        session().build(relax.transform.DeadCodeElimination()(module))
+        session().build(module)
     except Exception:
         return False
     return True

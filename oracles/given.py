@@ -78,7 +78,8 @@ def misfit(name: str, expression: str, module: Any) -> str:
     """Why the values of a ``BindParams`` are not for this module; empty when they are.
 
     Arguments are drawn for the module as it is given.  An earlier pass of the pipeline may have bound its dims to other
-    numbers (``BindSymbolicVars``), and the two answers of the user then contradict each other.
+    numbers (``BindSymbolicVars``) or changed its dtypes, and the answers of the user then contradict each other; so
+    may what makes a module smaller.
     """
     if name != "BindParams":
         return ""
@@ -88,14 +89,17 @@ def misfit(name: str, expression: str, module: Any) -> str:
     except NotLiteral:
         return ""
     for parameter in next((f.params for var, f in module.functions_items() if var.name_hint == function), ()):
-        shape = getattr(parameter.ty, "shape", None)
-        dims = shape.values if isinstance(shape, relax.ShapeExpr) else ()
         value = values.get(parameter.name)
-        if value is not None and any(
-            isinstance(dim, tirx.IntImm) and int(dim) != size for dim, size in zip(dims, value.shape, strict=False)
-        ):
-            return "a value has another shape than its parameter, whose dims an earlier pass has bound"
+        if value is not None and isinstance(parameter.ty, relax.TensorType) and not _fits(value, parameter.ty):
+            return "a value has another shape or dtype than its parameter"
     return ""
+
+
+def _fits(value: np.ndarray[Any, Any], ty: Any) -> bool:
+    if ty.ndim not in (-1, value.ndim) or (ty.dtype and str(ty.dtype) != str(value.dtype)):
+        return False
+    dims = ty.shape.values if isinstance(ty.shape, relax.ShapeExpr) else ()
+    return all(int(dim) == size for dim, size in zip(dims, value.shape, strict=False) if isinstance(dim, tirx.IntImm))
 
 
 def _bound(tree: ast.expr) -> dict[str, Any] | None:

@@ -75,6 +75,26 @@ def test_values_and_dims_that_contradict_each_other_are_no_pass_s_fault(bound: i
         assert verdict(builder.get(), oracle, dims, values).outcome is outcome
 
 
+@pytest.mark.parametrize(
+    ("value", "outcome"),
+    [
+        ('np.arange(2).astype("float32")', Outcome.PASS),
+        ('np.arange(2).astype("int8")', Outcome.SKIP),
+        ('np.zeros((2, 3), "float32")', Outcome.SKIP),
+        ('np.zeros((3,), "float32")', Outcome.SKIP),
+    ],
+)
+def test_a_value_that_is_not_for_its_parameter_is_no_pass_s_fault(value: str, outcome: Outcome) -> None:
+    """As the minimizer makes them when it gives a parameter a simpler type and leaves its value."""
+    builder = relax.BlockBuilder()
+    p = relax.Var("p", relax.TensorType((2,), "float32"))
+    with builder.function("predict", [p]):
+        builder.emit_func_output(builder.emit(relax.op.abs(p)))
+    bind = PassRef("BindParams", f'{X}.BindParams("predict", {{"p": {value}}})')
+    for oracle in (OracleName.CRASH, OracleName.WELL_FORMED, OracleName.NUMERIC):
+        assert verdict(builder.get(), oracle, bind).outcome is outcome
+
+
 def test_a_return_type_that_was_wrong_before_may_be_mended() -> None:
     builder = relax.BlockBuilder()
     x, shape = relax.Var("x", relax.TensorType((2,), "float32")), relax.Var("shape", relax.ShapeType(ndim=2))

@@ -4,7 +4,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from tvm.script import ir as I
 from tvm.script import relax as R
 
 from oracles.contract import Ran
+from oracles.postconditions import rewrite
 
 
 def main_of(params: Mapping[str, tuple[int, ...]], build: Any) -> Any:
@@ -205,6 +207,37 @@ def test_a_convolution_of_another_output_layout_need_not_be_legalized() -> None:
     module = main_of(shapes, lambda bb, x, w: op.nn.conv2d(x, w, out_layout="NHWC"))
     expression = "relax.transform.LegalizeOps()"
     assert broken(ran(module, expression), "LegalizeOps") == broken(idle(module, expression), "LegalizeOps") == []
+
+
+GIVEN_BACK_BEFORE_0_26 = (
+    ({"x": (2, 3)}, lambda bb, x: op.nn.dropout(x, 0.5)),
+    ({"x": (1, 2, 4), "w": (2, 1, 2)}, lambda bb, x, w: op.nn.conv1d_transpose(x, w, dilation=2)),
+)
+
+
+@pytest.mark.parametrize(("shapes", "build"), GIVEN_BACK_BEFORE_0_26)
+def test_what_a_legalization_of_this_release_gives_back_need_not_be_legalized(shapes: Any, build: Any) -> None:
+    assert broken(ran(main_of(shapes, build), "relax.transform.LegalizeOps()"), "LegalizeOps") == []
+
+
+class Asked:
+    """A call of an operator whose legalization is ``legalize``."""
+
+    def __init__(self, legalize: Callable[[Any, Any], Any]) -> None:
+        self.op = SimpleNamespace(get_attr={"FLegalize": legalize}.get)
+
+    def same_as(self, other: object) -> bool:
+        return self is other
+
+
+def refuse(builder: Any, call: Any) -> Any:
+    raise ValueError("no such layout")
+
+
+def test_only_a_legalization_that_gives_the_call_back_declines() -> None:
+    assert rewrite._declined(Asked(lambda builder, call: call))
+    assert not rewrite._declined(Asked(lambda builder, call: Asked(refuse)))
+    assert not rewrite._declined(Asked(refuse))
 
 
 def test_a_named_function_alone_is_decomposed() -> None:
