@@ -183,7 +183,7 @@ def _dead_code_alone(module: Any, original: Any) -> bool:
     clean = relax.transform.DeadCodeElimination()
     kept = {var.name_hint for var in clean(original).get_global_vars()}
     unused = [var.name_hint for var in original.get_global_vars() if var.name_hint not in kept]
-    return _builds(clean(module)) or bool(unused) and _builds(clean(without(module, unused)))
+    return _builds(clean(module)) or (bool(unused) and _builds(clean(without(module, unused))))
 
 
 def _builds(module: Any) -> bool:

@@ -113,10 +113,11 @@ def _retyped_callee(step: Step, module: Any) -> bool:
 _PACKED = frozenset({"relax.call_pure_packed", "relax.call_inplace_packed"})
 _DPS_PACKED = "relax.call_dps_packed"  # writes into a new tensor, and returns no argument
 # StaticPlanBlockMemory "assumes external function calls via `call_packed` do not retain memory from the arguments" (its
-# documentation); what returns an argument has kept it.  These pipelines run it.  What call_inplace_packed says of its
-# argument is lost on the way to the pass, which is a defect; of the functions that it calls one is drawn.
+# documentation); what returns an argument has kept it.  These pipelines run it, and RewriteCUDAGraph keeps for later
+# runs the storages that it, or the author of the module, has planned.  What call_inplace_packed says of its argument is
+# lost on the way to the pass, which is a defect; of the functions that it calls one is drawn.
 _SAYS_SO = "vm.builtin.copy"
-_PLANNING = frozenset({"StaticPlanBlockMemory", "build:default", "build:cpu"})
+_PLANNING = frozenset({"StaticPlanBlockMemory", "RewriteCUDAGraph", "build:default", "build:cpu"})
 
 
 def _calls_packed(module: Any, other_than: str = "", operators: frozenset[str] = _PACKED) -> bool:

@@ -22,6 +22,7 @@ from releases.tables import (
     Demand,
     Keyword,
 )
+from releases.walks import adopt_walks
 
 ADDED: list[str] = []
 """Names that the installed TVM was given."""
@@ -40,6 +41,7 @@ def adopt() -> None:
     for demand in DEMANDS:
         _demand(demand)
     adopt_scalars()
+    adopt_walks()
 
 
 def needs_names() -> bool:

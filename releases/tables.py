@@ -95,8 +95,11 @@ ALIASES: tuple[Alias, ...] = (
     Alias("tvm.ir.GenericConst", "tvm.relax.Constant", "0.27"),
     Alias("tvm.ir.StringImm", "tvm.relax.StringImm", "0.27"),
     Alias("tvm.ir.Call", "tvm.relax.Call", "0.26"),
+    Alias("tvm.ir.Expr", "tvm.ir.BaseExpr", "0.26"),
+    Alias("tvm.relax.distributed.DTensorType", "tvm.relax.distributed.DTensorStructInfo", "0.26"),
     Alias("tvm.s_tir.SBlock", "tvm.tirx.SBlock", "0.27"),
     Alias("tvm.s_tir.SBlockRealize", "tvm.tirx.SBlockRealize", "0.27"),
+    Alias("tvm.s_tir.analysis.verify_well_formed", "tvm.tirx.analysis.verify_well_formed", "0.27"),
     Alias("tvm.relax.VDevice", "tvm.ir.VDevice", "0.27"),
     # Beside the StructInfo that 0.26 calls types, 0.25 has types without shapes that nothing uses any more; what still
     # is used of them, the type of a scalar, is in releases.prims.
