@@ -72,21 +72,58 @@ def _part(module: Any, root: str) -> Any:
 
 
 def _canonical(module: Any, root: str, fixed: frozenset[str]) -> Any:
-    """What ``root`` reaches, with private functions named by the order of their first use."""
+    """What ``root`` reaches, with private functions named by the order of their first use, and equal kernels as one.
+
+    What a pass makes is one with a kernel that is equal and there already, and which of several does not matter.
+    """
     functions = functions_of(module)
     order = [name for name in reached(functions, root) if name in functions]
+    twins = _twins({name: _without_symbol(name, functions[name], fixed) for name in order if name not in fixed})
     while True:
         # AttachGlobalSymbol makes a symbol of every name: what is a name only is not compared.
+        order = [name for name in order if name not in twins]
         items = {module.get_global_var(name): _without_symbol(name, functions[name], fixed) for name in order}
-        graph = graph_of(tvm.IRModule(items))
+        graph = _merged(graph_of(tvm.IRModule(items)), twins)
         nodes = graph["nodes"]
         used = {nodes[node["data"]["name_hint"]]["data"] for node in nodes if node["type"] == "ir.GlobalVar"}
-        more = sorted(name for name in used if name in functions and name not in order)  # what kernels call
+        more = sorted(name for name in used if name in functions and name not in order and name not in twins)
         if not more:
             break
-        order += more
+        order += more  # what kernels call
     names = {name: f"private.{index}" for index, name in enumerate(order) if name not in fixed and name != root}
     return renamed_graph(graph, names)
+
+
+def _twins(functions: dict[str, Any]) -> dict[str, str]:
+    """Names of kernels that are equal to an earlier one, with its name."""
+    first: dict[int, list[str]] = {}
+    twins: dict[str, str] = {}
+    for name, function in functions.items():
+        if isinstance(function, tvm.tirx.PrimFunc):
+            alike = first.setdefault(tvm_ffi.structural_hash(function), [])
+            equal = next((one for one in alike if tvm_ffi.structural_equal(functions[one], function)), None)
+            if equal is None:
+                alike.append(name)
+            else:
+                twins[name] = equal
+    return twins
+
+
+def _merged(graph: Any, twins: dict[str, str]) -> Any:
+    """The graph, which is changed, with calls of kernels that have a twin as calls of the twin.
+
+    Kernels are called as the operator of a call, or are one of its arguments; other mentions stay as they are.
+    """
+    nodes = graph["nodes"]
+    at = {nodes[node["data"]["name_hint"]]["data"]: i for i, node in enumerate(nodes) if node["type"] == "ir.GlobalVar"}
+    instead = {at[name]: at[twin] for name, twin in twins.items() if name in at and twin in at}
+    for node in nodes if instead else ():
+        data = node.get("data")
+        if node["type"] == "ffi.Array":
+            node["data"] = [instead.get(item, item) for item in data]
+        elif isinstance(data, dict) and "op" in data:  # a call; its type has another name in each release
+            data["op"] = instead.get(data["op"], data["op"])
+    return graph
 
 
 def _without_symbol(name: str, function: Any, fixed: frozenset[str]) -> Any:

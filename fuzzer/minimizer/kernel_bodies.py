@@ -119,8 +119,6 @@ def _buffers(kernel: Any) -> list[Any]:
 
 
 def _outputs(kernel: Any, buffers: list[Any]) -> list[Any]:
-    if not hasattr(tvm_ffi, "structural_walk"):  # until TVM 0.25: what a kernel writes cannot be told, so it stays
-        return []
     stored = stored_parameters(kernel)
     if stored is None:
         known = [item for item in buffers if item is not None]

@@ -73,7 +73,11 @@ def _matmul_of(value: Any) -> tuple[Any, Any] | None:
 
 
 def dearer_order_left(ran: Any) -> str:
-    """A product of three matrices of which the other order takes fewer multiplications."""
+    """A product of three matrices of which the other order takes fewer multiplications.
+
+    Of a product of two products the pass weighs up the left one only (the patterns of adjust_matmul_order.cc are
+    alternatives, and the first that matches is the one).
+    """
     for block in dataflow_blocks(ran.after):
         for var, value in block.calls("relax.matmul"):
             operands = _matmul_of(value)
@@ -81,6 +85,8 @@ def dearer_order_left(ran: Any) -> str:
                 inner = block.inner(operands[side], "relax.matmul") if operands is not None else None
                 pair = _matmul_of(inner)
                 if operands is None or pair is None:
+                    continue
+                if side == 1 and block.inner(operands[0], "relax.matmul") is not None:
                     continue
                 three = [*pair, operands[1]] if side == 0 else [operands[0], *pair]
                 shapes = [static_shape(item) for item in three]

@@ -46,7 +46,7 @@ def _declined(call: Any) -> bool:
     """Whether the operator's legalization, asked again, gives the call back as it is, and logs why.
 
     Which calls these are is written in the legalizations alone (relax/transform/legalize_ops: layouts, dilations), and
-    releases differ: that of 0.25 gives back every dropout, dilated transposed convolutions, unknown numbers of channels.
+    releases differ: 0.25 also gives back every dropout, dilated transposed convolutions, unknown numbers of channels.
     """
     try:
         return bool(call.op.get_attr("FLegalize")(relax.BlockBuilder(), call).same_as(call))

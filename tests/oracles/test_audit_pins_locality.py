@@ -14,6 +14,7 @@ from tvm import relax
 from oracles import judge, locality
 from oracles.contract import Locality, Ran
 from oracles.facts import ModuleFacts, apply, load
+from oracles.locality_compare import pair
 from oracles.locality_draw import Change, Variation, _renamed
 from oracles.passref import PassRef
 from oracles.postconditions.common import untouched
@@ -139,3 +140,36 @@ def test_functions_beside_a_loss_are_compared_between_copies() -> None:
     loss = relax.training.loss.L1Loss("sum")(PAIR, PAIR)
     after = relax.training.utils.AppendLoss("main", loss)(load(tvm.ir.save_json(before)))
     assert loss_not_appended(Ran(before, after, {"0": "main", "1": loss})) == ""
+
+
+def kernel(name: str, scale: float) -> str:
+    return f"""
+    @T.prim_func(private=True)
+    def {name}(A: T.Buffer((2,), "float32"), B: T.Buffer((2,), "float32")):
+        for i in range(2):
+            B[i] = A[i] * T.float32({scale})
+"""
+
+
+def calling(first: str, second: str, *kernels: str) -> Any:
+    return tvm.script.from_source(f"""
+@I.ir_module
+class Module:
+    {"".join(kernels)}
+    @R.function
+    def main(x: R.Tensor((2,), "float32")):
+        cls = Module
+        a = R.call_tir(cls.{first}, (x,), R.Tensor((2,), "float32"))
+        b = R.call_tir(cls.{second}, (a,), R.Tensor((2,), "float32"))
+        return b
+""")
+
+
+def test_which_of_equal_kernels_is_called_does_not_matter() -> None:
+    """LegalizeOps takes a kernel that is there for the one it would make, and a copy had brought an equal one."""
+    before = calling("own", "own", kernel("own", 2.0))
+    for second, scale, same in (("twin", 2.0, True), ("twin", 3.0, False)):
+        after = calling("own", second, kernel("own", 2.0), kernel("twin", scale))
+        assert len(after.functions) == 3
+        for ours, theirs in ((before, after), (after, before)):
+            assert (pair(ours, theirs, "main", frozenset({"main"})) is None) is same

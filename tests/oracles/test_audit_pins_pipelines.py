@@ -8,8 +8,10 @@ import pytest
 from tvm import relax
 
 from oracles import judge
+from oracles.contract import Ran
 from oracles.facts import ModuleFacts
 from oracles.passref import PassRef
+from oracles.postconditions.algebra import dearer_order_left
 from oracles.subject import Subject
 from oracles.verdict import OracleName, Outcome, Verdict
 
@@ -144,3 +146,25 @@ def test_a_view_by_a_packed_call_is_not_seen_by_captured_graphs() -> None:
     assert "alloc_storage" in module.script()
     found = numeric(module, PassRef("RewriteCUDAGraph", graphs))
     assert (found.outcome, found.reason) == (Outcome.SKIP, "a packed call may return its argument")
+
+
+def test_of_a_product_of_two_products_the_left_one_is_weighed_up() -> None:
+    """The pass looks for a product on the left first, and at most at one."""
+    order = ref("AdjustMatmulOrder")
+    shapes = ((1, 8), (8, 8), (8, 1), (1, 8))
+
+    def products(builder: Any, a: Any, b: Any, c: Any, d: Any) -> Any:
+        left, right = builder.emit(relax.op.matmul(a, b)), builder.emit(relax.op.matmul(c, d))
+        return builder.emit_output(relax.op.matmul(left, right))
+
+    def nested(builder: Any, a: Any, b: Any, c: Any) -> Any:
+        return builder.emit_output(relax.op.matmul(a, builder.emit(relax.op.matmul(b, c))))
+
+    module = made(*shapes, build=products)
+    kept = order.build()(module)
+    assert kept.script().count("R.matmul(lv, lv1") == 1  # though ((a b) c) d takes fewer multiplications
+    subject = Subject(module, [order], facts=ModuleFacts(module))
+    (found,) = [each for each in judge(subject, [OracleName.POSTCONDITION]) if each.oracle is OracleName.POSTCONDITION]
+    assert found.outcome is Outcome.PASS
+    dearer = made((1, 8), (8, 1), (1, 8), build=nested)
+    assert dearer_order_left(Ran(dearer, dearer, {})).startswith("a product of three")
