@@ -14,7 +14,7 @@ from typing import Any
 from fuzzer.repro_source import Selection, select
 from releases.tables import ALIASES, ARGUMENTS, ATTRIBUTES, DEMANDS, KEYWORDS
 
-_PIECES = tuple(f"releases/{name}.py" for name in ("publishing", "tables", "prims", "walks", "adoption"))
+_PIECES = tuple(f"releases/{name}.py" for name in ("publishing", "tables", "prims", "remaps", "walks", "adoption"))
 _REMARK = "# Names of above and below that older releases of TVM lack, and what they call the same there.\n"
 _SCALARS = frozenset({"PrimType", "BlockBuilder"})
 """Where a script mentions them it may build with scalars, or ask whether something is one."""
@@ -40,6 +40,8 @@ def names_for_older(script: str) -> Selection:
     ]
     if said & _SCALARS:
         calls.append("adopt_scalars()")
+    if "set_var_remap" in said:
+        calls.append("adopt_remaps()")
     if "structural_walk" in said:
         calls.append("adopt_walks()")
     calls += _words_of_texts(tree)

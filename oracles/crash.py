@@ -8,7 +8,6 @@ from typing import Any
 from oracles.blame import inner_culprit
 from oracles.contract import Abi, Refusal
 from oracles.facts import complaint
-from oracles.given import misfit
 from oracles.plan import Step
 from oracles.signature import mistyped_call
 from oracles.subject import Subject
@@ -58,13 +57,8 @@ def _spoilt(entered: Any, steps: Sequence[Step]) -> bool:
 
 def unfit_step(subject: Subject) -> str:
     """Why a step of a pipeline was not meant for what it got; empty when all were."""
-    for index, step in enumerate(subject.plan.steps[: len(subject.chain)]):
-        for precondition in step.contract.preconditions if index else ():  # the first's were judged before it ran
-            if (reason := precondition(subject.input_of(index))) is not None:
-                return reason
-        if reason := misfit(step.ref.name, step.ref.expression, subject.input_of(index)):
-            return reason
-    return ""
+    subject.chain  # noqa: B018  # the passes are asked as they run
+    return subject.unfit
 
 
 def refusal_of(error: Evidence, refusals: tuple[Refusal, ...]) -> Refusal | None:

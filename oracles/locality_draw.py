@@ -214,8 +214,13 @@ def _named(subject: Subject) -> set[str]:
 
 
 def _linked(subject: Subject) -> set[str]:
-    """Names of composites that RunCodegen compiles: functions around them are named after them, and then linked."""
-    if all(step.ref.name != "RunCodegen" for step in subject.plan.steps):
+    """Names of composites that are compiled outside: functions around them are named after them, and then linked.
+
+    So says RunCodegen among the passes, or a function of the module that was made so: a pass that makes the same one
+    of the same composite takes it, under that very name.
+    """
+    outside = any(has_attribute(function, "Codegen") for function in functions_of(subject.module).values())
+    if not outside and all(step.ref.name != "RunCodegen" for step in subject.plan.steps):
         return set()
     return {name for name, function in functions_of(subject.module).items() if has_attribute(function, "Composite")}
 

@@ -15,6 +15,7 @@ from oracles.contracts import contract_for
 from oracles.facts import ModuleFacts, Result, apply, complaint, equal, load
 from oracles.passref import PassRef
 from oracles.plan import Plan, Step, plan_of
+from oracles.unfit import unfit
 from oracles.verdict import Evidence
 
 PIPELINE = "pipeline"
@@ -32,6 +33,7 @@ class Subject:
         sampled: Whether the subject is one of a campaign's many, of which costly parts may be left to a share.
         defined: Whether running the module has a defined result; where not, it is only built.
         given_facts: Facts of the original module, which may be shared with other subjects on the same module.
+        unfit: Once the passes were run: why one of them was not meant for what it got; empty when all were.
     """
 
     def __init__(
@@ -59,6 +61,7 @@ class Subject:
         self.given_facts = facts if facts is not None else ModuleFacts(module)
         self._built: dict[int, Any] = {}
         self.unprepared: str = ""
+        self.unfit: str = ""
 
     @property
     def name(self) -> str:
@@ -131,12 +134,18 @@ class Subject:
 
     @cached_property
     def chain(self) -> tuple[Result, ...]:
-        """Results after each step by direct calls; shorter than the plan when a step raised."""
+        """Results after each step by direct calls; shorter than the plan when a step raised, or was not run.
+
+        A step behind the first is not run on a module that it is not meant for (:attr:`unfit`).
+        """
         results: list[Result] = []
         assert self.facts is not None
         self.facts.observe()
         module = self.module
         for index, step in enumerate(self.plan.steps):
+            self.unfit = unfit(step, module, first=index == 0) or self.unfit
+            if self.unfit and index:
+                break
             self.stage("crash", step.ref.name)
             results.append(apply(self.built(index), module))
             if results[-1].error is not None:

@@ -14,6 +14,7 @@ from tvm import relax, tirx
 
 from oracles.contract import Postcondition
 from oracles.postconditions.common import operator_of, places
+from oracles.postconditions.paths import number_of
 from oracles.preconditions import has_attribute, relax_functions
 
 LAUNCH = "vm.builtin.cuda_graph.run_or_capture"
@@ -96,7 +97,7 @@ def _overflow(functions: Mapping[str, Any], name: str, given: Mapping[Any, int])
             sizes[var] = cached[value.tuple_value][value.index]
         elif operator_of(value) == "relax.memory.alloc_tensor" and value.args[0] in sizes:
             needed = _bytes(value.args[2], value.ty.dtype)
-            if needed + int(value.args[1]) > sizes[value.args[0]]:
+            if needed + (number_of(value.args[1], {}) or 0) > sizes[value.args[0]]:
                 return f"tensor: {value}\nbytes: {needed}\nstorage: {sizes[value.args[0]]}"
     return ""
 

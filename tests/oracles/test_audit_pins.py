@@ -233,15 +233,19 @@ def test_composites_that_are_compiled_outside_name_what_is_linked():
         bb.emit_func_output(bb.emit(relax.op.abs(x)))
     with bb.function("main", [y]):
         bb.emit_func_output(bb.emit(relax.Call(bb.get().get_global_var("inner"), [y])))
-    module = bb.get()
+    alone = bb.get()
+    with bb.function("inner_pyext", [relax.Var("z", tensor((2,)))], attrs={"Codegen": "pyext"}):
+        bb.emit_func_output(relax.const(np.zeros(2, "float32")))
+    beside = bb.get()
 
-    def renamed(*passes):
+    def renamed(*passes, module=alone):
         subject = Subject(module, passes, facts=ModuleFacts(module))
         drawn = [_renamed(subject, random.Random(seed), Locality.FUNCTION) for seed in range(6)]
         return [each for each in drawn if each is not None]
 
     assert renamed(ref("FuseOpsByPattern", "[]"))
     assert not renamed(ref("FuseOpsByPattern", "[]"), ref("RunCodegen"))
+    assert not renamed(ref("FuseOpsByPattern", "[]"), module=beside)  # which would be the one that it makes of inner
 
 
 def test_packed_calls_that_write_into_an_output_say_its_type():

@@ -46,6 +46,7 @@ def test_only_rows_that_the_script_mentions_are_brought() -> None:
     assert "adopt_scalars()" in names_for_older("isinstance(ty, tvm.ir.PrimType)").text
     assert "adopt_walks" not in text
     assert "adopt_walks()" in names_for_older("tvm_ffi.structural_walk(kernel.body, [])").text
+    assert "adopt_remaps()" in names_for_older("self.set_var_remap(old, new)").text
 
 
 def test_a_script_that_needs_no_names_is_not_burdened() -> None:
