@@ -10,6 +10,7 @@ from typing import Any
 
 from releases.prims import adopt_scalars
 from releases.publishing import found, publish
+from releases.remaps import adopt_remaps
 from releases.tables import (
     ALIASES,
     ARGUMENTS,
@@ -41,6 +42,7 @@ def adopt() -> None:
     for demand in DEMANDS:
         _demand(demand)
     adopt_scalars()
+    adopt_remaps()
     adopt_walks()
 
 

@@ -46,7 +46,8 @@ def test_lifting_is_not_tried_behind_a_binding_that_leaves_too_few_parameters() 
     lift = PassRef("LiftTransformParams", f"{X}.LiftTransformParams()")
     contracts: list[Contract] = [contract_for(bind), contract_for(lift)]
     subject = Subject(module, [bind, lift], contracts)
-    assert subject.unfit == "" and len(subject.chain) == 1
+    assert subject.unfit == ""
+    assert len(subject.chain) == 1
     assert subject.unfit == "num_input exceeds the parameters"
     (verdict,) = judge(subject, [OracleName.CRASH])
     assert verdict.outcome is Outcome.SKIP
