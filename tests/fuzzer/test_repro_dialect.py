@@ -135,6 +135,13 @@ def test_arguments_that_only_some_releases_have_are_left_away_at_their_defaults(
     assert common(layout) == layout
 
 
+def test_the_dtype_of_the_operands_is_left_away_as_older_releases_print_it() -> None:
+    for name in ("matmul", "nn.conv2d", "nn.conv3d_transpose"):
+        assert common(f'lv = R.{name}(x, w, out_dtype="void")') == f"lv = R.{name}(x, w)"
+    kept = 'lv = R.matmul(x, w, out_dtype="float16")'
+    assert common(kept) == kept
+
+
 def test_words_of_older_releases() -> None:
     assert common("lv = R.call_tir(f, (x,), out_sinfo=R.Tensor((2,)))") == "lv = R.call_tir(f, (x,), R.Tensor((2,)))"
     variables = "lv = R.call_tir(f, (x,), out_sinfo=R.Tensor((2,)), tir_vars=R.shape([n]))"

@@ -235,9 +235,9 @@ def refuse(builder: Any, call: Any) -> Any:
 
 
 def test_only_a_legalization_that_gives_the_call_back_declines() -> None:
-    assert rewrite._declined(Asked(lambda builder, call: call))
-    assert not rewrite._declined(Asked(lambda builder, call: Asked(refuse)))
-    assert not rewrite._declined(Asked(refuse))
+    assert rewrite.declined(Asked(lambda builder, call: call))
+    assert not rewrite.declined(Asked(lambda builder, call: Asked(refuse)))
+    assert not rewrite.declined(Asked(refuse))
 
 
 def test_a_named_function_alone_is_decomposed() -> None:
