@@ -26,8 +26,13 @@ _DEFAULTS: dict[str, dict[str, tuple[str, ...]]] = {
     "layout_transform": {"axis_separators": ("[]", "None"), "input_axis_separators": ("[]", "None")},
     "affine_grid": {"align_corners": ("True",)},
     "multibox_transform_loc": {"apply_softmax": ("True",)},
+    # The dtype of the operands is "void" until TVM 0.25 and None since, and is meant when nothing is said.
+    **{
+        name: {"out_dtype": ('"void"',)}
+        for name in ("matmul", *(f"conv{dims}d{way}" for dims in (1, 2, 3) for way in ("", "_transpose")))
+    },
 }
-"""Arguments that not all releases have, and what they may be to be left away."""
+"""Arguments that not all releases have or read alike, and what they may be to be left away."""
 _WORD = re.compile(r"[A-Za-z_]\w*")
 
 

@@ -14,7 +14,7 @@ from oracles.contract import (
     Stage,
 )
 from oracles.postconditions.fusion import FUSION_CLAIMS
-from oracles.preconditions import no_altered_kernels, private_call_depth
+from oracles.preconditions import no_altered_kernels, private_call_depth, private_composites
 
 LEGALIZED = ("LegalizeOps",)
 ANNOTATED = (*LEGALIZED, "AnnotateTIROpPattern")
@@ -86,6 +86,7 @@ ROWS: tuple[Contract, ...] = (
     ),
     Contract(
         "MergeCompositeFunctions",
+        preconditions=(private_composites,),
         postconditions=FUSION_CLAIMS["MergeCompositeFunctions"],
         abi=Abi.ADDS_FUNCTIONS,
         idempotence=Idempotence.NEVER,

@@ -56,6 +56,11 @@ ROWS: tuple[Contract, ...] = (
                 "its documentation: bind params of function of the module to constant tensors",
             ),
             Postcondition(
+                "num_input counts parameters that are there",
+                params.inputs_not_there,
+                "the passes that read it assert so (BundleModelParams), or die of it (LiftTransformParams: SIGSEGV)",
+            ),
+            Postcondition(
                 "other functions stay",
                 params.other_functions_changed,
                 "src/relax/transform/bind_params.cc: the function is found by its symbol, a private one by its name",

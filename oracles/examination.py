@@ -21,6 +21,9 @@ from oracles.locality_vary import without
 from oracles.numeric_limits import excused, excused_run
 from oracles.one_call import TOO_COARSE, UNDECIDABLE, Candidate, Undecidable, compare_function
 from oracles.original import Entry, Original
+from oracles.postconditions.common import operator_has, operator_of, places
+from oracles.postconditions.rewrite import declined
+from oracles.preconditions import relax_functions
 from oracles.repeats import examine_again
 from oracles.variations import Variation
 from oracles.verdict import Evidence
@@ -28,6 +31,7 @@ from oracles.verdict import Evidence
 __all__ = ["TOO_COARSE", "UNDECIDABLE", "Candidate", "Finding", "Undecidable", "examine", "left_unlegalized"]
 
 CODEGEN = "VMTIRCodeGen"
+GIVEN_BACK = "an operator's legalization declines"
 NOT_DEFINED = "running the module has no defined result"
 # call_tir_inplace "should not be used directly, but rather should be inserted by passes that have checked whether it is
 # safe" (its docstring): merging or folding the value that it overwrites is then no pass's fault. In-place calls that a
@@ -73,6 +77,8 @@ def examine(original: Original, candidate: Candidate, subject: Any, compiled: bo
             raise Undecidable("original does not build")
         if reason := excused(error, subject.plan.steps):
             raise Undecidable(reason)
+        if left_unlegalized(error) and _gives_back(candidate.module):
+            raise Undecidable(GIVEN_BACK)
         if not candidate.lowered and _dead_code_alone(candidate.module, original.module):
             raise Undecidable("dead code does not build")
         return Finding(_unbuildable(error), unlegalized=left_unlegalized(error))
@@ -192,6 +198,16 @@ def _builds(module: Any) -> bool:
     except Exception:
         return False
     return True
+
+
+def _gives_back(module: Any) -> bool:
+    """Whether a legalization gives a call of the module back, which is how it refuses what it has no kernel for."""
+    return any(
+        operator_has(name, "FLegalize") and declined(place.binding.value)
+        for _, function in relax_functions(module)
+        for place in places(function)
+        if (name := operator_of(place.binding.value))
+    )
 
 
 def left_unlegalized(error: Evidence) -> bool:

@@ -138,6 +138,18 @@ def no_altered_kernels(module: Any) -> str | None:
     return None
 
 
+def private_composites(module: Any) -> str | None:
+    """MergeCompositeFunctions makes local functions of composite ones, and keeps their attributes.
+
+    Those of FuseOpsByPattern, whose output it is for, are private. One with a symbol (AttachGlobalSymbol gives it one
+    "for codegen", the last step) becomes a local function with the symbol of a global one.
+    """
+    for _, function in relax_functions(module):
+        if has_attribute(function, "Composite") and has_attribute(function, "global_symbol"):
+            return "a composite function is public"
+    return None
+
+
 def _operator(value: Any) -> str:
     return str(value.op.name) if isinstance(value, relax.Call) and isinstance(value.op, Op) else ""
 

@@ -34,6 +34,7 @@ from typing import Any
 
 import tvm
 
+from oracles.contract import Abi
 from oracles.crash import without_output
 from oracles.facts import equal, load
 from oracles.passref import GivenPass
@@ -54,6 +55,7 @@ from oracles.verdict import Evidence, OracleName, Outcome, Verdict
 from oracles.well_formed import output_is_well_formed
 
 TVMSCRIPT = "TVMScript"
+_IMPOSSIBLE = "impossible to match cast"  # says the parser, and TVM's checker does not
 JSON = "JSON"
 NOTATIONS = (TVMSCRIPT, JSON)
 """Culprits that are no passes."""
@@ -153,6 +155,9 @@ class _Found:
                 continue
             if loss[0] == REFINED:
                 self.excused = self.excused or "parser deduces more exact types"
+                continue
+            if _IMPOSSIBLE in loss[1] and any(step.contract.abi is Abi.RETYPE_PARAMS for step in subject.plan.steps):
+                self.excused = self.excused or "a cast of a parameter to another type than the caller chose"
                 continue
             self._add(TVMSCRIPT, loss, known, None)
 

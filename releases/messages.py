@@ -38,6 +38,7 @@ VARYING = (
     # which condition fails, where the message says in words what it means
     r"Check failed: \([^\n]*\) is false:[ \t]*(?=\S[^\n]{11})"
     r"|\bSymbolic (?=Var\b)"
+    r"|\bir\.Op\(span=[^\n]*?\bsupport_level=\d+\)"  # an operator with all its fields
     r"|\b\w*StructInfo(?:Node)?\b|\b(?:Tensor|Shape|Tuple|Func|Prim|Any|Object)Type(?:Node)?\b|\bstruct[_ ]info\b"
     r"|\bThe type\b|\bType(?= annotations\b)"
     r"|\b(?:ir|relax\.expr)\.(?:GenericConst|Constant|StringImm|Call|Var)\b|\bs_tir::"

@@ -68,7 +68,8 @@ def _compiled(lowered: Any, cache: KernelCache) -> tuple[Any, list[Any]]:
         own = _declaring(relax._ffi_api.VMTIRCodeGen(builder, renamed), kernels)
         objects = cache.objects(kernels)
         if not clash(objects):
-            library = load_objects([cache.whole(own), *(each.content for each in objects)])
+            contents = [each.content for each in objects]
+            library = load_objects([cache.whole(own), *contents, *cache.checkers(contents)])
             if all(library.implements_function(symbol_of(function)) for function in own.functions.values()):
                 return builder, [library]
     except Exception:  # whatever it is that cannot be compiled apart; an error of the module's comes back below
@@ -110,14 +111,17 @@ def _by_structure(lowered: Any, cache: KernelCache) -> tuple[Any, dict[str, Any]
     """Give every PrimFunc the symbol of its structure; returns the module and the kernels by symbol."""
     symbols: dict[str, str] = {}
     kernels: dict[str, Any] = {}
+    named: dict[str, Any] = {}
     for global_var, function in lowered.functions.items():
         if isinstance(function, tirx.PrimFunc):
-            symbol = cache.symbol(function)
+            symbol, renamed = cache.named(function)
+            if symbol not in kernels:
+                named[global_var.name_hint] = renamed
             while symbol in kernels:  # the same kernel twice in a module: global symbols must differ
                 symbol += "_"
             kernels[symbol] = function
             symbols[global_var.name_hint] = symbol
-    return with_symbols(lowered, symbols), kernels
+    return with_symbols(lowered, symbols, named), kernels
 
 
 def _kernels_only(module: Any) -> Any:

@@ -12,11 +12,10 @@ processor without such an instruction rounds twice; an optimiser that knows all 
 from __future__ import annotations
 
 import contextlib
+import enum
 import functools
 import hashlib
-import os
 import platform
-import tempfile
 from collections import Counter, OrderedDict
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -26,15 +25,18 @@ from typing import Any
 import tvm
 import tvm_ffi
 
+from oracles.execution import checker, short_checks
 from oracles.execution.diskcache import DiskCache
-from releases.jit import load_object
+from oracles.execution.objects import object_file
+from releases.jit import load_object, load_objects
 
 WHOLE_LIMIT = 64  # objects of code that is no kernel; passes tried on one module often leave the same program
 MEMORY_LIMIT = 4096  # loaded kernels a process keeps; 25 KiB each, and the object again as a file: about 160 MiB
 BATCH = 16  # kernels in one object: what is found on disk for one of them is loaded as a whole
 SYMBOLS = 8192  # PrimFuncs whose structure is remembered
 _PARTS = ("body", "params", "ret_type", "buffer_map")  # the last until TVM 0.26: its buffers are parameters now
-_FORMAT = 2  # of payloads: a line with the symbols, then the object
+_FORMAT = 3  # of payloads: a line with the symbols, then the object
+_CHECKER = checker.PREFIX.encode()  # in an object that calls the checking functions
 
 
 @functools.cache
@@ -48,11 +50,23 @@ def _toolchain() -> str:
     """What an object file depends on besides the PrimFunc: TVM (a rebuilt library too), LLVM, processor."""
     libraries = [path for folder in tvm.libinfo.package_lib_paths() for path in sorted(Path(folder).glob("libtvm*"))]
     stats = [(path.name, path.stat().st_size, path.stat().st_mtime_ns) for path in libraries]
-    parts = (tvm.__version__, tvm_ffi.__version__, stats, kernel_target(), platform.machine(), _FORMAT)
+    parts = (tvm.__version__, tvm_ffi.__version__, stats, kernel_target(), platform.machine(), _FORMAT, checker.VERSION)
     return "|".join(str(part) for part in parts)
 
 
-def compile_object(functions: dict[str, Any], target: Any = None) -> bytes:
+class Checks(enum.Enum):
+    """How kernels check their arguments.
+
+    Attributes:
+        SHORT: By calls of ``checker.py``, where that can be.
+        TVM: As TVM writes it, with messages that say all.
+    """
+
+    SHORT = "short"
+    TVM = "tvm"
+
+
+def compile_object(functions: dict[str, Any], target: Any = None, checks: Checks = Checks.SHORT) -> bytes:
     """Compile PrimFuncs, by symbol, to one relocatable object file; raises whatever TVM raises."""
     module = tvm.IRModule(
         {
@@ -60,26 +74,26 @@ def compile_object(functions: dict[str, Any], target: Any = None) -> bytes:
             for symbol, function in functions.items()
         }
     )
-    return object_of(module, target)
+    return object_of(module, target, _short_checks() if checks is Checks.SHORT else "default")
 
 
-def object_of(module: Any, target: Any = None) -> bytes:
-    """Compile a module of PrimFuncs to one relocatable object file; raises whatever TVM raises."""
-    library = tvm.tirx.build(module, target=target or kernel_target())
-    if hasattr(os, "memfd_create"):  # TVM writes to a path; this one is in memory
-        handle = os.memfd_create("kernels.o")
-        try:
-            library.write_to_file(f"/proc/self/fd/{handle}", "o")
-            return os.pread(handle, os.fstat(handle).st_size, 0)
-        finally:
-            os.close(handle)
-    handle, path = tempfile.mkstemp(suffix=".o")
-    os.close(handle)
-    try:
-        library.write_to_file(path, "o")
-        return Path(path).read_bytes()
-    finally:
-        os.unlink(path)
+@functools.cache
+def _short_checks() -> str:
+    return short_checks.register()
+
+
+def object_of(module: Any, target: Any = None, pipeline: str = "default") -> bytes:
+    """Compile a module of PrimFuncs to one relocatable object file.
+
+    Args:
+        module: The module.
+        target: Instead of :func:`kernel_target`.
+        pipeline: The name that it is registered by with TVM.
+
+    Raises:
+        Exception: Whatever TVM raises.
+    """
+    return object_file(tvm.tirx.build(module, target or kernel_target(), pipeline))
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +120,7 @@ class KernelCache:
             compiled with, and their memory is used again once no program imports them.
         target: What to compile them for instead of :func:`kernel_target`; only without a directory, whose entries are
             for that one.
+        checks: How kernels check their arguments.
 
     Attributes:
         compiled: How many kernels were compiled.
@@ -113,19 +128,27 @@ class KernelCache:
         from_memory: How many were in memory already.
     """
 
-    def __init__(self, disk: DiskCache | None, limit: int = MEMORY_LIMIT, target: Any = None) -> None:
+    def __init__(
+        self,
+        disk: DiskCache | None,
+        limit: int = MEMORY_LIMIT,
+        target: Any = None,
+        checks: Checks = Checks.SHORT,
+    ) -> None:
         if disk is not None and target is not None:
             raise ValueError("a cache on disk is for one target")
         self.disk = disk
         self.limit = limit
         self.target = target
+        self.checks = checks
         self.compiled = 0
         self.from_disk = 0
         self.from_memory = 0
         self._objects: OrderedDict[str, Loaded] = OrderedDict()  # by the first symbol of each
         self._home: dict[str, str] = {}  # of every symbol, the first one of its object
         self._whole: OrderedDict[int, bytes] = OrderedDict()
-        self._symbols: dict[Any, tuple[Any, str]] = {}
+        self._checker = b""
+        self._symbols: dict[Any, tuple[Any, str, Any]] = {}
 
     @property
     def loaded(self) -> int:
@@ -152,6 +175,10 @@ class KernelCache:
 
     def symbol(self, function: Any) -> str:
         """Name under which a PrimFunc is compiled: depends on its structure and not on its name."""
+        return self.named(function)[0]
+
+    def named(self, function: Any) -> tuple[str, Any]:
+        """The :meth:`symbol` of a PrimFunc, and the PrimFunc with that as its ``global_symbol``."""
         parts = tuple([getattr(function, name, None) for name in _PARTS])
         attributes = [(str(name), value) for name, value in function.attrs.items() if name != "global_symbol"]
         key = (*map(_identity, parts), *((name, _identity(value)) for name, value in sorted(attributes, key=_first)))
@@ -162,8 +189,8 @@ class KernelCache:
             if len(self._symbols) >= SYMBOLS:
                 self._symbols.clear()
             # What the key names by address is kept, so that the address is not given to another object.
-            found = self._symbols[key] = ((parts, attributes), symbol)
-        return found[1]
+            found = self._symbols[key] = ((parts, attributes), symbol, anonymous.with_attr("global_symbol", symbol))
+        return found[1:]
 
     def compile_together(self, functions: dict[str, Any]) -> None:
         """Compile what is missing of PrimFuncs, given by their :meth:`symbol`; what fails stays missing."""
@@ -202,7 +229,7 @@ class KernelCache:
         return self._objects[home]
 
     def _on_disk(self, symbol: str) -> Loaded | None:
-        payload = self.disk.load(_key(symbol)) if self.disk is not None else None
+        payload = self.disk.load(self._key(symbol)) if self.disk is not None else None
         if payload is None:
             return None
         line, _, content = payload.partition(b"\n")
@@ -213,19 +240,39 @@ class KernelCache:
         return self._keep(symbols, content)
 
     def _compile(self, functions: dict[str, Any]) -> Loaded:
-        content = compile_object(functions, self.target)
+        content = compile_object(functions, self.target, self.checks)
         self.compiled += len(functions)
         if self.disk is not None:
-            self.disk.store([_key(symbol) for symbol in functions], " ".join(functions).encode() + b"\n" + content)
+            self.disk.store([self._key(symbol) for symbol in functions], " ".join(functions).encode() + b"\n" + content)
         return self._keep(tuple(functions), content)
 
     def _keep(self, symbols: tuple[str, ...], content: bytes) -> Loaded:
-        loaded = Loaded(symbols, content, load_object(content))
+        loaded = Loaded(symbols, content, self._load(content))
         self._drop(symbols[0])
         self._objects[symbols[0]] = loaded
         for symbol in symbols:
             self._home[symbol] = symbols[0]
         return loaded
+
+    def _load(self, content: bytes) -> Any:
+        needed = self.checkers([content])
+        return load_objects([content, *needed]) if needed else load_object(content)
+
+    def checkers(self, contents: Iterable[bytes]) -> list[bytes]:
+        """The object files that objects of kernels are to be linked with; none, or one."""
+        if not any(_CHECKER in content for content in contents):
+            return []
+        if not self._checker:
+            payload = self.disk.load(_key(_CHECKER.decode())) if self.disk is not None else None
+            if payload is None:
+                payload = checker.checker_object()
+                if self.disk is not None:
+                    self.disk.store([_key(_CHECKER.decode())], payload)
+            self._checker = payload
+        return [self._checker]
+
+    def _key(self, symbol: str) -> str:
+        return _key(symbol if self.checks is Checks.SHORT else f"{symbol}|{self.checks.value}")
 
     def _forget(self, keep: int) -> None:
         while len(self._home) > self.limit and len(self._objects) > keep:

@@ -275,11 +275,17 @@ def _same(left: Any, right: Any) -> bool:
 
 def _symbols(parts: Sequence[Any]) -> list[Any]:
     """The symbolic variables in types, shapes and scalars, in the order in which they first appear."""
+    named: list[Any] = []
+    if hasattr(tvm_ffi, "structural_map"):
+        objects = [part for part in parts if isinstance(part, tvm_ffi.Object)]
+        tvm_ffi.structural_walk(objects, [(tirx.Var, named.append)], order="pre")
+    else:  # until TVM 0.26
+        for scalar in _scalars(parts):
+            named += tirx.analysis.undefined_vars(scalar)
     found: list[Any] = []
-    for scalar in _scalars(parts):
-        for var in tirx.analysis.undefined_vars(scalar):
-            if not any(var.same_as(other) for other in found):
-                found.append(var)
+    for var in named:
+        if not any(var.same_as(other) for other in found):
+            found.append(var)
     return found
 
 

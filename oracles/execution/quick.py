@@ -22,6 +22,8 @@ from oracles.execution.writes import writes_outputs_only
 SAMPLED = frozenset({"relax.multinomial_from_uniform"})
 SORTED = frozenset(f"relax.{name}" for name in ("bucketize", "sort", "argsort", "topk", "cumprod", "cumsum"))
 """The operators that the dispatching passes look for."""
+PLACED = frozenset({"relax.hint_on_device", "relax.to_vdevice"})
+"""The operators that RealizeVDevice looks for; virtual devices are told by a module's global information, too."""
 
 
 def lower_quickly(module: Any, legalizer: Legalizer) -> Any:
@@ -36,7 +38,8 @@ def lower_quickly(module: Any, legalizer: Legalizer) -> Any:
     closures = found.nested or not found.operators.isdisjoint(INVOKES)
     samples = not found.operators.isdisjoint(SAMPLED)
     sorts = samples or not found.operators.isdisjoint(SORTED)  # sampling is made of a scan
-    first, second = _stages(legalizer, samples, sorts, found.nested, closures)
+    devices = bool(module.global_infos) or not found.operators.isdisjoint(PLACED)
+    first, second = _stages(legalizer, samples, sorts, found.nested, closures, devices)
     if STOP_LIFT in found.operators:
         module = erase_markers(module)
     with target():
@@ -44,15 +47,17 @@ def lower_quickly(module: Any, legalizer: Legalizer) -> Any:
         return lowered if second is None else second(keep_closure_types(lowered))
 
 
-@functools.lru_cache(maxsize=16)
-def _stages(legalizer: Legalizer, samples: bool, sorts: bool, nested: bool, closures: bool) -> tuple[Any, Any]:
+@functools.lru_cache(maxsize=32)
+def _stages(
+    legalizer: Legalizer, samples: bool, sorts: bool, nested: bool, closures: bool, devices: bool
+) -> tuple[Any, Any]:
     """The pipeline in two halves, between which closures are seen to; in one when there are none."""
     dispatch = [sampling()] if samples else []
     dispatch += [relax.backend.DispatchSortScan()] if sorts else []
     # What they do besides: their result is finalized.
     first = until_pure(dispatch or [relax.transform.NormalizeGlobalVar()], legalizer.transform)
-    if not nested:
-        first = [each for each in first if each.info.name != "LambdaLift"]
+    idle = {name for name, needed in (("LambdaLift", nested), ("RealizeVDevice", devices)) if not needed}
+    first = [each for each in first if each.info.name not in idle]
     if closures:
         return tvm.transform.Sequential(first), tvm.transform.Sequential(from_pure())
     return tvm.transform.Sequential([*first, *from_pure()]), None

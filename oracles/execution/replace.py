@@ -50,12 +50,13 @@ class _Copier(relax.PyExprMutator):
     visit_constant_ = visit_generic_const_  # its name until TVM 0.26
 
 
-def with_symbols(module: Any, symbols: Mapping[str, str]) -> Any:
+def with_symbols(module: Any, symbols: Mapping[str, str], named: Mapping[str, Any] | None = None) -> Any:
     """The module with PrimFuncs renamed, in calls of Relax functions and as their ``global_symbol``.
 
     Args:
         module: A lowered module.
         symbols: New names of PrimFuncs, by their names. What calls a PrimFunc in another PrimFunc is not renamed.
+        named: PrimFuncs that have their new ``global_symbol`` already, by their old names.
     """
     renamed = {name: symbol for name, symbol in symbols.items() if name != symbol}
     if not renamed:
@@ -63,6 +64,7 @@ def with_symbols(module: Any, symbols: Mapping[str, str]) -> Any:
     if not hasattr(tvm_ffi, "structural_map"):
         return normalized(module, symbols)
     fresh = {name: tvm.ir.GlobalVar(symbol) for name, symbol in renamed.items()}
+    known = named or {}
 
     def replaced(var: Any) -> Any:
         return fresh.get(var.name_hint, var)
@@ -72,7 +74,8 @@ def with_symbols(module: Any, symbols: Mapping[str, str]) -> Any:
         if isinstance(function, tirx.PrimFunc):
             name = gv.name_hint
             if name in fresh:
-                gv, function = fresh[name], function.with_attr("global_symbol", renamed[name])
+                gv = fresh[name]
+                function = known[name] if name in known else function.with_attr("global_symbol", renamed[name])
         else:
             function = tvm_ffi.structural_map(function, (tvm.ir.GlobalVar, replaced))
         functions[gv] = function

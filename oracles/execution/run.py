@@ -11,10 +11,11 @@ from typing import Any
 
 from tvm import relax
 
+from oracles.execution import checker
 from oracles.execution.assemble import assemble, kernels_of, machine
 from oracles.execution.diskcache import DiskCache, default_directory
 from oracles.execution.effects import printed
-from oracles.execution.kernels import KernelCache
+from oracles.execution.kernels import Checks, KernelCache
 from oracles.execution.legalization import Legalizer
 from oracles.execution.lowering import lower, target
 from oracles.execution.mode import ExecMode
@@ -30,10 +31,14 @@ class Program:
     Attributes:
         machine: The ``relax.VirtualMachine``.
         output: What the program has printed, one text a call that prints; nothing of it reaches the terminal.
+        thorough: Builds the same program with TVM's own checks of arguments, if the machine has others.
+        observers: The observer of :meth:`instrument`, if there is one.
     """
 
     machine: Any
     output: list[str] = field(default_factory=list)
+    thorough: Callable[[], Any] | None = None
+    observers: list[Callable[..., Any]] = field(default_factory=list)
 
     def call(self, function: str, arguments: Sequence[Any]) -> Value:
         """Call a function by its global symbol; raises what the program raises."""
@@ -49,8 +54,27 @@ class Program:
 
     def call_raw(self, function: str, arguments: Sequence[Any]) -> Any:
         """As :meth:`call`, with arguments and result as TVM objects."""
-        with printed(self.output):
-            return self.machine[function](*arguments)
+        try:
+            with printed(self.output):
+                return self.machine[function](*arguments)
+        except Exception as error:
+            if checker.UNFIT in str(error):
+                self._explain(function, arguments)
+            raise
+
+    def _explain(self, function: str, arguments: Sequence[Any]) -> None:
+        """Make the call again with TVM's checks, whose messages findings are told apart by; the short ones say little.
+
+        Nothing is raised where that program does not build, or does not fail.
+        """
+        thorough = None
+        with contextlib.suppress(Exception):
+            thorough = self.thorough() if self.thorough is not None else None
+        if thorough is not None:
+            for observer in self.observers:  # what fails may fail by what it does, as in poisoned memory
+                thorough.set_instrument(observer)
+            with printed([]):
+                thorough[function](*arguments)
 
     def take_output(self) -> tuple[str, ...]:
         """What was printed since it was last asked for."""
@@ -71,6 +95,7 @@ class Program:
 
     def instrument(self, observer: Callable[..., Any] | None) -> None:
         """Have ``observer(function, symbol, before, result, *arguments)`` called around every kernel; ``None`` ends."""
+        self.observers[:] = [observer] if observer is not None else []
         self.machine.set_instrument(observer if observer is not None else _ignore)
 
 
@@ -83,10 +108,16 @@ class Session:
 
     Args:
         disk: Cache on disk; ``None`` for none.
+
+    Attributes:
+        kernels: The kernel cache.
+        thorough: Another one, of kernels with TVM's own checks of arguments, for calls that failed by the short ones.
+        legalizer: Remembers what LegalizeOps makes of calls.
     """
 
     def __init__(self, disk: DiskCache | None = None) -> None:
         self.kernels = KernelCache(disk)
+        self.thorough = KernelCache(disk, checks=Checks.TVM)
         self.legalizer = Legalizer()
 
     def compile_together(self, modules: Iterable[Any]) -> None:
@@ -102,7 +133,8 @@ class Session:
 
     def build(self, module: Any, mode: ExecMode = ExecMode.BYTECODE, *, lowered: bool = False) -> Program:
         """Lower (unless it is ``lowered``) and build a module; raises whatever TVM raises."""
-        return Program(assemble(module if lowered else lower_quickly(module, self.legalizer), mode, self.kernels))
+        ready = module if lowered else lower_quickly(module, self.legalizer)
+        return Program(assemble(ready, mode, self.kernels), thorough=lambda: assemble(ready, mode, self.thorough))
 
 
 class PlainSession(Session):

@@ -44,6 +44,10 @@ BUILTINS = (
 """What ``LowerRuntimeBuiltin`` lowers: the list in src/relax/backend/vm/lower_runtime_builtin.cc."""
 
 
+_WITH_DIMS = "relax.vm.call_tir_dyn"
+"""How CallTIRRewrite has a kernel called that is given dims, until TVM 0.25."""
+
+
 def operators_remain(ran: Any, *, names: tuple[str, ...]) -> str:
     """An operator that the pass lowers and that is still called."""
     if name := operators_left(ran.after, names):
@@ -110,7 +114,7 @@ def _callees_of(function: Any) -> Counter[str]:
     for place in places(function):
         value = place.binding.value
         if isinstance(value, relax.Call):
-            callee = value.args[0] if operator_of(value) in DESTINATION_PASSING else value.op
+            callee = value.args[0] if operator_of(value) in (*DESTINATION_PASSING, _WITH_DIMS) else value.op
             if isinstance(callee, (relax.GlobalVar, relax.ExternFunc)):
                 counted[str(getattr(callee, "name_hint", "") or getattr(callee, "global_symbol", ""))] += 1
     return counted

@@ -38,6 +38,19 @@ def bound_parameter_left(ran: Any) -> str:
     return ""
 
 
+def inputs_not_there(ran: Any) -> str:
+    """``num_input`` counts more leading parameters than there are left, where it did not before."""
+    for name, old, new in _relax(ran):
+        if has_attribute(new, "num_input") and has_attribute(old, "num_input"):
+            count = int(new.attrs["num_input"])
+            if len(new.params) < count <= len(old.params):
+                return (
+                    "num_input counts parameters that were bound\n"
+                    f"function: {name}\nnum_input: {count}\nparameters: {len(new.params)}, {len(old.params)} before"
+                )
+    return ""
+
+
 def other_functions_changed(ran: Any) -> str:
     """Whether BindParams changes a function other than the one it names."""
     named = str(argument(ran, 0, "func_name"))

@@ -167,6 +167,11 @@ def unused_parameter_left(ran: Any) -> str:
             continue
         if len(new.params) < len(used):
             return f"a parameter that is read is gone\nfunction: {var.name_hint}"
-        if any(not isinstance(param.ty, relax.ShapeType) for param in new.params[len(used) :]):
+        if not all(_brings_dims(param.ty) for param in new.params[len(used) :]):
             return f"a parameter that nothing reads is left\nfunction: {var.name_hint}"
     return ""
+
+
+def _brings_dims(ty: Any) -> bool:
+    """Whether a parameter defines dims by its type: a shape, in TVM 0.25 a scalar whose value is the dim."""
+    return isinstance(ty, relax.ShapeType) or getattr(ty, "value", None) is not None

@@ -36,13 +36,13 @@ def legalizable_left(ran: Any) -> str:
             if not operator or operator in skipped:
                 continue
             known = all(map(_known, value.args)) and (operator_has(operator, "FDataDependent") or _known(value))
-            legal = known and operator_has(operator, "FLegalize") and not _declined(value)
+            legal = known and operator_has(operator, "FLegalize") and not declined(value)
             if legal or operator_has(operator, "FCallPacked"):
                 return f"{operator} is left\nfunction: {name}\nbinding: {place.binding.var}"
     return ""
 
 
-def _declined(call: Any) -> bool:
+def declined(call: Any) -> bool:
     """Whether the operator's legalization, asked again, gives the call back as it is, and logs why.
 
     Which calls these are is written in the legalizations alone (relax/transform/legalize_ops: layouts, dilations), and

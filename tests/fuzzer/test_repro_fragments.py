@@ -36,6 +36,11 @@ def test_fragments_are_the_distinctive_words() -> None:
             ),
             ["is not populated, check if you have normalized the expr"],
         ),
+        (
+            'In ir.Op(span=None, struct_info_=None, name="relax.add", op_type=None, support_level=10), the first is 1.',
+            'In ir.Op(span=None, ty=ir.Type(span=None), name="relax.add", support_level=10), the first is 1.',
+            ["the first is"],
+        ),
         ("Symbolic Var n is not defined.", "Var n is not defined.", ["Var n is not defined"]),
         (
             "All information in StructInfo annotations must be correct.",

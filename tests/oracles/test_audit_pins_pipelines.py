@@ -168,3 +168,38 @@ def test_of_a_product_of_two_products_the_left_one_is_weighed_up() -> None:
     assert found.outcome is Outcome.PASS
     dearer = made((1, 8), (8, 1), (1, 8), build=nested)
     assert dearer_order_left(Ran(dearer, dearer, {})).startswith("a product of three")
+
+
+def judged(module: Any, oracle: OracleName, *passes: PassRef) -> Verdict:
+    subject = Subject(module, passes, facts=ModuleFacts(module))
+    (found,) = [each for each in judge(subject, [oracle]) if each.oracle is oracle]
+    return found
+
+
+def test_composites_with_a_symbol_are_not_for_merging() -> None:
+    """AttachGlobalSymbol had given them one, and merging made local functions of that symbol."""
+    builder = relax.BlockBuilder()
+    x, y = (relax.Var(name, relax.TensorType((2,), "float32")) for name in "xy")
+    with builder.function("inner", [y], attrs={"Composite": "pyext.abs"}, private=True):
+        builder.emit_func_output(builder.emit(relax.op.abs(y)))
+    with builder.function("main", [x]):
+        with builder.dataflow():
+            out = builder.emit_output(relax.Call(builder.get().get_global_var("inner"), [x]))
+        builder.emit_func_output(out)
+    attach, merge = ref("AttachGlobalSymbol"), ref("MergeCompositeFunctions")
+    found = judged(builder.get(), OracleName.NUMERIC, attach, merge)
+    assert (found.outcome, found.reason) == (Outcome.SKIP, "a composite function is public")
+    assert judged(builder.get(), OracleName.NUMERIC, merge).outcome is Outcome.PASS
+
+
+def test_a_cast_to_another_type_than_the_caller_chose_is_not_read_back() -> None:
+    def cast(builder: Any, x: Any) -> Any:
+        return builder.match_cast(x, relax.TensorType((2,), "float32"))
+
+    module = made((2,), build=cast)
+    found = judged(module, OracleName.ROUNDTRIP, DOUBLE)
+    assert (found.outcome, found.reason) == (
+        Outcome.SKIP,
+        "a cast of a parameter to another type than the caller chose",
+    )
+    assert judged(module, OracleName.ROUNDTRIP, ref("CanonicalizeBindings")).outcome is Outcome.PASS

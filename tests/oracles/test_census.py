@@ -9,6 +9,7 @@ from typing import Any
 import numeric_samples as samples
 import pytest
 import sample_modules
+import tvm
 import tvm_ffi
 from tvm import relax
 
@@ -38,6 +39,27 @@ def test_the_short_pipeline_gives_what_the_whole_one_gives(name: str) -> None:
     legalizer = Session().legalizer
     for _ in range(2):
         assert tvm_ffi.structural_equal(lower(module), lower_quickly(module, legalizer), map_free_vars=True)
+
+
+def test_devices_are_seen_to_where_only_a_parameter_is_on_one() -> None:
+    device = relax.VDevice("llvm", 1, "global")
+    x = relax.Var("x", relax.TensorType((2, 3), "float32", device))
+    plain = relax.TensorType((2, 3), "float32")
+    result = relax.Var("result", plain)
+    block = relax.BindingBlock([relax.VarBinding(result, relax.op.add(x, x))])
+    function = relax.Function([x], relax.SeqExpr([block], result), plain).with_attr("global_symbol", "main")
+    module = tvm.IRModule({"main": function})
+    module.update_global_info("vdevice", [device])
+    assert not tvm_ffi.structural_equal(module, relax.transform.RealizeVDevice()(module))
+    assert tvm_ffi.structural_equal(lower(module), lower_quickly(module, Legalizer()), map_free_vars=True)
+
+
+def test_a_device_that_a_module_does_not_have_is_an_error() -> None:
+    x = samples.var("x")
+    module = samples.function([x], lambda builder: builder.emit(relax.op.hint_on_device(x, tvm.cpu(1))))
+    for lowering in (lower, lambda given: lower_quickly(given, Legalizer())):
+        with pytest.raises(ValueError, match="VDevice"):
+            lowering(module)
 
 
 def test_impure_operators_and_external_functions_may_overwrite_what_they_get() -> None:

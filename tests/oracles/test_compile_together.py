@@ -22,9 +22,9 @@ def test_building_finds_what_was_compiled_together(monkeypatch: pytest.MonkeyPat
     compiled: list[int] = []
     plain = kernels.compile_object
 
-    def counted(functions: dict[str, Any], target: Any = None) -> bytes:
+    def counted(functions: dict[str, Any], *how: Any) -> bytes:
         compiled.append(len(functions))
-        return plain(functions, target)
+        return plain(functions, *how)
 
     monkeypatch.setattr(kernels, "compile_object", counted)
     session = Session()
@@ -53,7 +53,7 @@ def test_what_is_not_lowered_spoils_no_other_module(monkeypatch: pytest.MonkeyPa
 
 
 def test_what_is_not_compiled_together_is_compiled_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fails(functions: dict[str, Any], target: Any = None) -> bytes:
+    def fails(functions: dict[str, Any], *how: Any) -> bytes:
         raise RuntimeError("no object")
 
     session = Session()

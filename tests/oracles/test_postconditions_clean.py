@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ from tvm.script import relax as R
 from tvm.script import tirx as T
 
 from oracles.contract import Ran
+from oracles.postconditions.restructure import _brings_dims
 
 
 def messy() -> Any:
@@ -253,3 +255,16 @@ def test_what_is_equal_in_two_branches_is_not_equal_in_one_scope() -> None:
             return z
 
     assert not said(claim, Ran(Module, Module, {}), "EliminateCommonSubexpr")
+
+
+def test_dims_of_a_parameter_that_goes_come_by_the_type_of_another() -> None:
+    """In TVM 0.25 as a scalar whose type has the dim for its value, in later releases as a shape."""
+    n = tvm.tirx.Var("n", "int64")
+    builder = relax.BlockBuilder()
+    with builder.function("main", [relax.Var("x", relax.ShapeType([n]))], private=True):
+        builder.emit_func_output(builder.emit(relax.op.zeros(relax.ShapeExpr([n]), "float32")))
+    run = ran(builder.get(), "relax.transform.RemoveUnusedParameters()")
+    assert said("no unread parameter is left", run, "RemoveUnusedParameters") == ""
+    assert _brings_dims(SimpleNamespace(value=n))
+    assert not _brings_dims(tvm.ir.PrimType("int64"))
+    assert not _brings_dims(relax.TensorType([n], "float32"))

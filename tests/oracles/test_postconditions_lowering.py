@@ -12,6 +12,7 @@ from oracles.contract import Ran
 from oracles.contracts import CONTRACTS
 from oracles.plan import preparing
 from oracles.postconditions.lowering import (
+    _callees_of,
     calls_not_kept,
     dataflow_left,
     operator_sequence_changed,
@@ -90,6 +91,15 @@ def main_with(main: Any, body: Any) -> Any:
 
 def test_pure_function_without_the_attribute_is_noticed(module: Any) -> None:
     assert purity_checked(Ran(module, module, {})).startswith("a pure function is not forced pure")
+
+
+def test_kernels_that_are_given_dims_are_called_as_well() -> None:
+    """As in TVM 0.25, where another operator calls them."""
+    kernel, x = relax.GlobalVar("kernel"), relax.Var("x", relax.TensorType([2], "float32"))
+    tuple_of = relax.Tuple([x, relax.ShapeExpr([2])])
+    call = relax.Call(tvm.ir.Op.get("relax.vm.call_tir_dyn"), [kernel, tuple_of])
+    block = relax.BindingBlock([relax.VarBinding(relax.Var("y", relax.TupleType([])), call)])
+    assert _callees_of(relax.Function([x], relax.SeqExpr([block], x), x.ty)) == {"kernel": 1}
 
 
 def test_kernel_that_is_called_once_less_is_noticed(module: Any) -> None:

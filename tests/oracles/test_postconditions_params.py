@@ -106,6 +106,23 @@ def test_what_the_pass_gives_satisfies_its_claims_and_doing_nothing_breaks_them(
     assert_claims(expression, *NOTHING[expression])
 
 
+@pytest.mark.parametrize(("name", "kept"), [("w", True), ("x", False)])
+def test_num_input_counts_parameters_that_are_there(name: str, kept: bool) -> None:
+    """Bound weights leave the inputs; a bound input leaves num_input larger than what is left."""
+    (var,) = [each for each in weighted().get_global_vars() if each.name_hint == "main"]
+    main = weighted()["main"]
+    params = [param for param in main.params if param.name in ("x", "w")]
+    body = relax.SeqExpr([], params[-1 if name == "x" else 0])
+    attrs = main.with_attr("num_input", 1 if kept else len(params)).attrs
+    module = tvm.IRModule({var: relax.Function(params, body, body.body.ty, True, attrs)})
+    shape = tuple(int(dim) for dim in next(param for param in params if param.name == name).ty.shape)
+    given = ran(module, f'relax.transform.BindParams("main", {{"{name}": np.zeros({shape}, "float32")}})')
+    assert [param.name for param in given.after["main"].params] == [each.name for each in params if each.name != name]
+    found = said("num_input counts parameters that are there", given, "BindParams")
+    assert found.startswith("" if kept else "num_input counts parameters that were bound")
+    assert bool(found) is not kept
+
+
 def test_every_row_is_tried() -> None:
     from oracles.contracts_params import ROWS
 

@@ -33,6 +33,14 @@ def test_a_layout_without_a_kernel_is_the_same_limit(message: str) -> None:
     assert excused(Evidence("InternalError", message, ()), steps) == "no kernel for this layout"
 
 
+@pytest.mark.parametrize("message", [UNLOWERED_026, UNLOWERED])
+def test_dilated_pooling_without_a_gradient_kernel_is_the_same_limit(message: str) -> None:
+    steps = plan_of((PassRef("Gradient", 'relax.transform.Gradient("main")'),), (CONTRACTS["Gradient"],), None).steps
+    said = message.replace("nn.conv2d", "grad.max_pool2d_backward")
+    assert excused(Evidence("InternalError", said, ()), steps) == "dilated pooling has no gradient kernel"
+    assert not excused(Evidence("InternalError", message, ()), steps)
+
+
 def test_the_newest_words_stay() -> None:
     for message in (TAKEN, UNLOWERED, "", "Var lv is not defined."):
         assert newest(message) == message
