@@ -15,7 +15,14 @@ from fuzzer.confirm import Confirmation, WorkerFactory, confirm
 from fuzzer.families import UNKNOWN, Traits
 from fuzzer.hangs import KIND, is_hang, search_limits, search_seconds
 from fuzzer.minimizer.criteria import NEAR
-from fuzzer.minimizer.judging import DEFAULT_MEMORY, DEFAULT_SECONDS, Judge, judging_oracles, values_matter
+from fuzzer.minimizer.judging import (
+    DEFAULT_MEMORY,
+    DEFAULT_SECONDS,
+    Judge,
+    dies_running,
+    judging_oracles,
+    values_matter,
+)
 from fuzzer.minimizer.search import Limits, Minimized, Other, minimize
 from fuzzer.repro import check_repro
 from fuzzer.repro_search import NEAREST_SECONDS, nearest_passing
@@ -212,16 +219,18 @@ class _Triage:
         )  # fmt: skip
         if not found.complete:
             self.notes.append(f"minimization stopped at its limit after {found.queries} queries")
-        return replace(found, others=self._worth(found.others))
+        return replace(found, others=self._worth(judge, facts.hazards, found.others))
 
     def _still_fails(self, judge: Judge, case: Case) -> bool:
         return any(failing.id == self.job.id for failing in judge.failures(case))
 
-    def _worth(self, others: tuple[Other, ...]) -> tuple[Other, ...]:
+    def _worth(self, judge: Judge, hazards: frozenset[str], others: tuple[Other, ...]) -> tuple[Other, ...]:
         """The other failures that may be findings.
 
         Not those of shorter pipelines, which nobody would run so, and no hangs: the search's limit is a short one. Nor
         where arguments were drawn for the module as it was: they may ask for a function that a candidate has dropped.
+        Nor wrong values where an edit may have led an operator out of its domain, and no death of a program that runs:
+        a recursion may have lost its end.
         """
         if not all(_fits_any_module(ref) for ref in self.job.case.passes):
             return ()
@@ -232,8 +241,14 @@ class _Triage:
             and other.failing.verdict is not None
             and other.failing.verdict.evidence is not None
             and other.failing.verdict.evidence.kind not in (KIND, "memory")
+            and not dies_running(other.failing.verdict)
+            and (not values_matter(other.failing.verdict) or self._is_safe(judge, hazards, other.case))
         ]
         return tuple(kept[:MOST_OTHERS])
+
+    def _is_safe(self, judge: Judge, hazards: frozenset[str], case: Case) -> bool:
+        facts = judge.facts(case)
+        return facts is not None and facts.hazards <= hazards
 
     def _script(self, case: Case, what: str, confirmation: Confirmation) -> Path | None:
         """Write the script of ``case`` and run it; ``None`` unless both fresh processes and it show the finding."""

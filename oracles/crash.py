@@ -7,6 +7,7 @@ from typing import Any
 
 from oracles.blame import inner_culprit
 from oracles.contract import Abi, Refusal
+from oracles.contracts import CONTRACTS
 from oracles.facts import complaint
 from oracles.plan import Step
 from oracles.signature import mistyped_call
@@ -41,6 +42,9 @@ def judge(subject: Subject) -> Verdict:
     culprit = step.ref.name
     if step.contract.composed:
         culprit = inner_culprit(subject.built(index), entered) or culprit
+        inner = CONTRACTS.get(culprit)
+        if inner is not None and (refusal := refusal_of(error, inner.refusals)) is not None:
+            return Verdict(OracleName.CRASH, Outcome.REJECT, step.ref.name, refusal.reason)
     return Verdict(OracleName.CRASH, Outcome.FAIL, culprit, evidence=Evidence(error.kind, error.message, error.frames))
 
 

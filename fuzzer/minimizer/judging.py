@@ -163,11 +163,22 @@ class Judge:
 
 
 def values_matter(verdict: Verdict) -> bool:
-    """Whether a failure is about values: then candidates must keep theirs inside the operators' domains."""
+    """Whether a failure is about values: then candidates must keep theirs inside the operators' domains.
+
+    So is the death of a running program, which a division of integers by zero may be.
+    """
     from oracles.verdict import OracleName
 
     kind = "" if verdict.evidence is None else verdict.evidence.kind
-    return verdict.oracle is OracleName.NUMERIC and kind != "does-not-build"
+    return dies_running(verdict) or (verdict.oracle is OracleName.NUMERIC and kind != "does-not-build")
+
+
+def dies_running(verdict: Verdict) -> bool:
+    """Whether the process died of a program that it ran, and not of a pass or of building the program."""
+    from fuzzer.repro_ends import is_death
+
+    evidence = verdict.evidence
+    return evidence is not None and is_death(evidence) and " during numeric run" in evidence.message
 
 
 def judging_oracles(verdict: Verdict) -> tuple[OracleName, ...]:

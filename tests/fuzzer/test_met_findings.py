@@ -13,6 +13,7 @@ from sample_records import META, hit, shard, verdict
 sys.path.append(str(Path(__file__).resolve().parent / "minimizer"))
 import samples
 import tvm
+from tvm import relax
 
 from fuzzer.campaign import Campaign
 from fuzzer.cases import Case
@@ -27,7 +28,7 @@ from fuzzer.signatures import signature
 from fuzzer.store import MOST_MET, Store
 from fuzzer.triage import MOST_OTHERS, TriageJob, TriageResult, TriageState, _Triage, triage_finding
 from oracles.passref import PassRef
-from oracles.verdict import OracleName
+from oracles.verdict import Evidence, OracleName, Outcome, Verdict
 
 BUGS = """
 import tvm
@@ -146,4 +147,37 @@ def test_failures_under_arguments_for_another_module_are_not_handed_on(
     job = TriageJob("id", "text", verdict("boom"), case, tmp_path)
     met = Other(Failing("other", "text", verdict("met")), replace(case, module_json="small"))
     with IsolatedWorker() as worker:
-        assert len(_Triage(job, IsolatedWorker, worker)._worth((met,))) == handed
+        assert len(_Triage(job, IsolatedWorker, worker)._worth(Judge(worker, ()), frozenset(), (met,))) == handed
+
+
+def quotient(guarded: bool) -> str:
+    """A division of integers, with or without what keeps the divisor from zero."""
+    builder = relax.BlockBuilder()
+    x, y = (relax.Var(name, relax.TensorType((2,), "int8")) for name in "xy")
+    with builder.function("main", [x, y]):
+        divisor = builder.emit(relax.op.maximum(y, relax.const(1, "int8"))) if guarded else y
+        builder.emit_func_output(builder.emit(relax.op.divide(x, divisor)))
+    return str(tvm.ir.save_json(builder.get()))
+
+
+def test_what_an_edit_may_have_made_undefined_is_not_handed_on(tmp_path: Path) -> None:
+    """A candidate without its guard died of a division by zero, and one of an endless recursion."""
+    case = replace(hit("boom", 5).case, module_json=quotient(True), passes=(PassRef("P", "relax.transform.FuseOps()"),))
+    job = TriageJob("id", "text", verdict("boom"), case, tmp_path)
+    wrong = Evidence("wrong-value", "results differ")
+    death = Evidence("signal 8", "signal 8 during numeric run original main")
+    dies_in_pass = Evidence("signal 11", "signal 11 during crash")
+    with IsolatedWorker() as worker:
+        judge = Judge(worker, ())
+        facts = judge.facts(case)
+        assert facts is not None
+
+        def handed(oracle: OracleName, evidence: Evidence, guarded: bool) -> int:
+            failed = Verdict(oracle, Outcome.FAIL, "P", evidence=evidence)
+            met = Other(Failing("other", "text", failed), replace(case, module_json=quotient(guarded)))
+            return len(_Triage(job, IsolatedWorker, worker)._worth(judge, facts.hazards, (met,)))
+
+        assert handed(OracleName.NUMERIC, wrong, guarded=True) == 1
+        assert handed(OracleName.NUMERIC, wrong, guarded=False) == 0
+        assert handed(OracleName.CRASH, death, guarded=True) == 0
+        assert handed(OracleName.CRASH, dies_in_pass, guarded=False) == 1

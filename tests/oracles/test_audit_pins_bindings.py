@@ -132,5 +132,7 @@ class Module:
         return z
 """
     passes = [PassRef(name, f"{X}.{name}()") for name in ("FuseOps", "FuseTIR")]
-    found = verdict(tvm.script.from_source(kernel), OracleName.CRASH, *passes)
-    assert (found.outcome, found.reason) == (Outcome.REJECT, "kernel without a root block")
+    whole = [PassRef("build:zero", 'relax.get_pipeline("zero")')]  # the same inside of a pipeline
+    for tried in (passes, whole):
+        found = verdict(tvm.script.from_source(kernel), OracleName.CRASH, *tried)
+        assert (found.outcome, found.reason) == (Outcome.REJECT, "kernel without a root block")

@@ -208,3 +208,17 @@ def test_rows_that_excuse_level_zero_have_parts_above_it(name: str) -> None:
 
 def test_the_oracle_is_asked(say: Say) -> None:
     assert say(samples.dataflow(), CANONICALIZE)[ENVIRONMENT].outcome is Outcome.PASS
+
+
+@pytest.mark.parametrize(("ordered", "outcome"), [(False, Outcome.FAIL), (True, Outcome.SKIP)])
+def test_an_order_by_addresses_is_no_evidence(under: Any, ordered: bool, outcome: Outcome) -> None:
+    """VMShapeLower writes dims in the order of addresses; four plain runs had agreed, and one behind them had not."""
+
+    def marked(module: Any) -> Any:
+        immutable = "testing.immutable_module" in tvm.transform.PassContext.current().config
+        return module.with_attr("seen", 1) if immutable else module
+
+    contract = Contract("marks", idempotence=Idempotence.UNKNOWN, address_ordered=ordered)
+    verdict = under(Circumstance.IMMUTABLE, samples.dataflow(), buggy.make("marks", marked), contracts=[contract])
+    assert verdict.outcome is outcome
+    assert verdict.reason == ("order follows addresses" if ordered else "")
