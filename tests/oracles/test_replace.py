@@ -8,6 +8,7 @@ import tvm
 import tvm_ffi
 from tvm import relax
 
+from oracles.execution.kernels import KernelCache
 from oracles.execution.lowering import lower
 from oracles.execution.replace import normalized, with_own_constants, with_symbols
 
@@ -57,3 +58,19 @@ def test_what_is_not_in_the_table_keeps_its_name():
     renamed = with_symbols(lowered, {name: "other"})
     names = {gv.name_hint for gv in lowered.functions}
     assert {gv.name_hint for gv in renamed.functions} == names - {name} | {"other"}
+
+
+def test_a_kernel_that_has_its_new_name_is_taken_as_it_is():
+    cache = KernelCache(None)
+    lowered = lower(sample_modules.MODULES["kernels"]())
+    kernels = {gv.name_hint: f for gv, f in lowered.functions.items() if isinstance(f, tvm.tirx.PrimFunc)}
+    assert kernels
+    symbols = {name: cache.symbol(function) for name, function in kernels.items()}
+    named = {name: cache.named(function)[1] for name, function in kernels.items()}
+    renamed = with_symbols(lowered, symbols, named)
+    assert tvm_ffi.structural_equal(renamed, with_symbols(lowered, symbols))
+    # The same object again for a function that differs by its name alone.
+    for name, function in kernels.items():
+        symbol, again = cache.named(function.with_attr("global_symbol", "other"))
+        assert (symbol, str(again.attrs["global_symbol"])) == (symbols[name], symbols[name])
+        assert again.same_as(named[name])
