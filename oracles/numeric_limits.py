@@ -39,7 +39,7 @@ def unfair(steps: Sequence[Step], inputs: Callable[[int], Any]) -> str:
             return "a packed call says which type it gives"
         if step.ref.name == "UpdateParamType" and _takes_callback(inputs(index)):
             return "a callback is handed values of the types that the caller chose"
-        if step.ref.name in _PLANNING and _calls_packed(inputs(index), _SAYS_SO):
+        if step.ref.name in _PLANNING and _calls_packed(inputs(index), _SAYS_SO, giving=True):
             return "a packed call may return its argument"
         if step.ref.name == "UpdateVDevice" and _replaces_hinted(step, inputs(index)):
             return "hint may name a replaced device"
@@ -120,10 +120,18 @@ _SAYS_SO = "vm.builtin.copy"
 _PLANNING = frozenset({"StaticPlanBlockMemory", "RewriteCUDAGraph", "build:default", "build:cpu"})
 
 
-def _calls_packed(module: Any, other_than: str = "", operators: frozenset[str] = _PACKED) -> bool:
+def _calls_packed(
+    module: Any, other_than: str = "", operators: frozenset[str] = _PACKED, giving: bool = False
+) -> bool:
     """Whether a packed function is called that says itself what it returns, and has another name.
 
     Its ``ty_args`` say which type that is, whatever it then gives of retyped inputs; and it may be an argument.
+
+    Args:
+        module: The module.
+        other_than: The name.
+        operators: The operators that call packed functions.
+        giving: Only calls that give something: what prints returns no argument.
     """
     found = False
 
@@ -131,7 +139,9 @@ def _calls_packed(module: Any, other_than: str = "", operators: frozenset[str] =
         nonlocal found
         if isinstance(expr, relax.Call):
             callee = expr.args[0] if getattr(expr.op, "name", "") in operators else expr.op
-            found = found or (isinstance(callee, relax.ExternFunc) and str(callee.global_symbol) != other_than)
+            named = isinstance(callee, relax.ExternFunc) and str(callee.global_symbol) != other_than
+            empty = isinstance(expr.ty, relax.TupleType) and not expr.ty.fields
+            found = found or (named and not (giving and empty))
 
     for function in module.functions.values():
         if isinstance(function, relax.Function):
