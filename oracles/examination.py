@@ -77,10 +77,10 @@ def examine(original: Original, candidate: Candidate, subject: Any, compiled: bo
             raise Undecidable("original does not build")
         if reason := excused(error, subject.plan.steps):
             raise Undecidable(reason)
-        if left_unlegalized(error) and _gives_back(candidate.module):
-            raise Undecidable(GIVEN_BACK)
         if not candidate.lowered and _dead_code_alone(candidate.module, original.module):
             raise Undecidable("dead code does not build")
+        if left_unlegalized(error) and _gives_back(candidate.module):
+            raise Undecidable(GIVEN_BACK)
         return Finding(_unbuildable(error), unlegalized=left_unlegalized(error))
     if original.program is None:
         raise Undecidable("original does not build")

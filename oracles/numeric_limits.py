@@ -120,9 +120,7 @@ _SAYS_SO = "vm.builtin.copy"
 _PLANNING = frozenset({"StaticPlanBlockMemory", "RewriteCUDAGraph", "build:default", "build:cpu"})
 
 
-def _calls_packed(
-    module: Any, other_than: str = "", operators: frozenset[str] = _PACKED, giving: bool = False
-) -> bool:
+def _calls_packed(module: Any, other_than: str = "", operators: frozenset[str] = _PACKED, giving: bool = False) -> bool:
     """Whether a packed function is called that says itself what it returns, and has another name.
 
     Its ``ty_args`` say which type that is, whatever it then gives of retyped inputs; and it may be an argument.
