@@ -16,12 +16,12 @@ EVEN_AIMED = 4
 """Weight of a pass that :data:`AIMED_AT` does not name."""
 
 DRAWN: Mapping[str, int] = {
-    "AlterOpImpl": 1050,
+    "AlterOpImpl": 1300,
     "AllocateWorkspace": 400,
     "Gradient": 400,
     "RunCodegen": 210,
     "ComputePrimValue": 92,
-    "MergeCompositeFunctions": 92,
+    "MergeCompositeFunctions": 104,
     "RewriteDataflowReshape": 38,
     "SplitCallTIRByPattern": 32,
     "FastMathTransform": 32,
@@ -88,7 +88,7 @@ DRAWN: Mapping[str, int] = {
     "LazySetOutput": 2,
     "Normalize": 1,
     "NormalizeGlobalVar": 1,
-    "RemovePurityChecking": 1,
+    "RemovePurityChecking": 2,
     "ToNonDataflow": 2,
 }
 """Weights of passes when the subjects of a module are drawn, besides how well they suit the module."""
