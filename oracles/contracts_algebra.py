@@ -6,6 +6,7 @@ from functools import partial
 
 from oracles.contract import Contract, NumericPromise, Postcondition
 from oracles.postconditions import algebra, common, rewrite
+from oracles.preconditions import no_calls_in_place
 
 REASSOCIATION = NumericPromise.REASSOCIATION
 
@@ -142,6 +143,7 @@ ROWS: tuple[Contract, ...] = (
     ),
     Contract(
         "OptimizeLayoutTransform",
+        preconditions=(no_calls_in_place,),
         postconditions=(
             Postcondition(
                 "no transformation that is undone is left",

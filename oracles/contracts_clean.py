@@ -214,6 +214,7 @@ ROWS: tuple[Contract, ...] = (
     ),
     Contract(
         "RemoveRedundantReshape",
+        preconditions=(no_calls_in_place,),
         postconditions=(
             Postcondition(
                 "no reshape to the same shape is left",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from oracles.contract import Contract, Idempotence, Postcondition, Stage
 from oracles.postconditions.elsewhere import calls_differ
+from oracles.preconditions import no_calls_in_place
 
 
 def _nothing_without(what: str, source: str) -> tuple[Postcondition, ...]:
@@ -24,6 +25,7 @@ _SPLIT = (
 ROWS: tuple[Contract, ...] = (
     Contract(
         "FoldVDeviceScopeChange",
+        preconditions=(no_calls_in_place,),
         any_stage=True,
         idempotence=Idempotence.FIXPOINT,
         fixpoint_runs=3,

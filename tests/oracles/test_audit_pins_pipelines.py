@@ -203,3 +203,25 @@ def test_a_cast_to_another_type_than_the_caller_chose_is_not_read_back() -> None
         "a cast of a parameter to another type than the caller chose",
     )
     assert judged(module, OracleName.ROUNDTRIP, ref("CanonicalizeBindings")).outcome is Outcome.PASS
+
+
+@pytest.mark.parametrize(
+    ("later", "room"),
+    [
+        ("OptimizeLayoutTransform", "relax.transform"),
+        ("RemoveRedundantReshape", "relax.transform"),
+        ("FoldVDeviceScopeChange", "relax.backend.adreno.transform"),
+    ],
+)
+def test_an_operand_that_is_overwritten_is_not_made_another_one(later: str, room: str) -> None:
+    """Two layout transformations that cancel out were dropped, and the call in place wrote into the caller's tensor."""
+
+    def turned(builder: Any, x: Any) -> Any:
+        there = builder.emit(relax.op.layout_transform(x, index_map=lambda i, j: (j, i)))
+        back = builder.emit(relax.op.layout_transform(there, index_map=lambda i, j: (j, i)))
+        return builder.emit(relax.op.nn.relu(builder.emit(relax.op.reshape(back, (2, 3)))))
+
+    module = made((2, 3), build=turned)
+    assert "call_tir_inplace" in relax.transform.DataflowUseInplaceCalls()(module).script()
+    found = numeric(module, ref("DataflowUseInplaceCalls"), PassRef(later, f"{room}.{later}()"))
+    assert (found.outcome, found.reason) == (Outcome.SKIP, "calls a kernel in place")
