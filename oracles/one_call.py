@@ -18,6 +18,7 @@ from oracles.tolerance import CONFIRMING_RUNS, DECISION_RUNS, Measured, unit_of
 from oracles.variations import ASKED
 from oracles.verdict import Evidence
 
+UNINITIALIZED = "original prints uninitialized memory"
 TOO_COARSE = "undecidable: float8 has no small roundings"
 UNDECIDABLE = "undecidable: decision downstream of rounding"
 OFF = "undecidable: original is as far from float64"
@@ -89,6 +90,8 @@ def _other_effects(original: Original, candidate: Candidate, entry: Entry, print
     expected, seen = trace(entry.printed, exact), trace(printed, exact)
     if expected == seen:
         return None
+    if not original.clean(entry):
+        raise Undecidable(UNINITIALIZED)  # which is printed, and need not be among what is returned
     message = "the program prints something else"
     return Evidence("other-effects", message, (), f"{entry.title} prints {expected}", f"{seen}")
 

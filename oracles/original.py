@@ -205,7 +205,7 @@ class Original:
         return self._steady[entry.symbol]
 
     def clean(self, entry: Entry) -> bool:
-        """Whether what the function gives does not depend on what was in its memory before."""
+        """Whether what the function gives, and prints, does not depend on what was in its memory before."""
         key = entry.symbol, entry.variation
         if key not in self._clean:
             self.stage(f"poison original {entry.symbol}")
@@ -216,7 +216,9 @@ class Original:
         assert self.program is not None
         try:
             with poisoned(self.program, pattern):
-                return compare(entry.output, self.program.call(entry.symbol, entry.arguments)) is None
+                self.program.take_output()
+                same = compare(entry.output, self.program.call(entry.symbol, entry.arguments)) is None
+                return same and self.program.take_output() == entry.printed
         except Exception:
             return False
 

@@ -50,6 +50,21 @@ def test_an_original_that_reads_garbage_is_not_clean() -> None:
         assert original.clean(original.entries[0]) is clean
 
 
+def test_an_original_that_prints_garbage_is_not_clean() -> None:
+    """Its result is as it should be; only what it prints is not, and a pass was blamed for another print."""
+    for written in (False, True):
+        x = relax.Var("x", relax.TensorType((2,), "float32"))
+        builder = relax.BlockBuilder()
+        with builder.function("main", [x], pure=False):
+            unwritten = builder.emit(op.builtin.alloc_tensor(relax.ShapeExpr([2]), "float32", 0))
+            builder.emit(op.print(x if written else unwritten, format="seen {}"))
+            builder.emit_func_output(builder.emit(op.add(x, x)))
+        module = builder.get()
+        original = Original(module, str(tvm.ir.save_json(module)), 0, Given(), lambda _: None)
+        assert original.entries[0].printed
+        assert original.clean(original.entries[0]) is written
+
+
 def test_memory_of_kernels_is_poisoned() -> None:
     """A kernel that returns what its own workspace holds."""
     from tvm.script import tirx as T
