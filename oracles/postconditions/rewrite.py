@@ -3,6 +3,7 @@ gradients (``oracles.contracts_rewrite``)."""
 
 from __future__ import annotations
 
+import logging
 from collections import Counter
 from collections.abc import Iterable
 from typing import Any
@@ -45,13 +46,32 @@ def legalizable_left(ran: Any) -> str:
 def declined(call: Any) -> bool:
     """Whether the operator's legalization, asked again, gives the call back as it is, and logs why.
 
+    One that gives a call back without a word leaves it behind silently, and that is no excuse.
+
     Which calls these are is written in the legalizations alone (relax/transform/legalize_ops: layouts, dilations), and
     releases differ: 0.25 also gives back every dropout, dilated transposed convolutions, unknown numbers of channels.
     """
+    said = _Said()
+    root = logging.getLogger()
+    level = root.level
+    root.addHandler(said)
+    root.setLevel(logging.INFO)  # where they say it
     try:
-        return bool(call.op.get_attr("FLegalize")(relax.BlockBuilder(), call).same_as(call))
+        return bool(call.op.get_attr("FLegalize")(relax.BlockBuilder(), call).same_as(call)) and said.anything
     except Exception:
         return False  # LegalizeOps, if it had asked, would have raised as well
+    finally:
+        root.setLevel(level)
+        root.removeHandler(said)
+
+
+class _Said(logging.Handler):
+    """Whether anything was logged."""
+
+    anything = False
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.anything = True
 
 
 def _known(value: Any) -> bool:

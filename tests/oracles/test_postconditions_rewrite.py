@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping
 from types import SimpleNamespace
 from typing import Any
@@ -234,9 +235,17 @@ def refuse(builder: Any, call: Any) -> Any:
     raise ValueError("no such layout")
 
 
-def test_only_a_legalization_that_gives_the_call_back_declines() -> None:
-    assert rewrite.declined(Asked(lambda builder, call: call))
-    assert not rewrite.declined(Asked(lambda builder, call: Asked(refuse)))
+def say_so(builder: Any, call: Any) -> Any:
+    logging.info("cannot be legalized")
+    return call
+
+
+def test_only_a_legalization_that_gives_the_call_back_and_says_so_declines() -> None:
+    level, handlers = logging.getLogger().level, list(logging.getLogger().handlers)
+    assert rewrite.declined(Asked(say_so))
+    assert not rewrite.declined(Asked(lambda builder, call: call)), "left behind silently, as in TVM's issue 17175"
+    assert not rewrite.declined(Asked(lambda builder, call: Asked(say_so(builder, None) or refuse)))
+    assert (logging.getLogger().level, logging.getLogger().handlers) == (level, handlers)
     assert not rewrite.declined(Asked(refuse))
 
 
