@@ -318,23 +318,6 @@ def test_dead_code_that_building_the_original_drops_is_no_fault_of_a_pass():
     assert (verdict.outcome, verdict.reason) == (Outcome.SKIP, "dead code does not build"), verdict
 
 
-def test_a_function_that_nothing_calls_is_dead_code_though_a_pass_makes_it_public():
-    """AttachGlobalSymbol did so with one that legalization declines; nobody built it before."""
-    bb = relax.BlockBuilder()
-    x = relax.Var("x", tensor((2, 2, 1)))
-    with bb.function("unused", [x], private=True):
-        bb.emit_func_output(bb.emit(relax.op.nn.avg_pool1d(x, layout="NWC", out_layout="NCW")))
-    y = relax.Var("y", tensor((1, 2, 2)))
-    with bb.function("main", [y]):
-        hinted = bb.emit(relax.op.hint_on_device(y, tvm.cpu(), "global"))
-        bb.emit_func_output(bb.emit(relax.op.nn.relu(hinted)))
-    module = bb.get()
-    module.update_global_info("vdevice", [relax.VDevice("llvm", 0, "global")])
-    attach = PassRef("AttachGlobalSymbol", f"{X}.AttachGlobalSymbol()")
-    (verdict,) = judge(Subject(module, [attach], input_seed=1), [OracleName.NUMERIC])
-    assert (verdict.outcome, verdict.reason) == (Outcome.SKIP, "dead code does not build"), verdict
-
-
 def test_weights_of_a_captured_graph_stay_where_they_were():
     weighted = relax.Var("w", tensor((2, 2)))
     bb = relax.BlockBuilder()

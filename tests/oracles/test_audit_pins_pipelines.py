@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+import tvm
 from tvm import relax
 
 from oracles import judge
@@ -225,3 +226,18 @@ def test_an_operand_that_is_overwritten_is_not_made_another_one(later: str, room
     assert "call_tir_inplace" in relax.transform.DataflowUseInplaceCalls()(module).script()
     found = numeric(module, ref("DataflowUseInplaceCalls"), PassRef(later, f"{room}.{later}()"))
     assert (found.outcome, found.reason) == (Outcome.SKIP, "calls a kernel in place")
+
+
+def test_a_function_that_nothing_calls_is_dead_code_though_a_pass_makes_it_public() -> None:
+    """AttachGlobalSymbol did so with one that cannot be built; nobody built it before."""
+    builder = relax.BlockBuilder()
+    x, y = (relax.Var(name, relax.TensorType(shape, "float32")) for name, shape in (("x", (2, 2, 1)), ("y", (1, 2, 2))))
+    with builder.function("unused", [x], private=True):
+        builder.emit_func_output(builder.emit(relax.op.nn.avg_pool1d(x, layout="NWC", out_layout="NCW")))
+    with builder.function("main", [y]):
+        hinted = builder.emit(relax.op.hint_on_device(y, tvm.cpu(), "global"))
+        builder.emit_func_output(builder.emit(relax.op.nn.relu(hinted)))
+    module = builder.get()
+    module.update_global_info("vdevice", [relax.VDevice("llvm", 0, "global")])
+    found = numeric(module, ref("AttachGlobalSymbol"))
+    assert (found.outcome, found.reason) == (Outcome.SKIP, "dead code does not build")
