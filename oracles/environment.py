@@ -37,13 +37,9 @@ from oracles.environment_runs import other_module_after, run_under
 from oracles.facts import Result, apply, complaint, equal, load
 from oracles.passref import GivenPass, PassRef
 from oracles.sequential import same_error
-from oracles.subject import Subject
+from oracles.subject import REPEATS, Subject
 from oracles.verdict import Evidence, OracleName, Outcome, Verdict
 from oracles.well_formed import tolerated
-
-REPEATS = 4
-"""Plain runs that must agree before a difference is believed."""
-
 
 def judge(subject: Subject) -> Verdict:
     """Run each step again under its circumstance, and compare with what it gave."""
