@@ -41,6 +41,7 @@ from oracles.subject import REPEATS, Subject
 from oracles.verdict import Evidence, OracleName, Outcome, Verdict
 from oracles.well_formed import tolerated
 
+
 def judge(subject: Subject) -> Verdict:
     """Run each step again under its circumstance, and compare with what it gave."""
     if reason := unfit_step(subject):
