@@ -106,6 +106,8 @@ class _Emitter:
             new = relax.Var(self._name(param, "x"), self.retype.type(param.ty, self._resolve))
             self.env[param] = new
             params.append(new)
+        if any(_shaped_by(param.ty, params) for param in params):
+            raise Invalid("a parameter's shape is another parameter")  # TVMScript has no way to write it
         outer, self.scope = self.scope, [*self.scope, *params] if local else params
         try:
             body = self._body(func.body)
@@ -293,6 +295,13 @@ def _bindings(blocks: Any) -> int:
 def _excluded(value: Any, ty: Any) -> bool:
     """Whether the type of a value has nothing in common with another."""
     return _typed(value) and relax.analysis.type_base_check(value.ty, ty) == relax.analysis.BaseCheckResult.FAIL_L0
+
+
+def _shaped_by(ty: Any, params: list[Any]) -> bool:
+    """Whether a type, or one inside of it, is of a tensor whose shape is one of the parameters."""
+    if isinstance(ty, relax.TupleType):
+        return any(_shaped_by(field, params) for field in ty.fields)
+    return isinstance(ty, relax.TensorType) and ty.shape is not None and any(map(ty.shape.same_as, params))
 
 
 def _is_bool(ty: Any) -> bool:

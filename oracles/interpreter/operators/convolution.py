@@ -59,6 +59,8 @@ def transposed_convolution(request: Request) -> Any:
         raise Undefined("kernel that is not finite")
     rank, groups = len(spatial), request.integer("groups")
     strides, dilation = every(request, "strides", rank), every(request, "dilation", rank)
+    if max(dilation, default=1) > 1 and is_float(data.dtype.name) and not np.isfinite(data).all():
+        raise Undefined("data that is not finite under a dilated kernel")  # as above: the kernel is spread, too
     extra, (before, after) = every(request, "output_padding", rank), sides(request, rank)
     (batch, channels), inner = data.shape[:2], weight.shape[1]
     if channels != weight.shape[0] or channels % groups:

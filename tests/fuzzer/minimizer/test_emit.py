@@ -102,6 +102,10 @@ def test_a_shape_that_nothing_binds_is_invalid() -> None:
     main.body.result = binding.var
     with pytest.raises(Invalid, match="a type's shape is not bound"):
         emit(sketch)
+    shape = sketch.aliases[binding.var.ty.shape] = relax.Var("s", relax.ShapeType(ndim=1))
+    main.params.insert(0, shape)
+    with pytest.raises(Invalid, match="shape is another parameter"):
+        emit(sketch)
 
 
 def test_a_cast_that_no_value_passes_is_invalid() -> None:

@@ -145,3 +145,14 @@ def test_transpose_of_three_dimensions_and_of_a_kernel_that_is_not_finite() -> N
     assert np.all(made == 1)
     with pytest.raises(Undefined, match="finite"):
         computed(lambda x, w: nn.conv1d_transpose(x, w, 2), of([[[1, 2]]]), of([[[np.inf]]]))
+
+
+def test_transpose_by_a_dilated_kernel_of_data_that_is_not_finite_is_not_defined() -> None:
+    data, kernel = of([[[1, np.nan]]]), of([[[1, 10]]])
+    assert np.array_equal(
+        computed(lambda x, w: nn.conv1d_transpose(x, w, 2), data, kernel),
+        of([[[1, 10, np.nan, np.nan]]]),
+        equal_nan=True,
+    )
+    with pytest.raises(Undefined, match="dilated kernel"):
+        computed(lambda x, w: nn.conv1d_transpose(x, w, 1, 0, 0, 2), data, kernel)
