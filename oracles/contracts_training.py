@@ -48,6 +48,12 @@ ROWS: tuple[Contract, ...] = (
                 )
             ),
             Refusal(
+                "ValueError",
+                r"te_grad\._register\.\w+ not found",
+                "gradient of a kernel that nobody has registered",
+                'relax.op.call_tir_with_grad: te_grad_name is "the registered name of the te gradient function"',
+            ),
+            Refusal(
                 "TypeError",
                 r"int\(\) argument must be .*not '(Var|Add|Sub|Mul|FloorDiv|FloorMod|Max|Min|Cast)'",
                 "gradient that needs a static shape",

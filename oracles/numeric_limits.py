@@ -215,6 +215,12 @@ _NO_KERNEL = re.compile(
     r"CodeGenVM cannot emit[^:]*call:\s*R\.nn\.conv\dd|nn\.conv\dd(_transpose)?: CodeGenVM cannot emit"
 )
 
+# relax.op.call_tir_with_grad: the gradient function "will be called by the Gradient pass", the only pass that lowers
+# the operator.  A program builds where nobody needs its result, until a pass makes a user of it stay.
+_FOR_GRADIENT = re.compile(
+    r"call_tir_with_grad: CodeGenVM cannot emit|CodeGenVM cannot emit[^:]*call:\s*R\.call_tir_with_grad"
+)
+
 
 def _gradient_kernel(error: Evidence) -> str:
     """Why there is no kernel for an operator that only gradients are made of, as relax/transform/legalize_ops/grad.py
@@ -250,6 +256,8 @@ def excused(error: Evidence, steps: Sequence[Step]) -> str:
     unknown = _SPLIT_LAYOUT.search(error.message) or _NO_KERNEL.search(newest(error.message))
     if "ConvertLayout" in names and unknown:
         return "no kernel for this layout"
+    if _FOR_GRADIENT.search(newest(error.message)):
+        return "call_tir_with_grad is for Gradient to lower"
     if any(step.contract.abi is Abi.RETYPE_PARAMS for step in steps):
         return "no kernel for the types that the caller chose"
     if "Gradient" in names and (reason := _gradient_kernel(error)):

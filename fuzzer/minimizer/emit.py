@@ -167,6 +167,8 @@ class _Emitter:
             return relax.MatchCast(var, value, cast)
         value, before = self._value(binding.value)
         keep = self._kept(before, value.ty)
+        if not keep and _negative(value.ty):
+            raise Invalid("a negative dim")  # as of a window that is wider than what it slides over
         var = make(self._name(old, "lv"), self.retype.type(old.ty, self._resolve) if keep else value.ty)
         self.env[old] = var
         return relax.VarBinding(var, value)
@@ -302,6 +304,14 @@ def _shaped_by(ty: Any, params: list[Any]) -> bool:
     if isinstance(ty, relax.TupleType):
         return any(_shaped_by(field, params) for field in ty.fields)
     return isinstance(ty, relax.TensorType) and ty.shape is not None and any(map(ty.shape.same_as, params))
+
+
+def _negative(ty: Any) -> bool:
+    """Whether a type, or one inside of it, has a dim below zero; inference does not look."""
+    if isinstance(ty, relax.TupleType):
+        return any(map(_negative, ty.fields))
+    dims = getattr(ty.shape, "values", ()) if isinstance(ty, relax.TensorType) else getattr(ty, "values", None) or ()
+    return any(isinstance(dim, tvm.tirx.IntImm) and int(dim) < 0 for dim in dims)
 
 
 def _is_bool(ty: Any) -> bool:

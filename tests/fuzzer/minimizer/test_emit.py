@@ -108,6 +108,24 @@ def test_a_shape_that_nothing_binds_is_invalid() -> None:
         emit(sketch)
 
 
+def test_a_negative_dim_is_invalid() -> None:
+    builder = relax.BlockBuilder()
+    x, w = (
+        relax.Var("x", relax.TensorType((1, 1, 4), "float32")),
+        relax.Var("w", relax.TensorType((1, 1, 2), "float32")),
+    )
+    with builder.function("main", [x, w]):
+        wide = builder.emit(relax.op.nn.conv1d(x, w, padding=1, dilation=3))
+        builder.emit_func_output(builder.emit(relax.op.nn.conv1d(wide, w, dilation=2)))
+    sketch = take(builder.get())
+    first, second = sketch.functions["main"].body.blocks[0].bindings
+    sketch.aliases[first.var] = relax.const([[[1.0]]], "float32")
+    del sketch.functions["main"].body.blocks[0].bindings[0]
+    with pytest.raises(Invalid, match="a negative dim"):
+        emit(sketch)
+    assert second.value.args[0].same_as(first.var)
+
+
 def test_a_cast_that_no_value_passes_is_invalid() -> None:
     builder = relax.BlockBuilder()
     x = relax.Var("x", relax.TensorType(None, "float32", ndim=2))
