@@ -138,3 +138,22 @@ def test_what_a_misfit_left_behind_is_not_judged(say: Say) -> None:
     module = REALIZE.build()(load_module(*load(["realize-vdevice-caller"])))
     verdicts = say(module, buggy.raises(ValueError("Argument 0 type mismatch")))
     assert {verdict.reason for verdict in verdicts.values()} == {"input is ill-formed"}
+
+
+def test_a_complaint_that_a_tolerated_one_hid_blames_nobody(say: Say) -> None:
+    """FuseOps was blamed for the call that UpdateParamType had left without its callee."""
+    halves = "lambda var: relax.TensorType(var.ty.shape, 'float16')"
+    passes = [PassRef("UpdateParamType", f"relax.transform.UpdateParamType({halves})")]
+    passes += [PassRef(name, f"relax.transform.{name}()") for name in ("AnnotateTIROpPattern", "FuseOps")]
+    builder = relax.BlockBuilder()
+    inner, x = relax.Var("inner", TT((2,), "float32")), relax.Var("x", TT((1,), "float32"))
+    with builder.function("callee", [inner], private=True):
+        builder.emit_func_output(inner)
+    callee = next(gv for gv in builder.get().get_global_vars() if gv.name_hint == "callee")
+    with builder.function("main", [x], private=True):
+        with builder.dataflow():
+            builder.emit(relax.op.nn.relu(builder.emit(relax.op.abs(x))))
+            called = builder.emit_output(relax.Call(callee, [relax.const([1.0, 1.0], "float32")]))
+        builder.emit_func_output(called)
+    verdict = say(relax.transform.LegalizeOps()(builder.finalize()), *passes)[WELL_FORMED]
+    assert (verdict.outcome, verdict.reason) == (Outcome.SKIP, "tolerated complaint hides others")
