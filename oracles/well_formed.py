@@ -42,7 +42,7 @@ def judge(subject: Subject) -> Verdict:
     if step.inserted:
         return Verdict(OracleName.WELL_FORMED, Outcome.SKIP, subject.judged, "prepared module is ill-formed")
     if found.kind == "ill-formed" and complaint(entered) is not None:
-        # The checker stops at its first complaint.  That one is tolerated, and what it says now may have been there, too.
+        # The checker stops at its first complaint.  That one is tolerated; what it says now may have been there, too.
         return Verdict(OracleName.WELL_FORMED, Outcome.SKIP, subject.judged, "tolerated complaint hides others")
     culprit = step.ref.name
     if step.contract.composed and found.kind == "ill-formed":
