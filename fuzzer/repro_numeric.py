@@ -40,6 +40,7 @@ NUMERIC_PIECES = (
     "oracles/execution/lowering.py",
     "oracles/execution/assemble.py",
     "oracles/execution/effects.py",
+    "oracles/execution/refusal.py",
     "oracles/execution/run.py",
     "oracles/execution/poison.py",
     "oracles/comparison.py",

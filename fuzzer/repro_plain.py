@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 PLAIN_PIECES = (
     "oracles/execution/values.py",
     "oracles/execution/lowering.py",
+    "oracles/execution/refusal.py",
     "oracles/execution/run.py",
     "fuzzer/repro_pieces/plain.py",
 )

@@ -18,9 +18,8 @@ import tvm
 from tvm import tirx
 
 from oracles.execution.objects import object_file
+from oracles.execution.refusal import UNFIT
 
-UNFIT = "unfit argument of a kernel: "
-"""How the messages begin."""
 COUNT = "relaxfuzz_check_count"
 """Symbol of the function that checks how many arguments there are; it takes their address, number and what is right."""
 MAX_RANK = 8

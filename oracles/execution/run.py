@@ -11,7 +11,6 @@ from typing import Any
 
 from tvm import relax
 
-from oracles.execution import checker
 from oracles.execution.assemble import assemble, kernels_of, machine
 from oracles.execution.diskcache import DiskCache, default_directory
 from oracles.execution.effects import printed
@@ -20,6 +19,7 @@ from oracles.execution.legalization import Legalizer
 from oracles.execution.lowering import lower, target
 from oracles.execution.mode import ExecMode
 from oracles.execution.quick import lower_quickly
+from oracles.execution.refusal import UNFIT
 from oracles.execution.values import Value, from_tvm, to_tvm
 from releases import jit
 
@@ -58,7 +58,7 @@ class Program:
             with printed(self.output):
                 return self.machine[function](*arguments)
         except Exception as error:
-            if checker.UNFIT in str(error):
+            if UNFIT in str(error):
                 self._explain(function, arguments)
             raise
 

@@ -19,6 +19,7 @@ import tvm_ffi
 from tvm import tirx
 
 from oracles.execution import checker
+from oracles.execution.refusal import UNFIT
 
 PIPELINE = "relaxfuzz_kernels"
 _DEVICE_ID, _INT64 = 9, 17  # fields of tvm_struct_get, see checker.py
@@ -140,7 +141,7 @@ def _kept(statement: Any) -> list[Any]:
     if kind is tirx.AssertStmt:
         if not _names_symbols(statement.condition):
             return []
-        message = [tvm.ir.StringImm(checker.UNFIT + _KEPT_MESSAGE)]
+        message = [tvm.ir.StringImm(UNFIT + _KEPT_MESSAGE)]
         return [tirx.AssertStmt(statement.condition, statement.error_kind, message)]
     if kind is tirx.IfThenElse:  # strides
         if type(statement.then_case) is not tirx.AssertStmt or statement.else_case is not None:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import ast
+import json
+import subprocess
+import sys
 from collections import defaultdict
 from pathlib import Path
 
@@ -13,6 +16,9 @@ from fuzzer.repro_checks import EXTERNAL_PIECES, PIECES, ROUNDTRIP_PIECES
 from fuzzer.repro_documented import DOCUMENTED_PIECES
 from fuzzer.repro_environment import ENVIRONMENT_PIECES
 from fuzzer.repro_locality import LOCALITY_PIECES
+from fuzzer.repro_numeric import NUMERIC_PIECES
+from fuzzer.repro_plain import PLAIN_PIECES
+from fuzzer.repro_source import select
 
 ROOT = Path(__file__).resolve().parents[2]
 TOGETHER = {
@@ -38,3 +44,34 @@ def test_no_two_files_of_a_script_define_one_name(kind: str) -> None:
                 for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
                     defined[ast.unparse(target)].add(file)
     assert {name: sorted(places) for name, places in defined.items() if len(places) > 1} == {}
+
+
+@pytest.mark.parametrize("kind", {**TOGETHER, "plain": PLAIN_PIECES, "numeric": NUMERIC_PIECES})
+def test_a_script_names_nothing_that_it_does_not_have(kind: str) -> None:
+    """Of what comes out of the oracles' files, too: a program that raised ended scripts with a NameError."""
+    files = tuple(dict.fromkeys((*PIECES, *{**TOGETHER, "plain": PLAIN_PIECES, "numeric": NUMERIC_PIECES}[kind])))
+    ours = [file for file in files if file.startswith("fuzzer/repro_pieces/")]
+    called = {name for file in ours for name in _functions(ROOT / file)}
+    chosen = select(files, "\n".join(sorted(called)))
+    script = _unannotated("\n".join([*chosen.standard, *chosen.tvm, chosen.text]))
+    command = [sys.executable, "-m", "ruff", "check", "--isolated", "--select", "F821", "--output-format", "json", "-"]
+    found = json.loads(subprocess.run(command, input=script, capture_output=True, text=True, check=False).stdout)
+    assert [each["message"] for each in found] == []
+
+
+def _unannotated(text: str) -> str:
+    """Annotations are not evaluated, and may name what is nowhere."""
+    tree = ast.parse(text)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef):
+            node.returns = None
+        elif isinstance(node, ast.arg):
+            node.annotation = None
+        elif isinstance(node, ast.AnnAssign):
+            node.annotation = ast.Constant(None)
+    return ast.unparse(tree)
+
+
+def _functions(file: Path) -> set[str]:
+    nodes = ast.parse(file.read_text(encoding="utf-8")).body
+    return {node.name for node in nodes if isinstance(node, ast.FunctionDef)}

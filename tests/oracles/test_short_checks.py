@@ -17,6 +17,7 @@ from tvm import relax, te, tirx, topi
 from oracles.comparison import compare
 from oracles.execution import DiskCache, ExecMode, KernelCache, Session, checker, short_checks
 from oracles.execution.kernels import Checks, compile_object
+from oracles.execution.refusal import UNFIT
 
 pytestmark = pytest.mark.skipif(not hasattr(tvm_ffi, "structural_map"), reason="TVM until 0.26 keeps its own checks")
 F32 = "float32"
@@ -111,8 +112,8 @@ def test_every_argument_that_does_not_fit_is_refused_as_by_tvm(name: str, damage
             assert ours is None
             continue
         assert type(ours) is type(theirs), place
-        assert checker.UNFIT in str(ours)
-        assert checker.UNFIT not in str(theirs)
+        assert UNFIT in str(ours)
+        assert UNFIT not in str(theirs)
         seen += 1
     assert seen
 
@@ -240,7 +241,7 @@ def test_a_kernel_that_keeps_them_is_compiled_together_with_others() -> None:
     assert np.array_equal(taken.numpy(), [0, 1, 2])
     with pytest.raises(ValueError, match="on argument #2 when calling"):
         loaded.module[first](given, 4, taken)
-    with pytest.raises(ValueError, match=checker.UNFIT):
+    with pytest.raises(ValueError, match=UNFIT):
         loaded.module[second](tensor(values[0]), tensor(values[1]), taken)
 
 
@@ -282,7 +283,7 @@ def test_a_program_fails_with_the_message_of_tvm(mode: ExecMode) -> None:
     program.take_output()
     with pytest.raises(ValueError, match=r"Invalid a\.shape\[0\] on argument #0 when calling") as raised:
         program.call("main", [unfit, y])
-    assert checker.UNFIT not in str(raised.value)
+    assert UNFIT not in str(raised.value)
     assert len(program.take_output()) == 1
 
 
@@ -308,7 +309,7 @@ def test_the_call_that_is_made_again_is_observed_as_the_first() -> None:
 def test_what_fails_by_short_checks_alone_is_not_hidden() -> None:
     program = Session().build(misfit())
     alone = type(program)(program.machine)
-    with pytest.raises(ValueError, match=checker.UNFIT + "shape"):
+    with pytest.raises(ValueError, match=UNFIT + "shape"):
         alone.call("main", [np.ones((3, 3), F32), np.ones(3, F32)])
 
 
