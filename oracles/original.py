@@ -19,7 +19,7 @@ from oracles.decisions import decides_on_floats, kernels_decide
 from oracles.definedness import alike, result_of
 from oracles.execution import ExecMode, Program, ShapeValue, Value, from_tvm, private_constants, session
 from oracles.execution.perturb import Perturber
-from oracles.execution.poison import PATTERNS, poisoned
+from oracles.execution.poison import OPPOSITE, PATTERNS, poisoned
 from oracles.given import Given
 from oracles.inputs import Unmaterializable, materialize
 from oracles.interpreter import Undefined
@@ -209,7 +209,7 @@ class Original:
         key = entry.symbol, entry.variation
         if key not in self._clean:
             self.stage(f"poison original {entry.symbol}")
-            self._clean[key] = all(self._unmoved(entry, pattern) for pattern in PATTERNS)
+            self._clean[key] = all(self._unmoved(entry, pattern) for pattern in (*PATTERNS, OPPOSITE))
         return self._clean[key]
 
     def _unmoved(self, entry: Entry, pattern: int) -> bool:

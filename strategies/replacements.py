@@ -12,10 +12,11 @@ from strategies.choices import Choices
 
 REPLACEMENTS: dict[str, str] = {
     "te_add": "A(*i) + B(*i)",
+    "te_add_one": "A(*i) + tvm.tirx.const(1, A.dtype)",
     "topi_multiply": "A(*i) * B(*i)",
     "topi_maximum": "tvm.tirx.max(A(*i), B(*i))",
 }
-"""Name of a kernel of two operands of one static shape -> source text of one element, over ``A``, ``B`` and ``i``."""
+"""Name of a kernel whose operands have one static shape -> source text of an element, over ``i``, ``A`` and ``B``."""
 
 
 def operator_name(kernel: str, dtype: str, dims: Sequence[int | str]) -> str:
@@ -41,7 +42,12 @@ def draw_alteration(choices: Choices, name: str) -> tuple[str, str]:
             ways.append((packed, [*dims[:axis], size // 2, *dims[axis + 1 :], 2]))
     final, shape = ways[-1 - choices.index(len(ways))]
     layout = f"lambda {', '.join(index)}: ({', '.join(final)},)" if index else "lambda: ()"
-    buffers = ", ".join(f'tvm.te.placeholder({tuple(shape)}, "{dtype}", name="{letter}")' for letter in "AB")
+    letters = "AB" if "B(" in REPLACEMENTS[kernel] else "A"
+    buffers = ", ".join(f'tvm.te.placeholder({tuple(shape)}, "{dtype}", name="{letter}")' for letter in letters)
     body = f'tvm.te.compute(A.shape, lambda *i: {REPLACEMENTS[kernel]}, name="C")'
-    made = f'(lambda A, B: tvm.te.create_prim_func([A, B, {body}], index_dtype_override="int64"))({buffers})'
-    return f'{made}.without_attr("global_symbol").with_attr("tirx.noalias", True)', f"[{', '.join([layout] * 3)}]"
+    names = ", ".join(letters)
+    made = f'(lambda {names}: tvm.te.create_prim_func([{names}, {body}], index_dtype_override="int64"))({buffers})'
+    return (
+        f'{made}.without_attr("global_symbol").with_attr("tirx.noalias", True)',
+        f"[{', '.join([layout] * (len(letters) + 1))}]",
+    )

@@ -26,6 +26,9 @@ from oracles.execution.run import Program
 
 PATTERNS = (0xFF, 0x4B)
 """Bytes to fill with: NaN in every float, -1 in every integer; and 1.3e7 in float32, 1.3e9 in int32."""
+OPPOSITE = 0xCB
+"""A third byte, for who wants to know that a result depends on no memory: -2.7e7 in float32. A ``clip`` gives one
+number for NaN and for all that is large."""
 ALLOC_STORAGE = "vm.builtin.alloc_storage"
 ALLOC_HEAP = "vm.builtin.alloc_shape_heap"
 _PAGE = 4096  # the pool gives whole pages: what lies behind the end of a storage is poisoned, too
