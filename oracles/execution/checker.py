@@ -2,7 +2,7 @@
 
 TVM writes the checks of a packed function's arguments out into each of them, with a message for every case: four fifths
 of the machine code of a small kernel.  The functions here check the same of one argument, told its dtype, rank and dims
-as numbers, and ``short_checks.py`` puts calls of them where the checks were.  They raise the same kinds of errors, with
+as numbers, and ``wrapper.py`` puts calls of them before a kernel's body.  They raise the same kinds of errors, with
 messages that say which check it was and begin with :data:`UNFIT`; who wants TVM's message lets TVM's checks run.
 
 A function returns 0, or -1 with an error raised, as kernels do.  It takes what the check of the argument before it has
@@ -25,7 +25,15 @@ COUNT = "relaxfuzz_check_count"
 MAX_RANK = 8
 """Tensors of more dims are left to TVM's checks."""
 PREFIX = "relaxfuzz_check_rank_"
-VERSION = 1
+UNPACK = "relaxfuzz_unpack"
+"""Symbol of the function that writes the addresses of the data of tensors; it takes the address of the arguments, their
+number, what the check before it returned, and where the addresses go: as many ``TVMFFIAny``."""
+DIM = "relaxfuzz_dim"
+"""Symbol of the function that writes a dim; it takes the address of the arguments, the number of the tensor among them,
+that of the dim, what the check before it returned, where dims go (``TVMFFIAny``), and the place there."""
+SAME = "relaxfuzz_check_dim"
+"""Symbol of the function that checks a dim; it takes as :data:`DIM`, and what is right in place of where dims go."""
+VERSION = 2
 """To be raised when the functions change: objects on disk call them."""
 # Fields of ``tvm_struct_get``: enum TVMStructFieldKind of include/tvm/tirx/builtin.h.
 _DATA, _SHAPE, _STRIDES, _NDIM, _CODE, _BITS, _LANES, _BYTE_OFFSET, _DEVICE_ID, _DEVICE_TYPE = range(1, 11)
@@ -50,6 +58,11 @@ def word(code: int, bits: int, lanes: int) -> int:
     return code + _CODE_BITS * bits + _CODE_LANES * lanes
 
 
+def slot(out: Any, place: int, dtype: str) -> Any:
+    """What :data:`UNPACK` and :data:`DIM` have written: a ``handle`` or an ``int64``."""
+    return tirx.tvm_struct_get(out, place, _POINTER, dtype)
+
+
 @functools.cache
 def throw() -> Any:
     """The statement that returns -1: what is called has raised an error."""
@@ -60,7 +73,8 @@ def throw() -> Any:
 def checker_object() -> bytes:
     """The object file with the functions; raises whatever TVM raises."""
     target = tvm.target.Target({"kind": "llvm", "opt-level": 0})  # 35 ms; optimised, they are no smaller
-    functions = {COUNT: _count(), **{symbol_for(rank): _rank(rank) for rank in range(MAX_RANK + 1)}}
+    functions = {COUNT: _count(), UNPACK: _unpack(), DIM: _dim(), SAME: _same()}
+    functions |= {symbol_for(rank): _rank(rank) for rank in range(MAX_RANK + 1)}
     module = tvm.IRModule(
         {
             tvm.ir.GlobalVar(symbol): function.with_attr("global_symbol", symbol).with_attr("target", target)
@@ -78,11 +92,55 @@ def _count() -> Any:
     return _function([arguments, number, wanted], [_need("TypeError", fits, "number of arguments")])
 
 
+def _unpack() -> Any:
+    arguments, number, before, place = _variables(("args", "handle"), "number", "before", "place")
+    out = tirx.Var("out", "handle")
+    data = _field(_checked_tensor(arguments, place), _DATA, "handle")
+    loop = tirx.For(place, tirx.const(0, "int32"), number, tirx.ForKind.SERIAL, _write(out, place, data))
+    return _function([arguments, number, before, out], [_after(before), loop])
+
+
+def _dim() -> Any:
+    arguments, place, axis, before, slot = _variables(("args", "handle"), "place", "axis", "before", "slot")
+    out = tirx.Var("out", "handle")
+    written = _write(out, slot, _given(arguments, place, axis))
+    return _function([arguments, place, axis, before, out, slot], [_after(before), written])
+
+
+def _same() -> Any:
+    arguments, place, axis, before = _variables(("args", "handle"), "place", "axis", "before")
+    wanted = tirx.Var("wanted", "int64")
+    fits = _need("ValueError", _given(arguments, place, axis) == wanted, "symbolic shape")
+    return _function([arguments, place, axis, before, wanted], [_after(before), fits])
+
+
+def _variables(*named: str | tuple[str, str]) -> list[Any]:
+    return [tirx.Var(*((each, "int32") if isinstance(each, str) else each)) for each in named]
+
+
+def _after(before: Any) -> Any:
+    return tirx.IfThenElse(before != 0, throw(), None)
+
+
+def _write(out: Any, slot: Any, value: Any) -> Any:
+    """Statement that writes an address or an int64 where :func:`slot` reads it."""
+    arguments = [out, slot, tirx.const(_POINTER, "int32"), value]
+    return tirx.Evaluate(tvm.ir.Call(tvm.ir.Op.get("tirx.tvm_struct_set"), arguments, ret_ty="int32"))
+
+
+def _given(arguments: Any, place: Any, axis: Any) -> Any:
+    shape = _field(_checked_tensor(arguments, place), _SHAPE, "handle")
+    return tirx.tvm_struct_get(shape, axis, _INT64, "int64")
+
+
+def _checked_tensor(arguments: Any, place: Any) -> Any:
+    return _tensor(arguments, place, tirx.tvm_struct_get(arguments, place, _TYPE_INDEX, "int32"))
+
+
 def _rank(rank: int) -> Any:
-    arguments = tirx.Var("args", "handle")
-    place, before, dtype = (tirx.Var(name, "int32") for name in ("place", "before", "dtype"))
+    arguments, place, before, dtype = _variables(("args", "handle"), "place", "before", "dtype")
     wanted = [tirx.Var(f"dim{axis}", "int64") for axis in range(rank)]
-    body: list[Any] = [tirx.IfThenElse(before != 0, throw(), None)]
+    body: list[Any] = [_after(before)]
 
     def bound(name: str, value: Any, dtype: str) -> Any:
         var = tirx.Var(name, dtype)

@@ -2,7 +2,7 @@
 
 The object comes from TVM's LLVM code generator and is linked by the ORC JIT of ``apache-tvm-ffi-orcjit``: no compiler,
 no system linker.  The kernels that a module lacks are compiled together: half the time goes into what a compilation
-costs whatever it compiles.  LLVM runs at ``opt-level`` 0, 5 ms a kernel instead of 16 to 30: without fast-math flags
+costs whatever it compiles.  LLVM runs at ``opt-level`` 0, 2 ms a kernel instead of 16 to 30: without fast-math flags
 LLVM may not change the value of a floating-point program, and ``tests/oracles/test_bit_identity.py`` compares with
 ``relax.build``.  One thing it may: TVM writes ``a * b + c`` as ``llvm.fmuladd``, which grants a single rounding.  A
 processor without such an instruction rounds twice; an optimiser that knows all three, as of coordinates of
@@ -39,10 +39,15 @@ _FORMAT = 3  # of payloads: a line with the symbols, then the object
 _CHECKER = checker.PREFIX.encode()  # in an object that calls the checking functions
 
 
+# LiveDebugValues, which is for debuggers alone, leaves functions alone that have more than this.  TVM sets options of
+# LLVM for a compilation, and sets them back.
+_NO_DEBUG_VALUES = ("-livedebugvalues-input-bb-limit:uint=0", "-livedebugvalues-input-dbg-value-limit:uint=0")
+
+
 @functools.cache
 def kernel_target() -> Any:
     """The target that kernels are compiled for."""
-    return tvm.target.Target({"kind": "llvm", "opt-level": 0})
+    return tvm.target.Target({"kind": "llvm", "opt-level": 0, "cl-opt": list(_NO_DEBUG_VALUES)})
 
 
 @functools.cache
@@ -74,26 +79,22 @@ def compile_object(functions: dict[str, Any], target: Any = None, checks: Checks
             for symbol, function in functions.items()
         }
     )
-    return object_of(module, target, _short_checks() if checks is Checks.SHORT else "default")
+    if checks is Checks.SHORT:
+        return object_file(short_checks.library(module, target or kernel_target()))
+    return object_of(module, target)
 
 
-@functools.cache
-def _short_checks() -> str:
-    return short_checks.register()
-
-
-def object_of(module: Any, target: Any = None, pipeline: str = "default") -> bytes:
+def object_of(module: Any, target: Any = None) -> bytes:
     """Compile a module of PrimFuncs to one relocatable object file.
 
     Args:
         module: The module.
         target: Instead of :func:`kernel_target`.
-        pipeline: The name that it is registered by with TVM.
 
     Raises:
         Exception: Whatever TVM raises.
     """
-    return object_file(tvm.tirx.build(module, target or kernel_target(), pipeline))
+    return object_file(tvm.tirx.build(module, target or kernel_target()))
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,8 @@ ASKED_FOR = {
     "oracles/execution/checker.py": {"tvm.tirx.Return"},  # nothing calls a checker where there is no structural_map
     "oracles/execution/legalization.py": {"tvm.ir.Var", "tvm.tirx.stmt_functor", "tvm_ffi.structural_map"},
     "oracles/execution/replace.py": {"tvm_ffi.structural_map"},
-    "oracles/execution/short_checks.py": {"tvm.tirx.BufferType"},
+    "oracles/execution/short_checks.py": {"tvm.tirx.BufferType", "tvm.tirx.Return"},
+    "oracles/execution/wrapper.py": {"tvm.ir.Var", "tvm.tirx.Return"},  # likewise
     "oracles/interpreter/machine.py": {"tvm.relax.DataTypeImm", "tvm.relax.PrimValue"},
 }
 """Names that a file uses only where it found them, or another one of the same release, by ``hasattr``."""
