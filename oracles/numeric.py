@@ -16,7 +16,7 @@ from oracles.facts import equal
 from oracles.given import Given, NotLiteral, given_of
 from oracles.interpretation import Interpreted, compare_interpreted, interpretable
 from oracles.meaning import WrongCall, wrong_call
-from oracles.numeric_blame import culprit_of
+from oracles.numeric_blame import LEGALIZATION, culprit_of
 from oracles.numeric_limits import unfair
 from oracles.original import Original, original_of
 from oracles.plan import Step
@@ -32,7 +32,6 @@ EXECUTED_SHARE = 3
 # What a call that gives other results each time shows as well, at random.
 _PERHAPS_OF_THE_ORIGINAL = frozenset({"wrong-value", "second-call-differs", "later-call-differs", "uninitialized-read"})
 REFERENCE = "reference pipeline"
-LEGALIZATION = "LegalizeOps"
 # The passes that say how operators are computed, and pipelines with them in it.
 _LEGALIZING = frozenset(
     {LEGALIZATION, "DispatchSortScan", "DispatchSampling", "build:default", "build:cpu", "build:zero"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import tvm
@@ -11,6 +12,11 @@ from oracles.abi import NoAdapter
 from oracles.examination import Candidate, Finding, Undecidable, examine
 from oracles.facts import target
 from oracles.original import Original
+from oracles.postconditions.common import operator_of, places
+from oracles.preconditions import relax_functions
+
+LEGALIZATION = "LegalizeOps"
+_LEFT = re.compile(r"R\.([\w.]+): CodeGenVM cannot emit")
 
 
 def culprit_of(subject: Any, original: Original, finding: Finding) -> str:
@@ -24,9 +30,21 @@ def culprit_of(subject: Any, original: Original, finding: Finding) -> str:
     steps = subject.plan.steps
     index = next((i for i in range(len(steps) - 1) if _prefix_fails(subject, original, i)), len(steps) - 1)
     step = steps[index]
+    if finding.unlegalized and LEGALIZATION in [each.ref.name for each in steps[:index]]:
+        # A dead call need not be lowered, until a later pass makes a user of it.
+        if (left := _LEFT.search(finding.evidence.message)) and _calls(subject.input_of(index), f"relax.{left[1]}"):
+            return LEGALIZATION
     if step.contract.composed and not finding.unlegalized:
         return _inner(subject, original, index) or str(step.ref.name)
     return str(step.ref.name)
+
+
+def _calls(module: Any, operator: str) -> bool:
+    return any(
+        operator_of(place.binding.value) == operator
+        for _, function in relax_functions(module)
+        for place in places(function)
+    )
 
 
 def _prefix_fails(subject: Any, original: Original, index: int) -> bool:

@@ -241,3 +241,21 @@ def test_a_function_that_nothing_calls_is_dead_code_though_a_pass_makes_it_publi
     module.update_global_info("vdevice", [relax.VDevice("llvm", 0, "global")])
     found = numeric(module, ref("AttachGlobalSymbol"))
     assert (found.outcome, found.reason) == (Outcome.SKIP, "dead code does not build")
+
+
+def test_legalization_is_blamed_for_what_a_later_pass_keeps_alive() -> None:
+    """KillAfterLastUse was, which made a user of a call that FuseOpsByPattern had left without a shape."""
+    pattern = '[("pyext.full", is_op("relax.full")(wildcard(), wildcard()))]'
+    fuse = PassRef("FuseOpsByPattern", f"{X}.FuseOpsByPattern({pattern})")
+    m = tvm.tirx.Var("m", "int64")
+    x, y = relax.Var("x", relax.TensorType((m,), "float32")), relax.Var("y", relax.TensorType((2,), "float32"))
+    builder = relax.BlockBuilder()
+    with builder.function("main", [x, y]):
+        with builder.dataflow():
+            ones = builder.emit(relax.op.full((m + m,), relax.const(1.0, "float32"), "float32"))
+            builder.emit(relax.op.abs(builder.emit(relax.op.grad.start_checkpoint(ones))))
+            result = builder.emit_output(relax.op.negative(y))
+        builder.emit_func_output(result)
+    passes = [fuse, PassRef("KillAfterLastUse", f"{X}.KillAfterLastUse()")]
+    verdict = judge(Subject(builder.finalize(), passes), [OracleName.NUMERIC])[-1]
+    assert (verdict.outcome, verdict.culprit) == (Outcome.FAIL, "LegalizeOps")
