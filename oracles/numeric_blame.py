@@ -30,10 +30,10 @@ def culprit_of(subject: Any, original: Original, finding: Finding) -> str:
     steps = subject.plan.steps
     index = next((i for i in range(len(steps) - 1) if _prefix_fails(subject, original, i)), len(steps) - 1)
     step = steps[index]
-    if finding.unlegalized and LEGALIZATION in [each.ref.name for each in steps[:index]]:
-        # A dead call need not be lowered, until a later pass makes a user of it.
-        if (left := _LEFT.search(finding.evidence.message)) and _calls(subject.input_of(index), f"relax.{left[1]}"):
-            return LEGALIZATION
+    left = _LEFT.search(finding.evidence.message) if finding.unlegalized else None
+    legalized = LEGALIZATION in [each.ref.name for each in steps[:index]]
+    if left and legalized and _calls(subject.input_of(index), f"relax.{left[1]}"):
+        return LEGALIZATION  # a dead call need not be lowered, until a later pass makes a user of it
     if step.contract.composed and not finding.unlegalized:
         return _inner(subject, original, index) or str(step.ref.name)
     return str(step.ref.name)
