@@ -8,6 +8,7 @@ called, and their adapters are used; what changes the arguments before it leaves
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -127,7 +128,11 @@ def noise_of(original: Original, gradient: Gradient, arguments: Sequence[Any]) -
         raise Unmeasurable("undecidable: perturbed run raises") from error
     finally:
         original.program.instrument(None)
-    return NOISE_FACTOR * (float(np.max(spread)) + unit.relative * abs(middle))
+    # What a kernel rounds inside is not moved: exp(2x) - 1 in a tanh of little is right to a rounding of 1, not of its
+    # result, so that a target of little is a staircase.
+    elements = sum(leaf.array.size for leaf in leaves_of(tuple(arguments), ()))
+    floor = max(abs(middle), math.sqrt(elements))
+    return NOISE_FACTOR * (float(np.max(spread)) + unit.relative * floor)
 
 
 def _generator(seed: int, name: str) -> np.random.Generator:

@@ -28,7 +28,9 @@ from oracles.repeats import examine_again
 from oracles.variations import Variation
 from oracles.verdict import Evidence
 
-__all__ = ["TOO_COARSE", "UNDECIDABLE", "Candidate", "Finding", "Undecidable", "examine", "left_unlegalized"]
+__all__ = [
+    "TOO_COARSE", "UNDECIDABLE", "Candidate", "Finding", "Undecidable", "examine", "left_unlegalized", "unbuildable",
+]  # fmt: skip
 
 CODEGEN = "VMTIRCodeGen"
 GIVEN_BACK = "an operator's legalization declines"
@@ -81,7 +83,7 @@ def examine(original: Original, candidate: Candidate, subject: Any, compiled: bo
             raise Undecidable("dead code does not build")
         if left_unlegalized(error) and _gives_back(candidate.module):
             raise Undecidable(GIVEN_BACK)
-        return Finding(_unbuildable(error), unlegalized=left_unlegalized(error))
+        return Finding(unbuildable(error), unlegalized=left_unlegalized(error))
     if original.program is None:
         raise Undecidable("original does not build")
     if not subject.defined:
@@ -153,7 +155,7 @@ def _compiled_mode(original: Original, candidate: Candidate, runnable: list[Entr
     guilty = CODEGEN if original.compiled is None else ""
     if program is None:
         assert error is not None
-        return Finding(_unbuildable(error), guilty)
+        return Finding(unbuildable(error), guilty)
     for entry in runnable:
         found = compare_function(original, candidate, program, entry, subject, ExecMode.COMPILED)
         if found is not None:
@@ -215,7 +217,8 @@ def left_unlegalized(error: Evidence) -> bool:
     return "cannot handle this intrinsic" in error.message or "cannot emit this Relax operator" in error.message
 
 
-def _unbuildable(error: Evidence) -> Evidence:
+def unbuildable(error: Evidence) -> Evidence:
+    """The evidence that a module does not build."""
     return Evidence(
         "does-not-build",
         f"{error.kind}: {_essence(error.message)}",

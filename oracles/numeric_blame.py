@@ -7,9 +7,12 @@ from typing import Any
 
 import tvm
 from tvm.ir.instrument import pass_instrument
+from tvm.tirx import PrimFunc
 
 from oracles.abi import NoAdapter
-from oracles.examination import Candidate, Finding, Undecidable, examine
+from oracles.capture import evidence_of
+from oracles.examination import Candidate, Finding, Undecidable, examine, unbuildable
+from oracles.execution.kernels import Checks, compile_object
 from oracles.facts import target
 from oracles.original import Original
 from oracles.postconditions.common import operator_of, places
@@ -20,31 +23,54 @@ _LEFT = re.compile(r"R\.([\w.]+): CodeGenVM cannot emit")
 
 
 def culprit_of(subject: Any, original: Original, finding: Finding) -> str:
-    """Name of the first pass after which something is wrong.
+    """Name of the first pass after which something is wrong, or of that which left what a later one does not survive.
 
     Args:
         subject: The subject.
         original: The original of its module.
         finding: What is wrong after all passes.
+
+    Raises:
+        Undecidable: It was there before all passes, and needed by nobody.
     """
     steps = subject.plan.steps
     index = next((i for i in range(len(steps) - 1) if _prefix_fails(subject, original, i)), len(steps) - 1)
     step = steps[index]
-    left = _LEFT.search(finding.evidence.message) if finding.unlegalized else None
-    legalized = LEGALIZATION in [each.ref.name for each in steps[:index]]
-    if left and legalized and _calls(subject.input_of(index), f"relax.{left[1]}"):
-        return LEGALIZATION  # a dead call need not be lowered, until a later pass makes a user of it
+    entered = original.module if index == 0 else subject.input_of(index)
+    earlier = [each.name for each in (*subject.plan.prepare, *(each.ref for each in steps[:index]))]
+    legalized = LEGALIZATION in earlier
+    asked = finding.evidence.kind == "does-not-build" and (legalized or not finding.unlegalized)
+    if asked and _stood_there(entered, finding):  # dead, until a later pass made a user of it
+        if legalized:
+            return LEGALIZATION
+        raise Undecidable("a dead kernel of the module cannot be compiled")
     if step.contract.composed and not finding.unlegalized:
         return _inner(subject, original, index) or str(step.ref.name)
     return str(step.ref.name)
 
 
-def _calls(module: Any, operator: str) -> bool:
+def _stood_there(module: Any, finding: Finding) -> bool:
+    """Whether a module holds what cannot be built: a call of an operator, or a kernel."""
+    message = finding.evidence.message
+    if finding.unlegalized:
+        left = _LEFT.search(message)
+        return left is not None and any(
+            operator_of(place.binding.value) == f"relax.{left[1]}"
+            for _, function in relax_functions(module)
+            for place in places(function)
+        )
     return any(
-        operator_of(place.binding.value) == operator
-        for _, function in relax_functions(module)
-        for place in places(function)
+        not_compiled(function) == message for function in module.functions.values() if isinstance(function, PrimFunc)
     )
+
+
+def not_compiled(function: Any) -> str:
+    """How evidence says why a kernel cannot be compiled by itself; empty when it can."""
+    try:
+        compile_object({"kernel": function}, checks=Checks.TVM)
+    except Exception as error:
+        return unbuildable(evidence_of(error)).message
+    return ""
 
 
 def _prefix_fails(subject: Any, original: Original, index: int) -> bool:

@@ -259,3 +259,15 @@ def test_legalization_is_blamed_for_what_a_later_pass_keeps_alive() -> None:
     passes = [fuse, PassRef("KillAfterLastUse", f"{X}.KillAfterLastUse()")]
     verdict = judge(Subject(builder.finalize(), passes), [OracleName.NUMERIC])[-1]
     assert (verdict.outcome, verdict.culprit) == (Outcome.FAIL, "LegalizeOps")
+
+
+def test_a_dead_kernel_that_cannot_be_compiled_is_no_fault_of_who_keeps_it_alive() -> None:
+    """CallTIRRewrite was blamed for ``sinh`` of float16, which LLVM's code generator does not know."""
+    x = relax.Var("x", relax.TensorType((2,), "float32"))
+    builder = relax.BlockBuilder()
+    with builder.function("main", [x]):
+        with builder.dataflow():
+            builder.emit(relax.op.sinh(relax.const([1.0, 1.0], "float32")))
+        builder.emit_func_output(x)
+    found = numeric(builder.finalize(), ref("ToMixedPrecision"), ref("RewriteCUDAGraph"))
+    assert (found.outcome, found.culprit) == (Outcome.FAIL, "LegalizeOps")
