@@ -19,6 +19,13 @@ from oracles.postconditions.common import operator_of, places
 from oracles.preconditions import relax_functions
 
 LEGALIZATION = "LegalizeOps"
+# What a program that is wrong about its memory may show, now this and now that.
+_MEMORY = frozenset(
+    {
+        "wrong-value", "second-call-differs", "later-call-differs", "uninitialized-read", "output-overwritten",
+        "input-overwritten",
+    }
+)  # fmt: skip
 _LEFT = re.compile(r"R\.([\w.]+): CodeGenVM cannot emit")
 
 
@@ -31,10 +38,10 @@ def culprit_of(subject: Any, original: Original, finding: Finding) -> str:
         finding: What is wrong after all passes.
 
     Raises:
-        Undecidable: It was there before all passes, and needed by nobody.
+        Undecidable: It was there before all passes, and needed by nobody; or an earlier pass has broken something else.
     """
     steps = subject.plan.steps
-    index = next((i for i in range(len(steps) - 1) if _prefix_fails(subject, original, i)), len(steps) - 1)
+    index = _first_failing(subject, original, finding)
     step = steps[index]
     entered = original.module if index == 0 else subject.input_of(index)
     earlier = [each.name for each in (*subject.plan.prepare, *(each.ref for each in steps[:index]))]
@@ -73,17 +80,26 @@ def not_compiled(function: Any) -> str:
     return ""
 
 
-def _prefix_fails(subject: Any, original: Original, index: int) -> bool:
+def _first_failing(subject: Any, original: Original, finding: Finding) -> int:
     from oracles.numeric import candidate_of
 
-    return _fails(subject, original, lambda: candidate_of(subject, original, index))
+    last = len(subject.plan.steps) - 1
+    for index in range(last):
+        kind = _fails(subject, original, lambda index=index: candidate_of(subject, original, index))
+        if kind and kind != finding.evidence.kind and not {kind, finding.evidence.kind} <= _MEMORY:
+            raise Undecidable("an earlier pass breaks something else")  # and is judged for it alone
+        if kind:
+            return index
+    return last
 
 
-def _fails(subject: Any, original: Original, make: Any) -> bool:
+def _fails(subject: Any, original: Original, make: Any) -> str:
+    """What kind of failure a candidate shows; empty when it shows none."""
     try:
-        return examine(original, make(), subject, compiled=False) is not None
+        found = examine(original, make(), subject, compiled=False)
     except (Undecidable, NoAdapter):
-        return False
+        return ""
+    return "" if found is None else found.evidence.kind
 
 
 def _inner(subject: Any, original: Original, index: int) -> str | None:

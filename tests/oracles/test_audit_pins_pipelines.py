@@ -271,3 +271,20 @@ def test_a_dead_kernel_that_cannot_be_compiled_is_no_fault_of_who_keeps_it_alive
         builder.emit_func_output(x)
     found = numeric(builder.finalize(), ref("ToMixedPrecision"), ref("RewriteCUDAGraph"))
     assert (found.outcome, found.culprit) == (Outcome.FAIL, "LegalizeOps")
+
+
+def test_a_pass_that_breaks_something_else_is_not_blamed() -> None:
+    """LazyGetInput, which leaves calls of public functions as they were, for an input that the next pass overwrites."""
+    builder = relax.BlockBuilder()
+    x, y, z = (relax.Var(name, relax.TensorType((2,), "float32")) for name in "xyz")
+    with builder.function("f1", [x]):
+        builder.emit_func_output(x)
+    callee = next(gv for gv in builder.get().get_global_vars() if gv.name_hint == "f1")
+    with builder.function("f2", [y]):
+        with builder.dataflow():
+            total = builder.emit_output(relax.op.add(y, y))
+        builder.emit_func_output(total)
+    with builder.function("main", [z]):
+        builder.emit_func_output(builder.emit(relax.Call(callee, [z])))
+    found = numeric(builder.finalize(), ref("LazyGetInput"), ref("DataflowUseInplaceCalls"))
+    assert (found.outcome, found.reason) == (Outcome.SKIP, "an earlier pass breaks something else")
