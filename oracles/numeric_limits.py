@@ -215,6 +215,7 @@ _NO_KERNEL = re.compile(
     r"CodeGenVM cannot emit[^:]*call:\s*R\.nn\.conv\dd|nn\.conv\dd(_transpose)?: CodeGenVM cannot emit"
 )
 
+_LEFT = re.compile(r"CodeGenVM cannot emit[^:]*call:\s*R\.([\w.]+)")
 # relax.op.call_tir_with_grad: the gradient function "will be called by the Gradient pass", the only pass that lowers
 # the operator.  A program builds where nobody needs its result, until a pass makes a user of it stay.
 _FOR_GRADIENT = re.compile(
@@ -258,6 +259,9 @@ def excused(error: Evidence, steps: Sequence[Step]) -> str:
         return "no kernel for this layout"
     if _FOR_GRADIENT.search(newest(error.message)):
         return "call_tir_with_grad is for Gradient to lower"
+    left = _LEFT.search(newest(error.message))
+    if left and any(step.ref.name == "LegalizeOps" and f'"relax.{left[1]}"' in step.ref.expression for step in steps):
+        return "the caller's own legalization leaves the operator"
     if any(step.contract.abi is Abi.RETYPE_PARAMS for step in steps):
         return "no kernel for the types that the caller chose"
     if "Gradient" in names and (reason := _gradient_kernel(error)):

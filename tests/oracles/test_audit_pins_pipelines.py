@@ -288,3 +288,14 @@ def test_a_pass_that_breaks_something_else_is_not_blamed() -> None:
         builder.emit_func_output(builder.emit(relax.Call(callee, [z])))
     found = numeric(builder.finalize(), ref("LazyGetInput"), ref("DataflowUseInplaceCalls"))
     assert (found.outcome, found.reason) == (Outcome.SKIP, "an earlier pass breaks something else")
+
+
+def test_what_the_callers_own_legalization_leaves_is_no_fault_of_a_later_pass() -> None:
+    """VMShapeLower was blamed, the first pass behind which nobody legalizes again."""
+    builder, x = relax.BlockBuilder(), relax.Var("x", relax.TensorType((tvm.tirx.Var("n", "int64"),), "float32"))
+    with builder.function("main", [x]):
+        lowered = builder.emit(relax.op.abs(x))
+        builder.emit_func_output(builder.emit(relax.op.add(lowered, lowered)))
+    own = ref("LegalizeOps", '{"relax.add": lambda builder, call: call}')
+    found = numeric(builder.finalize(), own, ref("VMShapeLower"))
+    assert (found.outcome, found.reason) == (Outcome.SKIP, "the caller's own legalization leaves the operator")
