@@ -33,15 +33,17 @@ def judge(subject: Subject) -> Verdict:
     if (found := _defect_of(subject.output.module, subject.plan.steps, subject)) is None:
         return Verdict(OracleName.WELL_FORMED, Outcome.PASS, subject.judged)
     step, entered = subject.plan.steps[-1], subject.input_of(len(subject.plan.steps) - 1)
+    hidden = complained = False
     for index, module, result in subject.retrace() if subject.is_pipeline else ():
         if result.error is not None:
             break
         if (first := _defect_of(result.module, subject.plan.steps[: index + 1], subject)) is not None:
-            step, entered, found = subject.plan.steps[index], module, first
+            step, entered, found, hidden = subject.plan.steps[index], module, first, complained
             break
+        complained = complaint(result.module) is not None  # asked before the next step, which may write into it
     if step.inserted:
         return Verdict(OracleName.WELL_FORMED, Outcome.SKIP, subject.judged, "prepared module is ill-formed")
-    if found.kind == "ill-formed" and complaint(entered) is not None:
+    if found.kind == "ill-formed" and hidden:
         # The checker stops at its first complaint.  That one is tolerated; what it says now may have been there, too.
         return Verdict(OracleName.WELL_FORMED, Outcome.SKIP, subject.judged, "tolerated complaint hides others")
     culprit = step.ref.name

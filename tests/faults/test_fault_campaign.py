@@ -49,7 +49,7 @@ class _JumpingClock:
 
 
 def test_faults_of_every_kind_are_all_accounted_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    examples = 90
+    examples = 110
     wanted = expected(examples)
     known = load_known(known_file(tmp_path / "known.toml"))
     what = config(examples)
