@@ -67,11 +67,11 @@ def _stood_there(module: Any, finding: Finding) -> bool:
             for place in places(function)
         )
     return any(
-        not_compiled(function) == message for function in module.functions.values() if isinstance(function, PrimFunc)
+        _not_compiled(function) == message for function in module.functions.values() if isinstance(function, PrimFunc)
     )
 
 
-def not_compiled(function: Any) -> str:
+def _not_compiled(function: Any) -> str:
     """How evidence says why a kernel cannot be compiled by itself; empty when it can."""
     try:
         compile_object({"kernel": function}, checks=Checks.TVM)

@@ -244,6 +244,16 @@ def captures_weights(steps: Sequence[Step], num_input: int | None, parameters: i
     return captured and num_input is not None and num_input < parameters
 
 
+def _told_to_leave(operator: str, expression: str) -> bool:
+    """Whether LegalizeOps is given a function for an operator that gives the call back, or is told to skip it.
+
+    A function that lowers is no excuse for a call that is left.
+    """
+    name = re.escape(f'"relax.{operator}"')
+    skipped = rf"skip_ops=\[[^]]*{name}"
+    return re.search(rf"{skipped}|{name}: lambda (\w+), (\w+): \2(?=\s*[,}}])", expression) is not None
+
+
 def excused(error: Evidence, steps: Sequence[Step]) -> str:
     """Why an output that does not build is no fault of the passes; empty when it is.
 
@@ -260,7 +270,7 @@ def excused(error: Evidence, steps: Sequence[Step]) -> str:
     if _FOR_GRADIENT.search(newest(error.message)):
         return "call_tir_with_grad is for Gradient to lower"
     left = _LEFT.search(newest(error.message))
-    if left and any(step.ref.name == "LegalizeOps" and f'"relax.{left[1]}"' in step.ref.expression for step in steps):
+    if left and any(step.ref.name == "LegalizeOps" and _told_to_leave(left[1], step.ref.expression) for step in steps):
         return "the caller's own legalization leaves the operator"
     if any(step.contract.abi is Abi.RETYPE_PARAMS for step in steps):
         return "no kernel for the types that the caller chose"

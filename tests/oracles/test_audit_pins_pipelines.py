@@ -9,12 +9,14 @@ import tvm
 from tvm import relax
 
 from oracles import judge
-from oracles.contract import Ran
+from oracles.contract import Contract, Ran
 from oracles.facts import ModuleFacts
+from oracles.numeric_limits import excused
 from oracles.passref import PassRef
+from oracles.plan import Step
 from oracles.postconditions.algebra import dearer_order_left
 from oracles.subject import Subject
-from oracles.verdict import OracleName, Outcome, Verdict
+from oracles.verdict import Evidence, OracleName, Outcome, Verdict
 
 X = "relax.transform"
 _CHOICE = 'lambda var: relax.TensorType(var.ty.shape, "%s") if isinstance(var.ty, relax.TensorType) else None'
@@ -299,3 +301,24 @@ def test_what_the_callers_own_legalization_leaves_is_no_fault_of_a_later_pass() 
     own = ref("LegalizeOps", '{"relax.add": lambda builder, call: call}')
     found = numeric(builder.finalize(), own, ref("VMShapeLower"))
     assert (found.outcome, found.reason) == (Outcome.SKIP, "the caller's own legalization leaves the operator")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (
+            '{"relax.add": lambda builder, call: call, "relax.exp": lambda builder, call: builder.call_te(f, call)}',
+            True,
+        ),
+        ('{"relax.exp": lambda b, c: b.call_te(f, c), "relax.add": lambda b, c: c}', True),
+        ('skip_ops=["relax.exp", "relax.add"]', True),
+        ('{"relax.add": lambda builder, call: builder.call_te(tvm.topi.add, call.args[0])}', False),
+        ('{"relax.add": lambda builder, call: call.args[0]}', False),
+        ('{"relax.exp": lambda builder, call: call}, skip_ops=["relax.nn.relu"]', False),
+        ("", False),
+    ],
+)
+def test_a_legalization_that_lowers_is_no_excuse_for_what_is_left(arguments: str, told: bool) -> None:
+    message = "CodeGenVM cannot emit this Relax operator directly.\nOffending call:\nR.add(lv, lv1)"
+    reason = excused(Evidence("InternalError", message, ()), [Step(ref("LegalizeOps", arguments), Contract("own"))])
+    assert reason == ("the caller's own legalization leaves the operator" if told else "")
