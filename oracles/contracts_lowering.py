@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from oracles.contract import IMPURE_IN_DATAFLOW, Contract, Idempotence, Kept, Refusal, Stage
 from oracles.postconditions.lowering import LOWERING_CLAIMS
-from oracles.preconditions import no_cuda_graphs, no_library_prefix, nothing_killed
+from oracles.preconditions import no_cuda_graphs, no_library_prefix, no_lowered_allocations, nothing_killed
 
 LEGALIZED = ("RealizeVDevice", "DispatchSampling", "DispatchSortScan", "LambdaLift", "LegalizeOps")
 PLAIN = (*LEGALIZED, "ToNonDataflow")
@@ -57,7 +57,7 @@ ROWS: tuple[Contract, ...] = (
         prepare=CALLS,
         needs=LOWERED,
         gives=LOWERED,
-        preconditions=(no_cuda_graphs,),
+        preconditions=(no_cuda_graphs, no_lowered_allocations),
         postconditions=LOWERING_CLAIMS["RewriteCUDAGraph"],
     ),
     Contract(

@@ -24,7 +24,7 @@ from oracles.original import Entry, Original
 from oracles.postconditions.common import operator_has, operator_of, places
 from oracles.postconditions.rewrite import declined
 from oracles.preconditions import relax_functions
-from oracles.repeats import examine_again
+from oracles.repeats import by_memory, examine_again
 from oracles.variations import Variation
 from oracles.verdict import Evidence
 
@@ -101,7 +101,7 @@ def examine(original: Original, candidate: Candidate, subject: Any, compiled: bo
             continue
         decided.append(entry)
         if found is not None:
-            return _found(original, found, subject)
+            return _found(original, by_memory(original, candidate, program, entry, subject, found), subject)
     for entry in decided:
         further = examine_again(original, candidate, program, entry, subject)
         if further is not None:

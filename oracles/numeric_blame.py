@@ -17,6 +17,7 @@ from oracles.facts import target
 from oracles.original import Original
 from oracles.postconditions.common import operator_of, places
 from oracles.preconditions import relax_functions
+from oracles.verdict import Evidence
 
 LEGALIZATION = "LegalizeOps"
 # What a program that is wrong about its memory may show, now this and now that.
@@ -85,21 +86,28 @@ def _first_failing(subject: Any, original: Original, finding: Finding) -> int:
 
     last = len(subject.plan.steps) - 1
     for index in range(last):
-        kind = _fails(subject, original, lambda index=index: candidate_of(subject, original, index))
-        if kind and kind != finding.evidence.kind and not {kind, finding.evidence.kind} <= _MEMORY:
+        found = _failure(subject, original, lambda index=index: candidate_of(subject, original, index))
+        if found is not None and not _alike(found, finding.evidence):
             raise Undecidable("an earlier pass breaks something else")  # and is judged for it alone
-        if kind:
+        if found is not None:
             return index
     return last
 
 
-def _fails(subject: Any, original: Original, make: Any) -> str:
-    """What kind of failure a candidate shows; empty when it shows none."""
+def _alike(one: Evidence, other: Evidence) -> bool:
+    """Whether two failures may be one: what raises at run time does so in one place of TVM."""
+    if {one.kind, other.kind} <= _MEMORY:
+        return True
+    return one.kind == other.kind and (one.kind != "run-error" or one.frames == other.frames)
+
+
+def _failure(subject: Any, original: Original, make: Any) -> Evidence | None:
+    """What is wrong with a candidate; ``None`` where nothing is, or nothing can be said."""
     try:
         found = examine(original, make(), subject, compiled=False)
     except (Undecidable, NoAdapter):
-        return ""
-    return "" if found is None else found.evidence.kind
+        return None
+    return None if found is None else found.evidence
 
 
 def _inner(subject: Any, original: Original, index: int) -> str | None:
@@ -112,7 +120,7 @@ def _inner(subject: Any, original: Original, index: int) -> str | None:
         subject.built(index)(original.module if index == 0 else subject.input_of(index))
     promise = promise_of(subject, index)
     for name, module in trace.outputs:
-        if _fails(subject, original, lambda module=module: Candidate(module, False, (), promise)):
+        if _failure(subject, original, lambda module=module: Candidate(module, False, (), promise)) is not None:
             return name
     return None
 

@@ -83,6 +83,22 @@ def no_cuda_graphs(module: Any) -> str | None:
     return "has CUDA graphs already" if found else None
 
 
+def no_lowered_allocations(module: Any) -> str | None:
+    """RewriteCUDAGraph knows storages by the operators that LowerRuntimeBuiltin lowers; TVM's pipelines run it before.
+
+    A lowered allocation it takes for a call like any other, and captures it (transform/rewrite_cuda_graph.cc).
+    """
+    found: list[Any] = []
+
+    def visit(expr: Any) -> None:
+        if _operator(expr) in ("relax.vm.alloc_storage", "relax.vm.alloc_tensor"):
+            found.append(expr)
+
+    for _, function in relax_functions(module):
+        relax.analysis.post_order_visit(function.body, visit)
+    return "allocations are lowered" if found else None
+
+
 def no_calls_in_place(module: Any) -> str | None:
     """What moves bindings as far as dataflow allows, or lets one stand for an equal one, reads an operand later.
 

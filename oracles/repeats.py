@@ -23,7 +23,11 @@ from oracles.variations import Variation, draws
 from oracles.verdict import Evidence
 
 POISON_SHARE = 4
-"""One subject in so many is run in poisoned memory."""
+"""One subject in so many of a campaign is run in poisoned memory."""
+_BY_CHANCE = frozenset(
+    {"wrong-value", "run-error", "second-call-differs", "input-overwritten", "output-overwritten", "later-call-differs"}
+)
+"""As what a read of uninitialized memory may show, or not, by what happens to be there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +47,31 @@ def examine_again(
         NoAdapter: Nobody knows how to call it.
     """
     # Poison first: in memory that happens to be dirty a read of it may show as any other failure, or not at all.
-    if draws(original.seed, "poison", POISON_SHARE):
+    if not subject.sampled or draws(original.seed, "poison", POISON_SHARE):
         found = _garbage(original, candidate, program, entry, subject)
         if found is not None:
             return Repeated(found)
     return _other_inputs(original, candidate, program, entry, subject)
+
+
+def by_memory(
+    original: Original, candidate: Candidate, program: Program, entry: Entry, subject: Any, found: Evidence
+) -> Evidence:
+    """What is wrong with a function, said so that it is the same in another process.
+
+    A read of uninitialized memory may raise here, and give another value or the right one there.
+
+    Args:
+        original: The original.
+        candidate: The transformed module.
+        program: It, built.
+        entry: The function on the inputs on which ``found`` was seen.
+        subject: The subject.
+        found: What is wrong.
+    """
+    if found.kind not in _BY_CHANCE:
+        return found
+    return _garbage(original, candidate, program, entry, subject, failed=True) or found
 
 
 def _other_inputs(
@@ -84,9 +108,10 @@ def _other_inputs(
 def _one(original: Original, candidate: Candidate, program: Program, other: Entry, subject: Any) -> Evidence | None:
     """What is wrong on other inputs; nothing where that cannot be decided: on the first inputs it was."""
     try:
-        return compare_function(original, candidate, program, other, subject, ExecMode.BYTECODE)
+        found = compare_function(original, candidate, program, other, subject, ExecMode.BYTECODE)
     except Undecidable:
         return None
+    return None if found is None else by_memory(original, candidate, program, other, subject, found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,13 +122,15 @@ class _Run:
     error: str = ""
 
 
-def _garbage(original: Original, candidate: Candidate, program: Program, entry: Entry, subject: Any) -> Evidence | None:
-    """Whether the result depends on what was in memory before."""
+def _garbage(
+    original: Original, candidate: Candidate, program: Program, entry: Entry, subject: Any, failed: bool = False
+) -> Evidence | None:
+    """Whether the result depends on what was in memory before; if it has ``failed``, the error may be one that does."""
     subject.stage(f"numeric run {entry.symbol} poisoned")
     first, second = (_poisoned_run(candidate, program, entry, pattern) for pattern in PATTERNS)
     changed = compare(first.value, second.value)
     error = first.error or second.error
-    if changed is None and not error:
+    if changed is None and (first.error == second.error if failed else not error):
         return None
     again = _poisoned_run(candidate, program, entry, PATTERNS[0])
     if again.error != first.error or compare(again.value, first.value) is not None:

@@ -10,10 +10,14 @@ in play; their largest distance from ``r`` is the spread, the condition of the o
 
     ``C * (spread + u * max(|r|, 1) + floor)``,  ``C = 4 + 2 * sqrt(N)`` as in :mod:`oracles.tolerance`,
 
-around ``r`` or around ``d``.  The 1 is for formulas that cancel near zero, as ``(1 - exp(-2 * x)) / (1 + exp(-2 * x))``
-does: no operator documents a *relative* accuracy, and what is off by less than that of numbers around 1 is not worth
-a report.  The instability of TVM's formula itself, seen only when TVM runs on moved operands, is not granted: a formula
-that loses everything where the function is well behaved computes something else than documented.
+around ``r`` or around ``d``.  Where all terms of a sum are alike, as behind a broadcast, all additions between two
+powers of two round by the same amount in the same direction, and nothing cancels: half of the ``N`` terms by half of
+``u`` of the sum, a quarter of them by half as much, and so on.  So ``N / 2`` of ``u * max(|r|, 1)`` are granted, where
+that is more than ``C`` (not in float8, where that would be anything).  The 1 is for formulas that cancel near zero, as
+``(1 - exp(-2 * x)) / (1 + exp(-2 * x))`` does: no operator documents a *relative* accuracy, and what is off by less
+than that of numbers around 1 is not worth a report.  The instability of TVM's formula itself, seen only when TVM runs
+on moved operands, is not granted: a formula that loses everything where the function is well behaved computes something
+else than documented.
 
 *Infinities and NaN* count where ``d``, ``r`` (a little greater and a little less, in the declared dtype) and all moved
 runs agree on them, or agree that the number is finite.
@@ -74,9 +78,8 @@ def expectation(module: Any, name: str, arguments: Sequence[Any]) -> Expectation
         raise Unsure(str(error)) from error
     if exact.rounded:
         raise Unsure("kernel or packed function in its own dtypes")
-    factor = 4.0 + 2.0 * float(np.sqrt(max([1, *(array.size for array in arrays)])))
     found = Expectation(value)
-    _collect(found.tolerances, value, truth, runs, unit, factor, ())
+    _collect(found.tolerances, value, truth, runs, unit, max([1, *(array.size for array in arrays)]), ())
     return found
 
 
@@ -86,19 +89,19 @@ def _collect(
     truth: Value,
     runs: list[Value],
     unit: Unit,
-    factor: float,
+    elements: int,
     path: tuple[int, ...],
 ) -> None:
     if isinstance(value, tuple):
         for index, field_ in enumerate(value):
             parts = [_part(each, index) for each in (truth, *runs)]
-            _collect(into, field_, parts[0], parts[1:], unit, factor, (*path, index))
+            _collect(into, field_, parts[0], parts[1:], unit, elements, (*path, index))
     elif isinstance(value, np.ndarray):
         others = [each for each in (truth, *runs) if isinstance(each, np.ndarray) and each.shape == value.shape]
         if len(others) < 1 + len(runs):
             into[path] = np.full(value.shape, UNDECIDED)
         elif is_floating(value.dtype):
-            into[path] = _granted(value, others[0], others[1:], unit, factor)
+            into[path] = _granted(value, others[0], others[1:], unit, elements)
         else:
             turned = np.any([each != value for each in others], axis=0)
             into[path] = np.where(turned, UNDECIDED, 0.0)
@@ -113,11 +116,13 @@ def _granted(
     truth: np.ndarray[Any, Any],
     runs: list[np.ndarray[Any, Any]],
     unit: Unit,
-    factor: float,
+    elements: int,
 ) -> np.ndarray[Any, Any]:
-    """How far each element may be from ``value``."""
+    """How far each element may be from ``value``, where the largest operand or result has so many elements."""
     info = limits(value.dtype)
     small = value.dtype.itemsize == 1
+    factor = 4.0 + 2.0 * float(np.sqrt(elements))
+    terms = factor if small else max(factor, elements / 2)
     relative, floor = (float(info.eps), float(info.tiny)) if small else (unit.relative, unit.floor)
     with np.errstate(all="ignore"):
         kinds = _kinds(value.astype("float64"))
@@ -128,7 +133,7 @@ def _granted(
         for run in runs:
             spread = np.fmax(spread, np.abs(run - truth))
         size = np.abs(truth) if small else np.maximum(np.abs(truth), 1.0)
-        allowed = factor * (spread + relative * size + floor) + np.abs(value.astype("float64") - truth)
+        allowed = factor * (spread + floor) + terms * relative * size + np.abs(value.astype("float64") - truth)
     finite = kinds == 0
     return np.where(decided, np.where(finite & np.isfinite(allowed), allowed, 0.0), UNDECIDED)
 

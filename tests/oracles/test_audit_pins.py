@@ -27,7 +27,7 @@ from oracles.postconditions.clean import projection_left
 from oracles.postconditions.lowering import reshapes_changed
 from oracles.postconditions.memory_plan import _escaped
 from oracles.postconditions.rewrite import refused_yet_changed
-from oracles.preconditions import needs_transform_params, no_cuda_graphs
+from oracles.preconditions import needs_transform_params, no_cuda_graphs, no_lowered_allocations
 from oracles.signature import changed_signature
 from oracles.subject import Subject
 from oracles.tolerance import unit_of
@@ -100,6 +100,18 @@ def test_what_has_cuda_graphs_is_not_captured_again():
     )
     captured = Subject(samples.dataflow(), [reference]).output_module
     assert no_cuda_graphs(captured) == "has CUDA graphs already"
+
+
+def test_graphs_are_captured_before_allocations_are_lowered():
+    """78d99fe8cf: a captured region that allocates gives other memory each time, which the next region never sees."""
+    graph = PassRef("RewriteCUDAGraph", f'configured({X}.RewriteCUDAGraph(), {{"relax.backend.use_cuda_graph": True}})')
+    lowering = [PassRef(name, f"{X}.{name}()") for name in ("LowerAllocTensor", "LowerRuntimeBuiltin")]
+    planned = Subject(samples.dataflow(), [lowering[0], graph])
+    assert no_lowered_allocations(planned.input_of(len(planned.plan.steps) - 1)) is None
+    lowered = Subject(samples.dataflow(), [*lowering, graph])
+    assert no_lowered_allocations(lowered.input_of(len(lowered.plan.steps) - 1)) == "allocations are lowered"
+    (verdict,) = judge(lowered, [OracleName.WELL_FORMED])
+    assert (verdict.outcome, verdict.reason) == (Outcome.SKIP, "allocations are lowered")
 
 
 @pytest.mark.parametrize("message", ["Axis swap only", "Unsupported initial layout"])

@@ -322,3 +322,31 @@ def test_a_legalization_that_lowers_is_no_excuse_for_what_is_left(arguments: str
     message = "CodeGenVM cannot emit this Relax operator directly.\nOffending call:\nR.add(lv, lv1)"
     reason = excused(Evidence("InternalError", message, ()), [Step(ref("LegalizeOps", arguments), Contract("own"))])
     assert reason == ("the caller's own legalization leaves the operator" if told else "")
+
+
+_TWO_DEVICES = """
+@I.ir_module
+class Module:
+    I.module_global_infos({"vdevice": [I.vdevice("llvm", 0, "global"), I.vdevice("llvm", 1, "global")]})
+    @R.function
+    def main(x: R.Tensor((2,), dtype="float32")) -> R.Tensor((2,), dtype="float32", vdevice="llvm:1:global"):
+        R.func_attr({"relax.force_pure": True})
+        lv: R.Tensor((), dtype="float32") = R.max(x, axis=None, keepdims=False)
+        lv1: R.Tensor((), dtype="bool") = R.less_equal(lv, R.const(3.5, "float32"))
+        R.assert_op(lv1, format=R.str("too large"))
+        lv3: R.Tensor((2,), dtype="float32", vdevice="llvm:1:global") = R.to_vdevice(x, dst_vdevice="llvm:1:global")
+        lv4: R.Tensor((2,), dtype="float32", vdevice="llvm:1:global") = R.abs(lv3)
+        lv5: R.Tensor((2,), dtype="float32", vdevice="llvm:1:global") = R.abs(lv4)
+        return lv5
+"""
+
+
+def test_a_pass_after_which_something_else_is_raised_is_not_blamed() -> None:
+    """005945993a: StaticPlanBlockMemory, which mixes devices up, for the empty region that the next pass captures."""
+    module = tvm.script.from_source(_TWO_DEVICES)
+    plan = ref("StaticPlanBlockMemory")
+    graph = PassRef("RewriteCUDAGraph", f'configured({X}.RewriteCUDAGraph(), {{"relax.backend.use_cuda_graph": True}})')
+    alone = numeric(module, plan)
+    assert (alone.outcome, alone.culprit) == (Outcome.FAIL, "StaticPlanBlockMemory")
+    found = numeric(module, plan, graph)
+    assert (found.outcome, found.reason) == (Outcome.SKIP, "an earlier pass breaks something else")

@@ -115,3 +115,30 @@ def test_a_call_that_is_wrong_after_other_shapes() -> None:
             kinds.add(verdict.evidence.kind)
         assert numeric(module, counting(sys.maxsize), seed, EXACT).outcome is Outcome.PASS
     assert "later-call-differs" in kinds
+
+
+def raising(value_of: Any) -> Any:
+    """Raises, with a number that is read from memory that nobody has written."""
+    import tvm
+
+    @tvm.register_global_func("relaxfuzz.test.raising", override=True)
+    def check(garbage: Any, x: Any) -> Any:
+        raise ValueError(f"dim is {value_of(int(garbage.numpy()[0]))}")
+
+    def change(name: str, args: list[Any], call: Any) -> Any:
+        garbage = op.builtin.alloc_tensor(relax.ShapeExpr([1]), "int64", 0)
+        packed = op.call_pure_packed("relaxfuzz.test.raising", garbage, args[0], ty_args=call.ty)
+        return packed if name == "relax.add" else None
+
+    return GivenPass("raising", "<raising>", samples.rewriting("raising", change))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_what_is_raised_by_what_was_in_memory_is_a_read_of_it(seed: int) -> None:
+    """b4afb55720: in the next process, where memory holds something else, the call may well not raise."""
+    evidence = numeric(total(), raising(lambda value: value), seed, EXACT).evidence
+    assert evidence is not None
+    assert evidence.kind == "uninitialized-read"
+    evidence = numeric(total(), raising(lambda _: 7), seed, EXACT).evidence
+    assert evidence is not None
+    assert evidence.kind == "run-error"

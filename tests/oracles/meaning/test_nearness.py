@@ -33,6 +33,16 @@ def test_a_few_roundings_are_granted_and_no_more() -> None:
     assert not accepts(found, np.exp([1.0, 2.0]) * (1 + 2.0**-16))
 
 
+def test_a_sum_of_terms_alike_rounds_in_one_direction() -> None:
+    """7f21d0c453: terms behind a broadcast, added up one after the other, as TVM does."""
+    terms = np.full(1536, 8.517808, "float32")
+    found = expected(op.sum, terms)
+    one_by_one = np.add.accumulate(terms)[-1]
+    assert abs(float(one_by_one) / (1536 * float(terms[0])) - 1) > (4 + 2 * np.sqrt(1536)) * 2.0**-23
+    assert accepts(found, one_by_one)
+    assert not accepts(found, one_by_one * (1 + 2e-4))
+
+
 def test_a_formula_that_cancels_near_zero_is_granted_roundings_of_one() -> None:
     found = expected(op.tanh, np.array([1e-9], "float32"))
     assert accepts(found, [0.0])
