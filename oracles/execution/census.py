@@ -9,8 +9,6 @@ from typing import Any
 import tvm
 from tvm import relax, tirx
 
-from oracles.execution.writes import CALL_TIR
-
 # Operators that run code which may write into their arguments: kernels and functions of the module or of the process.
 _RUNS_CODE = ("relax.call_tir", "relax.call_tir_inplace", "relax.call_tir_with_grad", "relax.call_dps_packed",
               "relax.call_pure_packed", "relax.call_inplace_packed", "relax.call_builtin_with_ctx")  # fmt: skip
@@ -25,7 +23,6 @@ class Census:
         constants: Whether there is a constant, of whatever kind.
         nested: Whether a Relax function stands inside of another one.
         kernels: Whether there are functions that are not Relax functions, or calls of such.
-        external: Whether functions outside of the module are called.
     """
 
     operators: frozenset[str]
@@ -33,17 +30,10 @@ class Census:
     nested: bool
     kernels: bool
 
-    external: bool
-
     @property
     def overwrites_nothing(self) -> bool:
         """Whether no program can write into a constant: only pure operators, and no code that the module brings."""
         return not self.kernels and all(_is_harmless(name) for name in self.operators)
-
-    @property
-    def runs_kernels_only(self) -> bool:
-        """Whether all code that the module brings is kernels that ``call_tir`` calls."""
-        return not self.external and all(_is_harmless(name) or name == CALL_TIR for name in self.operators)
 
 
 _last: list[tuple[Any, list[Any], Census]] = []
@@ -59,6 +49,11 @@ def census(module: Any) -> Census:
     counted = _counted(functions)
     _last[:] = [(module, functions, counted)]
     return counted
+
+
+def inherit(module: Any, found: Census) -> None:
+    """Say what a module is made of, which is another one with other constants."""
+    _last[:] = [(module, list(module.functions.values()), found)]
 
 
 def forget() -> None:
@@ -98,7 +93,6 @@ def _counted(all_functions: list[Any]) -> Census:
         any(issubclass(kind, tvm.ir.GenericConst) for kind in kinds),
         functions > outer,
         kernels or relax.ExternFunc in kinds or tirx.PrimFunc in kinds,
-        relax.ExternFunc in kinds,
     )
 
 

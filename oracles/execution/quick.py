@@ -11,13 +11,12 @@ from typing import Any
 import tvm
 from tvm import relax
 
-from oracles.execution.census import census, forget
+from oracles.execution.census import census, forget, inherit
 from oracles.execution.closures import INVOKES, keep_closure_types
 from oracles.execution.dispatch import sampling
 from oracles.execution.legalization import Legalizer
 from oracles.execution.lowering import STOP_LIFT, erase_markers, from_pure, target, until_pure
 from oracles.execution.replace import with_own_constants
-from oracles.execution.writes import writes_outputs_only
 
 SAMPLED = frozenset({"relax.multinomial_from_uniform"})
 SORTED = frozenset(f"relax.{name}" for name in ("bucketize", "sort", "argsort", "topk", "cumprod", "cumsum"))
@@ -72,6 +71,6 @@ def private_constants(module: Any) -> Any:
     found = census(module)
     if not found.constants or found.overwrites_nothing:
         return module
-    if found.runs_kernels_only and writes_outputs_only(module):
-        return module
-    return with_own_constants(module)
+    owned = with_own_constants(module)  # costs less than to ask the kernels what they write into
+    inherit(owned, found)
+    return owned
