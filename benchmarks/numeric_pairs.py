@@ -238,6 +238,9 @@ def measure_shared(chunk: Chunk) -> Measured:
     for number, (module, passes) in enumerate(examples_of(module_and_passes(), max(1, chunk.count // 3), chunk.seed)):
         facts = ModuleFacts(module)
         made = [_pair(chunk, module, drawn, number, screen, skipped, facts) for drawn in passes]
+        if facts.modified():  # by the last pass, perhaps, and the outputs of those before share parts of it
+            skipped["a pass writes into its input"] += 1
+            continue
         alike: dict[int, list[Pair]] = {}
         for pair in filter(None, made):
             alike.setdefault(id(pair.original), []).append(pair)

@@ -287,12 +287,19 @@ def old_device_left(ran: Any) -> str:
 
 
 def device_table_not_updated(ran: Any) -> str:
-    """The table of devices is what it was, with the new device in the place of the old one."""
+    """The table of devices is what it was, with the new device in the place of the old one.
+
+    Whether an equal entry elsewhere is replaced as well depends on whether it is the same object.
+    """
     index, new = int(argument(ran, 1, "index")), argument(ran, 0, "new_vdevice")
     devices = list(ran.before.global_infos["vdevice"])
-    wanted = [new if tvm_ffi.structural_equal(item, devices[index]) else item for item in devices]
+    wanted = [new if place == index else item for place, item in enumerate(devices)]
     found = list(ran.after.global_infos.get("vdevice", ()))
-    if len(found) != len(wanted) or not all(map(tvm_ffi.structural_equal, wanted, found)):
+    equal = tvm_ffi.structural_equal
+    if len(found) != len(wanted) or not all(
+        equal(want, now) or (equal(want, devices[index]) and equal(new, now))
+        for want, now in zip(wanted, found, strict=True)
+    ):
         return f"the table of devices is another one\nexpected: {wanted}\nfound: {found}"
     for key, entries in ran.before.global_infos.items():
         if key != "vdevice" and not tvm_ffi.structural_equal(entries, ran.after.global_infos.get(key)):

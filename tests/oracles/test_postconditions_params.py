@@ -164,3 +164,17 @@ def test_a_private_function_that_changes_is_seen(name: str) -> None:
     after.update_func(helper, after[helper].with_attr("lazy", 1))
     claim = CONTRACTS[name].postconditions[0].claim
     assert said(claim, Ran(given.before, after, {}), name).startswith("a private function is another one")
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_an_equal_device_elsewhere_in_the_table_may_stay(shared: bool) -> None:
+    """1d32ed60b6: TVM replaces the same object, not an equal one, and which it is nobody sees."""
+    devices = [relax.VDevice("llvm", 0, "global") for _ in range(2)]
+    module = samples.dataflow().clone()
+    module.update_global_info("vdevice", [devices[0], devices[0] if shared else devices[1]])
+    given = ran(module, 'relax.transform.UpdateVDevice(relax.VDevice("llvm", 1), 0)')
+    table = [int(device.vdevice_id) for device in given.after.global_infos["vdevice"]]
+    assert table == ([1, 1] if shared else [1, 0])
+    assert not said("the table names the new device", given, "UpdateVDevice")
+    given.after.update_global_info("vdevice", devices)
+    assert said("the table names the new device", given, "UpdateVDevice")
