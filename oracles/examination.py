@@ -117,7 +117,7 @@ def _found(original: Original, found: Evidence, subject: Any, variation: Variati
     """What is wrong at run time; raises ``Undecidable`` where that is no fault of the passes."""
     if original.calls_in_place and found.kind in _OVERWRITING:
         raise Undecidable(IN_PLACE)
-    if reason := excused_run(found, subject.plan.steps, subject.module):
+    if reason := excused_run(found, subject.plan.steps, subject.module, subject.output_module):
         raise Undecidable(reason)
     return Finding(found, variation=variation)
 

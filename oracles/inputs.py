@@ -16,7 +16,7 @@ from typing import Any
 import ml_dtypes  # noqa: F401  (gives NumPy the names bfloat16 and float8_*; a dependency of TVM itself)
 import numpy as np
 import tvm
-from tvm import relax
+from tvm import relax, tirx
 
 from oracles.dims import DimEnvironment, UnknownDim
 from oracles.given import Given
@@ -85,7 +85,8 @@ class _Materializer:
                 self.dims.unify(dim, have)
         for param in params:
             self._bind(param.ty, param)
-        self.casts = self._resolve_casts(params)
+        if not all(_is_static(param.ty) for param in params):  # else no cast has anything to say
+            self.casts = self._resolve_casts(params)
         return [self.fixed[param] if param in self.fixed else self._argument(param) for param in params]
 
     def _argument(self, param: Any) -> Any:
@@ -229,6 +230,12 @@ def _shape_values(ty: Any) -> list[Any] | None:
 def _upper_bounds(function: Any) -> dict[str, int]:
     attribute = function.attrs.get("tir_var_upper_bound") if function.attrs is not None else None
     return {str(name): int(value) for name, value in attribute.items()} if attribute is not None else {}
+
+
+def _is_static(ty: Any) -> bool:
+    """Whether a type is of a tensor whose dims are numbers."""
+    values = _shape_values(ty) if isinstance(ty, relax.TensorType) else None
+    return values is not None and all(isinstance(dim, tirx.IntImm) for dim in values)
 
 
 def bindings_of(body: Any) -> Iterator[Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import tvm
@@ -46,8 +47,8 @@ def _bytecode(lowered: Any, cache: KernelCache) -> tuple[Any, list[Any]]:
     """Generate bytecode that calls kernels by the symbols of the cache; gives the libraries with these kernels."""
     try:
         builder = relax.ExecBuilder()
-        renamed, kernels = _by_structure(lowered, cache)
-        relax._ffi_api.VMCodeGen(builder, renamed)
+        declaring, kernels = _by_declaration(lowered, cache)
+        relax._ffi_api.VMCodeGen(builder, declaring)
         return builder, cache.modules(kernels)
     except Exception:
         # A PrimFunc that calls another one cannot be compiled alone; an error of the module's comes back.
@@ -99,12 +100,34 @@ def _declaring(module: Any, kernels: dict[str, Any]) -> Any:
 
 def kernels_of(lowered: Any, cache: KernelCache) -> dict[str, Any]:
     """The kernels of a lowered module by the symbols of the cache."""
-    return _by_structure(lowered, cache)[1]
+    return _by_declaration(lowered, cache)[1]
 
 
 def symbol_of(function: Any) -> str:
     """The global symbol of a function."""
     return str(function.attrs["global_symbol"])
+
+
+def _by_declaration(lowered: Any, cache: KernelCache) -> tuple[Any, dict[str, Any]]:
+    """Declare every PrimFunc to be what the cache has of its structure; returns the module and the kernels by symbol.
+
+    The code generator of bytecode calls a function of the module by the symbol that is declared for it, so that no call
+    has to be rewritten.
+    """
+    functions: dict[Any, Any] = {}
+    kernels: dict[str, Any] = {}
+    for global_var, function in lowered.functions.items():
+        if isinstance(function, tirx.PrimFunc):
+            symbol = cache.symbol(function)
+            kernels[symbol] = function
+            function = _declared(symbol)
+        functions[global_var] = function
+    return tvm.IRModule(functions, attrs=lowered.attrs, global_infos=lowered.global_infos), kernels
+
+
+@functools.lru_cache(maxsize=8192)
+def _declared(symbol: str) -> Any:
+    return relax.ExternFunc(symbol)
 
 
 def _by_structure(lowered: Any, cache: KernelCache) -> tuple[Any, dict[str, Any]]:

@@ -13,6 +13,8 @@ import tvm
 import tvm_ffi
 from tvm import relax, tirx
 
+from oracles.execution.values import tensor
+
 
 def with_own_constants(module: Any) -> Any:
     """The module with copies of all tensors; a constant that stands in several places stays one."""
@@ -24,7 +26,7 @@ def with_own_constants(module: Any) -> Any:
             return constant
         key = value.__chandle__()
         if key not in copies:
-            copies[key] = relax.const(tvm.runtime.tensor(value.numpy()), str(value.dtype))
+            copies[key] = relax.const(tensor(value.numpy()), str(value.dtype))
         return copies[key]
 
     owned = module.clone()

@@ -142,11 +142,13 @@ UNEMITTED = Evidence("InternalError", "CodeGenVM cannot emit this operator.\nOff
 def test_what_the_caller_chose_is_no_fault_of_the_pass():
     retyped = step(ref("UpdateParamType", 'lambda var: relax.TensorType([2], "float16")'))
     assert retyped.contract.abi is contract_for(ref("UpdateParamType", "lambda var: None")).abi
-    assert excused_run(CAST, [retyped], samples.dataflow()) == "a match_cast asks for the old type"
-    assert excused_run(CAST, [step(ref("FuseTIR"))], samples.dataflow()) == ""
+    assert excused_run(CAST, [retyped], samples.dataflow(), samples.dataflow()) == "a match_cast asks for the old type"
+    assert excused_run(CAST, [step(ref("FuseTIR"))], samples.dataflow(), samples.dataflow()) == ""
     result = dataclasses.replace(CAST, message="ErrorContext(fn=run, loc=return, annotation=...) expect float32")
-    assert excused_run(result, [retyped], samples.dataflow()) == "a declared result has the old type"
-    assert excused_run(result, [step(ref("FuseTIR"))], samples.dataflow()) == ""
+    assert (
+        excused_run(result, [retyped], samples.dataflow(), samples.dataflow()) == "a declared result has the old type"
+    )
+    assert excused_run(result, [step(ref("FuseTIR"))], samples.dataflow(), samples.dataflow()) == ""
     assert excused(UNEMITTED, [step(ref("ConvertLayout", "{}"))]) == "no kernel for this layout"
     assert excused(UNEMITTED, [step(ref("FuseTIR"))]) == ""
 

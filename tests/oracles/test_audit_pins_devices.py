@@ -42,10 +42,30 @@ def test_legalization_writes_down_the_device_that_a_hint_has_yet_to_change() -> 
 def test_other_mismatches_of_devices_are_reported() -> None:
     def excuse(module: Any, *passes: PassRef) -> str:
         steps = Subject(module, passes, facts=ModuleFacts(module)).plan.steps
-        return excused_run(MISMATCH, steps, module)
+        return excused_run(MISMATCH, steps, module, module)
 
     plain = moved()
     plain.update_func(plain.get_global_var("main"), relax.transform.RealizeVDevice()(plain)["main"])
     assert excuse(moved(), LEGALIZE)
     assert not excuse(plain, LEGALIZE)
     assert not excuse(moved(), REALIZE, LEGALIZE)
+
+
+def test_a_move_in_a_function_of_its_own_is_no_fault_of_who_put_it_there() -> None:
+    """268bca1e0b: RealizeVDevice, which runs later, takes the argument of the grouped move for moved already."""
+    module = tvm.script.from_source("""
+@I.ir_module
+class Module:
+    I.module_global_infos({"vdevice": [I.vdevice("llvm", 0, "global"), I.vdevice("llvm", 1, "global")]})
+    @R.function
+    def main(x: R.Tensor((2,), dtype="float32")) -> R.Tensor((2,), dtype="float32"):
+        with R.dataflow():
+            lv: R.Tensor((2,), dtype="float32") = R.abs(x)
+            lv1: R.Tensor((2,), dtype="float32", vdevice="llvm:1:global") = R.to_vdevice(x, dst_vdevice="llvm:1:global")
+            R.output(lv, lv1)
+        return lv
+""")
+    patterns = '[("absent.to_vdevice", is_op("relax.to_vdevice")(wildcard()))]'
+    fuse = PassRef("FuseOpsByPattern", f"{X}.FuseOpsByPattern({patterns})")
+    found = judge(Subject(module, [fuse], facts=ModuleFacts(module)), [OracleName.NUMERIC])[-1]
+    assert (found.outcome, found.reason) == (Outcome.SKIP, "RealizeVDevice carries a device over a call")
