@@ -22,13 +22,14 @@ from oracles.execution.perturb import Perturber
 from oracles.execution.poison import OPPOSITE, PATTERNS, poisoned
 from oracles.given import Given
 from oracles.inputs import Unmaterializable, materialize
-from oracles.interpreter import Undefined
+from oracles.interpreter import Interpreter, Raised, Undefined, Unsupported
 from oracles.reference import float64_run
 from oracles.tolerance import RUNS, Measured, Unit
 from oracles.variations import ASKED, SPECIAL, Variation, drawn
 from oracles.verdict import Evidence
 
 KEPT = 16
+DRAWN_ANEW = "a lifted value is drawn anew, and out of its range"
 IN_PLACE = "relax.call_tir_inplace"
 FORCE_PURE = "relax.force_pure"  # "treat this function as pure": its effects may go
 _FLOATS = ("float16", "bfloat16", "float32", "float64", "float8_e4m3fn", "float8_e5m2")
@@ -222,8 +223,36 @@ class Original:
         except Exception:
             return False
 
+    @cached_property
+    def _anew(self) -> frozenset[str]:
+        """Symbols of functions that preparation has given other parameters: values that were computed are drawn now."""
+        before = {
+            symbol: [str(param.name) for param in function.params]
+            for symbol, function in public_functions(self.source()[0]).items()
+        }
+        return frozenset(
+            symbol
+            for symbol, function in public_functions(self.module).items()
+            if symbol in before and [str(param.name) for param in function.params] != before[symbol]
+        )
+
+    def _is_defined(self, symbol: str, arguments: tuple[Any, ...]) -> bool:
+        """Whether arguments are as good as those that modules are drawn for: a lifted index may be out of range."""
+        if symbol not in self._anew:
+            return True
+        self.stage(f"interpret {symbol}")
+        try:
+            Interpreter(self.module).call(self._names[symbol], arguments)
+        except (Undefined, Unsupported):
+            return False
+        except Raised:  # so does the program
+            return True
+        return True
+
     def _run(self, symbol: str, num_input: int | None, arguments: tuple[Any, ...]) -> Entry:
         assert self.program is not None
+        if not self._is_defined(symbol, arguments):
+            return Entry(symbol, num_input, arguments, problem=DRAWN_ANEW)
         self.stage(f"run original {symbol}")
         before = copied(arguments)
         try:
