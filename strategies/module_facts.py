@@ -81,6 +81,7 @@ class Facts:
         replaceable: Attribute ``operator_name`` of the kernels that ``AlterOpImpl`` may replace.
         losses: The public functions that ``Gradient`` may differentiate.
         chains: Chains of operators in dataflow blocks.
+        not_single: Names of parameters, of whatever function, that are no tensors of float32.
     """
 
     functions: tuple[FunctionFacts, ...] = ()
@@ -105,6 +106,7 @@ class Facts:
     replaceable: tuple[str, ...] = ()
     losses: tuple[Loss, ...] = ()
     chains: tuple[Term, ...] = ()
+    not_single: frozenset[str] = frozenset()
 
     def called(self, name: str) -> int:
         """How often an operator is called in the functions' own blocks, by its name without ``relax.``."""
@@ -180,6 +182,7 @@ def facts_of(module: tvm.IRModule | None, idioms: Iterable[str] = ()) -> Facts:
     functions, losses, count, kernels, seen = [], [], 0, False, _Seen()
     external = workspace = lowered = composites = False
     names: set[str] = set()
+    not_single: set[str] = set()
     chains: list[Term] = []
     for var, function in module.functions.items():
         if not isinstance(function, relax.Function):
@@ -188,6 +191,7 @@ def facts_of(module: tvm.IRModule | None, idioms: Iterable[str] = ()) -> Facts:
                 names.add(str(function.attrs["operator_name"]))
             continue
         seen.look(function)
+        not_single |= {str(param.name) for param in function.params if not _is_single(param.ty)}
         lowered = lowered or is_lowered(function)
         attrs = function.attrs
         if attrs is not None and "Codegen" in attrs:
@@ -211,8 +215,12 @@ def facts_of(module: tvm.IRModule | None, idioms: Iterable[str] = ()) -> Facts:
     return Facts(
         tuple(functions), count, operators, vdevices, kernels, external, workspace, lowered, composites=composites,
         idioms=tuple(idioms), replaceable=replaceable, losses=tuple(losses), chains=longest(chains),
-        **seen.facts(),
+        not_single=frozenset(not_single), **seen.facts(),
     )  # fmt: skip
+
+
+def _is_single(ty: Any) -> bool:
+    return isinstance(ty, relax.TensorType) and str(ty.dtype) == "float32"
 
 
 def _called(module: tvm.IRModule) -> set[str]:

@@ -103,8 +103,8 @@ def mixed_precision(choices: Choices, facts: Facts) -> str:
     """ToMixedPrecision: dtype of results, and parameters that become float16."""
     out = f'out_dtype="{choices.pick(("float32", "float16"))}"'
     # A name is one of all functions: a parameter of another dtype that bears it would become float16 as well.
-    others = {p.name for f in facts.functions for p in f.parameters if p.dtype != "float32"}
-    floats = [p.name for f in facts.functions for p in f.parameters if p.dtype == "float32" and p.name not in others]
+    named = (p.name for f in facts.functions for p in f.parameters if p.dtype == "float32")
+    floats = [name for name in named if name not in facts.not_single]
     if floats and choices.index(4) == 3:
         chosen = dict.fromkeys(choices.subset(floats[:6]))
         return call("ToMixedPrecision", out, f"fp16_input_names={strings(chosen)}")

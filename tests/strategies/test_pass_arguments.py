@@ -227,3 +227,16 @@ def test_a_pattern_takes_no_operator_that_must_name_a_function():
     assert closure.ty is not None
     (term,) = chains_of(builder.get()["main"])
     assert term.operator == "relax.abs"
+
+
+def test_named_inputs_are_single_floats_in_all_functions():
+    """9b3247da1f: ToMixedPrecision goes by name, and made float16 of the indices of a private function."""
+    builder = relax.BlockBuilder()
+    with builder.function("inner", [index := tensor("x", 2, dtype="int64")], private=True):
+        builder.emit_func_output(index)
+    with builder.function("main", [tensor("x", 2), y := tensor("y", 2)]):
+        builder.emit_func_output(builder.emit(op.abs(y)))
+    drawn = texts("ToMixedPrecision", facts_of(builder.finalize()), 60)
+    named = {text for text in drawn if "fp16_input_names" in text}
+    assert named
+    assert not any('"x"' in text for text in named)
