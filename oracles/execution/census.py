@@ -20,15 +20,22 @@ class Census:
 
     Attributes:
         operators: Names of the operators in it.
-        constants: Whether there is a constant, of whatever kind.
+        holders: The functions, by their place in the module, in which there is a constant, of whatever kind.
         nested: Whether a Relax function stands inside of another one.
         kernels: Whether there are functions that are not Relax functions, or calls of such.
+        computes: Whether a number is computed, as a value or as a dim.
     """
 
     operators: frozenset[str]
-    constants: bool
+    holders: frozenset[int]
     nested: bool
     kernels: bool
+    computes: bool
+
+    @property
+    def constants(self) -> bool:
+        """Whether there is a constant."""
+        return bool(self.holders)
 
     @property
     def overwrites_nothing(self) -> bool:
@@ -68,6 +75,7 @@ def _is(left: Any, right: Any) -> bool:
 def _counted(all_functions: list[Any]) -> Census:
     operators: list[Any] = []
     kinds: set[type] = set()
+    here: set[type] = set()
     functions = 0
 
     def visit(expr: Any) -> None:
@@ -78,22 +86,39 @@ def _counted(all_functions: list[Any]) -> Census:
         elif kind is relax.Function:
             functions += 1
         else:
-            kinds.add(kind)
+            here.add(kind)
 
     outer = 0
     kernels = False
-    for function in all_functions:
+    holders: list[int] = []
+    for place, function in enumerate(all_functions):
         if isinstance(function, relax.Function):
             outer += 1
+            here.clear()
             relax.analysis.post_order_visit(function, visit)
+            if any(issubclass(kind, tvm.ir.GenericConst) for kind in here):
+                holders.append(place)
+            kinds |= here
         else:
             kernels = True
     return Census(
         frozenset(str(operator.name) for operator in operators),
-        any(issubclass(kind, tvm.ir.GenericConst) for kind in kinds),
+        frozenset(holders),
         functions > outer,
         kernels or relax.ExternFunc in kinds or tirx.PrimFunc in kinds,
+        not kinds <= _not_computed(),
     )
+
+
+@functools.cache
+def _not_computed() -> frozenset[type]:
+    """The kinds of expressions that compute no number; TVM before 0.27 wraps numbers in one that is not among them."""
+    homes = (tvm.ir, relax, tirx)
+    names = (
+        "Call", "DataTypeImm", "DataflowVar", "ExternFunc", "FloatImm", "GenericConst", "GlobalVar", "If", "IntImm",
+        "SeqExpr", "ShapeExpr", "StringImm", "Tuple", "TupleGetItem", "Var",
+    )  # fmt: skip
+    return frozenset(getattr(home, name) for home in homes for name in names if hasattr(home, name))
 
 
 @functools.lru_cache(maxsize=1024)

@@ -54,14 +54,14 @@ def until_pure(dispatch: list[Any], legalize_ops: Any) -> list[Any]:
     ]
 
 
-def from_pure() -> list[Any]:
-    """The second half."""
+def from_pure(computes: bool = True) -> list[Any]:
+    """The second half; modules that compute no numbers can do without a step."""
     transform = relax.transform
     return [
         transform.CallTIRRewrite(),
         transform.LowerAllocTensor(),
         transform.LowerRuntimeBuiltin(),
-        transform.ComputePrimValue(),
+        *([transform.ComputePrimValue()] if computes else []),
         transform.VMShapeLower(),
         transform.AttachGlobalSymbol(),
     ]

@@ -38,7 +38,7 @@ def lower_quickly(module: Any, legalizer: Legalizer) -> Any:
     samples = not found.operators.isdisjoint(SAMPLED)
     sorts = samples or not found.operators.isdisjoint(SORTED)  # sampling is made of a scan
     devices = bool(module.global_infos) or not found.operators.isdisjoint(PLACED)
-    first, second = _stages(legalizer, samples, sorts, found.nested, closures, devices)
+    first, second = _stages(legalizer, samples, sorts, found.nested, closures, devices, found.computes)
     if STOP_LIFT in found.operators:
         module = erase_markers(module)
     with target():
@@ -46,9 +46,9 @@ def lower_quickly(module: Any, legalizer: Legalizer) -> Any:
         return lowered if second is None else second(keep_closure_types(lowered))
 
 
-@functools.lru_cache(maxsize=32)
+@functools.lru_cache(maxsize=64)
 def _stages(
-    legalizer: Legalizer, samples: bool, sorts: bool, nested: bool, closures: bool, devices: bool
+    legalizer: Legalizer, samples: bool, sorts: bool, nested: bool, closures: bool, devices: bool, computes: bool
 ) -> tuple[Any, Any]:
     """The pipeline in two halves, between which closures are seen to; in one when there are none."""
     dispatch = [sampling()] if samples else []
@@ -58,8 +58,8 @@ def _stages(
     idle = {name for name, needed in (("LambdaLift", nested), ("RealizeVDevice", devices)) if not needed}
     first = [each for each in first if each.info.name not in idle]
     if closures:
-        return tvm.transform.Sequential(first), tvm.transform.Sequential(from_pure())
-    return tvm.transform.Sequential([*first, *from_pure()]), None
+        return tvm.transform.Sequential(first), tvm.transform.Sequential(from_pure(computes))
+    return tvm.transform.Sequential([*first, *from_pure(computes)]), None
 
 
 def private_constants(module: Any) -> Any:
@@ -71,6 +71,6 @@ def private_constants(module: Any) -> Any:
     found = census(module)
     if not found.constants or found.overwrites_nothing:
         return module
-    owned = with_own_constants(module)  # costs less than to ask the kernels what they write into
+    owned = with_own_constants(module, found.holders)  # costs less than to ask the kernels what they write into
     inherit(owned, found)
     return owned

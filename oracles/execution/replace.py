@@ -6,7 +6,7 @@ the installed TVM has no ``structural_map`` (until 0.26) its own, slower means a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import tvm
@@ -16,8 +16,13 @@ from tvm import relax, tirx
 from oracles.execution.values import tensor
 
 
-def with_own_constants(module: Any) -> Any:
-    """The module with copies of all tensors; a constant that stands in several places stays one."""
+def with_own_constants(module: Any, holders: Collection[int]) -> Any:
+    """The module with copies of all tensors; a constant that stands in several places stays one.
+
+    Args:
+        module: The module.
+        holders: The functions that hold constants, by their place in the module.
+    """
     copies: dict[int, Any] = {}
 
     def copied(constant: Any) -> Any:
@@ -30,8 +35,8 @@ def with_own_constants(module: Any) -> Any:
         return copies[key]
 
     owned = module.clone()
-    for gv, function in module.functions.items():
-        if isinstance(function, relax.Function):
+    for place, (gv, function) in enumerate(module.functions.items()):
+        if place in holders:
             if hasattr(tvm_ffi, "structural_map"):
                 function = tvm_ffi.structural_map(function, (tvm.ir.GenericConst, copied))
             else:
