@@ -144,6 +144,7 @@ def test_an_original_computes_its_truth_once_and_from_what_it_was_before_prepara
 
     original = Original(lowered, str(tvm.ir.save_json(lowered)), 0, Given(), lambda text: None, source)
     (entry,) = original.entries
+    asked.clear()
     truth = original.truth(entry)
     assert isinstance(truth, np.ndarray)
     assert original.truth(entry) is truth
