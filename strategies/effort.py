@@ -98,7 +98,7 @@ DRAWN: Mapping[str, int] = {
 """Weights of passes when the subjects of a module are drawn, besides how well they suit the module."""
 
 AIMED_AT: Mapping[str, int] = {
-    "Gradient": 84,
+    "Gradient": 70,
     "AllocateWorkspace": 50,
     "RunCodegen": 39,
     "MergeCompositeFunctions": 25,
@@ -112,7 +112,7 @@ AIMED_AT: Mapping[str, int] = {
     "ReorderPermuteDimsAfterConcat": 7,
     "ReorderTakeAfterMatmul": 7,
     "ConvertLayout": 6,
-    "DecomposeOpsForTraining": 12,
+    "DecomposeOpsForTraining": 8,
     "LiftTransformParams": 6,
     "RealizeVDevice": 6,
     "RemoveRedundantReshape": 6,
