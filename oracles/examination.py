@@ -24,7 +24,7 @@ from oracles.original import Entry, Original
 from oracles.postconditions.common import operator_has, operator_of, places
 from oracles.postconditions.rewrite import declined
 from oracles.preconditions import relax_functions
-from oracles.repeats import by_memory, examine_again
+from oracles.repeats import OF_MEMORY, by_memory, examine_again
 from oracles.variations import Variation
 from oracles.verdict import Evidence
 
@@ -39,16 +39,6 @@ NOT_DEFINED = "running the module has no defined result"
 # safe" (its docstring): merging or folding the value that it overwrites is then no pass's fault. In-place calls that a
 # pass has inserted are judged.
 IN_PLACE = "input calls a kernel in place"
-_OVERWRITING = frozenset(
-    {
-        "wrong-value",
-        "input-overwritten",
-        "second-call-differs",
-        "output-overwritten",
-        "later-call-differs",
-        "uninitialized-read",
-    }
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +105,7 @@ def examine(original: Original, candidate: Candidate, subject: Any, compiled: bo
 
 def _found(original: Original, found: Evidence, subject: Any, variation: Variation = Variation.DEFAULT) -> Finding:
     """What is wrong at run time; raises ``Undecidable`` where that is no fault of the passes."""
-    if original.calls_in_place and found.kind in _OVERWRITING:
+    if original.calls_in_place and found.kind in OF_MEMORY:
         raise Undecidable(IN_PLACE)
     if reason := excused_run(found, subject.plan.steps, subject.module, subject.output_module):
         raise Undecidable(reason)

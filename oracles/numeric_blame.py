@@ -17,16 +17,10 @@ from oracles.facts import target
 from oracles.original import Original
 from oracles.postconditions.common import operator_of, places
 from oracles.preconditions import relax_functions
+from oracles.repeats import OF_MEMORY
 from oracles.verdict import Evidence
 
 LEGALIZATION = "LegalizeOps"
-# What a program that is wrong about its memory may show, now this and now that.
-_MEMORY = frozenset(
-    {
-        "wrong-value", "second-call-differs", "later-call-differs", "uninitialized-read", "output-overwritten",
-        "input-overwritten",
-    }
-)  # fmt: skip
 _LEFT = re.compile(r"R\.([\w.]+): CodeGenVM cannot emit")
 
 
@@ -96,7 +90,7 @@ def _first_failing(subject: Any, original: Original, finding: Finding) -> int:
 
 def _alike(one: Evidence, other: Evidence) -> bool:
     """Whether two failures may be one: what raises at run time does so in one place of TVM."""
-    if {one.kind, other.kind} <= _MEMORY:
+    if {one.kind, other.kind} <= OF_MEMORY:
         return True
     return one.kind == other.kind and (one.kind != "run-error" or one.frames == other.frames)
 

@@ -6,7 +6,7 @@ A precondition may only state what a pass documents about its input. It must not
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from tvm import relax
@@ -70,17 +70,26 @@ def needs_vdevices(module: Any) -> str | None:
     return None if "vdevice" in module.global_infos else "no vdevice in global_infos"
 
 
-def no_cuda_graphs(module: Any) -> str | None:
-    """RewriteCUDAGraph puts what a graph may hold into functions of their own; those are not for it to rewrite."""
-    found: list[Any] = []
+def _holds(module: Any, wanted: Callable[[Any], bool]) -> bool:
+    """Whether an expression of a Relax function is what is asked for."""
+    found = False
 
     def visit(expr: Any) -> None:
-        if isinstance(expr, relax.ExternFunc) and str(expr.global_symbol).startswith("vm.builtin.cuda_graph."):
-            found.append(expr)
+        nonlocal found
+        found = found or wanted(expr)
 
     for _, function in relax_functions(module):
         relax.analysis.post_order_visit(function.body, visit)
-    return "has CUDA graphs already" if found else None
+    return found
+
+
+def no_cuda_graphs(module: Any) -> str | None:
+    """RewriteCUDAGraph puts what a graph may hold into functions of their own; those are not for it to rewrite."""
+
+    def launches(expr: Any) -> bool:
+        return isinstance(expr, relax.ExternFunc) and str(expr.global_symbol).startswith("vm.builtin.cuda_graph.")
+
+    return "has CUDA graphs already" if _holds(module, launches) else None
 
 
 def no_lowered_allocations(module: Any) -> str | None:
@@ -88,15 +97,8 @@ def no_lowered_allocations(module: Any) -> str | None:
 
     A lowered allocation it takes for a call like any other, and captures it (transform/rewrite_cuda_graph.cc).
     """
-    found: list[Any] = []
-
-    def visit(expr: Any) -> None:
-        if _operator(expr) in ("relax.vm.alloc_storage", "relax.vm.alloc_tensor"):
-            found.append(expr)
-
-    for _, function in relax_functions(module):
-        relax.analysis.post_order_visit(function.body, visit)
-    return "allocations are lowered" if found else None
+    lowered = ("relax.vm.alloc_storage", "relax.vm.alloc_tensor")
+    return "allocations are lowered" if _holds(module, lambda expr: _operator(expr) in lowered) else None
 
 
 def no_calls_in_place(module: Any) -> str | None:
@@ -105,14 +107,7 @@ def no_calls_in_place(module: Any) -> str | None:
     Such calls are for passes "that have checked whether it is safe" (docstring of ``call_tir_inplace``): that nothing
     reads the operand later, in the order of that moment. Dataflow does not show that a call overwrites an operand.
     """
-    found: list[Any] = []
-
-    def visit(expr: Any) -> None:
-        if _operator(expr) == "relax.call_tir_inplace":
-            found.append(expr)
-
-    for _, function in relax_functions(module):
-        relax.analysis.post_order_visit(function.body, visit)
+    found = _holds(module, lambda expr: _operator(expr) == "relax.call_tir_inplace")
     return "calls a kernel in place" if found else None
 
 
@@ -121,15 +116,7 @@ def nothing_killed(module: Any) -> str | None:
 
     KillAfterLastUse is documented to drop "all tensor/storage objects after last use": of the uses of that moment.
     """
-    found: list[Any] = []
-
-    def visit(expr: Any) -> None:
-        if _operator(expr) in KILLING:
-            found.append(expr)
-
-    for _, function in relax_functions(module):
-        relax.analysis.post_order_visit(function.body, visit)
-    return "variables are killed" if found else None
+    return "variables are killed" if _holds(module, lambda expr: _operator(expr) in KILLING) else None
 
 
 def no_library_prefix(module: Any) -> str | None:

@@ -24,9 +24,18 @@ from oracles.verdict import Evidence
 
 POISON_SHARE = 4
 """One subject in so many of a campaign is run in poisoned memory."""
-_BY_CHANCE = frozenset(
-    {"wrong-value", "run-error", "second-call-differs", "input-overwritten", "output-overwritten", "later-call-differs"}
+OF_MEMORY = frozenset(
+    {
+        "wrong-value",
+        "input-overwritten",
+        "second-call-differs",
+        "output-overwritten",
+        "later-call-differs",
+        "uninitialized-read",
+    }
 )
+"""What a program that is wrong about its memory may show, now this and now that."""
+_BY_CHANCE = OF_MEMORY - {"uninitialized-read"} | {"run-error"}
 """As what a read of uninitialized memory may show, or not, by what happens to be there."""
 
 

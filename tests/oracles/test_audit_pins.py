@@ -18,17 +18,16 @@ from oracles.contracts import CONTRACTS, contract_for
 from oracles.examination import _dead_code_alone
 from oracles.execution import session
 from oracles.facts import ModuleFacts, equal
-from oracles.given import Given, given_of
+from oracles.given import given_of
 from oracles.locality_draw import _renamed
 from oracles.numeric_limits import captures_weights, excused, excused_run, unfair
-from oracles.original import DRAWN_ANEW, Original
 from oracles.passref import PassRef
 from oracles.plan import Step, plan_of
 from oracles.postconditions.clean import projection_left
 from oracles.postconditions.lowering import reshapes_changed
 from oracles.postconditions.memory_plan import _escaped
 from oracles.postconditions.rewrite import refused_yet_changed
-from oracles.preconditions import needs_transform_params, no_cuda_graphs, no_lowered_allocations
+from oracles.preconditions import needs_transform_params, no_cuda_graphs
 from oracles.signature import changed_signature
 from oracles.subject import Subject
 from oracles.tolerance import unit_of
@@ -101,18 +100,6 @@ def test_what_has_cuda_graphs_is_not_captured_again():
     )
     captured = Subject(samples.dataflow(), [reference]).output_module
     assert no_cuda_graphs(captured) == "has CUDA graphs already"
-
-
-def test_graphs_are_captured_before_allocations_are_lowered():
-    """78d99fe8cf: a captured region that allocates gives other memory each time, which the next region never sees."""
-    graph = PassRef("RewriteCUDAGraph", f'configured({X}.RewriteCUDAGraph(), {{"relax.backend.use_cuda_graph": True}})')
-    lowering = [PassRef(name, f"{X}.{name}()") for name in ("LowerAllocTensor", "LowerRuntimeBuiltin")]
-    planned = Subject(samples.dataflow(), [lowering[0], graph])
-    assert no_lowered_allocations(planned.input_of(len(planned.plan.steps) - 1)) is None
-    lowered = Subject(samples.dataflow(), [*lowering, graph])
-    assert no_lowered_allocations(lowered.input_of(len(lowered.plan.steps) - 1)) == "allocations are lowered"
-    (verdict,) = judge(lowered, [OracleName.WELL_FORMED])
-    assert (verdict.outcome, verdict.reason) == (Outcome.SKIP, "allocations are lowered")
 
 
 @pytest.mark.parametrize("message", ["Axis swap only", "Unsupported initial layout"])
@@ -401,26 +388,3 @@ def test_what_is_left_to_bind_keeps_its_own_values():
     bound = both.build()(first.build()(bb.get()))
     assert len(bound["main"].params) == 0
     assert given_of([("BindParams", both.expression)]).values["main", "b"].shape == (3, 2)
-
-
-def test_a_lifted_index_is_not_drawn_out_of_range() -> None:
-    """6627a158fe: what LiftTransformParams makes a parameter was in range, and a kernel wrote outside of its result."""
-    x, weight = (relax.Var(name, tensor([4])) for name in ("x", "w"))
-    builder = relax.BlockBuilder()
-    with builder.function("main", [x, weight], attrs={"num_input": 1}):
-        with builder.dataflow():
-            whole = builder.emit(relax.op.astype(weight, "int64"))
-            index = builder.emit(relax.op.clip(whole, 0, 3))
-            result = builder.emit_output(relax.op.take(x, index, axis=0, mode="fast"))
-        builder.emit_func_output(result)
-    module = builder.finalize()
-    lifted = relax.transform.LiftTransformParams()(module)
-    source = (module, str(tvm.ir.save_json(module)))
-    problems = set()
-    for seed in range(6):
-        given = Original(lifted, str(tvm.ir.save_json(lifted)), seed, Given(), lambda _: None, lambda: source)
-        (entry,) = [each for each in given.entries if each.symbol == "main"]
-        in_range = all(0 <= int(number) <= 3 for number in entry.arguments[1])
-        assert entry.problem == ("" if in_range else DRAWN_ANEW)
-        problems.add(entry.problem)
-    assert DRAWN_ANEW in problems

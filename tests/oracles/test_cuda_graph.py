@@ -14,10 +14,13 @@ from tvm import relax
 from oracles.contract import Ran
 from oracles.execution import session
 from oracles.execution.cuda_graph import Graphs
+from oracles.judge import judge
 from oracles.passref import PassRef
 from oracles.postconditions.common import operator_of, places
 from oracles.postconditions.cuda_graph import CUDA_GRAPH_CLAIMS, LAUNCH, graph_functions
+from oracles.preconditions import no_lowered_allocations
 from oracles.subject import Subject
+from oracles.verdict import OracleName, Outcome
 
 GRAPH = PassRef(
     "RewriteCUDAGraph", 'configured(relax.transform.RewriteCUDAGraph(), {"relax.backend.use_cuda_graph": True})'
@@ -144,3 +147,14 @@ def test_claims_see_an_allocation_that_is_captured() -> None:
     allocation = module["cuda_graph_alloc"].body.blocks[0].bindings[0]
     after = edited(module, name, lambda bindings: [allocation, *bindings])
     assert violated(after) == ["captured functions launch kernels and nothing else"]
+
+
+def test_graphs_are_captured_before_allocations_are_lowered() -> None:
+    """78d99fe8cf: a captured region that allocates gives other memory each time, which the next region never sees."""
+    lowering = [PassRef(name, f"relax.transform.{name}()") for name in ("LowerAllocTensor", "LowerRuntimeBuiltin")]
+    planned = Subject(samples.dataflow(), [lowering[0], GRAPH])
+    assert no_lowered_allocations(planned.input_of(len(planned.plan.steps) - 1)) is None
+    lowered = Subject(samples.dataflow(), [*lowering, GRAPH])
+    assert no_lowered_allocations(lowered.input_of(len(lowered.plan.steps) - 1)) == "allocations are lowered"
+    (verdict,) = judge(lowered, [OracleName.WELL_FORMED])
+    assert (verdict.outcome, verdict.reason) == (Outcome.SKIP, "allocations are lowered")
