@@ -6,20 +6,17 @@ at hand satisfies is made: a constant, a new parameter, or a value brought into 
 
 from __future__ import annotations
 
-import contextlib
-import functools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
-import tvm_ffi
 from tvm import relax, tirx
-from tvm.ir import Op
 
 from strategies import guards
 from strategies.bounds import Bounds, default_bounds, is_float
-from strategies.choices import Choices, Draw
+from strategies.choices import Draw
 from strategies.contents import contents
 from strategies.dims import LARGE_POOL, POOL, SYMBOL_RANGE, Range, dim_range, most_elements, symbols_of
+from strategies.emitter import Emitter
 from strategies.features import Feature
 from strategies.frame import FunctionFrame, ModuleFrame, Unfit
 from strategies.values import Dim, Value, same_dims
@@ -46,49 +43,22 @@ class NothingAtHand(Exception):
     """No computed value is what the first operand of a step must be; another step may do better."""
 
 
-class Scope(Choices):
+class Scope(Emitter):
     """What is visible at a point of a function under construction.
 
     Attributes:
-        draw: The Hypothesis draw function; prefer the small draws of :class:`~strategies.choices.Choices`.
-        features: The features that this case may use.
-        builder: The ``relax.BlockBuilder`` with an open block.
-        executable: Whether the module must be executable on a CPU.
-        module: What the functions of the module share.
-        frame: The function under construction.
-        values: The visible values, oldest first.
-        in_dataflow: Whether the open block is a dataflow block.
-        keep_outputs: While true, every value emitted in a dataflow block becomes one of its outputs.
         closed: While true, no parameter can be added.
-        outputs: Outputs of the open dataflow block so far.
         branches: How many branches the open block is in.
         eager: While true, a request that no computed value satisfies raises :class:`NothingAtHand`; the first request
             ends it.
     """
 
     def __init__(self, draw: Draw, module: ModuleFrame, frame: FunctionFrame) -> None:
-        super().__init__(draw)
-        self.module = module
-        self.frame = frame
-        self.features = module.features
-        self.builder = module.builder
-        self.executable = module.executable
-        self.values: list[Value] = []
-        self.in_dataflow = False
-        self.keep_outputs = False
+        super().__init__(draw, module, frame)
         self.closed = False
-        self.outputs = 0
         self.branches = 0
         self.eager = False
         self._last: Value | None = None
-
-    def has(self, feature: Feature) -> bool:
-        """Whether a feature is on in this case."""
-        return feature in self.features
-
-    def forbids(self, feature: Feature) -> bool:
-        """Whether the caller of ``ir_modules`` forbade a feature (more than that it is off in this case)."""
-        return feature in self.module.forbidden
 
     # -- what is known about values -----------------------------------------------------------------------------
 
@@ -224,139 +194,11 @@ class Scope(Choices):
         expr = relax.const(number, dtype)
         return Value(expr, expr.ty, Bounds(number, number, float(number).is_integer()))
 
-    def emit(
-        self,
-        expr: Any,
-        bounds: Bounds | None = None,
-        hint: str = "lv",
-        *,
-        parts: Sequence[Value] = (),
-        part_of: Value | None = None,
-        device: int | None = None,
-    ) -> Value:
-        """Bind ``expr`` to a new variable that later requests see; returns it with the type that TVM inferred.
-
-        Args:
-            expr: A leaf or a call of leaves.
-            bounds: What every element of the result lies in, for all inputs of the default domain.
-            hint: Name of the variable in a dataflow or ordinary block.
-            parts: For a tuple, what is known of its elements.
-            part_of: For a ``TupleGetItem``, the tuple: what is known of the element is taken from it.
-            device: Index of the vdevice that the value was moved to.
-
-        Raises:
-            Unfit: when the caller of ``ir_modules`` forbade what the result would be.
-        """
-        if isinstance(expr, relax.Call) and len(expr.args) == 1 and expr.op in _variables_only():
-            (argument,) = expr.args
-            if not isinstance(argument, relax.Var):
-                expr = relax.Call(expr.op, [self.emit(argument, bounds).expr], expr.attrs)
-        if self.module.watched:
-            expr = self.builder.normalize(expr)
-            self.module.refuse(expr.ty)
-            self.module.refuse_constants(expr)
-            if (known := self._repeated(expr)) is not None:
-                return known
-        self._use(expr)
-        output = False
-        if self.in_dataflow:
-            expr = self.builder.normalize(expr)
-            if isinstance(expr.ty, relax.ShapeType) and self.forbids(Feature.UNUSED_OUTPUTS):
-                raise Unfit("a shape must be an output, which nothing may come to use")
-            # A type may speak of a shape variable only when that is seen outside of the block, and not outlive it.
-            output = (self.keep_outputs and not _depends(expr.ty)) or isinstance(expr.ty, relax.ShapeType)
-        if output:
-            var = self.builder.emit_output(expr, "gv")
-            self.outputs += 1
-        else:
-            var = self.builder.emit(expr, hint)
-            if _depends(var.ty):  # its type speaks of a shape variable, which must not be seen outside of the block
-                return Value(var, var.ty, bounds)
-        if self.module.watched:
-            self.frame.bound[tvm_ffi.structural_hash(expr)] = var
-        if part_of is not None and part_of.parts:
-            part = part_of.parts[expr.index]
-            return self.see(Value(var, var.ty, part.bounds, part.parts, part.actual, part.device))
-        return self.see(Value(var, var.ty, bounds, tuple(parts), device=device))
-
-    def _use(self, expr: Any) -> None:
-        """Remember the variables that a call or tuple takes."""
-        items = expr.args if isinstance(expr, relax.Call) else expr.fields if isinstance(expr, relax.Tuple) else ()
-        for item in items:
-            if isinstance(item, relax.Var):
-                self.frame.used.add(item)
-            elif isinstance(item, relax.Tuple):
-                self._use(item)
-
-    def _repeated(self, expr: Any) -> Value | None:
-        """The value bound to an equal call before, where duplicated code is forbidden; ``Unfit`` when it is gone."""
-        if not self.forbids(Feature.DUPLICATE_CODE) or not isinstance(expr, (relax.Call, relax.Tuple)):
-            return None
-        mark = tvm_ffi.structural_hash(expr)
-        var = self.frame.bound.get(mark)
-        if var is None:
-            return None
-        for value in self.values:
-            if var.same_as(value.expr):
-                return value
-        raise Unfit("bound before, and out of sight")
-
-    def variable(self, value: Value) -> Value:
-        """The value as a variable, for the few operators that take no constant."""
-        if isinstance(value.expr, relax.Var):
-            return value
-        if self.forbids(Feature.ALIASES) and value.rank >= 0:
-            return self.emit(relax.op.permute_dims(value.expr, list(range(value.rank))), value.bounds)
-        return self.emit(value.expr, value.bounds)
-
-    def see(self, value: Value) -> Value:
-        """Make a value visible."""
-        self.values.append(value)
-        return value
-
     def guard(self, value: Value, bounds: Bounds | None) -> Value:
         """A tensor equal to ``value`` where that lies in ``bounds``, and within them everywhere."""
         if bounds is None or (value.bounds is not None and bounds.contains(value.bounds)):
             return value
         return guards.guard(self, value, bounds)
-
-    def match_cast(self, value: Value, dims: Sequence[Dim], dtype: str | None = None) -> Value:
-        """Bind ``match_cast(value, Tensor(dims, dtype))``; the dims must hold at run time.
-
-        Raises:
-            Unfit: when the caller of ``ir_modules`` forbade casts.
-        """
-        if self.forbids(Feature.MATCH_CAST):
-            raise Unfit("casts are forbidden")
-        ty = relax.TensorType(list(dims), dtype or value.dtype, value.ty.vdevice)
-        self.module.refuse(ty)
-        var = self.cast_variable(value.expr, ty)
-        return self.see(Value(var, ty, value.bounds, device=value.device))
-
-    def cast_variable(self, expr: Any, ty: Any) -> Any:
-        """Bind ``match_cast(expr, ty)`` to a variable that outlives its block where values of this place do."""
-        if not (self.in_dataflow and self.keep_outputs):
-            return self.builder.match_cast(expr, ty, "lv")
-        var = relax.Var(self.builder.get_unique_name("gv"), ty)
-        self.builder.emit_normalized(relax.MatchCast(var, expr, ty))
-        self.outputs += 1
-        return var
-
-    @contextlib.contextmanager
-    def symbols_in_scope(self) -> Iterator[None]:
-        """Tell the builder all symbolic dims known so far, or it would forget them in the type of an ``If``."""
-        self.builder.begin_scope([relax.Var("symbols", relax.ShapeType(list(self.frame.symbols)))])
-        try:
-            yield
-        finally:
-            self.builder.end_scope()
-
-    def shape_expr(self, dims: Sequence[Dim]) -> Any:
-        """A ``ShapeExpr``; a static one is the same object in every function of the module (as upstream's passes see it
-        after a builder shared it)."""
-        if not all(isinstance(dim, int) for dim in dims):
-            return relax.ShapeExpr(list(dims))
-        return self.module.shared_shape(tuple(dims))
 
     # -- symbols and parameters ---------------------------------------------------------------------------------
 
@@ -461,19 +303,6 @@ class Scope(Choices):
         if not allowed:
             raise Unfit(f"none of the dtypes {dtypes} is permitted")
         return self.pick(allowed)
-
-
-@functools.cache
-def _variables_only() -> frozenset[Any]:
-    """Operators whose type inference takes no constant."""
-    return frozenset(Op.get(f"relax.grad.{name}") for name in ("start_checkpoint", "end_checkpoint"))
-
-
-def _depends(ty: Any) -> bool:
-    """Whether a type's shape is a variable bound in the block (``R.Tensor(lv, "float32")``)."""
-    if isinstance(ty, relax.TupleType):
-        return any(_depends(field) for field in ty.fields)
-    return isinstance(ty, relax.TensorType) and isinstance(ty.shape, relax.Var)
 
 
 def _symbols_in(dims: Sequence[Dim]) -> int:

@@ -1,4 +1,4 @@
-"""Helpers for tests of strategies: values drawn from random bytes, the same in every run."""
+"""Helpers for tests of strategies: values drawn from random bytes, the same in every run, and fresh scopes."""
 
 from __future__ import annotations
 
@@ -7,8 +7,12 @@ from collections.abc import Iterator
 from typing import TypeVar
 
 from hypothesis import strategies as st
+from tvm import relax
 
 from strategies.drive import draw_from_bytes
+from strategies.features import Feature
+from strategies.frame import FunctionFrame, ModuleFrame
+from strategies.scope import Scope
 
 T = TypeVar("T")
 
@@ -23,3 +27,25 @@ def drawn(strategy: st.SearchStrategy[T], count: int, seed: int = 1) -> Iterator
         value = draw_from_bytes(strategy, source.randbytes(BUFFER))
         assert value is not None, f"case {number} was discarded"
         yield value
+
+
+def scope_of(draw, features=frozenset(Feature), forbidden=frozenset()):
+    module = ModuleFrame(relax.BlockBuilder(), frozenset(features), True, forbidden=frozenset(forbidden))
+    scope = Scope(draw, module, FunctionFrame())
+    scope.builder.begin_scope([])
+    scope.builder._begin_binding_block()
+    return scope
+
+
+def with_scope(use, **arguments):
+    """A strategy that gives what ``use`` makes of a fresh scope."""
+
+    @st.composite
+    def strategy(draw):
+        scope = scope_of(draw, **arguments)
+        result = use(scope)
+        scope.builder._end_block()
+        scope.builder.end_scope()
+        return result
+
+    return strategy()

@@ -1,37 +1,13 @@
 from __future__ import annotations
 
 import pytest
-from drawing import drawn
-from hypothesis import strategies as st
+from drawing import drawn, with_scope
 from tvm import relax
 
 from strategies.bounds import Bounds
 from strategies.dims import LARGE
 from strategies.features import Feature
-from strategies.frame import FunctionFrame, ModuleFrame
-from strategies.scope import Scope, Unfit
-
-
-def scope_of(draw, features=frozenset(Feature), forbidden=frozenset()):
-    module = ModuleFrame(relax.BlockBuilder(), frozenset(features), True, forbidden=frozenset(forbidden))
-    scope = Scope(draw, module, FunctionFrame())
-    scope.builder.begin_scope([])
-    scope.builder._begin_binding_block()
-    return scope
-
-
-def with_scope(use, **arguments):
-    """A strategy that gives what ``use`` makes of a fresh scope."""
-
-    @st.composite
-    def strategy(draw):
-        scope = scope_of(draw, **arguments)
-        result = use(scope)
-        scope.builder._end_block()
-        scope.builder.end_scope()
-        return result
-
-    return strategy()
+from strategies.scope import Unfit
 
 
 def test_a_tensor_is_made_when_none_fits():
