@@ -90,6 +90,8 @@ def _healed(subject: Subject, variation: Variation, varied: Sequence[Result], er
         return _skip(subject, "no output")  # the error may be that of what was removed
     if subject.run(subject.module).error is None or complaint(variation.module) is not None:
         return _skip(subject, "the error does not come back")
+    if _enters_otherwise(subject, variation, varied, len(subject.chain) - 1):
+        return _skip(subject, "a pass before the one that raises makes another module")
     said = f"no error {variation.change.words}: {error.message}"
     evidence = Evidence("healed", said, error.frames, "the same error", f"no error on {variation.call}")
     return Verdict(OracleName.LOCALITY, Outcome.FAIL, subject.last_step.ref.name, evidence=evidence)
@@ -108,6 +110,8 @@ def _broken(subject: Subject, variation: Variation, varied: Sequence[Result], er
     for precondition in step.contract.preconditions:
         if (unmet := precondition(entered)) is not None:
             return _skip(subject, f"varied module: {unmet}")
+    if _enters_otherwise(subject, variation, varied, index):
+        return _skip(subject, "a pass before the one that raises makes another module")
     if _raises_alone(subject, variation, index, error):
         return _skip(subject, "the pass raises on the added function alone")
     if subject.random:
@@ -119,6 +123,18 @@ def _broken(subject: Subject, variation: Variation, varied: Sequence[Result], er
         error.kind, error.message, error.frames, "a module, as without the change", f"an error on {variation.call}"
     )
     return Verdict(OracleName.LOCALITY, Outcome.FAIL, culprit, evidence=evidence)
+
+
+def _enters_otherwise(subject: Subject, variation: Variation, varied: Sequence[Result], index: int) -> bool:
+    """Whether the steps before one make another module of the functions left alone, so that it may well raise on one.
+
+    InlinePrivateFunctions drops dead code where there is a private function, and with it what FuseOps dies of; what it
+    promises itself is judged where it comes last.
+    """
+    if index == 0:
+        return False
+    before, after = subject.chain[index - 1].module, varied[index - 1].module
+    return _differing(subject, subject.module, before, after, variation) is not None
 
 
 def _raises_alone(subject: Subject, variation: Variation, index: int, error: Evidence) -> bool:

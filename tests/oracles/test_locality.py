@@ -130,6 +130,25 @@ def test_an_error_that_an_unrelated_function_heals_fails() -> None:
     assert said.evidence.kind == "healed"
 
 
+@pytest.mark.parametrize("heals", [True, False])
+def test_an_error_behind_a_step_that_differs_is_not_blamed_on_the_step_that_raises(heals: bool) -> None:
+    def marked(module: Any) -> bool:
+        return any("number" in (f.attrs or {}) for f in functions_of(module).values())
+
+    def first(module: Any) -> Any:  # marks functions where there are several, or where there is one
+        return numbers(promising()).build()(module) if (len(module.functions) > 1) is heals else module
+
+    raising = fails_when(lambda module: marked(module) is not heals, promising())
+    passes = [buggy.make("first", first, promising()), raising]
+    said = locality.judge(Subject(samples.dataflow(), passes, input_seed=0))
+    assert (said.outcome, said.reason) == (Outcome.SKIP, "a pass before the one that raises makes another module")
+    clean = buggy.make("clean", lambda module: module, promising())
+    alone = fails_when(
+        lambda module: "main" in functions_of(module) and (len(module.functions) > 1) is not heals, promising()
+    )
+    assert locality.judge(Subject(samples.dataflow(), [clean, alone], input_seed=0)).outcome is Outcome.FAIL
+
+
 def test_the_first_step_that_differs_is_to_blame() -> None:
     clean = buggy.make("clean", lambda module: module, promising())
     for seed in SEEDS:
