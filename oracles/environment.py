@@ -37,7 +37,7 @@ from oracles.environment_runs import other_module_after, run_under
 from oracles.facts import Result, apply, complaint, equal, load
 from oracles.passref import GivenPass, PassRef
 from oracles.sequential import same_error
-from oracles.subject import REPEATS, Subject
+from oracles.subject import Subject
 from oracles.verdict import Evidence, OracleName, Outcome, Verdict
 from oracles.well_formed import tolerated
 
@@ -119,7 +119,7 @@ def _different(subject: Subject, index: int, how: Circumstance) -> Verdict | Non
     direct = apply(built, module)
     if direct.error is None and not tolerated(complaint(direct.module), subject.plan.steps[: index + 1]):
         return _skip(subject, "output is ill-formed")
-    for _ in range(REPEATS):
+    for _ in range(subject.repeats):
         if not agree(direct, apply(built, module)):
             return _skip(subject, "pass is not deterministic")
     if str(tvm.ir.save_json(module)) != before:

@@ -19,7 +19,7 @@ from oracles.contracts import CONTRACTS, contract_for
 from oracles.environment_runs import other_module, run_under
 from oracles.passref import PassRef
 from oracles.plan import preparation, preparing
-from oracles.subject import Subject
+from oracles.subject import COSTLY_REPEATS, REPEATS, Subject
 from oracles.verdict import OracleName, Outcome, Verdict
 
 ENVIRONMENT = OracleName.ENVIRONMENT
@@ -129,6 +129,24 @@ def test_an_error_that_only_one_run_raises_fails(under: Any) -> None:
     assert (verdict.evidence.kind, verdict.evidence.message) == ("RuntimeError", "outside of a target: no target here")
     both = under(Circumstance.THREAD, samples.dataflow(), buggy.raises(RuntimeError("always")))
     assert (both.outcome, both.reason) == (Outcome.SKIP, "both raise the same error")
+
+
+def test_a_costly_pass_is_repeated_less_often_before_a_difference_counts(under: Any) -> None:
+    def runs(costly: bool) -> int:
+        found: list[bool] = []
+
+        def run(module: Any) -> Any:
+            found.append(True)
+            if tvm.target.Target.current() is None:
+                raise RuntimeError("no target here")
+            return module
+
+        contract = Contract("slow", idempotence=Idempotence.UNKNOWN, costly=costly)
+        verdict = under(Circumstance.NO_TARGET, samples.dataflow(), buggy.make("slow", run, contract))
+        assert verdict.outcome is Outcome.FAIL
+        return len(found)
+
+    assert runs(costly=False) - runs(costly=True) == REPEATS - COSTLY_REPEATS
 
 
 def test_what_other_oracles_see_is_left_to_them(under: Any) -> None:
