@@ -162,6 +162,11 @@ ROWS: tuple[Contract, ...] = (
                 "its documentation: lift local functions into global scope",
             ),
             Postcondition(
+                "no impure function is called as a pure one",
+                restructure.impure_closure_called_as_pure,
+                "documentation of relax.op.invoke_pure_closure: for calls that in reality cause no side effects",
+            ),
+            Postcondition(
                 "no operator comes or goes but those of closures",
                 partial(
                     common.operators_changed,

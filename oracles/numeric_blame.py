@@ -16,16 +16,20 @@ from oracles.execution.kernels import Checks, compile_object
 from oracles.facts import target
 from oracles.original import Original
 from oracles.postconditions.common import operator_of, places
+from oracles.postconditions.restructure import impure_closures_called_as_pure
 from oracles.preconditions import relax_functions
 from oracles.repeats import OF_MEMORY
 from oracles.verdict import Evidence
 
 LEGALIZATION = "LegalizeOps"
+LIFTING = "LambdaLift"
 _LEFT = re.compile(r"R\.([\w.]+): CodeGenVM cannot emit")
 
 
 def culprit_of(subject: Any, original: Original, finding: Finding) -> str:
     """Name of the first pass after which something is wrong, or of that which left what a later one does not survive.
+
+    Where an effect is lost, that which declared it away.
 
     Args:
         subject: The subject.
@@ -40,6 +44,8 @@ def culprit_of(subject: Any, original: Original, finding: Finding) -> str:
     step = steps[index]
     entered = original.module if index == 0 else subject.input_of(index)
     earlier = [each.name for each in (*subject.plan.prepare, *(each.ref for each in steps[:index]))]
+    if finding.evidence.kind == "other-effects" and LIFTING in earlier and any(impure_closures_called_as_pure(entered)):
+        return LIFTING  # it says that the call has no effect; who believes that is not to blame
     legalized = LEGALIZATION in earlier
     asked = finding.evidence.kind == "does-not-build" and (legalized or not finding.unlegalized)
     if asked and _stood_there(entered, finding):  # dead, until a later pass made a user of it

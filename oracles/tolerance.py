@@ -2,9 +2,10 @@
 
 A pass that may reorder roundings changes each intermediate result by some roundings, and how much the output moves
 depends on the program: a subtraction of nearly equal numbers amplifies them without bound.  So the amplification is
-measured, not assumed.  The ORIGINAL program runs ``RUNS`` times with every float input and every float result of a
-kernel moved by one random rounding of the granted unit ``u`` (:mod:`oracles.execution.perturb`).  The observed spread
-of an output element, the largest deviation from the plain run, is what one rounding at every place does to it.
+measured, not assumed.  The ORIGINAL program runs ``RUNS`` times with every float input, every constant of several
+floats and every float result of a kernel moved by one random rounding of the granted unit ``u``
+(:mod:`oracles.execution.perturb`).  The observed spread of an output element, the largest deviation from the plain
+run, is what one rounding at every place does to it.
 
 ``tolerance = C * (spread + u * |value|)`` with ``C = 4 + 2 * sqrt(N)``, ``N`` the number of elements of the largest
 tensor that a kernel got.  A kernel is perturbed at its result only, while a reduction of ``N`` terms inside it rounds

@@ -4,7 +4,7 @@ from oracles.execution.diskcache import DiskCache, default_directory
 from oracles.execution.kernels import KernelCache
 from oracles.execution.lowering import erase_markers, lower, reference_pipeline
 from oracles.execution.mode import ExecMode
-from oracles.execution.quick import private_constants
+from oracles.execution.quick import movable_constants, private_constants
 from oracles.execution.run import (
     Program,
     Session,
@@ -31,6 +31,7 @@ __all__ = [
     "from_tvm",
     "judge_of_record",
     "lower",
+    "movable_constants",
     "plain_build",
     "plain_build_and_run",
     "private_constants",

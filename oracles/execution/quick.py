@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from typing import Any
 
 import tvm
@@ -16,7 +17,7 @@ from oracles.execution.closures import INVOKES, keep_closure_types
 from oracles.execution.dispatch import sampling
 from oracles.execution.legalization import Legalizer
 from oracles.execution.lowering import STOP_LIFT, erase_markers, from_pure, target, until_pure
-from oracles.execution.replace import with_own_constants
+from oracles.execution.replace import tensors_of, with_own_constants
 
 SAMPLED = frozenset({"relax.multinomial_from_uniform"})
 SORTED = frozenset(f"relax.{name}" for name in ("bucketize", "sort", "argsort", "topk", "cumprod", "cumsum"))
@@ -74,3 +75,13 @@ def private_constants(module: Any) -> Any:
     owned = with_own_constants(module, found.holders)  # costs less than to ask the kernels what they write into
     inherit(owned, found)
     return owned
+
+
+def movable_constants(module: Any) -> tuple[Any, list[Any]]:
+    """The module with constants of its own, and the tensors of several floats among them, which its programs use."""
+    found = census(module)
+    if not found.constants:
+        return module, []
+    owned = with_own_constants(module, found.holders)
+    tensors = tensors_of(owned, found.holders)
+    return owned, [each for each in tensors if "float" in str(each.dtype) and math.prod(map(int, each.shape)) > 1]

@@ -45,6 +45,20 @@ def with_own_constants(module: Any, holders: Collection[int]) -> Any:
     return owned
 
 
+def tensors_of(module: Any, holders: Collection[int]) -> list[Any]:
+    """The tensors that are constants of a module, each once; ``holders`` as in :func:`with_own_constants`."""
+    found: dict[int, Any] = {}
+
+    def visit(expr: Any) -> None:
+        if isinstance(expr, tvm.ir.GenericConst) and isinstance(expr.value, tvm.runtime.Tensor):
+            found.setdefault(expr.value.__chandle__(), expr.value)
+
+    for place, function in enumerate(module.functions.values()):
+        if place in holders:
+            relax.analysis.post_order_visit(function, visit)
+    return list(found.values())
+
+
 @relax.expr_functor.mutator
 class _Copier(relax.PyExprMutator):
     def __init__(self, copied: Any) -> None:

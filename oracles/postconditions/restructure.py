@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import tvm
@@ -14,6 +15,7 @@ from oracles.postconditions.common import (
     has_local_functions,
     is_public,
     mentioned_functions,
+    operator_of,
     places,
     private_relax_functions,
     reached_functions,
@@ -21,7 +23,7 @@ from oracles.postconditions.common import (
     sequences,
     variables_read,
 )
-from oracles.preconditions import relax_functions
+from oracles.preconditions import has_attribute, relax_functions
 
 
 def unreached_function_left(ran: Any) -> str:
@@ -55,6 +57,37 @@ def tuple_parameter_left(ran: Any) -> str:
             if isinstance(param.ty, relax.TupleType):
                 return f"a private function takes a tuple\nfunction: {var.name_hint}\nparameter: {param}"
     return ""
+
+
+def impure_closure_called_as_pure(ran: Any) -> str:
+    """A call of an impure function that has come to be ``invoke_pure_closure``, so that the next pass may drop it.
+
+    Where a function is pure by force, all calls in it are.
+    """
+    if any(has_attribute(function, "relax.force_pure") for _, function in relax_functions(ran.before)):
+        return ""
+    known = {callee for callee, _ in impure_closures_called_as_pure(ran.before)}
+    for callee, name in impure_closures_called_as_pure(ran.after):
+        if callee not in known:
+            return f"an impure function is called by invoke_pure_closure\nfunction: {name}\ncallee: {callee}"
+    return ""
+
+
+def impure_closures_called_as_pure(module: Any) -> Iterator[tuple[str, str]]:
+    """Names of impure functions of which closures are called by ``invoke_pure_closure``, each with that of a caller."""
+    functions = functions_by_name(module)
+    for name, function in relax_functions(module):
+        closures: dict[Any, str] = {}
+        for place in places(function):
+            value = place.binding.value
+            if operator_of(value) == "relax.make_closure" and isinstance(value.args[0], tvm.ir.GlobalVar):
+                closures[place.binding.var] = str(value.args[0].name_hint)
+            elif isinstance(value, relax.Var) and value in closures:
+                closures[place.binding.var] = closures[value]
+            elif operator_of(value) == "relax.invoke_pure_closure":
+                callee = closures.get(value.args[0], "")
+                if isinstance(functions.get(callee), relax.Function) and not functions[callee].is_pure:
+                    yield callee, name
 
 
 def private_function_left(ran: Any) -> str:
