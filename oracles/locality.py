@@ -160,10 +160,6 @@ def _compare(subject: Subject, variation: Variation, varied: Sequence[Result]) -
         return Verdict(OracleName.LOCALITY, Outcome.PASS, subject.judged)
     if subject.ordered:
         return _skip(subject, "order follows addresses")
-    if subject.incomparable:
-        return _skip(subject, subject.incomparable)
-    if complaint(variation.module) is not None:
-        return _skip(subject, "varied module is ill-formed")
     found, step = None, steps[-1]
     for index, result in enumerate(subject.chain):
         found = _differing(subject, subject.module, result.module, varied[index].module, variation)
@@ -175,6 +171,10 @@ def _compare(subject: Subject, variation: Variation, varied: Sequence[Result]) -
         return _skip(subject, "the whole module decides")
     if step.inserted:
         return _skip(subject, "prepared module is ill-formed")
+    if complaint(variation.module) is not None:
+        return _skip(subject, "varied module is ill-formed")
+    if subject.incomparable:  # asked last: it costs several runs
+        return _skip(subject, subject.incomparable)
     before, after = found
     evidence = Evidence(
         "not-local",
