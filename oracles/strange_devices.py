@@ -23,9 +23,7 @@ def has_strange_device(module: Any) -> bool:
         types.append(function.ret_ty)
         relax.analysis.post_order_visit(function, lambda expr: types.append(getattr(expr, "ty", None)))
     return any(
-        isinstance(part, relax.TensorType)
-        and part.vdevice is not None
-        and part.vdevice.__chandle__() not in table
+        isinstance(part, relax.TensorType) and part.vdevice is not None and part.vdevice.__chandle__() not in table
         for ty in types
         if ty is not None
         for part in parts_of_type(ty)

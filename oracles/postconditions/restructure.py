@@ -60,9 +60,9 @@ def tuple_parameter_left(ran: Any) -> str:
 
 
 def impure_closure_called_as_pure(ran: Any) -> str:
-    """A call of an impure function that has come to be ``invoke_pure_closure``, so that the next pass may drop it.
+    """A call of a function with effects that has come to be ``invoke_pure_closure``, so that a later pass may drop it.
 
-    Where a function is pure by force, all calls in it are.
+    Where a function is pure by force, all calls in it are. What is declared impure and is not loses nothing.
     """
     if any(has_attribute(function, "relax.force_pure") for _, function in relax_functions(ran.before)):
         return ""
@@ -74,7 +74,7 @@ def impure_closure_called_as_pure(ran: Any) -> str:
 
 
 def impure_closures_called_as_pure(module: Any) -> Iterator[tuple[str, str]]:
-    """Names of impure functions of which closures are called by ``invoke_pure_closure``, each with that of a caller."""
+    """Names of functions with effects of which closures are called by ``invoke_pure_closure``, each with a caller's."""
     functions = functions_by_name(module)
     for name, function in relax_functions(module):
         closures: dict[Any, str] = {}
@@ -86,8 +86,17 @@ def impure_closures_called_as_pure(module: Any) -> Iterator[tuple[str, str]]:
                 closures[place.binding.var] = closures[value]
             elif operator_of(value) == "relax.invoke_pure_closure":
                 callee = closures.get(value.args[0], "")
-                if isinstance(functions.get(callee), relax.Function) and not functions[callee].is_pure:
+                if _has_effects(functions.get(callee)):
                     yield callee, name
+
+
+def _has_effects(function: Any) -> bool:
+    """Whether a Relax function is declared impure, and calls something impure."""
+    return (
+        isinstance(function, relax.Function)
+        and not function.is_pure
+        and bool(relax.analysis.contains_impure_call(function))
+    )
 
 
 def private_function_left(ran: Any) -> str:

@@ -230,7 +230,7 @@ def test_an_effect_that_vanishes_is_seen() -> None:
     assert "impure" in said("no effect is lost", Ran(before, after, {}), "DeadCodeElimination")
 
 
-def lifted(*, closure: bool, impure: bool) -> Any:
+def lifted(*, closure: bool, impure: bool, declared: bool) -> Any:
     """What LambdaLift should make of a local function that captures: a closure, called as what the function is."""
     lv = "R.make_closure(cls.inner, (x,))"
     call = "R.invoke_closure" if closure else "R.invoke_pure_closure"
@@ -238,7 +238,7 @@ def lifted(*, closure: bool, impure: bool) -> Any:
     return tvm.script.from_source(f"""
 @I.ir_module
 class Module:
-    @R.function(private=True, pure={not impure})
+    @R.function(private=True, pure={not declared})
     def inner(y: R.Tensor((2,), "float32"), x: R.Tensor((2,), "float32")) -> R.Tensor((2,), "float32"):
         z = {effect}
         return x
@@ -254,16 +254,19 @@ class Module:
 
 
 @pytest.mark.parametrize(
-    ("closure", "impure", "said_of_it"),
+    ("closure", "impure", "declared", "said_of_it"),
     [
-        (False, True, "an impure function is called by invoke_pure_closure\nfunction: main\ncallee: inner"),
-        (True, True, ""),
-        (False, False, ""),
+        (False, True, True, "an impure function is called by invoke_pure_closure\nfunction: main\ncallee: inner"),
+        (True, True, True, ""),
+        (False, False, False, ""),
+        (False, False, True, ""),
     ],
 )
-def test_an_impure_function_that_is_called_as_a_pure_one_is_seen(closure: bool, impure: bool, said_of_it: str) -> None:
+def test_an_impure_function_that_is_called_as_a_pure_one_is_seen(
+    closure: bool, impure: bool, declared: bool, said_of_it: str
+) -> None:
     claim = "no impure function is called as a pure one"
-    after = lifted(closure=closure, impure=impure)
+    after = lifted(closure=closure, impure=impure, declared=declared)
     assert said(claim, Ran(samples.closure(), after, {}), "LambdaLift") == said_of_it
     assert not said(claim, Ran(after, after, {}), "LambdaLift")
     forced = tvm.IRModule({"f": samples.dataflow()["main"].with_attr("relax.force_pure", True)})
