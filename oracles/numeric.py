@@ -152,8 +152,8 @@ def _pristine(facts: Any) -> Any:
     return from_json_graph_str(facts.snapshot)
 
 
-def candidate_of(subject: Any, original: Original, last: int) -> Candidate:
-    """The module after step ``last``."""
+def candidate_of(subject: Any, original: Original, last: int, module: Any = None) -> Candidate:
+    """The module after step ``last``, or one that it gave in another run."""
     steps = subject.plan.steps[: last + 1]
     conventions = []
     for index, step in enumerate(steps):
@@ -161,7 +161,7 @@ def candidate_of(subject: Any, original: Original, last: int) -> Candidate:
         if not equal(before, after):  # a pass that did nothing left the convention alone
             conventions.append(Convention(step.ref.name, step.contract.abi, step.ref.expression, before, after))
     return Candidate(
-        subject.chain[last].module,
+        subject.chain[last].module if module is None else module,
         steps[-1].contract.composed and steps[-1].contract.gives is Stage.LOWERED,
         adapters_of(conventions),
         promise_of(subject, last),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import re
+from collections.abc import Iterator
 from typing import Any
 
 import tvm
@@ -85,13 +87,27 @@ def _first_failing(subject: Any, original: Original, finding: Finding) -> int:
     from oracles.numeric import candidate_of
 
     last = len(subject.plan.steps) - 1
-    for index in range(last):
-        found = _failure(subject, original, lambda index=index: candidate_of(subject, original, index))
+    for index, module in _again(subject) if last else ():
+        if index == last:
+            break
+        found = _failure(subject, original, functools.partial(candidate_of, subject, original, index, module))
         if found is not None and not _alike(found, finding.evidence):
             raise Undecidable("an earlier pass breaks something else")  # and is judged for it alone
         if found is not None:
             return index
     return last
+
+
+def _again(subject: Any) -> Iterator[tuple[int, Any]]:
+    """What each step gives in a run of its own, since a later one may have written into what it gave in the first."""
+    ran = False
+    for index, _, result in subject.retrace():
+        ran = True
+        if result.error is not None:
+            return
+        yield index, result.module
+    if not ran:  # the input does not come back from JSON
+        yield from enumerate(result.module for result in subject.chain)
 
 
 def _alike(one: Evidence, other: Evidence) -> bool:

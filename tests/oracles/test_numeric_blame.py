@@ -1,0 +1,48 @@
+"""Whom the numeric oracle blames."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import buggy_passes as buggy
+import sample_modules as samples
+import tvm
+from tvm import relax
+
+from oracles.contract import Contract, Idempotence
+from oracles.numeric import judge_numeric
+from oracles.subject import Subject
+
+
+def contract(name: str) -> Contract:
+    return Contract(name, idempotence=Idempotence.UNKNOWN)
+
+
+def copied(module: Any) -> Any:
+    return tvm.ir.load_json(tvm.ir.save_json(module))
+
+
+def emptied(module: Any) -> Any:
+    """``main`` gives its parameter back, in the very module."""
+    var = module.get_global_var("main")
+    function = module[var]
+    x = function.params[0]
+    body = relax.SeqExpr([], x)
+    relax.expr._update_type(body, x.ty)
+    module.update_func(var, relax.Function(function.params, body, x.ty, attrs=function.attrs))
+    return module
+
+
+def test_a_pass_is_not_blamed_for_what_a_later_one_wrote_into_its_result() -> None:
+    """10cc7897f0: UpdateVDevice wrote into what LazyTransformParams had given, which did not build then."""
+    copying = buggy.make("copying", copied, contract("copying"))
+    writing = buggy.make("writing", emptied, contract("writing"))
+    said = judge_numeric(Subject(samples.dataflow(), [copying, writing]))
+    assert said.evidence is not None
+    assert said.culprit == "writing"
+
+
+def test_the_first_pass_that_is_wrong_is_to_blame() -> None:
+    wrong = buggy.make("wrong", lambda module: emptied(copied(module)), contract("wrong"))
+    copying = buggy.make("copying", copied, contract("copying"))
+    assert judge_numeric(Subject(samples.dataflow(), [wrong, copying])).culprit == "wrong"
