@@ -8,7 +8,7 @@ from it, a ``Sequential`` inside of a pass leaves out what is above it) and the 
 contract says with its source (``Contract.environment``).
 
 Each step of a pipeline is run once more under a circumstance, on the very object that it was applied to before, and
-must give an equal module or the same error. The circumstance is drawn by the seed of the case and the name of the pass
+must give an equal module, or raise again. The circumstance is drawn by the seed of the case and the name of the pass
 from those that the contract does not list, so that reducing the module keeps it. Of costly passes a share of the
 subjects is judged.
 
@@ -36,7 +36,6 @@ from oracles.difference import describe, text_difference
 from oracles.environment_runs import other_module_after, run_under
 from oracles.facts import Result, apply, complaint, equal, load
 from oracles.passref import GivenPass, PassRef
-from oracles.sequential import same_error
 from oracles.subject import Subject
 from oracles.verdict import Evidence, OracleName, Outcome, Verdict
 from oracles.well_formed import tolerated
@@ -65,7 +64,7 @@ def judge(subject: Subject) -> Verdict:
         if (verdict := _different(subject, index, how)) is not None:
             return verdict
     if subject.output.error is not None:
-        return _skip(subject, "both raise the same error")
+        return _skip(subject, "both runs raise")
     return Verdict(OracleName.ENVIRONMENT, Outcome.PASS, subject.judged)
 
 
@@ -80,10 +79,13 @@ def circumstance(seed: int, ref: PassRef, contract: Contract) -> Circumstance | 
 
 
 def agree(left: Result, right: Result) -> bool:
-    """Whether two results are equal modules or the same error."""
-    if left.error is not None and right.error is not None:
-        return same_error(left.error, right.error)
-    return left.error is None and right.error is None and equal(left.module, right.module)
+    """Whether two results are equal modules, or both errors.
+
+    Which of two errors a pass comes to first is nobody's promise, and a module on which it raises is crash's case.
+    """
+    if left.error is not None or right.error is not None:
+        return left.error is not None and right.error is not None
+    return equal(left.module, right.module)
 
 
 def _run(subject: Subject, index: int, how: Circumstance, built: Any, module: Any, trace: Any = None) -> Result:

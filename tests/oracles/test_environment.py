@@ -128,7 +128,17 @@ def test_an_error_that_only_one_run_raises_fails(under: Any) -> None:
     assert verdict.outcome is Outcome.FAIL
     assert (verdict.evidence.kind, verdict.evidence.message) == ("RuntimeError", "outside of a target: no target here")
     both = under(Circumstance.THREAD, samples.dataflow(), buggy.raises(RuntimeError("always")))
-    assert (both.outcome, both.reason) == (Outcome.SKIP, "both raise the same error")
+    assert (both.outcome, both.reason) == (Outcome.SKIP, "both runs raise")
+
+
+def test_which_error_is_raised_is_not_compared(under: Any) -> None:
+    """4a3d124ee1: FoldConstant came to one illegal operator or to another, as its script said: both runs raise."""
+
+    def run(module: Any) -> Any:
+        raise RuntimeError("no target here" if tvm.target.Target.current() is None else "here neither")
+
+    verdict = under(Circumstance.NO_TARGET, samples.dataflow(), buggy.make("picky", run))
+    assert (verdict.outcome, verdict.reason) == (Outcome.SKIP, "both runs raise")
 
 
 def test_a_costly_pass_is_repeated_less_often_before_a_difference_counts(under: Any) -> None:
