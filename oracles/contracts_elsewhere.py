@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from oracles.contract import Contract, Idempotence, Postcondition, Stage
 from oracles.postconditions.elsewhere import calls_differ
-from oracles.preconditions import no_calls_in_place
+from oracles.preconditions import no_calls_in_place, nothing_killed
 
 
 def _nothing_without(what: str, source: str) -> tuple[Postcondition, ...]:
@@ -25,7 +25,7 @@ _SPLIT = (
 ROWS: tuple[Contract, ...] = (
     Contract(
         "FoldVDeviceScopeChange",
-        preconditions=(no_calls_in_place,),
+        preconditions=(nothing_killed, no_calls_in_place),  # a variable stands for the field of a tuple that it is
         any_stage=True,
         idempotence=Idempotence.FIXPOINT,
         fixpoint_runs=3,

@@ -16,6 +16,7 @@ from oracles.capture import evidence_of
 from oracles.examination import Candidate, Finding, Undecidable, examine, unbuildable
 from oracles.execution.kernels import Checks, compile_object
 from oracles.facts import target
+from oracles.numeric_limits import carried_over_a_call
 from oracles.original import Original
 from oracles.postconditions.common import operator_of, places
 from oracles.postconditions.restructure import impure_closures_called_as_pure
@@ -25,6 +26,7 @@ from oracles.verdict import Evidence
 
 LEGALIZATION = "LegalizeOps"
 LIFTING = "LambdaLift"
+PLACING = "RealizeVDevice"
 _LEFT = re.compile(r"R\.([\w.]+): CodeGenVM cannot emit")
 
 
@@ -48,6 +50,10 @@ def culprit_of(subject: Any, original: Original, finding: Finding) -> str:
     earlier = [each.name for each in (*subject.plan.prepare, *(each.ref for each in steps[:index]))]
     if finding.evidence.kind == "other-effects" and LIFTING in earlier and any(impure_closures_called_as_pure(entered)):
         return LIFTING  # it says that the call has no effect; who believes that is not to blame
+    if any(each.ref.name == PLACING for each in steps[index + 1 :]) and carried_over_a_call(
+        finding.evidence, subject.chain[index].module
+    ):
+        return PLACING
     legalized = LEGALIZATION in earlier
     asked = finding.evidence.kind == "does-not-build" and (legalized or not finding.unlegalized)
     if asked and _stood_there(entered, finding):  # dead, until a later pass made a user of it

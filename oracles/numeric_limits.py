@@ -312,9 +312,17 @@ def excused_run(found: Evidence, steps: Sequence[Step], module: Any, output: Any
         return ""
     if _calls_operator(module, _HINT, lambda call: True):
         return "a device that a hint has yet to change"
-    # It takes what a function gives to be on the device of its arguments, also where the function moves it
-    # (src/relax/transform/realize_vdevice.cc): that is a defect of its own, of programs that no pass has made as well.
-    return "RealizeVDevice carries a device over a call" if _moved_by_a_callee(output) else ""
+    return "RealizeVDevice carries a device over a call" if carried_over_a_call(found, output) else ""
+
+
+def carried_over_a_call(found: Evidence, output: Any) -> bool:
+    """Whether what was raised may be RealizeVDevice's fault, since a function that is called moves a tensor.
+
+    It takes what a function gives to be on the device of its arguments, also where the function moves it
+    (src/relax/transform/realize_vdevice.cc): that is a defect of its own, of programs that no pass has made as well.
+    """
+    raised = found.kind == "run-error" and _OTHER_DEVICE.search(found.message) is not None
+    return raised and _moved_by_a_callee(output)
 
 
 def _moved_by_a_callee(module: Any) -> bool:

@@ -69,3 +69,24 @@ class Module:
     fuse = PassRef("FuseOpsByPattern", f"{X}.FuseOpsByPattern({patterns})")
     found = judge(Subject(module, [fuse], facts=ModuleFacts(module)), [OracleName.NUMERIC])[-1]
     assert (found.outcome, found.reason) == (Outcome.SKIP, "RealizeVDevice carries a device over a call")
+
+
+def test_a_move_in_a_function_of_its_own_is_the_fault_of_who_carries_it_over_the_call() -> None:
+    """268bca1e0b, once more: where RealizeVDevice is one of the passes, the pass before it was blamed all the same."""
+    module = tvm.script.from_source("""
+@I.ir_module
+class Module:
+    I.module_global_infos({"vdevice": [I.vdevice("llvm", 0, "global"), I.vdevice("llvm", 1, "global")]})
+    @R.function
+    def main(x: R.Tensor((2,), "float32")) -> R.Tensor((2,), "float32", "llvm:1:global"):
+        with R.dataflow():
+            lv = R.abs(x)
+            lv1: R.Tensor((2,), "float32", "llvm:1:global") = R.to_vdevice(lv, dst_vdevice="llvm:1:global")
+            lv2: R.Tensor((2,), "float32", "llvm:1:global") = R.maximum(lv1, lv1)
+            R.output(lv, lv1, lv2)
+        return lv2
+""")
+    patterns = '[("absent.move", is_op("relax.maximum")(wildcard(), is_op("relax.to_vdevice")(wildcard())))]'
+    fuse = PassRef("FuseOpsByPattern", f"{X}.FuseOpsByPattern({patterns})")
+    found = judge(Subject(module, [fuse, REALIZE, LEGALIZE], facts=ModuleFacts(module)), [OracleName.NUMERIC])[-1]
+    assert (found.outcome, found.culprit) == (Outcome.FAIL, "RealizeVDevice")

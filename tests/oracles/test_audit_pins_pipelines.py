@@ -27,6 +27,9 @@ def ref(name: str, arguments: str = "") -> PassRef:
     return PassRef(name, f"{X}.{name}({arguments})")
 
 
+FOLD_SCOPE = PassRef("FoldVDeviceScopeChange", "relax.backend.adreno.transform.FoldVDeviceScopeChange()")
+
+
 def numeric(module: Any, *passes: PassRef) -> Verdict:
     subject = Subject(module, passes, facts=ModuleFacts(module), input_seed=3)
     (found,) = [each for each in judge(subject, [OracleName.NUMERIC]) if each.oracle is OracleName.NUMERIC]
@@ -43,20 +46,22 @@ def made(shape: tuple[int, ...], *more: tuple[int, ...], build: Any, name: str =
     return builder.get()
 
 
-@pytest.mark.parametrize("later", ["CanonicalizeBindings", "EliminateCommonSubexpr"])
-def test_what_is_killed_is_not_renamed(later: str) -> None:
-    """A projection became the variable behind it, which had been killed: the machine died of it."""
+@pytest.mark.parametrize(
+    "later", [ref("CanonicalizeBindings"), ref("EliminateCommonSubexpr"), FOLD_SCOPE], ids=lambda each: str(each.name)
+)
+def test_what_is_killed_is_not_renamed(later: PassRef) -> None:
+    """A projection became the variable behind it, which had been killed: the machine died of it (fd0ade5c62, too)."""
 
     def tupled(builder: Any, x: Any) -> Any:
         return builder.emit(relax.Tuple([x, x, builder.emit(relax.op.abs(x))]))
 
     module = made((2,), build=tupled)
     shape_lower = ref("VMShapeLower")
-    found = numeric(module, ref("KillAfterLastUse"), shape_lower, ref("ToNonDataflow"), shape_lower, ref(later))
+    found = numeric(module, ref("KillAfterLastUse"), shape_lower, ref("ToNonDataflow"), shape_lower, later)
     assert (found.outcome, found.reason) == (Outcome.SKIP, "variables are killed")
     again = numeric(module, ref("KillAfterLastUse"), shape_lower, ref("KillAfterLastUse"))
     assert (again.outcome, again.reason) == (Outcome.SKIP, "variables are killed")
-    assert numeric(module, shape_lower, ref("ToNonDataflow"), shape_lower, ref(later)).outcome is Outcome.PASS
+    assert numeric(module, shape_lower, ref("ToNonDataflow"), shape_lower, later).outcome is Outcome.PASS
 
 
 def test_a_shape_heap_is_no_tensor_that_must_be_killed() -> None:
