@@ -131,5 +131,7 @@ def affine_grid(request: Request) -> Any:
         along = 2 * number / (extent - 1) - 1 if aligned else (2 * number + 1) / extent - 1
         column = theta[:, :, len(size) - 1 - axis].reshape(*theta.shape[:2], *[1] * len(size))
         shape = [-1 if at == axis else 1 for at in range(len(size))]
+        # TVM leaves the term out where the extent is one, and IEEE 754 has NaN for it: no document says which.
+        request.undefined((along == 0).any() and ~np.isfinite(column), "infinity at the coordinate zero")
         result = result + column * along.astype(theta.dtype).reshape(1, 1, *shape)
     return request.cast(result)

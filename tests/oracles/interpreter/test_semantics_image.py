@@ -234,6 +234,16 @@ def test_a_grid_of_a_volume_has_x_first() -> None:
     assert made[0, 2, :, 0].tolist() == [[-0.5, 0.5], [-0.5, 0.5]]
 
 
+@needs_unaligned_grids
+def test_infinity_at_the_coordinate_zero_is_not_judged() -> None:
+    """bc9b70dc35: NaN was demanded where TVM, of an extent of one, leaves the term out."""
+    theta = np.array([[[1, 0, 0], [np.inf, 1, 0]]], "float32")
+    with pytest.raises(Undefined, match="coordinate zero"):
+        computed(lambda t: image.affine_grid(t, (2, 1), False), theta)
+    made = computed(lambda t: image.affine_grid(t, (2, 2), False), theta)
+    assert made[0, 1].tolist() == [[-np.inf, np.inf]] * 2
+
+
 def test_pixel_shuffle_is_pytorchs() -> None:
     data = np.arange(16).reshape(1, 8, 1, 2)
     made = computed(lambda x: relax.op.nn.pixel_shuffle(x, 2), data)
