@@ -95,10 +95,15 @@ def _other_inputs(
     try:
         held = call_raw(program, candidate.adapters, entry.symbol, entry.num_input, entry.arguments)
         before = from_tvm(held)
-        for other in others:
-            found = _one(original, candidate, program, other, subject)
-            if found is not None:
-                return Repeated(found, other.variation)
+    except NoAdapter:
+        raise
+    except Exception as error:
+        return Repeated(raised(error, entry))
+    for other in others:
+        found = _one(original, candidate, program, other, subject)
+        if found is not None:
+            return Repeated(found, other.variation)
+    try:
         after = from_tvm(held)
         again = call(program, candidate.adapters, entry.symbol, entry.num_input, entry.arguments)
     except NoAdapter:

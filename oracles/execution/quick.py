@@ -83,5 +83,5 @@ def movable_constants(module: Any) -> tuple[Any, list[Any]]:
     if not found.constants:
         return module, []
     owned = with_own_constants(module, found.holders)
-    tensors = tensors_of(owned, found.holders)
+    tensors = tensors_of(owned)
     return owned, [each for each in tensors if "float" in str(each.dtype) and math.prod(map(int, each.shape)) > 1]

@@ -45,16 +45,16 @@ def with_own_constants(module: Any, holders: Collection[int]) -> Any:
     return owned
 
 
-def tensors_of(module: Any, holders: Collection[int]) -> list[Any]:
-    """The tensors that are constants of a module, each once; ``holders`` as in :func:`with_own_constants`."""
+def tensors_of(module: Any) -> list[Any]:
+    """The tensors that are constants of a module's Relax functions, each once."""
     found: dict[int, Any] = {}
 
     def visit(expr: Any) -> None:
         if isinstance(expr, tvm.ir.GenericConst) and isinstance(expr.value, tvm.runtime.Tensor):
             found.setdefault(expr.value.__chandle__(), expr.value)
 
-    for place, function in enumerate(module.functions.values()):
-        if place in holders:
+    for function in module.functions.values():
+        if isinstance(function, relax.Function):
             relax.analysis.post_order_visit(function, visit)
     return list(found.values())
 

@@ -161,6 +161,7 @@ def test_constants_of_several_floats_are_moved_and_are_the_programs_own() -> Non
     module = bb.finalize()
     owned, tensors = movable_constants(module)
     assert [tuple(map(int, each.shape)) for each in tensors] == [(2, 3)]
+    assert len(movable_constants(relax.transform.LegalizeOps()(module))[1]) == 1  # beside kernels, too
     program = session().build(owned)
     tensors[0].copyfrom(several * 2)
     assert np.array_equal(program.call("main", []), several * 2 + 1)
