@@ -303,10 +303,12 @@ class Original:
         left alone: it bounds a domain more often than it is summed.
         """
         assert self.program is not None
-        module, tensors = movable_constants(self.module)
-        if not tensors:
+        try:
+            module, tensors = movable_constants(self.module)
+            program = self.program if module.same_as(self.module) else session().build(module)
+        except Exception:  # a shape that is lost where types are inferred again: measured as it is
             return self.program, ()
-        return session().build(module), tuple((each, each.numpy().copy()) for each in tensors)
+        return program, tuple((each, each.numpy().copy()) for each in tensors)
 
     def _measure(self, entry: Entry, unit: Unit, count: int) -> Measured | None:
         random = np.random.default_rng(self.seed & 0xFFFFFFFF)

@@ -12,6 +12,7 @@ from typing import Any
 import tvm
 from tvm import relax
 
+from oracles.execution.apart import taken_apart
 from oracles.execution.census import census, forget, inherit
 from oracles.execution.closures import INVOKES, keep_closure_types
 from oracles.execution.dispatch import sampling
@@ -78,7 +79,13 @@ def private_constants(module: Any) -> Any:
 
 
 def movable_constants(module: Any) -> tuple[Any, list[Any]]:
-    """The module with constants of its own, and the tensors of several floats among them, which its programs use."""
+    """The module to measure tolerances on: one with constants of its own, operators that cancel inside taken apart.
+
+    Returns:
+        It, the module itself where nothing has to be done; and the tensors of several floats among its constants, which
+        its programs use.
+    """
+    module = taken_apart(module)
     found = census(module)
     if not found.constants:
         return module, []

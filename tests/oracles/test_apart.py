@@ -1,0 +1,88 @@
+"""Operators that cancel inside of one kernel: taken apart they mean the same, and show how they round."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numeric_samples as samples
+import numpy as np
+import pytest
+import tvm
+from tvm import relax
+
+from oracles.contract import NumericPromise
+from oracles.execution import session
+from oracles.execution.apart import taken_apart
+from oracles.execution.census import census
+from oracles.given import Given
+from oracles.original import Original
+from oracles.tolerance import EPSILON, unit_of
+
+nn = relax.op.nn
+OPERATORS: dict[str, Callable[[Any], Any]] = {
+    "gelu": nn.gelu,
+    "gelu_tanh": nn.gelu_tanh,
+    "selu": nn.selu,
+    "softplus": lambda x: nn.softplus(x, beta=2.0, threshold=3.0),
+}
+VALUES = np.array([-4.15, -2.0, -0.0156, 0.0, 0.5, 1.4, 1.6, 4.5])
+
+
+def program_of(name: str, dtype: str) -> Any:
+    x = relax.Var("x", relax.TensorType((8,), dtype))
+    return samples.function([x], lambda bb: bb.emit(OPERATORS[name](x)))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("name", OPERATORS)
+def test_what_is_taken_apart_computes_the_same(name: str, dtype: str) -> None:
+    module = program_of(name, dtype)
+    apart = taken_apart(module)
+    assert f"relax.nn.{name}" in census(module).operators
+    assert f"relax.nn.{name}" not in census(apart).operators
+    whole, parts = (session().build(each).call("main", [VALUES.astype(dtype)]) for each in (module, apart))
+    np.testing.assert_allclose(parts, whole, rtol=8 * EPSILON[dtype], atol=8 * EPSILON[dtype])
+
+
+def test_what_does_not_cancel_stays() -> None:
+    x = relax.Var("x", relax.TensorType((8,), "float32"))
+    module = samples.function([x], lambda bb: bb.emit(nn.relu(x)))
+    assert taken_apart(module).same_as(module)
+
+
+@pytest.mark.parametrize("name", OPERATORS)
+def test_what_a_kernel_rounds_inside_in_float16_is_tolerated(name: str) -> None:
+    """ce1694a768, once more: gelu(-4.15) of float16 is zero, and -0.00007 of float32."""
+    bb = relax.BlockBuilder()
+    with bb.function("main", []):
+        with bb.dataflow():
+            out = bb.emit_output(OPERATORS[name](relax.const(VALUES.astype("float32"))))
+        bb.emit_func_output(out)
+    module = bb.finalize()
+    original = Original(module, tvm.ir.save_json(module), 0, Given(), lambda text: None)
+    (entry,) = original.entries
+    found = original.measured(entry, unit_of(NumericPromise.LOSSY, original.float_dtypes))
+    assert found is not None
+    lossy = session().build(relax.transform.ToMixedPrecision(out_dtype="float16")(module)).call("main", [])
+    halved = _in_float16(name, VALUES.astype("float16"))
+    for narrow in (lossy, halved):
+        off = np.abs(narrow.astype("float64") - entry.output.astype("float64"))
+        assert (off <= found.tolerance((), entry.output, entry.output)).all()
+
+
+def _in_float16(name: str, x: Any) -> Any:
+    """The formula, each operation rounded to float16."""
+    one, half = np.float16(1), np.float16(0.5)
+    if name == "softplus":
+        scaled = x * np.float16(2)
+        return np.where(scaled > 3, x, np.log(one + np.exp(np.minimum(scaled, np.float16(3)))) / np.float16(2))
+    if name == "selu":
+        negative = np.minimum((np.exp(x) - one) * np.float16(1.6732632), np.float16(0))
+        return (np.maximum(x, np.float16(0)) + negative) * np.float16(1.0507)
+    if name == "gelu_tanh":
+        inner = np.tanh(x * np.float16(0.7978846) * (one + np.float16(0.044715) * x * x))
+        return half * x * (one + inner)
+    from math import erf
+
+    return x * (half + half * np.array([erf(float(each)) for each in x * np.float16(0.5**0.5)], "float16"))
