@@ -15,7 +15,7 @@ from oracles.abi import NoAdapter
 from oracles.capture import evidence_of
 from oracles.examination import Candidate, Finding, Undecidable, examine, unbuildable
 from oracles.execution.kernels import Checks, compile_object
-from oracles.facts import target
+from oracles.facts import complaint, target
 from oracles.numeric_limits import carried_over_a_call
 from oracles.original import Original
 from oracles.postconditions.common import operator_of, places
@@ -23,6 +23,7 @@ from oracles.postconditions.restructure import impure_closures_called_as_pure
 from oracles.preconditions import relax_functions
 from oracles.repeats import OF_MEMORY
 from oracles.verdict import Evidence
+from oracles.well_formed import tolerated
 
 LEGALIZATION = "LegalizeOps"
 LIFTING = "LambdaLift"
@@ -41,10 +42,14 @@ def culprit_of(subject: Any, original: Original, finding: Finding) -> str:
         finding: What is wrong after all passes.
 
     Raises:
-        Undecidable: It was there before all passes, and needed by nobody; or an earlier pass has broken something else.
+        Undecidable: It was there before all passes, and needed by nobody; or an earlier pass has broken something else,
+            or gives an ill-formed module, which a later one need not survive.
     """
     steps = subject.plan.steps
     index = _first_failing(subject, original, finding)
+    for before in range(index):
+        if not tolerated(complaint(subject.chain[before].module), steps[: before + 1]):
+            raise Undecidable("an earlier pass gives an ill-formed module")
     step = steps[index]
     entered = original.module if index == 0 else subject.input_of(index)
     earlier = [each.name for each in (*subject.plan.prepare, *(each.ref for each in steps[:index]))]

@@ -11,7 +11,9 @@ from tvm import relax
 
 from oracles.contract import Contract, Idempotence
 from oracles.numeric import judge_numeric
+from oracles.passref import PassRef
 from oracles.subject import Subject
+from oracles.verdict import Outcome
 
 
 def contract(name: str) -> Contract:
@@ -46,3 +48,25 @@ def test_the_first_pass_that_is_wrong_is_to_blame() -> None:
     wrong = buggy.make("wrong", lambda module: emptied(copied(module)), contract("wrong"))
     copying = buggy.make("copying", copied, contract("copying"))
     assert judge_numeric(Subject(samples.dataflow(), [wrong, copying])).culprit == "wrong"
+
+
+def test_what_a_pass_makes_of_an_ill_formed_module_is_not_held_against_it() -> None:
+    """4a9caf8594: ToMixedPrecision returned a variable that is not defined, and LazySetOutput dropped it."""
+    module = tvm.script.from_source("""
+@I.ir_module
+class Module:
+    @R.function
+    def main(p: R.Tensor((2,), "float32")) -> R.Tensor((2,), "float32"):
+        with R.dataflow():
+            lv = p
+            R.output()
+        return p
+""")
+    transform = "relax.transform"
+    passes = [
+        PassRef("ToMixedPrecision", f'{transform}.ToMixedPrecision(fp16_input_names=["p"])'),
+        PassRef("ToNonDataflow", f"{transform}.ToNonDataflow()"),
+        PassRef("LazySetOutput", f"{transform}.LazySetOutput()"),
+    ]
+    said = judge_numeric(Subject(module, passes))
+    assert (said.outcome, said.reason) == (Outcome.SKIP, "an earlier pass gives an ill-formed module")
