@@ -16,6 +16,7 @@ from oracles.contract import (
     Stage,
 )
 from oracles.postconditions import common, rewrite
+from oracles.preconditions import no_calls_in_place
 
 REASSOCIATION = NumericPromise.REASSOCIATION
 _ONE_BY_ONE = "it works on each function of the module by itself"
@@ -146,6 +147,7 @@ ROWS: tuple[Contract, ...] = (
     Contract(
         "FoldConstant",
         costly=True,
+        preconditions=(no_calls_in_place,),  # an operand that a kernel overwrites becomes a constant, for all calls
         refusals=(UNSUPPORTED_DTYPE, WINDOWED_ATTENTION),
         postconditions=(
             Postcondition(

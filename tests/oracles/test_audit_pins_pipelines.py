@@ -87,6 +87,21 @@ def test_what_was_overwritten_is_not_computed_once() -> None:
     assert numeric(module, cse, in_place).outcome is Outcome.PASS
 
 
+def test_what_is_overwritten_does_not_become_a_constant() -> None:
+    """ae37934f4d: what a kernel adds to in place was folded, and grew from call to call."""
+
+    def folded(builder: Any, x: Any) -> Any:
+        constant = builder.emit(relax.op.abs(relax.const([1.0, 1.0], "float32")))
+        return builder.emit(relax.op.add(x, constant))
+
+    in_place, fold = ref("DataflowUseInplaceCalls"), ref("FoldConstant")
+    module = made((2,), build=folded)
+    assert "call_tir_inplace" in str(relax.transform.DataflowUseInplaceCalls()(module))
+    found = numeric(module, in_place, fold)
+    assert (found.outcome, found.reason) == (Outcome.SKIP, "calls a kernel in place")
+    assert numeric(module, fold, in_place).outcome is Outcome.PASS
+
+
 def test_a_callback_is_handed_what_the_caller_chose() -> None:
     module = made((1,), build=lambda builder, x: builder.emit(relax.op.abs(x)))
     found = numeric(module, ref("LazySetOutput"), HALF)
