@@ -9,6 +9,7 @@ import sample_modules as samples
 import tvm
 from tvm import relax
 
+from corpus.loader import load, load_module
 from oracles.contract import Contract, Idempotence
 from oracles.numeric import judge_numeric
 from oracles.passref import PassRef
@@ -70,3 +71,12 @@ class Module:
     ]
     said = judge_numeric(Subject(module, passes))
     assert (said.outcome, said.reason) == (Outcome.SKIP, "an earlier pass gives an ill-formed module")
+
+
+def test_an_effect_that_is_lost_is_blamed_on_who_declared_it_away() -> None:
+    """LambdaLift calls a function that prints by invoke_pure_closure; FoldConstant, which drops the call, was blamed."""
+    (case,) = load(["fold-constant-effect"])
+    (ref,) = case.passes
+    said = judge_numeric(Subject(load_module(case), [ref], input_seed=case.input_seed))
+    assert said.evidence is not None
+    assert (said.evidence.kind, said.culprit) == ("other-effects", "LambdaLift")
