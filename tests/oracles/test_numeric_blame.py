@@ -74,7 +74,7 @@ class Module:
 
 
 def test_an_effect_that_is_lost_is_blamed_on_who_declared_it_away() -> None:
-    """LambdaLift calls a function that prints by invoke_pure_closure; FoldConstant, which drops the call, was blamed."""
+    """LambdaLift calls a function that prints by invoke_pure_closure; FoldConstant, which drops it, was blamed."""
     (case,) = load(["fold-constant-effect"])
     (ref,) = case.passes
     said = judge_numeric(Subject(load_module(case), [ref], input_seed=case.input_seed))
