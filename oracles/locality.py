@@ -22,6 +22,8 @@ from oracles.subject import Subject
 from oracles.verdict import Evidence, OracleName, Outcome, Verdict
 from oracles.well_formed import output_is_well_formed, tolerated
 
+_OTHER_MODULE = "a pass before the one that raises makes another module"
+
 
 def judge(subject: Subject) -> Verdict:
     """Run the passes on a varied module and compare what they make of the functions that were left alone.
@@ -91,7 +93,7 @@ def _healed(subject: Subject, variation: Variation, varied: Sequence[Result], er
     if subject.run(subject.module).error is None or complaint(variation.module) is not None:
         return _skip(subject, "the error does not come back")
     if _enters_otherwise(subject, variation, varied, len(subject.chain) - 1):
-        return _skip(subject, "a pass before the one that raises makes another module")
+        return _skip(subject, _OTHER_MODULE)
     said = f"no error {variation.change.words}: {error.message}"
     evidence = Evidence("healed", said, error.frames, "the same error", f"no error on {variation.call}")
     return Verdict(OracleName.LOCALITY, Outcome.FAIL, subject.last_step.ref.name, evidence=evidence)
@@ -111,7 +113,7 @@ def _broken(subject: Subject, variation: Variation, varied: Sequence[Result], er
         if (unmet := precondition(entered)) is not None:
             return _skip(subject, f"varied module: {unmet}")
     if _enters_otherwise(subject, variation, varied, index):
-        return _skip(subject, "a pass before the one that raises makes another module")
+        return _skip(subject, _OTHER_MODULE)
     if _raises_alone(subject, variation, index, error):
         return _skip(subject, "the pass raises on the added function alone")
     if subject.random:

@@ -303,9 +303,11 @@ class Original:
         left alone: it bounds a domain more often than it is summed.
         """
         assert self.program is not None
+        module, tensors = movable_constants(self.module)
+        if module.same_as(self.module):
+            return self.program, ()
         try:
-            module, tensors = movable_constants(self.module)
-            program = self.program if module.same_as(self.module) else session().build(module)
+            program = session().build(module)
         except Exception:  # a shape that is lost where types are inferred again: measured as it is
             return self.program, ()
         return program, tuple((each, each.numpy().copy()) for each in tensors)

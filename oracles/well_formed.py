@@ -47,7 +47,7 @@ def judge(subject: Subject) -> Verdict:
     if found.kind == "ill-formed" and hidden:
         # The checker stops at its first complaint.  That one is tolerated; what it says now may have been there, too.
         return Verdict(OracleName.WELL_FORMED, Outcome.SKIP, subject.judged, "tolerated complaint hides others")
-    if found.kind == "ill-formed" and entered is not subject.module and has_strange_device(entered):
+    if found.kind == "ill-formed" and step is not subject.plan.steps[0] and has_strange_device(entered):
         # UpdateVDevice leaves the old device in some types; the next pass that infers types afresh only shows that.
         return Verdict(OracleName.WELL_FORMED, Outcome.SKIP, subject.judged, "a device is not in the module's table")
     culprit = step.ref.name

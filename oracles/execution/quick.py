@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import math
 from typing import Any
@@ -85,7 +86,8 @@ def movable_constants(module: Any) -> tuple[Any, list[Any]]:
         It, the module itself where nothing has to be done; and the tensors of several floats among its constants, which
         its programs use.
     """
-    module = taken_apart(module)
+    with contextlib.suppress(Exception):  # types that TVM cannot infer again: what cancels is left whole
+        module = taken_apart(module)
     found = census(module)
     if not found.constants:
         return module, []

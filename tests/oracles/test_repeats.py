@@ -142,3 +142,14 @@ def test_what_is_raised_by_what_was_in_memory_is_a_read_of_it(seed: int) -> None
     evidence = numeric(total(), raising(lambda _: 7), seed, EXACT).evidence
     assert evidence is not None
     assert evidence.kind == "run-error"
+
+
+def test_an_error_of_ours_in_a_comparison_is_not_the_programs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """331169b280: what raised while a tolerance was measured counted as a call that raises."""
+
+    def ours(*_: Any) -> Any:
+        raise RuntimeError("ours")
+
+    monkeypatch.setattr("oracles.repeats.compare_function", ours)
+    verdict = numeric(total(), again("halves_first_clean"))
+    assert (verdict.outcome, verdict.reason) == (Outcome.INVALID, "harness error: RuntimeError")

@@ -43,3 +43,11 @@ def test_what_a_pass_makes_of_a_strange_device_is_not_held_against_it() -> None:
     said = well_formed.judge(Subject(on_a_device(), [BUNDLE, UPDATE, LIFT]))
     assert (said.outcome, said.reason) == (Outcome.SKIP, "a device is not in the module's table")
     assert well_formed.judge(Subject(on_a_device(), [BUNDLE, LIFT])).outcome is Outcome.PASS
+
+
+def test_a_first_step_is_judged_the_same_with_others_behind_it() -> None:
+    given = UPDATE.build()(BUNDLE.build()(on_a_device()))
+    normalize = PassRef("Normalize", "relax.transform.Normalize()")
+    alone, first = (well_formed.judge(Subject(given, passes)) for passes in ([LIFT], [LIFT, normalize]))
+    assert alone.outcome is first.outcome is Outcome.FAIL
+    assert alone.culprit == first.culprit == "LiftTransformParams"
