@@ -7,13 +7,11 @@ from tvm.script import tirx as T
 @I.ir_module
 class Module:
     @R.function(pure=False)
-    def main(x: R.Tensor((2, 2), dtype="float32"), x1: R.Tensor((2, 2), dtype="float32")) -> R.Tensor((2, 2), dtype="float32"):
-        # from tvm.script import relax as R
-        
+    def main(x: R.Tensor((2,), dtype="float32")) -> R.Tensor((2,), dtype="float32"):
         @R.function(pure=False)
-        def lv1(x2: R.Tensor((2, 2), dtype="float32")) -> R.Tensor((2, 2), dtype="float32"):
-            R.print(x1, format=R.str("note0 {}"))
+        def prints() -> R.Tensor((2,), dtype="float32"):
+            R.print(x, format=R.str("x {}"))
             return x
 
-        lv2: R.Tensor((2, 2), dtype="float32") = lv1(x1)
-        return x1
+        y: R.Tensor((2,), dtype="float32") = prints()
+        return y
