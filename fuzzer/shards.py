@@ -6,6 +6,7 @@ process, because the same cases are drawn again there.
 
 from __future__ import annotations
 
+import sys
 import time
 import traceback
 import weakref
@@ -254,6 +255,8 @@ def _judged(
         said.append((OracleName.NUMERIC.value, subject.judged, Outcome.SKIP.value, reason))
     for verdict in verdicts:
         said.append((verdict.oracle.value, verdict.culprit, verdict.outcome.value, verdict.reason))
+        if verdict.outcome is Outcome.INVALID:
+            _log(verdict, task, index, passes)
         if verdict.outcome is not Outcome.FAIL:
             continue
         identity = signature(verdict).id
@@ -262,6 +265,16 @@ def _judged(
         failures.append(Failure(verdict, identity, case))
     what = _rewrite(subject, candidate)
     return ExampleDone(index, tuple(said), tuple(failures), subject.judged, what, watch.take())
+
+
+def _log(verdict: Verdict, task: ShardTask, index: int, passes: tuple[PassRef, ...]) -> None:
+    """Write what the harness did wrong into the workers' log: the tally alone would not say where to look."""
+    where = f"seed {task.config.seed}, shard {task.number}, example {index}"
+    error = "" if verdict.evidence is None else verdict.evidence.observed or verdict.evidence.message
+    chain = " > ".join(ref.expression for ref in passes)
+    print(
+        f"invalid: {verdict.oracle.value} on {chain}, {where}: {verdict.reason}\n{error}", file=sys.stderr, flush=True
+    )
 
 
 _PREPARED: weakref.WeakKeyDictionary[Any, Counter[str]] = weakref.WeakKeyDictionary()
