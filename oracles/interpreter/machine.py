@@ -227,7 +227,12 @@ class Interpreter:
                 raise Unsupported(f"operator {op.name}")
             arguments = [self._evaluate(each, frame) for each in expression.args]
             request = Request(op.name, arguments, expression, self.precision, frame.dims.value, self, frame.values)
-            result = compute(request)
+            try:
+                result = compute(request)
+            except (ValueError, IndexError) as error:
+                if _known(expression):
+                    raise
+                raise Undefined("operands that do not fit each other") from error
             if self.observer is not None:
                 self.observer(request, result)
             return result
@@ -246,6 +251,19 @@ class Interpreter:
         for place, result in zip(places, run_kernel(self, kernel, arguments, types, places), strict=True):
             arguments[place][...] = result
         return ()
+
+
+def _known(call: Any) -> bool:
+    """Whether all dims of a call's tensors are numbers, so that type inference has seen that its operands fit.
+
+    Where it has not, a pass may give operands that do not (DecomposeOpsForTraining: weights of layer_norm that are not
+    unsqueezed), and what kernels then read is not defined; with numbers for dims, an error of NumPy is one of ours.
+    """
+    types = [each.ty for each in call.args if isinstance(each.ty, relax.TensorType)]
+    return all(
+        isinstance(each.shape, relax.ShapeExpr) and all(isinstance(dim, tirx.IntImm) for dim in each.shape.values)
+        for each in types
+    )
 
 
 Handler = Callable[[Interpreter, Any, _Frame], Any]
