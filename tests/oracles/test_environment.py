@@ -11,12 +11,13 @@ import sample_modules as samples
 import tvm
 from conftest import Say
 from sample_arguments import expressions
+from tvm import relax
 from tvm.ir.instrument import pass_instrument
 
 from oracles import environment
 from oracles.contract import LEVELS, PARTS_OF_LEVEL_ONE, TARGETS, Circumstance, Contract, Dependence, Idempotence
 from oracles.contracts import CONTRACTS, contract_for
-from oracles.environment_runs import other_module, run_under
+from oracles.environment_runs import other_module, other_module_after, run_under
 from oracles.passref import PassRef
 from oracles.plan import preparation, preparing
 from oracles.subject import COSTLY_REPEATS, REPEATS, Subject
@@ -216,6 +217,18 @@ class Parts:
 
     def run_after_pass(self, module: Any, info: Any) -> None:
         self.depth -= 1
+
+
+def test_the_other_module_is_well_formed_behind_any_passes() -> None:
+    """VMShapeLower died of the one that UpdateParamType leaves, and the pass under judgement had the blame."""
+
+    def without_helper(module: Any) -> Any:
+        return tvm.IRModule({var: each for var, each in module.functions_items() if var.name_hint != "helper"})
+
+    loses = buggy.make("loses", without_helper).build()
+    given = other_module_after([loses, buggy.marks(lambda: 1).build(), loses])
+    assert relax.analysis.check_well_formed(given)
+    assert given["helper"].attrs["mark"] == given["main"].attrs["mark"] == 1
 
 
 LEVELLED = [name for name, row in CONTRACTS.items() if PARTS_OF_LEVEL_ONE[0] in row.environment]
