@@ -44,6 +44,7 @@ def contract_object(contract: Contract, generated: bool) -> dict[str, Any]:
         "environment": [
             {"on": sorted(on.value for on in each.on), "source": each.source} for each in contract.environment
         ],
+        "merges_kernels": contract.merges_kernels,
         "composed": contract.composed,
         "costly": contract.costly,
         "address_ordered": contract.address_ordered,
@@ -115,7 +116,7 @@ def _lines(row: dict[str, Any], contract: Contract) -> Iterator[str]:
     yield f"  depends on     {row['locality']}"
     changed = ", ".join(row["changes"]) or "nothing of what a pass leaves as it is"
     yield f"  changes        {changed}"
-    told = [key for key in ("composed", "costly", "address_ordered") if row[key]]
+    told = [key for key in ("merges_kernels", "composed", "costly", "address_ordered") if row[key]]
     if told:
         yield f"  otherwise      {', '.join(told).replace('_', ' ')}"
     if row["notes"]:

@@ -206,6 +206,10 @@ class Contract:
         costly: Whether one run takes milliseconds (Python legalization, compiling kernels); the determinism
             oracle then repeats it once instead of several times.
         any_stage: Whether it may run at every later stage as well, between or after the lowering passes.
+        merges_kernels: Whether it makes one kernel of several.  What one writes and the next reads is then no tensor
+            any more but a temporary, and those of bfloat16 and float8 are computed in float32 (documentation of
+            ``tvm.tirx.transform.BF16ComputeLegalize``: "Promote unsupported BF16 computations and internal temporaries
+            to float32"), so that a rounding to them is gone and the ``numeric`` promise weaker where there are any.
         composed: Whether it is a pipeline of other public passes; a failure is then blamed on the inner pass.
         postconditions: What it claims to have done.
         changes: What it changes of the things that a pass leaves as they are; its source is in a comment beside.
@@ -234,6 +238,7 @@ class Contract:
     address_ordered: bool = False
     costly: bool = False
     any_stage: bool = False
+    merges_kernels: bool = False
     composed: bool = False
     postconditions: tuple[Postcondition, ...] = ()
     changes: frozenset[Kept] = frozenset()

@@ -42,6 +42,7 @@ ROWS: tuple[Contract, ...] = (
     Contract(
         "FuseTIR",
         postconditions=FUSION_CLAIMS["FuseTIR"],
+        merges_kernels=True,
         prepare=FUSED,
         needs=Stage.FUSED,
         gives=Stage.FUSED,

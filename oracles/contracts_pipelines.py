@@ -48,6 +48,7 @@ ROWS: tuple[Contract, ...] = (
     Contract(
         "build:cpu",
         postconditions=PIPELINE_CLAIMS["build:cpu"],
+        merges_kernels=True,
         prepare=_BEFORE,
         gives=Stage.LOWERED,
         idempotence=Idempotence.UNKNOWN,
@@ -61,6 +62,7 @@ ROWS: tuple[Contract, ...] = (
     Contract(
         "build:zero",
         postconditions=PIPELINE_CLAIMS["build:zero"],
+        merges_kernels=True,
         gives=Stage.FUSED,
         idempotence=Idempotence.UNKNOWN,
         costly=True,

@@ -37,6 +37,8 @@ _LEGALIZING = frozenset(
     {LEGALIZATION, "DispatchSortScan", "DispatchSampling", "build:default", "build:cpu", "build:zero"}
 )
 _SAYS_NOTHING_OF_LEGALIZATION = (UNCHANGED, "no output", "output is ill-formed")
+# Floats that kernels compute in float32, as a CPU has no instructions for them: ``Contract.merges_kernels``.
+_PROMOTED = frozenset({"bfloat16", "float8_e4m3fn", "float8_e5m2"})
 _WEAKEST_LAST = (
     NumericPromise.BIT_EXACT,
     NumericPromise.REASSOCIATION,
@@ -164,7 +166,7 @@ def candidate_of(subject: Any, original: Original, last: int, module: Any = None
         subject.chain[last].module if module is None else module,
         steps[-1].contract.composed and steps[-1].contract.gives is Stage.LOWERED,
         adapters_of(conventions),
-        promise_of(subject, last),
+        promise_of(subject, last, original.float_dtypes),
     )
 
 
@@ -173,10 +175,13 @@ def _input(subject: Any, original: Original, index: int) -> Any:
     return original.module if index == 0 else subject.input_of(index)
 
 
-def promise_of(subject: Any, last: int) -> NumericPromise:
-    """The weakest numeric promise among the steps up to ``last``."""
+def promise_of(subject: Any, last: int, dtypes: Sequence[str] = ()) -> NumericPromise:
+    """The weakest numeric promise among the steps up to ``last``, for a module that has floats of these dtypes."""
     steps: Sequence[Step] = subject.plan.steps[: last + 1]
-    return max((step.contract.numeric for step in steps), key=_WEAKEST_LAST.index)
+    promises = [step.contract.numeric for step in steps]
+    if any(step.contract.merges_kernels for step in steps) and not _PROMOTED.isdisjoint(dtypes):
+        promises.append(NumericPromise.REASSOCIATION)
+    return max(promises, key=_WEAKEST_LAST.index)
 
 
 def _draws_compiled(subject: Any) -> bool:

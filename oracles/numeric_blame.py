@@ -145,7 +145,7 @@ def _inner(subject: Any, original: Original, index: int) -> str | None:
     trace = _Trace(frozenset(CONTRACTS) - {subject.plan.steps[index].ref.name})
     with tvm.transform.PassContext(instruments=[trace]), target():
         subject.built(index)(original.module if index == 0 else subject.input_of(index))
-    promise = promise_of(subject, index)
+    promise = promise_of(subject, index, original.float_dtypes)
     for name, module in trace.outputs:
         if _failure(subject, original, lambda module=module: Candidate(module, False, (), promise)) is not None:
             return name

@@ -10,10 +10,11 @@ import pytest
 from tvm import relax
 
 from oracles.contract import Contract, Idempotence, NumericPromise
+from oracles.contracts_pipelines import PIPELINES
 from oracles.examination import TOO_COARSE
 from oracles.inputs import materialize
 from oracles.judge import judge
-from oracles.passref import GivenPass
+from oracles.passref import GivenPass, PassRef
 from oracles.subject import Subject
 from oracles.verdict import OracleName, Outcome, Verdict
 
@@ -67,3 +68,26 @@ def test_one_rounding_is_granted_in_bfloat16_under_a_loose_promise() -> None:
 def test_a_loose_promise_is_no_measure_for_float8(dtype: str) -> None:
     verdict = judged(dtype, scaled(dtype, 1.5), LOOSE)
     assert (verdict.outcome, verdict.reason) == (Outcome.SKIP, TOO_COARSE)
+
+
+@pytest.mark.parametrize("name", ["FuseTIR", "build:zero", "build:cpu"])
+def test_what_is_handed_over_within_a_kernel_is_not_rounded(name: str) -> None:
+    """TVM promotes "internal temporaries" of bfloat16 and float8, so that FuseTIR was blamed for a lost rounding."""
+
+    def there_and_back(dtype: str) -> Any:
+        x = samples.var("x", (4, 5), "float32")
+
+        def body(bb: Any) -> Any:
+            with bb.dataflow():
+                normal = bb.emit(op.add(bb.emit(op.multiply(x, x)), relax.const(1, "float32")))
+                low = bb.emit(op.astype(normal, dtype))
+                return bb.emit_output(op.astype(low, "float32"))
+
+        return samples.function([x], body)
+
+    expression = PIPELINES.get(name, "relax.transform.FuseTIR()")
+    verdicts = {}
+    for dtype in LOW[:2]:
+        (verdict,) = judge(Subject(there_and_back(dtype), [PassRef(name, expression)]), [OracleName.NUMERIC])
+        verdicts[dtype] = (verdict.outcome, verdict.reason)
+    assert verdicts == {"bfloat16": (Outcome.PASS, ""), "float8_e4m3fn": (Outcome.SKIP, TOO_COARSE)}
