@@ -9,7 +9,7 @@ from tvm import relax
 
 
 def unfit_call(module: Any) -> tuple[str, str, str] | None:
-    """The first call whose type cannot be inferred from the called function's type, or ``None``.
+    """The first call whose type cannot be inferred from the called function's type, or ``None``; of closures as well.
 
     TVM's checker compares a call with the type that its ``GlobalVar`` remembers, which is not that of the function once
     a pass has given it other parameters (measured on RealizeVDevice, which puts a device into the parameters of a
@@ -33,8 +33,16 @@ def _unfit_in(function: Any, functions: dict[Any, Any]) -> tuple[Any, str] | Non
     found: list[tuple[Any, str]] = []
 
     def look(expr: Any) -> None:
-        if found or not isinstance(expr, tvm.ir.Call) or expr.op not in functions:
+        if found or not isinstance(expr, tvm.ir.Call):
             return
+        if expr.op in functions:
+            call(expr)
+        elif isinstance(expr.op, tvm.ir.Op) and expr.op.name == "relax.make_closure" and expr.args[0] in functions:
+            complaint = _unfit_closure(functions[expr.args[0]], expr.args[1])
+            if complaint:
+                found.append((expr.args[0], complaint))
+
+    def call(expr: Any) -> None:
         # A variable in its place: inference would ask a GlobalVar for what it remembers.
         callee = relax.Var(expr.op.name_hint, functions[expr.op].ty)
         try:
@@ -45,3 +53,19 @@ def _unfit_in(function: Any, functions: dict[Any, Any]) -> tuple[Any, str] | Non
 
     relax.analysis.post_order_visit(function, look)
     return found[0] if found else None
+
+
+def _unfit_closure(function: Any, held: Any) -> str:
+    """What is wrong with the arguments that a closure holds, the last ones of its function; empty when they fit.
+
+    No type is inferred of a closure's parameters, so that only what no argument can mend is told.
+    """
+    if not isinstance(held, relax.Tuple):
+        return ""
+    if len(held.fields) > len(function.params):
+        return f"a closure holds {len(held.fields)} arguments of a function of {len(function.params)}"
+    last = list(function.params)[len(function.params) - len(held.fields) :]
+    for index, (param, given) in enumerate(zip(last, held.fields, strict=True)):
+        if relax.analysis.type_base_check(param.ty, given.ty) == relax.analysis.BaseCheckResult.FAIL_L0:
+            return f"argument {index} held by a closure: expected {param.ty}, given {given.ty}"
+    return ""

@@ -165,6 +165,14 @@ ROWS: tuple[Contract, ...] = (
         needs=Stage.LEGALIZED,
         gives=Stage.LEGALIZED,
         changes=frozenset({Kept.KERNELS}),  # its documentation: it updates kernels with the types of their calls
+        refusals=(
+            Refusal(
+                "InternalError",
+                r"Shape undefined for call",
+                "argument without a shape",
+                "src/relax/transform/specialize_primfunc_based_on_callsite.cc; UpdateParamType may take it away",
+            ),
+        ),
         # A kernel is made to fit all its calls in the module; LegalizeOps gives functions of one formula one kernel.
         locality=Locality.MODULE,
     ),

@@ -136,3 +136,25 @@ class Module:
     for tried in (passes, whole):
         found = verdict(tvm.script.from_source(kernel), OracleName.CRASH, *tried)
         assert (found.outcome, found.reason) == (Outcome.REJECT, "kernel without a root block")
+
+
+def test_an_operand_whose_shape_is_not_known_is_refused_where_kernels_are_specialized() -> None:
+    kernel = """
+@I.ir_module(s_tir=True)
+class Module:
+    @T.prim_func(private=True, s_tir=True)
+    def copies(A: T.Buffer((T.int64(2),), "float32"), B: T.Buffer((T.int64(2),), "float32")):
+        for i in range(T.int64(2)):
+            with T.sblock("B"):
+                v = T.axis.spatial(T.int64(2), i)
+                B[v] = A[v]
+
+    @R.function
+    def main(x: R.Tensor("float32", ndim=1)) -> R.Tensor((2,), "float32"):
+        cls = Module
+        y = R.call_tir(cls.copies, (x,), R.Tensor((2,), "float32"))
+        return y
+"""
+    specialize = PassRef("SpecializePrimFuncBasedOnCallSite", "relax.transform.SpecializePrimFuncBasedOnCallSite()")
+    found = verdict(tvm.script.from_source(kernel), OracleName.CRASH, specialize)
+    assert (found.outcome, found.reason) == (Outcome.REJECT, "argument without a shape")

@@ -5,6 +5,9 @@ import tvm
 from tvm import relax
 
 from oracles import preconditions
+from oracles.passref import PassRef
+from strategies.choices import Choices
+from strategies.replacements import draw_alteration
 
 
 def test_private_call_depth() -> None:
@@ -63,3 +66,38 @@ def test_blocks_side_by_side_are_joined_by_the_first_pass() -> None:
     assert preconditions.joinable_blocks(module) == 1
     assert preconditions.joinable_blocks(relax.transform.Normalize()(module)) == 0
     assert preconditions.joinable_blocks(samples.dataflow()) == 0
+
+
+ALTERABLE = """
+@I.ir_module
+class Module:
+    @T.prim_func(private=True, s_tir=True)
+    def te_add_one(A: T.Buffer((4,), "float32"), B: T.Buffer((4,), "float32")):
+        T.func_attr({"operator_name": "te_add_one.float32.4"})
+        for i in range(4):
+            with T.sblock("B"):
+                v = T.axis.spatial(4, i)
+                B[v] = A[v] + T.float32(1)
+
+    @R.function
+    def main(x: R.Tensor((4,), dtype="float32")) -> R.Tensor((4,), dtype="float32"):
+        cls = Module
+        with R.dataflow():
+            gv = R.call_tir(cls.te_add_one, (x,), out_ty=R.Tensor((4,), dtype="float32"))
+            R.output(gv)
+        return gv
+"""
+
+
+def test_altered_kernels_are_known_where_their_layouts_are_legalized() -> None:
+    """AlterOpImpl was blamed for maps of five dims on its own replacement of six, with LegalizeOps between them."""
+    module = tvm.script.from_source(ALTERABLE)
+    made, layouts = draw_alteration(Choices(lambda _: bytes(8)), "te_add_one.float32.4")
+    name = '"te_add_one.float32.4"'
+    alter = PassRef("AlterOpImpl", f"relax.transform.AlterOpImpl({{{name}: {made}}}, {{{name}: {layouts}}})").build()
+    assert preconditions.no_altered_kernels(module) is None
+    altered = alter(module)
+    assert preconditions.no_altered_kernels(altered) == "kernels are altered already"
+    legalized = relax.transform.LegalizeOps()(altered)
+    assert "layout_transform(" not in legalized["main"].script()
+    assert preconditions.no_altered_kernels(legalized) == "kernels are altered already"

@@ -12,6 +12,7 @@ from tvm import relax, tirx
 from corpus.loader import load, load_module
 from oracles.contract import Contract
 from oracles.passref import PassRef
+from oracles.signature import mistyped_call
 from oracles.subject import Subject
 from oracles.verdict import OracleName, Outcome
 
@@ -157,3 +158,31 @@ def test_a_complaint_that_a_tolerated_one_hid_blames_nobody(say: Say) -> None:
         builder.emit_func_output(called)
     verdict = say(relax.transform.LegalizeOps()(builder.finalize()), *passes)[WELL_FORMED]
     assert (verdict.outcome, verdict.reason) == (Outcome.SKIP, "tolerated complaint hides others")
+
+
+@pytest.mark.parametrize(
+    ("held", "complaint"),
+    [
+        (("x", "y"), None),
+        (("y",), None),
+        (("x", "y", "x"), "holds 3 arguments of a function of 2"),
+        (("y", "x"), 'argument 0 held by a closure: expected R.Tensor((2,), dtype="float32")'),
+    ],
+)
+def test_a_closure_that_holds_what_its_function_does_not_take_does_not_fit(
+    held: tuple[str, ...], complaint: str | None
+) -> None:
+    """Minimizing made such modules of findings; ``make_closure`` itself says nothing, its result is of type Any."""
+    x, y = relax.Var("x", TT((2,), "float32")), relax.Var("y", TT((), "int64"))
+    builder = relax.BlockBuilder()
+    with builder.function("helper", [x, y], private=True):
+        builder.emit_func_output(y)
+    callee = builder.get().get_global_var("helper")
+    a, b = relax.Var("x", x.ty), relax.Var("y", y.ty)
+    with builder.function("main", [a, b]):
+        closure = builder.emit(relax.op.make_closure(callee, relax.Tuple([{"x": a, "y": b}[name] for name in held])))
+        builder.emit_func_output(closure)
+    module = builder.finalize()
+    assert relax.analysis.check_well_formed(module)
+    found = mistyped_call(module)
+    assert (found is None) if complaint is None else (found is not None and complaint in found.observed), found
