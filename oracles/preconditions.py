@@ -131,16 +131,19 @@ def no_altered_kernels(module: Any) -> str | None:
     at the call sites of what is replaced. Where LegalizeOps has lowered them since, the replacement is known by the
     name that transform/alter_op_impl.cc gives it, ``<operator_name>_replacement``.
     """
-    for _, function in relax_functions(module):
-        for block in function.body.blocks:
+
+    def altered(expr: Any) -> bool:
+        for block in expr.blocks if isinstance(expr, relax.SeqExpr) else ():
             values = {binding.var: binding.value for binding in block.bindings}
             for value in values.values():
                 if _operator(value) == "relax.call_tir" and has_attribute(module[value.args[0]], "operator_name"):
                     made = [values.get(item) for item in value.args[1].fields if isinstance(item, relax.Var)]
                     laid_out = any(_operator(item) == "relax.layout_transform" for item in made)
                     if laid_out or "_replacement" in value.args[0].name_hint:
-                        return "kernels are altered already"
-    return None
+                        return True
+        return False
+
+    return "kernels are altered already" if _holds(module, altered) else None
 
 
 def private_composites(module: Any) -> str | None:

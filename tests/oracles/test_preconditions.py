@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import pytest
 import sample_modules as samples
 import tvm
 from tvm import relax
@@ -80,18 +81,26 @@ class Module:
                 B[v] = A[v] + T.float32(1)
 
     @R.function
-    def main(x: R.Tensor((4,), dtype="float32")) -> R.Tensor((4,), dtype="float32"):
+    def main(x: R.Tensor((4,), dtype="float32"), c: R.Tensor((), dtype="bool")) -> R.Tensor((4,), dtype="float32"):
         cls = Module
-        with R.dataflow():
+"""
+PLAIN = """
+        gv = R.call_tir(cls.te_add_one, (x,), out_ty=R.Tensor((4,), dtype="float32"))
+        return gv
+"""
+BRANCHED = """
+        if c:
             gv = R.call_tir(cls.te_add_one, (x,), out_ty=R.Tensor((4,), dtype="float32"))
-            R.output(gv)
+        else:
+            gv = x
         return gv
 """
 
 
-def test_altered_kernels_are_known_where_their_layouts_are_legalized() -> None:
+@pytest.mark.parametrize("body", [PLAIN, BRANCHED])
+def test_altered_kernels_are_known_wherever_they_are_called(body: str) -> None:
     """AlterOpImpl was blamed for maps of five dims on its own replacement of six, with LegalizeOps between them."""
-    module = tvm.script.from_source(ALTERABLE)
+    module = tvm.script.from_source(ALTERABLE + body)
     made, layouts = draw_alteration(Choices(lambda _: bytes(8)), "te_add_one.float32.4")
     name = '"te_add_one.float32.4"'
     alter = PassRef("AlterOpImpl", f"relax.transform.AlterOpImpl({{{name}: {made}}}, {{{name}: {layouts}}})").build()
