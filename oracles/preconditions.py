@@ -9,6 +9,7 @@ import itertools
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import tvm
 from tvm import relax
 from tvm.ir import Op
 
@@ -81,6 +82,16 @@ def _holds(module: Any, wanted: Callable[[Any], bool]) -> bool:
     for _, function in relax_functions(module):
         relax.analysis.post_order_visit(function.body, visit)
     return found
+
+
+def holds_empty_constant(module: Any) -> bool:
+    """Whether a constant of a Relax function has no elements."""
+
+    def empty(expr: Any) -> bool:
+        value = expr.value if isinstance(expr, tvm.ir.GenericConst) else None
+        return isinstance(value, tvm.runtime.Tensor) and 0 in value.shape
+
+    return _holds(module, empty)
 
 
 def no_cuda_graphs(module: Any) -> str | None:

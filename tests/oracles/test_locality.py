@@ -6,6 +6,7 @@ import dataclasses
 from typing import Any
 
 import buggy_passes as buggy
+import numpy as np
 import pytest
 import sample_modules as samples
 import tvm
@@ -56,6 +57,22 @@ def numbers(contract: Any) -> PassRef:
         return result
 
     return buggy.make("numbers", run, contract)
+
+
+def test_a_constant_that_json_does_not_carry_is_a_counted_skip() -> None:
+    """Functions are renamed in a module's JSON; it was an error of the harness."""
+
+    def run(module: Any) -> Any:
+        builder = relax.BlockBuilder()
+        for number, var in enumerate(module.functions):
+            with builder.function(var.name_hint, [], attrs={"number": number}):
+                builder.emit_func_output(relax.const(np.zeros((2, 0), "float32")))
+        return builder.finalize()
+
+    empties = buggy.make("empties", run, promising(keeps_public_signatures=False))
+    found = {(each.outcome, each.reason) for each in verdicts(samples.two_functions(), empties)}
+    assert (Outcome.SKIP, "has a constant without elements, which JSON does not carry") in found
+    assert Outcome.FAIL not in {outcome for outcome, _ in found}
 
 
 def fails_when(condition: Any, contract: Any, error: Exception | None = None) -> PassRef:
