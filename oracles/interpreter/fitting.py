@@ -6,14 +6,18 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from tvm import relax, tirx
+
 from oracles.interpreter.errors import Undefined
 from oracles.interpreter.request import Request
 
+UNFIT = "operands that do not fit together"
+
 
 def fitting(function: Callable[[Request], Any]) -> Callable[[Request], Any]:
-    """An implementation that is ``Undefined`` where NumPy refuses the shapes.
+    """An implementation that is ``Undefined`` where NumPy refuses the shapes, also known ones.
 
-    The compiler checks what it can prove; two symbolic dims that turn out different at run time it cannot.
+    For operators whose type inference does not compare its operands; for all others see :func:`proven`.
     """
 
     @functools.wraps(function)
@@ -21,6 +25,19 @@ def fitting(function: Callable[[Request], Any]) -> Callable[[Request], Any]:
         try:
             return function(request)
         except (ValueError, IndexError) as error:
-            raise Undefined("operands that do not fit together") from error
+            raise Undefined(UNFIT) from error
 
     return computed
+
+
+def proven(call: Any) -> bool:
+    """Whether all dims of a call's tensors are numbers, so that type inference has seen whether its operands fit.
+
+    Where they are not, a pass may give operands that do not (DecomposeOpsForTraining: weights of layer_norm that are
+    not unsqueezed), and what kernels then read is not defined; with numbers for dims, an error of NumPy is one of ours.
+    """
+    types = [each.ty for each in call.args if isinstance(each.ty, relax.TensorType)]
+    return all(
+        isinstance(each.shape, relax.ShapeExpr) and all(isinstance(dim, tirx.IntImm) for dim in each.shape.values)
+        for each in types
+    )

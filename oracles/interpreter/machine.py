@@ -13,6 +13,7 @@ from tvm import relax, tirx
 from oracles.execution.values import ShapeValue
 from oracles.interpreter.dims import Dims
 from oracles.interpreter.errors import Raised, Undefined, Unsupported
+from oracles.interpreter.fitting import UNFIT, proven
 from oracles.interpreter.kernels import run_kernel
 from oracles.interpreter.packed import External, call_packed
 from oracles.interpreter.precision import Precision, numpy_dtype
@@ -230,9 +231,9 @@ class Interpreter:
             try:
                 result = compute(request)
             except (ValueError, IndexError) as error:
-                if _known(expression):
+                if proven(expression):
                     raise
-                raise Undefined("operands that do not fit each other") from error
+                raise Undefined(UNFIT) from error
             if self.observer is not None:
                 self.observer(request, result)
             return result
@@ -251,19 +252,6 @@ class Interpreter:
         for place, result in zip(places, run_kernel(self, kernel, arguments, types, places), strict=True):
             arguments[place][...] = result
         return ()
-
-
-def _known(call: Any) -> bool:
-    """Whether all dims of a call's tensors are numbers, so that type inference has seen that its operands fit.
-
-    Where it has not, a pass may give operands that do not (DecomposeOpsForTraining: weights of layer_norm that are not
-    unsqueezed), and what kernels then read is not defined; with numbers for dims, an error of NumPy is one of ours.
-    """
-    types = [each.ty for each in call.args if isinstance(each.ty, relax.TensorType)]
-    return all(
-        isinstance(each.shape, relax.ShapeExpr) and all(isinstance(dim, tirx.IntImm) for dim in each.shape.values)
-        for each in types
-    )
 
 
 Handler = Callable[[Interpreter, Any, _Frame], Any]

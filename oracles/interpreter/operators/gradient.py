@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from oracles.interpreter.fitting import fitting
+from oracles.interpreter.fitting import UNFIT, fitting
 from oracles.interpreter.layouts import arranged, canonical
 from oracles.interpreter.operators.loss import pick
 from oracles.interpreter.operators.pooling import divisor, least, meets, sliding_over
@@ -84,10 +84,12 @@ def take_backward(request: Request) -> Any:
 
 
 def _pooled(request: Request) -> tuple[Array, Array, tuple[Sliding, ...]]:
-    """The gradient and the data in canonical layout, and the windows."""
+    """The gradient and the data in canonical layout, and the windows; type inference does not ask whether they fit."""
     grad = canonical(request.wide(0), str(request.attr("out_layout")), "NCHW")
     data = canonical(request.wide(1), str(request.attr("layout")), "NCHW")
-    return grad, data, sliding_over(request, data.shape[2:])
+    along = sliding_over(request, data.shape[2:])
+    request.undefined(grad.shape != (*data.shape[:2], *(each.count for each in along)), UNFIT)
+    return grad, data, along
 
 
 def _given(request: Request, shape: Sequence[int], along: Sequence[Sliding], shares: Array) -> Array:

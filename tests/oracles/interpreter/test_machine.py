@@ -362,7 +362,7 @@ def main(x: R.Tensor(("n",), "float32"), y: R.Tensor(("m",), "float32")):
     return R.add(x, y)
 """
     assert run(symbolic, X, X).tolist() == [2, 4, 6]
-    with pytest.raises(Undefined, match="do not fit"):
+    with pytest.raises(Undefined, match="do not fit together"):
         run(symbolic, X, X[:2])
 
     def wrong(_request: Any) -> Any:

@@ -98,3 +98,12 @@ def test_take_without_an_axis_and_of_integers() -> None:
     assert made.tolist() == [0, -(2**31), 0]
     with pytest.raises(Undefined, match="out of range"):
         computed(lambda g, x, i: grad.take_backward(g, x, i, 0), of([1], "int32"), x, of([3], "int64"))
+
+
+@pytest.mark.parametrize("backward", [grad.max_pool2d_backward, grad.avg_pool2d_backward])
+def test_a_gradient_of_another_shape_than_the_pool_gives_is_undefined(backward: Any) -> None:
+    """Type inference asks for four dims only; NumPy would broadcast, and minimizing made such calls of a finding."""
+    x = of(np.arange(4).reshape(1, 1, 2, 2))
+    assert computed(lambda g, x: backward(g, x, (1, 1)), x, x).shape == x.shape
+    with pytest.raises(Undefined, match="do not fit together"):
+        computed(lambda g, x: backward(g, x, (1, 1)), of([[[[1], [2]]]]), x)
