@@ -71,6 +71,9 @@ def alone(call: Any) -> tuple[Any, tuple[int, ...]]:
 
     Returns:
         The module, and the positions of the parameters that are float operands of the call.
+
+    Raises:
+        ValueError: The call gives something else than tensors, a number for instance.
     """
     params: dict[Any, Any] = {}
 
@@ -83,6 +86,8 @@ def alone(call: Any) -> tuple[Any, tuple[int, ...]]:
 
     again = relax.Call(call.op, [taken(argument) for argument in call.args], call.attrs, call.ty_args)
     fields = list(call.ty.fields) if isinstance(call.ty, relax.TupleType) else [call.ty]
+    if not all(isinstance(ty, relax.TensorType) for ty in fields):
+        raise ValueError("results that are no tensors")
     weights = [relax.Var(f"w{index}", ty) for index, ty in enumerate(fields)]
     builder = relax.BlockBuilder()
     with builder.function(_NAME, [*params.values(), *weights]):

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import tvm
 from tvm import relax, te
 
 from oracles import judge
 from oracles.facts import ModuleFacts
+from oracles.gradient_blame import guilty_operator
 from oracles.passref import PassRef
 from oracles.subject import Subject
 from oracles.verdict import OracleName, Outcome, Verdict
@@ -53,3 +55,12 @@ def test_only_gradient_lowers_a_kernel_with_a_gradient() -> None:
     module = relax.transform.ToNonDataflow()(with_gradient(used=False))
     found = verdict(module, "RemovePurityChecking", "", OracleName.NUMERIC)
     assert (found.outcome, found.reason) == (Outcome.SKIP, "call_tir_with_grad is for Gradient to lower")
+
+
+def test_nobody_asks_for_the_gradient_of_a_number() -> None:
+    """An operator on two numbers gives one; it was an error of the harness."""
+    a, b = (relax.Var(name, tvm.ir.PrimType("float32")) for name in "ab")
+    builder = relax.BlockBuilder()
+    with builder.function("main", [a, b]):
+        builder.emit_func_output(builder.emit(relax.op.add(a, b)))
+    assert guilty_operator(builder.finalize()["main"], 1) == ""
