@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import tvm
+from tvm import relax
 from tvm.ir.instrument import pass_instrument
 from tvm.tirx import PrimFunc
 
@@ -65,6 +66,8 @@ def culprit_of(subject: Any, original: Original, finding: Finding) -> str:
         if legalized:
             return LEGALIZATION
         raise Undecidable("a dead kernel of the module cannot be compiled")
+    if asked and not legalized and _retyped(entered, finding.evidence.message):
+        return LEGALIZATION
     if step.contract.composed and not finding.unlegalized:
         return _inner(subject, original, index) or str(step.ref.name)
     return str(step.ref.name)
@@ -83,6 +86,37 @@ def _stood_there(module: Any, finding: Finding) -> bool:
     return any(
         _not_compiled(function) == message for function in module.functions.values() if isinstance(function, PrimFunc)
     )
+
+
+def _retyped(module: Any, message: str) -> bool:
+    """Whether LegalizeOps gives a value of a module another dtype, and both are what cannot be put together.
+
+    A call whose legalization computes in another dtype (roi_align of float16, mean of int16) builds as long as nobody
+    computes with what it gives; what a pass then adds (a loss) does not build.
+    """
+    try:
+        with target():
+            after = relax.transform.LegalizeOps()(module)
+    except Exception:
+        return False  # it is judged for that by itself
+    before = _dtypes(module)
+    return any(
+        old and new not in old and new in message and any(each in message for each in old)
+        for name, dtypes in _dtypes(after).items()
+        for old in [before.get(name, set())]
+        for new in dtypes
+    )
+
+
+def _dtypes(module: Any) -> dict[tuple[str, str], set[str]]:
+    """Dtypes of the tensors that are bound, by the names of function and variable."""
+    found: dict[tuple[str, str], set[str]] = {}
+    for name, function in relax_functions(module):
+        for place in places(function):
+            var = place.binding.var
+            if isinstance(var.ty, relax.TensorType):
+                found.setdefault((name, str(var.name)), set()).add(str(var.ty.dtype))
+    return found
 
 
 def _not_compiled(function: Any) -> str:

@@ -80,3 +80,30 @@ def test_an_effect_that_is_lost_is_blamed_on_who_declared_it_away() -> None:
     said = judge_numeric(Subject(load_module(case), [ref], input_seed=case.input_seed))
     assert said.evidence is not None
     assert (said.evidence.kind, said.culprit) == ("other-effects", "LambdaLift")
+
+
+def test_a_legalization_that_gives_another_dtype_is_to_blame_for_who_computes_with_it() -> None:
+    """d097f92bcc: AppendLoss was blamed, whose loss takes roi_align of float16, which LegalizeOps gives in float32."""
+    x = relax.Var("x", relax.TensorType((2,), "int16"))
+
+    def of(doubled: bool) -> Any:
+        builder = relax.BlockBuilder()
+        with builder.function("main", [x]):
+            mean = builder.emit(relax.op.mean(x))
+            builder.emit_func_output(builder.emit(relax.op.add(mean, mean if doubled else relax.const(1, "int16"))))
+        return builder.finalize()
+
+    def before() -> Any:
+        builder = relax.BlockBuilder()
+        with builder.function("main", [x]):
+            builder.emit_func_output(builder.emit(relax.op.mean(x)))
+        return builder.finalize()
+
+    adding = buggy.make("adding", lambda _: of(doubled=False), contract("adding"))
+    said = judge_numeric(Subject(before(), [adding]))
+    assert said.evidence is not None
+    assert (said.evidence.kind, said.culprit) == ("does-not-build", "LegalizeOps")
+    doubling = buggy.make("doubling", lambda _: of(doubled=True), contract("doubling"))
+    said = judge_numeric(Subject(before(), [doubling]))
+    assert said.evidence is not None
+    assert (said.evidence.kind, said.culprit) == ("wrong-value", "doubling")
