@@ -127,7 +127,12 @@ def _merged(graph: Any, twins: dict[str, str]) -> Any:
 
 
 def _without_symbol(name: str, function: Any, fixed: frozenset[str]) -> Any:
-    return function.without_attr("global_symbol") if _symbol(function) == name and name not in fixed else function
+    """The function without a symbol that is a name only: its own, or one that it had before it was given another.
+
+    AttachAttrLayoutFreeBuffers renames kernels and leaves them the symbol that AttachGlobalSymbol made of a name.
+    """
+    named = _symbol(function) not in fixed and name not in fixed
+    return function.without_attr("global_symbol") if _symbol(function) and named else function
 
 
 def _symbol(function: Any) -> str:

@@ -75,8 +75,8 @@ def _matmul_of(value: Any) -> tuple[Any, Any] | None:
 def dearer_order_left(ran: Any) -> str:
     """A product of three matrices of which the other order takes fewer multiplications.
 
-    Of a product of two products the pass weighs up the left one only (the patterns of adjust_matmul_order.cc are
-    alternatives, and the first that matches is the one).
+    Not where a factor of the three is a product itself: of several ways to take four matrices by threes the pass
+    weighs up one (the patterns of adjust_matmul_order.cc are alternatives, and the first that matches is the one).
     """
     for block in dataflow_blocks(ran.after):
         for var, value in block.calls("relax.matmul"):
@@ -86,9 +86,9 @@ def dearer_order_left(ran: Any) -> str:
                 pair = _matmul_of(inner)
                 if operands is None or pair is None:
                     continue
-                if side == 1 and block.inner(operands[0], "relax.matmul") is not None:
-                    continue
                 three = [*pair, operands[1]] if side == 0 else [operands[0], *pair]
+                if any(block.inner(factor, "relax.matmul") is not None for factor in three):
+                    continue
                 shapes = [static_shape(item) for item in three]
                 if any(shape is None or len(shape) != 2 for shape in shapes):
                     continue

@@ -173,3 +173,15 @@ def test_which_of_equal_kernels_is_called_does_not_matter() -> None:
         assert len(after.functions) == 3
         for ours, theirs in ((before, after), (after, before)):
             assert (pair(ours, theirs, "main", frozenset({"main"})) is None) is same
+
+
+def test_a_symbol_that_was_the_name_of_a_renamed_kernel_may_shift_with_it() -> None:
+    """AttachAttrLayoutFreeBuffers was blamed for names that LegalizeOps gives beside another function."""
+    builder = relax.BlockBuilder()
+    x = relax.Var("x", PAIR)
+    with builder.function("main", [x]):
+        builder.emit_func_output(builder.emit(relax.op.abs(x)))
+    passes = [ref("LegalizeOps"), ref("AttachGlobalSymbol"), ref("AttachAttrLayoutFreeBuffers")]
+    said = [locality.judge(Subject(builder.get(), passes, input_seed=seed)) for seed in range(12)]
+    assert {each.outcome for each in said} <= {Outcome.PASS, Outcome.SKIP}
+    assert Outcome.PASS in {each.outcome for each in said}

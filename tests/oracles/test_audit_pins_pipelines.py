@@ -161,7 +161,7 @@ def test_a_view_by_a_packed_call_is_not_seen_by_captured_graphs() -> None:
     assert (found.outcome, found.reason) == (Outcome.SKIP, "a packed call may return its argument")
 
 
-def test_of_a_product_of_two_products_the_left_one_is_weighed_up() -> None:
+def test_of_a_product_of_four_one_way_is_weighed_up() -> None:
     """The pass looks for a product on the left first, and at most at one."""
     order = ref("AdjustMatmulOrder")
     shapes = ((1, 8), (8, 8), (8, 1), (1, 8))
@@ -179,6 +179,14 @@ def test_of_a_product_of_two_products_the_left_one_is_weighed_up() -> None:
     subject = Subject(module, [order], facts=ModuleFacts(module))
     (found,) = [each for each in judge(subject, [OracleName.POSTCONDITION]) if each.oracle is OracleName.POSTCONDITION]
     assert found.outcome is Outcome.PASS
+
+    def chained(builder: Any, a: Any, b: Any, c: Any, d: Any) -> Any:
+        left = builder.emit(relax.op.matmul(builder.emit(relax.op.matmul(a, b)), c))
+        return builder.emit_output(relax.op.matmul(left, d))
+
+    four = order.build()(made((2, 2), (2, 2), (2, 3), (3, 1), build=chained))  # (a b) (c d) takes fewer
+    assert "R.matmul(lv1, " in four.script()
+    assert not dearer_order_left(Ran(four, four, {}))
     dearer = made((1, 8), (8, 1), (1, 8), build=nested)
     assert dearer_order_left(Ran(dearer, dearer, {})).startswith("a product of three")
 
