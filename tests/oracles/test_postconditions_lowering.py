@@ -122,3 +122,24 @@ def test_symbol_that_is_another_name_is_noticed(module: Any) -> None:
     var = named.get_global_var("main")
     named[var] = named[var].with_attr("global_symbol", "other")
     assert symbols_not_attached(Ran(module, named, {})).startswith("a global_symbol is another name")
+
+
+def test_a_call_within_a_cast_is_bound_by_the_next_pass() -> None:
+    """FuseTIR leaves ``match_cast(reshape(x, s), ...)``, and ToNonDataflow was blamed for the binding that it makes."""
+    module = tvm.script.from_source("""
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((2,), "float32"), y: R.Tensor((1,), "int64")) -> R.Tensor((2,), "float32"):
+        with R.dataflow():
+            s = R.tensor_to_shape(y)
+            z = R.reshape(x, s)
+            w = R.match_cast(z, R.Tensor((2,), "float32"))
+            R.output(s, w)
+        return w
+""")
+    for name in ("LegalizeOps", "AnnotateTIROpPattern", "FuseOps", "FuseTIR"):
+        module = getattr(relax.transform, name)()(module)
+    (block,) = module["main"].body.blocks
+    assert isinstance(block.bindings[-1].value, relax.Call)
+    assert operator_sequence_changed(Ran(module, relax.transform.ToNonDataflow()(module), {})) == ""
