@@ -106,7 +106,7 @@ metadata = tvm.ir.load_json("""{
 @I.ir_module
 class Module:
     @R.function(private=True)
-    def f1() -> R.Tensor((2,), dtype="float32"):
+    def f1(t: R.Tuple(R.Tensor((2,), dtype="float32"), R.Tensor((2, 2), dtype="float32"))) -> R.Tensor((2,), dtype="float32"):
         return metadata["ir.GenericConst"][0]
 
     @R.function
