@@ -99,13 +99,12 @@ def _retyped(module: Any, message: str) -> bool:
             after = relax.transform.LegalizeOps()(module)
     except Exception:
         return False  # it is judged for that by itself
-    before = _dtypes(module)
-    return any(
-        old and new not in old and new in message and any(each in message for each in old)
-        for name, dtypes in _dtypes(after).items()
-        for old in [before.get(name, set())]
-        for new in dtypes
-    )
+    before, now = _dtypes(module), _dtypes(after)
+    for name in before.keys() & now.keys():
+        given = now[name] - before[name]
+        if any(each in message for each in given) and any(each in message for each in before[name]):
+            return True
+    return False
 
 
 def _dtypes(module: Any) -> dict[tuple[str, str], set[str]]:

@@ -384,10 +384,7 @@ def original_of(
     Args:
         facts: Facts of the prepared module.
         module: That module as it was before any pass.
-        seed: As for :class:`Original`, as are the others.
-        given: ...
-        stage: ...
-        source: ...
+        seed: As for :class:`Original`, as are ``given``, ``stage`` and ``source``.
     """
     key = (id(facts), id(session()), seed, given.key)
     found = _kept.get(key)

@@ -11,6 +11,7 @@ import numpy as np
 from oracles.comparison import Mismatch, compare
 from oracles.execution import Program, Value, private_constants, session
 from oracles.execution.poison import PATTERNS, poisoned
+from oracles.execution.values import leaves
 from oracles.interpreter import Interpreter
 from oracles.interpreter.operands import limits
 from oracles.meaning.expected import Expectation
@@ -118,13 +119,6 @@ def run_poisoned(
         return value, tuple(program.output)
     finally:
         program.take_output()
-
-
-def leaves(value: Any) -> list[Any]:
-    """Everything in a tree of tuples."""
-    if isinstance(value, (tuple, list)):
-        return [leaf for part in value for leaf in leaves(part)]
-    return [value]
 
 
 def _has_small_float8(value: Any) -> bool:

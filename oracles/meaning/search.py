@@ -10,11 +10,12 @@ import tvm
 from oracles.abi.compose import public_functions
 from oracles.comparison import compare, is_floating
 from oracles.definedness import hides
+from oracles.execution.values import leaves
 from oracles.inputs import Unmaterializable, materialize
 from oracles.interpreter import Interpreter, Raised, Request, Undefined, Unsupported
 from oracles.interpreter.operands import limits
 from oracles.meaning.nearness import expectation
-from oracles.meaning.replay import WrongCall, fault_of, leaves, run_poisoned
+from oracles.meaning.replay import WrongCall, fault_of, run_poisoned
 from oracles.meaning.single import NotAlone, SingleCall, single_call
 from oracles.original import Original
 from oracles.variations import ASKED, Variation, drawn

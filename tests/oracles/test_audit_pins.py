@@ -71,20 +71,6 @@ def test_a_projection_that_nobody_reads_may_stay(reads):
     assert bool(projection_left(Ran(module, module, {}))) is reads
 
 
-def test_a_projection_of_a_constant_that_is_an_output_may_stay():
-    """FoldConstant made a tuple of constants, and one reached an output through an alias: work of the second run."""
-    builder = relax.BlockBuilder()
-    with builder.function("main", []):
-        with builder.dataflow():
-            pair = builder.emit(relax.Tuple([relax.const(0, "int64"), relax.const(1, "int64")]))
-            out = builder.emit_output(builder.emit(relax.TupleGetItem(pair, 1)))
-        builder.emit_func_output(out)
-    run = relax.transform.CanonicalizeBindings()(builder.finalize())
-    (block,) = run["main"].body.blocks
-    assert isinstance(block.bindings[-1].value, relax.TupleGetItem)
-    assert not projection_left(Ran(run, run, {}))
-
-
 @pytest.mark.parametrize(("check", "judged"), [(lambda *_: False, True), (lambda a, rhs, b, c: len(rhs) == 2, False)])
 def test_a_check_that_accepts_some_products_refuses_nothing_for_certain(check, judged):
     before = samples.matmuls()

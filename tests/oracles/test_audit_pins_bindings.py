@@ -9,8 +9,10 @@ import tvm
 from tvm import relax, tirx
 
 from oracles import judge
+from oracles.contract import Ran
 from oracles.facts import ModuleFacts
 from oracles.passref import PassRef
+from oracles.postconditions.clean import projection_left
 from oracles.signature import changed_signature
 from oracles.subject import Subject
 from oracles.verdict import OracleName, Outcome, Verdict
@@ -158,3 +160,17 @@ class Module:
     specialize = PassRef("SpecializePrimFuncBasedOnCallSite", "relax.transform.SpecializePrimFuncBasedOnCallSite()")
     found = verdict(tvm.script.from_source(kernel), OracleName.CRASH, specialize)
     assert (found.outcome, found.reason) == (Outcome.REJECT, "argument without a shape")
+
+
+def test_a_projection_of_a_constant_that_is_an_output_may_stay() -> None:
+    """FoldConstant made a tuple of constants, and one reached an output through an alias: work of the second run."""
+    builder = relax.BlockBuilder()
+    with builder.function("main", []):
+        with builder.dataflow():
+            pair = builder.emit(relax.Tuple([relax.const(0, "int64"), relax.const(1, "int64")]))
+            out = builder.emit_output(builder.emit(relax.TupleGetItem(pair, 1)))
+        builder.emit_func_output(out)
+    run = relax.transform.CanonicalizeBindings()(builder.finalize())
+    (block,) = run["main"].body.blocks
+    assert isinstance(block.bindings[-1].value, relax.TupleGetItem)
+    assert not projection_left(Ran(run, run, {}))

@@ -12,7 +12,7 @@ from older_releases import needs_scalar_arithmetic
 from tvm import relax, tirx
 
 from oracles.execution.values import ShapeValue
-from oracles.interpreter import Interpreter, Precision, Raised, Undefined, Unsupported, machine
+from oracles.interpreter import Interpreter, Precision, Raised, Undefined, Unsupported
 
 X = np.array([1, 2, 3], "float32")
 
@@ -352,25 +352,6 @@ def test_arguments_stay_what_they_are() -> None:
     before = X.copy()
     run(BRANCH, np.array(True), X)
     assert (before == X).all()
-
-
-def test_operands_that_do_not_fit_are_undefined_where_types_cannot_say_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Type inference takes other dims for what may be equal; with numbers for dims, the error is one of ours."""
-    symbolic = """
-@R.function
-def main(x: R.Tensor(("n",), "float32"), y: R.Tensor(("m",), "float32")):
-    return R.add(x, y)
-"""
-    assert run(symbolic, X, X).tolist() == [2, 4, 6]
-    with pytest.raises(Undefined, match="do not fit together"):
-        run(symbolic, X, X[:2])
-
-    def wrong(_request: Any) -> Any:
-        raise ValueError("ours")
-
-    monkeypatch.setattr(machine, "implementation", lambda _name: wrong)
-    with pytest.raises(ValueError, match="ours"):
-        run(symbolic.replace('("n",)', "(3,)").replace('("m",)', "(3,)"), X, X)
 
 
 def test_what_is_no_function_is_not_called() -> None:
