@@ -15,7 +15,8 @@ import tvm_ffi
 from tvm import relax, tirx
 
 from oracles.comparison import is_floating
-from oracles.execution.values import ShapeValue, Value, leaves
+from oracles.execution.leaves import leaves
+from oracles.execution.values import ShapeValue, Value
 from oracles.interpreter import Interpreter, Raised, Undefined, Unsupported
 from oracles.interpreter.request import Request
 from oracles.variations import SPECIAL, Variation

@@ -33,13 +33,6 @@ class Opaque:
 Value = Union[np.ndarray[Any, Any], ShapeValue, Opaque, int, float, bool, str, None, tuple["Value", ...]]  # noqa: UP007
 
 
-def leaves(value: Any) -> list[Any]:
-    """Everything in a tree of tuples."""
-    if isinstance(value, (tuple, list)):
-        return [leaf for part in value for leaf in leaves(part)]
-    return [value]
-
-
 def tensor(array: np.ndarray[Any, Any]) -> Any:
     """A copy of an array as a tensor of this machine; a fifth of the time of ``tvm.runtime.tensor``."""
     if not _shares(array.dtype):

@@ -10,8 +10,8 @@ import numpy as np
 
 from oracles.comparison import Mismatch, compare
 from oracles.execution import Program, Value, private_constants, session
+from oracles.execution.leaves import leaves
 from oracles.execution.poison import PATTERNS, poisoned
-from oracles.execution.values import leaves
 from oracles.interpreter import Interpreter
 from oracles.interpreter.operands import limits
 from oracles.meaning.expected import Expectation

@@ -10,7 +10,7 @@ import tvm
 from oracles.abi.compose import public_functions
 from oracles.comparison import compare, is_floating
 from oracles.definedness import hides
-from oracles.execution.values import leaves
+from oracles.execution.leaves import leaves
 from oracles.inputs import Unmaterializable, materialize
 from oracles.interpreter import Interpreter, Raised, Request, Undefined, Unsupported
 from oracles.interpreter.operands import limits
