@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import pytest
+import tvm
 from drawing import drawn
+from tvm import relax
 
 from oracles import CONTRACTS, PassRef, contract_for
 from oracles.contract import Stage
@@ -11,7 +13,19 @@ from oracles.plan import out_of_order, plan_of
 from strategies import ir_modules, pipelines
 from strategies.pass_table import CONSTRUCTORS
 from strategies.passes import ON_LOWERED
-from strategies.stages import ANY_STAGE, BUILDS, GIVE_LOWERED, NEED_LOWERED, NOT_BEFORE, Walk
+from strategies.stages import (
+    ALONE,
+    ANY_STAGE,
+    BUILDS,
+    FIRST,
+    GIVE_LOWERED,
+    IN_PLACE,
+    LOWERING,
+    NEED_LOWERED,
+    NOT_BEFORE,
+    ON_KILLS,
+    Walk,
+)
 
 ROWS = {name: row for name, row in CONTRACTS.items() if name in CONSTRUCTORS and name not in BUILDS}
 
@@ -65,3 +79,40 @@ def test_a_pair_stands_in_its_order(first: str, later: str):
 def test_a_lowered_module_gets_what_works_on_it():
     assert Walk(("FuseOps", "Normalize"), lowered=True).legal(early=True) == ("Normalize",)
     assert Walk(("FuseOps",), lowered=True).legal(early=True) == ("FuseOps",)  # there is nothing else
+
+
+def test_what_lowers_is_in_the_order_of_tvm():
+    assert set(LOWERING) == GIVE_LOWERED
+    steps = relax.backend.cuda.finalize_passes(tvm.target.Target("llvm"))
+    assert [step.info.name for step in steps if step.info.name in LOWERING] == list(LOWERING[1:])
+
+
+def _after(*done: str) -> set[str]:
+    walk = Walk(tuple(name for name in CONSTRUCTORS if name not in BUILDS))
+    for name in done:
+        walk.step(name)
+    return set(walk.legal(early=True)) | set(walk.legal(early=False))
+
+
+def test_lowering_does_not_go_back():
+    assert _after("LowerAllocTensor") & set(LOWERING) == set(LOWERING[LOWERING.index("LowerAllocTensor") :])
+    assert "RewriteCUDAGraph" not in _after("LowerRuntimeBuiltin", "LowerAllocTensor")
+    assert {"CanonicalizeBindings", "FoldVDeviceScopeChange"} <= _after("StaticPlanBlockMemory", "LowerAllocTensor")
+
+
+def test_nothing_renames_behind_kills():
+    assert _after("KillAfterLastUse") == ON_KILLS | set(LOWERING[LOWERING.index("KillAfterLastUse") :])
+
+
+def test_in_place_calls_are_followed_by_what_lowers():
+    assert _after(IN_PLACE) == ON_KILLS | GIVE_LOWERED
+    assert "FoldConstant" not in _after("FuseOps", IN_PLACE)
+
+
+def test_arguments_that_name_what_the_given_module_has_come_first():
+    assert _after() >= FIRST
+    assert not _after("Normalize") & FIRST
+
+
+def test_types_that_the_caller_chose_are_judged_alone():
+    assert not _after() & ALONE
