@@ -54,8 +54,11 @@ def culprit_of(subject: Any, original: Original, finding: Finding) -> str:
     step = steps[index]
     entered = original.module if index == 0 else subject.input_of(index)
     earlier = [each.name for each in (*subject.plan.prepare, *(each.ref for each in steps[:index]))]
-    if finding.evidence.kind == "other-effects" and LIFTING in earlier and any(impure_closures_called_as_pure(entered)):
-        return LIFTING  # it says that the call has no effect; who believes that is not to blame
+    if finding.evidence.kind == "other-effects":  # LIFTING says that a call has none; who believes it is not to blame
+        # Before it has run a pass can lose an effect by itself: what it gives must have the call still.
+        asked_of = [entered] if LIFTING in earlier else [_lifted(entered), _lifted(subject.chain[index].module)]
+        if all(any(impure_closures_called_as_pure(each)) for each in asked_of):
+            return LIFTING
     if any(each.ref.name == PLACING for each in steps[index + 1 :]) and carried_over_a_call(
         finding.evidence, subject.chain[index].module
     ):
@@ -71,6 +74,14 @@ def culprit_of(subject: Any, original: Original, finding: Finding) -> str:
     if step.contract.composed and not finding.unlegalized:
         return _inner(subject, original, index) or str(step.ref.name)
     return str(step.ref.name)
+
+
+def _lifted(module: Any) -> Any:
+    try:
+        with target():
+            return relax.transform.LambdaLift()(module)
+    except Exception:
+        return module  # it is judged for that by itself
 
 
 def _stood_there(module: Any, finding: Finding) -> bool:

@@ -71,9 +71,9 @@ def unit_of(promise: NumericPromise, dtypes: Sequence[str]) -> Unit:
     name = next((dtype for dtype in EPSILON if EPSILON[dtype] == narrowest), "float32")
     if promise is NumericPromise.LOSSY and narrowest < EPSILON["float16"]:
         return Unit(EPSILON["float16"], smallest_subnormal("float16"))
-    if promise is NumericPromise.APPROXIMATE and narrowest < APPROXIMATE_UNIT:
+    if promise is NumericPromise.APPROXIMATE:
         # A polynomial for the exponential function is of normal numbers: below the smallest of them it gives zero.
-        return Unit(APPROXIMATE_UNIT, SMALLEST_NORMAL[name])
+        return Unit(max(narrowest, APPROXIMATE_UNIT), SMALLEST_NORMAL[name])
     return Unit(narrowest, smallest_subnormal(name))
 
 

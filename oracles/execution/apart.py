@@ -51,6 +51,14 @@ def _gelu_tanh(x: Any, number: Callable[[float], Any], _attrs: Any) -> Any:
     return op.multiply(op.multiply(x, number(0.5)), op.add(number(1.0), tanh))
 
 
+def _tanh(x: Any, number: Callable[[float], Any], _attrs: Any) -> Any:
+    """Of little it is 0 as TVM's LLVM backend has it, ``(1 - exp(-2 * x)) / (1 + exp(-2 * x))``: what rounds is of 1.
+
+    Not that formula: an exponential of much would look like a result that float16 cannot hold.
+    """
+    return relax.op.subtract(relax.op.add(relax.op.tanh(x), number(2.0)), number(2.0))
+
+
 def _selu(x: Any, number: Callable[[float], Any], _attrs: Any) -> Any:
     op = relax.op
     negative = op.multiply(op.subtract(op.exp(x), number(1.0)), number(_ALPHA))
@@ -71,6 +79,7 @@ _FORMULAS: dict[str, Callable[[Any, Callable[[float], Any], Any], Any]] = {
     "relax.nn.gelu_tanh": _gelu_tanh,
     "relax.nn.selu": _selu,
     "relax.nn.softplus": _softplus,
+    "relax.tanh": _tanh,
 }
 
 

@@ -82,6 +82,45 @@ def test_an_effect_that_is_lost_is_blamed_on_who_declared_it_away() -> None:
     assert (said.evidence.kind, said.culprit) == ("other-effects", "LambdaLift")
 
 
+IMPURE_CLOSURE = """
+@I.ir_module
+class Module:
+    I.module_global_infos({"vdevice": [I.vdevice("llvm", 0, "global")]})
+    @R.function(private=True)
+    def given(x: R.Tensor((2,), "float32")) -> R.Tensor((2,), "float32"):
+        R.func_attr({"Codegen": "absent", "WorkspaceSize": 192})
+        return x
+    @R.function(pure=False)
+    def main(x: R.Tensor((2,), "float32")) -> R.Tensor((2,), "float32"):
+        cls = Module
+        @R.function(pure=False)
+        def inner() -> R.Tensor((2,), "float32"):
+            R.print(format=R.str("note"))
+            y: R.Tensor((2,), "float32") = R.abs(x)
+            return y
+        z: R.Tensor((2,), "float32") = inner()
+        with R.dataflow():
+            w: R.Tensor((2,), "float32") = cls.given(x)
+            R.output(w)
+        return w
+"""
+
+
+def test_a_pass_is_not_to_blame_for_what_the_build_lifts_and_then_drops() -> None:
+    """66e340d403: what AllocateWorkspace allocates lets RealizeVDevice make another variable of what nobody reads."""
+    module = tvm.script.from_source(IMPURE_CLOSURE)
+    said = judge_numeric(Subject(module, [PassRef("AllocateWorkspace", "relax.transform.AllocateWorkspace()")]))
+    assert said.evidence is not None
+    assert (said.evidence.kind, said.culprit) == ("other-effects", "LambdaLift")
+
+
+def test_a_pass_that_drops_the_call_itself_is_to_blame() -> None:
+    dropping = buggy.make("dropping", lambda module: emptied(copied(module)), contract("dropping"))
+    said = judge_numeric(Subject(tvm.script.from_source(IMPURE_CLOSURE), [dropping]))
+    assert said.evidence is not None
+    assert (said.evidence.kind, said.culprit) == ("other-effects", "dropping")
+
+
 def test_a_legalization_that_gives_another_dtype_is_to_blame_for_who_computes_with_it() -> None:
     """d097f92bcc: AppendLoss was blamed, whose loss takes roi_align of float16, which LegalizeOps gives in float32."""
     x = relax.Var("x", relax.TensorType((2,), "int16"))

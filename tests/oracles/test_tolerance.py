@@ -16,7 +16,7 @@ from oracles.contract import NumericPromise
 from oracles.execution import movable_constants, session
 from oracles.given import Given
 from oracles.original import Original
-from oracles.tolerance import EPSILON, unit_of
+from oracles.tolerance import EPSILON, SMALLEST_NORMAL, unit_of
 
 op = relax.op
 REASSOCIATION = NumericPromise.REASSOCIATION
@@ -112,6 +112,12 @@ def test_the_unit_follows_promise_and_narrowest_dtype() -> None:
     assert unit_of(NumericPromise.LOSSY, ("float32",)).relative == EPSILON["float16"]
     assert unit_of(REASSOCIATION, ()).relative == EPSILON["float32"]
     assert EPSILON["float32"] < unit_of(NumericPromise.APPROXIMATE, ("float32",)).relative < 1e-4
+
+
+@pytest.mark.parametrize("dtypes", [("float32",), ("bfloat16", "float32")])
+def test_approximations_are_of_normal_numbers(dtypes: tuple[str, ...]) -> None:
+    """602bfff7cb: a view as bfloat16 beside it, of which the smallest subnormal number was the floor."""
+    assert unit_of(NumericPromise.APPROXIMATE, dtypes).floor == SMALLEST_NORMAL["float32"]
 
 
 def test_the_range_of_float16_is_noticed() -> None:
