@@ -57,6 +57,17 @@ def result_of(module: Any, text: str, function: str, arguments: tuple[Any, ...],
     return result
 
 
+def refusal(module: Any, function: str, arguments: tuple[Any, ...]) -> str:
+    """Why the interpreter cannot say what a call gives; empty where it can, or raises as the program does."""
+    try:
+        Interpreter(module).call(function, arguments)
+    except (Undefined, Unsupported) as error:
+        return str(error)
+    except Raised:
+        return ""
+    return ""
+
+
 def _refuse_reduction_of_nothing(request: Request, result: Any) -> None:
     """Raise ``Undefined`` where an operator makes elements of none, and does not copy them from another operand.
 

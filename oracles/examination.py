@@ -90,6 +90,8 @@ def examine(original: Original, candidate: Candidate, subject: Any, compiled: bo
             undecidable.append(str(error))
             continue
         decided.append(entry)
+        if found is not None and not original.fits(entry):
+            raise Undecidable(NOT_DEFINED)
         if found is not None:
             return _found(original, by_memory(original, candidate, program, entry, subject, found), subject)
     for entry in decided:

@@ -16,7 +16,7 @@ from oracles.abi.compose import num_input_of, public_functions
 from oracles.capture import evidence_of
 from oracles.comparison import compare
 from oracles.decisions import decides_on_floats, kernels_decide
-from oracles.definedness import alike, result_of
+from oracles.definedness import alike, refusal, result_of
 from oracles.execution import (
     ExecMode,
     Program,
@@ -31,7 +31,8 @@ from oracles.execution.perturb import Perturber
 from oracles.execution.poison import OPPOSITE, PATTERNS, poisoned
 from oracles.given import Given
 from oracles.inputs import Unmaterializable, materialize
-from oracles.interpreter import Interpreter, Raised, Undefined, Unsupported
+from oracles.interpreter import Undefined
+from oracles.interpreter.fitting import UNFIT
 from oracles.reference import float64_run
 from oracles.tolerance import RUNS, Measured, Unit
 from oracles.variations import ASKED, SPECIAL, Variation, drawn
@@ -245,18 +246,20 @@ class Original:
             if symbol in before and [str(param.name) for param in function.params] != before[symbol]
         )
 
+    def _refused(self, symbol: str, arguments: tuple[Any, ...]) -> str:
+        self.stage(f"interpret {symbol}")
+        return refusal(self.module, self._names[symbol], arguments)
+
     def _is_defined(self, symbol: str, arguments: tuple[Any, ...]) -> bool:
         """Whether arguments are as good as those that modules are drawn for: a lifted index may be out of range."""
-        if symbol not in self._anew:
-            return True
-        self.stage(f"interpret {symbol}")
-        try:
-            Interpreter(self.module).call(self._names[symbol], arguments)
-        except (Undefined, Unsupported):
-            return False
-        except Raised:  # so does the program
-            return True
-        return True
+        return symbol not in self._anew or not self._refused(symbol, arguments)
+
+    def fits(self, entry: Entry) -> bool:
+        """Whether operands fit together where types cannot say so: what a symbol of the signature is, is drawn.
+
+        Else what kernels read is not defined.  The generator draws no such module, but the minimizer may come by one.
+        """
+        return self._refused(entry.symbol, entry.arguments) != UNFIT
 
     def _run(self, symbol: str, num_input: int | None, arguments: tuple[Any, ...]) -> Entry:
         assert self.program is not None

@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 import sample_modules
 import tvm
-from tvm import relax, topi
+from tvm import relax, tirx, topi
 
 from oracles.contract import Contract, Idempotence, NumericPromise
 from oracles.facts import ModuleFacts
+from oracles.inputs import materialize
 from oracles.judge import judge
 from oracles.passref import GivenPass, PassRef
 from oracles.subject import Subject
@@ -265,6 +266,17 @@ def test_the_original_is_built_once_for_all_passes_on_a_module(monkeypatch: pyte
         numeric(facts.module, named(name), seed=5, facts=facts)
     originals = [module for module in built if tvm.ir.save_json(module) == facts.snapshot]
     assert len(originals) == 1
+
+
+def test_operands_that_types_cannot_say_to_fit_have_no_defined_result() -> None:
+    """6be512b32f: what a product of three numbers and two reads is up to the heap."""
+    k = tirx.Var("k", "int64")
+    x, y = relax.Var("x", relax.TensorType((k,), F32)), samples.var("y", (2,))
+    module = samples.function([x, y], lambda bb: bb.emit(op.matmul(x, y)))
+    drawn = {seed: materialize(module, "main", seed)[0].shape for seed in range(20)}
+    for size, outcome in ((1, Outcome.SKIP), (2, Outcome.FAIL)):
+        seed = next(seed for seed, shape in drawn.items() if shape == (size,))
+        assert numeric(module, planted(scaled(1.01)), seed=seed, contracts=[LOOSE]).outcome is outcome
 
 
 def test_a_module_without_a_public_function_is_skipped() -> None:
