@@ -22,6 +22,7 @@ from oracles.comparison import compare
 from oracles.contract import NumericPromise
 from oracles.execution import Program, from_tvm
 from oracles.execution.perturb import Perturber
+from oracles.float_dtypes import floats_of
 from oracles.gradient import WrongGradient, adjoint_fault, leaves_of, settled, target_value
 from oracles.gradient_blame import guilty_operator
 from oracles.original import Entry, Original, copied
@@ -114,7 +115,8 @@ def loss_of(program: Program, gradient: Gradient) -> Callable[[Sequence[Any]], f
 def noise_of(original: Original, gradient: Gradient, arguments: Sequence[Any]) -> float:
     """How far rounding may carry one value of the target."""
     assert original.program is not None
-    unit = unit_of(NumericPromise.BIT_EXACT, original.float_dtypes)
+    # What other functions compute in is not asked: half of the gradients would drown in roundings of a float16.
+    unit = unit_of(NumericPromise.BIT_EXACT, floats_of(original.module, gradient.function))
     observer = Perturber(_generator(original.seed, "noise"), unit.relative, unit.floor)
     loss = loss_of(original.program, gradient)
     middle = loss(arguments)

@@ -29,6 +29,7 @@ from oracles.execution import (
 )
 from oracles.execution.perturb import Perturber
 from oracles.execution.poison import OPPOSITE, PATTERNS, poisoned
+from oracles.float_dtypes import floats_in
 from oracles.given import Given
 from oracles.inputs import Unmaterializable, materialize
 from oracles.interpreter import Undefined
@@ -42,7 +43,6 @@ KEPT = 16
 DRAWN_ANEW = "a lifted value is drawn anew, and out of its range"
 IN_PLACE = "relax.call_tir_inplace"
 FORCE_PURE = "relax.force_pure"  # "treat this function as pure": its effects may go
-_FLOATS = ("float16", "bfloat16", "float32", "float64", "float8_e4m3fn", "float8_e5m2")
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,7 @@ class Original:
         self.given = given
         self.stage = stage
         self.calls_in_place = IN_PLACE in text
-        self.float_dtypes = tuple(dtype for dtype in _FLOATS if f'"{dtype}"' in text)
+        self.float_dtypes = floats_in(text)
         self.hides_effects = FORCE_PURE in text
         self._measured: dict[tuple[str, Variation, Unit, int], Measured | None] = {}
         self._varied: dict[tuple[str, Variation], Entry | None] = {}

@@ -143,6 +143,15 @@ def test_a_narrow_float_is_not_decided() -> None:
     assert verdict(loss(lambda bb: op.tanh(x), x)).reason == "undecidable: no derivative can be measured"
 
 
+def test_a_narrow_float_in_another_function_decides_nothing() -> None:
+    x = samples.var("x")
+    module = loss(lambda bb: op.tanh(x), x)
+    narrow = relax.Var("n", relax.TensorType((2,), "bfloat16"))
+    other = samples.function([narrow], lambda bb: bb.emit(op.tanh(narrow)))["main"]
+    module["other"] = other.with_attr("global_symbol", "other")
+    assert verdict(module, 'relax.transform.Gradient("main")').outcome is Outcome.PASS
+
+
 def test_weights_of_a_loss_are_left_open() -> None:
     predictions, weights = samples.var("p", (2, 3)), samples.var("v", (3,))
     targets = relax.const(np.asarray([0, 2]), "int64")
