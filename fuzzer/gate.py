@@ -5,10 +5,10 @@ stops nothing and is no failure in the pass rate, ``pass / (pass + fail - excuse
 the margin that is meant for new ones, and repairing it would be the only way to a green gate.  The raw rate with all
 failures is printed beside it.  Excused failures still count as checks: the oracle did judge.
 
-Any finding that is neither known nor flaky fails the gate, whatever the rates.  A flaky finding (triage did not confirm
-it) fails nothing by itself, but its failures are no less unknown, so they stay in the pass rate: were they excused, a
-triage that can confirm nothing would open the gate for everything.  Too few checks never pass: they are "not enough
-evidence", unless something else fails already.
+Any finding that is not known fails the gate, whatever the rates.  A suspect (``fuzzer.records.SUSPECTS``: triage could
+not prove it) fails nothing by itself, but its failures are no less unknown, so they stay in the pass rate: were they
+excused, a triage that can prove nothing would open the gate for everything.  Too few checks never pass: they are "not
+enough evidence", unless something else fails already.
 
 The parts are in ``fuzzer.gating``; docs/gate.md argues the statistics.
 """

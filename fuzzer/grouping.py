@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from fuzzer.counting import apart
 from fuzzer.decisions import Decisions, Placed
 
 if TYPE_CHECKING:
@@ -56,3 +57,13 @@ def group(findings: Sequence[FindingRecord], decisions: Decisions) -> list[Group
         if place.id not in placed or place.decision is None:
             placed[place.id] = place
     return [Group(placed[key], tuple(members)) for key, members in found.items()]
+
+
+def apart_by_family(groups: Sequence[Group]) -> tuple[list[Group], list[Group]]:
+    """Families with their findings, and families with their suspects; one that has both is in both."""
+    parts: tuple[list[Group], list[Group]] = ([], [])
+    for each in groups:
+        for part, members in zip(parts, apart(each.findings), strict=True):
+            if members:
+                part.append(replace(each, findings=tuple(members)))
+    return parts

@@ -10,7 +10,7 @@ from collections import Counter
 from typing import TextIO
 
 from fuzzer.config import Config
-from fuzzer.records import FindingState, Hit, ShardResult
+from fuzzer.records import SUSPECTS, FindingState, Hit, ShardResult
 from oracles.verdict import Outcome
 
 LOG_INTERVAL = 30.0
@@ -36,7 +36,7 @@ class Progress:
         self._by_oracle: dict[str, Counter[str]] = {}
         self._silent: Counter[str] = Counter()
         self._examples = 0
-        self._findings = 0
+        self._findings: set[str] = set()
         self._settled: Counter[FindingState] = Counter()
         self._drawn = 0  # lines on the terminal that the next picture replaces
         self._began = time.monotonic()
@@ -45,7 +45,7 @@ class Progress:
     def shard(self, result: ShardResult, fresh: list[str]) -> None:
         """A shard, or the total of several, was recorded; ``fresh`` are the ids of new findings."""
         self._examples += result.examples
-        self._findings += len(fresh)
+        self._findings.update(fresh)
         for (oracle, _, outcome, reason), count in result.tallies.items():
             self._by_oracle.setdefault(oracle, Counter())[outcome] += count
             if reason:
@@ -54,7 +54,7 @@ class Progress:
 
     def met(self, hits: list[Hit]) -> None:
         """New findings that a minimization met were recorded."""
-        self._findings += len(hits)
+        self._findings.update(hit.signature.id for hit in hits)
         self._tell(hits)
 
     def _tell(self, hits: list[Hit]) -> None:
@@ -64,6 +64,8 @@ class Progress:
     def triaged(self, finding_id: str, state: FindingState) -> None:
         """A finding was looked into."""
         self._settled[state] += 1
+        if state in SUSPECTS:
+            self._findings.discard(finding_id)
 
     def show(self, elapsed: float, waiting: int) -> None:
         """Show where the campaign stands after ``elapsed`` s; ``waiting`` findings are in triage or before it."""
@@ -72,9 +74,12 @@ class Progress:
             return
         self._next = now + (self.interval if self._live else LOG_INTERVAL)
         spent = max(now - self._began, 1e-9)
+        suspects = sum(self._settled[state] for state in SUSPECTS)
+        unproven = f"{suspects} suspect, " if suspects else ""
         head = (
             f"{_clock(elapsed)}/{self._budget()}  {self._examples} cases, {self._examples / spent:.0f}/s  "
-            f"{self._findings} findings ({self._settled[FindingState.CONFIRMED]} confirmed, {waiting} in triage)"
+            f"{len(self._findings)} findings "
+            f"({self._settled[FindingState.CONFIRMED]} confirmed, {unproven}{waiting} in triage)"
         )
         if not self._live:
             self._write(f"{head}\n")

@@ -1,10 +1,10 @@
 """A campaign's report as JUnit XML: one suite an oracle, one case a pass.
 
 A case fails when a finding of that oracle and pass is open; its failure names signature and count and carries the
-script, so that it can be run from where the report is read.  Known and flaky findings are written out but do not fail,
-as in the gate; what is known a policy says, where there is one.  A case without any check is skipped, with the most
-frequent reason.  How many verdicts there were of each kind stands in the properties: a JUnit case is a pass,
-not a verdict.
+script, so that it can be run from where the report is read.  Known findings and suspects are written out but do not
+fail, as in the gate; what is known a policy says, where there is one.  A case without any check is skipped, with the
+most frequent reason.  How many verdicts there were of each kind stands in the properties: a JUnit case is a pass, not a
+verdict.
 """
 
 from __future__ import annotations

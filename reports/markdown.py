@@ -6,6 +6,7 @@ import html
 import re
 from collections.abc import Callable, Iterable, Sequence
 
+from fuzzer.counting import SUSPECTS_ARE, apart
 from fuzzer.plaintext import first_line
 from fuzzer.store import FindingRecord
 from reports.modules import module_text, passes_text
@@ -42,22 +43,10 @@ def render_markdown(report: Report, module_of: Callable[[FindingRecord], str] = 
     if reasons:
         rows = ((row.oracle, str(row.outcome), row.reason, row.count) for row in reasons)
         lines += ["## What judged nothing", "", *table(("oracle", "outcome", "why", "count"), rows, "lllr"), ""]
-    lines += ["## Findings", ""]
-    if not report.findings:
-        lines += ["None.", ""]
-    else:
-        lines += table(
-            ("id", "oracle", "pass", "count", "bindings", "state", "message"),
-            (
-                (f.id, str(f.oracle), f.culprit, f.count, "-" if f.bindings is None else f.bindings, f.state.value,
-                 first_line(f.message, f.kind))
-                for f in report.findings
-            ),
-            "lllrrll",
-        )  # fmt: skip
-        lines.append("")
-        for finding in report.findings:
-            lines += _finding(finding, module_of(finding))
+    findings, suspects = apart(report.findings)
+    lines += ["## Findings", "", *_listed(findings, module_of)]
+    if suspects:
+        lines += ["## Suspects", "", f"{SUSPECTS_ARE.capitalize()}.", "", *_listed(suspects, module_of)]
     return "\n".join(lines)
 
 
@@ -72,6 +61,25 @@ def fenced(text: str, language: str = "") -> list[str]:
     longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
     fence = "`" * max(3, longest + 1)
     return [fence + language, *text.splitlines(), fence]
+
+
+def _listed(findings: Sequence[FindingRecord], module_of: Callable[[FindingRecord], str]) -> list[str]:
+    """A table of findings, and each in full."""
+    if not findings:
+        return ["None.", ""]
+    lines = table(
+        ("id", "oracle", "pass", "count", "bindings", "state", "message"),
+        (
+            (f.id, str(f.oracle), f.culprit, f.count, "-" if f.bindings is None else f.bindings, f.state.value,
+             first_line(f.message, f.kind))
+            for f in findings
+        ),
+        "lllrrll",
+    )  # fmt: skip
+    lines.append("")
+    for finding in findings:
+        lines += _finding(finding, module_of(finding))
+    return lines
 
 
 def _finding(finding: FindingRecord, module: str) -> list[str]:

@@ -4,7 +4,7 @@ https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html; the numbers of
 
 A finding is in no source file of the user's, so its place is its script, relative to the campaign's directory: code
 scanning wants a relative path, and the same one for the same finding each time.  What is known is suppressed, with its
-reference; what is flaky is a warning.
+reference; a suspect (``fuzzer.records.SUSPECTS``) is a warning.
 """
 
 from __future__ import annotations
@@ -14,19 +14,20 @@ from importlib.metadata import version
 from typing import Any
 from urllib.parse import quote
 
+from fuzzer.counting import counted
 from fuzzer.gate import GateResult
 from fuzzer.plaintext import first_line, printable
 from fuzzer.store import FILE_NAME, FindingRecord
 from oracles.verdict import OracleName
 from reports.scripts import script_text
 from reports.standing import Standing, Standings, standings
-from reports.tables import Report, counted
+from reports.tables import Report
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 FINGERPRINT = "relaxfuzz/signature/v1"
 """Raised when signatures are made otherwise (3.27.17: the name says how the value was computed)."""
 _BASE = "CAMPAIGN"
-_LEVELS = {Standing.FAILS: "error", Standing.FLAKY: "warning", Standing.NOTED: "note", Standing.KNOWN: "note"}
+_LEVELS = {Standing.FAILS: "error", Standing.SUSPECT: "warning", Standing.NOTED: "note", Standing.KNOWN: "note"}
 _QUESTIONS = {
     OracleName.CRASH: "A pass raises an undocumented error, kills the process, hangs or exhausts memory",
     OracleName.MUTATION: "A pass changes the module that it was given",

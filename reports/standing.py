@@ -17,7 +17,7 @@ class Standing(str, enum.Enum):
     FAILS = "fails"
     NOTED = "noted"  # new, but the policy only notes it, or takes it over from the baseline
     KNOWN = "known"
-    FLAKY = "flaky"
+    SUSPECT = "suspect"  # seen, but not proven
 
     def __str__(self) -> str:
         return self.value
@@ -43,7 +43,7 @@ class Standings:
             return self.policy.get(finding.id, Standing.FAILS)
         if finding.state is FindingState.KNOWN:
             return Standing.KNOWN
-        return Standing.FLAKY if finding.state is FindingState.FLAKY else Standing.FAILS
+        return Standing.SUSPECT if finding.suspect else Standing.FAILS
 
     def family(self, finding: FindingRecord) -> str:
         """Id of its family."""
@@ -61,7 +61,7 @@ def standings(result: GateResult | None) -> Standings:
     found = result.findings
     policy = {record.id: Standing.FAILS for record in found.new}
     policy |= {record.id: Standing.NOTED for record in (*found.noted, *found.accepted)}
-    policy |= {record.id: Standing.FLAKY for record in found.flaky}
+    policy |= {record.id: Standing.SUSPECT for record in found.suspects}
     policy |= {record.id: Standing.KNOWN for record, _ in found.known}
     excuses = {record.id: f"{entry.reference}: {entry.reason}" for record, entry in found.known}
     excuses |= {record.id: "in the baseline" for record in found.accepted}

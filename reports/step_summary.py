@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from fuzzer.counting import SUSPECTS_ARE, counted
 from fuzzer.gate import GateExit, GateResult
 from fuzzer.gating.text import render as gate_lines
 from fuzzer.plaintext import first_line, shorten
@@ -11,7 +12,7 @@ from fuzzer.store import FindingRecord
 from reports.markdown import cell, fenced, table
 from reports.scripts import script_text
 from reports.standing import Standing, Standings, standings
-from reports.tables import Report, counted, duration, oracle_rows, percent, reason_rows
+from reports.tables import Report, duration, oracle_rows, percent, reason_rows
 
 MOST_BYTES = 900_000
 """GitHub takes 1 MiB from a step and shows nothing of what is longer."""
@@ -60,24 +61,32 @@ def _head(report: Report, result: GateResult | None) -> Iterator[str]:
 
 
 def _findings(report: Report, standing: Standings) -> list[str]:
-    shown = sorted(report.findings, key=lambda each: list(Standing).index(standing.of(each)))
-    counts = {stands: sum(standing.of(each) is stands for each in shown) for stands in Standing}
-    told = ", ".join(f"{count} {_NAMES[stands]}" for stands, count in counts.items() if count)
-    lines = [f"### {counted(len(shown), 'finding')}" + (f": {told}" if told else ""), ""]
-    open_ones = [each for each in shown if standing.of(each) is not Standing.KNOWN]
-    if open_ones:
-        rows = [
-            (_NAMES[standing.of(each)], each.oracle, each.culprit,
-             shorten(first_line(each.message, each.kind), _MESSAGE), each.count, each.id)
-            for each in open_ones[:_FINDINGS]
-        ]  # fmt: skip
-        lines += [*table(("", "oracle", "pass", "what", "count", "id"), rows, "llllrl"), ""]
-    if len(open_ones) > _FINDINGS:
-        lines += [f"And {len(open_ones) - _FINDINGS} more.", ""]
+    seen = {stands: [each for each in report.findings if standing.of(each) is stands] for stands in Standing}
+    suspects = seen.pop(Standing.SUSPECT)
+    told = ", ".join(f"{len(found)} {_NAMES[stands]}" for stands, found in seen.items() if found)
+    head = f"### {counted(sum(map(len, seen.values())), 'finding')}" + (f": {told}" if told else "")
+    head += f"; {counted(len(suspects), 'suspect')}" if suspects else ""
+    lines = [head, "", *_table([(_NAMES[stands], each) for stands in _SHOWN for each in seen[stands]])]
+    if suspects:
+        lines += ["#### Suspects", "", f"{SUSPECTS_ARE.capitalize()}.", ""]
+        lines += _table([(each.state.value, each) for each in suspects])
     return lines
 
 
-_NAMES = {Standing.FAILS: "open", Standing.NOTED: "noted", Standing.FLAKY: "flaky", Standing.KNOWN: "known"}
+_NAMES = {Standing.FAILS: "open", Standing.NOTED: "noted", Standing.KNOWN: "known"}
+_SHOWN = (Standing.FAILS, Standing.NOTED)
+
+
+def _table(findings: Sequence[tuple[str, FindingRecord]]) -> list[str]:
+    """Findings, each with a word on it."""
+    if not findings:
+        return []
+    rows = [
+        (word, each.oracle, each.culprit, shorten(first_line(each.message, each.kind), _MESSAGE), each.count, each.id)
+        for word, each in findings[:_FINDINGS]
+    ]
+    lines = [*table(("", "oracle", "pass", "what", "count", "id"), rows, "llllrl"), ""]
+    return lines + ([f"And {len(findings) - _FINDINGS} more.", ""] if len(findings) > _FINDINGS else [])
 
 
 def _oracles(report: Report) -> list[str]:

@@ -8,15 +8,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from fuzzer.counting import apart, counted
 from fuzzer.coverage import Coverage
 from fuzzer.finding_store import Cost
 from fuzzer.known_budget import KnownBudget, known_budget
 from fuzzer.store import CampaignInfo, FindingRecord, FindingState, Store, Tally
 from fuzzer.timeline import Timeline
 from oracles.verdict import OracleName, Outcome
-
-# A gate does not fail because of one of these alone; the others are what there is to do first.
-SETTLED = frozenset({FindingState.KNOWN, FindingState.FLAKY})
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +25,7 @@ class Report:
         directory: The campaign's directory.
         info: What was run.
         tallies: Verdicts by oracle, pass, outcome and reason.
-        findings: One record a signature.
+        findings: One record a signature; suspects are among them, behind what is proven.
         features: Modules by feature that they had.
         coverage: What was generated, and what the passes did with it.
         timeline: How it went over time.
@@ -68,7 +66,7 @@ class OracleRow:
 
     @property
     def rate(self) -> float | None:
-        """Pass rate, pass / (pass + fail), failures of known and flaky findings included; ``None`` without any."""
+        """Pass rate, pass / (pass + fail), failures of what is known or suspect included; ``None`` without any."""
         checks = self.passed + self.failed
         return self.passed / checks if checks else None
 
@@ -109,11 +107,12 @@ def load_reports(directories: Sequence[Path]) -> list[Report]:
 
 
 def ordered(findings: Sequence[FindingRecord]) -> list[FindingRecord]:
-    """Findings by what there is to do: open ones first, then by oracle, pass and id."""
+    """Findings by what there is to do: open ones, known ones, then suspects; each by oracle, pass and id."""
     order = list(OracleName)
     return sorted(
         findings, key=lambda finding: (
-            finding.state in SETTLED, order.index(OracleName(finding.oracle)), finding.culprit, finding.id
+            finding.suspect, finding.state is FindingState.KNOWN, order.index(OracleName(finding.oracle)),
+            finding.culprit, finding.id,
         )
     )  # fmt: skip
 
@@ -168,14 +167,16 @@ def duration(seconds: float) -> str:
     return f"{whole // 60} min {whole % 60:02d} s" if whole >= 60 else f"{whole} s"
 
 
-def counted(number: int, noun: str) -> str:
-    """``1 finding``, ``2 findings``."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
-
-
 def states_text(findings: Sequence[FindingRecord]) -> str:
-    """``12 findings: 9 confirmed, 2 flaky, 1 known``; states without findings are left out."""
+    """``12 findings: 9 confirmed, 2 new, 1 known; 3 suspects: 2 unscripted, 1 flaky``, as far as there are any."""
+    proven, suspects = apart(findings)
+    told = _states("finding", proven, (FindingState.CONFIRMED, FindingState.NEW, FindingState.KNOWN))
+    if suspects:
+        told += f"; {_states('suspect', suspects, (FindingState.UNSCRIPTED, FindingState.FLAKY))}"
+    return told
+
+
+def _states(noun: str, findings: Sequence[FindingRecord], order: Sequence[FindingState]) -> str:
     counts = Counter(finding.state for finding in findings)
-    order = (FindingState.CONFIRMED, FindingState.UNSCRIPTED, FindingState.NEW, FindingState.FLAKY, FindingState.KNOWN)
     parts = [f"{counts[state]} {state}" for state in order if counts[state]]
-    return counted(len(findings), "finding") + (f": {', '.join(parts)}" if parts else "")
+    return counted(len(findings), noun) + (f": {', '.join(parts)}" if parts else "")

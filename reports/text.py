@@ -3,22 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from textwrap import wrap
 
 from tabulate import tabulate
 
+from fuzzer.counting import SUSPECTS_ARE, apart, counted
 from fuzzer.plaintext import columns, first_line, printable, shorten
-from fuzzer.store import FindingRecord
-from reports.tables import (
-    SETTLED,
-    Report,
-    counted,
-    duration,
-    oracle_rows,
-    ordered,
-    percent,
-    reason_rows,
-    states_text,
-)
+from fuzzer.store import FindingRecord, FindingState
+from reports.tables import Report, duration, oracle_rows, ordered, percent, reason_rows, states_text
 
 WIDTH = 80
 _REASONS = 8
@@ -26,7 +18,10 @@ _PASS_WIDTH = 22
 
 
 def render_text(report: Report, most: int | None = None) -> str:
-    """The closing summary of a campaign; ``most``: the findings seen most often, so many, and how to list the rest."""
+    """The closing summary of a campaign, suspects behind the findings.
+
+    With ``most`` each part has so many, those that were seen most often, and says how to list the rest.
+    """
     parts = [_head(report), _oracles(report), _reasons(report), _known(report), _findings(report, most)]
     return "\n\n".join(part for part in parts if part) + "\n"
 
@@ -70,9 +65,20 @@ def _known(report: Report) -> str:
 def _findings(report: Report, most: int | None) -> str:
     if not report.findings:
         return "No findings."
-    findings: Sequence[FindingRecord] = report.findings
-    if most is not None and len(findings) > most:
-        findings = ordered(sorted(findings, key=lambda finding: (finding.state in SETTLED, -finding.count))[:most])
+    findings, suspects = apart(report.findings)
+    parts = [[*wrap(states_text(report.findings), WIDTH), *_listed(report, "finding", findings, most)]]
+    if suspects:
+        parts.append([f"Suspects: {SUSPECTS_ARE}", *_listed(report, "suspect", suspects, most)])
+    return "\n\n".join("\n".join(part) for part in parts)
+
+
+def _listed(report: Report, noun: str, findings: Sequence[FindingRecord], most: int | None) -> list[str]:
+    """A table, each row with lines of its own below it; of many the ``most`` that were seen most often."""
+    rest = 0 if most is None else max(0, len(findings) - most)
+    if rest:
+        findings = ordered(sorted(findings, key=lambda each: (each.state is FindingState.KNOWN, -each.count))[:most])
+    if not findings:
+        return []
     rows = [
         (
             finding.id, str(finding.oracle), shorten(printable(finding.culprit), _PASS_WIDTH), finding.count,
@@ -81,7 +87,8 @@ def _findings(report: Report, most: int | None) -> str:
         for finding in findings
     ]  # fmt: skip
     head, rule, *lines = columns(("id", "oracle", "pass", "count", "bindings", "state"), rows)
-    shown = [head, rule]
+    shown = [f"The {len(findings)} that were seen most often:"] if rest else []
+    shown += [head, rule]
     # The message gets a line of its own: beside six columns there is no room for it at 80.
     for line, finding in zip(lines, findings, strict=True):
         shown.append(line)
@@ -92,8 +99,6 @@ def _findings(report: Report, most: int | None) -> str:
             shown.append("  releases: " + shorten(finding.bisected.judgement, WIDTH - 12))
         if finding.repro:
             shown.append(f"  repro: {finding.repro}")
-    rest = len(report.findings) - len(findings)
-    told = states_text(report.findings) + (f"; the {len(findings)} that were seen most often:" if rest else "")
     if rest:
-        shown += ["", f"and {counted(rest, 'more finding')}: relaxfuzz findings {report.directory}"]
-    return "\n".join([told, *shown])
+        shown += ["", f"and {counted(rest, f'more {noun}')}: relaxfuzz findings {report.directory}"]
+    return shown

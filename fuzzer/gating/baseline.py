@@ -12,7 +12,8 @@ from typing import Any
 from fuzzer.gating.measured import Cell, Measured, Seen
 from fuzzer.records import CampaignInfo
 
-FORMAT = "relaxfuzz-baseline-1"
+FORMAT = "relaxfuzz-baseline-2"
+_FLAKY = "relaxfuzz-baseline-1"  # of before there were suspects: it says which findings were flaky
 _CELL = ("passed", "failed", "skipped", "rejected", "invalid", "undecidable")
 _INFO = {
     "seed": int, "started_at": str, "elapsed_seconds": float, "examples": int, "modules": int, "workers": int,
@@ -33,7 +34,7 @@ def to_text(measured: Measured) -> str:
     for (oracle, culprit), cell in sorted(measured.cells.items()):
         verdicts.setdefault(oracle, {})[culprit] = [getattr(cell, name) for name in _CELL]
     findings = [
-        {"id": each.id, "oracle": each.oracle, "pass": each.culprit, "count": each.count, "flaky": each.flaky,
+        {"id": each.id, "oracle": each.oracle, "pass": each.culprit, "count": each.count, "suspect": each.suspect,
          "family": each.family, "signature": each.signature}
         for each in sorted(measured.seen, key=lambda each: each.id)
     ]  # fmt: skip
@@ -78,7 +79,7 @@ def read_baseline(path: Path) -> Measured:
         raise BaselineError(f"{path}: is no baseline: {error}") from error
     if not isinstance(values, dict) or "format" not in values:
         raise BaselineError(f"{path}: is no baseline: it has no 'format'")
-    if values["format"] != FORMAT:
+    if values["format"] not in (FORMAT, _FLAKY):
         raise BaselineError(f"{path}: its format is {values['format']!r}, this version reads '{FORMAT}'")
     try:
         return _measured(values)
@@ -125,8 +126,9 @@ def _findings(values: dict[str, Any]) -> list[Seen]:
         count = _counts([row.get("count")], 1, at)[0]
         oracle, culprit = _typed(row, "oracle", str, at), _typed(row, "pass", str, at)
         texts = (_typed(row, "id", str, at), _typed(row, "signature", str, at))
-        family, flaky = _typed(row, "family", str, at), _typed(row, "flaky", bool, at)
-        found.append(Seen(*texts, oracle, culprit, count, family, flaky))
+        said = "flaky" if values["format"] == _FLAKY else "suspect"
+        family, suspect = _typed(row, "family", str, at), _typed(row, said, bool, at)
+        found.append(Seen(*texts, oracle, culprit, count, family, suspect))
     return found
 
 

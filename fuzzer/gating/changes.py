@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from fuzzer.counting import apart, counted
 from fuzzer.gating.measured import Measured, Seen
 from fuzzer.gating.regressions import SUMMARY, compare, differences
 from fuzzer.gating.rules import Comparing
-from fuzzer.gating.ruling import Demand, Ruling, Word, counted, percent
+from fuzzer.gating.ruling import Demand, Ruling, Word, percent
 from fuzzer.plaintext import printable, shorten
 
 _MOST = 10
@@ -59,14 +60,22 @@ def render(changes: Changes) -> list[str]:
     lines = [ruling.line for ruling in worse[:_MOST]] + _more(worse, "FAIL")
     lines += [_better_line(ruling) for ruling in changes.better[:_MOST]]
     lines += _more(changes.better, "better")
-    for word, seen in (("new", changes.come), ("gone", changes.gone)):
+    come, gone = apart(changes.come), apart(changes.gone)
+    for word, (findings, suspects) in (("new", come), ("gone", gone)):
+        seen = [*findings, *suspects]
         lines += [f"{word:<5} {_line(each)}" for each in seen[:_MOST]] + _more(seen, f"{word:<5}")
     lines += [f"note  {line}" for line in changes.differences]
+    moved = _moved("finding", come[0], gone[0])
+    if come[1] or gone[1]:
+        moved += f"; {_moved('suspect', come[1], gone[1])}"
     lines.append(
-        f"{counted(len(changes.rulings), 'comparison')}: {len(worse)} worse, {len(changes.better)} better; "
-        f"{counted(len(changes.come), 'finding')} new, {len(changes.gone)} gone"
+        f"{counted(len(changes.rulings), 'comparison')}: {len(worse)} worse, {len(changes.better)} better; {moved}"
     )
     return lines
+
+
+def _moved(what: str, come: Sequence[Seen], gone: Sequence[Seen]) -> str:
+    return f"{counted(len(come), what)} new, {len(gone)} gone"
 
 
 def _more(rows: Sequence[object], word: str) -> list[str]:
@@ -81,7 +90,8 @@ def _better_line(ruling: Ruling) -> str:
 
 
 def _line(seen: Seen) -> str:
-    return f"{seen.id} ({seen.count}x{', flaky' if seen.flaky else ''}) {shorten(printable(seen.signature), _WIDTH)}"
+    mark = ", suspect" if seen.suspect else ""
+    return f"{seen.id} ({seen.count}x{mark}) {shorten(printable(seen.signature), _WIDTH)}"
 
 
 def as_json(changes: Changes) -> dict[str, Any]:
@@ -97,7 +107,7 @@ def as_json(changes: Changes) -> dict[str, Any]:
     def findings(seen: Sequence[Seen]) -> list[dict[str, Any]]:
         return [
             {"id": each.id, "signature": each.signature, "oracle": each.oracle, "pass": each.culprit,
-             "count": each.count, "flaky": each.flaky}
+             "count": each.count, "suspect": each.suspect}
             for each in seen
         ]  # fmt: skip
 

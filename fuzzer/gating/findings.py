@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from fuzzer.gating.measured import UNCONFIRMED, Measured, Seen
+from fuzzer.gating.measured import Measured, Seen
 from fuzzer.gating.rules import Rule, Weight
 from fuzzer.gating.ruling import Demand, Ruling, Word
 from fuzzer.known import KnownFinding, KnownFindings
@@ -20,17 +20,17 @@ class Sorted:
     """A campaign's findings by what the policy says of them.
 
     Attributes:
-        new: Neither known nor flaky nor accepted: these fail the gate, unless a rule only notes them.
+        new: Findings that are neither known nor accepted: these fail the gate, unless a rule only notes them.
         noted: The same, under rules that only note them.
         known: Listed, each with its entry.
-        flaky: Not confirmed by triage.
+        suspects: Seen, but not proven (``fuzzer.records.SUSPECTS``).
         accepted: In the baseline, when the policy accepts those.
     """
 
     new: tuple[FindingRecord, ...]
     noted: tuple[FindingRecord, ...]
     known: tuple[tuple[FindingRecord, KnownFinding], ...]
-    flaky: tuple[FindingRecord, ...]
+    suspects: tuple[FindingRecord, ...]
     accepted: tuple[FindingRecord, ...]
 
 
@@ -52,20 +52,20 @@ def sort_findings(
         baseline: What it is compared with.
     """
     old = {each.id for each in baseline.seen} if baseline and accept else set()
-    new, noted, known, flaky, accepted = [], [], [], [], []
+    new, noted, known, suspects, accepted = [], [], [], [], []
     for record, seen in zip(measured.records, measured.seen, strict=True):
         entry = entry_of(known_findings, seen)
         if entry is not None:
             known.append((record, entry))
-        elif record.state in UNCONFIRMED:
-            flaky.append(record)
+        elif record.suspect:
+            suspects.append(record)
         elif record.id in old:
             accepted.append(record)
         elif _weight(rules, seen) is Weight.NOTE:
             noted.append(record)
         else:
             new.append(record)
-    return Sorted(tuple(new), tuple(noted), tuple(known), tuple(flaky), tuple(accepted))
+    return Sorted(tuple(new), tuple(noted), tuple(known), tuple(suspects), tuple(accepted))
 
 
 def _weight(rules: Sequence[Rule], seen: Seen) -> Weight:
@@ -85,8 +85,8 @@ def finding_rulings(found: Sorted) -> list[Ruling]:
     rulings += [_ruling(Word.NOTE, record, "in the baseline: ") for record in found.accepted]
     for record, entry in found.known:
         rulings.append(_ruling(Word.KNOWN, record, "", f"; {entry.reference}: {entry.reason}"))
-    for record in found.flaky:
-        rulings.append(_ruling(Word.FLAKY, record, "", f": {first_line(record.note, 'not confirmed')}"))
+    for record in found.suspects:
+        rulings.append(_ruling(Word.SUSPECT, record, "", f": {first_line(record.note, record.state.value)}"))
     return rulings
 
 

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
+from fuzzer.counting import counted
 from fuzzer.gating.measured import Cell, Measured, Seen, Subject
 from fuzzer.gating.proportions import needed_without_failure, wilson
 from fuzzer.gating.rules import Rule
-from fuzzer.gating.ruling import Demand, Ruling, Word, counted, percent
+from fuzzer.gating.ruling import Demand, Ruling, Word, percent
 from fuzzer.plaintext import shorten
 from oracles.verdict import UNDECIDABLE, Outcome
 

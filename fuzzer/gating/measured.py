@@ -7,12 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 
 from fuzzer.decisions import Decisions
-from fuzzer.records import CampaignInfo, FindingRecord, FindingState, Tally
+from fuzzer.records import CampaignInfo, FindingRecord, Tally
 from fuzzer.store import Store
 from oracles.verdict import UNDECIDABLE, Outcome
-
-# Triage did not confirm them: they are listed with its note and do not fail the gate by themselves.
-UNCONFIRMED = frozenset({FindingState.FLAKY})
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +57,7 @@ class Seen:
         culprit: Name of the pass.
         count: Cases that showed it.
         family: Id of its family, as decided.
-        flaky: Whether triage could not confirm it.
+        suspect: Whether it was seen without being proven.
     """
 
     id: str
@@ -69,7 +66,7 @@ class Seen:
     culprit: str
     count: int
     family: str = ""
-    flaky: bool = False
+    suspect: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,8 +164,7 @@ def measured(
 
 def _seen(record: FindingRecord, decisions: Decisions) -> Seen:
     family = decisions.place(record.id, record.family).id
-    flaky = record.state in UNCONFIRMED
-    return Seen(record.id, record.signature, str(record.oracle), record.culprit, record.count, family, flaky)
+    return Seen(record.id, record.signature, str(record.oracle), record.culprit, record.count, family, record.suspect)
 
 
 def _cell(tally: Tally) -> Cell:

@@ -12,11 +12,12 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from fuzzer.counting import counted
 from fuzzer.gating.limits import excused_of
 from fuzzer.gating.measured import Cell, Measured, Seen, Subject
 from fuzzer.gating.proportions import Table, significance_each
 from fuzzer.gating.rules import Comparing
-from fuzzer.gating.ruling import Demand, Ruling, Word, counted, percent
+from fuzzer.gating.ruling import Demand, Ruling, Word, percent
 
 SUMMARY = "baseline"
 """Subject of the ruling that says how many comparisons there were."""

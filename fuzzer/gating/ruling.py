@@ -26,7 +26,7 @@ class Word(str, enum.Enum):
     FAIL = "FAIL"
     SHORT = "SHORT"  # not enough evidence to say either
     KNOWN = "known"  # excused by an entry that somebody reviewed
-    FLAKY = "flaky"  # not confirmed
+    SUSPECT = "suspect"  # seen, but not proven
     NOTE = "note"  # decides nothing
 
     def __str__(self) -> str:
@@ -99,8 +99,3 @@ def percent(rate: float | None) -> str:
         return "unknown"
     # The millionth undoes binary fractions that lie just below their decimal.
     return f"{math.floor(rate * 1e5 + 1e-6) / 1e3:g} %"
-
-
-def counted(number: int, noun: str) -> str:
-    """``1 check``, ``2 checks``."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

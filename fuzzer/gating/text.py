@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
+from fuzzer.counting import counted
 from fuzzer.gating.findings import entry_of
 from fuzzer.gating.limits import excused_of
 from fuzzer.gating.regressions import SUMMARY
-from fuzzer.gating.ruling import Demand, GateExit, Ruling, Word, counted, exit_of
+from fuzzer.gating.ruling import Demand, GateExit, Ruling, Word, exit_of
 from fuzzer.records import FindingRecord
 
 if TYPE_CHECKING:
@@ -40,13 +41,13 @@ def render(result: GateResult) -> list[str]:
         lines += _held(result.of(Word.OK))
     elif any(ruling.demand in _COMPARED for ruling in failed):
         lines += [ruling.line for ruling in result.of(Word.OK) if ruling.subject == SUMMARY]
-    for word, what in ((Word.KNOWN, "known"), (Word.FLAKY, "flaky")):
+    for word, what in ((Word.KNOWN, "findings are known"), (Word.SUSPECT, "signatures are not proven")):
         rulings = result.of(word)
         if len(rulings) <= _FEW:
             lines += [ruling.line for ruling in rulings]
         else:
             count = sum(int(ruling.numbers["count"] or 0) for ruling in rulings)
-            lines.append(f"{word:<5} {len(rulings)} findings are {what}, {count} failures: --explain lists them")
+            lines.append(f"{word:<5} {len(rulings)} {what}, {count} failures: --explain lists them")
     lines += _cut(result.of(Word.NOTE), MOST)
     return [*lines, verdict_line(result)]
 
@@ -77,7 +78,7 @@ def verdict_line(result: GateResult) -> str:
     info, found = result.measured.info, result.findings
     return (
         f"gate {_NAMES[result.exit]}: TVM {info.tvm_version}, {counted(result.total.checks, 'check')}, "
-        f"{len(found.new)} new, {len(found.known)} known, {len(found.flaky)} flaky findings"
+        f"{len(found.new)} new, {len(found.known)} known findings, {counted(len(found.suspects), 'suspect')}"
     )
 
 
@@ -89,7 +90,7 @@ def explain(result: GateResult) -> list[str]:
     if result.baseline is not None:
         base = result.baseline.info
         lines.append(f"baseline of seed {base.seed}, TVM {base.tvm_version}, {base.started_at}: {base.examples} cases")
-    order = (Word.FAIL, Word.SHORT, Word.OK, Word.KNOWN, Word.FLAKY, Word.NOTE)
+    order = (Word.FAIL, Word.SHORT, Word.OK, Word.KNOWN, Word.SUSPECT, Word.NOTE)
     silent = 0
     for ruling in sorted(result.rulings, key=lambda each: order.index(each.word)):
         if _says_nothing(ruling):
@@ -142,7 +143,7 @@ def as_json(result: GateResult) -> dict[str, Any]:
             {**finding_values(record), "reference": entry.reference, "reason": entry.reason}
             for record, entry in found.known
         ],
-        "flaky": [finding_values(record) for record in found.flaky],
+        "suspects": [finding_values(record) for record in found.suspects],
         "invalid": result.total.invalid,
         "baseline": None if result.baseline is None else {
             "tvm_version": result.baseline.info.tvm_version, "seed": result.baseline.info.seed,

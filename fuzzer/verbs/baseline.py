@@ -33,6 +33,7 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _write(measured: Measured, target: str) -> int:
+    from fuzzer.counting import headline
     from fuzzer.gating.baseline import to_text
 
     if not any(cell.checks for cell in measured.cells.values()):
@@ -46,7 +47,7 @@ def _write(measured: Measured, target: str) -> int:
     except OSError as error:
         raise UsageError(f"cannot write '{target}': {error.strerror}") from error
     checks = sum(cell.checks for cell in measured.cells.values())
-    print(f"{target}: {checks} checks, {len(measured.seen)} findings of TVM {measured.info.tvm_version}")
+    print(f"{target}: {checks} checks, {headline(measured.seen)} of TVM {measured.info.tvm_version}")
     return OK
 
 

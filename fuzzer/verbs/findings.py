@@ -1,10 +1,10 @@
-"""``relaxfuzz findings``: what a campaign found, by family."""
+"""``relaxfuzz findings``: what a campaign found, by family, and behind it the suspects."""
 
 from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from fuzzer.verb import OK, UsageError, Verb
@@ -98,30 +98,49 @@ def _objects(findings: Sequence[FindingRecord], groups: Sequence[Group]) -> list
 
 
 def table(groups: Sequence[Group]) -> str:
-    """A line a family, and below it a row a finding with its message on a line of its own."""
-    from fuzzer.plaintext import columns, first_line, printable, shorten
+    """Findings, and behind them the suspects: a line a family, and below it a row a finding with its message."""
+    from fuzzer.counting import SUSPECTS_ARE
+    from fuzzer.grouping import apart_by_family
+    from fuzzer.plaintext import columns, printable, shorten
 
-    findings = [finding for each in groups for finding in each.findings]
+    findings, suspects = apart_by_family(groups)
     rows = [
         (
             finding.id, finding.oracle, shorten(printable(finding.culprit), _PASS_WIDTH), finding.count,
             finding.state.value, "-" if finding.bindings is None else finding.bindings,
         )
-        for finding in findings
+        for each in (*findings, *suspects)
+        for finding in each.findings
     ]  # fmt: skip
     first, rule, *lines = columns(("id", "oracle", "pass", "count", "state", "bindings"), rows)
-    indent = " " * _INDENT
-    shown = [indent + first, indent + rule]
+    heads = [" " * _INDENT + first, " " * _INDENT + rule]
     rest = iter(lines)
-    for each in groups:
-        shown += _heading(each)
-        for finding in each.findings:
-            shown.append(indent + next(rest))
-            shown.append(2 * indent + shorten(first_line(finding.message, finding.kind), _WIDTH - 2 * _INDENT))
-            if finding.bisected is not None:
-                shown.append(2 * indent + shorten(finding.bisected.judgement, _WIDTH - 2 * _INDENT))
+    parts = []
+    for title, part in (([], findings), ([f"Suspects: {SUSPECTS_ARE}"], suspects)):
+        if part:
+            parts.append("\n".join([*title, *heads, *(line for each in part for line in _family(each, rest))]))
+    told = _many("finding", findings) + (f"; {_many('suspect', suspects)}" if suspects else "")
+    return "\n\n".join([*parts, told])
+
+
+def _many(noun: str, groups: Sequence[Group]) -> str:
+    from fuzzer.counting import counted
+
     many = f"{len(groups)} {'family' if len(groups) == 1 else 'families'}"
-    return "\n".join([*shown, "", f"{len(findings)} findings in {many}"])
+    return f"{counted(sum(len(each.findings) for each in groups), noun)} in {many}" if groups else f"no {noun}s"
+
+
+def _family(each: Group, rows: Iterator[str]) -> Iterator[str]:
+    """The lines of a family; ``rows`` gives the row of each finding in turn."""
+    from fuzzer.plaintext import first_line, shorten
+
+    indent = " " * _INDENT
+    yield from _heading(each)
+    for finding in each.findings:
+        yield indent + next(rows)
+        yield 2 * indent + shorten(first_line(finding.message, finding.kind), _WIDTH - 2 * _INDENT)
+        if finding.bisected is not None:
+            yield 2 * indent + shorten(finding.bisected.judgement, _WIDTH - 2 * _INDENT)
 
 
 def _heading(each: Group) -> list[str]:

@@ -19,6 +19,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(options: argparse.Namespace) -> int:
+    from fuzzer.counting import apart, headline
     from fuzzer.merging import MergeError, merge
     from fuzzer.store import Store, StoreError
 
@@ -26,13 +27,15 @@ def _run(options: argparse.Namespace) -> int:
         for line in merge(options.directories, options.out):
             print(f"relaxfuzz: {line}", file=sys.stderr)
         with Store.open(options.out) as store:
-            info, findings = store.info(), len(store.findings())
+            info, seen = store.info(), store.findings()
     except (MergeError, StoreError) as error:
         raise UsageError(str(error)) from error
     if options.json:
-        print(json.dumps({"out": str(options.out), "cases": info.examples, "findings": findings}))
+        findings, suspects = map(len, apart(seen))
+        told = {"out": str(options.out), "cases": info.examples, "findings": findings, "suspects": suspects}
+        print(json.dumps(told))
         return OK
-    print(f"{options.out}: {info.examples} cases, {findings} finding{'' if findings == 1 else 's'}")
+    print(f"{options.out}: {info.examples} cases, {headline(seen)}")
     return OK
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
+from fuzzer.counting import SUSPECTS_ARE
 from fuzzer.decisions import Decisions
 from fuzzer.gate import GateResult
 from fuzzer.stopwatch import DRAW, OTHER, PREPARE, TRIAGE
@@ -51,6 +52,7 @@ def page_object(
     lines = Lines()
     return {
         "title": states_text(report.findings),
+        "suspects_are": SUSPECTS_ARE,
         "campaign": {
             "name": report.directory.name or str(report.directory), "seed": info.seed, "tvm": info.tvm_version,
             "ffi": info.ffi_version, "started": info.started_at, "elapsed": info.elapsed_seconds, "state": info.state,

@@ -49,6 +49,7 @@ def _row(
         "kind": finding.kind,
         "state": finding.state.value,
         "stands": stands.value,
+        "suspect": stands is Standing.SUSPECT,
         "excuse": "" if stands is Standing.FAILS else standing.excuses.get(finding.id, ""),
         "count": finding.count,
         "line": first_line(finding.message, finding.kind),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from fuzzer.counting import apart
 from fuzzer.gating.proportions import Table, significance_each
 from fuzzer.plaintext import first_line
 from reports.tables import Report, oracle_rows, pass_rows
@@ -23,7 +24,7 @@ def history(reports: Sequence[Report]) -> dict[str, Any] | None:
     findings: dict[str, dict[str, Any]] = {}
     for number, report in enumerate(reports):
         rows = {row.name: row for row in oracle_rows(report.tallies)}
-        fresh = [finding for finding in report.findings if finding.id not in findings]
+        proven, suspects = apart(report.findings)
         campaigns.append(
             {
                 "name": names[number],
@@ -32,8 +33,9 @@ def history(reports: Sequence[Report]) -> dict[str, Any] | None:
                 "tvm": report.info.tvm_version,
                 "seed": report.info.seed,
                 "cases": report.info.examples,
-                "findings": len(report.findings),
-                "new": len(fresh),
+                "findings": len(proven),
+                "suspects": len(suspects),
+                "new": sum(finding.id not in findings for finding in proven),
             }
         )
         for name, row in rows.items():
@@ -44,7 +46,7 @@ def history(reports: Sequence[Report]) -> dict[str, Any] | None:
             # The newest campaign that saw it says how far it has come.
             seen |= {
                 "oracle": str(finding.oracle), "pass": finding.culprit, "state": finding.state.value,
-                "line": first_line(finding.message, finding.kind),
+                "suspect": finding.suspect, "line": first_line(finding.message, finding.kind),
             }  # fmt: skip
     return {
         "campaigns": campaigns,

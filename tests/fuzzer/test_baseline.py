@@ -13,6 +13,7 @@ from prepared_campaigns import CLEAN, TRIGGERS, campaign, finding_id
 from fuzzer.cli import main
 from fuzzer.gating.baseline import BaselineError, read_baseline, to_text
 from fuzzer.gating.measured import Measured, measure
+from fuzzer.records import SUSPECTS, FindingState
 from fuzzer.store import Store
 
 
@@ -86,6 +87,30 @@ def test_better_is_said_with_both_rates(tmp_path: Path, capsys: pytest.CaptureFi
     assert "better FuseOps crash: pass rate 100 %, 90.909 % in the baseline" in lines
 
 
+@pytest.mark.parametrize("state", sorted(SUSPECTS))
+def test_suspects_are_kept_and_compared_apart(
+    state: FindingState, tmp_path: Path, kept: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    now, path = campaign(tmp_path / "now", CLEAN, {"boom": 7, "crack": 1}, state=state), tmp_path / "suspects.json"
+    assert main(["baseline", str(now), "--output", str(path)]) == 0
+    assert capsys.readouterr().out == f"{path}: 3508 checks, 0 findings, 2 suspects of TVM 0.27.0.post1\n"
+    assert [each.suspect for each in read_baseline(path).seen] == [True, True]
+    assert main(["baseline", str(now), "--compare", str(kept)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert any(line.startswith(f"new   {finding_id('crack')} (1x, suspect) crash: FuseOps: ") for line in lines)
+    assert lines[-1].endswith("; 0 findings new, 1 gone; 1 suspect new, 0 gone")
+    assert main(["baseline", str(now), "--compare", str(kept), "--json"]) == 0
+    assert [row["suspect"] for row in json.loads(capsys.readouterr().out)["new"]] == [True]
+
+
+def test_a_baseline_of_before_there_were_suspects_is_read(kept: Path) -> None:
+    """It said ``flaky`` of what it knew of them."""
+    text = kept.read_text()
+    kept.write_text(text.replace('"suspect": false', '"flaky": true').replace("baseline-2", "baseline-1"))
+    assert '"flaky"' in kept.read_text()
+    assert [each.suspect for each in read_baseline(kept).seen] == [True, True]
+
+
 def broken(kept: Path, **changes: Any) -> str:
     values = json.loads(kept.read_text())
     for key, value in changes.items():
@@ -105,7 +130,7 @@ def broken(kept: Path, **changes: Any) -> str:
     ("changes", "complaint"),
     [
         ({"format": None}, "is no baseline: it has no 'format'"),
-        ({"format": 3}, "its format is 3, this version reads 'relaxfuzz-baseline-1'"),
+        ({"format": 3}, "its format is 3, this version reads 'relaxfuzz-baseline-2'"),
         ({"columns": ["passed"]}, "'columns' must be passed, failed, skipped, rejected, invalid, undecidable"),
         ({"campaign": None}, "'campaign' is missing"),
         ({"campaign": {"seed": True}}, "'campaign.seed' has another type than it should"),

@@ -69,3 +69,44 @@ def test_a_wrong_file_of_decisions_is_told(directory: str, capsys: pytest.Captur
     Path("wrong.toml").write_text("[[merge]]\n")
     assert main(["findings", directory, "--triage", "wrong.toml"]) == 2
     assert "wrong.toml:1: 'merge.1' needs 'into'" in capsys.readouterr().err
+
+
+def settle(directory: str, *states: FindingState) -> list[str]:
+    """Give the findings these states, and their ids."""
+    with Store.open(Path(directory), read_only=False) as store:
+        found = store.findings()
+        for each, state in zip(found, states, strict=True):
+            store.save_triage(each.id, state, None, 3, None, "", each.traits, 2.0)
+    return [each.id for each in found]
+
+
+def test_suspects_have_a_part_of_their_own(directory: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """A family with findings and suspects is in both parts, one of suspects alone only in theirs."""
+    family = merge(directory)
+    one, two, three = settle(directory, FindingState.UNSCRIPTED, FindingState.KNOWN, FindingState.FLAKY)
+    capsys.readouterr()
+    assert main(["findings", directory]) == 0
+    text = capsys.readouterr().out
+    heading = "Suspects: seen, but no script of theirs proves it; not counted as findings"
+    findings, suspects = text.split(f"\n\n{heading}\n")
+    shown = [[line.split()[0] for line in part.splitlines() if line[:1] == "F"] for part in (findings, suspects)]
+    assert shown[0] == [family] == shown[1][:1]
+    assert len(shown[1]) == 2
+    assert [name in findings for name in (one, two, three)] == [False, True, False]
+    assert [name in suspects for name in (one, two, three)] == [True, False, True]
+    assert [line.split()[4] for line in suspects.splitlines() if " crash " in line] == ["unscripted", "flaky"]
+    assert text.splitlines()[-1] == "1 finding in 1 family; 2 suspects in 2 families"
+    assert all(len(line) <= 80 for line in text.splitlines())
+    assert main(["findings", directory, "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    assert [(row["id"], row["state"], row["suspect"]) for row in rows] == [
+        (one, "unscripted", True), (two, "known", False), (three, "flaky", True),
+    ]  # fmt: skip
+
+
+def test_suspects_alone(directory: str, capsys: pytest.CaptureFixture[str]) -> None:
+    settle(directory, *[FindingState.FLAKY] * 3)
+    assert main(["findings", directory]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("Suspects: ")
+    assert lines[-1] == "no findings; 3 suspects in 3 families"

@@ -13,7 +13,7 @@ from fuzzer.gating.ruling import Demand, Word
 from fuzzer.gating.text import as_json, explain, render
 from fuzzer.known import KnownFinding, KnownFindings
 from fuzzer.policy import Limit, Policy, Rule, Weight
-from fuzzer.records import CampaignInfo, FindingRecord, FindingState, Tally
+from fuzzer.records import SUSPECTS, CampaignInfo, FindingRecord, FindingState, Tally
 from oracles.passref import PassRef
 from oracles.verdict import Evidence
 
@@ -122,20 +122,31 @@ def test_known_by_signature() -> None:
     assert judged(policy(1.0, 1, entry), tallies(1, 1), [finding(2)]).exit is GateExit.PASSED
 
 
-def test_flaky_findings_are_listed_with_their_note_but_do_not_fail_by_themselves() -> None:
-    found = replace(finding(3, state=FindingState.FLAKY), note="came back in 2 of 3 runs")
+@pytest.mark.parametrize("state", sorted(SUSPECTS))
+def test_suspects_are_listed_with_their_note_but_do_not_fail_by_themselves(state: FindingState) -> None:
+    found = replace(finding(3, state=state), note="came back in 2 of 3 runs")
     result = judged(policy(0.9, 1), tallies(99, 1), [found])
     assert result.exit is GateExit.PASSED
-    (line,) = [line for line in render(result) if line.startswith("flaky 0000000003 ")]
+    (line,) = [line for line in render(result) if line.startswith("suspect 0000000003 ")]
     assert line.endswith(": came back in 2 of 3 runs")
+    assert render(result)[-1].endswith("100 checks, 0 new, 0 known findings, 1 suspect")
+    assert [row["id"] for row in as_json(result)["suspects"]] == [found.id]
+    assert judged(policy(0.9, 1), tallies(99, 1), [replace(found, state=FindingState.NEW)]).exit is GateExit.FAILED
 
 
-def test_failures_of_flaky_findings_stay_in_the_pass_rate() -> None:
-    """A triage that confirms nothing must not open the gate."""
-    flaky = [finding(number, 5, FindingState.FLAKY) for number in range(2, 6)]
-    result = judged(policy(0.99, 1), tallies(80, 20), flaky)
+@pytest.mark.parametrize("state", sorted(SUSPECTS))
+def test_failures_of_suspects_stay_in_the_pass_rate(state: FindingState) -> None:
+    """A triage that proves nothing must not open the gate."""
+    suspects = [finding(number, 5, state) for number in range(2, 6)]
+    result = judged(policy(0.99, 1), tallies(80, 20), suspects)
     assert result.exit is GateExit.FAILED
-    assert rates(result) == [(0.8, 0)]
+    assert (rates(result), result.findings.new) == ([(0.8, 0)], ())
+
+
+def test_many_suspects_are_counted() -> None:
+    many = [finding(number, 2, FindingState.UNSCRIPTED) for number in range(2, 10)]
+    lines = render(judged(policy(0.5, 1), tallies(84, 16), many))
+    assert "suspect 8 signatures are not proven, 16 failures: --explain lists them" in lines
 
 
 @pytest.mark.parametrize("state", [FindingState.NEW, FindingState.CONFIRMED, FindingState.KNOWN])
@@ -202,7 +213,7 @@ def test_lines_say_what_decided_and_nothing_else() -> None:
         "known 0000000001 crash FuseOps: boom (1x) [repros/x.py]; https://example.org/1: reported",
         "note  known '00000000ff': was not seen (somewhere)",
         "note  campaign: 2 verdicts are invalid: the harness was wrong, they judge nothing",
-        "gate FAILED: TVM 0.27.0.post1, 120 checks, 1 new, 1 known, 0 flaky findings",
+        "gate FAILED: TVM 0.27.0.post1, 120 checks, 1 new, 1 known findings, 0 suspects",
     ]
 
 

@@ -9,7 +9,7 @@ import pytest
 from prepared_campaigns import CLEAN, TRIGGERS, campaign, finding_id
 
 from fuzzer.cli import main
-from fuzzer.records import FindingState
+from fuzzer.records import SUSPECTS, FindingState
 from fuzzer.store import Store
 
 POLICY = """\
@@ -71,7 +71,7 @@ def test_clean(gate: Gate) -> None:
         "ok    numeric: 0.5 % rejected (at most 5 %; 10 of 2000)",
         "ok    numeric: 0 % undecidable (at most 2 %; 0 of 1500)",
         "ok    4 demands on each oracle or pass hold",
-        "gate passed: TVM 0.27.0.post1, 3500 checks, 0 new, 0 known, 0 flaky findings",
+        "gate passed: TVM 0.27.0.post1, 3500 checks, 0 new, 0 known findings, 0 suspects",
     ]
 
 
@@ -80,7 +80,7 @@ def test_one_new_finding(gate: Gate) -> None:
     name = finding_id("boom")
     assert gate.lines == [
         f"FAIL  new finding {name} crash FuseOps: boom (1x) [repros/{name}.py]",
-        "gate FAILED: TVM 0.27.0.post1, 3501 checks, 1 new, 0 known, 0 flaky findings",
+        "gate FAILED: TVM 0.27.0.post1, 3501 checks, 1 new, 0 known findings, 0 suspects",
     ]
 
 
@@ -90,7 +90,7 @@ def test_only_known_findings(gate: Gate) -> None:
     assert gate(now, POLICY + known("boom", "bang")) == 0
     assert gate.lines[0].startswith("ok    crash: pass rate 100 % (at least 99 %; 2000 of 2000")
     assert gate.lines[0].endswith("; 83.333 % with 400 failures of known findings")
-    assert gate.lines[-1].endswith("2 known, 0 flaky findings")
+    assert gate.lines[-1].endswith("2 known findings, 0 suspects")
 
 
 def test_known_but_one(gate: Gate) -> None:
@@ -98,10 +98,11 @@ def test_known_but_one(gate: Gate) -> None:
     assert gate.lines[0].startswith(f"FAIL  new finding {finding_id('bang')} crash FuseOps: bang (1x)")
 
 
-def test_only_flaky_findings(gate: Gate) -> None:
-    now = campaign(gate.directory / "now", CLEAN, {"boom": 1}, state=FindingState.FLAKY)
+@pytest.mark.parametrize("state", sorted(SUSPECTS))
+def test_only_suspects(gate: Gate, state: FindingState) -> None:
+    now = campaign(gate.directory / "now", CLEAN, {"boom": 1}, state=state)
     assert gate(now, POLICY) == 0
-    assert f"flaky {finding_id('boom')} crash FuseOps: boom (1x)" in "\n".join(gate.lines)
+    assert f"suspect {finding_id('boom')} crash FuseOps: boom (1x)" in "\n".join(gate.lines)
 
 
 def test_an_expired_entry(gate: Gate, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -114,7 +115,7 @@ def test_an_expired_entry(gate: Gate, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RELAXFUZZ_TODAY", "2027-03-01")
     assert gate(now, POLICY + entry) == 1
     assert gate.lines[0] == f"FAIL  known '{name}': (https://example.org/1) expired on 2027-03-01"
-    assert gate.lines[-1] == "gate FAILED: TVM 0.27.0.post1, 3800 checks, 0 new, 1 known, 0 flaky findings"
+    assert gate.lines[-1] == "gate FAILED: TVM 0.27.0.post1, 3800 checks, 0 new, 1 known findings, 0 suspects"
     assert gate(now, POLICY + '[known_entries]\nexpired = "note"\n' + entry) == 0
     assert f"note  known '{name}': (https://example.org/1) expired on 2027-03-01" in gate.lines
 
@@ -150,7 +151,7 @@ def test_a_known_family(gate: Gate) -> None:
     now = campaign(gate.directory / "now", CLEAN, {"boom": 3, "an altogether other complaint": 1})
     (boom,) = (each for each in families(now) if each[1] == finding_id("boom"))
     assert gate(now, f'[[known]]\nfamily = "{boom[0]}"\n{REFERENCE}') == 1
-    assert gate.lines[-1].endswith("1 new, 1 known, 0 flaky findings")
+    assert gate.lines[-1].endswith("1 new, 1 known findings, 0 suspects")
 
 
 def families(directory: Path) -> list[tuple[str, str]]:
@@ -298,7 +299,7 @@ def test_wrong_baseline(gate: Gate) -> None:
     assert gate(campaign(gate.directory / "now", CLEAN), 'baseline = "baseline.json"\n') == 2
     assert gate.errors == (
         f"relaxfuzz: error: {gate.directory / 'baseline.json'}: its format is 'relaxfuzz-baseline-9', "
-        "this version reads 'relaxfuzz-baseline-1'\n"
+        "this version reads 'relaxfuzz-baseline-2'\n"
     )
 
 

@@ -204,7 +204,7 @@ def test_the_verbs_read_a_joined_campaign(tmp_path: Path, capsys: pytest.Capture
     assert capsys.readouterr().out == f"{out}: 256 cases, 1 finding\n"
     again = tmp_path / "again"
     assert main(["merge", *map(str, places), "--out", str(again), "--json"]) == 0
-    assert json.loads(capsys.readouterr().out) == {"out": str(again), "cases": 256, "findings": 1}
+    assert json.loads(capsys.readouterr().out) == {"out": str(again), "cases": 256, "findings": 1, "suspects": 0}
     assert main(["findings", str(out), "--json"]) == 0
     (found,) = json.loads(capsys.readouterr().out)
     assert found["count"] == 4
@@ -237,3 +237,14 @@ def test_a_joined_campaign_is_not_gone_on_with(tmp_path: Path) -> None:
     opened = open_campaign(tmp_path / "alone", config, versions)
     opened.store.close()
     assert opened.resumed
+
+
+def test_suspects_are_counted_apart(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    one, two = campaign(tmp_path / "one", 1, BAD), campaign(tmp_path / "two", 2, BAD, RARE)
+    settle(two, RARE, FindingState.UNSCRIPTED, 2, "{}")
+    out, again = tmp_path / "out", tmp_path / "again"
+    assert main(["merge", str(one), str(two), "--out", str(out)]) == 0
+    assert capsys.readouterr().out == f"{out}: 256 cases, 1 finding, 1 suspect\n"
+    assert main(["merge", str(one), str(two), "--out", str(again), "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert (told["findings"], told["suspects"]) == (1, 1)

@@ -41,6 +41,7 @@ class Element extends Node {
   }
   setAttribute(name, value) { this.attributes[name] = String(value); if (name === "value") this.value = String(value); }
   getAttribute(name) { return name in this.attributes ? this.attributes[name] : null; }
+  showModal() {}
   removeAttribute(name) { delete this.attributes[name]; }
   addEventListener(type, act) { (this.listeners[type] ||= []).push(act); }
   fire(type) { for (const act of this.listeners[type] || []) act({ target: this, preventDefault() {}, stopPropagation() {} }); }

@@ -7,13 +7,16 @@ from fuzzer.gate import judge_campaign
 from fuzzer.gating.measured import measured
 from fuzzer.known import KnownFindings
 from fuzzer.policy import Limit, Policy, Rule
+from fuzzer.records import SUSPECTS
 from fuzzer.store import FindingState
 from reports.annotations import MOST, command, render_annotations
 from reports.tables import Report
 
 
-def test_open_findings_are_errors_flaky_ones_warnings_known_ones_nothing(report: Report) -> None:
-    error, warning = render_annotations(report).splitlines()
+@pytest.mark.parametrize("state", sorted(SUSPECTS))
+def test_open_findings_are_errors_suspects_warnings_known_ones_nothing(report: Report, state: FindingState) -> None:
+    findings = [replace(each, state=state) if each.suspect else each for each in report.findings]
+    error, warning = render_annotations(replace(report, findings=findings)).splitlines()
     assert error.startswith("::error title=relaxfuzz%3A crash FuseOps 0000000001::a <script>alert(")
     assert error.endswith("(9x); script: repros/0000000001.py")
     assert warning == "::warning title=relaxfuzz%3A crash FuseOps 0000000002::now and then (1x)"

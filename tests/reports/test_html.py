@@ -68,7 +68,7 @@ def test_a_hostile_directory_stays_text(report: Report, tmp_path: Path) -> None:
     index = write_page(page, tmp_path).read_text()
     assert "<script>alert" not in index
     assert "<b>" not in index
-    assert '"><script>alert(2)</script>: 3 findings' in Page(index).texts["title"][0]
+    assert '"><script>alert(2)</script>: 2 findings: 1 confirmed, 1 known; 1 suspect' in Page(index).texts["title"][0]
 
 
 def test_only_these_scripts_may_run(report: Report) -> None:

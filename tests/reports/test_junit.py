@@ -88,12 +88,14 @@ def test_a_real_consumer_reads_the_same(report: Report) -> None:
     assert "signature: crash: FuseOps" in failed.result[0].text
 
 
-def test_known_and_flaky_do_not_fail_but_are_written(report: Report) -> None:
+def test_known_findings_and_suspects_do_not_fail_but_are_written(report: Report) -> None:
     root = parse(report)
     known = case(root, "crash", "Normalize")
     assert known.find("failure") is None
     assert "accepted" in (known.findtext("system-out") or "")
-    assert "now and then" in (case(root, "crash", "FuseOps").findtext("system-out") or "")
+    suspect = case(root, "crash", "FuseOps").findtext("system-out") or ""
+    assert "state: flaky\ndoes not fail: suspect, " in suspect
+    assert "now and then" in suspect
 
 
 def test_skips_rejects_and_invalids_are_properties(report: Report) -> None:

@@ -1,4 +1,5 @@
 import re
+from dataclasses import replace
 
 from reports.markdown import cell, fenced, render_markdown
 from reports.tables import Report
@@ -17,7 +18,7 @@ def test_tables_have_as_many_cells_in_every_row(report: Report) -> None:
         else:
             tables += 1
         width = cells
-    assert tables == 3
+    assert tables == 4
 
 
 def test_hostile_text_stays_text(report: Report) -> None:
@@ -31,6 +32,19 @@ def test_hostile_text_stays_text(report: Report) -> None:
 def test_a_fence_is_longer_than_what_it_holds() -> None:
     assert fenced("a ```` b", "python") == ["`````python", "a ```` b", "`````"]
     assert fenced("plain")[0] == "```"
+
+
+def test_suspects_have_a_part_of_their_own_behind_the_findings(report: Report) -> None:
+    text = render_markdown(report, lambda _: "")
+    findings, suspects = text.split("## Findings")[1].split("## Suspects\n\nSeen, but no script of theirs proves it; ")
+    assert "| 0000000001 |" in findings
+    assert "### 0000000003" in findings
+    assert "0000000002" not in findings
+    assert "| 0000000002 | crash | FuseOps | 1 | - | flaky |" in suspects
+    assert "### 0000000002" in suspects
+    first, _, suspect = report.findings
+    assert "## Suspects" not in render_markdown(replace(report, findings=[first]), lambda _: "")
+    assert "## Findings\n\nNone.\n\n## Suspects" in render_markdown(replace(report, findings=[suspect]), lambda _: "")
 
 
 def test_findings_show_signature_repro_and_module(report: Report) -> None:

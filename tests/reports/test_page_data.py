@@ -53,13 +53,14 @@ def test_a_finding_carries_its_module_script_and_growth(report: Report, tmp_path
     script = 'MODULE = "x"\n# The nearest module that passes: another operator.\nNEAREST = MODULE.replace("x", "y")\n'
     (tmp_path / "repros" / "0000000001.py").write_text(script)
     page = sample_page(replace(full(report), directory=tmp_path))
-    first, flaky, known = page["findings"]
+    first, known, flaky = page["findings"]
     assert "\n".join(page["lines"][number] for number in first["module"]) == SOURCE
     assert "\n".join(page["lines"][number] for number in first["script"]) == script
     assert first["neighbour"] == ["another operator", "- x\n+ y"]
     assert first["seen"] == [[1.0, 2], [300.0, 3], [600.0, 4]]
     assert (flaky["module"], flaky["script"], flaky["neighbour"]) == (None, None, None)
-    assert [finding["stands"] for finding in page["findings"]] == ["fails", "flaky", "known"]
+    assert [finding["stands"] for finding in page["findings"]] == ["fails", "known", "suspect"]
+    assert [finding["suspect"] for finding in page["findings"]] == [False, False, True]
     assert known["line"] == "accepted"
 
 
@@ -72,9 +73,9 @@ def test_a_script_that_somebody_broke_is_shown_without_neighbour(report: Report,
 def test_families_are_as_people_decided(report: Report) -> None:
     decided = Decisions((Decision("F000000001", ("0000000001", "0000000003"), "one cause"),))
     rows = finding_rows(report, {}, Standings(), decided, Lines())
-    assert [row["family"][0] == "F000000001" for row in rows] == [True, False, True]
+    assert [row["family"][0] == "F000000001" for row in rows] == [True, True, False]
     assert rows[0]["family"][2] == "one cause"
-    assert rows[1]["family"][0] == report.findings[1].family.id
+    assert rows[2]["family"][0] == report.findings[2].family.id
 
 
 def test_time_and_growth(report: Report) -> None:
@@ -98,12 +99,13 @@ def older(report: Report, name: str, day: int, **changes: object) -> Report:
 
 
 def test_history_says_when_each_was_first_and_last_seen(report: Report) -> None:
-    first, second = older(report, "one", 1, findings=report.findings[2:]), older(report, "two", 2, findings=[])
+    first, second = older(report, "one", 1, findings=report.findings[1:2]), older(report, "two", 2, findings=[])
     found = history([first, second, report])
     assert found is not None
-    assert [(row["name"], row["findings"], row["new"]) for row in found["campaigns"]] == [
-        ("one", 1, 1), ("two", 0, 0), ("campaign", 3, 2),
+    assert [(row["name"], row["findings"], row["new"], row["suspects"]) for row in found["campaigns"]] == [
+        ("one", 1, 1, 0), ("two", 0, 0, 0), ("campaign", 2, 1, 1),
     ]  # fmt: skip
+    assert {row["id"]: row["suspect"] for row in found["findings"]}["0000000002"]
     counts = {row["id"]: row["counts"] for row in found["findings"]}
     assert counts == {"0000000003": [2, None, 2], "0000000001": [None, None, 9], "0000000002": [None, None, 1]}
     assert found["oracles"][0] == {"name": "crash", "counts": [[190, 12]] * 3}

@@ -16,7 +16,7 @@ from conftest import HOSTILE, finding
 from page_samples import SOURCE, full, sample_page
 from py_mini_racer import JSEvalException, MiniRacer
 
-from fuzzer.store import FindingState
+from fuzzer.store import FindingState as State
 from reports.html import SCRIPTS
 from reports.tables import Report
 
@@ -28,7 +28,7 @@ Run = Callable[[str], Any]
 @pytest.fixture
 def run(report: Report) -> Run:
     """The page of a campaign with one before it, with a hostile name."""
-    named = finding(4, "<script>alert(3)</script>", FindingState.CONFIRMED, "numeric", HOSTILE)
+    named = finding(4, "<script>alert(3)</script>", State.CONFIRMED, "numeric", HOSTILE)
     now = replace(full(report), findings=[*report.findings, named])
     old = replace(
         report,
@@ -55,7 +55,7 @@ def started(old: Report, now: Report) -> Run:
 
 def test_a_finding_that_no_case_showed_is_of_its_campaign(report: Report) -> None:
     """Met only while another was minimized, so that no case counts for it; the history raised on it."""
-    aside = replace(finding(4, "FuseOps", FindingState.NEW, "numeric", "met on the way"), count=0)
+    aside = replace(finding(4, "FuseOps", State.NEW, "numeric", "met on the way"), count=0)
     run = started(replace(report, directory=Path("before"), findings=[]), replace(full(report), findings=[aside]))
     assert run("[...RF.fresh]") == [aside.id]
     go(run, "history")
@@ -123,7 +123,7 @@ def test_the_document_refuses_markup(run: Run) -> None:
 
 def test_search_and_filters(run: Run) -> None:
     go(run, "findings")
-    assert run("document.getElementById('count').textContent") == "4 of 4 findings"
+    assert run("document.getElementById('count').textContent") == "3 of 3 findings, 1 of 1 suspect"
     typed(run, "Search id, pass, message, module", "ACCEPTED")
     assert names(run) == ["Normalize"]
     typed(run, "Search id, pass, message, module", "R.exp fuseops")  # in the module, and in the name
@@ -134,7 +134,7 @@ def test_search_and_filters(run: Run) -> None:
     typed(run, "pass", "FuseOps", "change")
     assert names(run) == ["FuseOps", "FuseOps"]
     press(run, "≈ flaky 1")
-    assert run("document.getElementById('count').textContent") == "1 of 4 findings"
+    assert run("document.getElementById('count').textContent") == "0 of 3 findings, 1 of 1 suspect"
     press(run, "≈ flaky 1")
     press(run, "Clear")
     press(run, "never seen before 2")
@@ -146,6 +146,67 @@ def test_search_and_filters(run: Run) -> None:
     typed(run, "order", "count", "change")
     times = run("document.querySelectorAll('#list .times').map((each) => each.textContent)")
     assert times == ["9 ×", "2 ×", "1 ×", "1 ×"]
+
+
+def texts(run: Run, selector: str) -> list[str]:
+    found: list[str] = run(f"document.querySelectorAll({json.dumps(selector)}).map((each) => each.textContent)")
+    return found
+
+
+def test_suspects_have_a_part_of_their_own_behind_the_findings(run: Run) -> None:
+    go(run, "findings")
+    assert texts(run, "nav a")[1] == "Findings 3"
+    assert texts(run, "#list .part") == ["Suspectsseen, but no script of theirs proves it; not counted as findings"]
+    assert texts(run, "#list ul .state")[-1] == "≈ flaky"
+    shown = run("document.querySelector('#list').all.map((each) => each.attributes.class || each.tagName)")
+    assert shown.index("head part") > max(at for at, name in enumerate(shown) if name == "badge good")
+    for order in ("count", "first", "open"):
+        typed(run, "order", order, "change")
+        assert texts(run, "#list .state")[-1] == "≈ flaky", order
+    go(run, "findings?state=confirmed")
+    assert texts(run, "#list .part") == []
+    go(run, "finding/0000000002")
+    assert "A suspect, and not counted as a finding" in texts(run, "main")[0]
+    go(run, "finding/0000000001")
+    assert "A suspect" not in texts(run, "main")[0]
+    run("RF.behind(RF.data.matrix.rows[0], null, 'crash')")
+    assert texts(run, "dialog h3") == ["Findings", "Suspects"]
+
+
+def test_no_number_of_findings_counts_suspects_but_names_them(report: Report) -> None:
+    suspects = [finding(number, "FuseOps", State.UNSCRIPTED, "numeric", f"unproven {number}", 50) for number in (5, 6)]
+    gone = finding(7, "FuseOps", State.FLAKY, "numeric", "gone")
+    old = replace(report, directory=Path("before"), findings=[*report.findings, gone])
+    run = started(old, replace(full(report), findings=[*suspects, *report.findings]))
+    go(run, "overview")
+    assert texts(run, "#verdict h1") == ["1 finding of 1 family to look at, none of them new; 3 suspects"]
+    assert texts(run, ".figure")[0] == "2findings: 1 confirmed, 1 known; 3 suspects"
+    assert "No finding that was not seen before.2 suspects never seen before: which" in texts(run, "main")[0]
+    assert "1 suspect of before not seen again: which" in texts(run, "main")[0]
+    assert run("RF.families()[0][1]") == "all 2"
+    run("RF.filters.sort = 'count'")
+    assert run("RF.chosen().map((each) => each.suspect)") == [False, False, True, True, True], "what Next leads to"
+    go(run, "history")
+    row = texts(run, "tbody tr")[1]
+    assert row.endswith("1,234203"), row  # cases, findings, never seen before, suspects
+    assert sorted(texts(run, "td .badge")) == ["≈ flaky"] * 2 + ["◐ unscripted"] * 2
+    go(run, "growth")
+    said = run("document.querySelectorAll('.plot').map((each) => each.getAttribute('aria-label'))")
+    assert any(each.startswith("Findings.") and each.endswith("to 2") for each in said), said
+
+
+def test_a_family_counts_its_suspects_apart(report: Report) -> None:
+    first, known, flaky = report.findings
+    same = [replace(each, evidence=first.evidence, culprit="FuseOps") for each in (first, known, flaky)]
+    run = started(report, replace(full(report), findings=same))
+    go(run, "findings")
+    (head,) = texts(run, "#list .family-head")
+    assert head.endswith(" · 2 findings, 11 cases · beside 1 suspect"), head
+    assert run("RF.families()[1][1]").startswith("3: ")
+    go(run, "finding/0000000002")
+    assert "with 2 findings" in texts(run, "main")[0]
+    go(run, "finding/0000000001")
+    assert "with 1 finding, 1 suspect" in texts(run, "main")[0]
 
 
 def test_filters_in_an_address(run: Run) -> None:

@@ -32,9 +32,9 @@ def test_a_rule_an_oracle_a_result_a_finding(report: Report) -> None:
     told = run(report)
     rules = [rule["id"] for rule in told["tool"]["driver"]["rules"]]
     assert rules == [name.value for name in OracleName]
-    assert [each["properties"]["pass"] for each in told["results"]] == ["FuseOps", "FuseOps", "Normalize"]
+    assert [each["properties"]["pass"] for each in told["results"]] == ["FuseOps", "Normalize", "FuseOps"]
     assert all(rules[each["ruleIndex"]] == each["ruleId"] for each in told["results"])
-    assert [each["level"] for each in told["results"]] == ["error", "warning", "note"]
+    assert [each["level"] for each in told["results"]] == ["error", "note", "warning"]
     assert told["properties"]["seed"] == 7
     assert told["invocations"][0]["executionSuccessful"] is True
 
@@ -42,7 +42,7 @@ def test_a_rule_an_oracle_a_result_a_finding(report: Report) -> None:
 def test_fingerprints_are_the_signatures_and_stay(report: Report) -> None:
     first, second = run(report), run(replace(report, info=replace(report.info, seed=8)))
     ids = [each["fingerprints"][FINGERPRINT] for each in first["results"]]
-    assert ids == ["0000000001", "0000000002", "0000000003"]
+    assert ids == ["0000000001", "0000000003", "0000000002"]
     assert ids == [each["fingerprints"][FINGERPRINT] for each in second["results"]]
     assert first["results"][0]["partialFingerprints"] == {"primaryLocationLineHash": "0000000001:1"}
 

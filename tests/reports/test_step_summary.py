@@ -22,9 +22,13 @@ def test_verdict_deciding_lines_and_findings(report: Report) -> None:
     assert lines[0] == "## ❌ relaxfuzz gate: failed"
     assert "TVM 0.27.0.post1, seed 7: 1234 cases on 300 modules in 10 min 05 s; finished." in lines
     assert any(line.startswith("FAIL  new finding 0000000001 crash FuseOps: ") for line in lines)
-    assert "### 3 findings: 1 open, 1 known, 1 flaky" in lines
+    assert "### 2 findings: 1 open, 1 known; 1 suspect" in lines
     assert [line for line in lines if line.startswith("| open |")]
     assert not [line for line in lines if line.startswith("| known |")]
+    at = lines.index("#### Suspects")
+    assert lines[at + 2] == "Seen, but no script of theirs proves it; not counted as findings."
+    (row,) = [line for line in lines if line.startswith("| flaky |")]
+    assert lines.index(row) > at > lines.index(next(line for line in lines if line.startswith("| open |")))
 
 
 def test_hostile_text_stays_text(report: Report) -> None:
@@ -48,6 +52,11 @@ def test_it_fits_into_what_the_runner_takes(report: Report, tmp_path: Path) -> N
     text = render_step_summary(replace(report, findings=many))
     assert len(text.encode()) < MOST_BYTES
     assert "And 1950 more." in text
+
+
+def test_suspects_alone(report: Report) -> None:
+    text = render_step_summary(replace(report, findings=[each for each in report.findings if each.suspect]))
+    assert "### 0 findings; 1 suspect\n\n#### Suspects\n" in text
 
 
 def test_nothing_found(report: Report) -> None:

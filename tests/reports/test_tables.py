@@ -1,7 +1,10 @@
 import pytest
+from conftest import finding
 
+from fuzzer.counting import counted
+from fuzzer.store import FindingState as State
 from oracles.verdict import Outcome
-from reports.tables import Report, counted, duration, oracle_rows, pass_rows, percent, reason_rows
+from reports.tables import Report, duration, oracle_rows, pass_rows, percent, reason_rows, states_text
 
 
 def test_oracle_rows_keep_the_oracles_order_and_add_up(report: Report) -> None:
@@ -24,8 +27,26 @@ def test_reasons_by_frequency(report: Report) -> None:
     assert len(reason_rows(report.tallies, 2)) == 2
 
 
-def test_open_findings_come_first(report: Report) -> None:
-    assert [finding.id[-1] for finding in report.findings] == ["1", "2", "3"]
+def test_open_findings_come_first_and_suspects_last(report: Report) -> None:
+    assert [finding.id[-1] for finding in report.findings] == ["1", "3", "2"]
+
+
+@pytest.mark.parametrize(
+    ("states", "text"),
+    [
+        ({}, "0 findings"),
+        ({State.CONFIRMED: 1}, "1 finding: 1 confirmed"),
+        ({State.NEW: 2, State.KNOWN: 1, State.CONFIRMED: 9}, "12 findings: 9 confirmed, 2 new, 1 known"),
+        ({State.FLAKY: 1}, "0 findings; 1 suspect: 1 flaky"),
+        (
+            {State.FLAKY: 1, State.CONFIRMED: 9, State.UNSCRIPTED: 2},
+            "9 findings: 9 confirmed; 3 suspects: 2 unscripted, 1 flaky",
+        ),
+    ],
+)
+def test_suspects_are_counted_apart(states: dict[State, int], text: str) -> None:
+    kinds = [state for state, count in states.items() for _ in range(count)]
+    assert states_text([finding(1, "FuseOps", state, "crash", "boom") for state in kinds]) == text
 
 
 @pytest.mark.parametrize(

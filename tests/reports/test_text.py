@@ -12,7 +12,7 @@ def test_everything_is_there_and_fits_80_columns(report: Report) -> None:
     lines = text.splitlines()
     (crash,) = [line.split() for line in lines if line.startswith("crash ")]
     assert crash == ["crash", "190", "12", "94.05", "%", "0", "4", "0"]
-    assert "3 findings: 1 confirmed, 1 flaky, 1 known" in lines
+    assert "2 findings: 1 confirmed, 1 known; 1 suspect: 1 flaky" in lines
     (row,) = [index for index, line in enumerate(lines) if line.startswith("0000000001")]
     assert lines[row].split() == ["0000000001", "crash", "FuseOps", "9", "2", "confirmed"]
     assert lines[row + 1].startswith("  a <script>")
@@ -31,13 +31,41 @@ def test_long_names_are_cut(report: Report) -> None:
 
 
 def test_of_many_findings_the_most_frequent_open_ones_are_shown(report: Report) -> None:
-    first, flaky, known = report.findings
+    first, known, flaky = report.findings
     many = [replace(first, id=f"{number:010x}", count=number) for number in range(100, 130)]
-    text = render_text(replace(report, findings=[*many, flaky, known]), most=3)
+    suspects = [replace(flaky, id=f"{number:010x}", count=number) for number in range(200, 205)]
+    text = render_text(replace(report, findings=[*many, known, *suspects]), most=3)
     shown = [line.split()[0] for line in text.splitlines() if line.startswith("00000000")]
-    assert sorted(shown) == [f"{number:010x}" for number in (127, 128, 129)]
-    assert "32 findings: 30 confirmed, 1 flaky, 1 known; the 3 that were seen most often:" in text
-    assert text.splitlines()[-1] == "and 29 more findings: relaxfuzz findings campaign"
+    assert sorted(shown[:3]) == [f"{number:010x}" for number in (127, 128, 129)]
+    assert sorted(shown[3:]) == [f"{number:010x}" for number in (202, 203, 204)]
+    assert "31 findings: 30 confirmed, 1 known; 5 suspects: 5 flaky\nThe 3 that were seen most often:\nid" in text
+    assert "\nand 28 more findings: relaxfuzz findings campaign\n" in text
+    assert text.splitlines()[-1] == "and 2 more suspects: relaxfuzz findings campaign"
+    assert max(len(line) for line in text.splitlines()) <= WIDTH
+
+
+def test_suspects_have_a_part_of_their_own_behind_the_findings(report: Report) -> None:
+    first, known, flaky = report.findings
+    unscripted = replace(flaky, id="0000000004", state=FindingState.UNSCRIPTED)
+    text = render_text(replace(report, findings=[unscripted, flaky, known, first]))
+    heading = "Suspects: seen, but no script of theirs proves it; not counted as findings"
+    findings, suspects = text.split(f"\n\n{heading}\nid ")
+    ids = [[line.split()[0] for line in part.splitlines() if line[:3] == "000"] for part in (findings, suspects)]
+    assert ids == [[known.id, first.id], [unscripted.id, flaky.id]]
+    assert [line.split()[-1] for line in suspects.splitlines() if line[:3] == "000"] == ["unscripted", "flaky"]
+    assert "Suspects" not in render_text(replace(report, findings=[first, known]))
+    alone = render_text(replace(report, findings=[flaky]))
+    assert "\n\n0 findings; 1 suspect: 1 flaky\n\nSuspects: seen, " in alone
+
+
+def test_the_counting_line_fits_whatever_the_numbers(report: Report) -> None:
+    hundreds = [
+        replace(each, state=state)
+        for each, state, count in zip([report.findings[0]] * 5, FindingState, (1100, 1100, 110, 110, 1100), strict=True)
+        for _ in range(count)
+    ]
+    text = render_text(replace(report, findings=hundreds), most=1)
+    assert "\n3300 findings: 1100 confirmed, 1100 new, 1100 known; 220 suspects: 110\nunscripted, 110 flaky\n" in text
     assert max(len(line) for line in text.splitlines()) <= WIDTH
 
 

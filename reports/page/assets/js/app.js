@@ -51,7 +51,7 @@ RF.start = function (data) {
   const dark = window.matchMedia("(prefers-color-scheme: dark)");
   RF.replace(document.querySelector("nav"), RF.TABS.filter(([view]) => view !== "history" || data.history).map(([view, label]) =>
     RF.h("a", { href: `#/${view}`, "data-view": view }, label,
-      view === "findings" && RF.h("span", { class: "small" }, ` ${data.findings.length}`))));
+      view === "findings" && RF.h("span", { class: "small" }, ` ${RF.apart(data.findings)[0].length}`))));
   RF.theme(RF.remembered() || (dark.matches ? "dark" : "light"));
   dark.addEventListener("change", () => { if (!RF.remembered()) { RF.theme(dark.matches ? "dark" : "light"); RF.drawAll(); } });
   document.getElementById("theme").addEventListener("click", () => {

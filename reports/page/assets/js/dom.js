@@ -54,10 +54,10 @@ RF.day = (iso) => `${iso.slice(0, 10)} ${iso.slice(11, 16)}`;
 
 RF.STATES = {
   confirmed: ["●", "bad", "came back in fresh processes and from its script"],
-  unscripted: ["◐", "bad", "came back in fresh processes, but no script shows it"],
   new: ["○", "warn", "not looked into yet", "untriaged"],
-  flaky: ["≈", "warn", "did not come back every time"],
   known: ["✓", "good", "confirmed, and listed as known"],
+  unscripted: ["◐", "warn", "came back in fresh processes, but no script shows it"],
+  flaky: ["≈", "warn", "did not come back every time"],
 };
 
 // The state of a finding; what a policy lists is known, whatever the campaign knew.
@@ -69,6 +69,19 @@ RF.stateText = (state) => `${RF.STATES[state]?.[0] ?? ""} ${RF.STATES[state]?.[3
 RF.badge = function (state) {
   const [, kind, title] = RF.STATES[state] || ["", "", ""];
   return RF.h("span", { class: `badge ${kind}`, title }, RF.stateText(state));
+};
+
+// Findings, and what was seen without being proven.
+RF.apart = (rows) => [rows.filter((row) => !row.suspect), rows.filter((row) => row.suspect)];
+
+RF.headline = (rows) => RF.apart(rows).map((part, index) => part.length > 0 && RF.counted(part.length, ["finding", "suspect"][index]))
+  .filter(Boolean).join(", ");
+
+// A list of findings, and behind it one of suspects, under a heading that says what they are.
+RF.parts = function (rows, list, heading = "h2") {
+  const [findings, suspects] = RF.apart(rows);
+  return [findings.length > 0 && list(findings), suspects.length > 0 && [RF.h("div", { class: "head part" },
+    RF.h(heading, null, "Suspects"), RF.h("span", { class: "small dim" }, RF.data.suspects_are)), list(suspects)]];
 };
 
 RF.text = (numbers) => (numbers ? numbers.map((number) => RF.data.lines[number]).join("\n") : "");

@@ -32,7 +32,7 @@ RF.chosen = function () {
     (!f.states.size || f.states.has(RF.stateOf(finding))) && (!f.fresh || RF.isNew(finding)) &&
     words.every((word) => RF.haystack(finding).includes(word)));
   const compare = RF.SORTS[f.sort][1];
-  return f.sort === "family" ? RF.byFamily(rows) : compare ? rows.sort(compare) : rows;
+  return RF.apart(rows).flatMap((part) => (f.sort === "family" ? RF.byFamily(part) : compare ? part.sort(compare) : part));
 };
 
 // Findings of one family beside each other, where its first one stands.
@@ -52,9 +52,12 @@ RF.familyList = function (rows) {
     if (size.get(id) < 2) return;
     item.classList.add("member");
     if (index > 0 && rows[index - 1].family[0] === id) return;
-    const cases = rows.filter((row) => row.family[0] === id).reduce((sum, row) => sum + row.count, 0);
+    const members = rows.filter((row) => row.family[0] === id);
+    const cases = members.reduce((sum, row) => sum + row.count, 0);
+    const beside = RF.data.findings.filter((row) => row.family[0] === id && row.suspect !== members[0].suspect);
     item.before(RF.h("li", { class: "family-head" }, RF.h("b", null, text), " ", RF.h("span", { class: "small dim" }, reason && "by hand · ",
-      RF.h("code", null, id), ` · ${size.get(id)} findings, ${RF.counted(cases, "case")}`)));
+      RF.h("code", null, id), ` · ${RF.headline(members)}, ${RF.counted(cases, "case")}`,
+      beside.length > 0 && ` · beside ${RF.headline(beside)}`)));
   });
   return list;
 };
@@ -75,8 +78,11 @@ RF.views.findings = function (_, query) {
   const count = RF.h("p", { class: "dim", role: "status", id: "count" });
   const show = () => {
     const rows = RF.chosen();
-    count.textContent = `${rows.length} of ${RF.counted(RF.data.findings.length, "finding")}`;
-    RF.replace(list, rows.length ? RF.paged(rows, 100, f.sort === "family" ? RF.familyList : (chosen) => RF.findingList(chosen))
+    const [all, shown] = [RF.data.findings, rows].map(RF.apart);
+    count.textContent = ["finding", "suspect"].map((noun, index) => (all[index].length > 0 || !index) &&
+      `${shown[index].length} of ${RF.counted(all[index].length, noun)}`).filter(Boolean).join(", ");
+    const part = (chosen) => RF.paged(chosen, 100, f.sort === "family" ? RF.familyList : (some) => RF.findingList(some));
+    RF.replace(list, rows.length ? RF.parts(rows, part)
       : RF.h("p", { class: "dim" }, RF.data.findings.length ? "No finding fits the filters." : "The campaign has no findings."));
   };
   const change = (key) => (value) => { f[key] = value; show(); };
@@ -140,6 +146,7 @@ RF.findingHead = function (finding) {
       RF.h("h1", { class: "wrap" }, `${finding.oracle}: ${finding.pass}`),
       RF.h("span", null, RF.isNew(finding) && RF.h("span", { class: "badge mark" }, "new"), " ", RF.badge(RF.stateOf(finding)))),
     RF.h("p", { class: "wrap" }, finding.line),
+    finding.suspect && RF.h("p", { class: "warn" }, "A suspect, and not counted as a finding: no script of its own proves it."),
     RF.h("dl", { class: "facts" },
       fact("id", RF.h("code", null, finding.id)),
       fact("seen", `${RF.counted(finding.count, "time")}, first after ${RF.duration(finding.first)}, last after `,
@@ -161,7 +168,8 @@ RF.families = function () {
   const sizes = new Map();
   for (const { family } of RF.data.findings) sizes.set(family[0], [family[1], (sizes.get(family[0])?.[1] || 0) + 1]);
   const many = [...sizes].filter(([, [, size]]) => size > 1).sort((a, b) => b[1][1] - a[1][1]);
-  return [["", `all ${sizes.size}`], ...many.map(([id, [text, size]]) => [id, `${size}: ${text.slice(0, 80)}`])];
+  const proven = new Set(RF.apart(RF.data.findings)[0].map(({ family }) => family[0])).size;
+  return [["", `all ${proven}`], ...many.map(([id, [text, size]]) => [id, `${size}: ${text.slice(0, 80)}`])];
 };
 
 RF.familyFact = function (finding) {
@@ -169,7 +177,7 @@ RF.familyFact = function (finding) {
   const others = RF.data.findings.filter((other) => other.family[0] === id && other !== finding);
   return [RF.h("dt", null, "family"), RF.h("dd", null, RF.h("code", null, id), " ", text, reason && RF.h("span", { class: "dim" }, " (by hand)"),
     others.length > 0 && [" · ", RF.h("a", { href: `#/findings?family=${encodeURIComponent(id)}` },
-      `with ${RF.counted(others.length, "other finding")}`)])];
+      `with ${RF.headline(others)}`)])];
 };
 
 RF.findingCode = function (finding) {

@@ -2,21 +2,23 @@
 "use strict";
 RF.views.overview = function () {
   const data = RF.data;
-  const open = data.findings.filter((finding) => finding.stands === "fails");
+  const [findings, suspects] = RF.apart(data.findings);
+  const open = findings.filter((finding) => finding.stands === "fails");
   const fresh = data.findings.filter(RF.isNew).sort((a, b) => b.count - a.count);
-  return RF.h("div", { class: "stack" }, RF.verdict(open), RF.figures(),
+  return RF.h("div", { class: "stack" }, RF.verdict(open, suspects), RF.figures(findings, suspects),
     data.history ? [RF.changed(fresh), RF.worse()] : null,
     RF.first(open), RF.oracles(), RF.notJudged());
 };
 
-RF.verdict = function (open) {
+RF.verdict = function (open, suspects) {
   const campaign = RF.data.campaign;
   const gate = RF.data.verdict;
   const families = new Set(open.map((finding) => finding.family[0])).size;
   const news = open.filter(RF.isNew).length;
   const count = [open.length ? `${RF.counted(open.length, "finding")} of ${RF.counted(families, "family", "families")} to look at`
     : "Nothing to look at", RF.data.history && open.length > 0 && 
-    (!news ? ", none of them new" : news === open.length ? ", all new" : `, ${news} of them new`)];
+    (!news ? ", none of them new" : news === open.length ? ", all new" : `, ${news} of them new`),
+    suspects.length > 0 && `; ${RF.counted(suspects.length, "suspect")}`];
   const told = RF.h("p", { class: "dim" },
     `Seed ${campaign.seed}, TVM ${campaign.tvm} (ffi ${campaign.ffi}), started ${RF.day(campaign.started)} UTC, `,
     `${campaign.state === "running" ? "still running, so far " : ""}${RF.duration(campaign.elapsed)} with `,
@@ -40,8 +42,8 @@ RF.verdict = function (open) {
         : RF.h("p", { class: "dim small" }, "No policy was given, so nothing is said about a gate (report --policy FILE).")));
 };
 
-RF.figures = function () {
-  const { campaign, findings, oracles } = RF.data;
+RF.figures = function (findings, suspects) {
+  const { campaign, oracles } = RF.data;
   const sum = (index) => oracles.reduce((total, row) => total + row.n[index], 0);
   const [passed, failed, skipped, rejected, invalid] = [0, 1, 2, 3, 4].map(sum);
   const said = passed + failed + skipped + rejected + invalid;
@@ -52,7 +54,8 @@ RF.figures = function () {
   const figure = (value, ...label) => RF.h("div", { class: "box figure" }, RF.h("b", null, value), RF.h("span", null, label));
   const rate = campaign.elapsed ? ` · ${(campaign.examples / campaign.elapsed).toFixed(1)} a second` : "";
   return RF.h("div", { class: "figures" },
-    figure(RF.number(findings.length), "findings: ", parts.join(", ") || "none"),
+    figure(RF.number(findings.length), "findings: ", parts.join(", ") || "none",
+      suspects.length > 0 && `; ${RF.counted(suspects.length, "suspect")}`),
     figure(RF.number(campaign.examples), "cases", rate),
     figure(RF.number(campaign.modules), `modules, under ${RF.counted(campaign.passes, "pass", "passes")}`),
     figure(RF.number(passed + failed), "checks (pass or fail)"),
@@ -60,15 +63,18 @@ RF.figures = function () {
     figure(RF.percent(said ? (said - passed - failed) / said : null, 1), "of verdicts judged nothing"));
 };
 
-RF.changed = function (fresh) {
+RF.changed = function (seen) {
+  const [fresh, suspects] = RF.apart(seen);
   const history = RF.data.history;
   const last = history.campaigns.length - 1;
   const gone = history.findings.filter((row) => !RF.met(row.counts[last]) && RF.met(row.counts[last - 1]));
   const before = history.campaigns[last - 1];
   return RF.box(`New since ${before.name}`, `${RF.day(before.started)} UTC`,
-    fresh.length ? RF.findingList(fresh.slice(0, 12), true) : RF.h("p", { class: "dim" }, "No signature that was not seen before."),
+    fresh.length ? RF.findingList(fresh.slice(0, 12), true) : RF.h("p", { class: "dim" }, "No finding that was not seen before."),
     fresh.length > 12 && RF.h("p", null, RF.h("a", { href: "#/findings?new=1" }, `All ${fresh.length} new findings`)),
-    gone.length > 0 && RF.h("p", { class: "dim" }, `${RF.counted(gone.length, "finding")} of ${before.name} not seen again: `,
+    suspects.length > 0 && RF.h("p", { class: "dim" }, `${RF.counted(suspects.length, "suspect")} never seen before: `,
+      RF.h("a", { href: "#/findings?new=1" }, "which")),
+    gone.length > 0 && RF.h("p", { class: "dim" }, `${RF.headline(gone)} of ${before.name} not seen again: `,
       RF.h("a", { href: "#/history?show=gone" }, "which")));
 };
 

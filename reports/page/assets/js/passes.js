@@ -81,7 +81,8 @@ RF.behind = function (row, cell, oracle) {
       RF.table(["#count", "verdict", "reason"], cell.why.map(([outcome, reason, count]) => RF.h("tr", null,
         RF.h("td", { class: "n" }, RF.number(count)), RF.h("td", null, outcome),
         RF.h("td", { class: "wrap" }, RF.data.matrix.reasons[reason]))))],
-    findings.length > 0 && [RF.h("h3", null, "Findings"), RF.findingList(findings, "narrow")]);
+    RF.apart(findings)[0].length > 0 && RF.h("h3", null, "Findings"),
+    RF.parts(findings, (rows) => RF.findingList(rows, "narrow"), "h3"));
   dialog.addEventListener("click", (event) => event.target.closest("a") && dialog.close());
   document.body.append(dialog);
   dialog.showModal();

@@ -1,0 +1,51 @@
+"""What the line of progress says of findings and suspects."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+from sample_records import hit, shard
+
+from fuzzer import progress
+from fuzzer.config import Config
+from fuzzer.progress import Progress
+from fuzzer.records import FindingState
+from oracles.verdict import OracleName
+
+
+class Told:
+    """A campaign's progress, and the last line that it printed."""
+
+    def __init__(self) -> None:
+        self.written = io.StringIO()
+        config = Config(7, ("FuseOps",), (), (OracleName.CRASH,), 64, None, 1)
+        self.progress = Progress(config, self.written)
+
+    def line(self, waiting: int = 0) -> str:
+        self.progress.show(1.0, waiting)
+        return self.written.getvalue().splitlines()[-1]
+
+
+@pytest.fixture
+def told(monkeypatch: pytest.MonkeyPatch) -> Told:
+    monkeypatch.setattr(progress, "LOG_INTERVAL", 0.0)
+    return Told()
+
+
+def test_findings_are_counted_without_suspects(told: Told) -> None:
+    hits = [hit(text, index) for index, text in enumerate(("boom", "bang", "crack"))]
+    told.progress.shard(shard(0, *hits), [each.signature.id for each in hits])
+    told.progress.met([hit("aside", 9)])
+    assert told.line(waiting=4).endswith("  4 findings (0 confirmed, 4 in triage)")
+    states = (FindingState.CONFIRMED, FindingState.UNSCRIPTED, FindingState.FLAKY)
+    for each, state in zip(hits, states, strict=True):
+        told.progress.triaged(each.signature.id, state)
+    assert told.line(waiting=1).endswith("  2 findings (1 confirmed, 2 suspect, 1 in triage)")
+
+
+def test_suspects_of_a_session_before_take_no_finding_of_this_one_away(told: Told) -> None:
+    new = hit("boom", 0)
+    told.progress.shard(shard(0, new), [new.signature.id])
+    told.progress.triaged("0123456789", FindingState.FLAKY)
+    assert told.line().endswith("  1 findings (0 confirmed, 1 suspect, 0 in triage)")
