@@ -47,6 +47,7 @@ def test_other_mismatches_of_devices_are_reported() -> None:
     plain = moved()
     plain.update_func(plain.get_global_var("main"), relax.transform.RealizeVDevice()(plain)["main"])
     assert excuse(moved(), LEGALIZE)
+    assert excuse(moved(), LEGALIZE, REALIZE)  # which comes too late then
     assert not excuse(plain, LEGALIZE)
     assert not excuse(moved(), REALIZE, LEGALIZE)
 
