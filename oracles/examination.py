@@ -90,19 +90,24 @@ def examine(original: Original, candidate: Candidate, subject: Any, compiled: bo
             undecidable.append(str(error))
             continue
         decided.append(entry)
-        if found is not None and not original.fits(entry):
-            raise Undecidable(NOT_DEFINED)
         if found is not None:
+            _ask_whether_defined(original, entry)
             return _found(original, by_memory(original, candidate, program, entry, subject, found), subject)
     for entry in decided:
         further = examine_again(original, candidate, program, entry, subject)
         if further is not None:
+            _ask_whether_defined(original, entry)
             return _found(original, further.evidence, subject, further.variation)
     if (wrong := _adjoints(original, candidate, program, runnable, subject)) is not None:
         return wrong
     if len(undecidable) == len(runnable):
         raise Undecidable(undecidable[0])
     return _compiled_mode(original, candidate, runnable, subject) if compiled and not undecidable else None
+
+
+def _ask_whether_defined(original: Original, entry: Entry) -> None:
+    if not original.fits(entry):
+        raise Undecidable(NOT_DEFINED)
 
 
 def _found(original: Original, found: Evidence, subject: Any, variation: Variation = Variation.DEFAULT) -> Finding:

@@ -125,7 +125,9 @@ def _one(original: Original, candidate: Candidate, program: Program, other: Entr
         found = compare_function(original, candidate, program, other, subject, ExecMode.BYTECODE)
     except Undecidable:
         return None
-    return None if found is None else by_memory(original, candidate, program, other, subject, found)
+    if found is None or not original.fits(other):
+        return None
+    return by_memory(original, candidate, program, other, subject, found)
 
 
 @dataclass(frozen=True, slots=True)

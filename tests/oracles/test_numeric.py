@@ -13,10 +13,13 @@ from tvm import relax, tirx, topi
 
 from oracles.contract import Contract, Idempotence, NumericPromise
 from oracles.facts import ModuleFacts
+from oracles.given import Given
 from oracles.inputs import materialize
 from oracles.judge import judge
 from oracles.passref import GivenPass, PassRef
 from oracles.subject import Subject
+from oracles.variations import Variation
+from oracles.variations import drawn as drawn_variations
 from oracles.verdict import OracleName, Outcome, Verdict
 
 op = relax.op
@@ -268,15 +271,36 @@ def test_the_original_is_built_once_for_all_passes_on_a_module(monkeypatch: pyte
     assert len(originals) == 1
 
 
+def product_of_unknown_size() -> Any:
+    x, y = relax.Var("x", relax.TensorType((tirx.Var("k", "int64"),), F32)), samples.var("y", (2,))
+    return samples.function([x, y], lambda bb: bb.emit(op.matmul(x, y)))
+
+
 def test_operands_that_types_cannot_say_to_fit_have_no_defined_result() -> None:
     """6be512b32f: what a product of three numbers and two reads is up to the heap."""
-    k = tirx.Var("k", "int64")
-    x, y = relax.Var("x", relax.TensorType((k,), F32)), samples.var("y", (2,))
-    module = samples.function([x, y], lambda bb: bb.emit(op.matmul(x, y)))
+    module = product_of_unknown_size()
     drawn = {seed: materialize(module, "main", seed)[0].shape for seed in range(20)}
     for size, outcome in ((1, Outcome.SKIP), (2, Outcome.FAIL)):
         seed = next(seed for seed, shape in drawn.items() if shape == (size,))
         assert numeric(module, planted(scaled(1.01)), seed=seed, contracts=[LOOSE]).outcome is outcome
+
+
+def test_operands_that_do_not_fit_on_other_dims_are_no_evidence() -> None:
+    def change(name: str, args: list[Any], call: Any) -> Any:
+        """The product, and what is missing to two elements."""
+        if name != "relax.matmul":
+            return None
+        size = op.sum(op.ones(args[0].ty.shape, F32))
+        return op.add(op.matmul(*args), op.subtract(size, relax.const(2.0, F32)))
+
+    module, other = product_of_unknown_size(), Variation.OTHER_DIMS
+    sizes = {
+        seed: [len(materialize(module, "main", seed, Given(), each)[0]) for each in (Variation.DEFAULT, other)]
+        for seed in range(300)
+        if other in drawn_variations(seed)
+    }
+    seed = next(seed for seed, each in sizes.items() if each == [2, 1])
+    assert numeric(module, planted(change), seed=seed, contracts=[LOOSE]).outcome is Outcome.PASS
 
 
 def test_a_module_without_a_public_function_is_skipped() -> None:
