@@ -14,9 +14,11 @@ from tvm.tirx import PrimFunc
 
 from oracles.abi import NoAdapter
 from oracles.capture import evidence_of
+from oracles.contract import Abi
 from oracles.examination import Candidate, Finding, Undecidable, examine, unbuildable
 from oracles.execution.kernels import Checks, compile_object
 from oracles.facts import complaint, target
+from oracles.interpretation import Interpreted, compare_interpreted, interpretable
 from oracles.numeric_limits import carried_over_a_call
 from oracles.original import Original
 from oracles.postconditions.common import operator_of, places
@@ -71,9 +73,24 @@ def culprit_of(subject: Any, original: Original, finding: Finding) -> str:
         raise Undecidable("a dead kernel of the module cannot be compiled")
     if asked and not legalized and _retyped(entered, finding.evidence.message):
         return LEGALIZATION
+    # Behind the last step numeric.py has asked the same: what still means the same is lowered to something else.
+    wrong = finding.evidence.kind == "wrong-value" and index < len(steps) - 1
+    if wrong and _means_the_same(original, subject, index, finding):
+        return LEGALIZATION  # it may read an operand only where that is a constant
     if step.contract.composed and not finding.unlegalized:
         return _inner(subject, original, index) or str(step.ref.name)
     return str(step.ref.name)
+
+
+def _means_the_same(original: Original, subject: Any, index: int, finding: Finding) -> bool:
+    """Whether what a step gives, in operators still, has the results of the original by their documentation."""
+    steps = subject.plan.steps[: index + 1]
+    adapted = any(step.contract.abi not in (Abi.SAME, Abi.ADDS_FUNCTIONS) for step in steps)
+    if not subject.defined or not interpretable(steps, adapted):
+        return False
+    given = subject.chain[index].module
+    said = compare_interpreted(original.module, given, original.seed, original.given, finding.variation)
+    return said is Interpreted.EQUAL
 
 
 def _lifted(module: Any) -> Any:

@@ -121,6 +121,34 @@ def test_a_pass_that_drops_the_call_itself_is_to_blame() -> None:
     assert (said.evidence.kind, said.culprit) == ("other-effects", "dropping")
 
 
+def test_a_legalization_that_reads_constants_only_is_to_blame_for_who_makes_one_a_parameter() -> None:
+    """0f790f4e2c: the number of boxes is a parameter of the composite function, and LegalizeOps takes all of them."""
+    module = tvm.script.from_source("""
+@I.ir_module
+class Module:
+    @R.function
+    def main(
+        boxes: R.Tensor((1, 3, 4), "float32"), scores: R.Tensor((1, 1, 3), "float32")
+    ) -> R.Tensor((1, 3), "float32"):
+        with R.dataflow():
+            found: R.Tuple(
+                R.Tensor((1, 3, 2), "int64"), R.Tensor((1, 3), "float32"), R.Tensor((1,), "int64")
+            ) = R.vision.all_class_non_max_suppression(
+                boxes, scores, R.const(1, "int64"), R.const(0.5, "float32"), R.const(-4.0, "float32"),
+                output_format="tensorflow",
+            )
+            kept: R.Tensor((1, 3), "float32") = found[1]
+            R.output(kept)
+        return kept
+""")
+    pattern = """[("pyext.nms", (lambda x: is_op("relax.negative")(x) | x)(wildcard()))]"""
+    fused = PassRef("FuseOpsByPattern", f"relax.transform.FuseOpsByPattern({pattern}, bind_constants=False)")
+    for later in [], [PassRef("CallTIRRewrite", "relax.transform.CallTIRRewrite()")]:
+        said = judge_numeric(Subject(module, [fused, *later]))
+        assert said.evidence is not None
+        assert (said.evidence.kind, said.culprit) == ("wrong-value", "LegalizeOps")
+
+
 def test_a_legalization_that_gives_another_dtype_is_to_blame_for_who_computes_with_it() -> None:
     """d097f92bcc: AppendLoss was blamed, whose loss takes roi_align of float16, which LegalizeOps gives in float32."""
     x = relax.Var("x", relax.TensorType((2,), "int16"))
