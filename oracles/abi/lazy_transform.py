@@ -75,10 +75,11 @@ class LazyTransformParams:
             _register(self.set_item, _mailbox.put)
 
     def adapt(self, frame: Frame, runner: Runner) -> Frame:
-        """Empty the arguments of a transform function."""
+        """Take the weights from the arguments of a transform function."""
         if not frame.function.endswith(SUFFIX):
             return frame
-        items = frame.arguments
+        inputs = () if frame.num_input is None else frame.inputs  # without the attribute all are weights
+        items = frame.arguments[len(inputs) :]
         if len(items) == 1 and isinstance(items[0], tvm_ffi.Array):
             items = tuple(items[0])
         _mailbox.weights = list(items)
@@ -94,7 +95,8 @@ class LazyTransformParams:
         if self.set_item is not None:
             finish = Collect(received, 0 if frame.silent else -1, frame.finish)
         silent = self.set_item is not None
-        return replace(frame, arguments=(*tokens, *held), num_input=None, finish=finish, silent=frame.silent or silent)
+        # The attribute ``num_input`` stays, so that what there is now is bundled and bound as the weights were.
+        return replace(frame, arguments=(*inputs, *tokens, *held), finish=finish, silent=frame.silent or silent)
 
 
 def token_of(ty: Any) -> bool:

@@ -110,6 +110,12 @@ def test_callbacks_get_extra_arguments(extra: str) -> None:
     assert_passes(judged(samples.weighted(), f"{T}LazyTransformParams({arguments})"))
 
 
+def test_extra_arguments_are_bundled_as_the_weights_were() -> None:
+    """920ff14068: the transform function keeps ``num_input``, behind which all parameters become one tuple."""
+    lazy = f"{T}LazyTransformParams(extra_get_item_params={RANK})"
+    assert_passes(judged(samples.weighted(), lazy, f"{T}BundleModelParams()"))
+
+
 def test_a_lost_extra_argument_is_an_error() -> None:
     module = samples.weighted()
     refs = [f"{T}{name}()" for name in ("LiftTransformParams", "ToNonDataflow", "RemovePurityChecking")]
