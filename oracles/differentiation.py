@@ -25,6 +25,8 @@ from oracles.execution.perturb import Perturber
 from oracles.float_dtypes import floats_of
 from oracles.gradient import WrongGradient, adjoint_fault, leaves_of, settled, target_value
 from oracles.gradient_blame import guilty_operator
+from oracles.interpretation import function_name
+from oracles.interpreter import Interpreter, Raised, Undefined, Unsupported
 from oracles.original import Entry, Original, copied
 from oracles.tolerance import unit_of
 from oracles.verdict import Evidence
@@ -100,6 +102,27 @@ def examine_gradient(
     if not decided:
         raise Unmeasurable(NOTHING_DECIDED)
     return None
+
+
+def right_in_operators(original: Original, module: Any, gradient: Gradient, entry: Entry) -> bool:
+    """Whether the adjoint of a module in operators is right by what these document: then they are lowered wrongly.
+
+    Args:
+        original: The module before the passes.
+        module: What Gradient gave.
+        gradient: What it was asked for.
+        entry: The function that it differentiates.
+    """
+    assert original.program is not None
+    arguments = arguments_for(original, gradient, entry)
+    try:
+        expected = original.program.call(gradient.function, arguments)
+        result = Interpreter(module).call(function_name(module, gradient.adjoint), arguments)
+    except (Unsupported, Undefined, Raised):
+        return False
+    loss, noise = loss_of(original.program, gradient), noise_of(original, gradient, arguments)
+    wrong, decided = adjoint_fault(loss, gradient, arguments, expected, result, noise, exact=False)
+    return wrong is None and decided > 0
 
 
 def arguments_for(original: Original, gradient: Gradient, entry: Entry) -> tuple[Any, ...]:

@@ -7,16 +7,19 @@ One call is judged in :mod:`oracles.one_call`, further ones on other inputs and 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from tvm import relax
 
 from oracles.abi import prepare
+from oracles.abi.gradient import Gradient
 from oracles.capture import evidence_of
 from oracles.comparison import compare
-from oracles.differentiation import Unmeasurable, examine_gradient, gradients_of
+from oracles.differentiation import KIND, Unmeasurable, examine_gradient, gradients_of, right_in_operators
 from oracles.execution import ExecMode, Program, private_constants, session
+from oracles.interpretation import interpretable
 from oracles.locality_vary import without
 from oracles.numeric_limits import excused, excused_run
 from oracles.one_call import TOO_COARSE, UNDECIDABLE, Candidate, Undecidable, compare_function
@@ -33,6 +36,8 @@ __all__ = [
 ]  # fmt: skip
 
 CODEGEN = "VMTIRCodeGen"
+_LOWERING = "LegalizeOps"
+_GRADIENT = "Gradient"
 GIVEN_BACK = "an operator's legalization declines"
 NOT_DEFINED = "running the module has no defined result"
 # call_tir_inplace "should not be used directly, but rather should be inserted by passes that have checked whether it is
@@ -140,10 +145,21 @@ def _adjoints(
             reason = str(error)
             continue
         if found is not None:
-            return Finding(found)
+            return Finding(found, _LOWERING if _lowered_wrongly(original, gradient, entries, found, subject) else "")
     if reason and len(subject.plan.steps) == 1:
         raise Undecidable(reason)
     return None
+
+
+def _lowered_wrongly(
+    original: Original, gradient: Gradient, entries: Mapping[str, Entry], found: Evidence, subject: Any
+) -> bool:
+    """Whether what Gradient has added is right before its operators are lowered."""
+    steps = subject.plan.steps
+    asked = [index for index, step in enumerate(steps) if step.ref.name == _GRADIENT]
+    if found.kind != KIND or len(asked) != 1 or not interpretable(steps[: asked[0] + 1], adapted=False):
+        return False
+    return right_in_operators(original, subject.chain[asked[0]].module, gradient, entries[gradient.function])
 
 
 def _compiled_mode(original: Original, candidate: Candidate, runnable: list[Entry], subject: Any) -> Finding | None:

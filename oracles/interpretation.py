@@ -102,5 +102,10 @@ def _near(_path: tuple[int, ...], expected: np.ndarray[Any, Any], observed: np.n
     return np.full(expected.shape, NEAR * (1.0 + (float(finite.max()) if finite.size else 0.0)))
 
 
+def function_name(module: Any, symbol: str) -> str:
+    """Name of the public function of that symbol; raises ``KeyError`` where there is none."""
+    return _name(module, public_functions(module)[symbol])
+
+
 def _name(module: Any, function: Any) -> str:
     return str(next(gv.name_hint for gv, each in module.functions_items() if each.same_as(function)))

@@ -138,6 +138,16 @@ def test_the_operator_is_blamed() -> None:
     assert seen.evidence.message == "gradient differs from differences: relax.cumsum"
 
 
+def test_a_legalization_that_is_wrong_is_blamed() -> None:
+    """e3f4a9a297: windows that leave one column (case legalize-max-pool2d-backward-width-one)."""
+    x = samples.var("x", (1, 1, 5, 2))
+    module = loss(lambda bb: op.nn.max_pool2d(x, pool_size=(3, 2)), x)
+    for later in [], [PassRef("CallTIRRewrite", "relax.transform.CallTIRRewrite()")]:
+        seen = judge_numeric(Subject(module, [PassRef("Gradient", ALL), *later], input_seed=3))
+        assert seen.evidence is not None
+        assert (seen.culprit, seen.evidence.kind) == ("LegalizeOps", "wrong-gradient")
+
+
 def test_a_narrow_float_is_not_decided() -> None:
     x = samples.var("x", dtype="float16")
     assert verdict(loss(lambda bb: op.tanh(x), x)).reason == "undecidable: no derivative can be measured"
