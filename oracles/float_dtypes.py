@@ -6,7 +6,7 @@ from typing import Any
 
 import tvm
 
-from oracles.abi.compose import public_functions
+from oracles.interpretation import function_name
 from oracles.postconditions.common import reached_functions
 
 _FLOATS = ("float16", "bfloat16", "float32", "float64", "float8_e4m3fn", "float8_e5m2")
@@ -18,9 +18,7 @@ def floats_in(text: str) -> tuple[str, ...]:
 
 
 def floats_of(module: Any, symbol: str) -> tuple[str, ...]:
-    """Float dtypes in the public function of that symbol, and in whatever it calls."""
-    root = public_functions(module)[symbol]
-    names = [gv.name_hint for gv, function in module.functions.items() if function.same_as(root)]
-    reached = reached_functions(module, names)
+    """Float dtypes in a public function, and in whatever it calls; raises ``KeyError`` where there is none."""
+    reached = reached_functions(module, [function_name(module, symbol)])
     functions = {gv: function for gv, function in module.functions.items() if gv.name_hint in reached}
     return floats_in(tvm.ir.save_json(tvm.IRModule(functions)))

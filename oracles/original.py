@@ -255,10 +255,7 @@ class Original:
         return symbol not in self._anew or not self._refused(symbol, arguments)
 
     def fits(self, entry: Entry) -> bool:
-        """Whether operands fit together where types cannot say so: what a symbol of the signature is, is drawn.
-
-        Else what kernels read is not defined.  The generator draws no such module, but the minimizer may come by one.
-        """
+        """Whether operands fit where types with symbols cannot say so; what the minimizer comes by may read beyond."""
         return self._refused(entry.symbol, entry.arguments) != UNFIT
 
     def _run(self, symbol: str, num_input: int | None, arguments: tuple[Any, ...]) -> Entry:
