@@ -92,7 +92,7 @@ DRAWN: Mapping[str, int] = {
     "RemovePurityChecking": 9,
     "TopologicalSort": 10,
     "ToNonDataflow": 8,
-    "ConvertToDataflow": 6,
+    "ConvertToDataflow": 7,
     "Normalize": 5,
 }
 """Weights of passes when the subjects of a module are drawn, besides how well they suit the module."""
