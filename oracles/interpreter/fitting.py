@@ -31,13 +31,21 @@ def fitting(function: Callable[[Request], Any]) -> Callable[[Request], Any]:
 
 
 def proven(call: Any) -> bool:
-    """Whether all dims of a call's tensors are numbers, so that type inference has seen whether its operands fit.
+    """Whether all dims of a call's tensors are numbers, so that type inference has seen whether they fit together.
 
     Where they are not, a pass may give operands that do not (DecomposeOpsForTraining: weights of layer_norm that are
-    not unsqueezed), and what kernels then read is not defined; with numbers for dims, an error of NumPy is one of ours.
+    not unsqueezed), and what kernels then read is not defined; the result may have a negative extent (``zeros`` of
+    ``n - 2`` elements where ``n`` is 0).  With numbers for dims, an error of NumPy is one of ours.
     """
-    types = [each.ty for each in call.args if isinstance(each.ty, relax.TensorType)]
-    return all(
-        isinstance(each.shape, relax.ShapeExpr) and all(isinstance(dim, tirx.IntImm) for dim in each.shape.values)
-        for each in types
-    )
+    operands = [each.ty for each in call.args if isinstance(each.ty, relax.TensorType)]
+    dims = [_dims(each) for each in operands] + ([_dims(call.ty)] if _has_dims(call.ty) else [])
+    return all(each is not None and all(isinstance(dim, tirx.IntImm) for dim in each) for each in dims)
+
+
+def _has_dims(ty: Any) -> bool:
+    return isinstance(ty, relax.TensorType) and isinstance(ty.shape, relax.ShapeExpr)
+
+
+def _dims(ty: Any) -> Any:
+    """The dims of a tensor's type, ``None`` where it does not say them."""
+    return ty.shape.values if _has_dims(ty) else None

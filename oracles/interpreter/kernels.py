@@ -11,7 +11,7 @@ import tvm
 from tvm import relax, tirx
 
 from oracles.execution.run import session
-from oracles.interpreter.errors import Raised, Unsupported
+from oracles.interpreter.errors import Raised, Undefined, Unsupported
 from oracles.interpreter.packed import declared, raised_precision, to_runtime
 from oracles.interpreter.precision import numpy_dtype
 
@@ -84,9 +84,16 @@ def _loaded(function: Any) -> Callable[..., None]:
 
 
 def new_tensor(ty: Any, dim: Callable[[Any], int]) -> tuple[tuple[int, ...], str]:
-    """Shape and dtype of a tensor of a type; raises ``Unsupported`` where the type leaves one open."""
+    """Shape and dtype of a tensor of a type; raises ``Unsupported`` where the type leaves one open.
+
+    Raises ``Undefined`` for a negative extent (what a convolution or a slice has left of nothing): no tensor has one,
+    and the runtime asks for all memory that there is.
+    """
     if not isinstance(ty, relax.TensorType) or not isinstance(ty.shape, relax.ShapeExpr):
         raise Unsupported("output of unknown shape")
     dtype = str(ty.dtype or "")
     numpy_dtype(dtype)
-    return tuple([dim(each) for each in ty.shape.values]), dtype
+    dims = tuple([dim(each) for each in ty.shape.values])
+    if min(dims, default=0) < 0:
+        raise Undefined("tensor of a negative extent")
+    return dims, dtype

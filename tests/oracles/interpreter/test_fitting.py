@@ -40,3 +40,20 @@ def test_with_numbers_for_dims_the_error_is_one_of_ours(monkeypatch: pytest.Monk
         added(SUM.replace('("n",)', "(3,)").replace('("m",)', "(3,)"), X, X)
     with pytest.raises(Undefined):
         added(SUM, X, X)
+
+
+LESS = """
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor(("n",), "float32")):
+        n = T.int64()
+        return R.zeros(R.shape([n - 2]), "float32")
+"""
+
+
+def test_a_tensor_of_a_negative_extent_is_undefined() -> None:
+    """Convolutions and slices have such results of nothing, and whoever asks for their memory dies of it."""
+    assert added(LESS, X).tolist() == [0]
+    with pytest.raises(Undefined):
+        added(LESS, X[:0])

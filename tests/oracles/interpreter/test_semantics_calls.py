@@ -63,6 +63,14 @@ def test_a_kernel_is_executed_for_every_size() -> None:
 
 
 @needs_jit
+def test_a_kernel_whose_output_has_a_negative_extent_is_undefined() -> None:
+    n = tirx.Var("n", "int64")
+    module = calling(lambda b, k, x: b.emit(relax.call_tir(k, x, vector(n - 4))), kernel(), vector(n))
+    with pytest.raises(Undefined, match="negative extent"):
+        Interpreter(module).call("main", [X])
+
+
+@needs_jit
 def test_a_kernel_of_several_outputs_gives_a_tuple() -> None:
     module = calling(lambda b, k, x: b.emit(relax.call_tir(k, x, [vector(), vector()])), kernel(2), vector())
     first, second = Interpreter(module).call("main", [X])
