@@ -8,10 +8,12 @@ from typing import Any
 
 import numeric_samples as samples
 import pytest
+import tvm
 from tvm import relax, tirx
 
 from oracles.contract import Contract, Idempotence, NumericPromise
 from oracles.contracts import contract_for
+from oracles.examination import UNCLEAN
 from oracles.judge import judge
 from oracles.passref import USER_PREFIX, GivenPass, PassRef
 from oracles.subject import Subject
@@ -142,6 +144,40 @@ def test_what_is_raised_by_what_was_in_memory_is_a_read_of_it(seed: int) -> None
     evidence = numeric(total(), raising(lambda _: 7), seed, EXACT).evidence
     assert evidence is not None
     assert evidence.kind == "run-error"
+
+
+def added_to(written: str) -> Any:
+    """``x`` plus an output of a kernel, whose first element is ``written``: nothing by default."""
+    text = f"""
+@T.prim_func(private=True, s_tir=True)
+def kernel(out: T.Buffer((T.int64(3),), "float32")):
+    for i in range(3):
+        with T.sblock("out"):
+            at = T.axis.spatial(3, i)
+            {written}
+"""
+    try:
+        kernel = tvm.script.from_source(text)
+    except Exception:  # the older releases' spelling
+        kernel = tvm.script.from_source(text.replace("sblock", "block").replace(", s_tir=True", ""))
+    builder = relax.BlockBuilder()
+    var = builder.add_func(kernel, "kernel")
+    x = relax.Var("x", relax.TensorType((3,), "float32"))
+    with builder.function("main", [x]):
+        builder.emit_func_output(builder.emit(op.add(x, builder.emit(relax.call_tir(var, relax.Tuple([]), x.ty)))))
+    return builder.get()
+
+
+def test_no_pass_is_blamed_where_the_original_reads_what_nobody_has_written() -> None:
+    """A sum over nothing on TVM 0.25: five passes one after another had a wrong value that no fresh process had."""
+
+    def change(name: str, args: list[Any], _: Any) -> Any:
+        return args[0] if name == "relax.add" else None
+
+    wrong = GivenPass("wrong", "<wrong>", samples.rewriting("wrong", change))
+    assert numeric(added_to("out[at] = T.float32(1)"), wrong, 0, EXACT).outcome is Outcome.FAIL
+    verdict = numeric(added_to("T.evaluate(out[at])"), wrong, 0, EXACT)
+    assert (verdict.outcome, verdict.reason) == (Outcome.SKIP, UNCLEAN)
 
 
 def test_an_error_of_ours_in_a_comparison_is_not_the_programs(monkeypatch: pytest.MonkeyPatch) -> None:
