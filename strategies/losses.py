@@ -154,6 +154,7 @@ def _reduced(scope: LossScope, value: Value) -> Value:
     elif way >= 2 and value.rank and value.dims is not None and scope.definable(value.dims):
         weight = scope.tensor(dtypes=(value.dtype,), shape=value.dims, bounds=Bounds(-2.0, 2.0))
         value = scope.emit(op.multiply(value.expr, weight.expr))
-    if way == 3 and value.is_static:
+    # TVM defect: the mean of no elements is a division of numbers by zero, and legalizing it fails.
+    if way == 3 and value.is_static and 0 not in (value.dims or ()):
         return scope.emit(op.mean(value.expr)) if value.rank else value
     return scope.emit(op.sum(value.expr)) if value.rank else value

@@ -238,7 +238,7 @@ for _factory in (lost_nan, lost_nan_clean):
 def _axis(wrong: bool) -> Any:
     def change(_builder: Any, call: Any, args: list[Any]) -> Any:
         rank, axis = len(_dims(args[0])) if args else 0, getattr(call.attrs, "axis", None)
-        if not rank or axis is None:
+        if not rank or axis is None or call.op.name == "relax.expand_dims":  # its axes count in the rank of its result
             return None
         whole = isinstance(axis, int)
         axes = [axis] if whole else [int(each) for each in axis]

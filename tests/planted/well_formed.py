@@ -152,13 +152,13 @@ def wrong_return_type_clean() -> Any:
 
 
 def _without_binding(mod: Any, function: Any, droppable: Any) -> Any:
-    """The function without the first binding for which ``droppable(var)`` holds."""
+    """The function without the first binding for which ``droppable(var)`` holds; a ``match_cast`` defines dims, too."""
     blocks = []
     dropped = False
     for block in function.body.blocks:
         bindings = []
         for binding in block.bindings:
-            if not dropped and droppable(binding.var):
+            if not dropped and isinstance(binding, relax.VarBinding) and droppable(binding.var):
                 dropped = True
             else:
                 bindings.append(binding)
