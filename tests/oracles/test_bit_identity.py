@@ -32,12 +32,21 @@ def optimised() -> Session:
 
 
 def check(count: int, first: int) -> None:
+    built = 0
     for module in examples_of(ir_modules(executable=True), count, first):
+        try:
+            program = plain_build(module)
+        except Exception as error:  # a defect of TVM, as an If that loses a shape: then both refuse the module
+            with pytest.raises(type(error)):
+                session().build(module)
+            continue
+        built += 1
         cached = outputs(session().build(module), module)
-        plain = outputs(plain_build(module), module)
+        plain = outputs(program, module)
         if compare(plain, cached) is not None:  # by what kernels.py says of llvm.fmuladd, or else it is an error
             assert compare(plain, outputs(optimised().build(module), module)) is None
         assert compare(outputs(session().build(module, ExecMode.COMPILED), module), cached) is None
+    assert built >= 0.98 * count
 
 
 def test_a_few_generated_modules() -> None:

@@ -88,9 +88,14 @@ def test_executable_rows_run_within_their_bounds(name):
         assert pool.apply_async(_execute, (name, range(30))).get(timeout=120) == []
 
 
+WRITES_NOTHING = "relax.grad.max_pool2d_backward"
+"""What its kernel gives for some shapes is what was in memory (the case fold-constant-max-pool2d-backward)."""
+
+
 def _execute_chain(seed: int) -> list[str]:
     executable = [row.name for row in OPERATORS if row.executable]
-    alone = draw_chain(tuple(random.Random(seed).choices(executable, k=8)), seed)
+    names = random.Random(seed).choices(executable, k=8)
+    alone = draw_chain(tuple(name for name in names if name != WRITES_NOTHING), seed)
     return [] if alone is None else run(alone, seed)
 
 
