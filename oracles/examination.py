@@ -114,8 +114,9 @@ def examine(original: Original, candidate: Candidate, subject: Any, compiled: bo
 def _ask_whether_defined(original: Original, entry: Entry, found: Evidence) -> None:
     if not original.fits(entry):
         raise Undecidable(NOT_DEFINED)
-    # A reduction over nothing, say, leaves its output as the memory was: TVM 0.25 gave five passes one after another a
-    # wrong value for it that no fresh process had (relax.sum of shape (0, n)).  Whose fault that is, another asks.
+    # A reduction over nothing, say, leaves its output as the memory was: TVM 0.25 gave six passes one after another a
+    # wrong value for it that no fresh process had (relax.sum of shape (0, n)).  That LegalizeOps lowers it to that is a
+    # finding of its own (oracles/meaning).
     if found.kind in OF_MEMORY and not original.clean(entry):
         raise Undecidable(UNCLEAN)
 

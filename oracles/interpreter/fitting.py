@@ -38,14 +38,9 @@ def proven(call: Any) -> bool:
     ``n - 2`` elements where ``n`` is 0).  With numbers for dims, an error of NumPy is one of ours.
     """
     operands = [each.ty for each in call.args if isinstance(each.ty, relax.TensorType)]
-    dims = [_dims(each) for each in operands] + ([_dims(call.ty)] if _has_dims(call.ty) else [])
-    return all(each is not None and all(isinstance(dim, tirx.IntImm) for dim in each) for each in dims)
+    result = [call.ty] if isinstance(getattr(call.ty, "shape", None), relax.ShapeExpr) else []
+    return all(_in_numbers(each) for each in (*operands, *result))
 
 
-def _has_dims(ty: Any) -> bool:
-    return isinstance(ty, relax.TensorType) and isinstance(ty.shape, relax.ShapeExpr)
-
-
-def _dims(ty: Any) -> Any:
-    """The dims of a tensor's type, ``None`` where it does not say them."""
-    return ty.shape.values if _has_dims(ty) else None
+def _in_numbers(ty: Any) -> bool:
+    return isinstance(ty.shape, relax.ShapeExpr) and all(isinstance(dim, tirx.IntImm) for dim in ty.shape.values)

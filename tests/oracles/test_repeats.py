@@ -147,7 +147,7 @@ def test_what_is_raised_by_what_was_in_memory_is_a_read_of_it(seed: int) -> None
 
 
 def added_to(written: str) -> Any:
-    """``x`` plus an output of a kernel, whose first element is ``written``: nothing by default."""
+    """``x`` plus the output of a kernel that does ``written`` for each element ``at`` of its buffer ``out``."""
     text = f"""
 @T.prim_func(private=True, s_tir=True)
 def kernel(out: T.Buffer((T.int64(3),), "float32")):
@@ -169,7 +169,7 @@ def kernel(out: T.Buffer((T.int64(3),), "float32")):
 
 
 def test_no_pass_is_blamed_where_the_original_reads_what_nobody_has_written() -> None:
-    """A sum over nothing on TVM 0.25: five passes one after another had a wrong value that no fresh process had."""
+    """A sum over nothing on TVM 0.25: six passes one after another had a wrong value that no fresh process had."""
 
     def change(name: str, args: list[Any], _: Any) -> Any:
         return args[0] if name == "relax.add" else None
