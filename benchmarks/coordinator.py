@@ -29,39 +29,42 @@ _judged: list[Any] = []  # in the worker: what it said of the first shard
 
 def replayed(task: Any) -> Iterator[Any]:
     """Runs in the worker: a shard as it would be judged, without the judging."""
-    from fuzzer.portions import in_portions
-    from fuzzer.shards import run_shard
+    from fuzzer.shard.run import batched
+    from fuzzer.shard.shard import run_shard
 
     if not _judged:
         _judged.extend(run_shard(task))
-    return in_portions(task, _judged)
+    return batched(task, _judged)
 
 
 def measure(shards: int, seed: int) -> dict[str, Any]:
     """Processor time of receiving and of recording, by case."""
     from benchmarks import coordinator  # by a name that the worker can import
-    from fuzzer import shardrun
-    from fuzzer.config import Config
-    from fuzzer.isolation import IsolatedWorker
-    from fuzzer.ledger import Ledger
-    from fuzzer.preparation import pass_names
-    from fuzzer.progress import Progress
-    from fuzzer.shards import ShardTask
-    from fuzzer.store import Store
-    from oracles.verdict import OracleName
+    from fuzzer.campaign.progress import Progress
+    from fuzzer.campaign.setup import pass_names
+    from fuzzer.campaign.write_buffer import WriteBuffer
+    from fuzzer.core.config import Config
+    from fuzzer.shard import run as shardrun
+    from fuzzer.shard.shard import ShardTask
+    from fuzzer.store.writer import Store
+    from fuzzer.worker.worker import IsolatedWorker
+    from relaxkit.passes.contract import OracleName
 
     config = Config(seed, pass_names(), (), tuple(OracleName), None, 3600.0, 1)
-    shardrun.run_in_portions = coordinator.replayed
+    shardrun.run_batched = coordinator.replayed
     spent, cases, stop = {"receive": 0.0, "record": 0.0}, 0, threading.Event()
     progress = Progress(config, io.StringIO())
-    meta = {"seed": str(seed), "tvm_version": "", "config": config.to_json()}
+    meta = {
+        "seed": str(seed), "tvm_version": "", "ffi_version": "", "passes": "[]", "oracles": "[]", "workers": "1",
+        "budget": "", "config": config.to_json(),
+    }  # fmt: skip
     with (
         tempfile.TemporaryDirectory() as scratch,
         IsolatedWorker() as worker,
         Store.create(Path(scratch) / "out", meta) as store,
     ):
         shardrun.run_isolated(worker, ShardTask(config, 0), stop)
-        ledger = Ledger(store, lambda: cases / _GOAL)
+        ledger = WriteBuffer(store, lambda: cases / _GOAL)
         for number in range(1, shards + 1):
             begun = time.process_time()
             result = shardrun.run_isolated(worker, ShardTask(config, number), stop)

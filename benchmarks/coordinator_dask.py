@@ -32,10 +32,10 @@ def replay(pause: float) -> None:
     """Runs in the Dask worker: from now on a shard is judged once, and takes so many seconds."""
     from dataclasses import replace
 
-    from fuzzer.scaleout.local import Workers
-    from fuzzer.stopwatch import OTHER
+    from fuzzer.cluster.executor import WorkerPool
+    from fuzzer.shard.shard import OTHER
 
-    judge, lock, judged = Workers.run_shard, threading.Lock(), []
+    judge, lock, judged = WorkerPool.run_shard, threading.Lock(), []
 
     def run_shard(self: Any, task: Any, cut: Any) -> Any:
         with lock:
@@ -46,7 +46,7 @@ def replay(pause: float) -> None:
         spent = {key: seconds * pause / sum(whole.spent.values()) for key, seconds in whole.spent.items()}
         return replace(whole, number=task.number, spent={**spent, (OTHER, ""): 0.0})
 
-    Workers.run_shard = run_shard  # type: ignore[method-assign]  # all workers of this process replay
+    WorkerPool.run_shard = run_shard  # type: ignore[method-assign]  # all workers of this process replay
 
 
 def cluster(workers: int, folder: str, held: contextlib.ExitStack) -> str:
@@ -66,43 +66,46 @@ def cluster(workers: int, folder: str, held: contextlib.ExitStack) -> str:
 
 def measure(workers: int, seconds: float, seed: int) -> tuple[float, float]:
     """Microseconds of processor time a case, and cases a second."""
-    from fuzzer.config import Config
-    from fuzzer.drawing import SHARD_EXAMPLES
-    from fuzzer.ledger import Ledger
-    from fuzzer.preparation import pass_names
-    from fuzzer.progress import Progress
-    from fuzzer.scaleout.dask_crew import DaskCrew
-    from fuzzer.scaleout.dask_link import Link
-    from fuzzer.shards import ShardTask
-    from fuzzer.store import Store
-    from oracles.verdict import OracleName
+    from fuzzer.campaign.progress import Progress
+    from fuzzer.campaign.setup import pass_names
+    from fuzzer.campaign.write_buffer import WriteBuffer
+    from fuzzer.cluster.dask_client import DaskConnection
+    from fuzzer.cluster.dask_executor import DaskExecutor
+    from fuzzer.core.config import Config
+    from fuzzer.shard.draw import SHARD_EXAMPLES
+    from fuzzer.shard.shard import ShardTask
+    from fuzzer.store.writer import Store
+    from relaxkit.passes.contract import OracleName
 
     config = Config(seed, pass_names(), (), tuple(OracleName), None, 3600.0, 1)
     progress = Progress(config, io.StringIO())
-    meta = {"seed": str(seed), "tvm_version": "", "config": config.to_json()}
+    meta = {
+        "seed": str(seed), "tvm_version": "", "ffi_version": "", "passes": "[]", "oracles": "[]", "workers": "1",
+        "budget": "", "config": config.to_json(),
+    }  # fmt: skip
     pause = workers * SHARD_EXAMPLES / _GOAL
     with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as held:
-        link = held.enter_context(Link(cluster(workers, folder, held), lambda _: None))
+        link = held.enter_context(DaskConnection(cluster(workers, folder, held), lambda _: None))
         while not link.threads:
             time.sleep(0.1)
         store = held.enter_context(Store.create(Path(folder) / "out", meta))
-        crew = DaskCrew(link, config, Path(folder), Path(folder) / "log", threading.Event(), threading.Event())
+        executor = DaskExecutor(link, config, Path(folder), Path(folder) / "log", threading.Event(), threading.Event())
         client = link.submit(link.client()).result()
 
         async def everywhere() -> None:
             await client.run(replay, pause)
 
         link.submit(everywhere()).result()
-        crew.shard(ShardTask(config, 0)).result()
-        ledger, number, cases = Ledger(store), 1, 0
+        executor.shard(ShardTask(config, 0)).result()
+        ledger, number, cases = WriteBuffer(store), 1, 0
         running: set[Future[Any]] = set()
         begun, spent, from_then = time.monotonic(), 0.0, 0
         warm = begun + 2 + 2 * pause  # until groups have the size that they keep
         while (now := time.monotonic()) < warm + seconds:
             if not spent and now >= warm:
                 spent, begun, from_then = time.process_time(), now, cases
-            while len(running) < crew.slots:
-                running.add(crew.shard(ShardTask(config, number)))
+            while len(running) < executor.slots:
+                running.add(executor.shard(ShardTask(config, number)))
                 number += 1
             done, running = wait(running, timeout=0.5, return_when=FIRST_COMPLETED)
             for result in (future.result() for future in done):
@@ -114,8 +117,8 @@ def measure(workers: int, seconds: float, seed: int) -> tuple[float, float]:
                 progress.shard(entry.total, list(entry.fresh))
         spent, cases = time.process_time() - spent, cases - from_then
         rate = cases / (time.monotonic() - begun)
-        crew.kill()
-        crew.close()
+        executor.kill()
+        executor.close()
     return 1e6 * spent / cases, rate
 
 

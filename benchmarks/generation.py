@@ -37,7 +37,7 @@ class Content:
         bindings: Bindings in all of them.
         well_formed: How many TVM's checker accepts.
         operators: Modules by operator.
-        pairs: Distinct pairs of operators; see ``strategies.profile``.
+        pairs: Distinct pairs of operators; see ``strategies.detect.profile``.
         features: Modules by feature.
     """
 
@@ -55,7 +55,7 @@ class Content:
         from tvm import relax
 
         from strategies import features_of
-        from strategies.profile import profile_of
+        from strategies.detect.profile import profile_of
 
         profile = profile_of(module)
         self.modules += 1
@@ -80,7 +80,7 @@ class Content:
 
 def builds(module: Any) -> bool:
     """Whether the minimal reference pipeline and CodeGenVM take the module."""
-    from oracles.execution import ExecMode, session
+    from relaxkit.runtime import ExecMode, session
 
     try:
         session().build(module, ExecMode.BYTECODE)
@@ -91,8 +91,8 @@ def builds(module: Any) -> bool:
 
 def measure(count: int, seed: int, limits: dict[str, int], points: tuple[int, ...]) -> dict[str, Any]:
     """Generate ``count`` modules under the limits and describe them, also as far as each of ``points``."""
-    from strategies.drive import draw_from_bytes
     from strategies.modules import described_modules
+    from strategies.scope.from_bytes import draw_from_bytes
 
     source = random.Random(seed)
     strategy = described_modules(**limits)

@@ -37,7 +37,8 @@ import tvm
 from numeric_pairs import OPTIMISED, Chunk, Measured
 from tabulate import tabulate
 
-from fuzzer.isolation import Died, IsolatedWorker
+from fuzzer.worker.death import Died
+from fuzzer.worker.worker import IsolatedWorker
 
 TIME_LIMIT = 1200.0  # seconds for a chunk: a plain comparison takes one, and the machine may be busy
 MEMORY_LIMIT = 6 << 30

@@ -17,25 +17,25 @@ from typing import Any
 
 import tvm
 
-from fuzzer.isolation import breadcrumb
-from oracles.abi.compose import public_functions
-from oracles.comparison import compare
-from oracles.contract import NumericPromise
-from oracles.execution import DiskCache, ExecMode, Program, Session, cxx_available, plain_build, private_constants
-from oracles.execution.assemble import assemble
-from oracles.execution.kernels import KernelCache
-from oracles.execution.lowering import target
-from oracles.execution.quick import lower_quickly
-from oracles.facts import ModuleFacts
-from oracles.inputs import materialize
-from oracles.interpreter import Interpreter
-from oracles.interpreter.errors import Raised, Undefined, Unsupported
+from fuzzer.worker.child import breadcrumb
+from oracles.core.module_facts import ModuleFacts
+from oracles.core.subject import Subject
+from oracles.core.verdict import Outcome
 from oracles.judge import judge
-from oracles.passref import PassRef
-from oracles.subject import Subject
-from oracles.verdict import OracleName, Outcome
+from oracles.measure.comparison import compare
+from oracles.measure.inputs import materialize
+from relaxkit.interpreter import Interpreter
+from relaxkit.interpreter.registry import Raised, Undefined, Unsupported
+from relaxkit.ir.functions import public_functions
+from relaxkit.passes.contract import NumericPromise, OracleName
+from relaxkit.passes.pass_ref import PassRef
+from relaxkit.runtime import DiskCache, ExecMode, Program, Session, cxx_available, plain_build, private_constants
+from relaxkit.runtime.compile.fast_lowering import lower_quickly
+from relaxkit.runtime.compile.kernels import KernelCache
+from relaxkit.runtime.compile.linking import link_program
+from relaxkit.runtime.compile.lowering import target
 from strategies import ir_modules, module_and_passes
-from strategies.drive import examples_of
+from strategies.scope.from_bytes import examples_of
 
 Build = Callable[[Any], Program]
 OPTIMISED = ", by LLVM's optimisations alone"
@@ -137,7 +137,7 @@ class Stages:
         with self.stage("lower"):
             lowered = lower_quickly(module, self.session.legalizer)
         with self.stage("kernels, bytecode, link"):
-            return Program(assemble(lowered, ExecMode.BYTECODE, self.session.kernels))
+            return Program(link_program(lowered, ExecMode.BYTECODE, self.session.kernels))
 
 
 def outputs(pair: Pair, build: Build, name: str, stages: Stages | None = None) -> tuple[Any, Any]:

@@ -22,12 +22,12 @@ from reduction_cvise import Rival, cvise, cvise_version
 from reduction_drawn import drawn
 from tabulate import tabulate
 
-from fuzzer.config import parse_duration
-from fuzzer.minimizer.criteria import OracleCriterion
-from fuzzer.minimizer.search import Limits
-from fuzzer.minimizing import NotReduced, Plan, failures, reduce
-from fuzzer.preparation import cores
-from fuzzer.signatures import signature
+from fuzzer.campaign.setup import cores
+from fuzzer.core.config import parse_duration
+from fuzzer.findings.signature import signature
+from fuzzer.minimizer.judge.criterion import OracleCriterion
+from fuzzer.minimizer.search.search import SearchLimits
+from fuzzer.triage.reduce import NotReduced, ReductionPlan, failures, reduce
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ def measure(specimen: Specimen, workers: int, seconds: float) -> Row:
     if not failed:
         total = time.perf_counter() - began
         return Row(specimen.name, specimen.bindings, None, 0, 1, total, total, 0.0, not specimen.fails, True, True, 0)
-    criterion, plan = OracleCriterion(failed[0]), Plan(Limits(10**9, seconds), workers)
+    criterion, plan = OracleCriterion(failed[0]), ReductionPlan(SearchLimits(10**9, seconds), workers)
     began, spent = time.perf_counter(), processor_seconds()
     try:
         found = reduce(specimen.case, criterion, plan)

@@ -16,10 +16,10 @@ import numpy as np
 import tvm
 from tvm import relax
 
-from fuzzer.cases import Case
-from fuzzer.minimizer.sketch import bindings_of
-from oracles.passref import PassRef
-from oracles.verdict import OracleName
+from fuzzer.core.case import Case
+from relaxkit.ir.sketch.sketch import bindings_of
+from relaxkit.passes.contract import OracleName
+from relaxkit.passes.pass_ref import PassRef
 
 op = relax.op
 F32 = "float32"

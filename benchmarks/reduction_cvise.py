@@ -23,10 +23,10 @@ from typing import Any
 
 from reduction_cases import Specimen
 
-from fuzzer.isolation import IsolatedWorker
-from fuzzer.minimizer.criteria import OracleCriterion
-from fuzzer.minimizer.judges import Judges
-from fuzzer.minimizing import Answer, failures, read_request, script_request
+from fuzzer.minimizer.judge.criterion import OracleCriterion
+from fuzzer.minimizer.judge.pool import JudgePool
+from fuzzer.triage.reduce import ReadAnswer, failures, read_request, script_request
+from fuzzer.worker.worker import IsolatedWorker
 
 ASK = """#!{python} -S
 import os, socket, sys
@@ -68,7 +68,7 @@ def cvise(specimen: Specimen, workers: int, seconds: float) -> Rival | None:
     verdict = failures(specimen.case, specimen.oracle)[0]
     criterion = OracleCriterion(verdict)
     with (
-        Judges(lambda: criterion.judge(IsolatedWorker()), workers) as judges,
+        JudgePool(criterion.new_judge, workers) as judges,
         IsolatedWorker() as worker,
         tempfile.TemporaryDirectory(prefix="relaxfuzz-cvise-") as name,
     ):
@@ -82,8 +82,9 @@ def cvise(specimen: Specimen, workers: int, seconds: float) -> Rival | None:
         def shows(path: str) -> bool:
             nonlocal asked
             asked += 1
-            answer = judges.ask(read_request, path)
-            if not isinstance(answer, Answer) or answer.problem:
+            with judges.judge() as judge:
+                answer = judge.ask(read_request, path)
+            if not isinstance(answer, ReadAnswer) or answer.problem:
                 return False
             return any(
                 item.id == criterion.id for item in judges.failures(replace(specimen.case, module_json=answer.value))
@@ -111,7 +112,7 @@ def cvise(specimen: Specimen, workers: int, seconds: float) -> Rival | None:
                 process.wait()
             spent = time.perf_counter() - began
         left = judge.ask(read_request, str(module))
-        facts = judge.facts(replace(specimen.case, module_json=left.value)) if isinstance(left, Answer) else None
+        facts = judge.facts(replace(specimen.case, module_json=left.value)) if isinstance(left, ReadAnswer) else None
         lines = len(module.read_text().splitlines())
         return Rival(specimen.bindings if facts is None else facts.bindings, lines, spent, asked)
 

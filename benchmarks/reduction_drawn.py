@@ -7,12 +7,12 @@ from collections.abc import Iterator
 
 from reduction_cases import Specimen
 
-from fuzzer.cases import Case
-from fuzzer.isolation import IsolatedWorker
-from fuzzer.minimizer.judging import Judge
-from fuzzer.signatures import signature
-from oracles.passref import PassRef
-from oracles.verdict import OracleName
+from fuzzer.core.case import Case
+from fuzzer.findings.signature import signature
+from fuzzer.minimizer.judge.judge import Judge
+from fuzzer.worker.worker import IsolatedWorker
+from relaxkit.passes.contract import OracleName
+from relaxkit.passes.pass_ref import PassRef
 
 PASSES = (
     "MergeCompositeFunctions",

@@ -11,7 +11,7 @@ from typing import Any
 import tvm
 from tvm import relax
 
-from oracles.contract import Idempotence, default_contract
+from relaxkit.passes.contract import Idempotence, default_contract
 
 SLOW_SECONDS = 0.4
 

@@ -27,13 +27,14 @@ from typing import Any
 import psutil
 from tabulate import tabulate
 
-from fuzzer.cases import Case
-from fuzzer.coverage import Coverage
-from fuzzer.records import FindingState, Hit, ShardResult
-from fuzzer.signatures import Signature
-from fuzzer.store import Store
-from oracles.passref import PassRef
-from oracles.verdict import Evidence, OracleName, Outcome, Verdict
+from fuzzer.core.case import Case
+from fuzzer.core.coverage import Coverage
+from fuzzer.findings.signature import Signature
+from fuzzer.store.records import FindingState, ShardResult, SignatureHits
+from fuzzer.store.writer import Store
+from oracles.core.verdict import Evidence, Outcome, Verdict
+from relaxkit.passes.contract import OracleName
+from relaxkit.passes.pass_ref import PassRef
 
 PIECE = 250
 """Cases of one transaction."""
@@ -108,14 +109,15 @@ def shown(index: Path) -> float | None:
 
 def make_campaign(directory: Path, cases: int, findings: int) -> None:
     """Write a campaign of so many cases."""
-    from oracles.contracts import CONTRACTS
+    from relaxkit.passes.contracts import CONTRACTS
     from strategies.operators import OPERATORS
 
     chance = random.Random(1)
     passes = tuple(CONTRACTS)
     operators = [row.name for row in OPERATORS]
     meta = {"seed": "1", "passes": json.dumps(passes), "oracles": json.dumps([str(name) for name in OracleName]),
-            "workers": "2", "tvm_version": "0.27.0.post1", "ffi_version": "0.1.14.post1"}  # fmt: skip
+            "workers": "2", "tvm_version": "0.27.0.post1", "ffi_version": "0.1.14.post1",
+            "budget": "600 s"}  # fmt: skip
     pieces = max(1, cases // PIECE)
     found = [_hit(number, chance.choice(passes), chance) for number in range(findings)]
     with Store.create(directory, meta) as store:
@@ -134,7 +136,12 @@ def make_campaign(directory: Path, cases: int, findings: int) -> None:
 
 
 def _piece(
-    number: int, size: int, hits: list[Hit], passes: tuple[str, ...], operators: list[str], chance: random.Random
+    number: int,
+    size: int,
+    hits: list[SignatureHits],
+    passes: tuple[str, ...],
+    operators: list[str],
+    chance: random.Random,
 ) -> ShardResult:
     tallies: Counter[tuple[str, str, str, str]] = Counter()
     tried = chance.sample(passes, 20)
@@ -164,13 +171,13 @@ def _pair(number: int, operators: list[str]) -> tuple[str, str]:
     return operators[number % len(operators)], operators[number // len(operators) % len(operators)]
 
 
-def _hit(number: int, name: str, chance: random.Random) -> Hit:
+def _hit(number: int, name: str, chance: random.Random) -> SignatureHits:
     oracle = chance.choice(list(OracleName))
     message = f"Check failed: (value_{number}.defined()) is false: a message of the usual length, of which there is one"
     evidence = Evidence("InternalError", message, ("src/relax/a.cc:F",), "a module", "an error")
     verdict = Verdict(oracle, Outcome.FAIL, name, evidence=evidence)
     named = Signature(oracle, name, "InternalError", f"{message} {number}", evidence.frames)
-    return Hit.of(named, verdict, _case(_module(60, number), name), number, 1 + number % 7)
+    return SignatureHits.of(named, verdict, _case(_module(60, number), name), number, 1 + number % 7)
 
 
 def _case(module: Any, name: str) -> Case:

@@ -39,16 +39,15 @@ from typing import Any
 import psutil
 from tabulate import tabulate
 
-from fuzzer.config import Config
-from fuzzer.drawing import SHARD_EXAMPLES
-from fuzzer.preparation import pass_names
-from fuzzer.records import ShardResult
-from fuzzer.scaleout.crew import Crew
-from fuzzer.scaleout.dask_crew import DaskCrew
-from fuzzer.scaleout.dask_link import Link
-from fuzzer.scaleout.local import LocalCrew
-from fuzzer.shards import ShardTask
-from oracles.verdict import OracleName
+from fuzzer.campaign.setup import pass_names
+from fuzzer.cluster.dask_client import DaskConnection
+from fuzzer.cluster.dask_executor import DaskExecutor
+from fuzzer.cluster.executor import Executor, LocalExecutor
+from fuzzer.core.config import Config
+from fuzzer.shard.draw import SHARD_EXAMPLES
+from fuzzer.shard.shard import ShardTask
+from fuzzer.store.records import ShardResult
+from relaxkit.passes.contract import OracleName
 
 WAYS = ("1 local", "2 local", "1 Dask", "2 Dask")
 
@@ -68,13 +67,13 @@ def tasks(config: Config, shards: range) -> list[ShardTask]:
     return [ShardTask(config, number) for number in shards]
 
 
-def run(crew: Crew, todo: list[ShardTask]) -> list[ShardResult]:
+def run(executor: Executor, todo: list[ShardTask]) -> list[ShardResult]:
     """Run shards to their ends as a campaign hands them out; a shard that a case killed goes on behind it."""
     left, results = list(reversed(todo)), []
     running: set[Future[ShardResult]] = set()
     while left or running:
-        while left and len(running) < crew.slots:
-            running.add(crew.shard(left.pop()))
+        while left and len(running) < executor.slots:
+            running.add(executor.shard(left.pop()))
         done, running = wait(running, return_when=FIRST_COMPLETED)
         for result in (future.result() for future in done):
             results.append(result)
@@ -84,21 +83,23 @@ def run(crew: Crew, todo: list[ShardTask]) -> list[ShardResult]:
 
 
 @contextlib.contextmanager
-def crew_of(way: str, config: Config) -> Iterator[Crew]:
+def executor_of(way: str, config: Config) -> Iterator[Executor]:
     count, kind = way.split()
     stop, cut = threading.Event(), threading.Event()
     with contextlib.ExitStack() as held, tempfile.TemporaryDirectory() as folder:
         log = Path(folder) / "log"
         if kind == "local":
-            crew: Crew = LocalCrew(Config(**{**_fields(config), "workers": int(count)}), Path(folder), log, stop, cut)
+            executor: Executor = LocalExecutor(
+                Config(**{**_fields(config), "workers": int(count)}), Path(folder), log, stop, cut
+            )
         else:
-            link = held.enter_context(Link(f"local:{count}", lambda _: None))
-            crew = DaskCrew(link, config, Path(folder), log, stop, cut)
+            link = held.enter_context(DaskConnection(f"local:{count}", lambda _: None))
+            executor = DaskExecutor(link, config, Path(folder), log, stop, cut)
         try:
-            yield crew
+            yield executor
         finally:
-            crew.kill()
-            crew.close()
+            executor.kill()
+            executor.close()
 
 
 def _fields(config: Config) -> dict[str, Any]:
@@ -119,11 +120,11 @@ def processor_times() -> tuple[float, dict[int, float]]:
 
 
 def measure(way: str, config: Config, shards: int) -> tuple[Run, Counter[tuple[str, ...]]]:
-    with crew_of(way, config) as crew:
-        run(crew, tasks(config, range(shards, shards + 2 * crew.slots)))  # loads TVM everywhere
+    with executor_of(way, config) as executor:
+        run(executor, tasks(config, range(shards, shards + 2 * executor.slots)))  # loads TVM everywhere
         coordinator, below = processor_times()
         machine, began = psutil.cpu_times(), time.monotonic()
-        results = run(crew, tasks(config, range(shards)))
+        results = run(executor, tasks(config, range(shards)))
         wall = time.monotonic() - began
         coordinator_after, below_after = processor_times()
         machine_after = psutil.cpu_times()
@@ -153,16 +154,16 @@ def overhead(config: Config, count: int = 300) -> None:
             held.callback(process.terminate)
         while not Path(file).exists():
             time.sleep(0.1)
-        link = held.enter_context(Link(file, lambda _: None))
+        link = held.enter_context(DaskConnection(file, lambda _: None))
         while not link.threads:
             time.sleep(0.1)
-        crew = DaskCrew(link, config, Path(folder), Path(folder) / "log", threading.Event(), threading.Event())
-        crew.kill()  # whatever comes to the worker from now on ends at once
-        run(crew, [ShardTask(config, 0, 64)])
+        executor = DaskExecutor(link, config, Path(folder), Path(folder) / "log", threading.Event(), threading.Event())
+        executor.kill()  # whatever comes to the worker from now on ends at once
+        run(executor, [ShardTask(config, 0, 64)])
         spent, began = time.process_time(), time.monotonic()
-        run(crew, [ShardTask(config, number, 64) for number in range(count)])
+        run(executor, [ShardTask(config, number, 64) for number in range(count)])
         own, wall = (time.process_time() - spent) / count, (time.monotonic() - began) / count
-        crew.close()
+        executor.close()
     share = own * 2000 / SHARD_EXAMPLES
     print(f"{1000 * own:.2f} ms of the coordinator's processor time a shard, {1000 * wall:.1f} ms from one to the next")
     print(f"at 2,000 cases a second: {100 * share:.1f} % of a core for handing out, beside recording")

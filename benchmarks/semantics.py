@@ -10,7 +10,7 @@ again.  The second adds up such files and prints docs/semantics-table.md.
 Each operator is drawn alone into a function, which is built once and run on four inputs (on one if it takes none); each
 module on one input is a case.  Half of the cases run on arguments of the default domain, the others on
 other dims, corners of the domain (zeros of both signs, ones, denormals), empty dims, extremes, infinities and NaN in
-turn, where they are defined on those.  What is right is said in ``oracles.meaning.nearness``: integers, booleans and
+turn, where they are defined on those.  What is right is said in ``oracles.semantics.nearness``: integers, booleans and
 shapes must be equal, floats as near to the interpreter's float64 result as rounding explains.  A difference is counted
 for the operator whose call is wrong alone, which may be one that guards the operand of the drawn one.
 ``unsupported`` and ``undefined`` are cases that the interpreter does not judge, by reason.
@@ -27,13 +27,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from operator_modules import ROW, draw_alone
 from tabulate import tabulate
 
-from fuzzer.isolation import Died, IsolatedWorker, breadcrumb
-from oracles.execution import session
-from oracles.meaning.agreement import Agreement, judge_inputs
-from oracles.variations import Variation
-from strategies.alone import ROW, draw_alone
+from fuzzer.worker.child import breadcrumb
+from fuzzer.worker.death import Died
+from fuzzer.worker.worker import IsolatedWorker
+from oracles.measure.input_variations import Variation
+from oracles.semantics.agreement import Agreement, judge_inputs
+from relaxkit.runtime import session
 
 BATCH = 32
 TIME_LIMIT = 600.0  # seconds for a batch: the machine may be busy

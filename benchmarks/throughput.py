@@ -23,11 +23,11 @@ from tabulate import tabulate
 
 _FIRST_CASE = """
 import sys
-from fuzzer.config import Config
-from fuzzer.isolation import IsolatedWorker
-from fuzzer.preparation import pass_names
-from fuzzer.shards import ExampleDone, ShardTask, run_shard
-from oracles.verdict import OracleName
+from fuzzer.core.config import Config
+from fuzzer.worker.worker import IsolatedWorker
+from fuzzer.campaign.setup import pass_names
+from fuzzer.shard.shard import ExampleDone, ShardTask, run_shard
+from oracles.core.verdict import OracleName
 config = Config(1, pass_names(), (), tuple(OracleName), 1, None, 1)
 with IsolatedWorker() as worker:
     for item in worker.stream(run_shard, ShardTask(config, 0, limit=1)):
@@ -60,20 +60,20 @@ class Stages:
 
 def configuration(seed: int) -> Any:
     """A campaign over all passes."""
-    from fuzzer.config import Config
-    from fuzzer.preparation import pass_names
-    from oracles.verdict import OracleName
+    from fuzzer.campaign.setup import pass_names
+    from fuzzer.core.config import Config
+    from relaxkit.passes.contract import OracleName
 
     return Config(seed, pass_names(), (), tuple(OracleName), None, 1.0, 1)
 
 
 def structural(seed: int, shards: range, stages: Stages) -> int:
     """Judge shards by the structural oracles; returns the number of subjects."""
-    from fuzzer.shards import SHARD_EXAMPLES, ShardTask, draw_subjects, input_seed, subjects_per_module
-    from oracles.facts import ModuleFacts
+    from fuzzer.shard.shard import SHARD_EXAMPLES, ShardTask, draw_subjects, input_seed, subjects_per_module
+    from oracles.core.module_facts import ModuleFacts
+    from oracles.core.subject import Subject
     from oracles.judge import judge
-    from oracles.subject import Subject
-    from oracles.verdict import OracleName
+    from relaxkit.passes.contract import OracleName
 
     config = configuration(seed)
     oracles = tuple(name for name in OracleName if name is not OracleName.NUMERIC)
@@ -96,11 +96,12 @@ def structural(seed: int, shards: range, stages: Stages) -> int:
 
 def numeric(seed: int, shards: range) -> tuple[int, float]:
     """Numeric comparisons in shards, and the numeric oracle's processor time for them and for what it skipped."""
-    from fuzzer.shards import SHARD_EXAMPLES, ShardTask, draw_subjects, input_seed, subjects_per_module
-    from oracles.facts import ModuleFacts
+    from fuzzer.shard.shard import SHARD_EXAMPLES, ShardTask, draw_subjects, input_seed, subjects_per_module
+    from oracles.core.module_facts import ModuleFacts
+    from oracles.core.subject import Subject
+    from oracles.core.verdict import Outcome
     from oracles.judge import judge
-    from oracles.subject import Subject
-    from oracles.verdict import OracleName, Outcome
+    from relaxkit.passes.contract import OracleName
 
     config = configuration(seed)
     compared, spent = 0, 0.0

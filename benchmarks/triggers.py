@@ -2,11 +2,11 @@
 
     python benchmarks/triggers.py [--modules 600] [--seed 1] [--passes NAME,NAME] [--json]
 
-Modules and passes are drawn as a campaign over all passes draws them (``fuzzer.shards.draw_subjects``); each pass is
-applied once to its prepared input (``oracles.subject.Subject``), and *changed* is ``Subject.changed``: the output's
-structural hash is not that of the prepared input.  Every module is tried in a process of its own, forked from one that
-has loaded TVM; what kills such a process is counted as a death and stops no others.  A subject whose pass raises, dies
-or is not meant for the module (a precondition) counts as a subject that was not changed.
+Modules and passes are drawn as a campaign over all passes draws them (``fuzzer.shard.shard.draw_subjects``); each pass
+is applied once to its prepared input (``oracles.core.subject.Subject``), and *changed* is ``Subject.changed``: the
+output's structural hash is not that of the prepared input.  Every module is tried in a process of its own, forked from
+one that has loaded TVM; what kills such a process is counted as a death and stops no others.  A subject whose pass
+raises, dies or is not meant for the module (a precondition) counts as a subject that was not changed.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Tally:
 
 def outcome(facts: Any, passes: Any) -> str:
     """What one subject's passes did: ``changed``, ``same``, ``raised``, ``unprepared`` or ``unmet``."""
-    from oracles.subject import Subject
+    from oracles.core.subject import Subject
 
     subject = Subject(facts.module, passes, facts=facts)
     if subject.facts is None:
@@ -67,7 +67,7 @@ def tried(drawn: Any) -> Iterator[str]:
             signal.alarm(SECONDS)
             os.close(reader)
             os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
-            from oracles.facts import ModuleFacts
+            from oracles.core.module_facts import ModuleFacts
 
             facts = ModuleFacts(drawn.module)
             for passes in drawn.pipelines:
@@ -82,9 +82,9 @@ def tried(drawn: Any) -> Iterator[str]:
 
 def drawn_modules(count: int, seed: int, names: tuple[str, ...]) -> Iterator[Any]:
     """The modules of a campaign with what each is tried under."""
-    from fuzzer.config import Config
-    from fuzzer.shards import SHARD_EXAMPLES, draw_subjects, subjects_per_module
-    from oracles.verdict import OracleName
+    from fuzzer.core.config import Config
+    from fuzzer.shard.shard import SHARD_EXAMPLES, draw_subjects, subjects_per_module
+    from relaxkit.passes.contract import OracleName
 
     config = Config(seed, names, (), tuple(OracleName), 1, None, 1)
     per_shard = -(-SHARD_EXAMPLES // subjects_per_module(config))
@@ -128,7 +128,7 @@ _KINDS = ("changed", "same", "raised", "unmet", "unprepared", "died", "cut short
 
 
 def main() -> None:
-    from fuzzer.preparation import pass_names
+    from fuzzer.campaign.setup import pass_names
 
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--modules", type=int, default=600)

@@ -86,15 +86,15 @@ def normalised(message: str) -> str:
 
 def described(seed: int, number: int) -> Any:
     """Module ``number`` of a seed with what is known of it; ``None`` when the draw is discarded."""
-    from strategies.drive import draw_from_bytes
     from strategies.modules import described_modules
+    from strategies.scope.from_bytes import draw_from_bytes
 
     return draw_from_bytes(described_modules(), random.Random(f"{seed}/{number}").randbytes(DRAW_BYTES))
 
 
 def check_batch(batch: Batch) -> Iterator[Begun | Checked]:
     """Check the modules of a batch; runs in an isolated worker."""
-    from fuzzer.isolation import begin_case
+    from fuzzer.worker.child import begin_case
 
     for number in range(batch.first, batch.stop):
         begin_case()
@@ -112,8 +112,8 @@ def check_batch(batch: Batch) -> Iterator[Begun | Checked]:
 def _form(module: Any) -> list[tuple[str, str]]:
     import tvm
 
-    from oracles.facts import complaint, load
-    from oracles.signature import contradicted_type
+    from oracles.core.function_signatures import contradicted_type
+    from oracles.core.module_facts import complaint, load
 
     problems = []
     if (found := complaint(module)) is not None:
@@ -132,9 +132,9 @@ def _form(module: Any) -> list[tuple[str, str]]:
 def _execution(module: Any) -> list[tuple[str, str]]:
     import tvm
 
-    from fuzzer.isolation import breadcrumb
-    from oracles.given import Given
-    from oracles.original import Original
+    from fuzzer.worker.child import breadcrumb
+    from oracles.measure.original import Original
+    from relaxkit.passes.arguments import Given
 
     original = Original(module, str(tvm.ir.save_json(module)), 1, Given(), breadcrumb)
     if original.program is None:
@@ -149,7 +149,8 @@ def _execution(module: Any) -> list[tuple[str, str]]:
 
 def work(batches: list[Batch], totals: Totals, lock: threading.Lock) -> None:
     """Take batches until there are none left."""
-    from fuzzer.isolation import Died, IsolatedWorker
+    from fuzzer.worker.death import Died
+    from fuzzer.worker.worker import IsolatedWorker
 
     with IsolatedWorker() as worker:
         while True:

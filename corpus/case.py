@@ -1,41 +1,38 @@
-"""One case of the corpus as a record, and its file format (``case.toml``)."""
+"""A case of the corpus: its record, its file ``case.toml``, and how cases and their modules are loaded."""
 
 from __future__ import annotations
 
+import difflib
+import importlib.util
 import re
 import sys
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
-from oracles.passref import PassRef
-from oracles.verdict import OracleName, Outcome
+import msgspec
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from fuzzer.core.toml import Flag, Line, TomlError, TomlFile, read_record, read_toml
+from fuzzer.core.verb import UsageError
+from oracles.core.verdict import Outcome
+from relaxkit.passes.contract import OracleName
+from relaxkit.passes.pass_ref import PassRef
 
-# What a case may expect: a case whose oracle skips or rejects shows nothing.
-_EXPECTABLE = {str(Outcome.PASS): Outcome.PASS, str(Outcome.FAIL): Outcome.FAIL}
-_KEYS = {
-    "title", "explanation", "oracle", "upstream", "culprit", "input_seed", "isolated", "pattern", "passes", "expected",
-    "replica",
-}  # fmt: skip
+if TYPE_CHECKING:
+    import tvm
+
+CASES = Path(__file__).resolve().parent / "cases"
 
 
-class CaseError(ValueError):
+class CaseError(UsageError, ValueError):
     """A case directory that is missing, incomplete or malformed; the message names the file and the key."""
 
 
-@dataclass(frozen=True, slots=True)
-class Expectation:
-    """What one run of a case must give.
+class ExpectedVerdict(NamedTuple):
+    """The verdict that one run of a case must give.
 
     Attributes:
-        outcome: ``PASS`` or ``FAIL``, the word of the case's oracle.
+        outcome: ``PASS`` or ``FAIL``, of the case's oracle.
         pattern: Regular expression that must be found in ``kind: message`` (or in a frame) of a failure's evidence;
             empty accepts any evidence.
     """
@@ -44,31 +41,30 @@ class Expectation:
     pattern: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Replica:
+class Replica(msgspec.Struct, frozen=True):
     """A Python pass that behaves as TVM did before a defect was repaired.
 
     Attributes:
-        passes: The case's pass, by its own name, built by the replica's factory.
-        expectation: What the oracle must say of it: it shows that the oracle would catch the defect again.
+        expression: Builds it; its name is that of the case's only pass.
+        expected: The verdict of the oracle on it: it shows that the oracle would catch the defect again.
+        pattern: See :class:`ExpectedVerdict`.
     """
 
-    passes: tuple[PassRef, ...]
-    expectation: Expectation
+    expression: Line
+    expected: Outcome
+    pattern: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class KnownCase:
-    """A known module, a pass, and what an oracle says of them.
+class CaseContent(msgspec.Struct, frozen=True, kw_only=True):
+    """The content of a ``case.toml``.
 
     Attributes:
-        slug: Name of the directory.
-        directory: Where ``case.toml`` and the module lie.
         title: What happens, in a few words.
         explanation: What is wrong in TVM (or was), in one sentence.
         oracle: Who judges.
         passes: One pass, or a pipeline of several.
-        expected: Expectation by TVM version (``importlib.metadata`` version of ``apache-tvm``).
+        expected: Outcome by TVM version (``importlib.metadata`` version of ``apache-tvm``).
+        pattern: See :class:`ExpectedVerdict`.
         upstream: Issue or pull request (``apache/tvm#17205``), empty when none is known.
         input_seed: Seed of the inputs that the numeric oracle draws.
         isolated: The case kills its process, so it gets one of its own and is judged by all oracles: the death
@@ -77,18 +73,34 @@ class KnownCase:
         culprit: Who is to blame when that is not one of the passes (``TVMScript``, ``JSON``); empty otherwise.
     """
 
-    slug: str
-    directory: Path
-    title: str
-    explanation: str
-    oracle: OracleName
-    passes: tuple[PassRef, ...]
-    expected: Mapping[str, Expectation] = field(default_factory=dict)
+    title: Line
+    explanation: Line
+    oracle: Annotated[OracleName, msgspec.Meta(description="'{value}' is not an oracle")]
+    passes: Annotated[
+        tuple[PassRef, ...],
+        msgspec.Meta(min_length=1, description="must be a list of tables with name and expression"),
+    ]
+    expected: Annotated[
+        dict[str, Outcome], msgspec.Meta(min_length=1, description='must say "pass" or "fail" of releases of TVM')
+    ]
+    pattern: str = ""
     upstream: str = ""
-    input_seed: int = 0
-    isolated: bool = False
+    input_seed: Annotated[int, msgspec.Meta(description="must be an integer")] = 0
+    isolated: Flag = False
     replica: Replica | None = None
     culprit: str = ""
+
+
+class KnownCase(CaseContent, frozen=True, kw_only=True):
+    """A known module, a pass, and what an oracle says of them.
+
+    Attributes:
+        slug: Name of the directory.
+        directory: Where ``case.toml`` and the module lie.
+    """
+
+    slug: str
+    directory: Path
 
     @property
     def blamed(self) -> str:
@@ -100,105 +112,103 @@ class KnownCase:
         """Names of the passes, joined by arrows."""
         return " -> ".join(ref.name for ref in self.passes)
 
-    def expectation_for(self, version: str) -> Expectation | None:
-        """The expectation for a TVM version, ``None`` when the case says nothing of it."""
-        return self.expected.get(version)
+    @property
+    def replica_passes(self) -> tuple[PassRef, ...]:
+        """The pass by its own name, built by the replica's factory; none without a replica."""
+        return () if self.replica is None else (PassRef(self.passes[0].name, self.replica.expression),)
+
+    def expectation_for(self, version: str) -> ExpectedVerdict | None:
+        """Return what is expected of a TVM version, ``None`` when the case says nothing of it."""
+        outcome = self.expected.get(version)
+        if outcome is None:
+            return None
+        return ExpectedVerdict(outcome, self.pattern if outcome is Outcome.FAIL else "")
 
 
 def parse_case(directory: Path) -> KnownCase:
-    """Read ``directory/case.toml``; raises ``CaseError`` with file and key in one line."""
-    path = directory / "case.toml"
+    """Read ``directory/case.toml``; raises ``CaseError`` with file, line and key in one line."""
     try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise CaseError(f"{path}: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise CaseError(f"{path}: {error}") from error
-    reader = _Reader(path)
-    unknown = sorted(set(table) - _KEYS)
-    if unknown:
-        raise reader.error(unknown[0], "is not a key of a case")
-    pattern = reader.text(table, "pattern", "")
-    passes = reader.passes(table)
-    isolated = table.get("isolated", False)
-    seed = table.get("input_seed", 0)
-    if not isinstance(isolated, bool):
-        raise reader.error("isolated", "must be true or false")
-    if not isinstance(seed, int) or isinstance(seed, bool):
-        raise reader.error("input_seed", "must be an integer")
-    oracle = reader.text(table, "oracle")
-    if oracle not in {str(name) for name in OracleName}:
-        raise reader.error("oracle", f"'{oracle}' is not an oracle")
+        file = read_toml(directory / "case.toml")
+        case = read_record(file, (), file.table, CaseContent, "of a case")
+        _check(
+            file, ("pattern",), case.pattern, {("expected", version): each for version, each in case.expected.items()}
+        )
+        if case.replica is not None:
+            if len(case.passes) != 1:
+                raise file.error(("replica",), "stands for one pass, but the case has several")
+            _check(file, ("replica", "pattern"), case.replica.pattern, {("replica", "expected"): case.replica.expected})
+    except TomlError as error:
+        raise CaseError(str(error)) from error
     return KnownCase(
-        slug=directory.name,
-        directory=directory,
-        title=reader.text(table, "title"),
-        explanation=reader.text(table, "explanation"),
-        oracle=OracleName(oracle),
-        passes=passes,
-        expected=reader.expected(table, pattern),
-        upstream=reader.text(table, "upstream", ""),
-        input_seed=seed,
-        isolated=isolated,
-        replica=reader.replica(table, passes),
-        culprit=reader.text(table, "culprit", ""),
+        **{name: getattr(case, name) for name in case.__struct_fields__}, slug=directory.name, directory=directory
     )
 
 
-class _Reader:
-    """Typed access to a case's table; every complaint names the file and the key."""
+def _check(file: TomlFile, key: tuple[str, ...], pattern: str, outcomes: Mapping[tuple[str, ...], Outcome]) -> None:
+    try:
+        re.compile(pattern)
+    except re.error as error:
+        raise file.error(key, f"is no regular expression: {error}") from error
+    for place, outcome in outcomes.items():
+        if outcome not in (Outcome.PASS, Outcome.FAIL):  # a case whose oracle skips or rejects shows nothing
+            raise file.error(place, 'must be "pass" or "fail"')
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
 
-    def error(self, key: str, complaint: str) -> CaseError:
-        return CaseError(f"{self.path}: key '{key}' {complaint}")
+def load(slugs: Iterable[str] = (), root: Path = CASES) -> list[KnownCase]:
+    """Load the named cases, or all, sorted by slug.
 
-    def text(self, table: Mapping[str, Any], key: str, default: str | None = None) -> str:
-        value = table.get(key, default)
-        if not isinstance(value, str) or (default is None and not value):
-            raise self.error(key, "must be a text")
-        if "\n" in value:
-            raise self.error(key, "must be one line")
-        return value
+    Args:
+        slugs: Names of case directories; none means all.
+        root: Directory that holds one directory a case.
 
-    def pattern(self, text: str, key: str) -> str:
+    Raises:
+        CaseError: For an unknown slug (with near matches) or a malformed case, in one line.
+    """
+    known = sorted(path.parent.name for path in root.glob("*/case.toml"))
+    wanted = list(slugs) or known
+    for slug in wanted:
+        if slug not in known:
+            near = difflib.get_close_matches(slug, known, n=3)
+            hint = f"; did you mean {' or '.join(near)}?" if near else ""
+            raise CaseError(f"no case '{slug}' in the corpus{hint}")
+    return [parse_case(root / slug) for slug in wanted]
+
+
+def load_module(case: KnownCase) -> tvm.IRModule:
+    """Load the case's module, from ``module.py`` (its name ``Module``) or ``module.json`` (``tvm.ir.save_json``).
+
+    Raises:
+        CaseError: When neither file is there, or it does not load.
+    """
+    script, text = case.directory / "module.py", case.directory / "module.json"
+    if script.is_file():
+        return _import_module(script)
+    if text.is_file():
+        import tvm
+
         try:
-            re.compile(text)
-        except re.error as error:
-            raise self.error(key, f"is no regular expression: {error}") from error
-        return text
+            return tvm.ir.load_json(text.read_text(encoding="utf-8"))
+        except Exception as error:
+            raise CaseError(f"{text}: {type(error).__name__}: {error}") from error
+    raise CaseError(f"{case.directory}: neither module.py nor module.json is there")
 
-    def passes(self, table: Mapping[str, Any]) -> tuple[PassRef, ...]:
-        rows = table.get("passes")
-        if not isinstance(rows, list) or not rows or not all(isinstance(row, dict) for row in rows):
-            raise self.error("passes", "must be a list of tables with name and expression")
-        return tuple(PassRef(self.text(row, "name"), self.text(row, "expression")) for row in rows)
 
-    def outcome(self, value: object, key: str) -> Outcome:
-        if not isinstance(value, str) or value not in _EXPECTABLE:
-            raise self.error(key, 'must be "pass" or "fail"')
-        return _EXPECTABLE[value]
+def _import_module(path: Path) -> tvm.IRModule:
+    import tvm
 
-    def expected(self, table: Mapping[str, Any], pattern: str) -> Mapping[str, Expectation]:
-        rows = table.get("expected")
-        if not isinstance(rows, dict) or not rows:
-            raise self.error("expected", "must be a table from TVM version to verdict")
-        self.pattern(pattern, "pattern")
-        found = {}
-        for version, value in rows.items():
-            outcome = self.outcome(value, f"expected.{version}")
-            found[version] = Expectation(outcome, pattern if outcome is Outcome.FAIL else "")
-        return MappingProxyType(found)
-
-    def replica(self, table: Mapping[str, Any], passes: tuple[PassRef, ...]) -> Replica | None:
-        row = table.get("replica")
-        if row is None:
-            return None
-        if not isinstance(row, dict):
-            raise self.error("replica", "must be a table")
-        if len(passes) != 1:
-            raise self.error("replica", "stands for one pass, but the case has several")
-        ref = PassRef(passes[0].name, self.text(row, "expression"))
-        pattern = self.pattern(self.text(row, "pattern", ""), "replica.pattern")
-        return Replica((ref,), Expectation(self.outcome(row.get("expected"), "replica.expected"), pattern))
+    # TVMScript reads its own source through `inspect`, so the file has to be imported, not exec'ed.
+    spec = importlib.util.spec_from_file_location(f"corpus_case_{path.parent.name.replace('-', '_')}", path)
+    if spec is None or spec.loader is None:
+        raise CaseError(f"{path}: cannot be imported")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # `inspect` looks the source up there
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        raise CaseError(f"{path}: {type(error).__name__}: {error}") from error
+    finally:
+        del sys.modules[spec.name]  # every load gives a module of its own: some passes edit theirs in place
+    found = getattr(module, "Module", None)
+    if not isinstance(found, tvm.IRModule):
+        raise CaseError(f"{path}: 'Module' is not a tvm.IRModule")
+    return found

@@ -8,23 +8,25 @@ from __future__ import annotations
 
 from typing import Any
 
-from oracles.contracts import CONTRACTS
+import tvm
+from tvm import relax
+
+from relaxkit.ir.functions import is_composite, relax_functions
+from relaxkit.ir.walk import expressions
+from relaxkit.passes.contracts import CONTRACTS
 
 
-def lift_transform_params_duplicate() -> Any:
-    """LiftTransformParams of apache/tvm#17200: it adds the transform function without looking for an existing one.
+def lift_transform_params_duplicate() -> tvm.ir.transform.Pass:
+    """Make LiftTransformParams of apache/tvm#17200: it adds the transform function and looks for no existing one.
 
     Each function with ``num_input`` is lifted alone, so that today's search of the module finds nothing, and its
     ``<name>_transform_params`` is added under a new ``GlobalVar``.  A module's global names are unique, so the
     second application fails in ``IRModule::Add`` with the published check.
     """
-    import tvm
-    from tvm import relax
-
     lift = relax.transform.LiftTransformParams()
 
     @tvm.transform.module_pass(opt_level=1, name="LiftTransformParams")
-    def run(module: Any, _context: Any) -> Any:
+    def run(module: tvm.IRModule, _context: Any) -> tvm.IRModule:
         out = tvm.IRModule(dict(module.functions_items()), attrs=module.attrs, global_infos=module.global_infos)
         for var, function in module.functions_items():
             if not isinstance(function, relax.Function) or not function.attrs or "num_input" not in function.attrs:
@@ -42,21 +44,18 @@ def lift_transform_params_duplicate() -> Any:
     return run
 
 
-def realize_vdevice_in_place() -> Any:
-    """RealizeVDevice of apache/tvm#17205: its first step writes the devices into the input.
+def realize_vdevice_in_place() -> tvm.ir.transform.Pass:
+    """Make RealizeVDevice of apache/tvm#17205: its first step writes the devices into the input.
 
     The first step (``HintOnDeviceRemover``) wrote the hint's device into the type of the hint's operand, from where the
     second step carried it on, all in the objects of the input, and it removed a hint only when its operand had had no
     device.  A second application therefore met operands that had one and left their hints.  Only hints in the
     function's own blocks are followed; in branches and local functions this is today's pass.
     """
-    import tvm
-    from tvm import relax
-
     realize = relax.transform.RealizeVDevice()
 
     @tvm.transform.module_pass(opt_level=0, name="RealizeVDevice")
-    def run(module: Any, _context: Any) -> Any:
+    def run(module: tvm.IRModule, _context: Any) -> tvm.IRModule:
         out = realize(module)
         for var, function in list(module.functions_items()):
             if not isinstance(function, relax.Function):
@@ -73,11 +72,8 @@ def realize_vdevice_in_place() -> Any:
     return run
 
 
-def _hints(function: Any) -> dict[int, Any]:
-    """The ``hint_on_device`` calls of a function by the position of their binding among all of its blocks'."""
-    import tvm
-    from tvm import relax
-
+def _hints(function: relax.Function) -> dict[int, relax.Call]:
+    """Find the ``hint_on_device`` calls of a function by the position of their binding among all of its blocks'."""
     hint = tvm.ir.Op.get("relax.hint_on_device")
     bindings = [binding for block in function.body.blocks for binding in block.bindings]
     values = [binding.value if isinstance(binding, relax.VarBinding) else None for binding in bindings]
@@ -85,10 +81,8 @@ def _hints(function: Any) -> dict[int, Any]:
     return {index: call for index, call in calls.items() if call.op.same_as(hint)}
 
 
-def _with_hints(realized: Any, hints: dict[int, Any]) -> Any:
-    """A realised function with the hints put back that became aliases; those that became transfers stay transfers."""
-    from tvm import relax
-
+def _with_hints(realized: relax.Function, hints: dict[int, relax.Call]) -> relax.Function:
+    """Put the hints back that became aliases in a realised function; those that became transfers stay transfers."""
     builder, blocks, position = relax.BlockBuilder(), [], 0
     for block in realized.body.blocks:
         bindings = []
@@ -103,23 +97,19 @@ def _with_hints(realized: Any, hints: dict[int, Any]) -> Any:
     return relax.Function(realized.params, body, realized.ret_ty, realized.is_pure, realized.attrs)
 
 
-def merge_composite_by_object() -> Any:
-    """MergeCompositeFunctions as first repaired in apache/tvm#17212: one group map by object over all functions.
+def merge_composite_by_object() -> tvm.ir.transform.Pass:
+    """Make MergeCompositeFunctions as first repaired in apache/tvm#17212: one group map by object over all functions.
 
     Every function without ``Composite`` and ``Codegen`` got its groups, and the maps of all of them were united with a
     check that no object came twice.  An expression without variables, such as a static ``ShapeExpr``, may be one object
     in two functions, and the check then failed.
     """
-    import tvm
-    from tvm import relax
-
     merge = relax.transform.MergeCompositeFunctions()
 
     @tvm.transform.module_pass(opt_level=0, name="MergeCompositeFunctions")
-    def run(module: Any, _context: Any) -> Any:
-        group_map: list[Any] = []
-        functions = [function for _, function in module.functions_items() if isinstance(function, relax.Function)]
-        judged = [function for function in functions if not _is_composite(function)]
+    def run(module: tvm.IRModule, _context: Any) -> tvm.IRModule:
+        group_map: list[relax.ShapeExpr] = []
+        judged = [function for _, function in relax_functions(module) if not is_composite(function)]
         for function in judged:
             groups = _shapes(function)
             for shape in groups:
@@ -132,22 +122,12 @@ def merge_composite_by_object() -> Any:
     return run
 
 
-def _is_composite(function: Any) -> bool:
-    attrs = function.attrs
-    return attrs is not None and ("Composite" in attrs or "Codegen" in attrs)
-
-
-def _shapes(function: Any) -> list[Any]:
-    """The ``ShapeExpr`` objects of a function, each once."""
-    from tvm import relax
-
-    found: list[Any] = []
-
-    def visit(expr: Any) -> None:
+def _shapes(function: relax.Function) -> list[relax.ShapeExpr]:
+    """Return the ``ShapeExpr`` objects of a function, each once."""
+    found: list[relax.ShapeExpr] = []
+    for expr in expressions(function):
         if isinstance(expr, relax.ShapeExpr) and not any(expr.same_as(other) for other in found):
             found.append(expr)
-
-    relax.analysis.post_order_visit(function, visit)
     return found
 
 

@@ -4,31 +4,18 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from fuzzer.cli.options import inform
+from fuzzer.core.verb import OK, UsageError, Verb
 
 if TYPE_CHECKING:
     from corpus.case import KnownCase
     from corpus.check import CheckResult
-    from corpus.matching import Match
 
 _FAILED = 1
-_USAGE = 2
-
-
-@dataclass(frozen=True, slots=True)
-class CorpusVerb:
-    """The verb; the command line reads these attributes (``fuzzer.verb.Verb``), which this room may not import."""
-
-    name: str
-    help: str
-    example: str
-    add_arguments: Callable[[argparse.ArgumentParser], None]
-    run: Callable[[argparse.Namespace], int]
-    needs_tvm: bool = True
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -78,137 +65,123 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(options: argparse.Namespace) -> int:
-    from corpus.case import CaseError
-
     actions = {"list": _list, "check": _check, "match": _match, "add": _add, "import": _import}
     try:
         return actions[options.action](options)
-    except CaseError as error:
-        print(f"relaxfuzz: error: {error}", file=sys.stderr)
-        return _USAGE
     except OSError as error:
-        print(f"relaxfuzz: error: {error.filename or 'corpus'}: {error.strerror}", file=sys.stderr)
-        return _USAGE
+        raise UsageError(f"{error.filename or 'corpus'}: {error.strerror}") from error
 
 
-def _cases(options: argparse.Namespace, slugs: Sequence[str] | None = None) -> list[KnownCase]:
-    from corpus.loader import CASES, load
+def _cases(options: argparse.Namespace, slugs: Sequence[str]) -> list[KnownCase]:
+    from corpus.case import CASES, load
 
-    return load(options.slugs if slugs is None else slugs, options.root or CASES)
+    return load(slugs, options.root or CASES)
+
+
+def _print_json(value: object) -> int:
+    print(json.dumps(value, indent=2))
+    return OK
+
+
+def _print_table(rows: Sequence[Sequence[object]], headers: Sequence[str]) -> None:
+    from tabulate import tabulate
+
+    print(tabulate(rows, headers, tablefmt="simple", disable_numparse=True))
 
 
 def _list(options: argparse.Namespace) -> int:
-    from tabulate import tabulate
-
-    cases = _cases(options)
+    cases = _cases(options, options.slugs)
     if options.json:
-        print(json.dumps([_case_object(case) for case in cases], indent=2))
-        return 0
+        return _print_json([_case_object(case) for case in cases])
     rows = [(case.slug, case.pass_text, str(case.oracle), _expected_text(case)) for case in cases]
-    print(tabulate(rows, ("case", "pass", "oracle", "expected"), tablefmt="simple", disable_numparse=True))
-    return 0
+    _print_table(rows, ("case", "pass", "oracle", "expected"))
+    return OK
 
 
 def _check(options: argparse.Namespace) -> int:
     from corpus.check import check_cases, tvm_version
 
-    results = check_cases(_cases(options))
+    results = check_cases(_cases(options, options.slugs))
     wrong = sum(not result.ok for result in results)
     if options.json:
-        print(json.dumps([_result_object(result) for result in results], indent=2))
+        _print_json([_result_object(result) for result in results])
     else:
         for result in results:
             name = result.case.slug if result.run == "case" else f"{result.case.slug} ({result.run})"
-            said = result.note or result.problem
-            print(f"{'skip ' if result.note else 'ok   ' if result.ok else 'WRONG'}  {name}{said and ': '}{said}")
+            detail = result.note or result.problem
+            print(f"{'skip ' if result.note else 'ok   ' if result.ok else 'WRONG'}  {name}{detail and ': '}{detail}")
         print(f"{len(results)} checked, {wrong} not as expected")
         if skipped := sum(bool(result.note) for result in results):
             print(f"{skipped} say nothing of TVM {tvm_version()}: nothing was compared")
-    return _FAILED if wrong else 0
+    return _FAILED if wrong else OK
 
 
 def _match(options: argparse.Namespace) -> int:
-    from tabulate import tabulate
+    from corpus.findings import match
+    from fuzzer.store.writer import Store
 
-    from corpus.campaign import read_failures
-    from corpus.check import tvm_version
-    from corpus.matching import match
-
-    matches = match(read_failures(options.directory), _cases(options, ()), tvm_version())
-    if options.json:
-        print(json.dumps([_match_object(each) for each in matches], indent=2))
-        return 0
+    with Store.open(options.directory) as store:
+        findings = sorted(store.findings(), key=lambda each: (each.oracle, each.culprit, each.id))
+    matches = match(findings, _cases(options, ()))
     rows = []
     for each in matches:
-        slugs = [case.slug for case in each.cases] or [f"{case.slug} (perhaps)" for case in each.possible]
-        failure = each.failure
-        rows.append((failure.id, failure.oracle, failure.culprit, failure.state, failure.count, ", ".join(slugs)))
-    headers = ("finding", "oracle", "culprit", "state", "count", "case")
-    print(tabulate(rows, headers, tablefmt="simple", disable_numparse=True))
-    known = sum(bool(each.cases) for each in matches)
-    print(f"{len(matches)} findings, {known} look like a case of the corpus")
-    return 0
-
-
-def _match_object(each: Match) -> dict[str, Any]:
-    failure = each.failure
-    return {
-        "id": failure.id,
-        "oracle": failure.oracle,
-        "pass": failure.culprit,
-        "state": failure.state,
-        "count": failure.count,
-        "cases": [case.slug for case in each.cases],
-        "possible": [case.slug for case in each.possible],
-    }
+        seen = each.finding
+        slugs, possible = ([case.slug for case in cases] for cases in (each.cases, each.possible))
+        rows.append((seen.id, seen.oracle, seen.culprit, seen.state.value, seen.count, slugs, possible))
+    if options.json:
+        keys = ("id", "oracle", "pass", "state", "count", "cases", "possible")
+        return _print_json([dict(zip(keys, row, strict=True)) for row in rows])
+    shown = [(*row, ", ".join(slugs or [f"{slug} (perhaps)" for slug in possible])) for *row, slugs, possible in rows]
+    _print_table(shown, ("finding", "oracle", "culprit", "state", "count", "case"))
+    print(f"{len(rows)} findings, {sum(bool(each.cases) for each in matches)} look like a case of the corpus")
+    return OK
 
 
 def _add(options: argparse.Namespace) -> int:
-    from corpus.add import NewCase, add_case, make_slug, refs_of
-    from corpus.campaign import read_finding
-    from corpus.loader import CASES
-    from oracles.verdict import OracleName
+    from corpus.case import CASES, KnownCase
+    from corpus.findings import add_case, make_slug
+    from fuzzer.store.writer import Store
+    from relaxkit.passes.contract import OracleName
 
-    found = read_finding(options.directory, options.id)
-    passes = refs_of(found.passes)
-    new = NewCase(
-        slug=options.slug or make_slug(passes[-1].name, options.title),
+    with Store.open(options.directory) as store:
+        finding = store.finding(options.id)
+    found = finding.minimized or finding.case
+    slug = options.slug or make_slug(found.passes[-1].name, options.title)
+    new = KnownCase(
+        slug=slug,
+        directory=(options.root or CASES) / slug,
         title=options.title,
         explanation=options.explanation,
-        oracle=OracleName(found.oracle),
-        module_json=found.module_json,
-        passes=passes,
+        oracle=OracleName(finding.oracle),
+        passes=found.passes,
         input_seed=found.input_seed,
         upstream=options.upstream,
+        expected={},
     )
-    root = options.root or CASES
-    results = add_case(new, root)
+    results = add_case(new, found.module_json)
     if options.json:
-        print(json.dumps([_result_object(result) for result in results], indent=2))
-        return 0
+        return _print_json([_result_object(result) for result in results])
     for result in results:
-        print(f"{root / new.slug}: {result.observation.text}")
+        print(f"{new.directory}: {result.text}")
     if options.root is None:
-        print("now run: python -m corpus.ledger")
-    return 0
+        print("now run: python -m corpus.bug_lists")
+    return OK
 
 
 def _import(options: argparse.Namespace) -> int:
-    from corpus.importing import import_seeds, save
-    from corpus.importtable import report_object, table
+    from corpus.seed_import.run import import_seeds, save
 
-    report = import_seeds(options.path, lambda line: print(f"relaxfuzz: {line}", file=sys.stderr, flush=True))
+    report = import_seeds(options.path, inform)
     digest = save(report, options.out)
     if options.json:
-        print(json.dumps(report_object(report) | {"out": str(options.out), "content": digest}, indent=2))
-        return 0
-    print(table(report))
+        return _print_json(report.to_object() | {"out": str(options.out), "content": digest})
+    print(report.table())
     print(f"{len(report.seeds)} seeds in {options.out} (content {digest})")
-    return 0
+    return OK
 
 
 def _expected_text(case: KnownCase) -> str:
-    words = [f"{expectation.outcome} on {version}" for version, expectation in case.expected.items()]
+    words = [f"{outcome} on {version}" for version, outcome in case.expected.items()]
     return ", ".join(words) + (" (replica: fail)" if case.replica else "")
 
 
@@ -219,14 +192,14 @@ def _case_object(case: KnownCase) -> dict[str, Any]:
         "explanation": case.explanation,
         "oracle": str(case.oracle),
         "passes": [{"name": ref.name, "expression": ref.expression} for ref in case.passes],
-        "expected": {version: str(expectation.outcome) for version, expectation in case.expected.items()},
+        "expected": {version: str(outcome) for version, outcome in case.expected.items()},
         "upstream": case.upstream,
-        "replica": case.replica.passes[0].expression if case.replica else None,
+        "replica": case.replica.expression if case.replica else None,
     }
 
 
 def _result_object(result: CheckResult) -> dict[str, Any]:
-    seen = result.observation
+    seen, evidence = result.verdict, result.verdict.evidence
     return {
         "slug": result.case.slug,
         "run": result.run,
@@ -236,12 +209,12 @@ def _result_object(result: CheckResult) -> dict[str, Any]:
         "oracle": str(seen.oracle),
         "outcome": str(seen.outcome),
         "reason": seen.reason,
-        "kind": seen.kind,
-        "message": seen.message,
+        "kind": evidence.kind if evidence else "",
+        "message": evidence.message if evidence else "",
     }
 
 
-VERB = CorpusVerb(
+VERB = Verb(
     name="corpus",
     help="list, check and add known modules with their expected verdicts; import seeds",
     example="relaxfuzz corpus check merge-composite-if",

@@ -1,3 +1,3 @@
 """Running it: command line, campaigns, isolated workers, store, signatures, minimizer, repro scripts, gate."""
 
-import releases  # noqa: F401  (first of all: it prepares the installed TVM)
+import relaxkit.compat  # noqa: F401  (first of all: it prepares the installed TVM)

@@ -1,15 +1,15 @@
-"""What the fork server imports once, so that each isolated process starts in milliseconds."""
+"""Modules that the fork server imports once, so that each isolated process starts in milliseconds."""
 
 import hypothesis
 import tvm
 import tvm.relax
 
-import fuzzer.cases
-import fuzzer.shards
+import fuzzer.core.case
+import fuzzer.shard.shard
 import oracles
 import oracles.judge
 import strategies
-import strategies.drive
+import strategies.scope.from_bytes
 import strategies.seeded
 
 __all__ = ["fuzzer", "hypothesis", "oracles", "strategies", "tvm"]

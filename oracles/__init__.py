@@ -1,4 +1,4 @@
-"""How passes are judged: contracts, oracles and the machinery behind them.
+"""The judgement of passes: contracts, oracles and the machinery behind them.
 
 The names are imported on first use: the records of a campaign need verdicts only, and TVM takes a second to load.
 """
@@ -10,17 +10,18 @@ import sys
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-import releases  # noqa: F401  (first of all: it prepares the installed TVM)
+import relaxkit.compat  # noqa: F401  (first of all: it prepares the installed TVM)
 
 if TYPE_CHECKING:
     from oracles.check import OracleFailure, check
-    from oracles.contract import Contract, default_contract
-    from oracles.contracts import CONTRACTS, contract_for
-    from oracles.facts import ModuleFacts
+    from oracles.core.module_facts import ModuleFacts
+    from oracles.core.subject import Subject
+    from oracles.core.verdict import Evidence, Outcome, Verdict
     from oracles.judge import judge
-    from oracles.passref import PassRef
-    from oracles.subject import Subject
-    from oracles.verdict import Evidence, OracleName, Outcome, Verdict
+    from relaxkit.passes.contract import Contract, OracleName, default_contract
+    from relaxkit.passes.contracts import CONTRACTS, contract_for
+    from relaxkit.passes.pass_ref import PassRef
+    from relaxkit.proof import Proof, prove
 
 __all__ = [
     "CONTRACTS",
@@ -31,29 +32,33 @@ __all__ = [
     "OracleName",
     "Outcome",
     "PassRef",
+    "Proof",
     "Subject",
     "Verdict",
     "check",
     "contract_for",
     "default_contract",
     "judge",
+    "prove",
 ]
 
 _HOMES = {
-    "CONTRACTS": "contracts",
-    "Contract": "contract",
-    "Evidence": "verdict",
-    "ModuleFacts": "facts",
-    "OracleFailure": "check",
-    "OracleName": "verdict",
-    "Outcome": "verdict",
-    "PassRef": "passref",
-    "Subject": "subject",
-    "Verdict": "verdict",
-    "check": "check",
-    "contract_for": "contracts",
-    "default_contract": "contract",
-    "judge": "judge",
+    "CONTRACTS": "relaxkit.passes.contracts",
+    "Contract": "relaxkit.passes.contract",
+    "Evidence": "oracles.core.verdict",
+    "ModuleFacts": "oracles.core.module_facts",
+    "OracleFailure": "oracles.check",
+    "OracleName": "oracles.core.verdict",
+    "Outcome": "oracles.core.verdict",
+    "PassRef": "relaxkit.passes.pass_ref",
+    "Proof": "relaxkit.proof",
+    "Subject": "oracles.core.subject",
+    "Verdict": "oracles.core.verdict",
+    "check": "oracles.check",
+    "contract_for": "relaxkit.passes.contracts",
+    "default_contract": "relaxkit.passes.contract",
+    "judge": "oracles.judge",
+    "prove": "relaxkit.proof",
 }
 
 if not TYPE_CHECKING:  # a type checker would take any name for one that exists
@@ -62,7 +67,7 @@ if not TYPE_CHECKING:  # a type checker would take any name for one that exists
         """A public name, from the module that defines it."""
         if name not in _HOMES:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        value = getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
+        value = getattr(importlib.import_module(_HOMES[name]), name)
         globals()[name] = value
         return value
 
@@ -76,7 +81,7 @@ class _Package(ModuleType):
 
     def __setattr__(self, name: str, value: object) -> None:
         # Having imported a submodule, the import system binds it under its name in the package.
-        if _HOMES.get(name) == name and isinstance(value, ModuleType):
+        if _HOMES.get(name) == f"{__name__}.{name}" and isinstance(value, ModuleType):
             value = getattr(value, name)
         super().__setattr__(name, value)
 

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from oracles.contract import Contract
+from oracles.core.subject import Subject
+from oracles.core.verdict import Outcome, Verdict
 from oracles.judge import judge
-from oracles.named import pass_named
-from oracles.passref import GivenPass, PassRef
-from oracles.subject import Subject
-from oracles.verdict import OracleName, Outcome, Verdict
+from relaxkit.passes.contract import Contract, OracleName
+from relaxkit.passes.pass_ref import GivenPass, PassRef
+from relaxkit.passes.render import pass_named
+
+if TYPE_CHECKING:
+    import tvm
 
 
 class OracleFailure(AssertionError):
@@ -51,7 +54,7 @@ def watched_by(watch: Watch | None) -> None:
 
 
 def check(
-    module: Any,
+    module: tvm.IRModule,
     *passes: Any,
     oracles: Iterable[OracleName] | None = None,
     contract: Contract | None = None,
@@ -61,8 +64,8 @@ def check(
 
     Args:
         module: A well-formed ``tvm.IRModule``.
-        passes: ``tvm.ir.transform.Pass`` objects, ``PassRef``, or text (:func:`oracles.named.pass_named`); several
-            make a pipeline.
+        passes: ``tvm.ir.transform.Pass`` objects, ``PassRef``, or text
+            (:func:`relaxkit.passes.render.pass_named`); several make a pipeline.
         oracles: Which oracles to ask; all by default.
         contract: What each of the passes promises; by default the pass's own attribute ``contract``, the
             table's row for a pass of TVM's, or the conservative default.
@@ -92,13 +95,13 @@ def _ref(given: Any) -> PassRef:
     return pass_named(given) if isinstance(given, str) else _given(given)
 
 
-def _given(built: Any) -> GivenPass:
+def _given(built: tvm.ir.transform.Pass) -> GivenPass:
     name = str(built.info.name)
     return GivenPass(name.removeprefix("relax."), f"<{name}>", built)
 
 
 def line(verdict: Verdict) -> str:
-    """A verdict with what was seen, as the failure shows it."""
+    """Return a verdict with what was seen, as the failure shows it."""
     text = f"{verdict.oracle} {verdict.outcome}: {verdict.culprit}"
     if verdict.reason:
         text += f" ({verdict.reason})"

@@ -4,42 +4,51 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 
-from oracles import (
-    crash,
-    determinism,
-    environment,
-    idempotence,
-    locality,
-    mutation,
-    postcondition,
-    roundtrip,
-    sequential,
-    well_formed,
-)
-from oracles.capture import evidence_of
-from oracles.plan import out_of_order
-from oracles.preconditions import is_lowered
-from oracles.subject import Subject
-from oracles.verdict import Evidence, OracleName, Outcome, Verdict
+from oracles.core.evidence import evidence_of
+from oracles.core.subject import Subject
+from oracles.core.verdict import Evidence, Outcome, Verdict
+from oracles.metamorphic.relations import RELATIONS
+from oracles.structural import crash_and_mutation, postcondition, roundtrip, well_formed
+from relaxkit.ir.lowered import is_lowered
+from relaxkit.passes.contract import OracleName
+from relaxkit.passes.plan import out_of_order
 
-Oracle = Callable[[Subject], Verdict | tuple[Verdict, ...]]
+
+@dataclass(frozen=True, slots=True)
+class Oracle:
+    """One row of the table of oracles.
+
+    Attributes:
+        name: Its name; what a script and a maintainer get of it stands in ``fuzzer/repro/checks`` under the same.
+        judge: Gives its verdict on a subject, or several.
+    """
+
+    name: OracleName
+    judge: Callable[[Subject], Verdict | tuple[Verdict, ...]]
+
+
+def _judge_numeric(subject: Subject) -> Verdict:
+    from oracles.numeric.oracle import judge_numeric  # heavy: only when somebody asks for numbers
+
+    return judge_numeric(subject)
+
 
 # Mutation follows crash at once, so that it sees the input after the first run only.
-ORDER: tuple[tuple[OracleName, Oracle], ...] = (
-    (OracleName.CRASH, crash.judge),
-    (OracleName.MUTATION, mutation.judge),
-    (OracleName.WELL_FORMED, well_formed.judge),
-    (OracleName.DETERMINISM, determinism.judge),
-    (OracleName.SEQUENTIAL, sequential.judge),
-    (OracleName.IDEMPOTENCE, idempotence.judge),
-    (OracleName.POSTCONDITION, postcondition.judge),
-    (OracleName.ROUNDTRIP, roundtrip.judge),
-    (OracleName.LOCALITY, locality.judge),
-    (OracleName.ENVIRONMENT, environment.judge),
+ORACLES: tuple[Oracle, ...] = (
+    Oracle(OracleName.CRASH, crash_and_mutation.crash),
+    Oracle(OracleName.MUTATION, crash_and_mutation.mutation),
+    Oracle(OracleName.WELL_FORMED, well_formed.judge),
+    Oracle(OracleName.DETERMINISM, RELATIONS[OracleName.DETERMINISM].judge),
+    Oracle(OracleName.SEQUENTIAL, RELATIONS[OracleName.SEQUENTIAL].judge),
+    Oracle(OracleName.IDEMPOTENCE, RELATIONS[OracleName.IDEMPOTENCE].judge),
+    Oracle(OracleName.POSTCONDITION, postcondition.judge),
+    Oracle(OracleName.ROUNDTRIP, roundtrip.judge),
+    Oracle(OracleName.LOCALITY, RELATIONS[OracleName.LOCALITY].judge),
+    Oracle(OracleName.ENVIRONMENT, RELATIONS[OracleName.ENVIRONMENT].judge),
+    Oracle(OracleName.NUMERIC, _judge_numeric),
 )
-
-
 CUT_SHORT = "cut short: a known finding"
 """The reason of oracles that are not asked any more."""
 
@@ -49,7 +58,7 @@ def judge(
     oracles: Iterable[OracleName] | None = None,
     enough: Callable[[Verdict], bool] | None = None,
 ) -> list[Verdict]:
-    """Verdicts of the chosen oracles (default: all), in a fixed order.
+    """Return the verdicts of the chosen oracles (default: all), in a fixed order.
 
     After a failure of which ``enough`` says so, all other oracles are skipped.
 
@@ -57,34 +66,33 @@ def judge(
     ``INVALID`` verdict with the traceback as evidence.
     """
     wanted = frozenset(OracleName) if oracles is None else frozenset(oracles)
-    table = (*ORDER, (OracleName.NUMERIC, _numeric))
-    unfit = _guarded(OracleName.CRASH, _unfit, subject)
-    assert not isinstance(unfit, tuple)
+    unsuitable = _guarded(OracleName.CRASH, _unsuitable, subject)
+    assert not isinstance(unsuitable, tuple)
     verdicts: list[Verdict] = []
     ended = False
-    for name, oracle in table:
+    for oracle in ORACLES:
+        name = oracle.name
         if name not in wanted:
             continue
         if ended:
             verdicts.append(Verdict(name, Outcome.SKIP, subject.judged, CUT_SHORT))
-            continue
-        if isinstance(unfit, Verdict):
-            verdicts.append(Verdict(name, Outcome.INVALID, subject.judged, unfit.reason, unfit.evidence))
-        elif unfit:
-            verdicts.append(Verdict(name, Outcome.SKIP, subject.judged, unfit))
+        elif isinstance(unsuitable, Verdict):
+            verdicts.append(Verdict(name, Outcome.INVALID, subject.judged, unsuitable.reason, unsuitable.evidence))
+        elif unsuitable:
+            verdicts.append(Verdict(name, Outcome.SKIP, subject.judged, unsuitable))
         else:
-            said = _guarded(name, oracle, subject)
-            assert not isinstance(said, str)
-            given = [said] if isinstance(said, Verdict) else [*said]
-            verdicts += given
-            ended = enough is not None and any(each.outcome is Outcome.FAIL and enough(each) for each in given)
-    if not isinstance(unfit, Verdict):
+            answer = _guarded(name, oracle.judge, subject)
+            assert not isinstance(answer, str)
+            found = [answer] if isinstance(answer, Verdict) else [*answer]
+            verdicts += found
+            ended = enough is not None and any(each.outcome is Outcome.FAIL and enough(each) for each in found)
+    if not isinstance(unsuitable, Verdict):
         _protect(subject, verdicts)
     return verdicts
 
 
-def _unfit(subject: Subject) -> str:
-    """Why no oracle can judge this subject; empty when they can."""
+def _unsuitable(subject: Subject) -> str:
+    """Return why no oracle can judge this subject; empty when they can."""
     facts = subject.facts
     if facts is None:
         return subject.unprepared
@@ -103,20 +111,14 @@ def _protect(subject: Subject, verdicts: list[Verdict]) -> None:
     seen = any(each.oracle is OracleName.MUTATION and each.outcome is Outcome.FAIL for each in verdicts)
     facts = subject.facts
     if seen or (facts is not None and facts.modified()):
-        subject.given_facts.restore()
-
-
-def _numeric(subject: Subject) -> Verdict:
-    from oracles.numeric import judge_numeric  # heavy: only when somebody asks for numbers
-
-    return judge_numeric(subject)
+        subject.original_facts.restore()
 
 
 def _guarded(
-    name: OracleName, oracle: Callable[[Subject], Verdict | tuple[Verdict, ...] | str], subject: Subject
+    name: OracleName, ask: Callable[[Subject], Verdict | tuple[Verdict, ...] | str], subject: Subject
 ) -> Verdict | tuple[Verdict, ...] | str:
     try:
-        return oracle(subject)
+        return ask(subject)
     except Exception as error:
         found = evidence_of(error)
         evidence = Evidence(found.kind, found.message, found.frames, observed=traceback.format_exc())

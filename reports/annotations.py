@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from fuzzer.gate import GateExit, GateResult
-from fuzzer.gating.ruling import Demand, Word
-from fuzzer.gating.text import verdict_line
-from fuzzer.plaintext import first_line, printable
-from reports.standing import Standing, standings
+from fuzzer.core.text import printable
+from fuzzer.gate.judge import GateExit, GateResult
+from fuzzer.gate.ruling import Requirement, RulingStatus
+from fuzzer.gate.text import verdict_line
+from reports.findings import Disposition, Dispositions, message_line
 from reports.tables import Report
 
 MOST = 10
@@ -22,26 +22,29 @@ _Row = tuple[str, str]  # title, message
 
 
 def render_annotations(report: Report, result: GateResult | None = None) -> str:
-    """The commands, a line each; ``result`` is the gate's, whose deciding lines are annotated, too."""
-    standing = standings(result)
+    """Write the commands, a line each; ``result`` is the gate's, whose deciding lines are annotated, too."""
+    dispositions = Dispositions.under(result)
     errors: list[_Row] = []
     warnings: list[_Row] = []
     notices: list[_Row] = []
     if result is not None:
         kind = {"error": errors, "notice": notices}[_CODES[result.exit]]
         kind.append(("relaxfuzz gate", verdict_line(result)))
-        decided = [each for each in result.of(Word.FAIL, Word.SHORT) if each.demand is not Demand.FINDING]
-        errors += [(f"relaxfuzz gate: {each.subject}", each.told) for each in decided]
+        decided = [
+            each
+            for each in result.of(RulingStatus.FAIL, RulingStatus.SHORT)
+            if each.requirement is not Requirement.FINDING
+        ]
+        errors += [(f"relaxfuzz gate: {each.subject}", each.detail) for each in decided]
     for finding in report.findings:
-        message = first_line(finding.message, finding.kind)
-        row = (
-            f"relaxfuzz: {finding.oracle} {finding.culprit} {finding.id}",
-            f"{message} ({finding.count}x)" + (f"; script: {finding.repro}" if finding.repro else ""),
+        message = f"{message_line(finding)} ({finding.count}x)" + (
+            f"; script: {finding.repro}" if finding.repro else ""
         )
-        stands = standing.of(finding)
-        if stands is Standing.FAILS:
+        row = (f"relaxfuzz: {finding.oracle} {finding.culprit} {finding.id}", message)
+        disposition = dispositions.of(finding)
+        if disposition is Disposition.FAILS:
             errors.append(row)
-        elif stands is not Standing.KNOWN:
+        elif disposition is not Disposition.KNOWN:
             warnings.append(row)
     lines = [
         command(kind, *row)
@@ -60,7 +63,7 @@ def _first(rows: list[_Row]) -> Iterator[_Row]:
 
 
 def command(kind: str, title: str, message: str) -> str:
-    """One annotation; foreign text cannot end it, nor begin another."""
+    """Write one annotation; foreign text cannot end it, nor begin another."""
     return f"::{kind} title={_escaped(title, '%:,')}::{_escaped(message, '%')}"
 
 

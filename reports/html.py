@@ -27,11 +27,11 @@ _BODY = """<a class="skip" href="#main">To the content</a>
 <button class="button" id="theme" type="button">Dark</button></div></header>
 <main id="main" tabindex="-1"><noscript>This page needs JavaScript; <code>relaxfuzz report DIR --markdown FILE</code>
 writes the same without.</noscript></main>
-<footer>{told}</footer>"""
+<footer>{campaign}</footer>"""
 
 
 def render_html(page: Mapping[str, Any]) -> str:
-    """The page as one file; ``page`` is ``reports.page.data.page_object``'s."""
+    """Render the page as one file; ``page`` is ``reports.page.data.page_object``'s."""
     styles, library, own = _styles(), _asset("vendor/uPlot.iife.min.js"), _own()
     scripts = [library, own, _data(page), _START]
     allowed = " ".join(f"'sha256-{_digest(script)}'" for script in scripts)
@@ -70,14 +70,14 @@ _START = "RF.start(RELAXFUZZ);"
 
 def _document(page: Mapping[str, Any], policy: str, style: str, tail: str) -> str:
     campaign = page["campaign"]
-    told = f"relaxfuzz, campaign {campaign['name']} of seed {campaign['seed']} on TVM {campaign['tvm']}"
+    footer = f"relaxfuzz, campaign {campaign['name']} of seed {campaign['seed']} on TVM {campaign['tvm']}"
     return f"""<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="{escape(policy)}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{escape(f"{campaign['name']}: {page['title']}")}</title>
 {style}</head><body>
-{_BODY.format(told=escape(told))}
+{_BODY.format(campaign=escape(footer))}
 {tail}
 </body></html>
 """

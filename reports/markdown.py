@@ -6,72 +6,68 @@ import html
 import re
 from collections.abc import Callable, Iterable, Sequence
 
-from fuzzer.counting import SUSPECTS_ARE, apart
-from fuzzer.plaintext import first_line
-from fuzzer.store import FindingRecord
-from reports.modules import module_text, passes_text
-from reports.tables import Report, duration, oracle_rows, percent, reason_rows
+from fuzzer.core.text import SUSPECTS_ARE, split_suspects
+from fuzzer.store.writer import FindingRecord
+from reports.findings import message_line, module_text, passes_text
+from reports.tables import ORACLE_COLUMNS, Report, duration, oracle_rows, reason_rows
 
 _SPECIAL = re.compile(r"([\\`*_\[\]~|#])")
 
 
 def render_markdown(report: Report, module_of: Callable[[FindingRecord], str] = module_text) -> str:
-    """The report; ``module_of`` gives a finding's module as text, or an empty text."""
+    """Write the report; ``module_of`` gives a finding's module as text, or an empty text."""
     info = report.info
-    told = (
+    campaign = (
         f"Seed {info.seed}, TVM {cell(info.tvm_version)} (ffi {cell(info.ffi_version)}): {info.modules} modules, "
         f"{info.examples} cases in {duration(info.elapsed_seconds)} with {info.workers} workers; {cell(info.state)}."
     )
     lines = [
         "# Fuzzing report",
         "",
-        told,
+        campaign,
         "",
         "## Oracles",
         "",
-        *table(
-            ("oracle", "pass", "fail", "pass rate", "skip", "reject", "invalid"),
-            (
-                (row.name, row.passed, row.failed, percent(row.rate), row.skipped, row.rejected, row.invalid)
-                for row in oracle_rows(report.tallies)
-            ),
-            "lrrrrrr",
-        ),
+        *oracle_table(report),
         "",
     ]
     reasons = reason_rows(report.tallies)
     if reasons:
-        rows = ((row.oracle, str(row.outcome), row.reason, row.count) for row in reasons)
-        lines += ["## What judged nothing", "", *table(("oracle", "outcome", "why", "count"), rows, "lllr"), ""]
-    findings, suspects = apart(report.findings)
+        lines += ["## What judged nothing", "", *table(("oracle", "outcome", "why", "count"), reasons, "lllr"), ""]
+    findings, suspects = split_suspects(report.findings)
     lines += ["## Findings", "", *_listed(findings, module_of)]
     if suspects:
         lines += ["## Suspects", "", f"{SUSPECTS_ARE.capitalize()}.", "", *_listed(suspects, module_of)]
     return "\n".join(lines)
 
 
+def oracle_table(report: Report) -> list[str]:
+    """Make the table of the oracles' verdicts."""
+    return table(ORACLE_COLUMNS, (row.cells for row in oracle_rows(report.tallies)), "lrrrrrr")
+
+
 def cell(text: object) -> str:
-    """Text that Markdown shows as it is, on one line: names in a module or a message may hold anything."""
+    """Escape text so that Markdown shows it as it is, on one line: names in a module or a message may hold anything."""
     flat = " ".join(str(text).split())
     return _SPECIAL.sub(r"\\\1", html.escape(flat, quote=False))
 
 
 def fenced(text: str, language: str = "") -> list[str]:
-    """A code block whose fence is longer than any run of backticks inside."""
+    """Make a code block whose fence is longer than any run of backticks inside."""
     longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
     fence = "`" * max(3, longest + 1)
     return [fence + language, *text.splitlines(), fence]
 
 
 def _listed(findings: Sequence[FindingRecord], module_of: Callable[[FindingRecord], str]) -> list[str]:
-    """A table of findings, and each in full."""
+    """List findings in a table, and each in full."""
     if not findings:
         return ["None.", ""]
     lines = table(
         ("id", "oracle", "pass", "count", "bindings", "state", "message"),
         (
             (f.id, str(f.oracle), f.culprit, f.count, "-" if f.bindings is None else f.bindings, f.state.value,
-             first_line(f.message, f.kind))
+             message_line(f))
             for f in findings
         ),
         "lllrrll",
@@ -99,7 +95,7 @@ def _finding(finding: FindingRecord, module: str) -> list[str]:
 
 
 def table(headers: Sequence[str], rows: Iterable[Sequence[object]], align: str) -> list[str]:
-    """A table; ``align`` has ``l`` or ``r`` for each column."""
+    """Make a table; ``align`` has ``l`` or ``r`` for each column."""
     marks = {"l": "---", "r": "---:"}
     return [
         f"| {' | '.join(headers)} |",

@@ -4,7 +4,7 @@ https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html; the numbers of
 
 A finding is in no source file of the user's, so its place is its script, relative to the campaign's directory: code
 scanning wants a relative path, and the same one for the same finding each time.  What is known is suppressed, with its
-reference; a suspect (``fuzzer.records.SUSPECTS``) is a warning.
+reference; a suspect (``fuzzer.store.records.SUSPECTS``) is a warning.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ from importlib.metadata import version
 from typing import Any
 from urllib.parse import quote
 
-from fuzzer.counting import counted
-from fuzzer.gate import GateResult
-from fuzzer.plaintext import first_line, printable
-from fuzzer.store import FILE_NAME, FindingRecord
-from oracles.verdict import OracleName
-from reports.scripts import script_text
-from reports.standing import Standing, Standings, standings
+from fuzzer.core.text import counted, printable
+from fuzzer.gate.judge import GateResult
+from fuzzer.store.writer import FILE_NAME, FindingRecord
+from relaxkit.passes.contract import OracleName
+from reports.findings import Disposition, Dispositions, message_line, script_text
 from reports.tables import Report
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 FINGERPRINT = "relaxfuzz/signature/v1"
 """Raised when signatures are made otherwise (3.27.17: the name says how the value was computed)."""
 _BASE = "CAMPAIGN"
-_LEVELS = {Standing.FAILS: "error", Standing.SUSPECT: "warning", Standing.NOTED: "note", Standing.KNOWN: "note"}
+_LEVELS = {
+    Disposition.FAILS: "error", Disposition.SUSPECT: "warning", Disposition.NOTED: "note", Disposition.KNOWN: "note",
+}  # fmt: skip
 _QUESTIONS = {
     OracleName.CRASH: "A pass raises an undocumented error, kills the process, hangs or exhausts memory",
     OracleName.MUTATION: "A pass changes the module that it was given",
@@ -44,8 +44,8 @@ _QUESTIONS = {
 
 
 def render_sarif(report: Report, result: GateResult | None = None) -> str:
-    """The log file; ``result`` is the gate's, which knows what is known."""
-    standing = standings(result)
+    """Write the log file; ``result`` is the gate's, which knows what is known."""
+    dispositions = Dispositions.under(result)
     names = list(OracleName)
     log = {
         "$schema": SCHEMA,
@@ -59,7 +59,7 @@ def render_sarif(report: Report, result: GateResult | None = None) -> str:
                 "columnKind": "unicodeCodePoints",
                 "properties": _facts(report, result),
                 "results": [
-                    _result(report, finding, standing, names.index(OracleName(finding.oracle)))
+                    _result(report, finding, dispositions, names.index(OracleName(finding.oracle)))
                     for finding in report.findings
                 ],
             }
@@ -105,13 +105,13 @@ def _facts(report: Report, result: GateResult | None) -> dict[str, Any]:
     return facts
 
 
-def _result(report: Report, finding: FindingRecord, standing: Standings, rule: int) -> dict[str, Any]:
-    stands = standing.of(finding)
+def _result(report: Report, finding: FindingRecord, dispositions: Dispositions, rule: int) -> dict[str, Any]:
+    disposition = dispositions.of(finding)
     script = script_text(report.directory, finding.repro)
-    told: dict[str, Any] = {
+    result: dict[str, Any] = {
         "ruleId": str(finding.oracle),
         "ruleIndex": rule,
-        "level": _LEVELS[stands],
+        "level": _LEVELS[disposition],
         "kind": "fail",
         "message": {"text": _message(finding)},
         "locations": [_location(finding)],
@@ -121,29 +121,29 @@ def _result(report: Report, finding: FindingRecord, standing: Standings, rule: i
         "occurrenceCount": max(1, finding.count),
         "properties": {
             "pass": finding.culprit, "findingKind": finding.kind, "state": finding.state.value,
-            "standing": stands.value, "signature": finding.signature,
-            "family": standing.family(finding), "bindings": finding.bindings,
+            "standing": disposition.value, "signature": finding.signature,
+            "family": dispositions.family(finding), "bindings": finding.bindings,
             "firstSeenSeconds": round(finding.first_seen_seconds, 3),
             "lastSeenSeconds": round(finding.last_seen_seconds, 3), "note": finding.note,
-            "repro": finding.repro, "frames": list(finding.frames),
+            "repro": finding.repro, "frames": list(finding.evidence.frames),
         },
     }  # fmt: skip
     if script is not None:
-        told["attachments"] = [
+        result["attachments"] = [
             {
                 "description": {"text": "Script that shows it: exits 1 while it is there, 0 when it is gone."},
                 "artifactLocation": {"uri": quote(str(finding.repro)), "uriBaseId": _BASE},
             }
         ]
-    if stands is Standing.KNOWN:
-        told["suppressions"] = [
-            {"kind": "external", "status": "accepted", "justification": standing.why(finding) or "listed as known"}
+    if disposition is Disposition.KNOWN:
+        result["suppressions"] = [
+            {"kind": "external", "status": "accepted", "justification": dispositions.why(finding) or "listed as known"}
         ]
-    return told
+    return result
 
 
 def _message(finding: FindingRecord) -> str:
-    message = first_line(finding.message, finding.kind).rstrip(".")
+    message = message_line(finding).rstrip(".")
     script = f" Script: {finding.repro}." if finding.repro else ""
     return f"{printable(finding.culprit)}: {message} (finding {finding.id}, {counted(finding.count, 'case')}).{script}"
 

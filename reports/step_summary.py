@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from fuzzer.counting import SUSPECTS_ARE, counted
-from fuzzer.gate import GateExit, GateResult
-from fuzzer.gating.text import render as gate_lines
-from fuzzer.plaintext import first_line, shorten
-from fuzzer.store import FindingRecord
-from reports.markdown import cell, fenced, table
-from reports.scripts import script_text
-from reports.standing import Standing, Standings, standings
-from reports.tables import Report, duration, oracle_rows, percent, reason_rows
+from fuzzer.core.text import SUSPECTS_ARE, counted, shorten
+from fuzzer.gate.judge import GateExit, GateResult
+from fuzzer.gate.text import render as gate_lines
+from fuzzer.store.writer import FindingRecord
+from reports.findings import Disposition, Dispositions, message_line, script_text
+from reports.markdown import cell, fenced, oracle_table, table
+from reports.tables import Report, duration, reason_rows
 
 MOST_BYTES = 900_000
 """GitHub takes 1 MiB from a step and shows nothing of what is longer."""
@@ -25,11 +23,11 @@ _MARKS = {GateExit.PASSED: "✅", GateExit.FAILED: "❌", GateExit.NO_EVIDENCE: 
 
 
 def render_step_summary(report: Report, result: GateResult | None = None) -> str:
-    """Markdown; ``result`` is the gate's.  Scripts are left out where the whole would be too long."""
-    standing = standings(result)
-    lines = [*_head(report, result), *_findings(report, standing), *_oracles(report), ""]
+    """Write Markdown; ``result`` is the gate's.  Scripts are left out where the whole would be too long."""
+    dispositions = Dispositions.under(result)
+    lines = [*_head(report, result), *_findings(report, dispositions), *_oracles(report), ""]
     size = _size(lines)
-    for block in _scripts(report, standing):
+    for block in _scripts(report, dispositions):
         size += _size(block)
         if size > MOST_BYTES:
             lines += ["More scripts are in the artifact.", ""]
@@ -60,29 +58,29 @@ def _head(report: Report, result: GateResult | None) -> Iterator[str]:
         yield ""
 
 
-def _findings(report: Report, standing: Standings) -> list[str]:
-    seen = {stands: [each for each in report.findings if standing.of(each) is stands] for stands in Standing}
-    suspects = seen.pop(Standing.SUSPECT)
-    told = ", ".join(f"{len(found)} {_NAMES[stands]}" for stands, found in seen.items() if found)
-    head = f"### {counted(sum(map(len, seen.values())), 'finding')}" + (f": {told}" if told else "")
+def _findings(report: Report, dispositions: Dispositions) -> list[str]:
+    groups = {each: [found for found in report.findings if dispositions.of(found) is each] for each in Disposition}
+    suspects = groups.pop(Disposition.SUSPECT)
+    counts = ", ".join(f"{len(found)} {_NAMES[each]}" for each, found in groups.items() if found)
+    head = f"### {counted(sum(map(len, groups.values())), 'finding')}" + (f": {counts}" if counts else "")
     head += f"; {counted(len(suspects), 'suspect')}" if suspects else ""
-    lines = [head, "", *_table([(_NAMES[stands], each) for stands in _SHOWN for each in seen[stands]])]
+    lines = [head, "", *_table([(_NAMES[each], found) for each in _SHOWN for found in groups[each]])]
     if suspects:
         lines += ["#### Suspects", "", f"{SUSPECTS_ARE.capitalize()}.", ""]
         lines += _table([(each.state.value, each) for each in suspects])
     return lines
 
 
-_NAMES = {Standing.FAILS: "open", Standing.NOTED: "noted", Standing.KNOWN: "known"}
-_SHOWN = (Standing.FAILS, Standing.NOTED)
+_NAMES = {Disposition.FAILS: "open", Disposition.NOTED: "noted", Disposition.KNOWN: "known"}
+_SHOWN = (Disposition.FAILS, Disposition.NOTED)
 
 
 def _table(findings: Sequence[tuple[str, FindingRecord]]) -> list[str]:
-    """Findings, each with a word on it."""
+    """List findings, each with its disposition or state."""
     if not findings:
         return []
     rows = [
-        (word, each.oracle, each.culprit, shorten(first_line(each.message, each.kind), _MESSAGE), each.count, each.id)
+        (word, each.oracle, each.culprit, shorten(message_line(each), _MESSAGE), each.count, each.id)
         for word, each in findings[:_FINDINGS]
     ]
     lines = [*table(("", "oracle", "pass", "what", "count", "id"), rows, "llllrl"), ""]
@@ -90,30 +88,19 @@ def _table(findings: Sequence[tuple[str, FindingRecord]]) -> list[str]:
 
 
 def _oracles(report: Report) -> list[str]:
-    rows = [
-        (row.name, row.passed, row.failed, percent(row.rate), row.skipped, row.rejected, row.invalid)
-        for row in oracle_rows(report.tallies)
-    ]
-    headers = ("oracle", "pass", "fail", "pass rate", "skip", "reject", "invalid")
-    lines = ["<details><summary>Oracles</summary>", "", *table(headers, rows, "lrrrrrr"), ""]
+    lines = ["<details><summary>Oracles</summary>", "", *oracle_table(report), ""]
     reasons = reason_rows(report.tallies, _REASONS)
     if reasons:
-        told = [(row.oracle, str(row.outcome), row.reason, row.count) for row in reasons]
-        lines += [*table(("oracle", "outcome", "why nothing was judged", "count"), told, "lllr"), ""]
+        lines += [*table(("oracle", "outcome", "why nothing was judged", "count"), reasons, "lllr"), ""]
     return [*lines, "</details>"]
 
 
-def _scripts(report: Report, standing: Standings) -> Iterator[list[str]]:
+def _scripts(report: Report, dispositions: Dispositions) -> Iterator[list[str]]:
     shown = 0
     for finding in report.findings:
         script = script_text(report.directory, finding.repro)
-        if shown == _SCRIPTS or standing.of(finding) is not Standing.FAILS or script is None:
-            continue
-        if len(script) > _SCRIPT_BYTES:
+        if shown == _SCRIPTS or not dispositions.fails(finding) or script is None or len(script) > _SCRIPT_BYTES:
             continue
         shown += 1
-        yield [f"<details><summary>{_title(finding)}</summary>", "", *fenced(script, "python"), "", "</details>", ""]
-
-
-def _title(finding: FindingRecord) -> str:
-    return f"Script of {finding.id}: {cell(finding.oracle)}, {cell(finding.culprit)}"
+        title = f"Script of {finding.id}: {cell(finding.oracle)}, {cell(finding.culprit)}"
+        yield [f"<details><summary>{title}</summary>", "", *fenced(script, "python"), "", "</details>", ""]

@@ -1,23 +1,57 @@
-"""What ``run`` prints and writes at its end."""
+"""A campaign's report as plain values, for programs, and what ``run`` prints and writes at its end."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO
 
+from fuzzer.findings.file import Decisions
+from fuzzer.gate.judge import GateResult
+from fuzzer.gate.text import as_json as gate_object
+from fuzzer.store.grouping import group
 from reports.html import render_html
 from reports.markdown import render_markdown
-from reports.objects import report_object
 from reports.page.data import page_object
-from reports.page.tvm_side import TvmSide
-from reports.tables import load_report
+from reports.page.history import history
+from reports.page.tvm_worker import TvmWorker
+from reports.tables import ORACLE_COLUMNS, Report, load_report, oracle_rows, reason_rows
 from reports.text import render_text
 
 MARKDOWN_NAME = "report.md"
 HTML_NAME = "report.html"
 MOST = 20
 """Findings that the terminal shows; a night gives hundreds, and the files have them all."""
+
+
+def report_object(
+    reports: Sequence[Report], result: GateResult | None = None, decisions: Decisions | None = None
+) -> dict[str, Any]:
+    """Return the last of the campaigns, the gate's result if there was a policy, and the history of several."""
+    report = reports[-1]
+    found: dict[str, Any] = {
+        "directory": str(report.directory),
+        "campaign": asdict(report.info),
+        "oracles": [
+            {name.replace(" ", "_"): value for name, value in zip(ORACLE_COLUMNS, row.values, strict=True)}
+            for row in oracle_rows(report.tallies)
+        ],
+        "not_judged": [
+            {"oracle": oracle, "outcome": outcome, "reason": reason, "count": count}
+            for oracle, outcome, reason, count in reason_rows(report.tallies)
+        ],
+        "findings": [finding.to_object() for finding in report.findings],
+        "families": [each.to_object() for each in group(report.findings, decisions or Decisions())],
+        "seconds": [
+            {"step": step, "pass": culprit or None, "seconds": round(seconds, 3)}
+            for (step, culprit), seconds in sorted(report.timeline.spent.items())
+        ],
+        "known": report.known.to_object(),
+        "gate": None if result is None else gate_object(result),
+    }  # fmt: skip
+    return {**found, "history": history(reports)}
 
 
 def summarize(store_dir: Path | str, stream: TextIO, as_json: bool = False) -> None:
@@ -35,9 +69,9 @@ def summarize(store_dir: Path | str, stream: TextIO, as_json: bool = False) -> N
     report = load_report(directory)
     stream.write(json.dumps(report_object([report]), indent=2) + "\n" if as_json else render_text(report, MOST))
     stream.flush()
-    with TvmSide() as tvm_side:
-        markdown = render_markdown(report, tvm_side.module)
-        page = render_html(page_object([report], tvm_side))
+    with TvmWorker() as worker:
+        markdown = render_markdown(report, worker.module)
+        page = render_html(page_object([report], worker))
     (directory / MARKDOWN_NAME).write_text(markdown, encoding="utf-8")
     (directory / HTML_NAME).write_text(page, encoding="utf-8")
     if as_json:

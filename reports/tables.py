@@ -1,20 +1,21 @@
-"""What the reports show, as plain rows; no rendering here."""
+"""The rows of all reports: what is counted of verdicts and findings, computed once and rendered by each format."""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
-from fuzzer.counting import apart, counted
-from fuzzer.coverage import Coverage
-from fuzzer.finding_store import Cost
-from fuzzer.known_budget import KnownBudget, known_budget
-from fuzzer.store import CampaignInfo, FindingRecord, FindingState, Store, Tally
-from fuzzer.timeline import Timeline
-from oracles.verdict import OracleName, Outcome
+from fuzzer.core.coverage import Coverage
+from fuzzer.core.text import counted, split_suspects
+from fuzzer.store.records import Cost
+from fuzzer.store.timeline import Timeline
+from fuzzer.store.writer import CampaignInfo, FindingRecord, FindingState, Store, Tally
+from oracles.core.verdict import Outcome
+from relaxkit.passes.contract import OracleName
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,10 +43,58 @@ class Report:
     costs: Mapping[str, Cost] = field(default_factory=dict)
 
     @property
-    def known(self) -> KnownBudget:
-        """What known findings took of the campaign."""
+    def known(self) -> KnownCost:
+        """Cost of known findings."""
         spent = sum(self.timeline.spent.values()) or self.info.elapsed_seconds * self.info.workers
-        return known_budget(self.findings, self.costs, spent)
+        return known_cost(self.findings, self.costs, spent)
+
+
+@dataclass(frozen=True, slots=True)
+class KnownCost:
+    """The cost of known findings to a campaign, although they are cut short.
+
+    Attributes:
+        findings: Findings that are listed.
+        hits: Cases that showed one, each finding counted for itself.
+        seconds: Workers' seconds that judging these cases and looking into these findings took.
+        total: Workers' seconds of the campaign.
+    """
+
+    findings: int
+    hits: int
+    seconds: float
+    total: float
+
+    @property
+    def share(self) -> float:
+        """Share of the campaign's time, 0 to 1."""
+        return min(1.0, self.seconds / self.total) if self.total > 0 else 0.0
+
+    @property
+    def text(self) -> str:
+        """One line for the summary."""
+        return (
+            f"Known findings: {self.findings}, met {self.hits} times, took {100 * self.share:.1f} % of the time "
+            f"({self.seconds:.0f} s)"
+        )
+
+    def to_object(self) -> dict[str, object]:
+        """Return the values for JSON."""
+        return {
+            "findings": self.findings, "hits": self.hits, "seconds": round(self.seconds, 3),
+            "share": round(self.share, 6),
+        }  # fmt: skip
+
+
+def known_cost(findings: Sequence[FindingRecord], costs: Mapping[str, Cost], total: float) -> KnownCost:
+    """Compute what known findings took of ``total`` seconds of workers."""
+    known = [finding for finding in findings if finding.state is FindingState.KNOWN]
+    seconds = sum(costs[finding.id].seconds for finding in known if finding.id in costs)
+    return KnownCost(len(known), sum(finding.count for finding in known), seconds, total)
+
+
+ORACLE_COLUMNS = ("oracle", "pass", "fail", "pass rate", "skip", "reject", "invalid")
+"""Names of the columns of :attr:`OracleRow.values`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,15 +103,21 @@ class OracleRow:
 
     Attributes:
         name: The oracle or the pass.
-        passed, failed, skipped, rejected, invalid: Numbers of verdicts.
+        counts: Number of verdicts of each outcome, in the order of ``Outcome``.
     """
 
     name: str
-    passed: int
-    failed: int
-    skipped: int
-    rejected: int
-    invalid: int
+    counts: Mapping[Outcome, int]
+
+    @property
+    def passed(self) -> int:
+        """Number of verdicts that passed."""
+        return self.counts[Outcome.PASS]
+
+    @property
+    def failed(self) -> int:
+        """Number of verdicts that failed."""
+        return self.counts[Outcome.FAIL]
 
     @property
     def rate(self) -> float | None:
@@ -70,22 +125,33 @@ class OracleRow:
         checks = self.passed + self.failed
         return self.passed / checks if checks else None
 
+    @property
+    def values(self) -> tuple[object, ...]:
+        """The values of ``ORACLE_COLUMNS``."""
+        passed, failed, *others = self.counts.values()
+        return self.name, passed, failed, self.rate, *others
 
-@dataclass(frozen=True, slots=True)
-class ReasonRow:
+    @property
+    def cells(self) -> tuple[object, ...]:
+        """The values of ``ORACLE_COLUMNS``, the rate in percent."""
+        name, passed, failed, _, *others = self.values
+        return name, passed, failed, percent(self.rate), *others
+
+
+class ReasonRow(NamedTuple):
     """Why verdicts of one oracle judged nothing.
 
     Attributes:
         oracle: The oracle.
-        outcome: ``SKIP``, ``REJECT`` or ``INVALID``.
+        outcome: ``skip``, ``reject`` or ``invalid``.
         reason: The reason's text.
-        count: Number of verdicts.
+        number: Number of verdicts.
     """
 
     oracle: str
-    outcome: Outcome
+    outcome: str
     reason: str
-    count: int
+    number: int
 
 
 def load_report(directory: Path) -> Report:
@@ -101,13 +167,13 @@ def load_report(directory: Path) -> Report:
 
 
 def load_reports(directories: Sequence[Path]) -> list[Report]:
-    """Several campaigns, each once, the one that was started first first; raises what ``Store.open`` raises."""
+    """Read several campaigns, each once, the one that was started first first; raises what ``Store.open`` raises."""
     once = {directory.resolve(): directory for directory in directories}
     return sorted(map(load_report, once.values()), key=lambda report: report.info.started_at)
 
 
 def ordered(findings: Sequence[FindingRecord]) -> list[FindingRecord]:
-    """Findings by what there is to do: open ones, known ones, then suspects; each by oracle, pass and id."""
+    """Sort findings by what there is to do: open ones, known ones, then suspects; each by oracle, pass and id."""
     order = list(OracleName)
     return sorted(
         findings, key=lambda finding: (
@@ -118,49 +184,50 @@ def ordered(findings: Sequence[FindingRecord]) -> list[FindingRecord]:
 
 
 def oracle_rows(tallies: Sequence[Tally]) -> list[OracleRow]:
-    """One row an oracle, in the oracles' own order."""
+    """Count verdicts: one row an oracle, in the oracles' own order."""
     order = [str(name) for name in OracleName]
-    names = sorted({str(tally.oracle) for tally in tallies}, key=order.index)
-    return [_row(name, [tally for tally in tallies if str(tally.oracle) == name]) for name in names]
+    return [_row(name, each) for name, each in sorted(_grouped(tallies, "oracle"), key=lambda row: order.index(row[0]))]
 
 
 def pass_rows(tallies: Sequence[Tally], oracle: str) -> list[OracleRow]:
-    """One row a pass, as one oracle judged it, sorted by name."""
-    chosen = [tally for tally in tallies if str(tally.oracle) == oracle]
-    names = sorted({tally.culprit for tally in chosen})
-    return [_row(name, [tally for tally in chosen if tally.culprit == name]) for name in names]
+    """Count verdicts of one oracle: one row a pass, sorted by name."""
+    chosen = [tally for tally in tallies if tally.oracle == oracle]
+    return [_row(name, each) for name, each in sorted(_grouped(chosen, "culprit"))]
 
 
 def reason_rows(tallies: Sequence[Tally], limit: int | None = None) -> list[ReasonRow]:
-    """Reasons of skips, rejects and invalid verdicts over all passes, most frequent first."""
+    """Count reasons of skips, rejects and invalid verdicts over all passes, most frequent first."""
     silent = (Outcome.SKIP, Outcome.REJECT, Outcome.INVALID)
-    counts: Counter[tuple[str, Outcome, str]] = Counter()
+    counts: Counter[tuple[str, str, str]] = Counter()
     for tally in tallies:
         if tally.outcome in silent:
-            counts[str(tally.oracle), Outcome(tally.outcome), tally.reason] += tally.count
-    rows = [ReasonRow(oracle, outcome, reason, count) for (oracle, outcome, reason), count in counts.items()]
-    rows.sort(key=lambda row: (-row.count, row.oracle, row.outcome.value, row.reason))
-    return rows[:limit]
+            counts[str(tally.oracle), str(tally.outcome), tally.reason] += tally.count
+    rows = [ReasonRow(*what, number) for what, number in counts.items()]
+    return sorted(rows, key=lambda row: (-row.number, *row[:3]))[:limit]
+
+
+def _grouped(tallies: Sequence[Tally], attribute: str) -> Iterable[tuple[str, list[Tally]]]:
+    groups: dict[str, list[Tally]] = {}
+    for tally in tallies:
+        groups.setdefault(str(getattr(tally, attribute)), []).append(tally)
+    return groups.items()
 
 
 def _row(name: str, tallies: Sequence[Tally]) -> OracleRow:
-    counts: Counter[str] = Counter()
+    counts = dict.fromkeys(Outcome, 0)
     for tally in tallies:
-        counts[str(tally.outcome)] += tally.count
-    passed, failed, skipped, rejected, invalid = (
-        counts[str(outcome)] for outcome in (Outcome.PASS, Outcome.FAIL, Outcome.SKIP, Outcome.REJECT, Outcome.INVALID)
-    )
-    return OracleRow(name, passed, failed, skipped, rejected, invalid)
+        counts[Outcome(tally.outcome)] += tally.count
+    return OracleRow(name, counts)
 
 
 def percent(rate: float | None) -> str:
-    """``99.98 %``, rounded down so that 100 % means no failure; ``-`` for ``None``."""
+    """Write a rate as ``99.98 %``, rounded down so that 100 % means no failure; ``-`` for ``None``."""
     # The millionth undoes binary fractions that lie just below their decimal.
     return "-" if rate is None else f"{math.floor(rate * 1e4 + 1e-6) / 1e2:.2f} %"
 
 
 def duration(seconds: float) -> str:
-    """``1 h 02 min``, ``10 min 05 s`` or ``42 s``."""
+    """Write seconds as ``1 h 02 min``, ``10 min 05 s`` or ``42 s``."""
     whole = round(seconds)
     if whole >= 3600:
         return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
@@ -168,12 +235,12 @@ def duration(seconds: float) -> str:
 
 
 def states_text(findings: Sequence[FindingRecord]) -> str:
-    """``12 findings: 9 confirmed, 2 new, 1 known; 3 suspects: 2 unscripted, 1 flaky``, as far as there are any."""
-    proven, suspects = apart(findings)
-    told = _states("finding", proven, (FindingState.CONFIRMED, FindingState.NEW, FindingState.KNOWN))
+    """Write ``12 findings: 9 confirmed, 2 new, 1 known; 3 suspects: 2 unscripted, 1 flaky``, without zeros."""
+    proven, suspects = split_suspects(findings)
+    text = _states("finding", proven, (FindingState.CONFIRMED, FindingState.NEW, FindingState.KNOWN))
     if suspects:
-        told += f"; {_states('suspect', suspects, (FindingState.UNSCRIPTED, FindingState.FLAKY))}"
-    return told
+        text += f"; {_states('suspect', suspects, (FindingState.UNSCRIPTED, FindingState.FLAKY))}"
+    return text
 
 
 def _states(noun: str, findings: Sequence[FindingRecord], order: Sequence[FindingState]) -> str:

@@ -7,10 +7,10 @@ from textwrap import wrap
 
 from tabulate import tabulate
 
-from fuzzer.counting import SUSPECTS_ARE, apart, counted
-from fuzzer.plaintext import columns, first_line, printable, shorten
-from fuzzer.store import FindingRecord, FindingState
-from reports.tables import Report, duration, oracle_rows, ordered, percent, reason_rows, states_text
+from fuzzer.core.text import SUSPECTS_ARE, columns, counted, first_line, printable, shorten, split_suspects
+from fuzzer.store.writer import FindingRecord, FindingState
+from reports.findings import message_line
+from reports.tables import ORACLE_COLUMNS, Report, duration, oracle_rows, ordered, reason_rows, states_text
 
 WIDTH = 80
 _REASONS = 8
@@ -18,7 +18,7 @@ _PASS_WIDTH = 22
 
 
 def render_text(report: Report, most: int | None = None) -> str:
-    """The closing summary of a campaign, suspects behind the findings.
+    """Write the closing summary of a campaign, suspects behind the findings.
 
     With ``most`` each part has so many, those that were seen most often, and says how to list the rest.
     """
@@ -36,20 +36,16 @@ def _head(report: Report) -> str:
 
 
 def _oracles(report: Report) -> str:
-    rows = [
-        (row.name, row.passed, row.failed, percent(row.rate), row.skipped, row.rejected, row.invalid)
-        for row in oracle_rows(report.tallies)
-    ]
+    rows = [row.cells for row in oracle_rows(report.tallies)]
     if not rows:
         return "No verdicts yet."
-    headers = ("oracle", "pass", "fail", "pass rate", "skip", "reject", "invalid")
-    return tabulate(rows, headers, tablefmt="simple", colalign=("left", *["right"] * 6), disable_numparse=True)
+    return tabulate(rows, ORACLE_COLUMNS, tablefmt="simple", colalign=("left", *["right"] * 6), disable_numparse=True)
 
 
 def _reasons(report: Report) -> str:
     rows = [
-        (row.count, row.oracle, str(row.outcome), shorten(printable(row.reason), 45))
-        for row in reason_rows(report.tallies, _REASONS)
+        (number, oracle, outcome, shorten(printable(reason), 45))
+        for oracle, outcome, reason, number in reason_rows(report.tallies, _REASONS)
     ]
     if not rows:
         return ""
@@ -65,7 +61,7 @@ def _known(report: Report) -> str:
 def _findings(report: Report, most: int | None) -> str:
     if not report.findings:
         return "No findings."
-    findings, suspects = apart(report.findings)
+    findings, suspects = split_suspects(report.findings)
     parts = [[*wrap(states_text(report.findings), WIDTH), *_listed(report, "finding", findings, most)]]
     if suspects:
         parts.append([f"Suspects: {SUSPECTS_ARE}", *_listed(report, "suspect", suspects, most)])
@@ -73,7 +69,7 @@ def _findings(report: Report, most: int | None) -> str:
 
 
 def _listed(report: Report, noun: str, findings: Sequence[FindingRecord], most: int | None) -> list[str]:
-    """A table, each row with lines of its own below it; of many the ``most`` that were seen most often."""
+    """Write a table, each row with lines of its own below it; of many the ``most`` that were seen most often."""
     rest = 0 if most is None else max(0, len(findings) - most)
     if rest:
         findings = ordered(sorted(findings, key=lambda each: (each.state is FindingState.KNOWN, -each.count))[:most])
@@ -92,7 +88,7 @@ def _listed(report: Report, noun: str, findings: Sequence[FindingRecord], most: 
     # The message gets a line of its own: beside six columns there is no room for it at 80.
     for line, finding in zip(lines, findings, strict=True):
         shown.append(line)
-        shown.append("  " + shorten(first_line(finding.message, finding.kind), WIDTH - 2))
+        shown.append("  " + shorten(message_line(finding), WIDTH - 2))
         if finding.note:
             shown.append("  note: " + shorten(first_line(finding.note), WIDTH - 8))
         if finding.bisected is not None:

@@ -9,20 +9,24 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fuzzer.verb import OK, UsageError, Verb
-from fuzzer.verb_options import add_triage
+from fuzzer.cli.options import add_triage
+from fuzzer.core.verb import OK, UsageError, Verb
 
 if TYPE_CHECKING:
-    from fuzzer.decisions import Decisions
-    from fuzzer.gate import GateResult
+    from fuzzer.findings.file import Decisions
+    from fuzzer.gate.judge import GateResult
     from reports.tables import Report
 
 _ONE_FILE = (".html", ".htm")
+_FILES = {
+    "junit": "write JUnit XML; - is the standard output",
+    "sarif": "write SARIF 2.1.0; - is the standard output",
+    "step-summary": 'append Markdown to a step\'s summary: "$GITHUB_STEP_SUMMARY"',
+}
+"""Options of files for continuous integration, and their help."""
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
-    from reports import ci
-
     parser.add_argument(
         "directories",
         type=Path,
@@ -39,27 +43,23 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         help="write the page: as a directory with an index.html, or as one file where the name ends in .html; - is the "
         "standard output",
     )
-    ci.add_arguments(parser)
+    for name, text in _FILES.items():
+        parser.add_argument(f"--{name}", metavar="FILE", help=text)
+    parser.add_argument("--annotations", action="store_true", help="print annotations for GitHub Actions (::error ...)")
     parser.add_argument("--policy", type=Path, metavar="FILE", help="a gate's policy: its verdict, and what is known")
     parser.add_argument("--baseline", type=Path, metavar="FILE", help="with --policy: compare with this baseline")
     add_triage(parser)
 
 
 def _run(options: argparse.Namespace) -> int:
-    from fuzzer.decisions import load_decisions
-    from fuzzer.gating.files import judged
-    from fuzzer.store import StoreError
-    from fuzzer.tomlfile import TomlError
-    from reports import ci
-    from reports.objects import report_object
+    from fuzzer.findings.file import load_decisions
+    from fuzzer.gate.judge import judged
+    from reports.summary import report_object
     from reports.tables import load_reports
     from reports.text import render_text
 
-    try:
-        reports = load_reports(options.directories)
-        decisions = load_decisions(options.triage)
-    except (StoreError, TomlError) as error:
-        raise UsageError(str(error)) from error
+    reports = load_reports(options.directories)
+    decisions = load_decisions(options.triage)
     if options.baseline is not None and options.policy is None:
         raise UsageError("--baseline goes with --policy: a baseline is for the gate")
     report = reports[-1]
@@ -67,7 +67,7 @@ def _run(options: argparse.Namespace) -> int:
     if options.policy is not None:
         earlier = [each.directory for each in reports[:-1]]
         result = judged(report.directory, options.policy, options.baseline, options.triage, earlier)
-    written = ci.write(options, report, result)
+    written = _write_for_ci(options, report, result)
     written |= _write_pages(options, reports, result, decisions)
     if options.json:
         print(json.dumps(report_object(reports, result, decisions), indent=2))
@@ -76,38 +76,64 @@ def _run(options: argparse.Namespace) -> int:
     return OK
 
 
+def _write_for_ci(options: argparse.Namespace, report: Report, result: GateResult | None) -> bool:
+    """Write what continuous integration asked for; return whether anything was."""
+    from reports.annotations import render_annotations
+    from reports.junit import render_junit
+    from reports.sarif import render_sarif
+    from reports.step_summary import render_step_summary
+
+    written = False
+    for target, render in (
+        (options.junit, render_junit),
+        (options.sarif, render_sarif),
+        (options.step_summary, render_step_summary),
+        ("-" if options.annotations else None, render_annotations),
+    ):
+        if target is not None:
+            _put(target, render(report, result), append=render is render_step_summary)
+            written = True
+    return written
+
+
 def _write_pages(
     options: argparse.Namespace, reports: Sequence[Report], result: GateResult | None, decisions: Decisions
 ) -> bool:
-    """Write what shows modules; gives whether anything was asked for."""
-    from reports import ci
-    from reports.html import render_html
+    """Write what shows modules; return whether anything was asked for."""
+    from reports.html import render_html, write_page
     from reports.markdown import render_markdown
     from reports.page.data import page_object
-    from reports.page.tvm_side import TvmSide
+    from reports.page.tvm_worker import TvmWorker
 
     if options.markdown is None and options.html is None:
         return False
-    with TvmSide() as tvm_side:
+    with TvmWorker() as worker:
         if options.markdown is not None:
-            ci.put(options.markdown, render_markdown(reports[-1], tvm_side.module))
+            _put(options.markdown, render_markdown(reports[-1], worker.module))
         if options.html is not None:
-            page = page_object(reports, tvm_side, result, decisions)
+            page = page_object(reports, worker, result, decisions)
             if options.html == "-" or options.html.endswith(_ONE_FILE):
-                ci.put(options.html, render_html(page))
+                _put(options.html, render_html(page))
             else:
-                _directory(page, Path(options.html))
+                directory = Path(options.html)
+                try:
+                    index = write_page(page, directory)
+                except OSError as error:
+                    raise UsageError(f"cannot write '{directory}': {error.strerror}") from error
+                print(f"relaxfuzz: open {index}", file=sys.stderr)
     return True
 
 
-def _directory(page: dict[str, object], directory: Path) -> None:
-    from reports.html import write_page
-
+def _put(target: str, text: str, append: bool = False) -> None:
+    """Write to a file, or to the standard output for ``-``; raises ``UsageError``."""
+    if target == "-":
+        sys.stdout.write(text)
+        return
     try:
-        index = write_page(page, directory)
+        with Path(target).open("a" if append else "w", encoding="utf-8") as file:
+            file.write(text)
     except OSError as error:
-        raise UsageError(f"cannot write '{directory}': {error.strerror}") from error
-    print(f"relaxfuzz: open {index}", file=sys.stderr)
+        raise UsageError(f"cannot write '{target}': {error.strerror}") from error
 
 
 VERB = Verb(

@@ -8,33 +8,32 @@ from dataclasses import dataclass
 
 from tvm import relax
 
-from strategies import (
+from strategies import idioms
+from strategies.constructs import (
     calls,
     closures,
     composites,
     control_flow,
     data_dependent,
     devices,
-    drawn_kernels,
-    idioms,
     impure,
-    in_place,
-    kernels,
     local_functions,
     lowered,
-    packed,
     redundant,
-    results,
     shapes,
     unused,
 )
-from strategies import weights as weight_steps
-from strategies.bounds import LOW_PRECISION
-from strategies.dims import LARGE_POOL
-from strategies.features import Feature
-from strategies.frame import Unfit
-from strategies.scope import NothingAtHand, Scope
-from strategies.values import Value
+from strategies.constructs import weights as weight_steps
+from strategies.kernels import choose as kernels
+from strategies.kernels import drawn as drawn_kernels
+from strategies.kernels import in_place
+from strategies.scope import results
+from strategies.scope.bounds import LOW_PRECISION
+from strategies.scope.dims import LARGE_POOL
+from strategies.scope.features import Feature
+from strategies.scope.frame import Infeasible
+from strategies.scope.scope import NothingAtHand, Scope
+from strategies.scope.values import Value
 
 TRIES = 3
 """Operators drawn for one step until one takes a computed value; the last may begin with a parameter.  More would
@@ -43,7 +42,7 @@ starve the operators of rare operands."""
 Run = Callable[[Scope], "Value | None"]
 
 
-class Place(enum.Enum):
+class StepPlace(enum.Enum):
     """Where a step may stand."""
 
     ANYWHERE = "anywhere"
@@ -65,14 +64,14 @@ class Action:
     weight: int
     run: Run
     feature: Feature | None = None
-    place: Place = Place.ANYWHERE
+    place: StepPlace = StepPlace.ANYWHERE
 
 
 def operator(scope: Scope) -> Value | None:
-    """An operator of the table, if possible one that takes what was computed before.
+    """Draw an operator of the table, if possible one that takes what was computed before.
 
     Raises:
-        Unfit: when the operator cannot be had under the features of this case.
+        Infeasible: when the operator cannot be had under the features of this case.
     """
     for attempt in range(TRIES):
         row = scope.pick_steadily(scope.module.rows)
@@ -89,7 +88,7 @@ def operator(scope: Scope) -> Value | None:
 
 
 def non_executable(scope: Scope) -> Value | None:
-    """An operator that CodeGenVM can never run."""
+    """Draw an operator that CodeGenVM can never run."""
     rows = scope.module.unrunnable
     index = scope.index(len(rows) + (1 if scope.has(Feature.KERNELS) else 0)) if rows else 0
     if index >= len(rows):
@@ -100,32 +99,27 @@ def non_executable(scope: Scope) -> Value | None:
 
 
 def constant(scope: Scope) -> Value:
-    """A constant tensor at hand for later steps, and an operator on constants alone (FoldConstant's food)."""
+    """Draw a constant tensor at hand for later steps, and an operator on constants alone (for FoldConstant)."""
     value = scope.constant(scope.draw_shape((1, 2, 3), static=True), "float32")
     scope.see(value)
-    other = scope.constant([int(dim) for dim in value.dims or ()], value.dtype)
+    other = scope.constant([int(dim) for dim in value.shape], value.dtype)
     if value.bounds is not None and other.bounds is not None:
         return scope.emit(relax.op.maximum(value.expr, other.expr), value.bounds.union(other.bounds))
     return value
 
 
 def condition(scope: Scope) -> Value:
-    """An ``If``."""
+    """Draw an ``If``."""
     return control_flow.draw_if(scope, branch_step)
 
 
-def nested_condition(scope: Scope) -> Value:
-    """An ``If`` with another one in a branch."""
-    return control_flow.draw_nested(scope, branch_step)
-
-
 def local_function(scope: Scope) -> Value:
-    """A local function, and a call of it."""
+    """Draw a local function, and a call of it."""
     return local_functions.draw_local(scope, local_step)
 
 
 def large_tensor(scope: Scope) -> Value:
-    """A parameter, or a filled tensor, with a large dim."""
+    """Draw a parameter, or a filled tensor, with a large dim."""
     dims = [scope.pick(LARGE_POOL), scope.small_dim()][: 1 + scope.index(2)]
     if scope.can_add_parameter() and scope.index(2):
         return scope.make(dims, "float32")
@@ -136,20 +130,20 @@ ACTIONS: tuple[Action, ...] = (
     Action(144, operator),
     Action(12, idioms.plant),
     Action(24, kernels.draw_some, Feature.KERNELS),
-    Action(16, lowered.draw, Feature.LOWERED, Place.ORDINARY),
+    Action(16, lowered.draw, Feature.LOWERED, StepPlace.ORDINARY),
     Action(14, calls.draw_call, Feature.MULTIPLE_FUNCTIONS),
-    Action(48, condition, Feature.IF, Place.ORDINARY),
+    Action(48, condition, Feature.IF, StepPlace.ORDINARY),
     Action(6, results.pack, Feature.TUPLES),
     Action(8, results.project, Feature.TUPLES),
     Action(6, shapes.cast, Feature.MATCH_CAST),
-    Action(10, shapes.cast_symbol, Feature.CAST_SYMBOLS, Place.TOP_LEVEL),
+    Action(10, shapes.cast_symbol, Feature.CAST_SYMBOLS, StepPlace.TOP_LEVEL),
     Action(8, shapes.use_symbol, Feature.CAST_SYMBOLS),
-    Action(10, shapes.shape_symbol, Feature.SHAPE_SYMBOLS, Place.TOP_LEVEL),
+    Action(10, shapes.shape_symbol, Feature.SHAPE_SYMBOLS, StepPlace.TOP_LEVEL),
     Action(8, shapes.use_symbol, Feature.SHAPE_SYMBOLS),
     Action(12, data_dependent.draw, Feature.DATA_DEPENDENT),
     Action(8, unused.output, Feature.UNUSED_OUTPUTS),
-    Action(4, shapes.unknown_parameter, Feature.UNKNOWN_SHAPES, Place.TOP_LEVEL),
-    Action(4, shapes.expression_tensor, Feature.SHAPE_EXPRESSIONS, Place.TOP_LEVEL),
+    Action(4, shapes.unknown_parameter, Feature.UNKNOWN_SHAPES, StepPlace.TOP_LEVEL),
+    Action(4, shapes.expression_tensor, Feature.SHAPE_EXPRESSIONS, StepPlace.TOP_LEVEL),
     Action(5, shapes.use_shape, Feature.SHAPE_PARAMS),
     Action(4, shapes.use_shape, Feature.PRIM_PARAMS),
     Action(6, redundant.alias, Feature.ALIASES),
@@ -160,12 +154,12 @@ ACTIONS: tuple[Action, ...] = (
     Action(20, devices.hint, Feature.DEVICE_HINTS),
     Action(12, devices.elsewhere, Feature.SEVERAL_VDEVICES),
     Action(10, composites.draw_composite, Feature.COMPOSITE),
-    Action(14, composites.draw_codegen, Feature.CODEGEN, Place.TOP_LEVEL),
-    Action(20, local_function, Feature.LOCAL_FUNCTIONS, Place.ORDINARY),
+    Action(14, composites.draw_codegen, Feature.CODEGEN, StepPlace.TOP_LEVEL),
+    Action(20, local_function, Feature.LOCAL_FUNCTIONS, StepPlace.ORDINARY),
     Action(8, closures.draw_made, Feature.MADE_CLOSURES),
-    Action(10, impure.draw_impure, Feature.IMPURE_CALLS, Place.ORDINARY),
-    Action(8, packed.draw_packed_call, Feature.PACKED_CALLS),
-    Action(16, weight_steps.draw_weight_work, Feature.WEIGHTS, Place.TOP_LEVEL),
+    Action(10, impure.draw_impure, Feature.IMPURE_CALLS, StepPlace.ORDINARY),
+    Action(8, impure.draw_packed_call, Feature.PACKED_CALLS),
+    Action(16, weight_steps.draw_weight_work, Feature.WEIGHTS, StepPlace.TOP_LEVEL),
     Action(12, non_executable, Feature.NON_EXECUTABLE),
 )
 
@@ -175,12 +169,12 @@ def step(scope: Scope) -> Value | None:
     scope.renew()
     try:
         return scope.pick_steadily(_tickets(scope)).run(scope)
-    except Unfit:
+    except Infeasible:
         return None
 
 
 def _tickets(scope: Scope) -> list[Action | None]:
-    """The action of each ticket, ``None`` where it may not be taken here."""
+    """Return the action of each ticket, ``None`` where it may not be taken here."""
     frame, features = scope.frame, scope.features
     key = (scope.in_dataflow, bool(scope.branches))
     cached = frame.allowed.get(key)
@@ -189,8 +183,8 @@ def _tickets(scope: Scope) -> list[Action | None]:
         for action in ACTIONS:
             allowed = (
                 (action.feature is None or action.feature in features)
-                and (action.place is Place.ANYWHERE or not scope.in_dataflow or action.run in _DATAFLOW_TOO)
-                and (action.place is not Place.TOP_LEVEL or not scope.branches)
+                and (action.place is StepPlace.ANYWHERE or not scope.in_dataflow or action.run in _DATAFLOW_TOO)
+                and (action.place is not StepPlace.TOP_LEVEL or not scope.branches)
                 and (action.feature is not Feature.WEIGHTS or frame.is_weighted)
             )
             cached += [action if allowed else None] * action.weight
@@ -198,16 +192,16 @@ def _tickets(scope: Scope) -> list[Action | None]:
     return cached
 
 
-_DATAFLOW_TOO = frozenset(action.run for action in ACTIONS if action.place is Place.TOP_LEVEL)
+_DATAFLOW_TOO = frozenset(action.run for action in ACTIONS if action.place is StepPlace.TOP_LEVEL)
 """Steps at the top level are at home in dataflow blocks as well."""
 
 
 def branch_step(scope: Scope, depth: int) -> None:
-    """A step inside a branch: as at the top level, and another ``If`` while the nesting allows."""
+    """Take a step inside a branch: as at the top level, and another ``If`` while the nesting allows."""
     if depth >= control_flow.MAX_DEPTH or scope.in_dataflow:
         try:
             operator(scope)
-        except Unfit:
+        except Infeasible:
             return
     elif scope.has(Feature.NESTED_IF) and scope.index(4) == 3:
         control_flow.draw_if(scope, branch_step, depth)
@@ -216,7 +210,7 @@ def branch_step(scope: Scope, depth: int) -> None:
 
 
 def local_step(scope: Scope, depth: int) -> None:
-    """A step inside a local or recursive function: as in a branch, where the case has branches."""
+    """Take a step inside a local or recursive function: as in a branch, where the case has branches."""
     if scope.has(Feature.IF) or scope.in_dataflow:
         branch_step(scope, depth)
     else:
@@ -224,7 +218,7 @@ def local_step(scope: Scope, depth: int) -> None:
 
 
 def step_without_if(scope: Scope) -> None:
-    """A step that is no ``If``: depth is counted by the caller."""
+    """Take a step that is no ``If``: depth is counted by the caller."""
     features, scope.features = scope.features, scope.features - {Feature.IF}
     allowed, scope.frame.allowed = scope.frame.allowed, {}
     try:
@@ -233,56 +227,40 @@ def step_without_if(scope: Scope) -> None:
         scope.features, scope.frame.allowed = features, allowed
 
 
+_SHOWN_BY_PLAN = (None, Feature.MULTIPLE_FUNCTIONS, Feature.WEIGHTS)
+
 ENSURED: dict[Feature, Callable[[Scope], Value | None]] = {
+    **{action.feature: action.run for action in reversed(ACTIONS) if action.feature not in _SHOWN_BY_PLAN},
     Feature.SYMBOLIC_SHAPES: shapes.symbol_parameter,
-    Feature.SHAPE_EXPRESSIONS: shapes.expression_tensor,
-    Feature.UNKNOWN_SHAPES: shapes.unknown_parameter,
     Feature.UPPER_BOUNDS: shapes.symbol_parameter,
-    Feature.MATCH_CAST: shapes.cast,
     Feature.SHAPE_PARAMS: shapes.shape_parameter,
     Feature.PRIM_PARAMS: shapes.prim_parameter,
-    Feature.IF: condition,
-    Feature.TUPLES: results.pack,
     Feature.NESTED_TUPLES: results.pack_nested,
-    Feature.CONSTANTS: constant,
-    Feature.LOCAL_FUNCTIONS: local_function,
-    Feature.CAPTURES: lambda scope: closures.draw_capturing(scope, local_step),
-    Feature.NESTED_CLOSURES: lambda scope: closures.draw_nested(scope, local_step),
+    Feature.CAPTURES: lambda scope: local_functions.draw_kind(scope, local_step, local_functions.LocalKind.CAPTURING),
+    Feature.NESTED_CLOSURES: lambda scope: local_functions.draw_kind(
+        scope, local_step, local_functions.LocalKind.NESTING
+    ),
     Feature.RETURNED_CLOSURES: lambda scope: closures.draw_returned(scope, local_step),
     Feature.MADE_CLOSURES: closures.ensure_made,
-    Feature.IMPURE_CALLS: impure.draw_impure,
-    Feature.PACKED_CALLS: packed.draw_packed_call,
     Feature.KERNELS: kernels.draw_kernel,
     Feature.KERNEL_OUTPUTS: kernels.draw_outputs,
     Feature.SYMBOLIC_KERNELS: kernels.draw_symbolic,
     Feature.INPLACE_KERNELS: in_place.draw,
     Feature.DRAWN_KERNELS: drawn_kernels.draw,
     Feature.EXTERNAL_CODEGEN: composites.draw_external,
-    Feature.LOWERED: lowered.draw,
-    Feature.DEVICE_HINTS: devices.hint,
-    Feature.COMPOSITE: composites.draw_composite,
-    Feature.CODEGEN: composites.draw_codegen,
     Feature.STOP_LIFT: weight_steps.stop_lift,
-    Feature.NON_EXECUTABLE: non_executable,
     Feature.HALF: lambda scope: typed_tensor(scope, "float16"),
     Feature.DOUBLE: lambda scope: typed_tensor(scope, "float64"),
     Feature.INTEGERS: lambda scope: typed_tensor(scope, "int32"),
     Feature.BOOLEANS: lambda scope: typed_tensor(scope, "bool"),
-    Feature.EMPTY_TENSORS: lambda scope: typed_tensor(scope, "float32", (0, 2)),
+    Feature.EMPTY_TENSORS: lambda scope: shapes.filled(scope, [0, 2], "float32"),
     Feature.LOW_PRECISION: lambda scope: typed_tensor(scope, scope.pick(LOW_PRECISION)),
-    Feature.LARGE_TENSORS: large_tensor,
-    Feature.ALIASES: redundant.alias,
     Feature.DUPLICATE_CODE: redundant.duplicate_in_use,
     Feature.DEAD_CODE: redundant.dead_binding,
-    Feature.NESTED_IF: nested_condition,
-    Feature.CAST_SYMBOLS: shapes.cast_symbol,
-    Feature.SHAPE_SYMBOLS: shapes.shape_symbol,
-    Feature.DATA_DEPENDENT: data_dependent.draw,
+    Feature.NESTED_IF: lambda scope: control_flow.draw_nested(scope, branch_step),
     Feature.UNUSED_PARAMETERS: unused.parameter,
-    Feature.UNUSED_OUTPUTS: unused.output,
-    Feature.SEVERAL_VDEVICES: devices.elsewhere,
 }
-"""What makes sure that a demanded feature occurs; the others show in the plan of the module."""
+"""What makes sure that a demanded feature occurs, by default its first action; others show in the module's plan."""
 
 INSIDE_DATAFLOW = frozenset({Feature.UNUSED_OUTPUTS})
 """Features whose makers need a dataflow block."""
@@ -301,8 +279,6 @@ OUTSIDE_DATAFLOW = frozenset(
 )
 
 
-def typed_tensor(scope: Scope, dtype: str, shape: tuple[int, ...] | None = None) -> Value:
-    """A parameter or filled tensor of a dtype."""
-    if shape is None:
-        return scope.make(scope.draw_shape((1, 2, 3)), dtype)
-    return shapes.filled(scope, list(shape), dtype)
+def typed_tensor(scope: Scope, dtype: str) -> Value:
+    """Make a parameter or a filled tensor of a dtype."""
+    return scope.make(scope.draw_shape((1, 2, 3)), dtype)

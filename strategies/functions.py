@@ -9,17 +9,19 @@ from typing import Any
 
 from tvm import relax
 
-from strategies import actions, attributes, closures, devices, results, shapes, unused, weights
-from strategies.body import Body, apart
-from strategies.bounds import default_bounds
-from strategies.calls import call
-from strategies.choices import Draw
-from strategies.features import Feature
-from strategies.frame import FunctionFrame, ModuleFrame, Signature, Unfit
-from strategies.idioms import Place, Planned, plant_planned
-from strategies.idioms.blocks import split
-from strategies.scope import Scope
-from strategies.values import Value
+from strategies import actions
+from strategies.constructs import attributes, closures, devices, shapes, unused, weights
+from strategies.constructs.calls import call
+from strategies.idioms import BlockKind, Planned, plant_planned
+from strategies.scope import results
+from strategies.scope.body import FunctionBody, apart, split
+from strategies.scope.bounds import default_bounds
+from strategies.scope.choices import Draw
+from strategies.scope.emitter import with_attrs
+from strategies.scope.features import Feature
+from strategies.scope.frame import CalleeSignature, FunctionFrame, Infeasible, ModuleFrame
+from strategies.scope.scope import Scope
+from strategies.scope.values import Value
 
 MAX_CHAIN = 3
 """Most functions in a chain of calls; a private one leaves room for its caller."""
@@ -29,8 +31,8 @@ DEEP_CHAIN = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
-    """What a function is to be.
+class FunctionPlan:
+    """The plan of a function.
 
     Attributes:
         name: Its name in the module; what comes out may carry a suffix.
@@ -52,14 +54,14 @@ class Plan:
     weighted: bool = False
     demand: tuple[Feature, ...] = ()
     planned: tuple[Feature, ...] = ()
-    callees: tuple[Signature, ...] = field(default_factory=tuple)
+    callees: tuple[CalleeSignature, ...] = field(default_factory=tuple)
     tuple_only: bool = False
     maker: bool = False
     idioms: tuple[Planned, ...] = ()
     last: bool = False
 
 
-def build(draw: Draw, module: ModuleFrame, plan: Plan) -> Signature:
+def build(draw: Draw, module: ModuleFrame, plan: FunctionPlan) -> CalleeSignature:
     """Draw the body of a planned function, add it to the module and give what callers must know."""
     chain = DEEP_CHAIN if Feature.DEEP_CALLS in module.features else MAX_CHAIN
     frame = FunctionFrame(
@@ -74,7 +76,7 @@ def build(draw: Draw, module: ModuleFrame, plan: Plan) -> Signature:
     builder.begin_scope([])
     if not plan.private and devices.typed(scope):
         frame.device = module.vdevices[0]
-    body = Body(scope)
+    body = FunctionBody(scope)
     ordinary = scope.has(Feature.ORDINARY_BLOCKS)
     body.open(not (scope.index(5) >= 3 and ordinary))
     _first_parameters(scope, plan)
@@ -88,10 +90,9 @@ def build(draw: Draw, module: ModuleFrame, plan: Plan) -> Signature:
     wanted = _demanded(scope, body, plan)
     for callee in plan.callees:
         effect = callee.impure or (callee.returns is not None and callee.returns.impure)
-        if effect and scope.in_dataflow:
-            body.close()
-            body.open(False)
-        with contextlib.suppress(Unfit):
+        if effect:
+            body.leave_dataflow()
+        with contextlib.suppress(Infeasible):
             wanted.append(call(scope, callee))
     wanted += frame.planted
     single = plan.private and scope.forbids(Feature.UNUSED_OUTPUTS)  # no field that no caller takes
@@ -108,19 +109,19 @@ def build(draw: Draw, module: ModuleFrame, plan: Plan) -> Signature:
     return finish(scope, body, plan, result, returns)
 
 
-def _result(scope: Scope, plan: Plan, wanted: list[Value]) -> tuple[Value, Signature | None]:
-    """What the function returns, and that once more when it is a closure."""
+def _result(scope: Scope, plan: FunctionPlan, wanted: list[Value]) -> tuple[Value, CalleeSignature | None]:
+    """Draw the result of the function; a closure comes with its signature."""
     if plan.tuple_only:
         return wanted[-1], None
     if plan.maker:
-        with contextlib.suppress(Unfit):
+        with contextlib.suppress(Infeasible):
             return closures.made_here(scope, actions.local_step)
     single = plan.private and scope.forbids(Feature.UNUSED_OUTPUTS)
     return results.choose_result(scope, wanted, single=single), None
 
 
-def _step(scope: Scope, body: Body, number: int, count: int) -> None:
-    """One step of a body, before which a block may end and another begin."""
+def _step(scope: Scope, body: FunctionBody, number: int, count: int) -> None:
+    """Take one step of a body, before which a block may end and another begin."""
     if number and scope.index(4) == 3:
         body.turn()
     scope.keep_outputs = number == count - 1 or scope.chance(12)
@@ -129,18 +130,18 @@ def _step(scope: Scope, body: Body, number: int, count: int) -> None:
         actions.step(scope)
         return
     feature = planned.pop()
-    if feature in actions.OUTSIDE_DATAFLOW and scope.in_dataflow:
-        body.close()
-        body.open(False)
+    if feature in actions.OUTSIDE_DATAFLOW:
+        body.leave_dataflow()
     elif feature in actions.INSIDE_DATAFLOW and body.may_enter_dataflow():
         body.enter_dataflow()
     scope.renew()
-    with contextlib.suppress(Unfit):
+    with contextlib.suppress(Infeasible):
         actions.ENSURED[feature](scope)
 
 
 def _due(idioms: tuple[Planned, ...], number: int, count: int) -> list[Planned]:
-    """The idioms that follow a step: evenly spread, so that steps before and after them take each other's results.
+    """Return the idioms that follow a step: evenly spread, so that steps before and after them take each other's
+    results.
 
     Where each stands depends on nothing drawn in between, so that a shrinker may leave out any step or idiom alone.
     """
@@ -148,22 +149,22 @@ def _due(idioms: tuple[Planned, ...], number: int, count: int) -> list[Planned]:
     return [planned for place, planned in enumerate(idioms, 1) if place * count // gaps == number]
 
 
-def _plant(scope: Scope, body: Body, planned: Planned) -> None:
+def _plant(scope: Scope, body: FunctionBody, planned: Planned) -> None:
     """Plant an idiom in a block of the kind in which passes look for it; its result becomes part of the function's."""
     place = planned.idiom.place
-    if place is Place.DATAFLOW and not body.may_enter_dataflow():
+    if place is BlockKind.DATAFLOW and not body.may_enter_dataflow():
         return
-    if place is not Place.ANYWHERE and (place is Place.DATAFLOW) is not scope.in_dataflow:
+    if place is not BlockKind.ANYWHERE and (place is BlockKind.DATAFLOW) is not scope.in_dataflow:
         body.close()
-        body.open(place is Place.DATAFLOW)
+        body.open(place is BlockKind.DATAFLOW)
     scope.keep_outputs = True
-    with contextlib.suppress(Unfit):
+    with contextlib.suppress(Infeasible):
         scope.frame.planted.append(plant_planned(scope, planned))
     scope.keep_outputs = False
 
 
-def _first_parameters(scope: Scope, plan: Plan) -> None:
-    """What a function has from the start; more parameters come as steps ask for them."""
+def _first_parameters(scope: Scope, plan: FunctionPlan) -> None:
+    """Add what a function has from the start; more parameters come as steps ask for them."""
     whole = not (plan.private and scope.forbids(Feature.UNUSED_PARAMETERS))  # what takes a field may not come
     if plan.tuple_only or (whole and scope.has(Feature.TUPLES) and scope.index(4) == 3):
         _tuple_parameter(scope)
@@ -186,15 +187,9 @@ def _first_parameters(scope: Scope, plan: Plan) -> None:
 
 
 def _tuple_parameter(scope: Scope) -> Value:
-    """A parameter that is a tuple of one to three tensors of static shapes."""
-    parts = []
-    for _ in range(1 + scope.index(3)):
-        dtype = scope.pick_dtype(None)
-        ty = relax.TensorType(list(scope.draw_shape((1, 2), static=True)), dtype)
-        parts.append(Value(None, ty, default_bounds(dtype)))
-    value = scope.frame.add_tuple_parameter(parts)
-    scope.see(value)
-    scope.emit(relax.TupleGetItem(value.expr, 0), part_of=value)
+    """Draw a parameter that is a tuple of one to three tensors of static shapes."""
+    value = scope.see(shapes.tuple_parameter(scope, 1 + scope.index(3)))
+    scope.item(value, 0)
     return value
 
 
@@ -205,29 +200,26 @@ _PARAMETERS = (
 )
 
 
-def _demanded(scope: Scope, body: Body, plan: Plan) -> list[Value]:
+def _demanded(scope: Scope, body: FunctionBody, plan: FunctionPlan) -> list[Value]:
     """Do what makes the demanded features occur; gives what must be part of the result."""
     wanted: list[Value] = []
     for feature in plan.demand:
         make = actions.ENSURED.get(feature)
         if make is None:
             continue
-        if feature in actions.OUTSIDE_DATAFLOW and scope.in_dataflow:
-            body.close()
-            body.open(False)
+        if feature in actions.OUTSIDE_DATAFLOW:
+            body.leave_dataflow()
         elif feature in actions.INSIDE_DATAFLOW:
             body.enter_dataflow()
         scope.renew()
         try:
             made = make(scope)
-        except Unfit:  # the other demands and what is forbidden leave no room
+        except Infeasible:  # the other demands and what is forbidden leave no room
             continue
         if made is not None:
             wanted.append(made)
     if Feature.ORDINARY_BLOCKS in plan.demand:
-        if scope.in_dataflow:
-            body.close()
-            body.open(False)
+        body.leave_dataflow()
         value = scope.tensor()
         wanted.append(scope.emit(relax.op.permute_dims(value.expr, list(range(value.rank))), value.bounds))
     if Feature.SEVERAL_BLOCKS in plan.demand:
@@ -235,7 +227,9 @@ def _demanded(scope: Scope, body: Body, plan: Plan) -> list[Value]:
     return wanted
 
 
-def finish(scope: Scope, body: Body, plan: Plan, result: Value, returns: Signature | None = None) -> Signature:
+def finish(
+    scope: Scope, body: FunctionBody, plan: FunctionPlan, result: Value, returns: CalleeSignature | None = None
+) -> CalleeSignature:
     """Close a function whose blocks are closed: add it to the module and give what callers must know."""
     frame, builder = scope.frame, scope.builder
     builder.end_scope()
@@ -255,11 +249,10 @@ def finish(scope: Scope, body: Body, plan: Plan, result: Value, returns: Signatu
     attrs = _attributes(scope, plan, len(inputs))
     impure = frame.impure and "relax.force_pure" not in attrs
     function = relax.Function([value.expr for value in parameters], sequence, is_pure=not impure)
-    for key, attr in attrs.items():
-        function = function.with_attr(key, attr)
+    function = with_attrs(function, attrs)
     var = builder.add_func(function, plan.name)
     template = results.bounds_like(function.ret_ty, result)
-    return Signature(
+    return CalleeSignature(
         var,
         parameters,
         template,
@@ -279,13 +272,13 @@ _OF_SYMBOLS = frozenset({Feature.UPPER_BOUNDS, Feature.FUNCTION_ATTRS})
 
 
 def _defined(scope: Scope) -> list[Any]:
-    """The symbolic dims that the parameters define which are left."""
+    """Return the symbolic dims that the parameters define which are left."""
     frame = scope.frame
     left = {dim for value in frame.parameters for dim in relax.analysis.definable_tir_vars_in_type(value.ty)}
     return [symbol for symbol in frame.symbol_list if symbol in left]
 
 
-def _attributes(scope: Scope, plan: Plan, inputs: int) -> dict[str, Any]:
+def _attributes(scope: Scope, plan: FunctionPlan, inputs: int) -> dict[str, Any]:
     attrs: dict[str, Any] = {}
     if not plan.private:
         attrs["global_symbol"] = plan.name

@@ -7,22 +7,34 @@ import functools
 import operator
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
+from hypothesis import reject
 from hypothesis import strategies as st
 from tvm import relax
 
-from strategies import actions, attributes, devices, recursion, splice
-from strategies.choices import Choices, Draw
-from strategies.dead_code import without_unused
-from strategies.expressible import INEXPRESSIBLE, expressible
-from strategies.features import NEVER_EXECUTABLE, PLANTED, Feature, closure, draw_swarm, without
-from strategies.frame import FunctionFrame, ModuleFrame, Signature
-from strategies.functions import Plan, build
+from relaxkit.compat.known import excuses, is_newest
+from relaxkit.compat.shims import apart
+from relaxkit.ir.edits import without_unused
+from relaxkit.ir.functions import mentioned_names, relax_functions
+from strategies import actions
+from strategies.constructs import attributes, devices, recursion
+from strategies.functions import FunctionPlan, build
 from strategies.idioms import Planned, aimed
 from strategies.operators import OPERATORS, OperatorRow
-from strategies.scope import Scope
-from strategies.seeds import SeedRef
+from strategies.pass_arguments.table import aimed_weights
+from strategies.scope.choices import Choices, Draw
+from strategies.scope.features import NEVER_EXECUTABLE, PLANTED, Feature, closure, draw_swarm, without
+from strategies.scope.frame import CalleeSignature, FunctionFrame, ModuleFrame
+from strategies.scope.scope import Scope
+from strategies.seeds import splice
+from strategies.seeds.collection import SeedRef
+
+T = TypeVar("T")
+
+INEXPRESSIBLE: frozenset[Feature] = frozenset({Feature.PRIM_PARAMS} if apart() else ())
+"""Features that no module of the installed release has. Where scalars stand apart from Relax expressions (TVM 0.25), a
+scalar parameter is no dim."""
 
 PUBLIC_NAMES = ("main", "main", "main", "main", "run", "forward", "predict")
 OTHER_NAMES = ("other", "decode", "step", "second")
@@ -90,15 +102,15 @@ def _modules(
     top.renew()
     if top.has(Feature.MODULE_ATTRS) and (Feature.MODULE_ATTRS in demand or top.index(4)):
         module = module.with_attrs(attributes.module_attributes(top))
-    guests = tuple(sorted(set(frame.guests)))
+    seeds_used = tuple(sorted(set(frame.seeds_used)))
     return Described(
-        module, tuple(sorted(set(frame.idioms))), frame.executable and not structural, structural, guests,
-        ("seed:spliced",) * bool(guests),
+        module, tuple(sorted(set(frame.idioms))), frame.executable and not structural, structural, seeds_used,
+        ("seed:spliced",) * bool(seeds_used),
     )  # fmt: skip
 
 
 def _apart(draw: Draw, features: frozenset[Feature], wanted: frozenset[Feature], *, strict: bool) -> frozenset[Feature]:
-    """The features without vdevices or without local functions, unless both are wanted.
+    """Return the features without vdevices or without local functions, unless both are wanted.
 
     RealizeVDevice gives the types inside local functions devices that their parameters have not, so that such a module
     seldom builds; some are drawn nevertheless.
@@ -120,10 +132,10 @@ def ir_modules(
     max_bindings: int = 12,
     executable: bool | None = None,
 ) -> st.SearchStrategy[Any]:
-    """A strategy of well-formed ``tvm.IRModule``s of Relax functions.
+    """Return a strategy of well-formed ``tvm.IRModule``s of Relax functions.
 
-    Every module is free of undefined behaviour for all inputs of the default domain (``strategies.bounds``), and every
-    value of it has one meaning: the same module from the same draws.
+    Every module is free of undefined behaviour for all inputs of the default domain (``strategies.scope.bounds``), and
+    every value of it has one meaning: the same module from the same draws.
 
     Args:
         demand: Features that every module must have.
@@ -150,7 +162,7 @@ def described_modules(
     executable: bool | None = None,
     seeds: SeedRef | None = None,
 ) -> st.SearchStrategy[Described]:
-    """The modules of :func:`ir_modules`, same arguments, with what their IR does not tell.
+    """Return the modules of :func:`ir_modules`, same arguments, with what their IR does not tell.
 
     With ``seeds``, half of the modules call functions of that collection (``strategies.seeded`` draws more of it).
     """
@@ -172,7 +184,7 @@ def _families() -> tuple[Any, ...]:
 
 
 def _rows(top: Scope) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-    """The operators of this case, each at its place in the table or ``None``, and those that never execute.
+    """Return the operators of this case, each at its place in the table or ``None``, and those that never execute.
 
     A case has all, or half of the families: a swarm of operators, too.
     """
@@ -220,28 +232,28 @@ def _functions(
     build(
         draw,
         frame,
-        Plan(name, False, steps, weighted, demanded, _planned(top, demand), callees, idioms=planned, last=True),
+        FunctionPlan(name, False, steps, weighted, demanded, _planned(top, demand), callees, idioms=planned, last=True),
     )
 
 
 def _idioms(draw: Draw, forbid: frozenset[Feature], strict: bool) -> tuple[Planned, ...]:
-    """The idioms that the last function is to hold, for passes drawn alike; what they need is switched on."""
+    """Return the idioms that the last function is to hold, for passes drawn alike; what they need is switched on."""
     choices = Choices(draw)
     count = choices.index(MOST_IDIOMS + 1)
     return tuple(
-        aimed(choices, MOST_IDIOMS, forbid, strict)[:count]
+        aimed(choices, MOST_IDIOMS, aimed_weights(), forbid, strict)[:count]
     )  # drawn for all: one less leaves the rest as it is
 
 
 def _planned(top: Scope, demand: frozenset[Feature]) -> tuple[Feature, ...]:
-    """What the last function should have of the features that are on: a few that rarely come by themselves."""
+    """Return what the last function should have of the features that are on: a few that rarely come by themselves."""
     top.renew()
     drawn = [feature for feature, odds in PLANTED.items() if top.chance(odds)]  # drawn for all, on or off
     return tuple(feature for feature in drawn if feature in top.features and feature not in demand)[:MAX_PLANNED]
 
 
-class _Kind(enum.Enum):
-    """What a function besides the last one is to be."""
+class _FunctionKind(enum.Enum):
+    """The kinds of functions besides the last one."""
 
     ANY = "any"
     LINK = "link"  # private, and calls the one before it
@@ -250,8 +262,8 @@ class _Kind(enum.Enum):
     MAKER = "maker"  # private, and returns a closure
 
 
-def _kind(top: Scope, demand: frozenset[Feature], number: int, deep: bool) -> _Kind:
-    """What the function of that number is to be; drawn outside of what may be left out."""
+def _kind(top: Scope, demand: frozenset[Feature], number: int, deep: bool) -> _FunctionKind:
+    """Return what the function of that number is to be; drawn outside of what may be left out."""
     top.renew()
     if (
         top.has(Feature.RECURSION)
@@ -259,30 +271,33 @@ def _kind(top: Scope, demand: frozenset[Feature], number: int, deep: bool) -> _K
         and number == 0
         and (Feature.RECURSION in demand or top.index(4))
     ):
-        return _Kind.MUTUAL if top.module.function_room and top.index(3) == 2 else _Kind.RECURSIVE
+        return _FunctionKind.MUTUAL if top.module.function_room and top.index(3) == 2 else _FunctionKind.RECURSIVE
     if deep and number < DEEP:
-        return _Kind.LINK
+        return _FunctionKind.LINK
     if top.has(Feature.RETURNED_CLOSURES) and top.has(Feature.PRIVATE_CALLS) and top.index(4) == 3:
-        return _Kind.MAKER
-    return _Kind.ANY
+        return _FunctionKind.MAKER
+    return _FunctionKind.ANY
 
 
-def _other(top: Scope, name: str, number: int, most: int, kind: _Kind) -> None:
-    """A function besides the last one: private, public, or a transform of parameters, of ``most`` steps or less."""
+def _other(top: Scope, name: str, number: int, most: int, kind: _FunctionKind) -> None:
+    """Draw a function besides the last one: private, public, or a transform of parameters, of ``most`` steps or
+    less."""
     frame = top.module
-    if kind in (_Kind.RECURSIVE, _Kind.MUTUAL):
-        mutual = kind is _Kind.MUTUAL
+    if kind in (_FunctionKind.RECURSIVE, _FunctionKind.MUTUAL):
+        mutual = kind is _FunctionKind.MUTUAL
         frame.function_room -= mutual
         frame.callables.append(recursion.build(top.draw, frame, actions.local_step, mutual=mutual))
         return
-    private = kind is not _Kind.ANY or (top.has(Feature.PRIVATE_CALLS) and (number == 0 or top.index(4) < 3))
+    private = kind is not _FunctionKind.ANY or (top.has(Feature.PRIVATE_CALLS) and (number == 0 or top.index(4) < 3))
     whole = top.has(Feature.TUPLES) and not top.forbids(Feature.UNUSED_PARAMETERS)
     transform = not private and whole and top.index(6) == 5
     own = f"{name}_transform_params" if transform else (PRIVATE_NAMES if private else OTHER_NAMES)[number % 4]
     again = frame.next_number(own)
     own += str(again) if again else ""
-    callees = tuple(frame.callables[-1:]) if kind is _Kind.LINK else ()
-    plan = Plan(own, private, top.integer(1, most), callees=callees, tuple_only=transform, maker=kind is _Kind.MAKER)
+    callees = tuple(frame.callables[-1:]) if kind is _FunctionKind.LINK else ()
+    plan = FunctionPlan(
+        own, private, top.integer(1, most), callees=callees, tuple_only=transform, maker=kind is _FunctionKind.MAKER
+    )
     frame.callables.append(build(top.draw, frame, plan))
 
 
@@ -294,16 +309,32 @@ def _count(top: Scope, demand: frozenset[Feature], max_functions: int) -> int:
     return min(max(count, DEEP + 1), max_functions) if deep else count
 
 
-def _uncalled(frame: ModuleFrame) -> tuple[Signature, ...]:
-    """Private functions that no function calls yet, newest first."""
-    functions = frame.builder.get().functions.items()
-    mentioned = {
-        var.name_hint: {other.name_hint for other in relax.analysis.all_global_vars(function)}
-        for var, function in functions
-        if isinstance(function, relax.Function)
-    }
+def _uncalled(frame: ModuleFrame) -> tuple[CalleeSignature, ...]:
+    """Return private functions that no function calls yet, newest first."""
+    mentioned = {name: mentioned_names(function) for name, function in relax_functions(frame.builder.get())}
 
-    def is_used(signature: Signature) -> bool:
+    def is_used(signature: CalleeSignature) -> bool:
         return any(signature.var.name_hint in names for name, names in mentioned.items() if name not in signature.group)
 
     return tuple(s for s in reversed(frame.callables) if s.private and not is_used(s))
+
+
+def expressible(strategy: st.SearchStrategy[T]) -> st.SearchStrategy[T]:
+    """Return what a strategy draws, without what an older release refuses to build, or takes for ill formed.
+
+    Before 0.26 two functions must not share a symbolic variable.
+    """
+    return strategy if is_newest() else _expressible(strategy)
+
+
+@st.composite
+def _expressible(draw: Draw, strategy: st.SearchStrategy[T]) -> T:
+    try:
+        drawn: T = draw(strategy)
+        if relax.analysis.check_well_formed(getattr(drawn, "module", drawn)):
+            return drawn
+    except Exception as error:
+        if not excuses(error):
+            raise
+    reject()
+    raise AssertionError("not reached")

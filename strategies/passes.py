@@ -8,16 +8,19 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from strategies.choices import Choices, Draw
-from strategies.fitness import LIKELY, NEVER, fitness
-from strategies.module_facts import Facts, facts_of
+from relaxkit.passes.ordering import BUILDS, PipelineWalk, for_lowered
+from relaxkit.passes.pass_ref import namespace
+from strategies.detect.module_facts import Facts, facts_of
 from strategies.modules import described_modules
-from strategies.pass_table import CONSTRUCTORS
-from strategies.stages import BUILDS, Walk, for_lowered
-from vocabulary.names import namespace
+from strategies.pass_arguments.row import LIKELY, NEVER
+from strategies.pass_arguments.table import PASS_ROWS, fitness
+from strategies.scope.choices import Choices, Draw
 
-ON_LOWERED = frozenset(name for name in CONSTRUCTORS if for_lowered(name))
+ON_LOWERED = frozenset(name for name in PASS_ROWS if for_lowered(name))
 """Passes that are meant for modules that are lowered already; what makes lowered code is not."""
+
+SHORTEST, LONGEST = 2, 6
+"""Passes of a drawn pipeline, in a test and in a campaign."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +29,7 @@ class DrawnPass:
 
     Attributes:
         name: Name in :data:`PASSES`.
-        expression: Source text that constructs it, over the names of :mod:`vocabulary.names`.
+        expression: Source text that constructs it, over the names of :mod:`relaxkit.passes.pass_ref`.
     """
 
     name: str
@@ -38,27 +41,27 @@ class DrawnPass:
 
 
 def _expression(name: str) -> Callable[[Draw, Any], str]:
-    return lambda draw, module: CONSTRUCTORS[name](Choices(draw), facts_of(module))
+    return lambda draw, module: PASS_ROWS[name].draw(Choices(draw), facts_of(module))
 
 
-PASSES: dict[str, Callable[[Draw, Any], str]] = {name: _expression(name) for name in CONSTRUCTORS}
+PASSES: dict[str, Callable[[Draw, Any], str]] = {name: _expression(name) for name in PASS_ROWS}
 """Name of a pass -> draws the text that constructs it for a module (``None``: for any)."""
 
 
 def passes(names: Sequence[str] | None = None) -> st.SearchStrategy[DrawnPass]:
-    """A strategy of passes whose arguments suit any module; raises ``ValueError`` for an unknown name."""
+    """Return a strategy of passes whose arguments suit any module; raises ``ValueError`` for an unknown name."""
     return _passes(_checked(names), None)
 
 
 def passes_for(module: Any, names: Sequence[str] | None = None) -> st.SearchStrategy[DrawnPass]:
-    """A strategy of passes whose arguments suit ``module``; raises ``ValueError`` for an unknown name."""
+    """Return a strategy of passes whose arguments suit ``module``; raises ``ValueError`` for an unknown name."""
     return _passes(_checked(names), facts_of(module))
 
 
 def pipelines(
-    names: Sequence[str] | None = None, min_size: int = 2, max_size: int = 6, module: Any = None
+    names: Sequence[str] | None = None, min_size: int = SHORTEST, max_size: int = LONGEST, module: Any = None
 ) -> st.SearchStrategy[tuple[DrawnPass, ...]]:
-    """A strategy of pipelines in a legal order: what each pass needs is not behind what another one gives.
+    """Return a strategy of pipelines in a legal order: what each pass needs is not behind what another one gives.
 
     Args:
         names: Passes to draw from, ``None`` for all but the whole builds.
@@ -96,7 +99,7 @@ def draw_pipeline(
     Where passes that lower are among the names, it is drawn first how many of the steps come before the first of them.
     """
     size = choices.integer(min_size, max_size)
-    walk = Walk(names, facts.lowered)
+    walk = PipelineWalk(names, facts.lowered)
     early = choices.index(size + 1)
     drawn = []
     for step in range(size):
@@ -117,7 +120,7 @@ def module_and_passes(
     count: int = 8,
     modules: st.SearchStrategy[Any] | None = None,
 ) -> tuple[Any, tuple[DrawnPass, ...]]:
-    """A strategy of a module and ``count`` different passes (fewer where there are fewer names) that suit it.
+    """Return a strategy of a module and ``count`` different passes (fewer where there are fewer names) that suit it.
 
     Passes whose trigger the module has not (weights, symbolic dims, vdevices, kernels, composite calls) give way to
     others, so that a case spends itself on passes that can act; those that an idiom was planted for go first.
@@ -169,25 +172,25 @@ def _weighted(choices: Choices, weights: Sequence[int]) -> int:
 
 
 def can_act(name: str, facts: Facts) -> bool:
-    """Whether a module has at least what a pass needs to change anything or to accept it."""
+    """Say whether a module has at least what a pass needs to change anything or to accept it."""
     return weight_of(name, facts) > NEVER
 
 
 def weight_of(name: str, facts: Facts) -> int:
-    """How often a pass should be tried on a module; see :func:`strategies.fitness.fitness`."""
+    """Say how often a pass should be tried on a module; see :func:`strategies.pass_arguments.table.fitness`."""
     if facts.lowered and name not in ON_LOWERED:
         return NEVER
     return fitness(name, facts)
 
 
 def _one(choices: Choices, name: str, facts: Facts) -> DrawnPass:
-    return DrawnPass(name, CONSTRUCTORS[name](choices, facts))
+    return DrawnPass(name, PASS_ROWS[name].draw(choices, facts))
 
 
 def _checked(names: Sequence[str] | None) -> tuple[str, ...]:
     if names is None:
-        return tuple(CONSTRUCTORS)
-    if unknown := [name for name in names if name not in CONSTRUCTORS]:
+        return tuple(PASS_ROWS)
+    if unknown := [name for name in names if name not in PASS_ROWS]:
         raise ValueError(f"unknown passes: {', '.join(sorted(unknown))}")
     if not names:
         raise ValueError("no passes to draw from")

@@ -7,12 +7,12 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from strategies.choices import Choices, Draw
 from strategies.modules import Described, described_modules
-from strategies.mutate import mutate
-from strategies.seed_bounds import unproven
-from strategies.seedfile import Seed, Stage
-from strategies.seeds import SeedRef, load, open_seeds
+from strategies.scope.choices import Choices, Draw
+from strategies.seeds.bounds import unproven
+from strategies.seeds.collection import SeedRef, load, open_seeds
+from strategies.seeds.file import Seed, SeedStage
+from strategies.seeds.mutate import mutate
 
 SHARE = 3
 """Of eight modules, so many are mutated seeds; the others are drawn, half of them with a spliced function."""
@@ -21,13 +21,13 @@ LOWERED = "a lowered seed"
 
 @functools.lru_cache(maxsize=2)
 def seeded_modules(ref: SeedRef) -> st.SearchStrategy[Described]:
-    """A strategy of described modules, a share of them out of a collection.
+    """Return a strategy of described modules, a share of them out of a collection.
 
     The same bytes and the same collection give the same module. Of a module whose operators may leave their domain,
     ``Described.structural`` says so: it is not to be run.
 
     Raises:
-        strategies.seedfile.SeedFileError: when the collection is not what it was.
+        strategies.seeds.file.SeedFileError: when the collection is not what it was.
     """
     open_seeds(ref)
     return _mixed(ref, described_modules(seeds=ref))
@@ -47,7 +47,7 @@ def mutated(choices: Choices, seed: Seed) -> Described:
     """Draw mutations of a seed."""
     found = mutate(choices, load(seed), seed.stage)
     # Lowered code has buffers that operators write to, which no interval describes.
-    structural = LOWERED if seed.stage is Stage.LOWERED else _lifted(found.module) or unproven(found.module)
+    structural = LOWERED if seed.stage is SeedStage.LOWERED else _lifted(found.module) or unproven(found.module)
     notes = ("seed:mutated", *(f"seed:{each}" for each in found.applied), *("seed:undone",) * bool(found.undone))
     return Described(
         found.module, executable=not structural, structural=structural, seeds=(seed.fingerprint,),
@@ -56,7 +56,7 @@ def mutated(choices: Choices, seed: Seed) -> Described:
 
 
 def _lifted(module: Any) -> str:
-    """Why a module whose weights were lifted already has no calling convention of its own; empty for any other.
+    """Say why a module whose weights were lifted already has no calling convention of its own; empty for any other.
 
     A caller runs the functions ``*_transform_params`` and passes on what they give: so they are a convention of the
     pass that lifts, which the oracle would take for its work.

@@ -6,13 +6,14 @@ import json
 from collections import Counter
 from pathlib import Path
 
-from fuzzer.cases import Case
-from fuzzer.coverage import Coverage
-from fuzzer.records import FindingState, Hit, ShardResult
-from fuzzer.signatures import signature
-from fuzzer.store import Store
-from oracles.passref import PassRef
-from oracles.verdict import Evidence, OracleName, Outcome, Verdict
+from fuzzer.core.case import Case
+from fuzzer.core.coverage import Coverage
+from fuzzer.findings.signature import signature
+from fuzzer.store.records import FindingState, ShardResult, SignatureHits
+from fuzzer.store.writer import Store
+from oracles.core.verdict import Evidence, Outcome, Verdict
+from relaxkit.passes.contract import OracleName
+from relaxkit.passes.pass_ref import PassRef
 
 PASSES = ("FuseOps", "LegalizeOps")
 ORACLES = ("crash", "numeric")
@@ -65,7 +66,7 @@ def campaign(
         verdict = failure(message)
         counts["crash", "FuseOps", "fail", ""] += count
         case = Case("{}", (PassRef("FuseOps", "relax.transform.FuseOps()"),), 3)
-        hits[signature(verdict).id] = Hit.of(signature(verdict), verdict, case, index, count)
+        hits[signature(verdict).id] = SignatureHits.of(signature(verdict), verdict, case, index, count)
     acted = TRIGGERS if triggers is None else triggers
     coverage = Coverage(
         judged=Counter({name: judged for name, (judged, _) in acted.items()}),

@@ -10,8 +10,8 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = sorted([*(ROOT / "docs").rglob("*.md"), ROOT / "README.md", *ROOT.glob("benchmarks/*.md")])
 ROOMS = (
-    "releases",
-    "vocabulary",
+    "relaxkit",
+    "relaxfuzz",
     "strategies",
     "oracles",
     "fuzzer",

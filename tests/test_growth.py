@@ -57,21 +57,21 @@ def test_the_approximation_is_near_the_count(ranks: Any, monkeypatch: pytest.Mon
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("of", ["guidance", "budget"])
-def test_a_short_run_compares_both_kinds(of: str) -> None:
+def test_a_short_run_is_compared_with_another(tmp_path: Path) -> None:
     command = [
-        sys.executable, str(ROOT / "benchmarks" / "growth.py"), "--of", of, "--seconds", "8", "--seeds", "2", "--json",
+        sys.executable, str(ROOT / "benchmarks" / "growth.py"), "--seconds", "8", "--seeds", "2", "--json",
         "--passes", "Normalize,DeadCodeElimination,CanonicalizeBindings", "--oracles", "crash",
     ]  # fmt: skip
-    done = subprocess.run(command, capture_output=True, text=True, timeout=500)
+    before = tmp_path / "before.json"
+    before.write_text(subprocess.run(command, capture_output=True, text=True, timeout=500, check=True).stdout)
+    done = subprocess.run([*command, "--against", str(before)], capture_output=True, text=True, timeout=500)
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
-    assert {kind: len(curves) for kind, curves in found["curves"].items()} == {"with": 2, "without": 2}
-    last = found["curves"]["without"][0][-1]
+    assert len(found["curves"]) == len(json.loads(before.read_text())["curves"]) == 2
+    last = found["curves"][0][-1]
     assert last["seconds"] == pytest.approx(8)
     assert last["pairs"] > 10
-    for curves in found["curves"].values():
-        for curve in curves:
-            assert [point["pairs"] for point in curve] == sorted(point["pairs"] for point in curve)
+    for curve in found["curves"]:
+        assert [point["pairs"] for point in curve] == sorted(point["pairs"] for point in curve)
     assert {row["measure"] for row in found["rows"]} >= {"pairs", "operands", "rewrites", "findings"}
     assert all(0 <= row["p"] <= 1 and 0 <= row["a12"] <= 1 for row in found["rows"])

@@ -1,4 +1,4 @@
-"""The rooms import one way, from ``reports`` down to ``releases``, as ``docs/architecture.md`` draws them."""
+"""The rooms import one way, from ``reports`` down to ``relaxkit``, as ``docs/architecture.md`` draws them."""
 
 from __future__ import annotations
 
@@ -17,11 +17,13 @@ def test_imports_respect_the_layers() -> None:
 
 
 def test_an_upward_import_is_noticed(tmp_path: Path) -> None:
-    """The contract of ``pyproject.toml``, on a toy copy of the rooms in which one imports upward."""
-    for room in ("releases", "vocabulary", "strategies", "oracles", "fuzzer", "reports", "corpus", "relaxfuzz_pytest"):
+    """The first contract of ``pyproject.toml``, on a toy copy of the packages in which one imports upward."""
+    for room in ("relaxkit", "strategies", "oracles", "fuzzer", "reports", "corpus", "relaxfuzz"):
         (tmp_path / room).mkdir()
         (tmp_path / room / "__init__.py").write_text("import fuzzer\n" if room == "oracles" else "")
-    (tmp_path / "pyproject.toml").write_text((ROOT / "pyproject.toml").read_text())
+    before, separator, contracts = (ROOT / "pyproject.toml").read_text().partition("[[tool.importlinter.contracts]]")
+    first = contracts.split(separator)[0]
+    (tmp_path / "pyproject.toml").write_text(before + separator + first)
     command = [
         sys.executable,
         "-c",

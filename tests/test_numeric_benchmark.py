@@ -11,7 +11,7 @@ import numeric
 import pytest
 from numeric_pairs import OPTIMISED, Chunk, Measured
 
-from fuzzer.isolation import IsolatedWorker
+from fuzzer.worker.worker import IsolatedWorker
 
 
 @pytest.fixture

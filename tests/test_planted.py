@@ -8,16 +8,19 @@ import sys
 from collections import Counter
 
 import pytest
-from planted.catalogue import CLEAN, HERE, PLANTED, Manner, Planted
+from planted.catalogue import CLEAN, HERE, PLANTED, RELATIONS, Manner, Planted
 from planted.generated import modules, text
 
-from fuzzer.cases import Case, judge_case
-from fuzzer.isolation import Died, IsolatedWorker, breadcrumb
+from fuzzer.core.case import Case, judge_case
+from fuzzer.worker.child import breadcrumb
+from fuzzer.worker.death import Died
+from fuzzer.worker.worker import IsolatedWorker
 from oracles import Subject, judge
-from oracles.contracts import contract_for
-from oracles.facts import equal
-from oracles.passref import PassRef, import_file
-from oracles.verdict import OracleName, Outcome
+from oracles.core.module_facts import equal
+from oracles.core.verdict import Evidence, Outcome
+from relaxkit.passes.contract import OracleName
+from relaxkit.passes.contracts import contract_for
+from relaxkit.passes.pass_ref import PassRef, import_file
 
 STRUCTURAL = tuple(name for name in OracleName if name is not OracleName.NUMERIC)
 # A memory limit that the process itself enforces shows as an exception, one that its parent enforces as a death.
@@ -58,21 +61,23 @@ def test_every_factory_is_in_the_catalogue_with_its_twin() -> None:
         assert {f"{file}:{name}" for name in buggy} == {name for name in listed if name.startswith(file)}
 
 
-def failing(ref: PassRef, index: int, module: object, oracles: tuple[OracleName, ...]) -> set[OracleName]:
-    """The oracles that fail the pass on a module; an oracle that is itself broken fails the test."""
+def failing(ref: PassRef, index: int, module: object, oracles: tuple[OracleName, ...]) -> dict[OracleName, Evidence]:
+    """Return what the oracles that fail the pass on a module saw; an oracle that is itself broken fails the test."""
     verdicts = judge(Subject(module, [ref], [contract_for(ref)], input_seed=index), oracles)
     for verdict in verdicts:
         assert verdict.outcome is not Outcome.INVALID, verdict
-    return {verdict.oracle for verdict in verdicts if verdict.outcome is Outcome.FAIL}
+    return {verdict.oracle: verdict.evidence for verdict in verdicts if verdict.evidence is not None}
 
 
 @named([planted for planted in in_process if planted.oracle is not OracleName.NUMERIC])
 def test_is_caught_by_its_oracle_and_no_other(planted: Planted) -> None:
     for index, module in enumerate(modules(planted.within)):
         found = failing(planted.ref(), index, module, STRUCTURAL)
-        assert found <= {planted.oracle}, f"module {index} was caught by {sorted(map(str, found))}"
+        assert found.keys() <= {planted.oracle}, f"module {index} was caught by {sorted(map(str, found))}"
         if found:
             print(f"{planted.id} caught after {index + 1} modules", file=sys.stderr)
+            how = found[planted.oracle].message + found[planted.oracle].observed
+            assert any(relation in how for relation in RELATIONS.get(planted.id, ("",))), how
             return
     pytest.fail(f"not caught within {planted.within} modules")
 

@@ -17,19 +17,20 @@ from planted.substituted import Flaw, Substituted
 from tvm import relax
 from tvm_ffi.serialization import from_json_graph_str
 
-from fuzzer.cases import Case, judge_case
-from fuzzer.isolation import Died, IsolatedWorker, breadcrumb
-from oracles.contract import Abi
-from oracles.contracts import contract_for
-from oracles.facts import equal
-from oracles.plan import preparation, preparing
-from oracles.verdict import OracleName, Outcome
-from strategies.choices import Choices
-from strategies.drive import draws_of
-from strategies.fitness import NEVER
-from strategies.module_facts import facts_of
-from strategies.pass_table import CONSTRUCTORS
+from fuzzer.core.case import Case, judge_case
+from fuzzer.worker.child import breadcrumb
+from fuzzer.worker.death import Died
+from fuzzer.worker.worker import IsolatedWorker
+from oracles.core.module_facts import equal
+from oracles.core.verdict import Outcome
+from relaxkit.passes.contract import Abi, OracleName
+from relaxkit.passes.contracts import contract_for
+from relaxkit.passes.plan import preparation, preparing
+from strategies.detect.module_facts import facts_of
+from strategies.pass_arguments.table import NEVER, PASS_ROWS
 from strategies.passes import weight_of
+from strategies.scope.choices import Choices
+from strategies.scope.from_bytes import draws_of
 
 # So many times arguments are drawn for a module.
 DRAWS = 4
@@ -65,7 +66,7 @@ def drawn(row: Row, index: int) -> list[Substituted]:
     if weight_of(row.name, facts) <= NEVER:
         return []
     choices = Choices(draws_of(random.Random(f"{SEED}:{index}")))
-    expressions = dict.fromkeys(CONSTRUCTORS[row.name](choices, facts) for _ in range(DRAWS))
+    expressions = dict.fromkeys(PASS_ROWS[row.name].draw(choices, facts) for _ in range(DRAWS))
     refs = [Substituted(row.name, expression, row.flaw) for expression in expressions]
     return [ref for ref in refs if contract_for(ref).abi is row.abi]
 

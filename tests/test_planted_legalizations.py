@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
 from planted.legalizations import LEGALIZATIONS, Flawed, registered
 
 from oracles import Subject, judge
-from oracles.passref import PassRef
-from oracles.verdict import NOT_AS_DOCUMENTED, OracleName, Outcome, Verdict
-from strategies.alone import ROW, draw_alone
+from oracles.core.verdict import NOT_AS_DOCUMENTED, Outcome, Verdict
+from relaxkit.passes.contract import OracleName
+from relaxkit.passes.pass_ref import PassRef
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "benchmarks"))
+
+from operator_modules import ROW, draw_alone
 
 LEGALIZE = PassRef("LegalizeOps", "relax.transform.LegalizeOps()")
 BEFORE_AND_AFTER = PassRef("CanonicalizeBindings", "relax.transform.CanonicalizeBindings()")

@@ -4,31 +4,31 @@ from __future__ import annotations
 
 import ast
 import re
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import griffe
 
-_ROOMS = {
-    "strategies": "what to test: Hypothesis strategies for modules, passes and pipelines",
-    "oracles": "how to judge: `check`, contracts, verdicts",
-}
-_ORACLES = "oracles"
+_FACE = "relaxfuzz"
+_TITLE = "what to test (Hypothesis strategies for modules, passes and pipelines), and how to judge (`check`, contracts)"
+_NAMES = "relaxkit/passes/contract.py"
 _ROLE = re.compile(r":(?:func|class|meth|mod|data|attr|exc):`~?([^`]+)`")
 
 
 def api_pages(root: Path) -> dict[str, str]:
-    """Pages by their place in the site: one for each public room, the tolerance, the oracles one by one."""
-    pages = {f"reference/{room}.md": _room(root, room, title) for room, title in _ROOMS.items()}
-    pages["reference/tolerance.md"] = "# Tolerance\n\n" + _prose(_module_docstring(root / "oracles" / "tolerance.py"))
-    return pages | {"reference/oracles-in-detail.md": _oracles(root)}
+    """Return pages by their place in the site: the public names, the tolerance, the oracles one by one."""
+    return {
+        f"reference/{_FACE}.md": _public_names(root),
+        "reference/tolerance.md": f"# Tolerance\n\n{_prose(_module_docstring(root / 'oracles/measure/tolerance.py'))}",
+        "reference/oracles-in-detail.md": _oracles(root),
+    }
 
 
-def _room(root: Path, room: str, title: str) -> str:
-    package = griffe.load(room, search_paths=[str(root)], docstring_parser="google", resolve_aliases=False)
-    lines = [f"# Python: `{room}`", "", f"From `import {room}`: {title}.", ""]
-    for name in sorted(_exported(root / room / "__init__.py"), key=str.lower):
-        lines += _member(name, _found(package, name))
+def _public_names(root: Path) -> str:
+    lines = [f"# Python: `{_FACE}`", "", f"From `import {_FACE}`: {_TITLE}.", ""]
+    for name in sorted(_exported(root / _FACE / "__init__.py"), key=str.lower):
+        lines += _member(name, _definition(root, name))
     return "\n".join(lines)
 
 
@@ -40,21 +40,25 @@ def _exported(init: Path) -> list[str]:
     raise SystemExit(f"{init} has no __all__")
 
 
-def _found(package: Any, name: str) -> Any:
-    """What a public name means: the definition, wherever it was imported from.
+def _definition(root: Path, name: str) -> Any:
+    """Follow a public name's imports to its definition, through all packages.
 
     By the imports, not the members: a file of the same name is a member, too.
     """
-    path = f"{package.name}.{name}"
+    path = f"{_FACE}.{name}"
     for _ in range(10):
-        holder, _, last = path.removeprefix(f"{package.name}.").rpartition(".")
-        module = package[holder] if holder else package
-        path = module.imports.get(last, "")
-        if not path:
+        package, _, rest = path.partition(".")
+        holder, _, last = rest.rpartition(".")
+        module = _package(root, package)[holder] if holder else _package(root, package)
+        if last not in module.imports:
             return module.members[last]
-        if not path.startswith(f"{package.name}."):
-            raise SystemExit(f"{package.name}.{name} is defined in {path}, outside of the room")
-    raise SystemExit(f"{package.name}.{name} is imported in a circle")
+        path = module.imports[last]
+    raise SystemExit(f"{_FACE}.{name} is imported in a circle")
+
+
+@cache
+def _package(root: Path, name: str) -> Any:
+    return griffe.load(name, search_paths=[str(root)], docstring_parser="google", resolve_aliases=False)
 
 
 def _member(name: str, member: Any) -> list[str]:
@@ -129,16 +133,25 @@ def _oracles(root: Path) -> str:
         "",
     ]
     for name in _oracle_names(root):
-        path = root / _ORACLES / f"{name.replace('-', '_')}.py"
+        path = _oracle_file(root / "oracles", name.replace("-", "_"))
         lines += [f"## {name}", "", _prose(_module_docstring(path)), ""]
     return "\n".join(lines)
 
 
+def _oracle_file(room: Path, name: str) -> Path:
+    """Find the file that argues an oracle: named after it, in part or whole, or with a docstring that explains it."""
+    files = [path for path in sorted(room.rglob("*.py")) if path.parent != room]
+    exact = [path for path in files if path.stem == name or (path.parent.name == name and path.stem == "oracle")]
+    partly = [path for path in files if name in path.stem.split("_and_")]
+    told = [path for path in files if f"{name.capitalize()}:" in _module_docstring(path)]
+    return (exact or partly or told)[0]
+
+
 def _oracle_names(root: Path) -> list[str]:
-    for node in ast.parse((root / _ORACLES / "verdict.py").read_text(encoding="utf-8")).body:
+    for node in ast.parse((root / _NAMES).read_text(encoding="utf-8")).body:
         if isinstance(node, ast.ClassDef) and node.name == "OracleName":
             return [str(ast.literal_eval(each.value)) for each in node.body if isinstance(each, ast.Assign)]
-    raise SystemExit("oracles/verdict.py has no OracleName")
+    raise SystemExit(f"{_NAMES} has no OracleName")
 
 
 def _module_docstring(path: Path) -> str:

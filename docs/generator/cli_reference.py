@@ -6,8 +6,8 @@ import argparse
 import os
 import re
 
-from fuzzer.command_line import PROGRAM, entry_points, parser_of
-from fuzzer.verb import Verb
+from fuzzer.cli.options import PROGRAM, entry_points, parser_of
+from fuzzer.core.verb import Verb
 
 _INTRODUCTION = f"""# Command line
 

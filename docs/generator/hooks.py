@@ -17,10 +17,9 @@ DOCS = ROOT / "docs"
 BENCHMARKS = "benchmarks/RESULTS.md"
 GENERATED = {
     BENCHMARKS: BENCHMARKS,
-    "oracles/tolerance.py": "reference/tolerance.md",
-    "fuzzer/verbs": "reference/command-line.md",
-    "oracles": "reference/oracles.md",
-    "strategies": "reference/strategies.md",
+    "oracles/measure/tolerance.py": "reference/tolerance.md",
+    "fuzzer/cli/verbs": "reference/command-line.md",
+    "relaxfuzz": "reference/relaxfuzz.md",
 }
 """What pages link to in the checkout, where there is no site, and the page that says the same in it."""
 HOW_TO = "How to"

@@ -9,21 +9,21 @@ import tvm
 import tvm_ffi
 from tvm_ffi.serialization import from_json_graph_str
 
-from fuzzer.minimizer.emit import emit
-from fuzzer.minimizer.messages import Candidate, Facts, Key, Proposal, Request
 from fuzzer.minimizer.reductions import REDUCTIONS
-from fuzzer.minimizer.retype import Invalid
 from fuzzer.minimizer.safety import hazards, is_safe
-from fuzzer.minimizer.sketch import bindings_of, take
+from fuzzer.minimizer.search.messages import Key, ProposalRequest, ProposedModules, SmallerModule, StartFacts
+from relaxkit.ir.retype import Invalid
+from relaxkit.ir.sketch.emit import emit
+from relaxkit.ir.sketch.sketch import bindings_of, take
 
 _MAX_ATTEMPTS = 64  # edits tried in one call, so that a call stays far below its time limit
 
 
-def propose(request: Request, at: Callable[[Key], None] | None = None) -> Proposal:
-    """The next candidates of a reduction; ``at`` is told the key of each edit before it is tried."""
+def propose(request: ProposalRequest, at: Callable[[Key], None] | None = None) -> ProposedModules:
+    """Return the next candidates of a reduction; ``at`` is told the key of each edit before it is tried."""
     module = from_json_graph_str(request.module_json)
     seen = {digest(module)}
-    found: list[Candidate] = []
+    found: list[SmallerModule] = []
     if request.fold > 1:
         together = _together(module, request, at)
         if together is not None:
@@ -32,20 +32,24 @@ def propose(request: Request, at: Callable[[Key], None] | None = None) -> Propos
     singles, last = 0, request.start
     for attempts, (key, edited) in enumerate(_edited(module, request, request.start, request.skip_start, at)):
         if attempts >= _MAX_ATTEMPTS or singles >= request.count:
-            return Proposal(tuple(found), last)
+            return ProposedModules(tuple(found), last)
         last = key
         smaller = edited()
         if smaller is not None and smaller[1] not in seen:
             seen.add(smaller[1])
             singles += 1
-            found.append(Candidate(key, str(tvm.ir.save_json(smaller[0])), smaller[1]))
-    return Proposal(tuple(found), None)
+            found.append(SmallerModule(key, str(tvm.ir.save_json(smaller[0])), smaller[1]))
+    return ProposedModules(tuple(found), None)
 
 
 def _edited(
-    module: Any, request: Request, start: Key | None, skip_start: bool, at: Callable[[Key], None] | None
+    module: tvm.IRModule,
+    request: ProposalRequest,
+    start: Key | None,
+    skip_start: bool,
+    at: Callable[[Key], None] | None,
 ) -> Iterator[tuple[Key, Callable[[], tuple[Any, str] | None]]]:
-    """The edits from ``start`` on: each gives a smaller module and its digest, or ``None`` where it does not apply."""
+    """Yield the edits from ``start`` on: each gives a smaller module and its digest, or ``None`` without effect."""
     for key, edit in REDUCTIONS[request.reduction].edits(take(module)):
         if start is not None and (key < start or (skip_start and key == start)):
             continue
@@ -67,8 +71,8 @@ def _edited(
         yield key, apply
 
 
-def _together(module: Any, request: Request, at: Callable[[Key], None] | None) -> Candidate | None:
-    """What the search would come to if it accepted the next edits one by one; ``None`` when there are not two."""
+def _together(module: tvm.IRModule, request: ProposalRequest, at: Callable[[Key], None] | None) -> SmallerModule | None:
+    """Return the result of accepting the next edits one by one; ``None`` when there are not two."""
     start, skip_start, attempts = request.start, request.skip_start, 0
     current, names = module, [digest(module)]
     while len(names) <= request.fold:
@@ -83,7 +87,7 @@ def _together(module: Any, request: Request, at: Callable[[Key], None] | None) -
             break
     if len(names) < 3 or start is None:
         return None
-    return Candidate(start, str(tvm.ir.save_json(current)), names[-1])
+    return SmallerModule(start, str(tvm.ir.save_json(current)), names[-1])
 
 
 def digest(module: object) -> str:
@@ -91,10 +95,10 @@ def digest(module: object) -> str:
     return f"{tvm_ffi.structural_hash(module, map_free_vars=True):x}"
 
 
-def facts(module_json: str) -> Facts:
+def facts(module_json: str) -> StartFacts:
     """Size and hazards of a module, and an empty module in the same format."""
     module, empty = from_json_graph_str(module_json), tvm.IRModule({})
-    return Facts(
+    return StartFacts(
         bindings=bindings_of(module),
         functions=len(take(module).relax_functions()),
         hazards=hazards(module),

@@ -18,39 +18,28 @@ import tvm
 import tvm_ffi
 from tvm import relax
 
-from fuzzer.minimizer import walk
-from fuzzer.minimizer.kernel_bodies import is_plain
-from fuzzer.minimizer.sketch import Binding, Body, Branch, Func, Sketch, take
-from strategies.seed_bounds import bounds_of
-from strategies.seed_rules import Unproven
-
-# Operators that are undefined, or not finite, on a part of the default input domain.
-_NARROW_NAMES = """
-    log sqrt rsqrt asin acos acosh atanh power log_add_exp divide floor_divide mod floor_mod left_shift right_shift
-    astype take gather_elements gather_nd scatter_elements scatter_nd slice_scatter index_put index_tensor one_hot
-    bucketize strided_slice dynamic_strided_slice reverse_sequence nn.nll_loss nn.cross_entropy_with_logits
-    nn.batch_norm nn.attention nn.attention_bias grad.take_backward grad.nll_loss_backward quantize dequantize
-    multinomial_from_uniform image.grid_sample vision.all_class_non_max_suppression vision.get_valid_counts
-    vision.non_max_suppression vision.roi_align vision.roi_pool vision.multibox_transform_loc call_tir call_tir_inplace
-    call_dps_packed call_pure_packed call_inplace_packed
-"""
-NARROW = frozenset(f"relax.{name}" for name in _NARROW_NAMES.split())
+from relaxkit.ir.operator_facts import NARROW
+from relaxkit.ir.sketch import uses
+from relaxkit.ir.sketch.kernels import is_plain
+from relaxkit.ir.sketch.sketch import Binding, Branch, Func, Sketch, SketchBody, take
+from strategies.operators.intervals import Unproven
+from strategies.seeds.bounds import bounds_of
 
 
-def hazards(module: Any) -> frozenset[str]:
-    """Names of the guarded operands in ``module``; a candidate's must be among the original's."""
+def hazards(module: tvm.IRModule) -> frozenset[str]:
+    """Return names of the guarded operands in ``module``; a candidate's must be among the original's."""
     return _Names(take(module)).all()
 
 
-def is_safe(module: Any, allowed: frozenset[str]) -> bool:
-    """Whether all values of a candidate stay inside the domains, given the original's ``hazards``."""
+def is_safe(module: tvm.IRModule, allowed: frozenset[str]) -> bool:
+    """Say whether all values of a candidate stay inside the domains, given the original's ``hazards``."""
     return hazards(module) <= allowed or _proven(module)
 
 
-def _proven(module: Any) -> bool:
-    """Whether intervals show that every function that can be run is defined for all inputs."""
+def _proven(module: tvm.IRModule) -> bool:
+    """Say whether intervals show that every function that can be run is defined for all inputs."""
     sketch = take(module)
-    called = walk.callers(sketch)
+    called = uses.callers(sketch)
     try:
         for name, func in sketch.relax_functions().items():
             if "global_symbol" in func.attrs or not called[name]:
@@ -77,8 +66,8 @@ class _Names:
                 found.add(self.name(call))
         return frozenset(found)
 
-    def _is_harmless(self, call: Any) -> bool:
-        """Whether a call is defined whatever its operands: they are ones, or its kernel only copies or stores ones."""
+    def _is_harmless(self, call: relax.Call) -> bool:
+        """Say whether a call is defined anyway: its operands are ones, or its kernel only copies or stores ones."""
         if all(_ones(item) for item in call.args):
             return True
         kernel = call.args[0] if call.args else None
@@ -87,8 +76,8 @@ class _Names:
         function = self.sketch.functions.get(str(kernel.name_hint))
         return isinstance(function, tvm.tirx.PrimFunc) and is_plain(function)
 
-    def name(self, expr: Any) -> str:
-        """The name of an expression: equal for equal computations from equal parameters."""
+    def name(self, expr: relax.Expr) -> str:
+        """Return the name of an expression: equal for equal computations from equal parameters."""
         if isinstance(expr, relax.Var):
             if expr not in self.cache:
                 self.cache[expr] = "recursive"
@@ -119,16 +108,16 @@ class _Names:
             return _digest("kernel", str(tvm_ffi.structural_hash(function)))
         return str(expr)
 
-    def _var(self, var: Any) -> str:
+    def _var(self, var: relax.Var) -> str:
         if var in self.values:
             return self.name(self.values[var])
-        given = self.arguments.get(var)
-        if given:
-            names = sorted({self.name(item) for item in given})
+        arguments = self.arguments.get(var)
+        if arguments:
+            names = sorted({self.name(item) for item in arguments})
             return names[0] if len(names) == 1 else _digest("one of", *names)
         return f"parameter {var.ty}"
 
-    def _body(self, body: Body) -> None:
+    def _body(self, body: SketchBody) -> None:
         for binding in body.bindings():
             self._binding(binding)
 
@@ -151,7 +140,7 @@ class _Names:
         self.values[binding.var] = value
 
 
-def _ones(expr: Any) -> bool:
+def _ones(expr: relax.Expr) -> bool:
     if not isinstance(expr, tvm.ir.GenericConst) or not isinstance(expr.value, tvm.runtime.Tensor):
         return False
     return bool(np.all(expr.value.numpy() == 1))

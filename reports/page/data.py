@@ -7,18 +7,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
-from fuzzer.counting import SUSPECTS_ARE
-from fuzzer.decisions import Decisions
-from fuzzer.gate import GateResult
-from fuzzer.stopwatch import DRAW, OTHER, PREPARE, TRIAGE
-from fuzzer.timeline import Point, Timeline
-from reports.page.findings import finding_rows
+from fuzzer.core.text import SUSPECTS_ARE
+from fuzzer.findings.file import Decisions
+from fuzzer.gate.judge import GateExit, GateResult
+from fuzzer.gate.ruling import Requirement, RulingStatus
+from fuzzer.gate.text import explain, verdict_line
+from fuzzer.shard.shard import DRAW, OTHER, PREPARE, TRIAGE
+from fuzzer.store.timeline import Point, Timeline
+from reports.findings import Dispositions
+from reports.page.findings import LineTable, finding_rows
 from reports.page.history import history
-from reports.page.lines import Lines
-from reports.page.matrix import matrix
-from reports.page.tvm_side import TvmSide
-from reports.page.verdict import verdict_object
-from reports.standing import standings
+from reports.page.passes import matrix
+from reports.page.tvm_worker import TvmWorker
 from reports.tables import Report, oracle_rows, states_text
 
 _STEPS = {
@@ -30,26 +30,29 @@ _STEPS = {
 }
 """What a step is called where its name does not say it."""
 IDLE = "idle"
+_DECIDES = {GateExit.FAILED: RulingStatus.FAIL, GateExit.NO_EVIDENCE: RulingStatus.SHORT}
+_MOST = 12
+"""Rulings of a kind that are listed; every one is among those explained."""
 
 
 def page_object(
     reports: Sequence[Report],
-    tvm_side: TvmSide,
+    worker: TvmWorker,
     result: GateResult | None = None,
     decisions: Decisions | None = None,
 ) -> dict[str, Any]:
-    """What the page shows.
+    """Return what the page shows.
 
     Args:
         reports: Campaigns, oldest first (``reports.tables.load_reports``); the last one is shown, the others are its
             history.
-        tvm_side: Prints modules.
+        worker: Prints modules.
         result: The gate's, if a policy was given.
         decisions: What people decided on families of findings.
     """
     report = reports[-1]
     info = report.info
-    lines = Lines()
+    lines = LineTable()
     return {
         "title": states_text(report.findings),
         "suspects_are": SUSPECTS_ARE,
@@ -59,16 +62,16 @@ def page_object(
             "workers": info.workers, "budget": info.budget_text, "examples": info.examples, "modules": info.modules,
             "passes": len(info.passes),
         },
-        "verdict": None if result is None else verdict_object(result),
+        "verdict": None if result is None else _verdict(result),
         "oracles": [
-            {"name": row.name, "n": [row.passed, row.failed, row.skipped, row.rejected, row.invalid]}
+            {"name": row.name, "n": list(row.counts.values())}
             for row in oracle_rows(report.tallies)
         ],
         "matrix": matrix(report.tallies),
         "findings": finding_rows(
-            report, tvm_side.modules(report.findings), standings(result), decisions or Decisions(), lines
+            report, worker.modules(report.findings), Dispositions.under(result), decisions or Decisions(), lines
         ),
-        "coverage": tvm_side.coverage(report.coverage, info.modules),
+        "coverage": worker.coverage(report.coverage, info.modules),
         "growth": _growth(report.timeline),
         "known": report.known.to_object(),
         "spent": _spent(report),
@@ -77,12 +80,34 @@ def page_object(
     }  # fmt: skip
 
 
+def _verdict(result: GateResult) -> dict[str, Any]:
+    """Return the verdict, what decided it, findings that did, what else is noted, and every number behind it."""
+    status = _DECIDES.get(result.exit)
+    decided = [] if status is None else result.of(status)
+    rules = [
+        f"{ruling.subject}: {ruling.detail}" for ruling in decided if ruling.requirement is not Requirement.FINDING
+    ]
+    notes = [f"{ruling.subject}: {ruling.detail}" for ruling in result.of(RulingStatus.NOTE)]
+    return {
+        "word": result.exit.name.lower().replace("_", " "),
+        "decided": _cut(rules),
+        "findings": sum(ruling.requirement is Requirement.FINDING for ruling in decided),
+        "notes": _cut(notes),
+        "told": verdict_line(result),
+        "explained": explain(result),
+    }
+
+
+def _cut(lines: list[str]) -> list[str]:
+    return lines if len(lines) <= _MOST else [*lines[:_MOST], f"and {len(lines) - _MOST} more"]
+
+
 def _growth(timeline: Timeline) -> dict[str, list[float]]:
     return {each.name: [getattr(point, each.name) for point in timeline.growth] for each in fields(Point)}
 
 
 def _spent(report: Report) -> dict[str, list[list[Any]]]:
-    """Seconds of all workers by step and by pass, the most first; last what nobody used."""
+    """Sum up seconds of all workers by step and by pass, the most first; last what nobody used."""
     steps: dict[str, float] = {}
     passes: dict[str, float] = {}
     for (step, culprit), seconds in report.timeline.spent.items():

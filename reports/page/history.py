@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from fuzzer.counting import apart
-from fuzzer.gating.proportions import Table, significance_each
-from fuzzer.plaintext import first_line
+from fuzzer.core.text import split_suspects
+from fuzzer.gate.statistics import Table, significance_each
+from reports.findings import message_line
 from reports.tables import Report, oracle_rows, pass_rows
 
 FALSE_ALARMS = 0.05
@@ -15,7 +15,7 @@ FALSE_ALARMS = 0.05
 
 
 def history(reports: Sequence[Report]) -> dict[str, Any] | None:
-    """What the page shows of several campaigns, oldest first; ``None`` of one alone."""
+    """Return what the page shows of several campaigns, oldest first; ``None`` of one alone."""
     if len(reports) < 2:
         return None
     campaigns = []
@@ -24,7 +24,7 @@ def history(reports: Sequence[Report]) -> dict[str, Any] | None:
     findings: dict[str, dict[str, Any]] = {}
     for number, report in enumerate(reports):
         rows = {row.name: row for row in oracle_rows(report.tallies)}
-        proven, suspects = apart(report.findings)
+        proven, suspects = split_suspects(report.findings)
         campaigns.append(
             {
                 "name": names[number],
@@ -46,7 +46,7 @@ def history(reports: Sequence[Report]) -> dict[str, Any] | None:
             # The newest campaign that saw it says how far it has come.
             seen |= {
                 "oracle": str(finding.oracle), "pass": finding.culprit, "state": finding.state.value,
-                "suspect": finding.suspect, "line": first_line(finding.message, finding.kind),
+                "suspect": finding.suspect, "line": message_line(finding),
             }  # fmt: skip
     return {
         "campaigns": campaigns,
@@ -57,7 +57,7 @@ def history(reports: Sequence[Report]) -> dict[str, Any] | None:
 
 
 def campaign_names(reports: Sequence[Report]) -> list[str]:
-    """Their directories' last parts, or the whole where these do not tell them apart."""
+    """Return their directories' last parts, or the whole where these do not tell them apart."""
     short = [report.directory.name or str(report.directory) for report in reports]
     return [
         name if short.count(name) == 1 else str(report.directory) for name, report in zip(short, reports, strict=True)
@@ -65,7 +65,7 @@ def campaign_names(reports: Sequence[Report]) -> list[str]:
 
 
 def worse(before: Report, after: Report) -> list[dict[str, Any]]:
-    """Pairs of oracle and pass that fail more often than before, more than chance explains; the clearest first.
+    """Find pairs of oracle and pass that fail more often than before, more than chance explains; the clearest first.
 
     Fisher's exact test on failures among checks, each pair at a level that keeps the chance of any false alarm below
     ``FALSE_ALARMS``.

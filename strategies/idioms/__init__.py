@@ -1,7 +1,11 @@
-"""Idioms: small pieces of code that make particular passes act, planted among random code and into each other."""
+"""Idioms: small pieces of code that make particular passes act, planted among random code and into each other.
 
-from strategies.idioms.idiom import Idiom, NearMiss, Place
-from strategies.idioms.planting import Planned, aimed, plant, plant_planned
-from strategies.idioms.table import IDIOMS
+A theme a file; the row (``idiom``) stands on the function that plants the idiom, its near misses follow it.
+``planting`` has the whole table and chooses from it, ``parts`` has what idioms are built of. To add one:
+``docs/adding-an-idiom.md``.
+"""
 
-__all__ = ["IDIOMS", "Idiom", "NearMiss", "Place", "Planned", "aimed", "plant", "plant_planned"]
+from strategies.idioms.idiom import BlockKind, Idiom, NearMiss
+from strategies.idioms.planting import IDIOMS, Planned, aimed, plant, plant_planned
+
+__all__ = ["IDIOMS", "BlockKind", "Idiom", "NearMiss", "Planned", "aimed", "plant", "plant_planned"]

@@ -6,18 +6,20 @@ from collections.abc import Callable, Sequence
 
 from tvm import relax
 
-from strategies.bounds import Bounds
-from strategies.features import Feature
-from strategies.idioms.idiom import Idiom, NearMiss
+from strategies.idioms.idiom import IdiomTable
 from strategies.idioms.parts import UNIT, added, constant, new_parameter, relu
-from strategies.scope import Scope
-from strategies.values import Value
+from strategies.scope.bounds import Bounds
+from strategies.scope.features import Feature
+from strategies.scope.scope import Scope
+from strategies.scope.values import Value
 
 op = relax.op
 
 Get = Callable[[Scope, Sequence[int], Bounds], Value]
 _ONE = Bounds(-1.0, 1.0)
 _SOME = Bounds(-8.0, 8.0)
+
+TABLE = IdiomTable()
 
 
 def _data(scope: Scope) -> Value:
@@ -33,7 +35,7 @@ def _constant(scope: Scope, shape: Sequence[int], bounds: Bounds) -> Value:
 
 
 def _conv(scope: Scope, data: Value, get: Get = _tensor, channels: int = 0) -> Value:
-    """``conv2d`` of two or three channels, 3 by 3 or 1 by 1."""
+    """Bind ``conv2d`` of two or three channels, 3 by 3 or 1 by 1."""
     channels, side = channels or 2 + scope.index(2), 1 + 2 * scope.index(2)
     kernel = get(scope, [channels, 2, side, side], _ONE)
     padding = (side // 2,) * 2
@@ -45,8 +47,8 @@ def _conv(scope: Scope, data: Value, get: Get = _tensor, channels: int = 0) -> V
 def _norm(
     scope: Scope, value: Value, get: Get = _tensor, axis: int = 1, training: bool = False, first: Get | None = None
 ) -> Value:
-    """``batch_norm``, its scale from ``first`` where that is given; gives the tuple."""
-    channels = int((value.dims or ())[axis])
+    """Bind ``batch_norm``, its scale from ``first`` where that is given; gives the tuple."""
+    channels = int(value.shape[axis])
     scale = (first or get)(scope, [channels], _ONE)
     shift, mean = (get(scope, [channels], _ONE) for _ in range(2))
     variance = get(scope, [channels], Bounds(0.5, 2.0))
@@ -67,23 +69,30 @@ def _norm(
 
 
 def _part(scope: Scope, whole: Value, index: int = 0) -> Value:
-    return scope.emit(relax.TupleGetItem(whole.expr, index), part_of=whole)
+    return scope.item(whole, index)
 
 
+@TABLE.idiom(
+    "FoldBatchnormToConv2D",
+    needs=(Feature.CONSTANTS,),
+    also_for=("DecomposeOpsForInference", "DecomposeOpsForTraining"),
+)
 def conv_and_norm(scope: Scope) -> Value:
-    """``conv2d`` of constants, and ``batch_norm`` of constants for inference."""
+    """Plant ``conv2d`` of constants, and ``batch_norm`` of constants for inference."""
     out = _conv(scope, _data(scope), _constant)
     return _part(scope, _norm(scope, out, _constant))
 
 
+@TABLE.near_miss("norm_of_parameters")
 def norm_of_parameters(scope: Scope) -> Value:
-    """The same, the scale no constant."""
+    """Plant the same, the scale no constant."""
     out = _conv(scope, _data(scope), _constant)
     return _part(scope, _norm(scope, out, _constant, first=_parameter))
 
 
+@TABLE.near_miss("conv_of_parameters")
 def conv_of_parameters(scope: Scope) -> Value:
-    """The same, the convolution's weight no constant."""
+    """Plant the same, the convolution's weight no constant."""
     out = _conv(scope, _data(scope), _parameter)
     return _part(scope, _norm(scope, out, _constant))
 
@@ -92,56 +101,66 @@ def _parameter(scope: Scope, shape: Sequence[int], bounds: Bounds) -> Value:
     return scope.guard(new_parameter(scope, shape, "float32"), bounds)
 
 
+@TABLE.near_miss("something_between")
 def activation_between(scope: Scope) -> Value:
-    """An activation between convolution and normalisation."""
+    """Plant an activation between convolution and normalisation."""
     out = relu(scope, _conv(scope, _data(scope), _constant))
     return _part(scope, _norm(scope, out, _constant))
 
 
+@TABLE.near_miss("other_axis", defect="folds along the channels, whatever the axis is")
 def norm_of_other_axis(scope: Scope) -> Value:
-    """Normalisation along the rows and not the channels: a fold along the channels would be wrong."""
+    """Plant normalisation along the rows and not the channels: a fold along the channels would be wrong."""
     out = _conv(scope, _data(scope), _constant, channels=4)
     return _part(scope, _norm(scope, out, _constant, axis=2))
 
 
+@TABLE.idiom("DecomposeOpsForInference")
 def norm_for_inference(scope: Scope) -> Value:
-    """``batch_norm`` alone."""
+    """Plant ``batch_norm`` alone."""
     value = scope.tensor(dtypes=("float32",), ranks=(2, 3, 4), static=True, bounds=_SOME, where=_positive)
     return _part(scope, _norm(scope, value, axis=scope.pick((1, 1, value.rank - 1, 0))))
 
 
-def _positive(value: Value) -> bool:
-    return all(isinstance(dim, int) and 0 < dim <= 8 for dim in value.dims or ())
-
-
-def norm_for_training(scope: Scope) -> Value:
-    """``batch_norm`` of the batch's own statistics, or ``layer_norm``."""
-    value = scope.tensor(dtypes=("float32",), ranks=(2, 3, 4), static=True, bounds=UNIT, where=_positive)
-    if scope.index(2):
-        return _layer_norm(scope, value)
-    return _part(scope, _norm(scope, value, training=True), scope.index(3))
-
-
 def _layer_norm(scope: Scope, value: Value) -> Value:
-    last = int((value.dims or ())[-1])
+    last = int(value.shape[-1])
     scale, shift = _tensor(scope, [last], _ONE), _tensor(scope, [last], _ONE)
     call = op.nn.layer_norm(value.expr, scale.expr, shift.expr, axes=[-1], epsilon=1e-2)
     return scope.emit(call, Bounds(-8.0, 8.0))
 
 
+@TABLE.near_miss("group_norm")
 def norm_of_groups(scope: Scope) -> Value:
-    """``group_norm``, which nothing takes apart."""
+    """Plant ``group_norm``, which nothing takes apart."""
     value = _data(scope)
     scale, shift = _tensor(scope, [2], _ONE), _tensor(scope, [2], _ONE)
     call = op.nn.group_norm(value.expr, scale.expr, shift.expr, num_groups=1, channel_axis=1, axes=[2, 3], epsilon=1e-2)
     return scope.emit(call, Bounds(-8.0, 8.0))
 
 
+def _positive(value: Value) -> bool:
+    return all(isinstance(dim, int) and 0 < dim <= 8 for dim in value.shape)
+
+
+@TABLE.idiom("DecomposeOpsForTraining")
+def norm_for_training(scope: Scope) -> Value:
+    """Plant ``batch_norm`` of the batch's own statistics, or ``layer_norm``."""
+    value = scope.tensor(dtypes=("float32",), ranks=(2, 3, 4), static=True, bounds=UNIT, where=_positive)
+    if scope.index(2):
+        return _layer_norm(scope, value)
+    return _part(scope, _norm(scope, value, training=True), scope.index(3))
+
+
+TABLE.near_miss("group_norm")(norm_of_groups)
+
+
+@TABLE.idiom("ConvertLayout", "ToMixedPrecision")
 def conv_chain(scope: Scope) -> Value:
-    """A convolution with what follows it: a bias per channel, an activation, a scalar, pooling, another convolution."""
+    """Plant a convolution with what follows it: a bias per channel, an activation, a scalar, pooling, another
+    convolution."""
     value = _conv(scope, scope.guard(_data(scope), UNIT))
     for _ in range(1 + scope.index(3)):
-        channels = int((value.dims or ())[1])
+        channels = int(value.shape[1])
         way = scope.index(6)
         if way == 0:
             value = relu(scope, value)
@@ -154,64 +173,30 @@ def conv_chain(scope: Scope) -> Value:
         elif way == 4:
             value = scope.emit(op.mean(value.expr, axis=[2, 3], keepdims=True), value.bounds)
         else:
-            value = added(scope, value, _tensor(scope, [4], _ONE)) if (value.dims or ())[-1] == 4 else value
+            value = added(scope, value, _tensor(scope, [4], _ONE)) if value.shape[-1] == 4 else value
     return value
 
 
+@TABLE.near_miss("no_conv")
+def elementwise_image(scope: Scope) -> Value:
+    """Plant an image that no convolution touches."""
+    value = _data(scope)
+    return relu(scope, added(scope, value, value))
+
+
+@TABLE.idiom("ToMixedPrecision", also_for=("ConvertLayout",))
 def conv1d_chain(scope: Scope) -> Value:
-    """``conv1d`` and an activation."""
+    """Plant ``conv1d`` and an activation."""
     data = scope.tensor(dtypes=("float32",), shape=(1, 2, 6), bounds=_SOME)
     kernel = _tensor(scope, [3, 2, 3], _ONE)
     out = scope.emit(op.nn.conv1d(data.expr, kernel.expr), Bounds(-50.0, 50.0))
     return relu(scope, out)
 
 
+@TABLE.idiom("ConvertLayout", "ToMixedPrecision")
 def wide_conv(scope: Scope) -> Value:
-    """A convolution of eight channels, which blocked layouts divide."""
+    """Plant a convolution of eight channels, which blocked layouts divide."""
     data = scope.tensor(dtypes=("float32",), shape=(1, 4, 3, 3), bounds=_SOME)
     kernel = _tensor(scope, [8, 4, 1, 1], _ONE)
     out = scope.emit(op.nn.conv2d(data.expr, kernel.expr), Bounds(-34.0, 34.0))
     return relu(scope, out) if scope.index(2) else out
-
-
-def elementwise_image(scope: Scope) -> Value:
-    """An image that no convolution touches."""
-    value = _data(scope)
-    return relu(scope, added(scope, value, value))
-
-
-ROWS = (
-    Idiom(
-        "conv_and_norm",
-        conv_and_norm,
-        ("FoldBatchnormToConv2D",),
-        (
-            NearMiss("norm_of_parameters", norm_of_parameters),
-            NearMiss("conv_of_parameters", conv_of_parameters),
-            NearMiss("something_between", activation_between),
-            NearMiss("other_axis", norm_of_other_axis, defect="folds along the channels, whatever the axis is"),
-        ),
-        needs=(Feature.CONSTANTS,),
-        alone=("DecomposeOpsForInference", "DecomposeOpsForTraining"),
-    ),
-    Idiom(
-        "norm_for_inference",
-        norm_for_inference,
-        ("DecomposeOpsForInference",),
-        (NearMiss("group_norm", norm_of_groups),),
-    ),
-    Idiom(
-        "norm_for_training",
-        norm_for_training,
-        ("DecomposeOpsForTraining",),
-        (NearMiss("group_norm", norm_of_groups),),
-    ),
-    Idiom(
-        "conv_chain",
-        conv_chain,
-        ("ConvertLayout", "ToMixedPrecision"),
-        (NearMiss("no_conv", elementwise_image),),
-    ),
-    Idiom("conv1d_chain", conv1d_chain, ("ToMixedPrecision",), alone=("ConvertLayout",)),
-    Idiom("wide_conv", wide_conv, ("ConvertLayout", "ToMixedPrecision")),
-)

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from tvm import relax
 
-from strategies.bounds import FLOAT_LIMIT, Bounds, default_bounds, is_float
-from strategies.features import Feature
-from strategies.frame import Unfit
-from strategies.scope import Scope
-from strategies.values import Dim, Value
+from strategies.scope.bounds import FLOAT_LIMIT, Bounds, default_bounds, is_float
+from strategies.scope.features import Feature
+from strategies.scope.frame import Infeasible
+from strategies.scope.scope import Scope
+from strategies.scope.values import Dim, Value
 
 op = relax.op
 
@@ -22,43 +21,38 @@ WIDE = Bounds(-64.0, 64.0)
 
 
 def small(scope: Scope, value: Value) -> bool:
-    """Whether no dim can be zero and none is large: what makes sums of products bounded."""
-    return all(scope.dim_range(dim)[0] > 0 and scope.dim_range(dim)[1] <= 16 for dim in value.dims or ())
+    """Say whether no dim can be zero and none is large: what makes sums of products bounded."""
+    return all(scope.dim_range(dim)[0] > 0 and scope.dim_range(dim)[1] <= 16 for dim in value.shape)
 
 
 def matrix(scope: Scope, dtypes: tuple[str, ...] = FLOATS, ranks: Sequence[int] = (2,), static: bool = False) -> Value:
-    """A matrix, the newest at hand with a good share; batched where ``ranks`` say so."""
+    """Draw a matrix, the newest at hand with a good share; batched where ``ranks`` say so."""
     return scope.tensor(dtypes=dtypes, ranks=ranks, static=static, bounds=WIDE, where=lambda v: small(scope, v))
 
 
 def floats(scope: Scope, ranks: Sequence[int] = (1, 2, 3), static: bool = False, bounds: Bounds = WIDE) -> Value:
-    """A float tensor of any shape without zeros."""
+    """Draw a float tensor of any shape without zeros."""
     return scope.tensor(dtypes=FLOATS, ranks=ranks, static=static, bounds=bounds, where=lambda v: small(scope, v))
 
 
 def operand(scope: Scope, dims: Sequence[Dim], like: Value, bounds: Bounds = UNIT) -> Value:
-    """A tensor of given dims with the element type of another."""
+    """Draw a tensor of given dims with the element type of another."""
     return scope.tensor(dtypes=(like.dtype,), shape=dims, bounds=bounds)
 
 
 def fresh(scope: Scope, dims: Sequence[Dim], dtype: str, bounds: Bounds = UNIT) -> Value:
-    """A new tensor of given dims: a parameter, a constant or a filled one."""
+    """Draw a new tensor of given dims: a parameter, a constant or a filled one."""
     return scope.make(dims, dtype, bounds)
 
 
-def dims(value: Value) -> tuple[Dim, ...]:
-    """Dims of a tensor."""
-    return value.dims or ()
-
-
 def width(scope: Scope) -> int:
-    """A small width, 2 and more."""
+    """Draw a small width, 2 and more."""
     return 2 + scope.index(3)
 
 
 def product(scope: Scope, left: Value, right: Value, out_dtype: str | None = None) -> Value:
-    """``matmul`` with the bounds of a sum of products."""
-    depth = scope.dim_range(dims(left)[-1])[1]
+    """Bind ``matmul`` with the bounds of a sum of products."""
+    depth = scope.dim_range(left.shape[-1])[1]
     if left.known.magnitude * right.known.magnitude * depth > FLOAT_LIMIT / 2:
         left, right = scope.guard(left, UNIT), scope.guard(right, UNIT)
     bounds = (left.known * right.known).up_to(depth).rounded()
@@ -66,34 +60,34 @@ def product(scope: Scope, left: Value, right: Value, out_dtype: str | None = Non
 
 
 def added(scope: Scope, left: Value, right: Value) -> Value:
-    """``add``."""
+    """Bind ``add``."""
     return scope.emit(op.add(left.expr, right.expr), _kept(left, left.known + right.known))
 
 
 def times(scope: Scope, left: Value, right: Value) -> Value:
-    """``multiply``, of operands small enough."""
+    """Bind ``multiply``, of operands small enough."""
     if left.known.magnitude * right.known.magnitude > FLOAT_LIMIT / 2:
         left, right = scope.guard(left, UNIT), scope.guard(right, UNIT)
     return scope.emit(op.multiply(left.expr, right.expr), _kept(left, left.known * right.known))
 
 
-def less(scope: Scope, left: Value, right: Value) -> Value:
-    """``subtract``."""
+def subtracted(scope: Scope, left: Value, right: Value) -> Value:
+    """Bind ``subtract``."""
     return scope.emit(op.subtract(left.expr, right.expr), _kept(left, left.known - right.known))
 
 
 def relu(scope: Scope, value: Value) -> Value:
-    """``nn.relu``."""
+    """Bind ``nn.relu``."""
     return scope.emit(op.nn.relu(value.expr), value.known.clipped(0.0, max(0.0, value.known.hi)))
 
 
-def turned(scope: Scope, value: Value, axes: Sequence[int] | None = None) -> Value:
-    """``permute_dims``."""
+def transposed(scope: Scope, value: Value, axes: Sequence[int] | None = None) -> Value:
+    """Bind ``permute_dims``."""
     return scope.emit(op.permute_dims(value.expr, None if axes is None else list(axes)), value.bounds)
 
 
 def shaped(scope: Scope, value: Value, shape: Sequence[Dim]) -> Value:
-    """``reshape``; the dims must hold as many elements."""
+    """Bind ``reshape``; the dims must hold as many elements."""
     return scope.emit(op.reshape(value.expr, scope.shape_expr(shape)), value.bounds)
 
 
@@ -105,36 +99,36 @@ def hidden(scope: Scope, value: Value) -> Value:
 
 
 def constant(scope: Scope, shape: Sequence[int], dtype: str = "float32", bounds: Bounds = UNIT) -> Value:
-    """A constant tensor; raises ``Unfit`` when the caller forbade those."""
+    """Draw a constant tensor; raises ``Infeasible`` when the caller forbade those."""
     if scope.forbids(Feature.CONSTANTS):
-        raise Unfit("constants are forbidden")
+        raise Infeasible("constants are forbidden")
     return scope.constant(list(shape), dtype, bounds)
 
 
 def new_parameter(scope: Scope, shape: Sequence[Dim], dtype: str = "float32") -> Value:
-    """A new parameter; raises ``Unfit`` when there is no room for one."""
+    """Draw a new parameter; raises ``Infeasible`` when there is no room for one."""
     if not scope.can_add_parameter() or not scope.module.permits(dtype):
-        raise Unfit("no room for a parameter")
+        raise Infeasible("no room for a parameter")
     return scope.parameter(scope.frame.tensor_type(shape, dtype), default_bounds(dtype))
 
 
 def variable(scope: Scope, value: Value) -> Value:
-    """The value as a variable; raises ``Unfit`` where a variable may not be bound to a constant."""
+    """Return the value as a variable; raises ``Infeasible`` where a variable may not be bound to a constant."""
     if not isinstance(value.expr, relax.Var) and scope.forbids(Feature.ALIASES):
-        raise Unfit("aliases are forbidden")
+        raise Infeasible("aliases are forbidden")
     return scope.variable(value)
 
 
 def elements(value: Value) -> Dim:
-    """How many elements a tensor has."""
+    """Say how many elements a tensor has."""
     count: Dim = 1
-    for dim in value.dims or ():
+    for dim in value.shape:
         count = count * dim
     return count
 
 
 def joined(scope: Scope, values: Sequence[Value]) -> Value:
-    """One value that depends on all: a tuple where those are on, else the greatest element of all."""
+    """Draw one value that depends on all: a tuple where those are on, else the greatest element of all."""
     if len(values) == 1:
         return values[0]
     if scope.has(Feature.TUPLES):
@@ -150,8 +144,3 @@ def joined(scope: Scope, values: Sequence[Value]) -> Value:
 
 def _kept(like: Value, bounds: Bounds) -> Bounds:
     return bounds.rounded() if is_float(like.dtype) else bounds
-
-
-def call_of(var: Any, arguments: Sequence[Value]) -> Any:
-    """The call of a function."""
-    return relax.Call(var, [argument.expr for argument in arguments])

@@ -1,21 +1,49 @@
-"""Planting: which idiom, whether it or a near miss, and where."""
+"""The table of idioms; and planting: which idiom, whether it or a near miss, and where."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import functools
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from tvm import relax
 
-from strategies.choices import Choices
-from strategies.effort import AIMED_AT, EVEN_AIMED
-from strategies.features import NEVER_EXECUTABLE, Feature, closure
-from strategies.filler import filled_with
-from strategies.frame import Unfit
-from strategies.idioms.idiom import SUFFIX, Draw, Idiom, NearMiss, Place
-from strategies.idioms.table import IDIOMS, for_passes
-from strategies.scope import Scope
-from strategies.values import Value
+from strategies.idioms import bindings, calls, convolutions, data_movement, elementwise, matmul_chains, matmuls, stages
+from strategies.idioms.idiom import SUFFIX, BlockKind, Draw, Idiom, NearMiss
+from strategies.scope.choices import Choices
+from strategies.scope.features import NEVER_EXECUTABLE, Feature, closure
+from strategies.scope.filler import filled_with
+from strategies.scope.frame import Infeasible
+from strategies.scope.scope import Scope
+from strategies.scope.values import Value
+
+IDIOMS: tuple[Idiom, ...] = (
+    *elementwise.TABLE,
+    *matmul_chains.TABLE,
+    *matmuls.TABLE,
+    *data_movement.TABLE,
+    *convolutions.TABLE,
+    *bindings.TABLE,
+    *calls.TABLE,
+    *stages.TABLE,
+)
+
+
+@functools.cache
+def for_passes() -> dict[str, tuple[Idiom, ...]]:
+    """Return name of a pass -> the idioms that are planted for it."""
+    found: dict[str, tuple[Idiom, ...]] = {}
+    for idiom in IDIOMS:
+        for name in (*idiom.acts_on, *idiom.also_for):
+            found[name] = (*found.get(name, ()), idiom)
+    return found
+
+
+@functools.cache
+def passes_for(planted: str) -> tuple[str, ...]:
+    """Return the passes that an idiom was planted for, by its name in a module, near misses among them."""
+    name = planted.split(SUFFIX, 1)[0]
+    return next(((*idiom.acts_on, *idiom.also_for) for idiom in IDIOMS if idiom.name == name), ())
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +60,7 @@ class Planned:
 
     @property
     def draw(self) -> Draw:
-        """What plants it."""
+        """Return what plants it."""
         return self.idiom.draw if self.near is None else self.near.draw
 
     @property
@@ -42,10 +70,10 @@ class Planned:
 
 
 def plant(scope: Scope) -> Value:
-    """Plant one idiom that has room here; raises ``Unfit`` when none has."""
+    """Plant one idiom that has room here; raises ``Infeasible`` when none has."""
     able = [idiom for idiom in IDIOMS if _fits(scope, idiom)]
     if not able:
-        raise Unfit("no idiom has room here")
+        raise Infeasible("no idiom has room here")
     idiom = scope.pick(able)
     planned = _choice(scope, idiom)
     if not planned.needs <= scope.features:
@@ -59,7 +87,7 @@ def plant_planned(scope: Scope, planned: Planned) -> Value:
     What it binds on the way is not: a value that is seen outside is one that no pass may touch.
 
     Raises:
-        Unfit: when it has no room under the features of this case.
+        Infeasible: when it has no room under the features of this case.
     """
     scope.renew()
     keep, scope.keep_outputs = scope.keep_outputs, False
@@ -74,13 +102,14 @@ def plant_planned(scope: Scope, planned: Planned) -> Value:
 
 
 def surfaced(scope: Scope, value: Value) -> Value:
-    """A value computed from this one, by one more operator where it is a tensor, that is an output of the block."""
+    """Draw a value computed from this one, by one more operator where it is a tensor, that is an output of the
+    block."""
     if not isinstance(value.expr, relax.Var) or not value.is_local:
         return value
     keep, scope.keep_outputs = scope.keep_outputs, True
     try:
         if value.is_tuple and value.parts and scope.forbids(Feature.ALIASES):
-            made = [scope.emit(relax.TupleGetItem(value.expr, i), part_of=value) for i in range(len(value.parts))]
+            made = [scope.item(value, i) for i in range(len(value.parts))]
             return made[-1]
         if value.dims is None or not value.dtype:
             if scope.forbids(Feature.ALIASES):
@@ -95,12 +124,14 @@ SIMPLEST = "RemoveRedundantReshape"
 """The pass whose idioms are the smallest: what a drawn failure shrinks to comes first."""
 
 
-def aimed(choices: Choices, count: int, forbidden: Iterable[Feature], executable: bool) -> list[Planned]:
-    """Draw up to ``count`` idioms that a module may hold: first the pass, by weight, then one of its idioms."""
+def aimed(
+    choices: Choices, count: int, weights: Mapping[str, int], forbidden: Iterable[Feature], executable: bool
+) -> list[Planned]:
+    """Draw up to ``count`` idioms that a module may hold: first the pass, by its weight, then one of its idioms."""
     barred = frozenset(forbidden) | (NEVER_EXECUTABLE if executable else frozenset())
     table = for_passes()
     passes = sorted(table, key=lambda name: (name != SIMPLEST, name))
-    names = [name for name in passes for _ in range(AIMED_AT.get(name, EVEN_AIMED))]
+    names = [name for name in passes for _ in range(weights[name])]
     chosen = []
     for _ in range(count):
         choices.renew()
@@ -111,7 +142,7 @@ def aimed(choices: Choices, count: int, forbidden: Iterable[Feature], executable
 
 
 def _choice(choices: Choices, idiom: Idiom) -> Planned:
-    """The idiom, or every third time one of its near misses."""
+    """Return the idiom, or every third time one of its near misses."""
     near = None
     if idiom.near_misses and choices.index(3) == 2:
         near = choices.pick(idiom.near_misses)
@@ -120,7 +151,7 @@ def _choice(choices: Choices, idiom: Idiom) -> Planned:
 
 def _fits(scope: Scope, idiom: Idiom) -> bool:
     wanted = idiom.place
-    if (wanted is Place.DATAFLOW) is not scope.in_dataflow and wanted is not Place.ANYWHERE:
+    if (wanted is BlockKind.DATAFLOW) is not scope.in_dataflow and wanted is not BlockKind.ANYWHERE:
         return False
     if idiom.top_level and scope.branches:
         return False

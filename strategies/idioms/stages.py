@@ -1,35 +1,49 @@
-"""Idioms of later stages: kernels, sorting and sampling, primitive values, devices, external code generators."""
+"""Idioms of later stages: kernels, sorting, sampling, primitive values, devices, code generators; and of training."""
 
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from typing import Any
 
 import tvm
 from tvm import relax, tirx
 from tvm_ffi.serialization import from_json_graph_str, to_json_graph_str
 
-from strategies import composites, kernels
-from strategies.bounds import Bounds
-from strategies.features import Feature
-from strategies.frame import Unfit
-from strategies.idioms.idiom import Idiom, NearMiss
-from strategies.idioms.parts import UNIT, added, dims, floats, fresh, joined, less, relu, small, times
-from strategies.kernel_table import KERNELS, Shapes
-from strategies.scope import Scope
-from strategies.values import Value
+from strategies.constructs import composites
+from strategies.constructs.losses import MOST_STEPS, draw_loss
+from strategies.idioms.idiom import IdiomTable
+from strategies.idioms.parts import UNIT, added, floats, fresh, joined, relu, small, subtracted, times
+from strategies.kernels import choose as kernels
+from strategies.kernels.table import KERNELS, Shapes
+from strategies.scope.bounds import Bounds
+from strategies.scope.emitter import block_function
+from strategies.scope.features import Feature
+from strategies.scope.frame import Infeasible
+from strategies.scope.scope import Scope
+from strategies.scope.values import Value
 
 op = relax.op
+
+
+_UNMERGEABLE = (
+    Feature.IF, Feature.MATCH_CAST, Feature.MULTIPLE_FUNCTIONS, Feature.LOCAL_FUNCTIONS, Feature.PACKED_CALLS,
+    Feature.IMPURE_CALLS, Feature.CODEGEN, Feature.DATA_DEPENDENT, Feature.UNKNOWN_SHAPES, Feature.NON_EXECUTABLE,
+)  # fmt: skip
+"""What MergeCompositeFunctions has no rule for: it raises at the first sight of it."""
+
+TABLE = IdiomTable()
 
 
 # -- sorting and sampling -------------------------------------------------------------------------------------------
 
 
+@TABLE.idiom("DispatchSortScan")
 def sorted_values(scope: Scope) -> Value:
-    """``sort``, ``argsort``, ``topk``, ``cumsum`` or ``cumprod``."""
+    """Plant ``sort``, ``argsort``, ``topk``, ``cumsum`` or ``cumprod``."""
     value = floats(scope, ranks=(1, 2), static=True, bounds=Bounds(-1.0, 1.0))
     way = scope.index(5)
-    last = int(dims(value)[-1])
+    last = int(value.shape[-1])
     if way == 0:
         return scope.emit(op.sort(value.expr, axis=-1, descending=bool(scope.index(2))), value.bounds)
     if way == 1:
@@ -41,19 +55,21 @@ def sorted_values(scope: Scope) -> Value:
     return scope.emit(op.cumprod(value.expr, axis=-1), Bounds(-1.0, 1.0).rounded())
 
 
+@TABLE.near_miss("kin")
 def reduced_values(scope: Scope) -> Value:
-    """Its kin that needs no dispatch: ``max``, ``argmax``, ``flip``."""
+    """Plant its kin that needs no dispatch: ``max``, ``argmax``, ``flip``."""
     value = floats(scope, ranks=(1, 2), static=True)
     way = scope.index(3)
     if way == 0:
         return scope.emit(op.max(value.expr, axis=-1), value.bounds)
     if way == 1:
-        return scope.emit(op.argmax(value.expr, axis=-1), Bounds(0, int(dims(value)[-1]) - 1, True))
+        return scope.emit(op.argmax(value.expr, axis=-1), Bounds(0, int(value.shape[-1]) - 1, True))
     return scope.emit(op.flip(value.expr, axis=0), value.bounds)
 
 
+@TABLE.idiom("DispatchSampling")
 def sampled(scope: Scope) -> Value:
-    """``multinomial_from_uniform`` of rows that sum to more than one, so that every sample falls on an entry."""
+    """Plant ``multinomial_from_uniform`` of rows that sum to more than one, so that every sample falls on an entry."""
     rows, columns, count = 1 + scope.index(3), 2 + scope.index(3), 1 + scope.index(3)
     likely = fresh(scope, (rows, columns), "float32", Bounds(0.75, 1.0))
     drawn = fresh(scope, (count, 1), "float32", Bounds(0.0, 0.75))
@@ -63,8 +79,9 @@ def sampled(scope: Scope) -> Value:
     )
 
 
+@TABLE.near_miss("gathered")
 def gathered(scope: Scope) -> Value:
-    """Rows picked by index: what sampling looks like without the chance."""
+    """Plant rows picked by index: what sampling looks like without the chance."""
     likely = fresh(scope, (3, 2), "float32")
     which = fresh(scope, (2,), "int64", Bounds(0, 2, True))
     return scope.emit(op.take(likely.expr, which.expr, axis=0), likely.bounds)
@@ -73,24 +90,26 @@ def gathered(scope: Scope) -> Value:
 # -- primitive values -----------------------------------------------------------------------------------------------
 
 
+@TABLE.idiom("ComputePrimValue", needs=(Feature.SYMBOLIC_SHAPES, Feature.SHAPE_EXPRESSIONS))
 def computed_prim(scope: Scope) -> Value:
-    """A primitive value computed from a symbolic dim."""
+    """Plant a primitive value computed from a symbolic dim."""
     value = scope.tensor(
-        dtypes=("float32",), ranks=(1, 2), where=lambda v: small(scope, v) and any(map(_symbolic, v.dims or ()))
+        dtypes=("float32",), ranks=(1, 2), where=lambda v: small(scope, v) and any(map(_symbolic, v.shape))
     )
-    dim = next(filter(_symbolic, dims(value)))
+    dim = next(filter(_symbolic, value.shape))
     way = scope.index(4)
     expr = (dim * 2 + 1, dim + 3, tirx.max(dim, 2) if way == 2 else dim + 1, dim // 2)[way]
     prim = scope.emit(expr, None)
     return joined(scope, [prim, relu(scope, value)]) if scope.has(Feature.TUPLES) else prim
 
 
+@TABLE.near_miss("variable", needs=(Feature.ALIASES,))
 def plain_prim(scope: Scope) -> Value:
-    """A symbolic dim as a primitive value, nothing computed."""
+    """Plant a symbolic dim as a primitive value, nothing computed."""
     value = scope.tensor(
-        dtypes=("float32",), ranks=(1, 2), where=lambda v: small(scope, v) and any(map(_variable, v.dims or ()))
+        dtypes=("float32",), ranks=(1, 2), where=lambda v: small(scope, v) and any(map(_variable, v.shape))
     )
-    prim = scope.emit(next(filter(_variable, dims(value))), None)
+    prim = scope.emit(next(filter(_variable, value.shape)), None)
     return joined(scope, [prim, relu(scope, value)]) if scope.has(Feature.TUPLES) else prim
 
 
@@ -105,16 +124,22 @@ def _variable(dim: Any) -> bool:
 # -- kernels --------------------------------------------------------------------------------------------------------
 
 
+@TABLE.idiom(
+    "AnnotateTIROpPattern",
+    needs=(Feature.KERNELS,),
+    also_for=("SpecializePrimFuncBasedOnCallSite", "AttachAttrLayoutFreeBuffers", "CallTIRRewrite"),
+)
 def called_kernel(scope: Scope) -> Value:
-    """A ``call_tir`` of a kernel of the module's own."""
+    """Plant a ``call_tir`` of a kernel of the module's own."""
     return kernels.draw_kernel(scope)
 
 
+@TABLE.idiom("NormalizeGlobalVar", needs=(Feature.KERNELS,))
 def misnamed_kernel(scope: Scope) -> Value:
-    """A kernel whose ``global_symbol`` is not its name in the module."""
+    """Plant a kernel whose ``global_symbol`` is not its name in the module."""
     value = floats(scope, static=True, bounds=UNIT)
     number = scope.module.next_number("misnamed")
-    function = from_json_graph_str(_add_one(kernels.numbered([dims(value)]), value.dtype))
+    function = from_json_graph_str(_add_one(kernels.numbered([value.shape]), value.dtype))
     function = function.with_attr("global_symbol", f"symbol{number or ''}")
     var = scope.builder.add_func(function, f"misnamed{number or ''}")
     return scope.emit(relax.call_tir(var, [value.expr], value.ty), Bounds(-1.0625, 3.0625))
@@ -122,7 +147,7 @@ def misnamed_kernel(scope: Scope) -> Value:
 
 @functools.lru_cache(maxsize=256)
 def _add_one(shapes: Shapes, dtype: str) -> str:
-    """JSON of a kernel: building one costs a millisecond, loading a copy a tenth."""
+    """Return JSON of a kernel: building one costs a millisecond, loading a copy a tenth."""
     kernel = next(kernel for kernel in KERNELS if kernel.name == "te_add_one")
     return str(to_json_graph_str(kernel.build(shapes, dtype)))
 
@@ -130,8 +155,9 @@ def _add_one(shapes: Shapes, dtype: str) -> str:
 # -- devices --------------------------------------------------------------------------------------------------------
 
 
+@TABLE.idiom("RealizeVDevice", "UpdateVDevice", needs=(Feature.DEVICE_HINTS,))
 def hinted(scope: Scope) -> Value:
-    """A value that a hint, or a move, says to lie on the first device, and what is computed from it."""
+    """Plant a value that a hint, or a move, says to lie on the first device, and what is computed from it."""
     value = floats(scope)
     # A hint gives parameters of a called function a device that the arguments of its calls have not.
     if scope.index(3) == 2 or (scope.frame.called and value.ty.vdevice is None):
@@ -141,27 +167,34 @@ def hinted(scope: Scope) -> Value:
     return relu(scope, moved)
 
 
+@TABLE.near_miss("none", spares=("RealizeVDevice",))
 def unhinted(scope: Scope) -> Value:
-    """The same computation without a hint."""
+    """Plant the same computation without a hint."""
     return relu(scope, relu(scope, floats(scope)))
 
 
 # -- external code --------------------------------------------------------------------------------------------------
 
 
+@TABLE.idiom("MergeCompositeFunctions", needs=(Feature.COMPOSITE,), clears=_UNMERGEABLE)
 def composite_calls(scope: Scope) -> Value:
-    """One or two calls of composite functions of one backend."""
+    """Plant one or two calls of composite functions of one backend."""
     made = composites.draw_composite(scope)
     return composites.draw_composite(scope) if scope.index(2) else made
 
 
+@TABLE.idiom("RunCodegen", needs=(Feature.EXTERNAL_CODEGEN,), top_level=True)
 def external_call(scope: Scope) -> Value:
-    """A call of a function that the external code generator takes."""
+    """Plant a call of a function that the external code generator takes."""
     return composites.draw_external(scope)
 
 
+TABLE.near_miss("composite")(composites.draw_composite)
+
+
+@TABLE.idiom("FuseOpsByPattern")
 def matched_operators(scope: Scope) -> Value:
-    """What patterns of FuseOpsByPattern match: ``exp(a + b) * c`` and the like."""
+    """Return what patterns of FuseOpsByPattern match: ``exp(a + b) * c`` and the like."""
     value = floats(scope, bounds=UNIT)
     way = scope.index(4)
     if way == 0:
@@ -173,111 +206,47 @@ def matched_operators(scope: Scope) -> Value:
     return relu(scope, added(scope, value, value))
 
 
+@TABLE.near_miss("unmatched")
+def unmatched_operators(scope: Scope) -> Value:
+    """Plant operators that no pattern of the table names."""
+    value = floats(scope, bounds=UNIT)
+    return scope.emit(
+        op.negative(subtracted(scope, value, scope.scalar(1.0, value.dtype)).expr), Bounds(-1.0625, 3.0625)
+    )
+
+
+@TABLE.idiom("AllocateWorkspace", needs=(Feature.CODEGEN,), top_level=True)
 def workspace(scope: Scope, size: int = -1) -> Value:
-    """A call of a code generator's function that asks for a workspace."""
+    """Plant a call of a code generator's function that asks for a workspace."""
     if scope.frame.device is not None:
-        raise Unfit("the parameters of a typed function are bound to a device")
+        raise Infeasible("the parameters of a typed function are bound to a device")
     value = floats(scope, static=True, bounds=UNIT)
-    builder = scope.builder
     size = 64 * (1 + scope.index(3)) if size < 0 else size
-    ty = relax.TensorType(list(dims(value)), value.dtype)
+    wanted = {"WorkspaceSize": size} if size else {}
+    inner, outer = (relax.Var(name, relax.TensorType(list(value.shape), value.dtype)) for name in "xy")
 
-    def one_operator() -> Any:
-        parameter = relax.Var("x", ty)
-        builder.begin_scope([parameter])
-        builder._begin_dataflow_block()
-        out = builder.emit_output(op.negative(parameter))
-        block = builder._end_block()
-        inner = relax.Function([parameter], builder.normalize(relax.SeqExpr([block], out)))
-        builder.end_scope()
-        inner = inner.with_attr("Composite", f"{composites.ABSENT}.negative")
-        return inner.with_attr("WorkspaceSize", size) if size else inner
+    def body(emit: Callable[..., Any]) -> Any:
+        attrs = {"Composite": f"{composites.ABSENT}.negative", **wanted}
+        local = emit(block_function(scope.builder, [inner], lambda _: op.negative(inner), attrs), "local_func")
+        return emit(relax.Call(local, [outer]), "output")
 
-    parameter = relax.Var("y", ty)
-    builder.begin_scope([parameter])
-    builder._begin_binding_block()
-    local = builder.emit(one_operator(), "local_func")
-    out = builder.emit(relax.Call(local, [parameter]), "output")
-    block = builder._end_block()
-    function = relax.Function([parameter], builder.normalize(relax.SeqExpr([block], out)))
-    builder.end_scope()
     name = f"fused_relax_negative_{composites.ABSENT}{scope.module.next_number('workspace') or ''}"
-    attrs = {"Codegen": composites.ABSENT, "global_symbol": name, **({"WorkspaceSize": size} if size else {})}
-    for key, attr in attrs.items():
-        function = function.with_attr(key, attr)
-    var = builder.add_func(function, name)
+    attrs = {"Codegen": composites.ABSENT, "global_symbol": name, **wanted}
+    var = scope.builder.add_func(block_function(scope.builder, [outer], body, attrs, dataflow=False), name)
     return scope.emit(relax.Call(var, [value.expr]), UNIT)
 
 
+@TABLE.near_miss("none")
 def no_workspace(scope: Scope) -> Value:
-    """A call of a code generator's function that needs none."""
+    """Plant a call of a code generator's function that needs none."""
     return workspace(scope, 0)
 
 
-def unmatched_operators(scope: Scope) -> Value:
-    """Operators that no pattern of the table names."""
-    value = floats(scope, bounds=UNIT)
-    return scope.emit(op.negative(less(scope, value, scope.scalar(1.0, value.dtype)).expr), Bounds(-1.0625, 3.0625))
+# -- training ------------------------------------------------------------------------------------------------------
 
 
-_UNMERGEABLE = (
-    Feature.IF, Feature.MATCH_CAST, Feature.MULTIPLE_FUNCTIONS, Feature.LOCAL_FUNCTIONS, Feature.PACKED_CALLS,
-    Feature.IMPURE_CALLS, Feature.CODEGEN, Feature.DATA_DEPENDENT, Feature.UNKNOWN_SHAPES, Feature.NON_EXECUTABLE,
-)  # fmt: skip
-"""What MergeCompositeFunctions has no rule for: it raises at the first sight of it."""
-
-ROWS = (
-    Idiom("sorted_values", sorted_values, ("DispatchSortScan",), (NearMiss("kin", reduced_values),)),
-    Idiom("sampled", sampled, ("DispatchSampling",), (NearMiss("gathered", gathered),)),
-    Idiom(
-        "computed_prim",
-        computed_prim,
-        ("ComputePrimValue",),
-        (NearMiss("variable", plain_prim, needs=(Feature.ALIASES,)),),
-        needs=(Feature.SYMBOLIC_SHAPES, Feature.SHAPE_EXPRESSIONS),
-    ),
-    Idiom(
-        "called_kernel",
-        called_kernel,
-        ("AnnotateTIROpPattern",),
-        needs=(Feature.KERNELS,),
-        alone=("SpecializePrimFuncBasedOnCallSite", "AttachAttrLayoutFreeBuffers", "CallTIRRewrite"),
-    ),
-    Idiom("misnamed_kernel", misnamed_kernel, ("NormalizeGlobalVar",), needs=(Feature.KERNELS,)),
-    Idiom(
-        "hinted",
-        hinted,
-        ("RealizeVDevice", "UpdateVDevice"),
-        (NearMiss("none", unhinted, spares=("RealizeVDevice",)),),
-        needs=(Feature.DEVICE_HINTS,),
-    ),
-    Idiom(
-        "composite_calls",
-        composite_calls,
-        ("MergeCompositeFunctions",),
-        needs=(Feature.COMPOSITE,),
-        clears=_UNMERGEABLE,
-    ),
-    Idiom(
-        "external_call",
-        external_call,
-        ("RunCodegen",),
-        (NearMiss("composite", composites.draw_composite),),
-        needs=(Feature.EXTERNAL_CODEGEN,),
-        top_level=True,
-    ),
-    Idiom(
-        "matched_operators",
-        matched_operators,
-        ("FuseOpsByPattern",),
-        (NearMiss("unmatched", unmatched_operators),),
-    ),
-    Idiom(
-        "workspace",
-        workspace,
-        ("AllocateWorkspace",),
-        (NearMiss("none", no_workspace),),
-        needs=(Feature.CODEGEN,),
-        top_level=True,
-    ),
-)
+@TABLE.idiom("Gradient", needs=(Feature.MULTIPLE_FUNCTIONS,))
+def loss_function(scope: Scope) -> Value:
+    """Plant a public function beside this one, which ends in a float scalar."""
+    draw_loss(scope, 1 + scope.index(MOST_STEPS), differentiable=scope.index(16) < 15)
+    return floats(scope)

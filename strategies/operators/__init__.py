@@ -1,33 +1,36 @@
-"""The table of relax operators: how to draw each, and why some are not drawn."""
+"""The table of relax operators: how to draw each, and why some are not drawn.
+
+A family a file; a row (``row``) stands on the function that draws the operator, with what else is known of it.
+``drawing`` has dtypes by name and operands that broadcast, ``adapt`` operands made to fit by another operator,
+``intervals`` rules that bound calls that were not drawn. To add an operator: ``docs/adding-an-operator.md``.
+"""
 
 from __future__ import annotations
 
-from releases.gaps import lacks_operator
+from relaxkit.compat.known import lacks_operator
 from strategies.operators import (
     binary,
     create,
-    image,
     index,
     linalg,
     misc,
-    nn_activation,
-    nn_attention,
-    nn_conv,
-    nn_loss,
-    nn_norm,
-    nn_pool,
     quantization,
     reduce,
-    regions,
     scan_sort,
     shape,
     unary,
     vision,
 )
-from strategies.operators.exclusions import exclusions
-from strategies.operators.row import Family, OperatorRow
+from strategies.operators.nn import activation as nn_activation
+from strategies.operators.nn import attention as nn_attention
+from strategies.operators.nn import conv as nn_conv
+from strategies.operators.nn import loss as nn_loss
+from strategies.operators.nn import norm as nn_norm
+from strategies.operators.nn import pool as nn_pool
+from strategies.operators.row import OperatorFamily, OperatorRow
+from strategies.operators.vision import image, regions
 
-__all__ = ["LACKING", "OPERATORS", "Family", "OperatorRow", "exclusions"]
+__all__ = ["LACKING", "OPERATORS", "OperatorFamily", "OperatorRow", "exclusions"]
 
 _ROWS: tuple[OperatorRow, ...] = (
     *unary.ROWS,
@@ -54,3 +57,52 @@ LACKING: dict[str, str] = {row.name: reason for row in _ROWS if (reason := lacks
 """Operators with a row that the installed TVM does not have, each with the reason; none with the newest release."""
 OPERATORS: tuple[OperatorRow, ...] = tuple(row for row in _ROWS if row.name not in LACKING)
 """Every relax operator that modules are drawn from, one row each."""
+
+_STORAGE = (
+    "no row, but drawn: lowered modules allocate and give back what they allocated (strategies.constructs.lowered)"
+)
+_LOWERED = "made by the last lowering passes only, for which no module is drawn: no front end writes it"
+_DISCO = "needs a Disco session (several devices): the runtime refuses outside of a worker thread"
+_DISTRIBUTED = "for distributed modules over a device mesh, which no CPU build has"
+_KERNELS = "no row, but drawn: kernels come with it (strategies.kernels.choose)"
+_DEVICES = "no row, but drawn: needs the module's vdevice table (strategies.constructs.devices)"
+_CLOSURES = "no row, but drawn: needs a function to close over values (strategies.constructs.closures)"
+_IMPURE = "no row, but drawn: impure calls, in functions that say so (strategies.constructs.impure)"
+
+exclusions: dict[str, str] = {
+    "relax.assert_op": _IMPURE,
+    "relax.print": _IMPURE,
+    "relax.builtin.alloc_tensor": _STORAGE,
+    "relax.builtin.stop_lift_params": "no row, but drawn of what weights give (strategies.constructs.weights)",
+    "relax.call_builtin_with_ctx": "calls a function of the virtual machine's own by name, with the machine's context; "
+    "LambdaLift and the lowering passes write those that there are",
+    "relax.call_py_func": "calls a method of a Python BasePyModule, which a serialised module does not carry",
+    "relax.call_tir": _KERNELS,
+    "relax.call_tir_inplace": _KERNELS,
+    "relax.call_tir_with_grad": "no row, but drawn in modules that need not run: nothing lowers it (CodeGenVM "
+    "refuses), and its gradient is Python code by name (strategies.kernels.choose)",
+    "relax.ccl.allgather": _DISCO,
+    "relax.ccl.allreduce": _DISCO,
+    "relax.ccl.broadcast_from_worker0": _DISCO,
+    "relax.ccl.scatter_from_worker0": _DISCO,
+    "relax.dist.annotate_sharding": _DISTRIBUTED,
+    "relax.dist.call_tir_local_view": _DISTRIBUTED,
+    "relax.dist.redistribute": _DISTRIBUTED,
+    "relax.dist.redistribute_replica_to_shard": _DISTRIBUTED,
+    "relax.hint_on_device": _DEVICES,
+    "relax.to_vdevice": _DEVICES,
+    "relax.invoke_closure": _CLOSURES,
+    "relax.invoke_pure_closure": _CLOSURES,
+    "relax.make_closure": _CLOSURES,
+    "relax.memory.alloc_storage": _STORAGE,
+    "relax.memory.alloc_tensor": _STORAGE,
+    "relax.memory.kill_storage": _STORAGE,
+    "relax.memory.kill_tensor": _STORAGE,
+    "relax.nn.attention_var_len": "no legalization is written (RuntimeError: not supported yet)",
+    "relax.null_value": "stands for an absent optional argument inside calls; as a value of its own it has no type",
+    "relax.vm.alloc_storage": _LOWERED,
+    "relax.vm.alloc_tensor": _LOWERED,
+    "relax.vm.call_tir_dyn": _LOWERED,
+    "relax.vm.kill_object": _STORAGE,
+}
+"""Name in TVM's registry to the reason why no row draws it."""

@@ -6,11 +6,11 @@ import itertools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tvm import relax
 
-from strategies.bounds import BFLOAT, INT_LIMIT, LOW_PRECISION, Bounds, default_bounds, dtype_bounds, is_float
+from strategies.operators import intervals
 from strategies.operators.drawing import (
     ANY,
     ANY_NUMBERS,
@@ -20,19 +20,16 @@ from strategies.operators.drawing import (
     INTEGERS,
     UNSIGNED,
     WIDE_FLOATS,
-    affordable,
     broadcast_shape,
-    emit,
     joined,
-    keep,
     partner,
-    read_bounds,
-    shape_of,
 )
-from strategies.operators.row import Family, OperatorRow
+from strategies.operators.intervals import Rule
+from strategies.operators.row import OperatorFamily, OperatorRow, Rows
+from strategies.scope.bounds import BFLOAT, INT_LIMIT, LOW_PRECISION, Bounds, default_bounds, dtype_bounds, is_float
+from strategies.scope.scope import Scope, Value
 
-if TYPE_CHECKING:
-    from strategies.scope import Scope, Value
+ROWS = Rows(OperatorFamily.BINARY)
 
 op = relax.op
 
@@ -42,11 +39,11 @@ Combine = Callable[[Bounds, Bounds], Bounds]
 def calm(scope: Scope, first: Value, second: Value, result: Combine) -> tuple[Value, Value]:
     """Guard both operands to the default domain when the result would leave what the dtype may hold."""
     limit, dtype = dtype_bounds(first.dtype), first.dtype
-    known = result(read_bounds(first), read_bounds(second))
+    known = result(first.read_bounds, second.read_bounds)
     if limit.lo <= known.lo and known.hi <= limit.hi:
         return first, second
     domain = default_bounds(dtype)
-    return keep(scope, first, domain.lo, domain.hi), keep(scope, second, domain.lo, domain.hi)
+    return scope.keep(first, domain.lo, domain.hi), scope.keep(second, domain.lo, domain.hi)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,17 +60,19 @@ class Binary:
         second: Domain of the second operand by dtype, or ``None`` for all.
         out: Dtype of the result when it is not that of the operands.
         more: Dtypes that type inference takes but LLVM has no kernel for: only in modules that need not run.
+        bounds: What bounds a call that was not drawn, where the operands have a domain.
     """
 
     name: str
     call: Callable[[Any, Any], Any]
     dtypes: tuple[str, ...]
     result: Combine
-    family: Family = Family.BINARY
+    family: OperatorFamily = OperatorFamily.BINARY
     first: Callable[[str], Bounds] | None = None
     second: Callable[[str], Bounds] | None = None
     out: str | None = None
     more: tuple[str, ...] = ()
+    bounds: Rule | None = None
 
     def draw(self, scope: Scope) -> Value | None:
         """Draw both operands inside their domains and emit the call."""
@@ -81,23 +80,25 @@ class Binary:
         dtype = left.dtype
         if self.first is not None:
             domain = self.first(dtype)
-            left = keep(scope, left, domain.lo, domain.hi)
+            left = scope.keep(left, domain.lo, domain.hi)
         right = partner(scope, left, None if self.second is None else self.second(dtype))
         if self.first is None and self.second is None:
             if scope.integer(0, 3) == 3:
                 left, right = right, left
             if self.out is None:
                 left, right = calm(scope, left, right, self.result)
-        known = self.result(read_bounds(left), read_bounds(right))
-        return emit(scope, self.call(left.expr, right.expr), known, self.out or dtype)
+        known = self.result(left.read_bounds, right.read_bounds)
+        return scope.emit_rounded(self.call(left.expr, right.expr), known, self.out or dtype)
 
     def row(self) -> OperatorRow:
-        """The row of the operator table."""
-        return OperatorRow(f"relax.{self.name}", self.family, self.draw)
+        """Return the row of the operator table."""
+        everywhere = self.first is None and self.second is None
+        bounds = (lambda call: self.result(call[0], call[1])) if everywhere else self.bounds
+        return OperatorRow(f"relax.{self.name}", self.family, self.draw, bounds=bounds)
 
 
 def corners(function: Callable[[float, float], float]) -> Combine:
-    """Bounds of a function monotone in each argument: the extremes over the corners."""
+    """Return bounds of a function monotone in each argument: the extremes over the corners."""
 
     def result(left: Bounds, right: Bounds) -> Bounds:
         values = [function(a, b) for a, b in itertools.product((left.lo, left.hi), (right.lo, right.hi))]
@@ -111,17 +112,13 @@ def _truth(left: Bounds, right: Bounds) -> Bounds:
 
 
 def _quotient(left: Bounds, right: Bounds) -> Bounds:
-    """Quotients, also rounded towards zero or minus infinity."""
+    """Return quotients, also rounded towards zero or minus infinity."""
     exact = left / right
     return Bounds(math.floor(exact.lo), exact.hi + 1, exact.integral)
 
 
-def _float_quotient(left: Bounds, right: Bounds) -> Bounds:
-    return left / right if not left.integral else _quotient(left, right)
-
-
 def _remainder(left: Bounds, right: Bounds) -> Bounds:
-    """Remainders are smaller than the divisor whichever way the quotient was rounded."""
+    """Return remainders are smaller than the divisor whichever way the quotient was rounded."""
     size = right.magnitude
     if left.lo >= 0 and right.lo > 0:
         return Bounds(0.0, size, left.integral and right.integral)
@@ -129,25 +126,13 @@ def _remainder(left: Bounds, right: Bounds) -> Bounds:
 
 
 def _bits(left: Bounds, right: Bounds) -> Bounds:
-    """Any bitwise combination needs no more bits than its longer operand."""
+    """Return any bitwise combination needs no more bits than its longer operand."""
     size = 2.0 ** int(max(left.magnitude, right.magnitude)).bit_length()
     return Bounds(0 if left.lo >= 0 and right.lo >= 0 else -size, size - 1, True)
 
 
-def _shifted_left(left: Bounds, right: Bounds) -> Bounds:
-    return Bounds(0, left.hi * 2.0**right.hi, True)
-
-
-def _shifted_right(left: Bounds, right: Bounds) -> Bounds:
-    return Bounds(min(left.lo, 0), max(left.hi, 0), True)
-
-
-def _log_add_exp(left: Bounds, right: Bounds) -> Bounds:
-    return left.maximum(right) + Bounds(0.0, math.log(2))
-
-
 def divisor(dtype: str) -> Bounds:
-    """A divisor: at least 1 for integers; at least 1/2 for floats, so that quotients stay moderate."""
+    """Return a divisor: at least 1 for integers; at least 1/2 for floats, so that quotients stay moderate."""
     top = dtype_bounds(dtype).hi
     return Bounds(0.5, top) if is_float(dtype) else Bounds(1, min(INT_LIMIT, top), True)
 
@@ -162,58 +147,52 @@ def _fixed(lo: float, hi: float, integral: bool = False) -> Callable[[str], Boun
     return lambda _: bounds
 
 
-def _above_branch_cut(dtype: str) -> Bounds:
-    """A positive abscissa: where it is negative, the sign of a zero decides between pi and -pi."""
-    return Bounds(2.0**-4, dtype_bounds(dtype).hi)
-
-
-def _shiftable(dtype: str) -> Bounds:
-    """What is shifted left: never negative, which is undefined; times what :func:`_left` allows, it fits the dtype."""
-    return Bounds(0, 7 if dtype.endswith("int8") else 127, True)
-
-
-def _left(dtype: str) -> Bounds:
-    return Bounds(0, 3 if dtype.endswith("int8") else 7, True)
-
-
-def _right(dtype: str) -> Bounds:
-    """A count of all bits or more is undefined."""
-    return Bounds(0, int(dtype.removeprefix("u").removeprefix("int")) - 1, True)
-
-
-def _greatest(dtype: str) -> Bounds:
-    """What stays unsigned when any number of the default domain is subtracted."""
-    return Bounds(3, dtype_bounds(dtype).hi, True)
-
-
-_LOGIC: dict[str, Any] = {"family": Family.LOGICAL}
+_LOGIC: dict[str, Any] = {"family": OperatorFamily.LOGICAL}
 # TVM defects: two booleans are compared by the instruction for floats ("Invalid operand types for FCmp"), and
 # arithmetic on them passes type inference but has no instruction ("t.MatchesCode(kDLFloat)").
-_COMPARE: dict[str, Any] = {"family": Family.COMPARISON, "out": "bool", "more": BOOLEAN}
-_BITS: dict[str, Any] = {"family": Family.BITWISE}
+_COMPARE: dict[str, Any] = {"family": OperatorFamily.COMPARISON, "out": "bool", "more": BOOLEAN}
+_BITS: dict[str, Any] = {"family": OperatorFamily.BITWISE}
 _DIVISION: dict[str, Any] = {"first": _dividend, "second": divisor}
 _BITABLE = (*INTEGERS, "bool")
 _MODERATE = _fixed(-8.0, 8.0)
 _POWER: dict[str, Any] = {"first": _fixed(2.0**-4, 8.0), "second": _fixed(-3.0, 3.0)}
 
+
+def _abscissa(dtype: str) -> Bounds:
+    return Bounds(2.0**-4, dtype_bounds(dtype).hi)
+
+
 BINARY = (
     Binary("add", op.add, ANY_NUMBERS, Bounds.__add__, more=BOOLEAN),
-    Binary("subtract", op.subtract, ANY_SIGNED, Bounds.__sub__, more=BOOLEAN),
     Binary("multiply", op.multiply, ANY_NUMBERS, Bounds.__mul__, more=BOOLEAN),
     Binary("maximum", op.maximum, ANY_NUMBERS, Bounds.maximum, more=BOOLEAN),
     Binary("minimum", op.minimum, ANY_NUMBERS, Bounds.minimum, more=BOOLEAN),
-    Binary("divide", op.divide, ANY_NUMBERS, _float_quotient, **_DIVISION),
+    Binary(
+        "divide",
+        op.divide,
+        ANY_NUMBERS,
+        lambda left, right: left / right if not left.integral else _quotient(left, right),
+        bounds=intervals.divide,
+        **_DIVISION,
+    ),
     Binary("floor_divide", op.floor_divide, ANY_NUMBERS, _quotient, **_DIVISION),
     Binary("floor_mod", op.floor_mod, ANY_NUMBERS, _remainder, **_DIVISION),
     # TVM defects: for low precision, mod leaves a store of another dtype than its buffer's ("dtype mismatch on
     # BufferStore"); power takes bfloat16 for no float ("power only applies to float"), also in log_add_exp.
     Binary("mod", op.mod, FLOATS + INTEGERS, _remainder, more=LOW_PRECISION, **_DIVISION),
     Binary("power", op.power, FLOATS, corners(math.pow), more=BFLOAT, **_POWER),
-    # No float16: LLVM has no kernel for it ("unknown intrinsic").
+    # No float16: LLVM has no kernel for it ("unknown intrinsic"). The abscissa is positive: where it is negative, the
+    # sign of a zero decides between pi and -pi.
+    Binary("atan2", op.atan2, WIDE_FLOATS + LOW_PRECISION, lambda a, b: Bounds(-1.625, 1.625), second=_abscissa),
     Binary(
-        "atan2", op.atan2, WIDE_FLOATS + LOW_PRECISION, lambda a, b: Bounds(-1.625, 1.625), second=_above_branch_cut
+        "log_add_exp",
+        op.log_add_exp,
+        FLOATS,
+        lambda left, right: left.maximum(right) + Bounds(0.0, math.log(2)),
+        first=_MODERATE,
+        second=_MODERATE,
+        more=BFLOAT,
     ),
-    Binary("log_add_exp", op.log_add_exp, FLOATS, _log_add_exp, first=_MODERATE, second=_MODERATE, more=BFLOAT),
     Binary("equal", op.equal, ANY_NUMBERS, _truth, **_COMPARE),
     Binary("not_equal", op.not_equal, ANY_NUMBERS, _truth, **_COMPARE),
     Binary("greater", op.greater, ANY_NUMBERS, _truth, **_COMPARE),
@@ -226,35 +205,61 @@ BINARY = (
     Binary("bitwise_and", op.bitwise_and, _BITABLE, _bits, **_BITS),
     Binary("bitwise_or", op.bitwise_or, _BITABLE, _bits, **_BITS),
     Binary("bitwise_xor", op.bitwise_xor, _BITABLE, _bits, **_BITS),
-    Binary("left_shift", op.left_shift, INTEGERS, _shifted_left, Family.BITWISE, _shiftable, _left),
-    Binary("right_shift", op.right_shift, INTEGERS, _shifted_right, Family.BITWISE, None, _right),
+    # Shifted left is nothing negative, which is undefined, and nothing that would leave the dtype; a count of all bits
+    # or more is undefined.
+    Binary(
+        "left_shift",
+        op.left_shift,
+        INTEGERS,
+        lambda a, b: Bounds(0, a.hi * 2.0**b.hi, True),
+        OperatorFamily.BITWISE,
+        lambda dtype: Bounds(0, 7 if dtype.endswith("int8") else 127, True),
+        lambda dtype: Bounds(0, 3 if dtype.endswith("int8") else 7, True),
+    ),
+    Binary(
+        "right_shift",
+        op.right_shift,
+        INTEGERS,
+        lambda a, b: Bounds(min(a.lo, 0), max(a.hi, 0), True),
+        OperatorFamily.BITWISE,
+        None,
+        lambda dtype: Bounds(0, int(dtype.removeprefix("u").removeprefix("int")) - 1, True),
+    ),
 )
 
+ROWS += [binary.row() for binary in BINARY]
+
+_SUBTRACT = Binary("subtract", op.subtract, ANY_SIGNED, Bounds.__sub__, more=BOOLEAN)
 _UNSIGNED_SUBTRACT = Binary(
-    "subtract", op.subtract, UNSIGNED, Bounds.__sub__, first=_greatest, second=lambda _: Bounds(0, 3, True)
+    "subtract",
+    op.subtract,
+    UNSIGNED,
+    Bounds.__sub__,
+    first=lambda dtype: Bounds(3, dtype_bounds(dtype).hi, True),
+    second=_fixed(0, 3, True),
 )
 """Of unsigned numbers, so that the difference is no negative number that wraps round."""
 
 
+@ROWS.row("subtract", bounds=_SUBTRACT.row().bounds)
 def draw_subtract(scope: Scope) -> Value | None:
-    """``subtract``; of unsigned numbers a small one from a greater one."""
+    """Draw ``subtract``; of unsigned numbers a small one from a greater one."""
     unsigned = any(dtype in UNSIGNED for dtype in scope.module.dtypes)
     return (_UNSIGNED_SUBTRACT if unsigned and scope.index(6) == 5 else _SUBTRACT).draw(scope)
 
 
-_SUBTRACT = next(binary for binary in BINARY if binary.name == "subtract")
-
-
+@ROWS.row("where", OperatorFamily.SEARCH, bounds=lambda call: call[1].union(call[2]))
 def draw_where(scope: Scope) -> Value | None:
-    """``where``: a condition and two branches that broadcast to one shape, each of them stretched by the others."""
+    """Draw ``where``: a condition and two branches that broadcast to one shape, each of them stretched by the
+    others."""
     left = scope.tensor(dtypes=ANY)
     right = partner(scope, left)
-    dims = joined(shape_of(left), shape_of(right)) or shape_of(left)
-    known = read_bounds(left).union(read_bounds(right))
+    dims = joined(left.shape, right.shape) or left.shape
+    known = left.read_bounds.union(right.read_bounds)
     if scope.index(2) and left.dims is not None:
         condition = partner(scope, left, dtype="bool")
-        both = joined(shape_of(condition), dims)
-        if both is not None and affordable(scope, both):
+        both = joined(condition.shape, dims)
+        if both is not None and scope.affordable(both):
             return scope.emit(op.where(condition.expr, left.expr, right.expr), known)
     condition = scope.tensor(dtypes=BOOLEAN, shape=broadcast_shape(scope, dims))
     if scope.index(4) == 3:
@@ -262,20 +267,13 @@ def draw_where(scope: Scope) -> Value | None:
     return scope.emit(op.where(condition.expr, left.expr, right.expr), known)
 
 
+@ROWS.row("ewise_fma", executable=False)
 def draw_ewise_fma(scope: Scope) -> Value | None:
-    """``ewise_fma``: ``x1 * x2 + x3``; no legalization exists, so only modules that need not run have it."""
+    """Draw ``ewise_fma``: ``x1 * x2 + x3``; no legalization exists, so only modules that need not run have it."""
     if scope.executable:
         return None
     first = scope.tensor(dtypes=FLOATS + LOW_PRECISION)
     domain = default_bounds(first.dtype)
-    first = keep(scope, first, domain.lo, domain.hi)
+    first = scope.keep(first, domain.lo, domain.hi)
     second, third = (scope.tensor_like(first, bounds=domain) for _ in range(2))
-    return emit(scope, op.ewise_fma(first.expr, second.expr, third.expr), Bounds(-6.0, 6.0), first.dtype)
-
-
-ROWS = (
-    *(binary.row() for binary in BINARY if binary is not _SUBTRACT),
-    OperatorRow("relax.subtract", Family.BINARY, draw_subtract),
-    OperatorRow("relax.where", Family.SEARCH, draw_where),
-    OperatorRow("relax.ewise_fma", Family.BINARY, draw_ewise_fma, executable=False),
-)
+    return scope.emit_rounded(op.ewise_fma(first.expr, second.expr, third.expr), Bounds(-6.0, 6.0), first.dtype)

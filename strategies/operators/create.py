@@ -4,38 +4,26 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tvm import relax, tirx
 
-from strategies.bounds import BFLOAT, Bounds, default_bounds, dtype_bounds, is_float
-from strategies.operators.drawing import (
-    ANY,
-    FEW_RANKS,
-    FLOATS,
-    INTEGERS,
-    MATRIX_UP,
-    NUMBERS,
-    affordable,
-    bounds_of,
-    emit,
-    keep,
-    read_bounds,
-    shape_of,
-)
-from strategies.operators.row import Family, OperatorRow
+from strategies.operators import intervals
+from strategies.operators.drawing import ANY, FEW_RANKS, FLOATS, INTEGERS, MATRIX_UP, NUMBERS
+from strategies.operators.row import OperatorFamily, Rows
+from strategies.scope.bounds import BFLOAT, Bounds, default_bounds, dtype_bounds, is_float
+from strategies.scope.scope import Scope, Value
 
-if TYPE_CHECKING:
-    from strategies.scope import Scope, Value
+ROWS = Rows(OperatorFamily.CREATE)
 
 op = relax.op
 
 
 def _shape(scope: Scope) -> tuple[Any, ...]:
-    """A shape at hand (so that the result meets other tensors) or a drawn static one."""
+    """Draw a shape at hand (so that the result meets other tensors) or a drawn static one."""
     known = scope.tensors()
     if known and scope.index(4):
-        return shape_of(scope.pick(known))
+        return scope.pick(known).shape
     return tuple(dim for dim in scope.draw_shape(static=True))
 
 
@@ -46,7 +34,7 @@ def _fill(scope: Scope, dtype: str) -> Value:
 
 
 def _filler(scope: Scope, dtype: str) -> Value:
-    """A scalar to fill with: of the dtype or, now and then, of another one, constant or computed."""
+    """Draw a scalar to fill with: of the dtype or, now and then, of another one, constant or computed."""
     if scope.index(4) == 3:
         return scope.tensor(dtypes=(dtype,), shape=())
     if dtype == "bool" or scope.index(4) < 3:
@@ -57,21 +45,23 @@ def _filler(scope: Scope, dtype: str) -> Value:
     return scope.scalar(scope.integer(max(0, int(domain.lo)), 2), other)
 
 
+@ROWS.row("full", bounds=intervals.full)
 def draw_full(scope: Scope) -> Value | None:
-    """``full`` of a constant or computed scalar, of the dtype asked for or another, or asked for none."""
+    """Draw ``full`` of a constant or computed scalar, of the dtype asked for or another, or asked for none."""
     dtype = scope.pick_dtype(ANY)
     shape = scope.shape_expr(_shape(scope))
     fill = _filler(scope, dtype)
     asked = None if fill.dtype == dtype and scope.index(4) == 3 else dtype
-    return scope.emit(op.full(shape, fill.expr, asked), bounds_of(fill))
+    return scope.emit(op.full(shape, fill.expr, asked), fill.known)
 
 
+@ROWS.row("full_like", bounds=intervals.full)
 def draw_full_like(scope: Scope) -> Value | None:
-    """``full_like``, in the dtype of the tensor or another."""
+    """Draw ``full_like``, in the dtype of the tensor or another."""
     like = scope.tensor(dtypes=ANY)
     dtype = like.dtype if scope.index(4) else scope.pick_dtype(ANY)
     fill = _filler(scope, dtype)
-    return scope.emit(op.full_like(like.expr, fill.expr, None if dtype == like.dtype else dtype), bounds_of(fill))
+    return scope.emit(op.full_like(like.expr, fill.expr, None if dtype == like.dtype else dtype), fill.known)
 
 
 def _draw_filled(call: Callable[..., Any], number: int) -> Callable[[Scope], Value | None]:
@@ -90,8 +80,15 @@ def _draw_filled_like(call: Callable[..., Any], number: int) -> Callable[[Scope]
     return draw
 
 
+ROWS.row("ones", bounds=intervals.within(1, 1, True))(_draw_filled(op.ones, 1))
+ROWS.row("zeros", bounds=intervals.within(0, 0, True))(_draw_filled(op.zeros, 0))
+ROWS.row("ones_like", bounds=intervals.within(1, 1, True))(_draw_filled_like(op.ones_like, 1))
+ROWS.row("zeros_like", bounds=intervals.within(0, 0, True))(_draw_filled_like(op.zeros_like, 0))
+
+
+@ROWS.row("eye")
 def draw_eye(scope: Scope) -> Value | None:
-    """``eye``: ``n`` rows, ``m`` columns (default ``n``), the diagonal above or below, or outside of it all."""
+    """Draw ``eye``: ``n`` rows, ``m`` columns (default ``n``), the diagonal above or below, or outside of it all."""
     rows: Any = scope.integer(1, 5)
     columns, offset = scope.integer(0, 5), scope.integer(-2, 2)
     if scope.frame.symbol_list and scope.index(4) == 3:
@@ -102,8 +99,9 @@ def draw_eye(scope: Scope) -> Value | None:
     return scope.emit(op.eye(rows, columns or None, offset, dtype), Bounds(0, 1, True))
 
 
+@ROWS.row("eye_like")
 def draw_eye_like(scope: Scope) -> Value | None:
-    """``eye_like`` of a matrix; in another dtype only where nothing runs.
+    """Draw ``eye_like`` of a matrix; in another dtype only where nothing runs.
 
     TVM defect: the legalization forgets the dtype and makes one of the operand's.
     """
@@ -112,8 +110,9 @@ def draw_eye_like(scope: Scope) -> Value | None:
     return scope.emit(op.eye_like(like.expr, scope.integer(-2, 2), dtype), Bounds(0, 1, True))
 
 
+@ROWS.row("arange")
 def draw_arange(scope: Scope) -> Value | None:
-    """``arange`` of at least one element, whole or fractional, up to a number or a symbolic dim.
+    """Draw ``arange`` of at least one element, whole or fractional, up to a number or a symbolic dim.
 
     Downwards only where nothing runs (TVM defect: the inferred length is 2 too many).
     """
@@ -125,21 +124,23 @@ def draw_arange(scope: Scope) -> Value | None:
         symbol = scope.pick(scope.frame.symbol_list)
         known = Bounds(scope.integer(lowest, 0), scope.dim_range(symbol)[1], True)
         call = op.arange(int(known.lo), symbol, scope.integer(1, 3), dtype)
-        return emit(scope, call, known, dtype)
+        return scope.emit_rounded(call, known, dtype)
     if way == 6 and is_float(dtype):
         step_size = scope.pick((0.5, 0.25, 1.5))
         last = start + step_size * length
-        return emit(scope, op.arange(float(start), last, step_size, dtype), Bounds(start, last), dtype)
+        return scope.emit_rounded(op.arange(float(start), last, step_size, dtype), Bounds(start, last), dtype)
     if way == 5 and start > 0:
-        return emit(scope, op.arange(start, dtype=dtype), Bounds(0, start, True), dtype)
+        return scope.emit_rounded(op.arange(start, dtype=dtype), Bounds(0, start, True), dtype)
     step = scope.pick((1, 2, 3) if scope.executable else (1, 2, 3, -1))
     end = start + step * length - scope.index(abs(step))
     call = op.arange(start, end, step, dtype)
-    return emit(scope, call, Bounds(min(start, end), max(start, end), True), dtype)
+    return scope.emit_rounded(call, Bounds(min(start, end), max(start, end), True), dtype)
 
 
+@ROWS.row("hamming_window")
 def draw_hamming_window(scope: Scope) -> Value | None:
-    """``hamming_window``, periodic or symmetric; at least 2 elements, for the symmetric one divides by size - 1."""
+    """Draw ``hamming_window``, periodic or symmetric; at least 2 elements, for the symmetric one divides by size -
+    1."""
     size, periodic = scope.integer(2, 8), scope.index(2)
     dtype = scope.pick_dtype(FLOATS + BFLOAT)
     call = op.hamming_window(size, periodic, scope.pick((0.5, 0.54)), scope.pick((0.5, 0.46)), dtype)
@@ -149,13 +150,17 @@ def draw_hamming_window(scope: Scope) -> Value | None:
 def _draw_triangle(call: Callable[..., Any]) -> Callable[[Scope], Value | None]:
     def draw(scope: Scope) -> Value | None:
         operand = scope.tensor(dtypes=ANY, ranks=MATRIX_UP)
-        return scope.emit(call(operand.expr, scope.integer(-2, 2)), bounds_of(operand).including(0.0))
+        return scope.emit(call(operand.expr, scope.integer(-2, 2)), operand.known.including(0.0))
 
     return draw
 
 
+ROWS.row("tril")(_draw_triangle(op.tril))
+ROWS.row("triu")(_draw_triangle(op.triu))
+
+
 def _one_hot_values(scope: Scope) -> tuple[Any, Any, Bounds]:
-    """On and off: Python's numbers, which become int64 and float64, or primitive values of a dtype."""
+    """Draw values for on and off: Python's numbers, which become int64 and float64, or primitive values of a dtype."""
     way = scope.index(6)
     if way < 3:
         on, off = ((1, 0), (1.0, 0.0), (2, -1))[way]
@@ -166,11 +171,12 @@ def _one_hot_values(scope: Scope) -> tuple[Any, Any, Bounds]:
     return make(dtype, on), make(dtype, off), Bounds(0, 1, True)
 
 
+@ROWS.row("one_hot")
 def draw_one_hot(scope: Scope) -> Value | None:
-    """``one_hot`` of indices below the depth, or beyond it: those are off everywhere."""
+    """Draw ``one_hot`` of indices below the depth, or beyond it: those are off everywhere."""
     depth = scope.integer(1, 5)
     indices = scope.tensor(
-        dtypes=INTEGERS, ranks=FEW_RANKS, where=lambda value: affordable(scope, (*shape_of(value), depth))
+        dtypes=INTEGERS, ranks=FEW_RANKS, where=lambda value: scope.affordable((*value.shape, depth))
     )
     on, off, known = _one_hot_values(scope)
     # TVM defect: negative axes other than -1 pass inference, not the kernel ("Index out of bounds").
@@ -178,47 +184,26 @@ def draw_one_hot(scope: Scope) -> Value | None:
     return scope.emit(op.one_hot(indices.expr, on, off, depth, where), known)
 
 
+@ROWS.row("astype", OperatorFamily.DATATYPE, bounds=intervals.astype)
 def draw_astype(scope: Scope) -> Value | None:
-    """``astype`` into a dtype that holds every value: conversions out of range are undefined; into bool any."""
+    """Draw ``astype`` into a dtype that holds every value: conversions out of range are undefined; into bool any."""
     operand = scope.tensor(dtypes=ANY)
     dtype = scope.pick_dtype(ANY)
     if dtype == "bool":
         return scope.emit(op.astype(operand.expr, dtype), Bounds(0, 1, True))
     limit = dtype_bounds(dtype)
-    operand = operand if operand.dtype == "bool" else keep(scope, operand, max(limit.lo, -1.0e4), min(limit.hi, 1.0e4))
-    known = read_bounds(operand)
+    operand = operand if operand.dtype == "bool" else scope.keep(operand, max(limit.lo, -1.0e4), min(limit.hi, 1.0e4))
+    known = operand.read_bounds
     if not is_float(dtype):
         known = Bounds(math.trunc(known.lo), math.trunc(known.hi), True)
-    return emit(scope, op.astype(operand.expr, dtype), known, dtype)
+    return scope.emit_rounded(op.astype(operand.expr, dtype), known, dtype)
 
 
+@ROWS.row("wrap_param", OperatorFamily.DATATYPE, executable=False)
 def draw_wrap_param(scope: Scope) -> Value | None:
-    """``wrap_param``: nothing lowers it, so only modules that need not run have it."""
+    """Draw ``wrap_param``: nothing lowers it, so only modules that need not run have it."""
     if scope.executable:
         return None
     operand = scope.constant([scope.small_dim() for _ in range(scope.integer(1, 3))], "float32")
     dtype = scope.pick_dtype(FLOATS + BFLOAT)
-    return scope.emit(op.wrap_param(operand.expr, dtype), bounds_of(operand).rounded_as(dtype))
-
-
-def _row(name: str, draw: Callable[[Scope], Value | None], family: Family = Family.CREATE) -> OperatorRow:
-    return OperatorRow(f"relax.{name}", family, draw)
-
-
-ROWS = (
-    _row("full", draw_full),
-    _row("full_like", draw_full_like),
-    _row("ones", _draw_filled(op.ones, 1)),
-    _row("zeros", _draw_filled(op.zeros, 0)),
-    _row("ones_like", _draw_filled_like(op.ones_like, 1)),
-    _row("zeros_like", _draw_filled_like(op.zeros_like, 0)),
-    _row("eye", draw_eye),
-    _row("eye_like", draw_eye_like),
-    _row("arange", draw_arange),
-    _row("hamming_window", draw_hamming_window),
-    _row("tril", _draw_triangle(op.tril)),
-    _row("triu", _draw_triangle(op.triu)),
-    _row("one_hot", draw_one_hot),
-    _row("astype", draw_astype, Family.DATATYPE),
-    OperatorRow("relax.wrap_param", Family.DATATYPE, draw_wrap_param, executable=False),
-)
+    return scope.emit(op.wrap_param(operand.expr, dtype), operand.known.rounded_as(dtype))

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tvm import relax
 
-from strategies.bounds import Bounds, default_bounds, dtype_bounds
 from strategies.operators.adapt import adapted
-from strategies.operators.drawing import NUMBERS, bounds_of, emit, keep, nonempty, shape_of
-from strategies.values import Dim, Value, same_dim
-
-if TYPE_CHECKING:
-    from strategies.scope import Scope
+from strategies.operators.drawing import NUMBERS
+from strategies.scope.bounds import Bounds, default_bounds, dtype_bounds
+from strategies.scope.scope import Scope
+from strategies.scope.values import Dim, Value, same_dim
 
 EQUATIONS: tuple[str, ...] = (
     "ij,jk->ik",
@@ -57,7 +55,7 @@ _ELLIPSIS = ("", "y", "xy")
 
 
 def _operands(equation: str, dots: str) -> tuple[list[str], str]:
-    """Letters of each operand and of the result, the ellipsis written out."""
+    """Return letters of each operand and of the result, the ellipsis written out."""
     given, arrow, result = equation.replace(" ", "").replace("...", dots).partition("->")
     if not arrow:  # implicit: the letters that occur once, in alphabetic order
         letters = given.replace(",", "")
@@ -66,7 +64,7 @@ def _operands(equation: str, dots: str) -> tuple[list[str], str]:
 
 
 def draw_einsum(scope: Scope) -> Value | None:
-    """``einsum`` of one to three operands, static or symbolic."""
+    """Draw ``einsum`` of one to three operands, static or symbolic."""
     equation = scope.pick(EQUATIONS)
     letters, result = _operands(equation, scope.pick(_ELLIPSIS))
     sizes: dict[str, Dim] = {}
@@ -85,28 +83,28 @@ def draw_einsum(scope: Scope) -> Value | None:
         return None
     values, known = guarded
     call = relax.op.einsum([value.expr for value in values], equation)
-    return emit(scope, call, known, values[0].dtype)
+    return scope.emit_rounded(call, known, values[0].dtype)
 
 
 def _operand(scope: Scope, names: str, sizes: dict[str, Dim], dtype: str | None) -> Value | None:
-    """An operand whose extents agree with those known by letter; it adds those of its new letters."""
+    """Draw an operand whose extents agree with those known by letter; it adds those of its new letters."""
     # TVM defect: a sum over no elements is not written at all.
-    filled = nonempty(scope)
+    filled = scope.nonempty
     dtypes = NUMBERS if dtype is None else (dtype,)
     if not any(letter in sizes for letter in names) and len(set(names)) == len(names):
         value = adapted(scope, dtypes=dtypes, ranks=(len(names),), where=filled)
-        sizes.update(zip(names, shape_of(value), strict=True))
+        sizes.update(zip(names, value.shape, strict=True))
         return value
     diagonal = len(set(names)) < len(names) and not any(letter in sizes for letter in names)
     if diagonal:
         square = [
             v
             for v in scope.tensors(lambda v: v.rank == len(names) and v.dtype in dtypes and filled(v))
-            if v.device is None and _agrees(names, shape_of(v))
+            if v.device is None and _agrees(names, v.shape)
         ]
         if square and scope.index(4):
             value = square[-1]
-            sizes.update(zip(names, shape_of(value), strict=True))
+            sizes.update(zip(names, value.shape, strict=True))
             return value
     # An extent of 1 stands for any, as in a broadcast: but in TVM only where the letter is not summed alone.
     shape: tuple[Any, ...] = tuple(sizes.setdefault(letter, scope.integer(1, 4)) for letter in names)
@@ -114,23 +112,23 @@ def _operand(scope: Scope, names: str, sizes: dict[str, Dim], dtype: str | None)
 
 
 def _agrees(names: str, dims: tuple[Dim, ...]) -> bool:
-    """Whether letters that repeat stand for the same extent."""
+    """Say whether letters that repeat stand for the same extent."""
     seen: dict[str, Dim] = {}
     return all(same_dim(seen.setdefault(letter, dim), dim) for letter, dim in zip(names, dims, strict=True))
 
 
 def _guarded(scope: Scope, values: list[Value], terms: int) -> tuple[list[Value], Bounds] | None:
-    """The operands such that a sum of products of them stays within their dtype."""
+    """Return the operands such that a sum of products of them stays within their dtype."""
     limit, domain = dtype_bounds(values[0].dtype), default_bounds(values[0].dtype)
     for attempt in range(2):
-        known = bounds_of(values[0])
+        known = values[0].known
         inside = True
         for value in values[1:]:
-            known = known * bounds_of(value)
+            known = known * value.known
             inside = inside and limit.contains(Bounds(known.lo, known.hi, limit.integral))
         known = known.up_to(terms)
         if inside and limit.lo <= known.lo and known.hi <= limit.hi:
             return values, known
         if attempt == 0:
-            values = [keep(scope, value, domain.lo, domain.hi) for value in values]
+            values = [scope.keep(value, domain.lo, domain.hi) for value in values]
     return None

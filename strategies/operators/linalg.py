@@ -3,33 +3,64 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tvm import relax
 
-from strategies.bounds import LOW_PRECISION, default_bounds, dtype_bounds
+from strategies.operators import intervals
 from strategies.operators.adapt import adapted
-from strategies.operators.drawing import (
-    ANY_FLOATS,
-    FLOATS,
-    INTEGERS,
-    NUMBERS,
-    affordable,
-    bounds_of,
-    emit,
-    flip,
-    keep,
-    nonempty,
-    rarely,
-    shape_of,
-)
+from strategies.operators.drawing import ANY_FLOATS, FLOATS, INTEGERS, NUMBERS, product_sum
 from strategies.operators.einsum import draw_einsum
-from strategies.operators.products import product_sum
-from strategies.operators.row import Family, OperatorRow
-from strategies.values import Dim
+from strategies.operators.row import OperatorFamily, Rows
+from strategies.scope.bounds import LOW_PRECISION, default_bounds, dtype_bounds
+from strategies.scope.scope import Scope, Value
+from strategies.scope.values import Dim
 
-if TYPE_CHECKING:
-    from strategies.scope import Scope, Value
+ROWS = Rows(OperatorFamily.LINALG)
+
+
+def _collapsed(scope: Scope, operand: Value) -> tuple[tuple[Any, ...], int]:
+    """Draw a shape that broadcasts to the operand's, and how many elements are summed into one."""
+    dims = list(operand.shape)
+    drop = scope.index(len(dims) + 1)
+    kept = [1 if scope.index(2) else dim for dim in dims[drop:]]
+    summed = dims[:drop] + [dim for dim, left in zip(dims[drop:], kept, strict=True) if dim is not left]
+    return tuple(kept), max(scope.most_elements(summed), 1)
+
+
+def _draw_collapse(by_shape: bool) -> Callable[[Scope], Value | None]:
+    def draw(scope: Scope) -> Value | None:
+        # TVM defect: over no elements the result is not written at all, and there is no sum of booleans.
+        where = scope.nonempty if scope.executable else None
+        dtypes = NUMBERS if scope.executable else (*NUMBERS, "bool")
+        operand = adapted(scope, dtypes=dtypes, ranks=(2, 3, 1, 4, 5), where=where)
+        shape, elements = _collapsed(scope, operand)
+        like = None
+        if not by_shape:
+            # Only the shape of the other operand counts.
+            like = adapted(scope, dtypes=(operand.dtype, "float32", "int64"), shape=shape)
+        limit, domain = dtype_bounds(operand.dtype), default_bounds(operand.dtype)
+        if operand.dtype != "bool":
+            if elements * operand.known.magnitude > limit.hi:
+                operand = scope.keep(operand, domain.lo, domain.hi)
+            known = operand.known.up_to(elements)
+            if known.hi > limit.hi or known.lo < limit.lo:
+                return None
+        else:
+            known = limit
+        if like is None:
+            return scope.emit_rounded(op.collapse_sum_to(operand.expr, scope.shape_expr(shape)), known, operand.dtype)
+        return scope.emit_rounded(op.collapse_sum_like(operand.expr, like.expr), known, operand.dtype)
+
+    return draw
+
+
+@ROWS.row("matmul", bounds=intervals.matmul)
+def _matmul(scope: Scope) -> Value | None:
+    return draw_linear(scope) if scope.index(4) == 3 else draw_matmul(scope)
+
+
+ROWS.row("einsum")(draw_einsum)
 
 op = relax.op
 
@@ -59,7 +90,7 @@ def product_dtypes(scope: Scope, left: str) -> tuple[str, str]:
     out = scope.pick((wider[0], wider[0], *wider))
     # With an output dtype given, the operands may differ.
     mixed = {"int8": "uint8", "uint8": "int8", "float16": "float32"}.get(left)
-    if mixed is not None and scope.module.permits(mixed) and out != "uint32" and rarely(scope):
+    if mixed is not None and scope.module.permits(mixed) and out != "uint32" and scope.rarely():
         return mixed, out
     return left, out
 
@@ -77,120 +108,66 @@ def _batch(scope: Scope, dims: tuple[Dim, ...]) -> tuple[Dim, ...]:
     same = tuple(1 if mask >> place & 1 else dim for place, dim in enumerate(dims))
     if way == 4 or len(dims) >= 3:
         return same
-    stretched = tuple(scope.small_dim() if _one(old) else dim for old, dim in zip(dims, same, strict=True))
+    stretched = tuple(
+        scope.small_dim() if isinstance(old, int) and old == 1 else dim for old, dim in zip(dims, same, strict=True)
+    )
     return (scope.integer(1, 3), *stretched)
 
 
-def _one(dim: Dim) -> bool:
-    return isinstance(dim, int) and dim == 1
-
-
 def draw_matmul(scope: Scope) -> Value | None:
-    """``matmul`` of vectors, matrices and batches that broadcast either way, in the same or another output dtype."""
+    """Draw ``matmul`` of vectors, matrices and batches that broadcast either way, in the same or another output
+    dtype."""
     # Sums of booleans have no kernel.
     left = adapted(scope, dtypes=(*ANY_FLOATS, *INTEGERS), ranks=(2, 3, 2, 1, 4, 5), where=_contracts(scope))
-    dims = shape_of(left)
+    dims = left.shape
     *batch, inner = dims[:-2] + dims[-1:]
-    columns = dims[0] if rarely(scope) else scope.small_dim()
-    shape: tuple[Any, ...] = (inner,) if rarely(scope) else (*_batch(scope, tuple(batch)), inner, columns)
+    columns = dims[0] if scope.rarely() else scope.small_dim()
+    shape: tuple[Any, ...] = (inner,) if scope.rarely() else (*_batch(scope, tuple(batch)), inner, columns)
     right_dtype, out = product_dtypes(scope, left.dtype)
-    if not affordable(scope, [*batch, *shape, *dims[-2:-1]]):
+    if not scope.affordable([*batch, *shape, *dims[-2:-1]]):
         shape = (inner, 2)
     right = adapted(scope, dtypes=(right_dtype,), shape=shape)
     return _multiplied(scope, left, right, inner, out)
 
 
 def _contracts(scope: Scope) -> Callable[[Value], bool]:
-    """A predicate: the last extent is a number or never 0; TVM writes no sum over a symbolic extent that is 0."""
-    return lambda value: isinstance(shape_of(value)[-1], int) or scope.dim_range(shape_of(value)[-1])[0] > 0
+    """Draw a predicate: the last extent is a number or never 0; TVM writes no sum over a symbolic extent that is 0."""
+    return lambda value: isinstance(value.shape[-1], int) or scope.dim_range(value.shape[-1])[0] > 0
 
 
 def _multiplied(scope: Scope, left: Value, right: Value, inner: Dim, out: str) -> Value | None:
     terms = scope.most_elements([inner])
-    guarded = product_sum(scope, left, right, terms, out)
-    if guarded is None:
-        return None
-    left, right, known = guarded
-    given = out if out != left.dtype or left.dtype != right.dtype or rarely(scope) else None
-    return emit(scope, op.matmul(left.expr, right.expr, given), known, out, steps=terms + 4)
+    left, right, known = product_sum(scope, left, right, terms, out)
+    given = out if out != left.dtype or left.dtype != right.dtype or scope.rarely() else None
+    return scope.emit_rounded(op.matmul(left.expr, right.expr, given), known, out, steps=terms + 4)
 
 
 def draw_linear(scope: Scope) -> Value | None:
-    """``x @ permute_dims(w)``, as ``op.linear`` writes it: of a matrix or a vector, with or without a bias."""
+    """Draw ``x @ permute_dims(w)``, as ``op.linear`` writes it: of a matrix or a vector, with or without a bias."""
     left = adapted(scope, dtypes=FLOATS, ranks=(2, 3, 1, 4), where=_contracts(scope))
-    inner = shape_of(left)[-1]
-    shape = (inner,) if rarely(scope) else (scope.small_dim(), inner)
+    inner = left.shape[-1]
+    shape = (inner,) if scope.rarely() else (scope.small_dim(), inner)
     weight = scope.tensor(dtypes=(left.dtype,), shape=shape)
-    guarded = product_sum(scope, left, weight, scope.most_elements([inner]), left.dtype)
-    if guarded is None:
-        return None
-    left, weight, known = guarded
-    turned = scope.emit(op.permute_dims(weight.expr), bounds_of(weight))
-    out = "float32" if left.dtype == "float16" and flip(scope) else None
-    product = emit(scope, op.matmul(left.expr, turned.expr, out), known, out or left.dtype)
-    if not flip(scope):
+    left, weight, known = product_sum(scope, left, weight, scope.most_elements([inner]), left.dtype)
+    turned = scope.emit(op.permute_dims(weight.expr), weight.known)
+    out = "float32" if left.dtype == "float16" and scope.flip() else None
+    product = scope.emit_rounded(op.matmul(left.expr, turned.expr, out), known, out or left.dtype)
+    if not scope.flip():
         return product
     bias = adapted(scope, dtypes=(product.dtype,), shape=shape[:-1])
-    return emit(scope, op.add(product.expr, bias.expr), bounds_of(product) + bounds_of(bias), product.dtype)
+    return scope.emit_rounded(op.add(product.expr, bias.expr), product.known + bias.known, product.dtype)
 
 
+@ROWS.row("outer")
 def draw_outer(scope: Scope) -> Value | None:
-    """``outer`` of two vectors of one dtype."""
+    """Draw ``outer`` of two vectors of one dtype."""
     left = adapted(scope, dtypes=NUMBERS, ranks=(1,), share=56)
     right = adapted(scope, dtypes=(left.dtype,), ranks=(1,))
-    if not affordable(scope, [*shape_of(left), *shape_of(right)]):
+    if not scope.affordable([*left.shape, *right.shape]):
         return None
-    guarded = product_sum(scope, left, right, 1, left.dtype)
-    if guarded is None:
-        return None
-    left, right, known = guarded
-    return emit(scope, op.outer(left.expr, right.expr), known, left.dtype)
+    left, right, known = product_sum(scope, left, right, 1, left.dtype)
+    return scope.emit_rounded(op.outer(left.expr, right.expr), known, left.dtype)
 
 
-def _collapsed(scope: Scope, operand: Value) -> tuple[tuple[Any, ...], int]:
-    """A shape that broadcasts to the operand's, and how many elements are summed into one."""
-    dims = list(shape_of(operand))
-    drop = scope.index(len(dims) + 1)
-    kept = [1 if scope.index(2) else dim for dim in dims[drop:]]
-    summed = dims[:drop] + [dim for dim, left in zip(dims[drop:], kept, strict=True) if dim is not left]
-    return tuple(kept), max(scope.most_elements(summed), 1)
-
-
-def _draw_collapse(by_shape: bool) -> Callable[[Scope], Value | None]:
-    def draw(scope: Scope) -> Value | None:
-        # TVM defect: over no elements the result is not written at all, and there is no sum of booleans.
-        where = nonempty(scope) if scope.executable else None
-        dtypes = NUMBERS if scope.executable else (*NUMBERS, "bool")
-        operand = adapted(scope, dtypes=dtypes, ranks=(2, 3, 1, 4, 5), where=where)
-        shape, elements = _collapsed(scope, operand)
-        like = None
-        if not by_shape:
-            # Only the shape of the other operand counts.
-            like = adapted(scope, dtypes=(operand.dtype, "float32", "int64"), shape=shape)
-        limit, domain = dtype_bounds(operand.dtype), default_bounds(operand.dtype)
-        if operand.dtype != "bool":
-            if elements * bounds_of(operand).magnitude > limit.hi:
-                operand = keep(scope, operand, domain.lo, domain.hi)
-            known = bounds_of(operand).up_to(elements)
-            if known.hi > limit.hi or known.lo < limit.lo:
-                return None
-        else:
-            known = limit
-        if like is None:
-            return emit(scope, op.collapse_sum_to(operand.expr, scope.shape_expr(shape)), known, operand.dtype)
-        return emit(scope, op.collapse_sum_like(operand.expr, like.expr), known, operand.dtype)
-
-    return draw
-
-
-def _matmul(scope: Scope) -> Value | None:
-    return draw_linear(scope) if scope.index(4) == 3 else draw_matmul(scope)
-
-
-ROWS = (
-    OperatorRow("relax.matmul", Family.LINALG, _matmul),
-    OperatorRow("relax.einsum", Family.LINALG, draw_einsum),
-    OperatorRow("relax.outer", Family.LINALG, draw_outer),
-    OperatorRow("relax.collapse_sum_to", Family.LINALG, _draw_collapse(True)),
-    OperatorRow("relax.collapse_sum_like", Family.LINALG, _draw_collapse(False)),
-)
+ROWS.row("collapse_sum_to")(_draw_collapse(True))
+ROWS.row("collapse_sum_like")(_draw_collapse(False))

@@ -4,32 +4,33 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import tvm
 from tvm import relax, tirx
 
-from strategies.bounds import Bounds, dtype_bounds
-from strategies.features import Feature
-from strategies.operators.drawing import ANY, NUMBERS, SOME_RANK, bounds_of, flip, nonempty, shape_of
-from strategies.operators.row import Family, OperatorRow
+from strategies.operators.drawing import ANY, NUMBERS, SOME_RANK
+from strategies.operators.row import OperatorFamily, Rows
 from strategies.operators.shape import factorings
-from strategies.values import Value
+from strategies.scope.bounds import Bounds, dtype_bounds
+from strategies.scope.features import Feature
+from strategies.scope.scope import Scope
+from strategies.scope.values import Value
 
-if TYPE_CHECKING:
-    from strategies.scope import Scope
+ROWS = Rows(OperatorFamily.MEMORY)
 
 op = relax.op
 
 
 def _draw_inspect(name: str, indexed: bool) -> Callable[[Scope], Value | None]:
-    """An inspection yields a primitive value, of which nothing can be made: it stays dead code, or becomes a result."""
+    """Return an inspection yields a primitive value, of which nothing can be made: it stays dead code, or becomes a
+    result."""
     primitive = tvm.ir.Op.get(f"relax.inspect.{name}")
 
     def draw(scope: Scope) -> Value | None:
         ranks = SOME_RANK if indexed else (*SOME_RANK, 0)
-        operand = scope.tensor(dtypes=ANY, ranks=ranks, where=nonempty(scope))
+        operand = scope.tensor(dtypes=ANY, ranks=ranks, where=scope.nonempty)
         place = scope.index(operand.rank)
         call = relax.Call(primitive, [operand.expr, tirx.IntImm("int64", place)] if indexed else [operand.expr])
         value = scope.emit(call)
@@ -39,6 +40,11 @@ def _draw_inspect(name: str, indexed: bool) -> Callable[[Scope], Value | None]:
 
     return draw
 
+
+for _name in ("ndim", "dtype_code", "dtype_bits", "dtype_lanes", "byte_offset", "elem_offset"):
+    ROWS.row(f"inspect.tensor_{_name}", OperatorFamily.INSPECT)(_draw_inspect(f"tensor_{_name}", False))
+for _name in ("shape_i", "stride_i"):
+    ROWS.row(f"inspect.tensor_{_name}", OperatorFamily.INSPECT)(_draw_inspect(f"tensor_{_name}", True))
 
 _SAME_BITS = {
     "int32": ("uint32", 4),
@@ -51,97 +57,76 @@ _SAME_BITS = {
 """Dtypes whose numbers from 0 up are the same bits in another, and how many bytes."""
 
 
+@ROWS.row("memory.view")
 def draw_view(scope: Scope) -> Value | None:
-    """``memory.view`` of a tensor under another static shape, as integers of the other sign, or of a part of it."""
-    operand = scope.tensor(dtypes=ANY, static=True, where=lambda value: 0 not in shape_of(value))
-    elements = math.prod(shape_of(operand))
-    way, known = scope.index(6), bounds_of(operand)
+    """Draw ``memory.view`` of a tensor under another static shape, as integers of the other sign, or of a part of
+    it."""
+    operand = scope.tensor(dtypes=ANY, static=True, where=lambda value: 0 not in value.shape)
+    elements = math.prod(operand.shape)
+    way, known = scope.index(6), operand.known
     if way == 5 and elements > 1:
         return _part(scope, operand, elements)
     other = _SAME_BITS.get(operand.dtype)
     if way == 4 and other is not None and known.lo >= 0 and dtype_bounds(other[0]).contains(known):
-        shape = None if flip(scope) else scope.shape_expr(shape_of(operand))
+        shape = None if scope.flip() else scope.shape_expr(operand.shape)
         return scope.emit(op.memory.view(operand.expr, shape, other[0]), known)
     shape = scope.shape_expr(scope.pick(factorings(elements)))
     return scope.emit(op.memory.view(operand.expr, shape, _no_dtype(scope, operand)), known)
 
 
 def _no_dtype(scope: Scope, operand: Value) -> Any:
-    """No change of dtype: the dtype it has, or the empty tuple.
+    """Spell that the dtype stays: the dtype it has, or the empty tuple.
 
     By default ``relax.op.memory.view`` writes ``null_value()`` there, which becomes a binding of its own; where the
     well-formedness check does not know that binding, it takes the dtype of the view for unknown and refuses the module.
     """
-    return operand.dtype if flip(scope) else relax.Tuple([])
+    return operand.dtype if scope.flip() else relax.Tuple([])
 
 
 def _part(scope: Scope, operand: Value, elements: int) -> Value:
-    """A view that begins inside the buffer; kernels take it only after ``ensure_zero_offset`` ("expected 0")."""
+    """Draw a view that begins inside the buffer; kernels take it only after ``ensure_zero_offset`` ("expected 0")."""
     first = scope.integer(1, min(elements - 1, 16))
     width = np.dtype(operand.dtype).itemsize
     shape = scope.shape_expr((elements - first,))
-    view = scope.emit(op.memory.view(operand.expr, shape, _no_dtype(scope, operand), first * width), bounds_of(operand))
+    view = scope.emit(op.memory.view(operand.expr, shape, _no_dtype(scope, operand), first * width), operand.known)
     if view in scope.values:
         scope.values.remove(view)
-    return scope.emit(op.memory.ensure_zero_offset(view.expr), bounds_of(operand))
+    return scope.emit(op.memory.ensure_zero_offset(view.expr), operand.known)
 
 
+@ROWS.row("memory.ensure_zero_offset")
 def draw_ensure_zero_offset(scope: Scope) -> Value | None:
-    """``memory.ensure_zero_offset``: the tensor itself unless it is a view into the middle of a buffer."""
+    """Draw ``memory.ensure_zero_offset``: the tensor itself unless it is a view into the middle of a buffer."""
     operand = scope.tensor(dtypes=ANY)
-    return scope.emit(op.memory.ensure_zero_offset(operand.expr), bounds_of(operand))
+    return scope.emit(op.memory.ensure_zero_offset(operand.expr), operand.known)
 
 
+@ROWS.row("call_dps_packed", feature=Feature.PACKED_CALLS)
 def draw_call_dps_packed(scope: Scope) -> Value | None:
-    """``call_dps_packed`` of the runtime's copy from one tensor to another."""
-    operand = scope.tensor(dtypes=ANY, where=nonempty(scope))
-    ty = relax.TensorType(list(shape_of(operand)), operand.dtype)
-    return scope.emit(relax.call_dps_packed("runtime.TVMTensorCopyFromTo", [operand.expr], ty), bounds_of(operand))
+    """Draw ``call_dps_packed`` of the runtime's copy from one tensor to another."""
+    operand = scope.tensor(dtypes=ANY, where=scope.nonempty)
+    ty = relax.TensorType(list(operand.shape), operand.dtype)
+    return scope.emit(relax.call_dps_packed("runtime.TVMTensorCopyFromTo", [operand.expr], ty), operand.known)
 
 
+@ROWS.row("call_pure_packed", feature=Feature.PACKED_CALLS)
 def draw_call_pure_packed(scope: Scope) -> Value | None:
-    """``call_pure_packed`` of what ``nonzero`` becomes: a fresh tensor with as many columns as there are."""
-    operand = scope.tensor(dtypes=(*NUMBERS, "bool"), ranks=SOME_RANK, where=nonempty(scope))
-    greatest = max(scope.dim_range(dim)[1] for dim in shape_of(operand)) - 1
+    """Draw ``call_pure_packed`` of what ``nonzero`` becomes: a fresh tensor with as many columns as there are."""
+    operand = scope.tensor(dtypes=(*NUMBERS, "bool"), ranks=SOME_RANK, where=scope.nonempty)
+    greatest = max(scope.dim_range(dim)[1] for dim in operand.shape) - 1
     ty = relax.TensorType(dtype="int64", ndim=2)
     call = op.call_pure_packed("relax.run.nonzero", operand.expr, ty_args=ty)
     return scope.emit(call, Bounds(0, max(greatest, 0), True))
 
 
+@ROWS.row("call_inplace_packed")
 def draw_call_inplace_packed(scope: Scope) -> Value | None:
-    """``call_inplace_packed`` of the function that returns its argument: the result is the argument's buffer.
+    """Draw ``call_inplace_packed`` of the function that returns its argument: the result is the argument's buffer.
 
     The contents stay the same, so later uses of the argument see what they must.
     """
     operand = scope.tensor(dtypes=ANY)
-    fresh = scope.emit(op.permute_dims(operand.expr), bounds_of(operand))
-    ty = relax.TensorType(list(shape_of(fresh)), fresh.dtype)
+    fresh = scope.emit(op.permute_dims(operand.expr), operand.known)
+    ty = relax.TensorType(list(fresh.shape), fresh.dtype)
     call = op.call_inplace_packed("vm.builtin.copy", fresh.expr, inplace_indices=[0], ty_args=ty)
-    return scope.emit(call, bounds_of(fresh))
-
-
-def _row(
-    name: str, family: Family, draw: Callable[[Scope], Value | None], feature: Feature | None = None
-) -> OperatorRow:
-    return OperatorRow(f"relax.{name}", family, draw, feature=feature)
-
-
-INSPECTIONS = (
-    ("tensor_ndim", False),
-    ("tensor_dtype_code", False),
-    ("tensor_dtype_bits", False),
-    ("tensor_dtype_lanes", False),
-    ("tensor_byte_offset", False),
-    ("tensor_elem_offset", False),
-    ("tensor_shape_i", True),
-    ("tensor_stride_i", True),
-)
-
-ROWS = (
-    *(_row(f"inspect.{name}", Family.INSPECT, _draw_inspect(name, indexed)) for name, indexed in INSPECTIONS),
-    _row("memory.view", Family.MEMORY, draw_view),
-    _row("memory.ensure_zero_offset", Family.MEMORY, draw_ensure_zero_offset),
-    _row("call_dps_packed", Family.MEMORY, draw_call_dps_packed, Feature.PACKED_CALLS),
-    _row("call_pure_packed", Family.MEMORY, draw_call_pure_packed, Feature.PACKED_CALLS),
-    _row("call_inplace_packed", Family.MEMORY, draw_call_inplace_packed),
-)
+    return scope.emit(call, fresh.known)

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tvm import relax
 
-from strategies.bounds import FLOAT8, LOW_PRECISION, Bounds, default_bounds, dtype_bounds
 from strategies.operators.drawing import (
     ANY_FLOATS,
     ANY_NUMBERS,
@@ -22,18 +21,13 @@ from strategies.operators.drawing import (
     SOME_RANK,
     UNSIGNED,
     WIDE_FLOATS,
-    axes_among,
-    emit,
-    flip,
-    keep,
-    nonempty,
-    read_bounds,
-    shape_of,
 )
-from strategies.operators.row import Family, OperatorRow
+from strategies.operators.intervals import BoundedCall, Unproven
+from strategies.operators.row import OperatorFamily, OperatorRow, Rows
+from strategies.scope.bounds import FLOAT8, LOW_PRECISION, Bounds, default_bounds, dtype_bounds
+from strategies.scope.scope import Scope, Value
 
-if TYPE_CHECKING:
-    from strategies.scope import Scope, Value
+ROWS = Rows(OperatorFamily.REDUCE)
 
 op = relax.op
 
@@ -48,58 +42,46 @@ FEW = {"bfloat16": 64, "float8_e4m3fn": 8, "float8_e5m2": 8}
 
 
 def _ranks(scope: Scope) -> tuple[int, ...]:
-    """Rank 0 only where nothing runs (TVM defects): argmax and argmin have no kernel for it, median's has another
-    shape."""
+    """Return rank 0 only where nothing runs (TVM defects): argmax and argmin have no kernel for it, median's has
+    another shape."""
     return SOME_RANK if scope.executable else (*SOME_RANK, 0)
 
 
 def _filled(scope: Scope, value: Value) -> list[int]:
-    """Axes that are never empty."""
-    return [place for place, dim in enumerate(shape_of(value)) if scope.dim_range(dim)[0] > 0]
+    """Return axes that are never empty."""
+    return [place for place, dim in enumerate(value.shape) if scope.dim_range(dim)[0] > 0]
 
 
 def _reducible(scope: Scope) -> Callable[[Value], bool]:
-    """A predicate: a scalar, or a tensor with a dim that is never empty."""
+    """Draw a predicate: a scalar, or a tensor with a dim that is never empty."""
     return lambda value: value.rank == 0 or bool(_filled(scope, value))
 
 
 def _drawn_axes(scope: Scope, value: Value, empty: bool) -> list[int] | None:
-    """Axes to reduce, ``None`` for all of them; ``empty``: also such as may have no elements."""
-    dims = shape_of(value)
+    """Return axes to reduce, ``None`` for all of them; ``empty``: also such as may have no elements."""
+    dims = value.shape
     able = list(range(len(dims))) if empty else _filled(scope, value)
     if not dims or (len(able) == len(dims) and scope.index(4) == 3):
         return None
-    return axes_among(scope, len(dims), able)
+    return scope.axes(len(dims), able)
 
 
 def _count(scope: Scope, value: Value, chosen: list[int] | None) -> int:
-    dims = shape_of(value)
+    dims = value.shape
     return scope.most_elements(dims if chosen is None else [dims[index] for index in chosen])
-
-
-def _mean(bounds: Bounds, elements: int) -> Bounds:
-    return Bounds(bounds.lo, bounds.hi)
 
 
 def _same(bounds: Bounds, elements: int) -> Bounds:
     return bounds
 
 
-def _sum(bounds: Bounds, elements: int) -> Bounds:
-    return bounds.up_to(elements).union(bounds)
-
-
-def _deviation(bounds: Bounds, elements: int) -> Bounds:
-    return Bounds(0.0, bounds.hi - bounds.lo)
-
-
 def _variance(bounds: Bounds, elements: int) -> Bounds:
-    """At most a quarter of the squared width; the whole of it leaves room for rounding."""
+    """Return at most a quarter of the squared width; the whole of it leaves room for rounding."""
     return Bounds(0.0, (bounds.hi - bounds.lo) ** 2)
 
 
 @dataclass(frozen=True, slots=True)
-class Reduction:
+class ReductionOperator:
     """A reduction over any set of axes; ``result`` gives bounds from the operand's and the number of elements.
 
     ``more`` are dtypes that type inference takes but that do not run: drawn only in modules that need not.
@@ -128,21 +110,27 @@ class Reduction:
                 return None
         elements = _count(scope, operand, chosen)
         limit, domain = dtype_bounds(dtype), default_bounds(dtype)
-        known = self.result(read_bounds(operand), elements)
+        known = self.result(operand.read_bounds, elements)
         if known.lo < limit.lo or known.hi > limit.hi:
-            operand = keep(scope, operand, domain.lo, domain.hi)
-            known = self.result(read_bounds(operand), elements)
+            operand = scope.keep(operand, domain.lo, domain.hi)
+            known = self.result(operand.read_bounds, elements)
             if known.lo < limit.lo or known.hi > limit.hi:
                 return None  # too many elements for the dtype: int8 holds 42 threes
-        call = self.call(operand.expr, axis=chosen, keepdims=flip(scope))
-        return emit(scope, call, known, dtype, steps=elements + 4)
+        call = self.call(operand.expr, axis=chosen, keepdims=scope.flip())
+        return scope.emit_rounded(call, known, dtype, steps=elements + 4)
 
     def _takes(self, value: Value) -> bool:
         return not self.known or value.is_static or value.dtype not in FLOAT8
 
     def row(self) -> OperatorRow:
-        """The row of the operator table."""
-        return OperatorRow(f"relax.{self.name}", Family.REDUCE, self.draw)
+        """Return the row of the operator table."""
+        return OperatorRow(f"relax.{self.name}", OperatorFamily.REDUCE, self.draw, bounds=self._bounds)
+
+    def _bounds(self, call: BoundedCall) -> Bounds:
+        """Bound a call that was not drawn."""
+        if not self.empty and call.least(call.reduced()) < 1:
+            raise Unproven("a reduction of what may be empty")
+        return self.result(call[0], call.most(call.reduced()))
 
 
 # TVM defects: the mean of integers is legalized to another dtype than inferred (so are deviation and variance), and
@@ -150,46 +138,60 @@ class Reduction:
 _INTEGERS = SIGNED + UNSIGNED
 
 REDUCTIONS = (
-    Reduction("sum", op.sum, ANY_NUMBERS, _sum, empty=True),
-    Reduction("mean", op.mean, ANY_FLOATS, _mean, _INTEGERS),
-    Reduction("max", op.max, ANY_NUMBERS, _same, ("bool",)),
-    Reduction("min", op.min, ANY_NUMBERS, _same, ("bool",)),
+    ReductionOperator(
+        "sum", op.sum, ANY_NUMBERS, lambda bounds, elements: bounds.up_to(elements).union(bounds), empty=True
+    ),
+    ReductionOperator("mean", op.mean, ANY_FLOATS, lambda bounds, elements: Bounds(bounds.lo, bounds.hi), _INTEGERS),
+    ReductionOperator("max", op.max, ANY_NUMBERS, _same, ("bool",)),
+    ReductionOperator("min", op.min, ANY_NUMBERS, _same, ("bool",)),
     # A deviation is a root of a small difference: float16 and less have too few digits for it to be comparable.
-    Reduction("std", op.std, WIDE_FLOATS, _deviation, (*_INTEGERS, *LOW_PRECISION)),
+    ReductionOperator(
+        "std",
+        op.std,
+        WIDE_FLOATS,
+        lambda bounds, elements: Bounds(0.0, bounds.hi - bounds.lo),
+        (*_INTEGERS, *LOW_PRECISION),
+    ),
     # TVM defect: with a symbolic extent, the mean is bound to a variable, whose type changes less than its value
     # ("StructuralEqual()(value->ty, var->ty)").
-    Reduction("variance", op.variance, ANY_FLOATS, _variance, _INTEGERS, known=True),
+    ReductionOperator("variance", op.variance, ANY_FLOATS, _variance, _INTEGERS, known=True),
 )
 
 
+ROWS += [reduction.row() for reduction in REDUCTIONS]
+
+
+@ROWS.row("prod")
 def draw_prod(scope: Scope) -> Value | None:
-    """``prod``: factors of magnitude at most 2, over at most 6 of them, so that the product stays below 100."""
+    """Draw ``prod``: factors of magnitude at most 2, over at most 6 of them, so that the product stays below 100."""
     operand = scope.tensor(dtypes=(*ANY_NUMBERS, "bool"))
     chosen = _drawn_axes(scope, operand, empty=True)
     if _count(scope, operand, chosen) > 6:
         chosen = [min(range(operand.rank), key=lambda place: _count(scope, operand, [place]))]
         if _count(scope, operand, chosen) > 6:
             return None
-    keepdims = flip(scope)
+    keepdims = scope.flip()
     if operand.dtype == "bool":
         return scope.emit(op.prod(operand.expr, axis=chosen, keepdims=keepdims), Bounds(0, 1, True))
-    operand = keep(scope, operand, 0 if operand.dtype.startswith("uint") else -2, 2)
+    operand = scope.keep(operand, 0 if operand.dtype.startswith("uint") else -2, 2)
     size = 2.0 ** max(_count(scope, operand, chosen), 1)
     call = op.prod(operand.expr, axis=chosen, keepdims=keepdims)
-    return emit(scope, call, Bounds(-size if read_bounds(operand).lo < 0 else 0, size), operand.dtype, steps=10)
+    return scope.emit_rounded(call, Bounds(-size if operand.read_bounds.lo < 0 else 0, size), operand.dtype, steps=10)
 
 
+@ROWS.row("median")
 def draw_median(scope: Scope) -> Value | None:
-    """``median``: over one axis it gives values and indices, over all axes values alone; of what ``sort`` takes."""
+    """Draw ``median``: over one axis it gives values and indices, over all axes values alone; of what ``sort``
+    takes."""
     operand = scope.tensor(dtypes=SORTABLE, where=_reducible(scope), ranks=_ranks(scope))
-    known = read_bounds(operand)
-    dims = shape_of(operand)
-    if not dims or (nonempty(scope)(operand) and flip(scope)):
+    known = operand.read_bounds
+    dims = operand.shape
+    if not dims or (scope.nonempty(operand) and scope.flip()):
         # TVM defect: the legalized median of all elements forgets keepdims: only where nothing runs.
-        keepdims = not scope.executable and flip(scope)
+        keepdims = not scope.executable and scope.flip()
         return scope.emit(op.median(operand.expr, axis=None, keepdims=keepdims), known)
-    (chosen,) = axes_among(scope, len(dims), [scope.pick(_filled(scope, operand))])
-    whole = scope.emit(op.median(operand.expr, axis=chosen, keepdims=flip(scope)), None)
+    (chosen,) = scope.axes(len(dims), [scope.pick(_filled(scope, operand))])
+    whole = scope.emit(op.median(operand.expr, axis=chosen, keepdims=scope.flip()), None)
     # Which of several equal elements the index names is up to the sort, so only the value is used.
     return scope.emit(relax.TupleGetItem(whole.expr, 0), known)
 
@@ -200,25 +202,20 @@ def _draw_search(call: Callable[..., Any]) -> Callable[[Scope], Value | None]:
         # ("StructuralEqual()(value->ty, var->ty)"); of booleans there is no least one to begin with.
         dtypes = NUMBERS if scope.executable else (*ANY_NUMBERS, "bool")
         operand = scope.tensor(dtypes=dtypes, where=_reducible(scope), ranks=_ranks(scope))
-        dims = shape_of(operand)
+        dims = operand.shape
         able = _filled(scope, operand)
         if not dims or (len(able) == len(dims) and scope.index(4) == 3):
             chosen = None
         else:
-            (chosen,) = axes_among(scope, len(dims), [scope.pick(able)])
+            (chosen,) = scope.axes(len(dims), [scope.pick(able)])
         elements = _count(scope, operand, None if chosen is None else [chosen])
         # TVM defect: argmax begins with the least value of the dtype and index -1, and answers -1 where nothing is
         # greater: for unsigned zeros. So that index is out of bounds, and guarded where it matters.
         bounds = Bounds(-1 if operand.dtype in UNSIGNED else 0, max(elements - 1, 0), True)
-        return emit(scope, call(operand.expr, axis=chosen, keepdims=flip(scope)), bounds, "int64")
+        return scope.emit_rounded(call(operand.expr, axis=chosen, keepdims=scope.flip()), bounds, "int64")
 
     return draw
 
 
-ROWS = (
-    *(reduction.row() for reduction in REDUCTIONS),
-    OperatorRow("relax.prod", Family.REDUCE, draw_prod),
-    OperatorRow("relax.median", Family.REDUCE, draw_median),
-    OperatorRow("relax.argmax", Family.SEARCH, _draw_search(op.argmax)),
-    OperatorRow("relax.argmin", Family.SEARCH, _draw_search(op.argmin)),
-)
+ROWS.row("argmax", OperatorFamily.SEARCH)(_draw_search(op.argmax))
+ROWS.row("argmin", OperatorFamily.SEARCH)(_draw_search(op.argmin))

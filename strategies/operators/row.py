@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from strategies.features import Feature
-    from strategies.scope import Scope, Value
+from strategies.operators.intervals import Rule
+from strategies.scope.features import Feature
+from strategies.scope.scope import Scope, Value
+
+Draw = Callable[[Scope], "Value | None"]
+"""Draws a call and gives its value; ``None`` when the scope forbids the operator."""
 
 
-class Family(str, Enum):
-    """What an operator is about; reports group the table by it."""
+class OperatorFamily(str, Enum):
+    """The theme of an operator; reports group the table by it."""
 
     UNARY = "unary"
     BINARY = "binary"
@@ -54,10 +56,37 @@ class OperatorRow:
             needs) and returns the value to use further on; ``None`` when the scope forbids the operator.
         executable: Whether the minimal reference pipeline compiles and CodeGenVM runs what ``draw`` emits.
         feature: A feature that must be on for this row to be drawn, or ``None``.
+        bounds: What bounds the results of a call that was not drawn; ``None`` where nothing can be said.
     """
 
     name: str
-    family: Family
-    draw: Callable[[Scope], Value | None]
+    family: OperatorFamily
+    draw: Draw
     executable: bool = True
     feature: Feature | None = None
+    bounds: Rule | None = None
+
+
+class Rows(list[OperatorRow]):
+    """The operators of one family, and some of others, in the order in which choices shrink."""
+
+    def __init__(self, family: OperatorFamily, rows: Iterable[OperatorRow] = ()) -> None:
+        super().__init__(rows)
+        self.family = family
+
+    def row(
+        self,
+        name: str,
+        family: OperatorFamily | None = None,
+        *,
+        executable: bool = True,
+        feature: Feature | None = None,
+        bounds: Rule | None = None,
+    ) -> Callable[[Draw], Draw]:
+        """Make the function below draw an operator, by its name without ``relax.``; see :class:`OperatorRow`."""
+
+        def add(draw: Draw) -> Draw:
+            self.append(OperatorRow(f"relax.{name}", family or self.family, draw, executable, feature, bounds))
+            return draw
+
+        return add

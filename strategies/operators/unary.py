@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tvm import relax
 
-from strategies.bounds import BFLOAT, FLOAT8, FLOAT_LIMIT, LOW_PRECISION, Bounds, is_float
+from strategies.operators import intervals
 from strategies.operators.drawing import (
     ANY_NUMBERS,
     ANY_SIGNED,
@@ -19,15 +19,14 @@ from strategies.operators.drawing import (
     REAL_FLOATS,
     UNSIGNED,
     WIDE_FLOATS,
-    emit,
-    rarely,
-    read_bounds,
     within,
 )
-from strategies.operators.row import Family, OperatorRow
+from strategies.operators.intervals import SMALL
+from strategies.operators.row import OperatorFamily, OperatorRow, Rows
+from strategies.scope.bounds import BFLOAT, FLOAT8, FLOAT_LIMIT, LOW_PRECISION, Bounds, is_float
+from strategies.scope.scope import Scope, Value
 
-if TYPE_CHECKING:
-    from strategies.scope import Scope, Value
+ROWS = Rows(OperatorFamily.UNARY)
 
 op = relax.op
 
@@ -44,7 +43,7 @@ class Unary:
     """An elementwise function: its call, dtypes, the domain of floats (``None``: all) and the bounds of its result.
 
     ``more`` are dtypes that type inference takes but for which LLVM has no kernel: drawn only in modules that need
-    not run.
+    not run. ``proven`` is where a function with a domain is defined, and smooth enough, in modules that were not drawn.
     """
 
     name: str
@@ -54,7 +53,8 @@ class Unary:
     domain: Bounds | None = None
     more: tuple[str, ...] = ()
     out: str | None = None
-    family: Family = Family.UNARY
+    family: OperatorFamily = OperatorFamily.UNARY
+    proven: tuple[float, float] | None = None
 
     def draw(self, scope: Scope) -> Value | None:
         """Draw the operand inside the domain and emit the call."""
@@ -62,11 +62,13 @@ class Unary:
         operand = scope.tensor(dtypes=dtypes, bounds=self.domain)
         operand = within(scope, operand, self.result) if self.out is None else operand
         dtype = self.out or operand.dtype
-        return emit(scope, self.call(operand.expr), self.result(read_bounds(operand)), dtype)
+        return scope.emit_rounded(self.call(operand.expr), self.result(operand.read_bounds), dtype)
 
     def row(self) -> OperatorRow:
-        """The row of the operator table."""
-        return OperatorRow(f"relax.{self.name}", self.family, self.draw)
+        """Return the row of the operator table."""
+        proven = self.proven or (None if self.domain else (-math.inf, math.inf))
+        bounds = intervals.elementwise(self.result, *proven) if proven else None
+        return OperatorRow(f"relax.{self.name}", self.family, self.draw, bounds=bounds)
 
 
 def _within(lo: float, hi: float) -> Callable[[Bounds], Bounds]:
@@ -75,14 +77,6 @@ def _within(lo: float, hi: float) -> Callable[[Bounds], Bounds]:
 
 def _monotone(function: Callable[[float], float]) -> Callable[[Bounds], Bounds]:
     return lambda bounds: bounds.monotone(function)
-
-
-def _cosh(bounds: Bounds) -> Bounds:
-    return Bounds(1.0, math.cosh(bounds.magnitude))
-
-
-def _sign(bounds: Bounds) -> Bounds:
-    return Bounds(-1, 1, True)
 
 
 def _truth(bounds: Bounds) -> Bounds:
@@ -110,53 +104,51 @@ UNARY = (
     Unary("atanh", op.atanh, _REAL, _monotone(math.atanh), NEAR_ONE),
     Unary("ceil", op.ceil, (*ANY_NUMBERS, "bool"), Bounds.floor),
     Unary("cos", op.cos, _REAL, _within(-1.0, 1.0)),
-    Unary("cosh", op.cosh, _WIDE, _cosh, MODERATE, _HALF),
+    Unary("cosh", op.cosh, _WIDE, lambda bounds: Bounds(1.0, math.cosh(bounds.magnitude)), MODERATE, _HALF),
     Unary("erf", op.erf, _REAL, _monotone(math.erf)),
-    Unary("exp", op.exp, _REAL, _monotone(math.exp), MODERATE),
+    Unary("exp", op.exp, _REAL, _monotone(math.exp), MODERATE, proven=(-math.inf, 9.0)),
     Unary("floor", op.floor, (*ANY_NUMBERS, "bool"), Bounds.floor),
-    Unary("isfinite", op.isfinite, NUMBERS, _truth, more=_FINITE_MORE, out="bool", family=Family.COMPARISON),
-    Unary("isinf", op.isinf, NUMBERS, _truth, more=_FINITE_MORE, out="bool", family=Family.COMPARISON),
-    Unary("isnan", op.isnan, NUMBERS, _truth, more=_FINITE_MORE, out="bool", family=Family.COMPARISON),
-    Unary("log", op.log, _REAL, _monotone(math.log), POSITIVE),
+    Unary("isfinite", op.isfinite, NUMBERS, _truth, more=_FINITE_MORE, out="bool", family=OperatorFamily.COMPARISON),
+    Unary("isinf", op.isinf, NUMBERS, _truth, more=_FINITE_MORE, out="bool", family=OperatorFamily.COMPARISON),
+    Unary("isnan", op.isnan, NUMBERS, _truth, more=_FINITE_MORE, out="bool", family=OperatorFamily.COMPARISON),
+    Unary("log", op.log, _REAL, _monotone(math.log), POSITIVE, proven=(SMALL, math.inf)),
     Unary("negative", op.negative, ANY_SIGNED, Bounds.__neg__, more=UNSIGNED),
     Unary("round", op.round, (*ANY_NUMBERS, "bool"), Bounds.floor),
-    Unary("rsqrt", op.rsqrt, _REAL, lambda b: Bounds(b.hi**-0.5, b.lo**-0.5), POSITIVE),
+    Unary("rsqrt", op.rsqrt, _REAL, lambda b: Bounds(b.hi**-0.5, b.lo**-0.5), POSITIVE, proven=(SMALL, math.inf)),
     Unary("sigmoid", op.sigmoid, _REAL, _within(0.0, 1.0)),
-    Unary("sign", op.sign, ANY_SIGNED, _sign, more=_SIGN_MORE),
+    Unary("sign", op.sign, ANY_SIGNED, lambda bounds: Bounds(-1, 1, True), more=_SIGN_MORE),
     Unary("sin", op.sin, _REAL, _within(-1.0, 1.0)),
     Unary("sinh", op.sinh, _WIDE, _monotone(math.sinh), MODERATE, _HALF),
-    Unary("sqrt", op.sqrt, _REAL, _monotone(math.sqrt), POSITIVE),
+    Unary("sqrt", op.sqrt, _REAL, _monotone(math.sqrt), POSITIVE, proven=(0.0, math.inf)),
     Unary("square", op.square, ANY_NUMBERS, Bounds.square, more=BOOLEAN),
     Unary("tan", op.tan, _REAL, _monotone(math.tan), Bounds(-1.25, 1.25)),
     Unary("tanh", op.tanh, _REAL, _monotone(math.tanh)),
     Unary("trunc", op.trunc, (*ANY_NUMBERS, "bool"), Bounds.floor),
     # TVM defect: a float passes type inference, and TIR refuses it.
-    Unary("logical_not", op.logical_not, BOOLEAN, _truth, more=WIDE_FLOATS, out="bool", family=Family.LOGICAL),
+    Unary("logical_not", op.logical_not, BOOLEAN, _truth, more=WIDE_FLOATS, out="bool", family=OperatorFamily.LOGICAL),
 )
 
 
+ROWS += [unary.row() for unary in UNARY]
+
+
+@ROWS.row("clip", bounds=intervals.clip)
 def draw_clip(scope: Scope) -> Value | None:
-    """``clip`` between two drawn limits inside the default domain, one of them rarely far outside."""
+    """Draw ``clip`` between two drawn limits inside the default domain, one of them rarely far outside."""
     operand = scope.tensor(dtypes=ANY_NUMBERS)
     dtype = operand.dtype
     lowest = 0 if dtype.startswith("uint") else -2
     lo = scope.integer(lowest, 2)
-    hi = 100 if rarely(scope) else scope.integer(lo, 3)
+    hi = 100 if scope.rarely() else scope.integer(lo, 3)
     step = scope.pick((0.0, 0.25)) if is_float(dtype) else 0
     ends = (lo + step, hi + step)
-    return emit(scope, op.clip(operand.expr, *ends), read_bounds(operand).clipped(*ends), dtype)
+    return scope.emit_rounded(op.clip(operand.expr, *ends), operand.read_bounds.clipped(*ends), dtype)
 
 
+@ROWS.row("bitwise_not", OperatorFamily.BITWISE)
 def draw_bitwise_not(scope: Scope) -> Value | None:
-    """``bitwise_not``: of a signed integer ``-x - 1``; of an unsigned one the distance from its greatest value."""
+    """Draw ``bitwise_not``: of a signed integer ``-x - 1``; of an unsigned one the distance from its greatest value."""
     operand = scope.tensor(dtypes=(*INTEGERS, "bool"), where=lambda value: value.dtype != "uint32")
-    dtype, known = operand.dtype, read_bounds(operand)
+    dtype, known = operand.dtype, operand.read_bounds
     top = {"bool": 1.0, "uint8": 255.0, "uint16": 65535.0}.get(dtype, -1.0)
-    return emit(scope, op.bitwise_not(operand.expr), Bounds(top, top, True) - known, dtype)
-
-
-ROWS = (
-    *(unary.row() for unary in UNARY),
-    OperatorRow("relax.clip", Family.UNARY, draw_clip),
-    OperatorRow("relax.bitwise_not", Family.BITWISE, draw_bitwise_not),
-)
+    return scope.emit_rounded(op.bitwise_not(operand.expr), Bounds(top, top, True) - known, dtype)

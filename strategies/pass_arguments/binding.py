@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 
-from strategies.choices import Choices
-from strategies.module_facts import Facts, Parameter, array_text
-from strategies.pass_arguments.names import Constructor, call, some, strings
+from strategies.detect.module_facts import Facts, Parameter, array_text
+from strategies.pass_arguments.lowering import with_option
+from strategies.pass_arguments.row import Constructor, call, some, strings
+from strategies.scope.choices import Choices
 
 
 def bind_params(choices: Choices, facts: Facts) -> str:
-    """BindParams: some parameters of a public function, as arrays of NumPy or of TVM."""
+    """Draw BindParams: some parameters of a public function, as arrays of NumPy or of TVM."""
     able = [f for f in facts.functions if _bindable(f.parameters)]
     if not able:
         return call("BindParams", f'"{facts.names[0]}"', "{}")
@@ -27,7 +28,7 @@ def bind_params(choices: Choices, facts: Facts) -> str:
 
 
 def _by_variable(function: str, bound: list[Parameter], texts: list[str]) -> str:
-    """The same with variables for keys, which the text looks up in the module that the pass is applied to.
+    """Draw the same with variables for keys, which the text looks up in the module that the pass is applied to.
 
     One that a pass before it has bound is no parameter there any more, and the others keep their arrays.
     """
@@ -38,13 +39,13 @@ def _by_variable(function: str, bound: list[Parameter], texts: list[str]) -> str
 
 
 def _bindable(parameters: tuple[Parameter, ...]) -> list[Parameter]:
-    """Those of known shape whose name means one parameter of the function."""
+    """Return those of known shape whose name means one parameter of the function."""
     names = [p.name for p in parameters]
     return [p for p in parameters if None not in p.dims and names.count(p.name) == 1]
 
 
 def bind_symbols(choices: Choices, facts: Facts) -> str:
-    """BindSymbolicVars: some dims, defined by parameters or by a ``match_cast``, as numbers.
+    """Draw BindSymbolicVars: some dims, defined by parameters or by a ``match_cast``, as numbers.
 
     Not of functions that the module calls itself: with other dims than the bound ones, the calls would be wrong.
     """
@@ -66,28 +67,32 @@ def bind_symbols(choices: Choices, facts: Facts) -> str:
 
 
 def one_function(name: str) -> Constructor:
-    """A pass on all functions, or on one that is named."""
+    """Return a pass on all functions, or on one that is named."""
     return lambda choices, facts: call(name, f'"{choices.pick(facts.names)}"' if choices.index(2) else "")
 
 
 def dead_code(choices: Choices, facts: Facts) -> str:
-    """DeadCodeElimination: from all public functions, or from some."""
+    """Draw DeadCodeElimination: from all public functions, or from some."""
     return call("DeadCodeElimination", strings(choices.subset(facts.names[:12])) if choices.index(2) else "")
 
 
 def lift(choices: Choices, facts: Facts) -> str:
-    """LiftTransformParams: a transform for each function, one for all, or one for some."""
+    """Draw LiftTransformParams: a transform for each function, one for all, or one for some.
+
+    Once in eight times the lifted function lets go of each weight after its last use.
+    """
     weighted = [f.name for f in facts.functions if f.num_input >= 0]
     way = choices.index(4) if weighted else 0
+    text = call("LiftTransformParams")
     if way == 2:
-        return call("LiftTransformParams", "shared_transform=True")
+        text = call("LiftTransformParams", "shared_transform=True")
     if way == 3:
-        return call("LiftTransformParams", f"shared_transform={strings(choices.subset(weighted[:12]))}")
-    return call("LiftTransformParams")
+        text = call("LiftTransformParams", f"shared_transform={strings(choices.subset(weighted[:12]))}")
+    return with_option(text, "relax.lift_transform_params.consume_params", True) if choices.index(8) == 7 else text
 
 
 def lazy_transform(choices: Choices, facts: Facts) -> str:
-    """LazyTransformParams: under other names, with what callbacks get besides, or without setting results."""
+    """Draw LazyTransformParams: under other names, with what callbacks get besides, or without setting results."""
     way = choices.index(6)
     if way == 4:
         return call("LazyTransformParams", 'fget_item="take_weight"', 'fset_item="give_weight"')
@@ -100,7 +105,7 @@ def lazy_transform(choices: Choices, facts: Facts) -> str:
 
 
 def mixed_precision(choices: Choices, facts: Facts) -> str:
-    """ToMixedPrecision: dtype of results, and parameters that become float16."""
+    """Draw ToMixedPrecision: dtype of results, and parameters that become float16."""
     out = f'out_dtype="{choices.pick(("float32", "float16"))}"'
     # A name is one of all functions: a parameter of another dtype that bears it would become float16 as well.
     named = (p.name for f in facts.functions for p in f.parameters if p.dtype == "float32")
@@ -130,12 +135,12 @@ _UPDATES = (
 
 
 def update_types(choices: Choices, facts: Facts) -> str:
-    """UpdateParamType: nothing, the same types, another dtype, or the rank alone."""
+    """Draw UpdateParamType: nothing, the same types, another dtype, or the rank alone."""
     return call("UpdateParamType", choices.pick(_UPDATES))
 
 
 def update_device(choices: Choices, facts: Facts) -> str:
-    """UpdateVDevice: another device of the same kind in place of one of the table's."""
+    """Draw UpdateVDevice: another device of the same kind in place of one of the table's."""
     index = choices.index(max(1, facts.vdevices))
     return call("UpdateVDevice", f'relax.VDevice("llvm", {choices.index(3)}, "global")', str(index))
 
@@ -144,7 +149,7 @@ _LOSSES = ("L1Loss", "MSELoss")
 
 
 def append_loss(choices: Choices, facts: Facts) -> str:
-    """AppendLoss: a loss of the function's first output, whose type it takes as it is."""
+    """Draw AppendLoss: a loss of the function's first output, whose type it takes as it is."""
     # A difference of floats of eight bits has no absolute value: legalization says so.
     able = [f for f in facts.functions if f.outputs and re.match(r"b?float\d\d", f.outputs[0].dtype)]
     loss, reduction = choices.pick(_LOSSES), choices.pick(("sum", "mean"))
@@ -158,4 +163,4 @@ def append_loss(choices: Choices, facts: Facts) -> str:
         name, ty = facts.names[0], 'relax.TensorType((), "float32")'
     named = some(choices, f'new_func_name="{name}_trained"', 3)
     way = f'relax.training.loss.{loss}("{reduction}")'
-    return call("AppendLoss", f'"{name}"', f"{way}({ty}, {ty})", named, where="relax.training.utils")
+    return call("AppendLoss", f'"{name}"', f"{way}({ty}, {ty})", named)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from strategies.chains import Term, TermKind
-from strategies.choices import Choices
-from strategies.composites import ABSENT, EXTERNAL
-from strategies.module_facts import Facts
-from strategies.pass_arguments.names import call, some, strings
+from strategies.constructs.composites import ABSENT, EXTERNAL
+from strategies.detect.module_facts import Facts
+from strategies.pass_arguments.row import call, some, strings
+from strategies.scope.chains import Term, TermKind
+from strategies.scope.choices import Choices
 
 COMMON: tuple[tuple[str, str], ...] = (
     ("add", 'is_op("relax.add")(wildcard(), wildcard())'),
@@ -29,7 +29,9 @@ _FOLLOWERS = ("relax.nn.relu", "relax.exp", "relax.negative")
 
 
 def fuse_by_pattern(choices: Choices, facts: Facts) -> str:
-    """FuseOpsByPattern: one to three patterns, longer ones first, since the first that matches takes its operators."""
+    """Draw FuseOpsByPattern: one to three patterns, longer ones first, since the first that matches takes its
+    operators.
+    """
     terms = choices.subset(facts.chains)[:3] if facts.chains else []
     drawn = [_pattern(choices, term) for term in terms] or [choices.pick(COMMON)]
     backend = ABSENT if choices.index(16) == 15 else EXTERNAL
@@ -44,7 +46,7 @@ def fuse_by_pattern(choices: Choices, facts: Facts) -> str:
 
 
 def _pattern(choices: Choices, term: Term) -> tuple[str, str]:
-    """Name and text of a pattern that matches the term; sometimes one that need not."""
+    """Return the name and text of a pattern that matches the term; sometimes one that need not."""
     names: list[str] = []
     text = _call(choices, term, names)
     way = choices.index(12)
@@ -84,7 +86,7 @@ def _leaf(choices: Choices, term: Term) -> str:
 
 
 def _entry(choices: Choices, name: str, text: str) -> str:
-    """A tuple that FusionPattern takes: the pattern alone, or with names for parts, a check, and attributes."""
+    """Return a tuple that FusionPattern takes: the pattern alone, or with names for parts, a check, and attributes."""
     way = choices.index(4)
     if way < 2:
         return f'("{name}", {text})'

@@ -1,8 +1,13 @@
-"""Every case of the corpus, checked against the installed TVM."""
+"""Every case of the corpus, checked against the installed TVM, and the documents that list defects."""
 
-from corpus import check_cases, load
-from corpus.ledger import LEDGER, render_ledger
-from oracles.verdict import Outcome
+from pathlib import Path
+
+import pytest
+
+from corpus.bug_lists import DOCUMENTS, load_audit, render_audit, render_bugs
+from corpus.case import load
+from corpus.check import check_cases
+from oracles.core.verdict import Outcome
 
 
 def test_every_case_is_as_expected() -> None:
@@ -17,17 +22,32 @@ def test_every_case_is_as_expected() -> None:
 def test_every_repaired_defect_of_the_origin_has_a_replica_that_fails() -> None:
     replicas = {case.slug: case.replica for case in load() if case.replica is not None}
     assert {"lift-transform-params-twice", "realize-vdevice-sequential", "realize-vdevice-mutation"} <= set(replicas)
-    assert all(replica.expectation.outcome is Outcome.FAIL for replica in replicas.values())
+    assert all(replica.expected is Outcome.FAIL for replica in replicas.values())
 
 
-def test_ledger_is_fresh() -> None:
-    assert LEDGER.read_text(encoding="utf-8") == render_ledger(load()), "run python -m corpus.ledger"
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_a_document_is_what_its_data_generate(document: Path) -> None:
+    assert document.read_text(encoding="utf-8") == DOCUMENTS[document](), "run python -m corpus.bug_lists"
 
 
-def test_ledger_has_one_line_a_case() -> None:
+def test_the_list_of_bugs_has_one_line_a_case() -> None:
     cases = load()
-    lines = [line for line in render_ledger(cases).splitlines() if line.startswith("| ") and "/cases/" in line]
+    lines = [line for line in render_bugs(cases).splitlines() if line.startswith("| ") and "/cases/" in line]
     assert len(lines) == len(cases)
     for case in cases:
         (line,) = [line for line in lines if f"/cases/{case.slug}/" in line]
         assert line.startswith(f"| {case.blamed} | {case.oracle} | {case.title}: ")
+
+
+def test_the_audit_has_a_judgement_of_every_finding() -> None:
+    audit = load_audit()
+    assert len(audit.findings) >= 1004
+    ids, slugs = {each.id for each in audit.findings}, {case.slug for case in load()}
+    seeds = {each.seed for each in audit.campaigns}
+    for each in audit.findings:
+        assert each.reason or each.like or each.case, f"{each.id} is not judged"
+        assert each.like in {"", *ids, *slugs}
+        assert each.case in {"", *slugs}
+        assert set(each.seeds) <= seeds
+    rows = [line for line in render_audit(audit).splitlines() if "| `" in line]
+    assert len(rows) == len(audit.findings)

@@ -4,10 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from corpus import check_cases, load
-from corpus.check import Observation, compare
-from oracles.verdict import OracleName, Outcome
-from releases.known import RELEASES
+from corpus.case import load
+from corpus.check import check_cases, compare
+from oracles.core.verdict import Outcome, Verdict
+from relaxkit.compat.known import RELEASES
+from relaxkit.passes.contract import OracleName
 
 MODULE = """\
 from tvm.script import ir as I
@@ -82,7 +83,7 @@ def test_a_death_is_the_crash_oracles_and_the_rest_is_still_checked(tmp_path: Pa
     write_case(tmp_path, "c-hang", "hang", "fail", 'pattern = "^hang: "\nisolated = true')
     write_case(tmp_path, "d-leave", "leave", "fail", 'pattern = "^exit 3: exit 3 in crash"')
     write_case(tmp_path, "e-depart", "depart", "fail", 'pattern = "^exit 0: "')
-    results = check_cases(load(root=tmp_path), "1.0", time_limit=8)
+    results = check_cases(load(root=tmp_path), "1.0", time_limit=4)
     assert [result.problem for result in results] == [""] * 5
 
 
@@ -102,7 +103,7 @@ def test_a_case_may_say_nothing_of_another_release(tmp_path: Path) -> None:
 def test_a_case_that_judges_nothing_is_a_problem(tmp_path: Path, outcome: Outcome) -> None:
     write_case(tmp_path, "a-good", "good", "pass")
     (case,) = load(root=tmp_path)
-    result = compare(case, "case", Observation(outcome, OracleName.CRASH, reason="why"), "1.0")
+    result = compare(case, "case", Verdict(OracleName.CRASH, outcome, "Made", "why"), "1.0")
     assert result.problem == f"expected pass of crash, measured crash {outcome} (why)"
 
 
@@ -110,5 +111,6 @@ def test_a_module_that_does_not_load_is_invalid(tmp_path: Path) -> None:
     write_case(tmp_path, "a-good", "good", "pass")
     (tmp_path / "a-good" / "module.py").write_text("Module = 3\n")
     (result,) = check_cases(load(root=tmp_path), "1.0")
-    assert result.observation.outcome is Outcome.INVALID
-    assert "'Module' is not a tvm.IRModule" in result.observation.message
+    assert result.verdict.outcome is Outcome.INVALID
+    assert result.verdict.evidence is not None
+    assert "'Module' is not a tvm.IRModule" in result.verdict.evidence.message

@@ -6,44 +6,60 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+import msgspec
 import pytest
-from test_corpus_add import FUSE, campaign
+from test_corpus_add import FUSE, campaign, failure
 
-from corpus import load
-from corpus.campaign import FoundFailure
-from corpus.matching import match
-from fuzzer.cli import main
+from corpus.case import load
+from corpus.findings import match
+from fuzzer.cli.main import main
+from fuzzer.core.case import Case
+from fuzzer.findings.signature import signature
+from fuzzer.store.records import FindingRecord, FindingState
+from oracles.core.verdict import Evidence
 
-SEEN = "InternalError: Do not have a default for relax.expr.If"
-FAILURE = FoundFailure("abc0000001", "crash", "MergeCompositeFunctions", "confirmed", 3, SEEN)
-VERSION = "0.27.0.post1"
+FOUND = FindingRecord(
+    id="abc0000001",
+    signature="",
+    oracle="crash",
+    culprit="MergeCompositeFunctions",
+    evidence=Evidence("InternalError", "Do not have a default for relax.expr.If"),
+    count=3,
+    state=FindingState.CONFIRMED,
+    first_seen_seconds=0.0,
+    last_seen_seconds=0.0,
+    case=Case("{}", (FUSE,), 0),
+    minimized=None,
+    bindings=None,
+    repro=None,
+    note="",
+)
 
 
 def test_oracle_pass_and_pattern_must_agree() -> None:
     cases = load(["merge-composite-if", "merge-composite-match-cast", "fuse-ops-branch"])
-    (found,) = match([FAILURE], cases, VERSION)
+    (found,) = match([FOUND], cases)
     assert [case.slug for case in found.cases] == ["merge-composite-if"]
-    for other in (replace(FAILURE, oracle="numeric"), replace(FAILURE, culprit="FuseOps"), replace(FAILURE, seen="x")):
-        (found,) = match([other], cases, VERSION)
+    for other in (
+        replace(FOUND, oracle="numeric"),
+        replace(FOUND, culprit="FuseOps"),
+        replace(FOUND, evidence=Evidence("", "x")),
+    ):
+        (found,) = match([other], cases)
         assert found.cases == found.possible == ()
 
 
 def test_a_case_without_a_pattern_only_may_be_it() -> None:
     (case,) = load(["merge-composite-if"])
-    silent = replace(case, expected={key: replace(value, pattern="") for key, value in case.expected.items()})
-    (found,) = match([replace(FAILURE, seen="anything")], [silent], VERSION)
+    silent = msgspec.structs.replace(case, pattern="")
+    (found,) = match([replace(FOUND, evidence=Evidence("", "anything"))], [silent])
     assert (found.cases, found.possible) == ((), (silent,))
-
-
-def test_an_unknown_release_is_compared_with_one_that_fails() -> None:
-    (found,) = match([FAILURE], load(["merge-composite-if"]), "9.9.9")
-    assert len(found.cases) == 1
 
 
 def test_a_frame_may_hold_the_pattern() -> None:
     (case,) = load(["merge-composite-if"])
-    framed = replace(case, expected={VERSION: replace(case.expected[VERSION], pattern="merge.cc:Visit")})
-    (found,) = match([replace(FAILURE, seen="InternalError: x\nmerge.cc:Visit")], [framed], VERSION)
+    framed = msgspec.structs.replace(case, pattern="merge.cc:Visit")
+    (found,) = match([replace(FOUND, evidence=Evidence("InternalError", "x", ("merge.cc:Visit",)))], [framed])
     assert found.cases == (framed,)
 
 
@@ -53,7 +69,8 @@ def test_from_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert "1 findings, 0 look like a case of the corpus" in capsys.readouterr().out
     assert main(["corpus", "match", str(directory), "--json"]) == 0
     (row,) = json.loads(capsys.readouterr().out)
-    assert (row["id"], row["pass"], row["cases"]) == ("abc0000001", "MergeCompositeFunctions", [])
+    assert row["id"] == signature(failure(FUSE, "crash")).id
+    assert (row["pass"], row["cases"]) == ("MergeCompositeFunctions", [])
 
 
 def test_no_campaign_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

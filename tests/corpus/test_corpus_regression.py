@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
-from corpus import load
-from corpus.check import CheckResult, Observation, tvm_version
-from corpus.regression import _said, regress
-from oracles.verdict import OracleName, Outcome
+from corpus.case import load
+from corpus.check import CheckResult, tvm_version
+from corpus.regression import _outcome, regress
+from oracles.core.verdict import Outcome, Verdict
+from relaxkit.passes.contract import OracleName
 
 EVERY = tuple(name.value for name in OracleName)
 
@@ -37,15 +36,11 @@ def test_the_cases_of_the_passes_under_test_are_judged() -> None:
         ("pass", Outcome.INVALID, False, "undecided"),
     ],
 )
-def test_what_is_said_of_a_case(expected: str, seen: Outcome, ok: bool, state: str) -> None:
+def test_what_is_outcome_of_a_case(expected: str, seen: Outcome, ok: bool, state: str) -> None:
     version = tvm_version()
-    case = next(
-        each for each in load() if each.expected.get(version) and str(each.expected[version].outcome) == expected
-    )
-    case = replace(case, replica=None)
-    result = CheckResult(
-        case, "case", case.expected[version], Observation(seen, case.oracle, reason="why"), "" if ok else "otherwise"
-    )
-    said = _said(result, version)
+    case = next(each for each in load() if each.expected.get(version) == expected)
+    verdict = Verdict(case.oracle, seen, case.blamed, "why")
+    result = CheckResult(case, "case", case.expectation_for(version), verdict, False, "" if ok else "otherwise")
+    said = _outcome(result, version)
     assert said["state"] == state
     assert bool(said["note"]) is (state not in ("fails", "holds"))

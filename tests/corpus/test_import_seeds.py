@@ -8,12 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from corpus.extract import Candidate, UnreadableFile, candidates_of, python_files
-from corpus.importing import ImportReport, import_seeds, save
-from corpus.importtable import table
-from corpus.spellings import renamed
-from fuzzer.cli import main
-from strategies.seedfile import Stage, read
+from corpus.seed_import.extract import FoundScript, UnreadableFile, candidates_of, python_files
+from corpus.seed_import.run import ImportReport, import_seeds, save
+from corpus.seed_import.spellings import renamed
+from fuzzer.cli.main import main
+from strategies.seeds.file import SeedStage, read
 
 SAMPLE = Path(__file__).parent / "scripts" / "sample_modules.py"
 
@@ -23,7 +22,7 @@ def report() -> ImportReport:
     return import_seeds(SAMPLE)
 
 
-def candidates(tmp_path: Path, text: str) -> list[Candidate]:
+def candidates(tmp_path: Path, text: str) -> list[FoundScript]:
     path = tmp_path / "scripts.py"
     path.write_text(textwrap.dedent(text))
     return candidates_of(path, "scripts.py")
@@ -162,8 +161,8 @@ def test_what_becomes_of_each_script(report: ImportReport) -> None:
         "ill-formed: Relax": 1,
         "no Relax function": 1,
     }
-    assert found["test_older_spelling.Older"].stage is Stage.LEGALIZED
-    assert found["test_lowered.Lowered"].stage is Stage.LOWERED
+    assert found["test_older_spelling.Older"].stage is SeedStage.LEGALIZED
+    assert found["test_lowered.Lowered"].stage is SeedStage.LOWERED
     assert found["AtModuleLevel"].spliceable == ("main",)
     assert found["test_index.Indexed"].unargued == ("divided", "main")
     (parameters,) = [each.parameters for each in found["test_with_parameters.Parametrized"].functions]
@@ -171,7 +170,7 @@ def test_what_becomes_of_each_script(report: ImportReport) -> None:
 
 
 def test_the_table_shows_counts_stages_and_reasons(report: ImportReport) -> None:
-    text = table(report)
+    text = report.table()
     for line in ("scripts found", "kept", "legalized", "ill-formed: Relax", "not kept because"):
         assert line in text
 
@@ -229,20 +228,19 @@ def test_nothing_to_import_is_one_line(
 
 
 def test_a_script_that_kills_its_process_costs_only_itself(monkeypatch: pytest.MonkeyPatch) -> None:
-    import corpus.parsing
-    from corpus import importing
+    from corpus.seed_import import run as importing
 
-    monkeypatch.setattr(corpus.parsing, "parse_all", _dying)
+    monkeypatch.setattr(importing, "parse_all", _dying)
     found = importing.import_seeds(SAMPLE)
     assert found.reasons["the process died: exit 3"] == 1
     assert len(found.seeds) == 8
 
 
-def _dying(candidates: list[Candidate]) -> object:
+def _dying(candidates: list[FoundScript]) -> object:
     """Runs in the worker: ends the process at one candidate."""
     import os
 
-    from corpus.parsing import parse_one
+    from corpus.seed_import.parse import parse_one
 
     for candidate in candidates:
         if candidate.name == "TestPair.Before":

@@ -16,8 +16,8 @@ from pathlib import Path
 
 import psutil
 
-from fuzzer.isolation import DOUBTS
-from fuzzer.store import Store, StoreError
+from fuzzer.store.writer import Store, StoreError
+from fuzzer.worker.worker import DOUBTS
 
 
 class Victim(enum.Enum):

@@ -17,7 +17,7 @@ from typing import Any
 import tvm
 import tvm_ffi
 
-from oracles.contract import Contract
+from relaxkit.passes.contract import Contract
 
 
 class Fault(enum.Enum):

@@ -28,7 +28,7 @@ import sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[2])
 from sample_records import META, hit, shard
-from fuzzer.store import Store, StoreError
+from fuzzer.store.writer import Store, StoreError
 disk = Path(sys.argv[1])
 directory, filler = disk / "out", disk / "filler"
 faults, done = 0, 0
@@ -60,7 +60,7 @@ import subprocess, sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[2])
 from sample_records import META, hit, shard
-from fuzzer.store import Store, StoreError
+from fuzzer.store.writer import Store, StoreError
 directory = Path(sys.argv[1]) / "out"
 with Store.create(directory, META) as store:
     for number in range(5):

@@ -27,10 +27,10 @@ from deadly import NAMES, Fault
 from sample_records import META
 from undisturbed import CASE_SECONDS, SEED, check, config, expected, known_file
 
-from fuzzer.campaign import Campaign
-from fuzzer.known import load_known
-from fuzzer.progress import Progress
-from fuzzer.store import FILE_NAME, Store, StoreError
+from fuzzer.campaign.campaign import Campaign
+from fuzzer.campaign.progress import Progress
+from fuzzer.findings.file import load_known
+from fuzzer.store.writer import FILE_NAME, Store, StoreError
 
 PROGRAM = Path(sys.executable).parent / "relaxfuzz"
 
@@ -125,7 +125,7 @@ def _come_so_far(session: subprocess.Popen[bytes], out: Path, cases: int) -> boo
 
 @pytest.fixture
 def temporary() -> Iterator[Path]:
-    """Where sessions put their temporary files: a short path, below which sockets can lie (``fuzzer/scratch.py``)."""
+    """A short path for temporary files, below which sockets can lie (``fuzzer/worker/session_files.py``)."""
     with tempfile.TemporaryDirectory(prefix="rf-", dir="/tmp") as name:
         yield Path(name)
 

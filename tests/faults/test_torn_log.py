@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from sample_records import META, hit, shard
 
-from fuzzer.store import FILE_NAME, Store
+from fuzzer.store.writer import FILE_NAME, Store
 
 LOG = f"{FILE_NAME}-wal"
 PIECES = 24

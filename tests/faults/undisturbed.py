@@ -8,15 +8,16 @@ from pathlib import Path
 
 import deadly
 from deadly import NAMES, Fault, fault_of
+from tvm_ffi import structural_hash
 
-from fuzzer.cases import load_module
-from fuzzer.config import Config, user_pass
-from fuzzer.deaths import Death, Died
-from fuzzer.drawing import SHARD_EXAMPLES, draw_subjects, fingerprint, subjects_per_module
-from fuzzer.records import FindingState
-from fuzzer.signatures import death_verdict, signature
-from fuzzer.store import Store
-from oracles.verdict import OracleName
+from fuzzer.core.case import load_module
+from fuzzer.core.config import Config, user_pass
+from fuzzer.findings.signature import death_verdict, signature
+from fuzzer.shard.draw import SHARD_EXAMPLES, draw_subjects, subjects_per_module
+from fuzzer.store.records import FindingState
+from fuzzer.store.writer import Store
+from fuzzer.worker.death import Death, Died
+from relaxkit.passes.contract import OracleName
 
 HERE = Path(__file__).parent
 SEED = 11
@@ -65,14 +66,14 @@ def expected(examples: int) -> Expected:
             for row in drawn.pipelines[: limit - number * per_module]:
                 key = row[0].name, fault_of(drawn.module, row[0].name)
                 found.tallies[key] += 1
-                found.first.setdefault(key, fingerprint(drawn.module))
+                found.first.setdefault(key, structural_hash(drawn.module))
     return found
 
 
 def finding_id(name: str, fault: Fault) -> str:
     """Id of the finding that a fault of a pass must become."""
-    kinds = {"signal": Death.SIGNAL, "exit": Death.EXIT, "hang": Death.HANG, "memory": Death.MEMORY}
-    died = Died(kinds[fault.value.split()[0]], fault.value, f"crash: {name}")
+    death, _, code = fault.value.partition(" ")
+    died = Died(Death(death), fault.value, f"crash: {name}", int(code) if code else None)
     return signature(death_verdict(died, name)).id
 
 
@@ -110,7 +111,7 @@ def check(out: Path, wanted: Expected) -> None:
         module = load_module(each.case)
         fault = Fault(each.kind)
         assert fault_of(module, each.culprit) is fault
-        assert fingerprint(module) == wanted.first[each.culprit, fault], "the first case, not some case"
+        assert structural_hash(module) == wanted.first[each.culprit, fault], "the first case, not some case"
         assert each.id == finding_id(each.culprit, fault)
         assert each.state is FindingState.KNOWN
         assert each.message == f"{fault.value} during crash", "one line that says what happened, and where"

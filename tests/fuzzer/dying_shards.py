@@ -11,11 +11,11 @@ from pathlib import Path
 
 import user_passes
 
-from fuzzer.config import Config, user_pass
-from fuzzer.isolation import breadcrumb
-from fuzzer.portions import Portion, Said, in_portions
-from fuzzer.shards import ExampleBegun, ExampleDone, ModuleDrawn, ShardTask, run_shard
-from oracles.verdict import OracleName
+from fuzzer.core.config import Config, user_pass
+from fuzzer.shard.run import PartialResult, ShardEvent, batched
+from fuzzer.shard.shard import ExampleBegun, ExampleDone, ModuleDrawn, ShardTask, run_shard
+from fuzzer.worker.child import breadcrumb
+from relaxkit.passes.contract import OracleName
 
 CRASHES = (0, 5, 6, 20, 63)
 HANG = 33
@@ -46,11 +46,11 @@ class Dying:
     deadly: bool = True
     pause: float = 0.0
 
-    def __call__(self, task: ShardTask) -> Iterator[Said | Portion]:
+    def __call__(self, task: ShardTask) -> Iterator[ShardEvent | PartialResult]:
         said = self._said(run_shard(task))
-        return in_portions(task, said) if self.batched else iter(said)
+        return batched(task, said) if self.batched else iter(said)
 
-    def _said(self, items: Iterable[Said]) -> Iterator[Said]:
+    def _said(self, items: Iterable[ShardEvent]) -> Iterator[ShardEvent]:
         for item in items:
             if isinstance(item, ModuleDrawn) and item.number == DIES_WHILE_DRAWING and self.deadly:
                 breadcrumb("draw: the generator")

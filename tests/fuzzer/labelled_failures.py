@@ -8,15 +8,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from fuzzer.decisions import Decisions
-from fuzzer.families import Family, Skeleton, Traits, family
-from fuzzer.signatures import signature
-from fuzzer.trait_edits import Edit
-from oracles.verdict import Evidence, OracleName, Outcome, Verdict
+from fuzzer.findings.family import Edit, Family, Skeleton, Traits, family
+from fuzzer.findings.file import Decisions
+from fuzzer.findings.signature import signature
+from oracles.core.verdict import Evidence, Outcome, Verdict
+from relaxkit.passes.contract import OracleName
 
 FILE = Path(__file__).parent / "labelled" / "failures.jsonl"
 AUDITED = frozenset({4001, 90210, 31337, 60611, 71993, 271828})
-"""Seeds of the campaigns of docs/audit.md, of whose findings the first part of ``triage.toml`` was made."""
+"""Seeds of the campaigns of docs/audit.md, of whose findings the first part of ``findings.toml`` was made."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 
-from fuzzer.cases import Case
-from fuzzer.coverage import Coverage
-from fuzzer.records import Hit, ShardResult
-from fuzzer.signatures import signature
-from oracles.passref import PassRef
-from oracles.verdict import Evidence, OracleName, Outcome, Verdict
+from fuzzer.core.case import Case
+from fuzzer.core.coverage import Coverage
+from fuzzer.findings.signature import signature
+from fuzzer.store.records import ShardResult, SignatureHits
+from oracles.core.verdict import Evidence, Outcome, Verdict
+from relaxkit.passes.contract import OracleName
+from relaxkit.passes.pass_ref import PassRef
 
 META = {
     "seed": "7",
@@ -27,14 +28,14 @@ def verdict(message: str) -> Verdict:
     return Verdict(OracleName.CRASH, Outcome.FAIL, "FuseOps", evidence=evidence)
 
 
-def hit(message: str, index: int, count: int = 1, module: str = "{}") -> Hit:
+def hit(message: str, index: int, count: int = 1, module: str = "{}") -> SignatureHits:
     failed = verdict(message)
-    return Hit.of(
+    return SignatureHits.of(
         signature(failed), failed, Case(module, (PassRef("FuseOps", "relax.transform.FuseOps()"),), 3), index, count
     )
 
 
-def shard(number: int, *hits: Hit, first: int = 0, stop: int = 64) -> ShardResult:
+def shard(number: int, *hits: SignatureHits, first: int = 0, stop: int = 64) -> ShardResult:
     """A shard of 64 passes of the crash oracle, and the failures."""
     failed = sum(each.count for each in hits)
     tallies = Counter(

@@ -9,10 +9,10 @@ import pytest
 from fake_python import FakePython
 from sample_records import META, hit, shard
 
-from fuzzer.bisection import Bisected
-from fuzzer.cli import main
-from fuzzer.records import FindingState, Hit
-from fuzzer.store import Store
+from fuzzer.cli.main import main
+from fuzzer.findings.releases import Bisected
+from fuzzer.store.records import FindingState, SignatureHits
+from fuzzer.store.writer import Store
 
 FIXED_IN_026 = """
 case $VERSION in
@@ -80,7 +80,7 @@ def test_json(fake: FakePython, script_file: Path, tmp_path: Path, capsys: pytes
     assert found["finding"] is None
 
 
-def add_scripted(store: Store, campaign: Path, failed: Hit) -> None:
+def add_scripted(store: Store, campaign: Path, failed: SignatureHits) -> None:
     """A finding with a script that says present, then fixed."""
     store.record_shard(shard(0, failed), 1.0)
     (campaign / "repros").mkdir()

@@ -6,11 +6,12 @@ import itertools
 
 import pytest
 
-from fuzzer.bisection import Answer, Observation, Outcome, Trend, answer_of, judge, together
-from fuzzer.repro import ReproResult
+from fuzzer.bisect.bisect import answer_of, judge, together
+from fuzzer.findings.releases import Answer, Observation, Presence, Trend
+from fuzzer.repro.run import ReproResult
 
 RELEASES = ("0.25.0", "0.26.0", "0.27.0", "0.28.0")
-LETTERS = {"P": Outcome.PRESENT, "A": Outcome.ABSENT, "D": Outcome.OTHERWISE, "?": Outcome.UNSAYABLE}
+LETTERS = {"P": Presence.PRESENT, "A": Presence.ABSENT, "D": Presence.OTHERWISE, "?": Presence.UNSAYABLE}
 
 
 def seen(letters: str) -> list[Observation]:
@@ -71,24 +72,24 @@ def test_every_sequence_is_judged_by_what_is_decided_alone() -> None:
 @pytest.mark.parametrize(
     ("code", "output", "outcome", "said"),
     [
-        (1, "noise\nBUG: it is ill-formed\nexpected: well\n", Outcome.PRESENT, "it is ill-formed"),
-        (0, "OK: no error\n", Outcome.ABSENT, "no error"),
-        (0, "DIFFERENT: ValueError: x: y\n", Outcome.OTHERWISE, "ValueError: x: y"),
-        (2, "ENVIRONMENT: ImportError: No module\n", Outcome.UNSAYABLE, "ImportError: No module"),
-        (1, "OK: the exit code belongs to something else\n", Outcome.OTHERWISE,
+        (1, "noise\nBUG: it is ill-formed\nexpected: well\n", Presence.PRESENT, "it is ill-formed"),
+        (0, "OK: no error\n", Presence.ABSENT, "no error"),
+        (0, "DIFFERENT: ValueError: x: y\n", Presence.OTHERWISE, "ValueError: x: y"),
+        (2, "ENVIRONMENT: ImportError: No module\n", Presence.UNSAYABLE, "ImportError: No module"),
+        (1, "OK: the exit code belongs to something else\n", Presence.OTHERWISE,
          "the script ends with 1, saying: OK: the exit code belongs to something else"),
-        (0, "BUG: said by a pass\nOK: no error\n", Outcome.ABSENT, "no error"),
-        (1, "Traceback\nNameError: x\n", Outcome.OTHERWISE, "the script ends with 1, saying: NameError: x"),
-        (0, "", Outcome.OTHERWISE, "the script ends with 0, saying: nothing"),
-        (-11, "BUG: too late\n", Outcome.OTHERWISE, "the script is killed by signal 11"),
-        (None, "", Outcome.OTHERWISE, "the script does not end in time"),
+        (0, "BUG: said by a pass\nOK: no error\n", Presence.ABSENT, "no error"),
+        (1, "Traceback\nNameError: x\n", Presence.OTHERWISE, "the script ends with 1, saying: NameError: x"),
+        (0, "", Presence.OTHERWISE, "the script ends with 0, saying: nothing"),
+        (-11, "BUG: too late\n", Presence.OTHERWISE, "the script is killed by signal 11"),
+        (None, "", Presence.OTHERWISE, "the script does not end in time"),
     ],
 )  # fmt: skip
-def test_answers(code: int | None, output: str, outcome: Outcome, said: str) -> None:
+def test_answers(code: int | None, output: str, outcome: Presence, said: str) -> None:
     assert answer_of(ReproResult(code, output)) == Answer(outcome, said)
 
 
 def test_one_run_that_shows_it_is_enough() -> None:
-    gone, there, other = Answer(Outcome.ABSENT, "no"), Answer(Outcome.PRESENT, "yes"), Answer(Outcome.OTHERWISE, "x")
+    gone, there, other = Answer(Presence.ABSENT, "no"), Answer(Presence.PRESENT, "yes"), Answer(Presence.OTHERWISE, "x")
     assert together([gone, there, gone]) is there
     assert together([other, gone]) is gone

@@ -15,9 +15,9 @@ from typing import Any
 import psutil
 import pytest
 
-from fuzzer.isolation import Death, Died
-from fuzzer.signatures import death_verdict, signature
-from fuzzer.store import FILE_NAME, FindingState, Store
+from fuzzer.findings.signature import death_verdict, signature
+from fuzzer.store.writer import FILE_NAME, FindingState, Store
+from fuzzer.worker.death import Death, Died
 
 HERE = Path(__file__).parent
 PROGRAM = Path(sys.executable).parent / "relaxfuzz"

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from fuzzer.cli import main
+from fuzzer.cli.main import main
 
 _ASK = """
 source "$1"; shift

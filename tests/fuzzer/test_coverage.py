@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from sample_records import META, shard
 
-from fuzzer.coverage import MOST_NAMED, REWRITTEN_IN_PLACE, rewrite
-from fuzzer.store import Store
+from fuzzer.core.coverage import MOST_NAMED, REWRITTEN_IN_PLACE, rewrite
+from fuzzer.store.writer import Store
 
 
 @pytest.mark.parametrize(

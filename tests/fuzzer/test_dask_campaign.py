@@ -20,11 +20,11 @@ pytest.importorskip("distributed", reason="Dask's scheduler is not installed: pi
 
 from dask_cluster import Cluster, end, tree
 
-from fuzzer.store import FindingState, Store
+from fuzzer.store.writer import FindingState, Store
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(3000)]
 HERE = Path(__file__).parent
-PROGRAM = (sys.executable, "-m", "fuzzer.cli")
+PROGRAM = (sys.executable, "-m", "fuzzer.cli.main")
 PASSES = (
     "--passes", "CanonicalizeBindings,DeadCodeElimination,EliminateCommonSubexpr,ToNonDataflow,Normalize",
     "--oracles", "crash,mutation,determinism,sequential,idempotence,well-formed",
@@ -191,7 +191,7 @@ def test_a_worker_of_another_relaxfuzz_is_not_used_and_the_loss_of_the_fitting_o
     tmp_path: Path, cluster: Cluster
 ) -> None:
     other = tmp_path / "other"
-    for room in ("releases", "vocabulary", "strategies", "oracles", "fuzzer"):
+    for room in ("relaxkit", "strategies", "oracles", "fuzzer"):
         shutil.copytree(Path(str(importlib.import_module(room).__file__)).parent, other / room)
     (other / "oracles" / "verdict.py").open("a").write("# another version\n")
     cluster.add_worker(("env", f"PYTHONPATH={other}"))

@@ -14,16 +14,15 @@ import pytest
 
 pytest.importorskip("distributed", reason="Dask's scheduler is not installed: pip install 'relaxfuzz[dask]'")
 
-from fuzzer.config import Config
-from fuzzer.records import ShardResult
-from fuzzer.scaleout import dask_crew, dask_worker
-from fuzzer.scaleout.crew import CrewError, Stopped
-from fuzzer.scaleout.dask_crew import DaskCrew
-from fuzzer.scaleout.dask_link import Link
-from fuzzer.scaleout.groups import MOST_SHARDS, Pace
-from fuzzer.scaleout.parcels import ShardParcel, ShardReply
-from fuzzer.shards import ShardTask
-from oracles.verdict import OracleName
+from fuzzer.cluster import dask_executor, dask_worker
+from fuzzer.cluster.dask_client import DaskConnection
+from fuzzer.cluster.dask_executor import MOST_SHARDS, DaskExecutor, ShardRate
+from fuzzer.cluster.executor import CampaignStopped, ExecutorError
+from fuzzer.cluster.messages import ShardReply, ShardRequest
+from fuzzer.core.config import Config
+from fuzzer.shard.shard import ShardTask
+from fuzzer.store.records import ShardResult
+from relaxkit.passes.contract import OracleName
 
 CONFIG = Config(5, ("Normalize",), (), (OracleName.CRASH,), None, 60.0, 1)
 
@@ -41,14 +40,14 @@ CONFIG = Config(5, ("Normalize",), (), (OracleName.CRASH,), None, 60.0, 1)
     ],
 )
 def test_so_many_go_together(seconds: float, workers: int, size: int) -> None:
-    pace = Pace()
+    pace = ShardRate()
     assert pace.size(workers) == 1, "nothing is known yet"
     pace.took(seconds)
     assert pace.size(workers) == size
 
 
 def test_what_shards_took_long_ago_is_forgotten() -> None:
-    pace = Pace()
+    pace = ShardRate()
     for seconds in (*[0.0] * 1000, *[4.0] * 32):
         pace.took(seconds)
     assert pace.size(2) == 1
@@ -58,24 +57,24 @@ def test_what_shards_took_long_ago_is_forgotten() -> None:
 
 
 @pytest.fixture(scope="module")
-def link() -> Iterator[Link]:
-    with Link("local:1", lambda _: None) as link:
+def link() -> Iterator[DaskConnection]:
+    with DaskConnection("local:1", lambda _: None) as link:
         yield link
 
 
 @pytest.fixture
-def crew(link: Link, tmp_path: Path) -> Iterator[DaskCrew]:
-    crew = DaskCrew(link, CONFIG, tmp_path, tmp_path / "log", threading.Event(), threading.Event())
-    yield crew
-    crew.kill()
-    crew.close()
+def executor(link: DaskConnection, tmp_path: Path) -> Iterator[DaskExecutor]:
+    executor = DaskExecutor(link, CONFIG, tmp_path, tmp_path / "log", threading.Event(), threading.Event())
+    yield executor
+    executor.kill()
+    executor.close()
 
 
-def answering(seconds: float, share: float) -> Callable[[ShardParcel, Any], ShardReply]:
+def answering(seconds: float, share: float) -> Callable[[ShardRequest, Any], ShardReply]:
     """A worker that has time for a share of what it is given; a result tells with how many it came."""
 
-    def answer(parcel: ShardParcel, _: Any) -> ShardReply:
-        from fuzzer.records import ShardResult
+    def answer(parcel: ShardRequest, _: Any) -> ShardReply:
+        from fuzzer.store.records import ShardResult
 
         size = len(parcel.tasks)
         told = [
@@ -87,58 +86,60 @@ def answering(seconds: float, share: float) -> Callable[[ShardParcel, Any], Shar
     return answer
 
 
-def handed_out(crew: DaskCrew) -> list[int]:
+def handed_out(executor: DaskExecutor) -> list[int]:
     """With how many others each of a hundred shards was handed out, after the first one."""
-    assert crew.slots == 2
-    assert crew.shard(ShardTask(CONFIG, 0)).result(timeout=60).examples == 1
-    futures = [crew.shard(ShardTask(CONFIG, number)) for number in range(1, 101)]
+    assert executor.slots == 2
+    assert executor.shard(ShardTask(CONFIG, 0)).result(timeout=60).examples == 1
+    futures = [executor.shard(ShardTask(CONFIG, number)) for number in range(1, 101)]
     results = [future.result(timeout=60) for future in futures]
     assert [result.number for result in results] == list(range(1, 101))
     return [result.examples for result in results]
 
 
-def test_fast_shards_go_together(crew: DaskCrew, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_fast_shards_go_together(executor: DaskExecutor, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dask_worker, "run_shards", answering(0.01, 1.0))
-    sizes = handed_out(crew)
+    sizes = handed_out(executor)
     assert max(sizes) == MOST_SHARDS
-    assert crew.slots == 2 * MOST_SHARDS
+    assert executor.slots == 2 * MOST_SHARDS
     assert sum(1 / size for size in sizes) <= 6, "few tasks"
 
 
-def test_shards_that_come_one_by_one_wait_for_each_other(crew: DaskCrew, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_shards_that_come_one_by_one_wait_for_each_other(
+    executor: DaskExecutor, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(dask_worker, "run_shards", answering(0.01, 1.0))
-    monkeypatch.setattr(dask_crew, "_GATHER", 0.5)
-    crew.shard(ShardTask(CONFIG, 0)).result(timeout=60)
+    monkeypatch.setattr(dask_executor, "_GATHER", 0.5)
+    executor.shard(ShardTask(CONFIG, 0)).result(timeout=60)
     futures = []
     for number in range(5):
-        futures.append(crew.shard(ShardTask(CONFIG, number)))
+        futures.append(executor.shard(ShardTask(CONFIG, number)))
         time.sleep(0.01)
     assert [future.result(timeout=60).examples for future in futures] == [5] * 5
 
 
-def test_slow_shards_go_one_by_one(crew: DaskCrew, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_slow_shards_go_one_by_one(executor: DaskExecutor, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dask_worker, "run_shards", answering(4.0, 1.0))
-    assert handed_out(crew) == [1] * 100
-    assert crew.slots == 2
+    assert handed_out(executor) == [1] * 100
+    assert executor.slots == 2
 
 
 def test_shards_that_a_worker_had_no_time_for_are_handed_out_again(
-    crew: DaskCrew, monkeypatch: pytest.MonkeyPatch
+    executor: DaskExecutor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(dask_worker, "run_shards", answering(0.01, 0.4))
-    assert max(handed_out(crew)) > 1
+    assert max(handed_out(executor)) > 1
 
 
-def test_an_error_ends_all_that_went_together(crew: DaskCrew, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_error_ends_all_that_went_together(executor: DaskExecutor, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dask_worker, "run_shards", answering(0.01, 1.0))
-    crew.shard(ShardTask(CONFIG, 0)).result(timeout=60)
+    executor.shard(ShardTask(CONFIG, 0)).result(timeout=60)
 
     def full(*_: object) -> None:
-        raise dask_crew.WorkerFault("tcp://there", "OSError: No space left on device")
+        raise dask_executor.WorkerFault("tcp://there", "OSError: No space left on device")
 
     monkeypatch.setattr(dask_worker, "run_shards", full)
-    for future in [crew.shard(ShardTask(CONFIG, number)) for number in range(3)]:
-        with pytest.raises(CrewError, match="No space left"):
+    for future in [executor.shard(ShardTask(CONFIG, number)) for number in range(3)]:
+        with pytest.raises(ExecutorError, match="No space left"):
             future.result(timeout=60)
 
 
@@ -180,7 +181,7 @@ def replied(session: _Session, monkeypatch: pytest.MonkeyPatch, seconds: float =
         yield session
 
     monkeypatch.setattr(dask_worker, "_working", working)
-    parcel = ShardParcel("session", {}, tuple(ShardTask(CONFIG, number) for number in range(5)), seconds)
+    parcel = ShardRequest("session", {}, tuple(ShardTask(CONFIG, number) for number in range(5)), seconds)
     reply = dask_worker.run_shards(parcel, ())
     assert reply.log == b"said"
     return [(result.number, result.examples) for result in reply.results]
@@ -203,8 +204,8 @@ def test_shards_behind_one_that_was_cut_give_nothing(monkeypatch: pytest.MonkeyP
 
 def test_what_was_judged_before_the_campaign_was_killed_is_not_lost(monkeypatch: pytest.MonkeyPatch) -> None:
     def killed() -> None:
-        raise Stopped
+        raise CampaignStopped
 
     assert replied(_Session(_Workers(2, killed)), monkeypatch) == [(0, 64), (1, 64)]
-    with pytest.raises(Stopped):
+    with pytest.raises(CampaignStopped):
         replied(_Session(_Workers(0, killed)), monkeypatch)

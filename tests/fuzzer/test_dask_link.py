@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from fuzzer.config import ConfigError
-from fuzzer.preparation import merged
+from fuzzer.campaign.setup import merged
+from fuzzer.core.config import ConfigError
 
 
 def test_dask_and_workers_exclude_each_other_and_the_command_line_wins(tmp_path: Path) -> None:
@@ -26,11 +26,11 @@ def test_dask_and_workers_exclude_each_other_and_the_command_line_wins(tmp_path:
 
 
 def test_without_dask_one_line_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    from fuzzer.scaleout.dask_link import MISSING, Link
+    from fuzzer.cluster.dask_client import MISSING, DaskConnection
 
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(ConfigError) as caught:
-        Link("local:2", print)
+        DaskConnection("local:2", print)
     assert str(caught.value) == MISSING
 
 
@@ -50,11 +50,11 @@ def test_what_is_no_cluster_is_told_in_one_line_and_leaves_no_thread(
     where: str, said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("distributed", reason="Dask's scheduler is not installed: pip install 'relaxfuzz[dask]'")
-    from fuzzer.scaleout import dask_link
+    from fuzzer.cluster import dask_client as dask_link
 
     monkeypatch.setattr(dask_link, "_CONNECT", 1.0)
     with pytest.raises(ConfigError) as caught:
-        dask_link.Link(where, print)
+        dask_link.DaskConnection(where, print)
     assert said in str(caught.value)
     assert "\n" not in str(caught.value)
     assert "relaxfuzz-dask" not in {thread.name for thread in threading.enumerate()}
@@ -62,14 +62,14 @@ def test_what_is_no_cluster_is_told_in_one_line_and_leaves_no_thread(
 
 def test_a_port_that_nobody_listens_on_is_told_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("distributed", reason="Dask's scheduler is not installed: pip install 'relaxfuzz[dask]'")
-    from fuzzer.scaleout import dask_link
+    from fuzzer.cluster import dask_client as dask_link
 
     monkeypatch.setattr(dask_link, "_CONNECT", 1.0)
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     with pytest.raises(ConfigError, match=f"no Dask scheduler answers at 'tcp://127.0.0.1:{port}'"):
-        dask_link.Link(f"tcp://127.0.0.1:{port}", print)
+        dask_link.DaskConnection(f"tcp://127.0.0.1:{port}", print)
 
 
 def test_a_scheduler_that_has_gone_is_waited_for_and_then_given_up_in_one_line(
@@ -78,17 +78,17 @@ def test_a_scheduler_that_has_gone_is_waited_for_and_then_given_up_in_one_line(
     dask = pytest.importorskip("dask", reason="Dask's scheduler is not installed: pip install 'relaxfuzz[dask]'")
     from dask_cluster import Cluster, end
 
-    from fuzzer.scaleout import dask_link
-    from fuzzer.scaleout.crew import CrewError
+    from fuzzer.cluster import dask_client as dask_link
+    from fuzzer.cluster.executor import ExecutorError
 
     monkeypatch.setattr(dask_link, "_CONNECT", 1.0)
     lines: list[str] = []
     with Cluster(tmp_path) as cluster, dask.config.set({"relaxfuzz.patience": 2.0}):
-        with dask_link.Link(cluster.address, lines.append) as link:
+        with dask_link.DaskConnection(cluster.address, lines.append) as link:
             assert link.submit(link.client()).result(timeout=60).status == "running"
             end(cluster.scheduler)
             wait_for_line(lines, "is gone; waiting for it")
-            with pytest.raises(CrewError, match="has been gone for 2 s; what was recorded is kept"):
+            with pytest.raises(ExecutorError, match="has been gone for 2 s; what was recorded is kept"):
                 link.submit(link.client()).result(timeout=120)
         assert lines == [
             "Dask: no worker yet; waiting for one",

@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 from sample_records import hit, shard
 
-from fuzzer.config import Config
-from fuzzer.records import Hit
-from fuzzer.scaleout.parcels import fitness, misfit, needed_files, relocated, unpack
-from fuzzer.shards import ShardTask
-from oracles.passref import PassRef
-from oracles.verdict import OracleName
+from fuzzer.cluster.messages import environment_key, mismatch, needed_files, relocated, unpack
+from fuzzer.core.config import Config
+from fuzzer.shard.shard import ShardTask
+from fuzzer.store.records import SignatureHits
+from relaxkit.passes.contract import OracleName
+from relaxkit.passes.pass_ref import PassRef
 
 
 def config(*users: PassRef, seeds: str = "") -> Config:
@@ -47,7 +47,7 @@ def test_all_of_a_result_is_brought_home() -> None:
     result = shard(2, hit("in /there/mine.py: no", 4))
     failed = next(iter(result.hits.values()))
     case = replace(failed.case, passes=(PassRef("mine", "user:/there/mine.py:make"),))
-    result.hits = {"id": Hit.of(failed.signature, failed.verdict, case, failed.index, failed.count)}
+    result.hits = {"id": SignatureHits.of(failed.signature, failed.verdict, case, failed.index, failed.count)}
     result.tallies = Counter({("crash", "FuseOps", "skip", "/there/mine.py"): 7})
     back = relocated(result, {"/there": "/home/me"})
     assert "/there" not in repr(back)
@@ -67,8 +67,8 @@ def test_files_of_one_name_and_another_content_do_not_meet(tmp_path: Path) -> No
 
 
 def test_a_worker_of_another_version_does_not_fit(monkeypatch: pytest.MonkeyPatch) -> None:
-    wanted = fitness()
+    wanted = environment_key()
     assert {"apache-tvm", "apache-tvm-ffi", "relaxfuzz", "python", "machine"} <= wanted.keys()
-    assert misfit(wanted, pickle.loads(pickle.dumps(dict(wanted)))) == ""
-    assert misfit(wanted, {**wanted, "apache-tvm": "0.26.0"}) == f"apache-tvm 0.26.0, not {wanted['apache-tvm']}"
-    assert "numpy None, not" in misfit(wanted, {name: value for name, value in wanted.items() if name != "numpy"})
+    assert mismatch(wanted, pickle.loads(pickle.dumps(dict(wanted)))) == ""
+    assert mismatch(wanted, {**wanted, "apache-tvm": "0.26.0"}) == f"apache-tvm 0.26.0, not {wanted['apache-tvm']}"
+    assert "numpy None, not" in mismatch(wanted, {name: value for name, value in wanted.items() if name != "numpy"})

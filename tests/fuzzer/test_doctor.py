@@ -12,12 +12,15 @@ from typing import Any
 
 import pytest
 
-from fuzzer import doctor_machine, doctor_tvm, environment
-from fuzzer import doctor_probe as probe
-from fuzzer.cli import main
-from fuzzer.deaths import buried
-from fuzzer.doctor import Check, Health, worst
-from fuzzer.isolation import ChildError
+from fuzzer.cli.main import main
+from fuzzer.cli.verbs.doctor import worst
+from fuzzer.core import installed as environment
+from fuzzer.doctor import machine as doctor_machine
+from fuzzer.doctor import probes as probe
+from fuzzer.doctor import tvm as doctor_tvm
+from fuzzer.doctor.machine import Health, HealthCheck
+from fuzzer.worker.death import Died
+from fuzzer.worker.worker import ChildError
 
 PROGRAM = Path(sys.executable).parent / "relaxfuzz"
 _STANDS_ON_TVM = ("isolated processes", "JIT", "relax.build", "TVMScript")
@@ -66,7 +69,7 @@ def test_a_jit_that_does_not_start_is_a_restriction(tmp_path: Path) -> None:
 
 def test_without_jit_and_relax_build_nothing_runs_a_module(monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(_: None) -> str:
-        raise probe.Unfit("a module computed 1 instead of 2")
+        raise probe.WrongAnswer("a module computed 1 instead of 2")
 
     monkeypatch.setattr(probe, "in_process", broken)
     monkeypatch.setattr(probe, "on_record", broken)
@@ -97,11 +100,11 @@ class _Here:
 
     def call(self, function: Callable[[None], Any], argument: None) -> Any:
         if function is probe.segfault:
-            return buried(-11, "")
+            return Died.by_exit_code(-11, "")
         try:
             return function(argument)
-        except probe.Unfit as error:
-            raise ChildError(f"Traceback:\nfuzzer.doctor_probe.Unfit: {error}\n") from error
+        except probe.WrongAnswer as error:
+            raise ChildError(f"Traceback:\nfuzzer.doctor.probes.WrongAnswer: {error}\n") from error
 
 
 def test_a_compiler_that_fails_costs_what_none_costs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -171,13 +174,13 @@ def test_an_extra_that_is_not_there_says_what_is_lost(monkeypatch: pytest.Monkey
 
 
 def test_lines_and_the_closing_one(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    given = [Check("cores", Health.OK, "2 usable"), Check("JIT", Health.WARN, "none", "slower")]
-    monkeypatch.setattr("fuzzer.doctor.examine", lambda out: given)
+    given = [HealthCheck("cores", Health.OK, "2 usable"), HealthCheck("JIT", Health.WARN, "none", "slower")]
+    monkeypatch.setattr("fuzzer.cli.verbs.doctor.examine", lambda out: given)
     assert main(["doctor"]) == 0
     assert capsys.readouterr().out == (
         "ok    cores  2 usable\nwarn  JIT    none; slower\nCampaigns can run here, with 1 restriction.\n"
     )
-    given.append(Check("disk", Health.FAIL, "full\x1b[31m"))
+    given.append(HealthCheck("disk", Health.FAIL, "full\x1b[31m"))
     assert worst(given) is Health.FAIL
     assert main(["doctor"]) == 1
     assert capsys.readouterr().out.endswith("fail  disk   full?[31m\nA campaign cannot run here: disk.\n")

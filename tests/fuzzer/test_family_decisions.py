@@ -3,12 +3,12 @@ from pathlib import Path
 import pytest
 from sample_records import META, hit, shard
 
-from fuzzer.cli import main
-from fuzzer.decisions import Decisions, load_decisions, split_family
-from fuzzer.families import Family
-from fuzzer.grouping import group
-from fuzzer.store import Store
-from fuzzer.tomlfile import TomlError
+from fuzzer.cli.main import main
+from fuzzer.core.toml import TomlError
+from fuzzer.findings.family import Family
+from fuzzer.findings.file import Decisions, load_decisions, split_family
+from fuzzer.store.grouping import group
+from fuzzer.store.writer import Store
 
 FIRST, SECOND = Family("FuseOps", "one"), Family("FuseOps", "two")
 A, B = "aaaaaaaaaa", "bbbbbbbbbb"
@@ -17,7 +17,7 @@ SPLIT = f'[[split]]\nids = ["{A}"]\nreason = "another check"\n'
 
 
 def loaded(folder: Path, text: str) -> Decisions:
-    path = folder / "triage.toml"
+    path = folder / "findings.toml"
     path.write_text(text)
     return load_decisions(path)
 
@@ -44,7 +44,7 @@ def test_a_single_finding_joins_a_family(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("[[merg]]\n", ":1: 'merg' is not a key of a file of decisions; did you mean merge?"),
+        ("[[merg]]\n", ":1: 'merg' is not a key of a file of findings; did you mean merge?"),
         ("[merge]\n", ":1: 'merge' must be an array of tables: write [[merge]]"),
         (MERGE.replace("reason", "why"), ":4: 'merge.1.why' is not a key of a merge"),
         ('[[merge]]\ninto = "F012345678"\nreason = "r"\n', ":1: 'merge.1' needs 'ids'"),
@@ -67,7 +67,7 @@ def test_a_single_finding_joins_a_family(tmp_path: Path) -> None:
 def test_wrong_files_are_told_in_one_line(tmp_path: Path, text: str, expected: str) -> None:
     with pytest.raises(TomlError) as caught:
         loaded(tmp_path, text)
-    assert str(caught.value).startswith(f"{tmp_path / 'triage.toml'}{expected}")
+    assert str(caught.value).startswith(f"{tmp_path / 'findings.toml'}{expected}")
     assert "\n" not in str(caught.value)
 
 
@@ -94,13 +94,13 @@ def test_the_verb_writes_decisions_that_the_next_campaign_sees(
     directory, ((one, first), (two, second)) = campaign(tmp_path)
     reason = 'one "check", \\ twice'
     assert main(["triage", "merge", first, second, "--reason", reason, "--campaign", directory]) == 0
-    assert capsys.readouterr().out == f"{first}: {second} (triage.toml)\n"
+    assert capsys.readouterr().out == f"{first}: {second} (findings.toml)\n"
     assert main(["triage", "split", two, "--reason", "no"]) == 0
     with Store.open(Path(directory)) as store:
         assert [len(each.findings) for each in group(store.findings(), load_decisions(None))] == [1, 1]
-    written = Path("triage.toml").read_text()
+    written = Path("findings.toml").read_text()
     assert main(["triage", "merge", first, second, "--reason", "again"]) == 2
-    assert Path("triage.toml").read_text() == written, "a wrong entry is not written"
+    assert Path("findings.toml").read_text() == written, "a wrong entry is not written"
     assert f"names {second}, which merge.1 names already" in capsys.readouterr().err
     assert main(["triage", "list", "--campaign", directory]) == 0
     assert capsys.readouterr().out.splitlines() == [

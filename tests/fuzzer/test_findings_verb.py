@@ -4,9 +4,9 @@ from pathlib import Path
 import pytest
 from sample_records import META, hit, shard
 
-from fuzzer.cli import main
-from fuzzer.families import Skeleton, Traits
-from fuzzer.store import FindingState, Store
+from fuzzer.cli.main import main
+from fuzzer.findings.family import Skeleton, Traits
+from fuzzer.store.writer import FindingState, Store
 
 
 @pytest.fixture

@@ -5,17 +5,17 @@ from dataclasses import replace
 
 import pytest
 
-from fuzzer.cases import Case
-from fuzzer.gate import GateExit, GateResult
-from fuzzer.gate import judge_campaign as judge
-from fuzzer.gating.measured import measured
-from fuzzer.gating.ruling import Demand, Word
-from fuzzer.gating.text import as_json, explain, render
-from fuzzer.known import KnownFinding, KnownFindings
-from fuzzer.policy import Limit, Policy, Rule, Weight
-from fuzzer.records import SUSPECTS, CampaignInfo, FindingRecord, FindingState, Tally
-from oracles.passref import PassRef
-from oracles.verdict import Evidence
+from fuzzer.core.case import Case
+from fuzzer.findings.file import KnownFinding, KnownFindings
+from fuzzer.gate.judge import GateExit, GateResult
+from fuzzer.gate.judge import judge_campaign as judge
+from fuzzer.gate.measured import measured
+from fuzzer.gate.policy import Limit, Policy, Rule, Weight
+from fuzzer.gate.ruling import Requirement, RulingStatus
+from fuzzer.gate.text import as_json, explain, render
+from fuzzer.store.records import SUSPECTS, CampaignInfo, FindingRecord, FindingState, Tally
+from oracles.core.verdict import Evidence
+from relaxkit.passes.pass_ref import PassRef
 
 INFO = CampaignInfo(
     7,
@@ -43,8 +43,8 @@ def finding(
 ) -> FindingRecord:
     case = Case("{}", (PassRef(culprit, "x"),), 0)
     return FindingRecord(
-        f"{number:010x}", f"signature {number}", oracle, culprit, "InternalError", "boom\nmore", (), count, state, 0.0,
-        1.0, case, None, 3, "repros/x.py", Evidence("InternalError", "boom"), "",
+        f"{number:010x}", f"signature {number}", oracle, culprit, Evidence("InternalError", "boom\nmore"), count, state,
+        0.0, 1.0, case, None, 3, "repros/x.py", "",
     )  # fmt: skip
 
 
@@ -67,7 +67,7 @@ def judged(policy: Policy, rows: list[Tally], findings: list[FindingRecord], sta
 
 def rates(result: GateResult) -> list[tuple[float | None, int | float | None]]:
     """Pass rate and excused failures of each rule."""
-    rows = [ruling.numbers for ruling in result.rulings if ruling.demand is Demand.PASS_RATE]
+    rows = [ruling.numbers for ruling in result.rulings if ruling.requirement is Requirement.PASS_RATE]
     return [(row["rate"], row["excused"]) for row in rows]
 
 
@@ -169,8 +169,8 @@ def test_excused_failures_count_only_where_they_happened() -> None:
         Rule(None, "Normalize", Limit(0.95, 1)),
     )
     result = judged(Policy(rules, KnownFindings((KNOWN,))), mixed, [finding(1, 5)])
-    words = {ruling.subject: ruling.word for ruling in result.rulings if ruling.demand is Demand.PASS_RATE}
-    assert words == {"crash": Word.OK, "FuseOps crash": Word.OK, "Normalize": Word.FAIL}
+    words = {ruling.subject: ruling.status for ruling in result.rulings if ruling.requirement is Requirement.PASS_RATE}
+    assert words == {"crash": RulingStatus.OK, "FuseOps crash": RulingStatus.OK, "Normalize": RulingStatus.FAIL}
     assert [excused for _, excused in rates(result)] == [5, 5, 0]
     assert result.total.checks == 120
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from prepared_campaigns import CLEAN, TRIGGERS, campaign, finding_id
 
-from fuzzer.cli import main
-from fuzzer.records import SUSPECTS, FindingState
-from fuzzer.store import Store
+from fuzzer.cli.main import main
+from fuzzer.store.records import SUSPECTS, FindingState
+from fuzzer.store.writer import Store
 
 POLICY = """\
 [oracles.crash]
@@ -315,10 +315,10 @@ def test_wrong_history_and_a_wrong_day(gate: Gate, monkeypatch: pytest.MonkeyPat
 
 
 def test_wrong_decisions(gate: Gate) -> None:
-    (gate.directory / "triage.toml").write_text("[[mrge]]\n")
+    (gate.directory / "findings.toml").write_text("[[mrge]]\n")
     now = campaign(gate.directory / "now", CLEAN)
-    assert gate(now, "", "--triage", str(gate.directory / "triage.toml")) == 2
-    assert "triage.toml:1: 'mrge' is not a key of a file of decisions" in gate.errors
+    assert gate(now, "", "--triage", str(gate.directory / "findings.toml")) == 2
+    assert "findings.toml:1: 'mrge' is not a key of a file of findings" in gate.errors
 
 
 def test_the_option_outranks_the_policys_baseline(gate: Gate) -> None:

@@ -6,13 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from fuzzer.cases import Case
-from fuzzer.cli import main
-from fuzzer.records import FindingState, Hit, ShardResult
-from fuzzer.signatures import signature
-from fuzzer.store import Store
-from oracles.passref import PassRef
-from oracles.verdict import Evidence, OracleName, Outcome, Verdict
+from fuzzer.cli.main import main
+from fuzzer.core.case import Case
+from fuzzer.findings.signature import signature
+from fuzzer.store.records import FindingState, ShardResult, SignatureHits
+from fuzzer.store.writer import Store
+from oracles.core.verdict import Evidence, Outcome, Verdict
+from relaxkit.passes.contract import OracleName
+from relaxkit.passes.pass_ref import PassRef
 
 VERDICT = Verdict(OracleName.CRASH, Outcome.FAIL, "FuseOps", evidence=Evidence("InternalError", "boom", ("a.cc:F",)))
 ID = signature(VERDICT).id
@@ -24,8 +25,11 @@ def campaign(tmp_path: Path) -> Path:
     case = Case("{}", (PassRef("FuseOps", "relax.transform.FuseOps()"),), 0)
     result = ShardResult(0, examples=103, modules=50)
     result.tallies = Counter({("crash", "FuseOps", "pass", ""): 100, ("crash", "FuseOps", "fail", ""): 3})
-    result.hits = {ID: Hit.of(signature(VERDICT), VERDICT, case, 0, 3)}
-    meta = {"seed": "7", "passes": json.dumps(["FuseOps"]), "oracles": json.dumps(["crash"]), "tvm_version": "0.27.0"}
+    result.hits = {ID: SignatureHits.of(signature(VERDICT), VERDICT, case, 0, 3)}
+    meta = {
+        "seed": "7", "passes": json.dumps(["FuseOps"]), "oracles": json.dumps(["crash"]), "tvm_version": "0.27.0",
+        "ffi_version": "0.1.14", "workers": "2", "budget": "10 s",
+    }  # fmt: skip
     with Store.create(tmp_path / "campaign", meta) as store:
         store.record_shard(result, 5.0)
         store.save_triage(ID, FindingState.CONFIRMED, None, None, None, "")

@@ -10,16 +10,16 @@ import pytest
 import victims
 from sample_records import META, hit, shard
 
-from fuzzer import campaign
-from fuzzer.campaign import Campaign
-from fuzzer.config import Config
-from fuzzer.isolation import IsolatedWorker
-from fuzzer.progress import Progress
-from fuzzer.records import FindingState
-from fuzzer.scaleout import local
-from fuzzer.store import Store
-from fuzzer.triage import TriageJob, TriageResult, TriageState
-from oracles.verdict import OracleName
+from fuzzer.campaign import campaign
+from fuzzer.campaign.campaign import Campaign
+from fuzzer.campaign.progress import Progress
+from fuzzer.cluster import executor as local
+from fuzzer.core.config import Config
+from fuzzer.store.records import FindingState
+from fuzzer.store.writer import Store
+from fuzzer.triage.finding import TriageJob, TriageResult, TriageState
+from fuzzer.worker.worker import IsolatedWorker
+from relaxkit.passes.contract import OracleName
 
 
 def endless(job: TriageJob, workers: Callable[[], IsolatedWorker]) -> TriageResult:

@@ -11,19 +11,20 @@ import pytest
 import tvm
 from tvm import relax
 
-from fuzzer import hangs
-from fuzzer.cases import Case
-from fuzzer.confirm import confirm
-from fuzzer.isolation import Death, Died, IsolatedWorker
-from fuzzer.minimizer.search import Limits
-from fuzzer.signatures import death_verdict, signature
-from fuzzer.triage import TriageJob, TriageState, triage_finding
-from oracles.passref import PassRef
-from oracles.verdict import OracleName
+from fuzzer.core.case import Case
+from fuzzer.findings.signature import death_verdict, signature
+from fuzzer.minimizer.judge import criterion as hangs
+from fuzzer.minimizer.judge.criterion import OracleCriterion
+from fuzzer.minimizer.search.search import SearchLimits
+from fuzzer.triage.finding import TriageJob, TriageState, triage_finding
+from fuzzer.worker.death import Death, Died
+from fuzzer.worker.worker import IsolatedWorker
+from relaxkit.passes.contract import OracleName
+from relaxkit.passes.pass_ref import PassRef
 
 HANG = death_verdict(Died(Death.HANG, "no answer", "crash: Hang"), "Hang")
 ELSEWHERE = Died(Death.HANG, "no answer", "idempotence: Hang")
-SEGFAULT = death_verdict(Died(Death.SIGNAL, "signal 11 (SIGSEGV)", "crash: Hang"), "Hang")
+SEGFAULT = death_verdict(Died.by_exit_code(-11, "crash: Hang"), "Hang")
 CASE = Case("{}", (PassRef("Hang", "hang()"),), 0)
 
 
@@ -48,11 +49,16 @@ class Scripted:
 
 
 def confirmed(worker: Scripted, recorded: Any = HANG, seconds: float = 20.0) -> tuple[int, int]:
-    found = confirm(
-        CASE, signature(recorded).id, lambda: cast(Any, worker), 3,
-        oracles=(OracleName.CRASH,), seconds=seconds, recorded=recorded,
-    )  # fmt: skip
+    criterion = OracleCriterion(recorded, seconds=seconds, workers=lambda: cast(Any, worker))
+    assert criterion.oracles == (OracleName.CRASH,)
+    found = criterion.confirm(CASE, 3)
     return found.hits, found.runs
+
+
+def searched(recorded: Any, seconds: float, limits: SearchLimits | None = None) -> tuple[float, SearchLimits]:
+    """Time limit of a candidate, and limits of the search."""
+    criterion = OracleCriterion(recorded, seconds=seconds)
+    return criterion.judge(cast(Any, Scripted())).seconds, criterion.limits(limits or SearchLimits())
 
 
 AGAIN = Died(Death.HANG, "no answer", "crash: Hang")
@@ -79,18 +85,16 @@ def test_limits_below_the_short_ones_and_other_failures_stay_as_they_are() -> No
     assert confirmed(worker, seconds=4.0) == (3, 3)
     assert worker.limits == [4.0, 4.0, 4.0]
     worker = Scripted([SEGFAULT], [], [SEGFAULT])
-    worker.answers = itertools.repeat(Died(Death.SIGNAL, "signal 11 (SIGSEGV)", "crash: Hang"))
+    worker.answers = itertools.repeat(Died.by_exit_code(-11, "crash: Hang"))
     assert confirmed(worker, SEGFAULT) == (3, 3)
     assert worker.limits == [20.0, 20.0, 20.0]
-    assert hangs.search_seconds(SEGFAULT, 20.0) == 20.0
-    assert hangs.search_limits(SEGFAULT, Limits()) == Limits()
+    assert searched(SEGFAULT, 20.0) == (20.0, SearchLimits())
 
 
 def test_the_search_has_limits_of_its_own() -> None:
-    assert hangs.search_seconds(HANG, 20.0) == 4.0
-    assert hangs.search_seconds(HANG, 2.0) == 2.0
-    assert hangs.search_limits(HANG, Limits()).queries == 60
-    assert hangs.search_limits(HANG, Limits(queries=10)).queries == 10
+    assert searched(HANG, 20.0) == (4.0, SearchLimits(queries=60))
+    assert searched(HANG, 2.0)[0] == 2.0
+    assert searched(HANG, 20.0, SearchLimits(queries=10))[1].queries == 10
 
 
 USER = Path(__file__).parent / "user_passes.py"
@@ -113,11 +117,11 @@ def test_triage_of_a_hang(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     verdict = death_verdict(Died(Death.HANG, "no answer", f"crash: {name}"), name)
     identity = signature(verdict)
     begun = time.monotonic()
-    job = TriageJob(identity.id, identity.text, verdict, case, tmp_path, seconds=4.0, limits=Limits(seconds=20.0))
+    job = TriageJob(identity.id, identity.text, verdict, case, tmp_path, seconds=4.0, limits=SearchLimits(seconds=20.0))
     result = triage_finding(job, IsolatedWorker)
     assert result.state is TriageState.CONFIRMED, result
     assert result.minimized is not None
     assert len(tvm.ir.load_json(result.minimized.module_json).functions) == 2
     text = (tmp_path / str(result.repro)).read_text()
-    assert "in_limited_child(text, 'hang', 10.0)" in text, "the script states its limit"
+    assert "in_child(text, 'hang', 10.0)" in text, "the script states its limit"
     assert time.monotonic() - begun < 100

@@ -16,7 +16,8 @@ import psutil
 import pytest
 import victims
 
-from fuzzer.isolation import ChildError, Death, Died, IsolatedWorker
+from fuzzer.worker.death import Death, Died
+from fuzzer.worker.worker import ChildError, IsolatedWorker
 
 MIB = 1 << 20
 
@@ -80,7 +81,7 @@ def test_a_process_that_was_killed_for_one_case_in_the_next_one_is_killed_from_o
     worker.call(victims.double, 1)  # started
     process = worker._process
     assert process is not None
-    died = worker._killed(process, worker._crumbs.read().since + 1.0, Death.HANG, "no answer")
+    died = worker._killed(process, worker._recorder.last_step().since + 1.0, Death.HANG, "no answer")
     assert (died.kind, died.doubtful) == ("signal 9", True)
 
 
@@ -153,7 +154,7 @@ def test_nothing_is_left_behind() -> None:
 _ORPHANS = """
 import os, signal, threading
 import victims
-from fuzzer.isolation import IsolatedWorker
+from fuzzer.worker.worker import IsolatedWorker
 worker = IsolatedWorker()
 print(worker.call(victims.process, None), flush=True)
 threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGKILL)).start()

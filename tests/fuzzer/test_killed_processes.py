@@ -12,9 +12,9 @@ import psutil
 import pytest
 import victims
 
-from fuzzer import scratch
-from fuzzer.deaths import Death, Died, buried
-from fuzzer.isolation import IsolatedWorker
+from fuzzer.worker import session_files as scratch
+from fuzzer.worker.death import Death, Died
+from fuzzer.worker.worker import IsolatedWorker
 
 
 def server() -> psutil.Process:
@@ -28,7 +28,7 @@ def server() -> psutil.Process:
     ("code", "doubtful"), [(-9, True), (-15, True), (-11, False), (-6, False), (255, True), (3, False)]
 )
 def test_which_deaths_may_have_come_from_outside(code: int, doubtful: bool) -> None:
-    assert buried(code, "").doubtful is doubtful
+    assert Died.by_exit_code(code, "").doubtful is doubtful
 
 
 def test_a_worker_that_is_killed_from_outside_does_its_work_again(tmp_path: Path) -> None:

@@ -4,9 +4,9 @@ from pathlib import Path
 import pytest
 from sample_records import verdict
 
-from fuzzer.known import KnownFinding, KnownFindings, load_known
-from fuzzer.signatures import signature
-from fuzzer.tomlfile import TomlError
+from fuzzer.core.toml import TomlError
+from fuzzer.findings.file import KnownFinding, KnownFindings, load_known
+from fuzzer.findings.signature import signature
 
 GOOD = """\
 [[known]]
@@ -57,13 +57,16 @@ def test_unseen_entries() -> None:
     [
         ("known = 3\n", ":1: 'known' must be an array of tables"),
         ("[known]\nid = 1\n", ":1: 'known' must be an array of tables"),
-        ("[[knwon]]\n", ":1: 'knwon' is not a key of a file of known findings; did you mean known?"),
+        ("[[knwon]]\n", ":1: 'knwon' is not a key of a file of findings; did you mean known?"),
         ('[[known]]\nreference = "r"\nreason = "w"\n', ":1: 'known.1' needs 'id', 'signature' or 'family'"),
         ('[[known]]\nid = "0123456789"\nreason = "w"\n', ":1: 'known.1' needs 'reference'"),
         ('[[known]]\nid = "0123456789"\nreference = "r"\n', ":1: 'known.1' needs 'reason'"),
         ('[[known]]\nid = "xyz"\nreference = "r"\nreason = "w"\n', ":2: 'known.1.id' must be the ten hex digits"),
-        ('[[known]]\nid = 7\nreference = "r"\nreason = "w"\n', ":2: 'known.1.id' must be a text"),
-        ('[[known]]\nid = "0123456789"\nreference = ""\n', ":3: 'known.1.reference' must be a text that is not empty"),
+        ('[[known]]\nid = 7\nreference = "r"\nreason = "w"\n', ":2: 'known.1.id' must be the ten hex digits"),
+        (
+            '[[known]]\nid = "0123456789"\nreference = ""\n',
+            ":3: 'known.1.reference' must be one line of text that is not empty",
+        ),
         (
             '[[known]]\nsignatur = "x"\n',
             ":2: 'known.1.signatur' is not a key of a known finding; did you mean signature?",

@@ -2,9 +2,9 @@ from pathlib import Path
 
 from sample_records import META, hit, shard
 
-from fuzzer.finding_store import Cost
-from fuzzer.known_budget import known_budget
-from fuzzer.store import FindingState, Store
+from fuzzer.store.records import Cost
+from fuzzer.store.writer import FindingState, Store
+from reports.tables import known_cost
 
 
 def test_the_share_of_known_findings(tmp_path: Path) -> None:
@@ -14,11 +14,11 @@ def test_the_share_of_known_findings(tmp_path: Path) -> None:
         result.failing.update({known: 2.0, new: 3.0})
         store.record_shard(result, 1.0)
         store.save_triage(known, FindingState.KNOWN, None, None, None, "listed as known: r")
-        budget = known_budget(store.findings(), store.costs(), 8.0)
+        budget = known_cost(store.findings(), store.costs(), 8.0)
     assert (budget.findings, budget.hits, budget.seconds, budget.share) == (1, 5, 2.0, 0.25)
     assert budget.text == "Known findings: 1, met 5 times, took 25.0 % of the time (2 s)"
     assert budget.to_object()["share"] == 0.25
 
 
 def test_nothing_is_known_of_older_campaigns() -> None:
-    assert known_budget([], {"0123456789": Cost(3.0)}, 0.0).share == 0.0
+    assert known_cost([], {"0123456789": Cost(3.0)}, 0.0).share == 0.0

@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from fuzzer.store import FindingState, Store
+from fuzzer.store.writer import FindingState, Store
 from oracles.judge import CUT_SHORT
 
 PROGRAM = Path(sys.executable).parent / "relaxfuzz"

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from labelled_failures import AUDITED, Labelled, by_family, by_signature, halves, load
 
-from fuzzer.decisions import Decisions, load_decisions, parse_decisions
-from fuzzer.tomlfile import parse_toml
+from fuzzer.core.toml import parse_toml
+from fuzzer.findings.file import Decisions, decisions_in, load_decisions
 
 ROOT = Path(__file__).parents[2]
 LATER = ((161803, AUDITED, 1.05, 1.08), (577215, AUDITED | {161803}, 1.065, 1.13))
@@ -23,15 +23,15 @@ def failures() -> list[Labelled]:
 
 @pytest.fixture(scope="module")
 def decisions() -> Decisions:
-    return load_decisions(ROOT / "triage.toml")
+    return load_decisions(ROOT / "findings.toml")
 
 
 def decided_before(seed: int) -> Decisions:
     """The decisions that were made before those of this campaign."""
-    path = ROOT / "triage.toml"
+    path = ROOT / "findings.toml"
     text, mark, _ = path.read_text(encoding="utf-8").partition(f"# Added for the campaign of seed {seed},")
     assert mark
-    return parse_decisions(parse_toml(path, text))
+    return decisions_in(parse_toml(path, text))
 
 
 def test_the_set_is_large_enough(failures: list[Labelled]) -> None:
@@ -54,7 +54,7 @@ def test_reports_per_cause(failures: list[Labelled], decisions: Decisions) -> No
     exact, rule, decided = by_signature(failures), by_family(failures), by_family(failures, decisions)
     print(f"\nsignatures:               {exact}")
     print(f"families, the rule alone: {rule}")
-    print(f"with triage.toml:         {decided}")
+    print(f"with findings.toml:         {decided}")
     assert rule.per_cause < exact.per_cause
     assert rule.per_cause <= 1.22  # over twelve campaigns, rare symptoms of one cause add up; 1.05 needs the decisions
     assert decided.per_cause <= 1.05
@@ -66,7 +66,7 @@ def test_reports_per_cause_of_each_campaign(failures: list[Labelled], decisions:
     for seed in sorted({seed for each in failures for seed in each.seeds}):
         met = [each for each in failures if seed in each.seeds]
         rule, decided = by_family(met), by_family(met, decisions)
-        print(f"seed {seed}, the rule alone: {rule}\nseed {seed}, with triage.toml: {decided}")
+        print(f"seed {seed}, the rule alone: {rule}\nseed {seed}, with findings.toml: {decided}")
         assert rule.per_cause <= 1.15
         assert decided.per_cause <= 1.05
 

@@ -13,20 +13,18 @@ from typing import Any
 import pytest
 from sample_records import META, hit, shard
 
-from fuzzer.budget import Budget
-from fuzzer.cases import Case
-from fuzzer.cli import main
-from fuzzer.config import Config
-from fuzzer.families import Traits
-from fuzzer.merging import MergeError, merge
-from fuzzer.merging_tables import read_rows
-from fuzzer.records import FindingState
-from fuzzer.store import FILE_NAME, Store, StoreError
-from oracles.passref import PassRef
-from oracles.verdict import OracleName
+from fuzzer.cli.main import main
+from fuzzer.core.case import Case
+from fuzzer.core.config import Config
+from fuzzer.findings.family import Traits
+from fuzzer.store.merge import MergeError, merge, read_rows
+from fuzzer.store.records import FindingState
+from fuzzer.store.writer import FILE_NAME, Store, StoreError
+from relaxkit.passes.contract import OracleName
+from relaxkit.passes.pass_ref import PassRef
 
 BAD, WORSE, RARE = "it is bad", "it is worse", "it is rare"
-YIELDING = Config(2, ("FuseOps",), (), (OracleName.CRASH,), 9, None, 1, budget=Budget.YIELD)
+SEEDED = Config(2, ("FuseOps",), (), (OracleName.CRASH,), 9, None, 1, seeds_digest="0123")
 
 
 def campaign(directory: Path, seed: int, *messages: str, shards: int = 2, **meta: str) -> Path:
@@ -168,7 +166,7 @@ def test_what_overlaps_in_part_is_refused(tmp_path: Path) -> None:
         ({"ffi_version": "0.1.13"}, "their ffi differs"),
         ({"passes": '["FoldConstant"]'}, "their passes differ;"),
         ({"oracles": '["crash"]'}, "their oracles differ;"),
-        ({"config": YIELDING.to_json()}, "their budget differs;"),
+        ({"config": SEEDED.to_json()}, "their seed collection differs;"),
     ],
 )
 def test_campaigns_of_another_kind_are_refused_in_one_line(
@@ -218,10 +216,10 @@ def test_the_verbs_read_a_joined_campaign(tmp_path: Path, capsys: pytest.Capture
 
 
 def test_a_joined_campaign_is_not_gone_on_with(tmp_path: Path) -> None:
-    from fuzzer.config import Config, ConfigError
-    from fuzzer.environment import Versions
-    from fuzzer.preparation import open_campaign
-    from oracles.verdict import OracleName
+    from fuzzer.campaign.setup import open_campaign
+    from fuzzer.core.config import Config, ConfigError
+    from fuzzer.core.installed import Versions
+    from relaxkit.passes.contract import OracleName
 
     config = Config(1, ("FuseOps",), (), (OracleName.CRASH, OracleName.NUMERIC), 64, None, 1)
     versions = Versions(META["tvm_version"], META["ffi_version"])

@@ -8,27 +8,32 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from deaths import death
 from sample_records import META, hit, shard, verdict
+
+from oracles.core.verdict import Phase
 
 sys.path.append(str(Path(__file__).resolve().parent / "minimizer"))
 import samples
 import tvm
 from tvm import relax
 
-from fuzzer.campaign import Campaign
-from fuzzer.cases import Case
-from fuzzer.config import Config
-from fuzzer.isolation import IsolatedWorker
-from fuzzer.minimizer.judging import Judge
-from fuzzer.minimizer.messages import Failing
-from fuzzer.minimizer.search import Other
-from fuzzer.progress import Progress
-from fuzzer.records import FindingState
-from fuzzer.signatures import signature
-from fuzzer.store import MOST_MET, Store
-from fuzzer.triage import MOST_OTHERS, TriageJob, TriageResult, TriageState, _Triage, triage_finding
-from oracles.passref import PassRef
-from oracles.verdict import Evidence, OracleName, Outcome, Verdict
+from fuzzer.campaign.campaign import Campaign
+from fuzzer.campaign.progress import Progress
+from fuzzer.core.case import Case
+from fuzzer.core.config import Config
+from fuzzer.findings.signature import signature
+from fuzzer.minimizer.judge.criterion import OracleCriterion
+from fuzzer.minimizer.judge.judge import Judge
+from fuzzer.minimizer.search.messages import Failing
+from fuzzer.minimizer.search.search import Minimized, Other
+from fuzzer.store.records import FindingState
+from fuzzer.store.writer import MOST_MET, Store
+from fuzzer.triage.finding import MOST_OTHERS, TriageJob, TriageResult, TriageState, _Triage, triage_finding
+from fuzzer.worker.worker import IsolatedWorker
+from oracles.core.verdict import Evidence, Outcome, Verdict
+from relaxkit.passes.contract import OracleName
+from relaxkit.passes.pass_ref import PassRef
 
 BUGS = """
 import tvm
@@ -138,6 +143,11 @@ def test_triage_hands_a_few_others_on_and_goes_on_where_it_was(tmp_path: Path, b
     assert again.queries <= result.queries
 
 
+def handed_on(job: TriageJob, judge: Judge, *met: Other) -> tuple[Other, ...]:
+    """What triage hands on of the failures that a minimization met."""
+    return _Triage(job, OracleCriterion(job.verdict), judge)._findings(Minimized(job.case, True, others=met))
+
+
 @pytest.mark.parametrize(("expression", "handed"), [("FuseOps()", 1), ('FuseOps("main")', 0)])
 def test_failures_under_arguments_for_another_module_are_not_handed_on(
     tmp_path: Path, expression: str, handed: int
@@ -147,7 +157,7 @@ def test_failures_under_arguments_for_another_module_are_not_handed_on(
     job = TriageJob("id", "text", verdict("boom"), case, tmp_path)
     met = Other(Failing("other", "text", verdict("met")), replace(case, module_json="small"))
     with IsolatedWorker() as worker:
-        assert len(_Triage(job, IsolatedWorker, worker)._worth(Judge(worker, ()), frozenset(), (met,))) == handed
+        assert len(handed_on(job, Judge(worker, ()), met)) == handed
 
 
 def quotient(guarded: bool) -> str:
@@ -165,19 +175,17 @@ def test_what_an_edit_may_have_made_undefined_is_not_handed_on(tmp_path: Path) -
     case = replace(hit("boom", 5).case, module_json=quotient(True), passes=(PassRef("P", "relax.transform.FuseOps()"),))
     job = TriageJob("id", "text", verdict("boom"), case, tmp_path)
     wrong = Evidence("wrong-value", "results differ")
-    death = Evidence("signal 8", "signal 8 during numeric run original main")
-    dies_in_pass = Evidence("signal 11", "signal 11 during crash")
+    dies_running = death("signal 8", OracleName.NUMERIC, Phase.RUN_ORIGINAL, "main")
+    dies_in_pass = death("signal 11")
     with IsolatedWorker() as worker:
         judge = Judge(worker, ())
-        facts = judge.facts(case)
-        assert facts is not None
 
         def handed(oracle: OracleName, evidence: Evidence, guarded: bool) -> int:
             failed = Verdict(oracle, Outcome.FAIL, "P", evidence=evidence)
             met = Other(Failing("other", "text", failed), replace(case, module_json=quotient(guarded)))
-            return len(_Triage(job, IsolatedWorker, worker)._worth(judge, facts.hazards, (met,)))
+            return len(handed_on(job, judge, met))
 
         assert handed(OracleName.NUMERIC, wrong, guarded=True) == 1
         assert handed(OracleName.NUMERIC, wrong, guarded=False) == 0
-        assert handed(OracleName.CRASH, death, guarded=True) == 0
+        assert handed(OracleName.CRASH, dies_running, guarded=True) == 0
         assert handed(OracleName.CRASH, dies_in_pass, guarded=False) == 1

@@ -8,12 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from fuzzer.case_file import CaseFile, CaseFileError, read_case, write_case
-from fuzzer.cases import Case
-from fuzzer.cli import main
-from fuzzer.config import ConfigError
-from fuzzer.minimize_input import predicate_target, split_passes
-from oracles.passref import PassRef
+from fuzzer.cli.main import main
+from fuzzer.cli.minimize_input import predicate_target, split_passes
+from fuzzer.core.case import Case, CaseFile, CaseFileError, read_case, write_case
+from fuzzer.core.config import ConfigError
+from relaxkit.passes.pass_ref import PassRef
 
 CASE = Case('{"a": 1}', (PassRef("P", "relax.transform.P()"), PassRef("Q", "relax.transform.Q(1, 2)")), 7)
 SAVED = CaseFile(CASE, "crash", "0123456789", "crash: P: Error: it fails")
@@ -56,7 +55,7 @@ def test_a_damaged_case_is_one_line(tmp_path: Path) -> None:
     path = tmp_path / "case.json"
     write_case(path, SAVED)
     path.write_text(path.read_text().replace('"passes"', '"pass"'))
-    with pytest.raises(CaseFileError, match="is damaged: not a case: KeyError") as caught:
+    with pytest.raises(CaseFileError, match="is damaged: not a case: Object missing required field `passes`") as caught:
         read_case(path)
     assert "\n" not in str(caught.value)
 

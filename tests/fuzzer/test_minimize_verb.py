@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from fuzzer.case_file import read_case
-from fuzzer.cli import main
+from fuzzer.cli.main import main
+from fuzzer.core.case import read_case
 
 MODULE = """
 @I.ir_module

@@ -6,10 +6,12 @@ import pytest
 import tvm
 from unmerged import UNMERGED
 
-from fuzzer.minimizing import case_of_file, failures, reduce_case, repro_text, write_repro
-from fuzzer.module_file import ModuleFileError, read_module
-from oracles.passref import PassRef
-from oracles.verdict import OracleName
+from fuzzer.core.module_file import ModuleFileError, read_module
+from fuzzer.repro.run import check_repro
+from fuzzer.triage.reduce import case_of_file, failures, reduce_case
+from fuzzer.triage.script import repro_script, write_repro
+from relaxkit.passes.contract import OracleName
+from relaxkit.passes.pass_ref import PassRef
 
 MERGE = (PassRef("MergeCompositeFunctions", "relax.transform.MergeCompositeFunctions()"),)
 
@@ -66,8 +68,8 @@ def test_a_module_of_the_users_is_minimized_and_scripted(tmp_path: Path) -> None
     assert reduced is not None
     assert (reduced.bindings_before, reduced.bindings) == (3, 1)
     assert "class Module" in reduced.script
-    result = write_repro(repro_text(reduced.minimized.case, reduced.verdict), tmp_path / "out" / "r.py", check=True)
-    assert result is not None
+    write_repro(repro_script(reduced.minimized.case, reduced.verdict).text, tmp_path / "out" / "r.py")
+    result = check_repro(tmp_path / "out" / "r.py")
     assert result.confirmed
 
 

@@ -1,4 +1,4 @@
-from fuzzer.plaintext import columns, first_line, printable, shorten
+from fuzzer.core.text import columns, first_line, printable, shorten
 
 
 def test_escape_sequences_do_not_reach_the_terminal() -> None:

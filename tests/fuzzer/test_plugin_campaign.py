@@ -10,16 +10,16 @@ from pathlib import Path
 
 import pytest
 
-from oracles.plugins import VARIABLE
+from relaxkit.passes.plugins import VARIABLE
 
-RELAXFUZZ = [sys.executable, "-m", "fuzzer.cli"]
+RELAXFUZZ = [sys.executable, "-m", "fuzzer.cli.main"]
 PLUGIN = '''
 import tvm
 from hypothesis import strategies as st
 from tvm import relax
 
-from oracles.contract import Contract
-from oracles.plugins import OwnOracle, Plugin
+from relaxkit.passes.contract import Contract
+from relaxkit.passes.plugins import OwnOracle, Plugin
 
 
 def adds_mark(ran):
@@ -92,10 +92,10 @@ def test_what_cannot_be_used_is_one_line_and_exit_2(tmp_path: Path, verb: str, t
 
 
 def test_half_of_the_modules_come_from_the_plugins_strategy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from fuzzer.config import Config
-    from fuzzer.drawing import draw_subjects
-    from oracles.plugins import require
-    from oracles.verdict import OracleName
+    from fuzzer.core.config import Config
+    from fuzzer.shard.draw import draw_subjects
+    from relaxkit.passes.contract import OracleName
+    from relaxkit.passes.plugins import require
 
     (tmp_path / "mine.py").write_text(PLUGIN)
     monkeypatch.setenv(VARIABLE, "")

@@ -7,11 +7,11 @@ import io
 import pytest
 from sample_records import hit, shard
 
-from fuzzer import progress
-from fuzzer.config import Config
-from fuzzer.progress import Progress
-from fuzzer.records import FindingState
-from oracles.verdict import OracleName
+from fuzzer.campaign import progress
+from fuzzer.campaign.progress import Progress
+from fuzzer.core.config import Config
+from fuzzer.store.records import FindingState
+from relaxkit.passes.contract import OracleName
 
 
 class Told:

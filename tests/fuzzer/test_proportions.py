@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from fuzzer.gating.proportions import Table, needed_without_failure, significance_each, wilson
+from fuzzer.gate.statistics import Table, needed_without_failure, significance_each, wilson
 
 
 @pytest.mark.parametrize(

@@ -3,12 +3,11 @@ from pathlib import Path
 import pytest
 from sample_records import META, hit, shard
 
-from fuzzer.decisions import Decision, Decisions
-from fuzzer.families import UNKNOWN, Traits
-from fuzzer.known import Bound, KnownFinding, KnownFindings
-from fuzzer.recognition import Recognizer
-from fuzzer.records import FindingRecord
-from fuzzer.store import FindingState, Store
+from fuzzer.campaign.known_filter import KnownFilter
+from fuzzer.findings.family import UNKNOWN, Traits
+from fuzzer.findings.file import Decision, Decisions, KnownFinding, KnownFindings
+from fuzzer.store.records import FindingRecord
+from fuzzer.store.writer import FindingState, Store
 
 
 @pytest.fixture
@@ -24,7 +23,7 @@ def found(store: Store) -> FindingRecord:
 
 def test_a_listed_finding_is_recorded_as_known(store: Store) -> None:
     finding = found(store)
-    recognizer = Recognizer(store, KnownFindings((KnownFinding(finding.id, "", "issue 7", "w"),)), None)
+    recognizer = KnownFilter(store, KnownFindings((KnownFinding(finding.id, "", "issue 7", "w"),)), None)
     assert recognizer.ids == {finding.id}
     assert recognizer.shelve(finding.id)
     assert (found(store).state, found(store).note) == (FindingState.KNOWN, "listed as known: issue 7")
@@ -34,14 +33,14 @@ def test_a_listed_finding_is_recorded_as_known(store: Store) -> None:
 def test_others_are_left_alone(store: Store) -> None:
     finding = found(store)
     for known in (KnownFindings(), KnownFindings((KnownFinding("0123456789", "", "r", "w"),)), None):
-        assert not Recognizer(store, known, None).shelve(finding.id)
+        assert not KnownFilter(store, known, None).shelve(finding.id)
     assert found(store).state is FindingState.NEW
 
 
 def test_an_entry_for_other_releases_counts_for_nothing(store: Store) -> None:
     finding = found(store)
-    entry = KnownFinding(finding.id, "", "r", "w", releases=(Bound("<", (0, 27)),))
-    recognizer = Recognizer(store, KnownFindings((entry,)), None)
+    entry = KnownFinding(finding.id, "", "r", "w", tvm="<0.27")
+    recognizer = KnownFilter(store, KnownFindings((entry,)), None)
     assert recognizer.ids == frozenset()
     assert not recognizer.shelve(finding.id)
 
@@ -51,7 +50,7 @@ def test_a_family_is_recognized_once_it_is_certain(store: Store) -> None:
     traits = Traits("FuseOps")
     assert not finding.family.final, "a more elementary pass may be what fails"
     known = KnownFindings((KnownFinding("", "", "issue 7", "w", family=finding.family.id),))
-    recognizer = Recognizer(store, known, None)
+    recognizer = KnownFilter(store, known, None)
     assert recognizer.ids == frozenset(), "only single findings cut a case short"
     assert not recognizer.shelve(finding.id)
     assert recognizer.turn(3, finding.id) > recognizer.turn(4, "0123456789"), "it is looked into behind all others"
@@ -64,4 +63,4 @@ def test_decisions_say_which_family_is_meant(store: Store) -> None:
     finding = found(store)
     known = KnownFindings((KnownFinding("", "", "issue 7", "w", family="F012345678"),))
     decisions = Decisions((Decision("F012345678", (finding.family.id,), "one cause"),))
-    assert Recognizer(store, known, decisions).listed(finding, Traits("FuseOps")) == "listed as known: issue 7"
+    assert KnownFilter(store, known, decisions).listed(finding, Traits("FuseOps")) == "listed as known: issue 7"

@@ -13,43 +13,43 @@ import tvm
 from sample_records import META, shard
 from tvm import relax
 
-from fuzzer.cases import Case, judge_case
-from fuzzer.config import Config, ConfigError, user_pass
-from fuzzer.recognition import Recognizer
-from fuzzer.records import FindingState, Hit
-from fuzzer.regression import Earlier, State, gather, in_words, judged_again, replay_all
-from fuzzer.regression_run import Past, chosen, regress_first
-from fuzzer.signatures import signature
-from fuzzer.store import Store, StoreError
-from oracles.passref import PassRef
-from oracles.verdict import OracleName, Outcome
+from fuzzer.campaign.known_filter import KnownFilter
+from fuzzer.campaign.regression import EarlierCases, chosen, gather, in_words, judged_again, regress_first, replay_all
+from fuzzer.core.case import Case, judge_case
+from fuzzer.core.config import Config, ConfigError, user_pass
+from fuzzer.findings.signature import signature
+from fuzzer.store.records import Earlier, EarlierState, FindingState, SignatureHits
+from fuzzer.store.writer import Store, StoreError
+from oracles.core.verdict import Outcome
+from relaxkit.passes.contract import OracleName
+from relaxkit.passes.pass_ref import PassRef
 
 HERE = Path(__file__).parent
 VERSION = META["tvm_version"]
-FOUND = Earlier("old", "0123456789", "crash: P: E: m", "crash", "P", "m", State.FAILS, failed_on="0.26.0")
-FIXED = replace(FOUND, state=State.FIXED, fixed_in="0.27.0")
+FOUND = Earlier("old", "0123456789", "crash: P: E: m", "crash", "P", "m", EarlierState.FAILS, failed_on="0.26.0")
+FIXED = replace(FOUND, state=EarlierState.FIXED, fixed_in="0.27.0")
 
 
 @pytest.mark.parametrize(
     ("before", "seen", "state", "fixed_in", "failed_on"),
     [
-        (FOUND, State.FAILS, State.FAILS, "", "0.28.0"),
-        (FOUND, State.FIXED, State.FIXED, "0.28.0", "0.26.0"),
-        (FOUND, State.CHANGED, State.CHANGED, "", "0.26.0"),
-        (FOUND, State.UNDECIDED, State.UNDECIDED, "", "0.26.0"),
-        (FIXED, State.FIXED, State.HOLDS, "0.27.0", "0.26.0"),
-        (FIXED, State.FAILS, State.REGRESSED, "", "0.28.0"),
-        (FIXED, State.UNDECIDED, State.UNDECIDED, "0.27.0", "0.26.0"),
-        (replace(FIXED, state=State.WAITING), State.FIXED, State.HOLDS, "0.27.0", "0.26.0"),
-        (replace(FIXED, state=State.UNDECIDED), State.FAILS, State.REGRESSED, "", "0.28.0"),
+        (FOUND, EarlierState.FAILS, EarlierState.FAILS, "", "0.28.0"),
+        (FOUND, EarlierState.FIXED, EarlierState.FIXED, "0.28.0", "0.26.0"),
+        (FOUND, EarlierState.CHANGED, EarlierState.CHANGED, "", "0.26.0"),
+        (FOUND, EarlierState.UNDECIDED, EarlierState.UNDECIDED, "", "0.26.0"),
+        (FIXED, EarlierState.FIXED, EarlierState.HOLDS, "0.27.0", "0.26.0"),
+        (FIXED, EarlierState.FAILS, EarlierState.REGRESSED, "", "0.28.0"),
+        (FIXED, EarlierState.UNDECIDED, EarlierState.UNDECIDED, "0.27.0", "0.26.0"),
+        (replace(FIXED, state=EarlierState.WAITING), EarlierState.FIXED, EarlierState.HOLDS, "0.27.0", "0.26.0"),
+        (replace(FIXED, state=EarlierState.UNDECIDED), EarlierState.FAILS, EarlierState.REGRESSED, "", "0.28.0"),
     ],
 )
 def test_what_becomes_of_an_earlier_finding(
-    before: Earlier, seen: State, state: State, fixed_in: str, failed_on: str
+    before: Earlier, seen: EarlierState, state: EarlierState, fixed_in: str, failed_on: str
 ) -> None:
     after = judged_again(before, seen, "", "0.28.0")
     assert (after.state, after.fixed_in, after.failed_on) == (state, fixed_in, failed_on)
-    if state is State.REGRESSED:
+    if state is EarlierState.REGRESSED:
         assert after.note == "was fixed in 0.27.0"
 
 
@@ -57,13 +57,13 @@ def test_what_is_not_judged_in_time_is_said_to_wait() -> None:
     past = [replace(FOUND, id=f"{number:010}") for number in range(5)]
     seen: list[str] = []
 
-    def replay(earlier: Earlier) -> tuple[State, str]:
+    def replay(earlier: Earlier) -> tuple[EarlierState, str]:
         seen.append(earlier.id)
-        return State.FIXED, ""
+        return EarlierState.FIXED, ""
 
     after = list(replay_all(past, replay, "0.28.0", 2, lambda: len(seen) >= 2))
     assert sorted(each.id for each in after) == [each.id for each in past], "none is lost"
-    late = [each for each in after if each.state is State.WAITING]
+    late = [each for each in after if each.state is EarlierState.WAITING]
     assert 1 <= len(late) <= 3
     assert all(each.note == "the time was up" for each in late)
     assert f"{len(late)} not judged again" in in_words(after)
@@ -103,7 +103,7 @@ def earlier_campaign(directory: Path) -> str:
     case = Case(module_json(), (the_pass(directory),), 0)
     (failed,) = [each for each in judge_case(case, (OracleName.CRASH,)) if each.outcome is Outcome.FAIL]
     with Store.create(directory, META) as store:
-        (name,) = store.record_shard(shard(0, Hit.of(signature(failed), failed, case, 0, 1)), 1.0)
+        (name,) = store.record_shard(shard(0, SignatureHits.of(signature(failed), failed, case, 0, 1)), 1.0)
         store.save_triage(name, FindingState.CONFIRMED, case, 1, None, "")
         store.set_meta(state="finished")
     return name
@@ -122,23 +122,23 @@ def test_from_campaign_to_campaign(tmp_path: Path, mend: Callable[[str], object]
     name = earlier_campaign(tmp_path / "a")
     evidence = (tmp_path / "a" / "campaign.sqlite").read_bytes()
     (there,) = session(tmp_path / "b", tmp_path / "a")
-    assert (there.id, there.state, there.source) == (name, State.FAILS, str(tmp_path / "a"))
+    assert (there.id, there.state, there.source) == (name, EarlierState.FAILS, str(tmp_path / "a"))
     mend("otherwise")
     (changed,) = session(tmp_path / "otherwise", tmp_path / "b")
-    assert changed.state is State.CHANGED, "another error is not the end of the old one"
+    assert changed.state is EarlierState.CHANGED, "another error is not the end of the old one"
     assert changed.note.startswith("fails otherwise: crash: mendable: KeyError")
     mend("deadly")
     (dead,) = session(tmp_path / "dead", tmp_path / "b")
-    assert (dead.state, "signal 11" in dead.note) == (State.CHANGED, True)
+    assert (dead.state, "signal 11" in dead.note) == (EarlierState.CHANGED, True)
     mend("mended")
     (fixed,) = session(tmp_path / "c", tmp_path / "b")
-    assert (fixed.state, fixed.fixed_in, fixed.source) == (State.FIXED, VERSION, str(tmp_path / "a"))
+    assert (fixed.state, fixed.fixed_in, fixed.source) == (EarlierState.FIXED, VERSION, str(tmp_path / "a"))
     (holds,) = session(tmp_path / "d", tmp_path / "c")
-    assert (holds.state, holds.fixed_in) == (State.HOLDS, VERSION)
+    assert (holds.state, holds.fixed_in) == (EarlierState.HOLDS, VERSION)
     mend("broken")
     lines: list[str] = []
     (again,) = session(tmp_path / "e", tmp_path / "d", tell=lines.append)
-    assert (again.state, again.fixed_in) == (State.REGRESSED, "")
+    assert (again.state, again.fixed_in) == (EarlierState.REGRESSED, "")
     assert [line.startswith("REGRESSED: ") for line in lines] == [True, False]
     assert (tmp_path / "a" / "campaign.sqlite").read_bytes() == evidence, "the past is left as it was"
 
@@ -150,25 +150,27 @@ def test_what_was_found_before_is_not_looked_into_again_and_news_is(
     session(tmp_path / "b", tmp_path / "a")
     with Store.open(tmp_path / "a") as old:
         finding = old.finding(name)
-    found = Hit.of(signature(judge_case(finding.case, (OracleName.CRASH,))[0]), _verdict(finding), finding.case, 0, 1)
+    found = SignatureHits.of(
+        signature(judge_case(finding.case, (OracleName.CRASH,))[0]), _verdict(finding), finding.case, 0, 1
+    )
     with Store.open(tmp_path / "b", read_only=False) as store:
         store.record_shard(shard(0, found), 1.0)
-        assert Recognizer(store, None, None).shelve(name)
+        assert KnownFilter(store, None, None).shelve(name)
         shelved = store.finding(name)
         assert (shelved.state, shelved.minimized, shelved.bindings) == (FindingState.KNOWN, finding.case, 1)
         assert str(tmp_path / "a") in shelved.note
-        assert Recognizer(store, None, None).ids == frozenset(), "what is judged depends on the seed alone"
+        assert KnownFilter(store, None, None).ids == frozenset(), "what is judged depends on the seed alone"
     mend("mended")
     session(tmp_path / "c", tmp_path / "b")
     mend("broken")
     session(tmp_path / "d", tmp_path / "c")
     with Store.open(tmp_path / "d", read_only=False) as store:
         store.record_shard(shard(0, found), 1.0)
-        assert not Recognizer(store, None, None).shelve(name), "what was fixed and fails again is news"
+        assert not KnownFilter(store, None, None).shelve(name), "what was fixed and fails again is news"
 
 
 def _verdict(finding: Any) -> Any:
-    from fuzzer.store import verdict_of
+    from fuzzer.store.writer import verdict_of
 
     return verdict_of(finding)
 
@@ -187,7 +189,7 @@ def test_a_case_that_cannot_be_judged_is_undecided_not_fixed(tmp_path: Path, men
         store.save_triage(name, FindingState.CONFIRMED, torn, 1, None, "")
     mend("mended")
     (seen,) = session(tmp_path / "b", tmp_path / "a")
-    assert seen.state is State.UNDECIDED
+    assert seen.state is EarlierState.UNDECIDED
     assert seen.note.startswith("the case cannot be judged on this release: ")
 
 
@@ -213,7 +215,7 @@ def test_which_campaigns_are_meant(tmp_path: Path, mend: Callable[[str], object]
 def test_long_campaigns_begin_with_the_corpus(tmp_path: Path, mend: Callable[[str], object]) -> None:
     short = config(tmp_path / "out")
     long = replace(short, max_examples=None, seconds=3600.0)
-    assert chosen(None, long, Path("out")) == Past(("corpus",))
-    assert chosen(None, replace(long, seconds=600.0), Path("out")) == Past()
-    assert chosen(["off"], long, Path("out")) == Past()
-    assert chosen(["corpus"], short, Path("out")) == Past(("corpus",))
+    assert chosen(None, long, Path("out")) == EarlierCases(("corpus",))
+    assert chosen(None, replace(long, seconds=600.0), Path("out")) == EarlierCases()
+    assert chosen(["off"], long, Path("out")) == EarlierCases()
+    assert chosen(["corpus"], short, Path("out")) == EarlierCases(("corpus",))

@@ -11,18 +11,10 @@ from pathlib import Path
 import pytest
 from fake_python import FakePython, script
 
-from fuzzer.environment import EnvironmentFault
-from fuzzer.release_environments import (
-    MARK,
-    Build,
-    default_cache,
-    in_order,
-    own_build,
-    release_build,
-    releases_of,
-)
-from oracles.execution.diskcache import default_directory
-from releases.known import RELEASES, Release, known
+from fuzzer.bisect.environments import MARK, Build, default_cache, in_order, own_build, release_build, releases_of
+from fuzzer.core.installed import EnvironmentFault
+from relaxkit.compat.known import RELEASES, Release, known
+from relaxkit.runtime.compile.diskcache import default_directory
 
 OLD = RELEASES[-1]
 
@@ -182,7 +174,8 @@ def test_environments_are_not_within_the_cache_that_is_swept() -> None:
 
 def test_neither_a_script_nor_an_environment_waits_for_tvm() -> None:
     code = (
-        "import sys, fuzzer.verbs.bisect, fuzzer.bisection, fuzzer.config, fuzzer.release_environments, fuzzer.repro\n"
+        "import sys, fuzzer.cli.verbs.bisect, fuzzer.bisect.bisect, fuzzer.core.config\n"
+        "import fuzzer.bisect.environments, fuzzer.repro.run\n"
         "sys.exit('tvm' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -8,7 +8,7 @@ import pytest
 import tvm
 import tvm_ffi
 
-from fuzzer.repro_dialect import common
+from fuzzer.repro.module.dialect import common
 
 FUNCTIONS = """
 n = TypeVar("n")

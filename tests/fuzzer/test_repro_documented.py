@@ -10,13 +10,14 @@ import pytest
 import tvm
 from tvm import relax
 
-from fuzzer.cases import Case, judge_case
-from fuzzer.repro import ReproResult, check_repro, render_repro
-from fuzzer.repro_documented import readable
-from fuzzer.signatures import signature
-from oracles.execution import cxx_available
-from oracles.passref import PassRef
-from oracles.verdict import OracleName, Outcome, Verdict
+from fuzzer.core.case import Case, judge_case
+from fuzzer.findings.signature import signature
+from fuzzer.repro.checks.documented import readable
+from fuzzer.repro.run import ReproResult, check_repro, render_repro
+from oracles.core.verdict import Outcome, Verdict
+from relaxkit.passes.contract import OracleName
+from relaxkit.passes.pass_ref import PassRef
+from relaxkit.runtime import cxx_available
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +38,7 @@ def shown() -> tuple[Case, Verdict]:
 
 def script(shown: tuple[Case, Verdict]) -> str:
     case, verdict = shown
-    return render_repro(case, verdict, signature(verdict).text)
+    return render_repro(case, verdict, signature(verdict).text).text
 
 
 def run(text: str, path: Path) -> ReproResult:

@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 from unmerged import UNMERGED
 
-from fuzzer.minimizing import case_of_file, failures, repro_text
-from fuzzer.repro import check_repro
-from oracles.passref import PassRef
-from oracles.verdict import OracleName
+from fuzzer.repro.run import check_repro
+from fuzzer.triage.reduce import case_of_file, failures
+from fuzzer.triage.script import repro_script
+from relaxkit.passes.contract import OracleName
+from relaxkit.passes.pass_ref import PassRef
 
 
 def asked(script: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -33,7 +34,7 @@ def script(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     (verdict,) = failures(case, OracleName.CRASH)
     path = folder / "repro.py"
-    path.write_text(repro_text(case, verdict))
+    path.write_text(repro_script(case, verdict).text)
     return path
 
 

@@ -9,14 +9,14 @@ import pytest
 import tvm
 from tvm import relax
 
-from fuzzer.cases import Case, judge_case
-from fuzzer.repro import check_repro, render_repro
-from fuzzer.signatures import signature
-from oracles.contract import Circumstance
-from oracles.contracts import contract_for
-from oracles.environment import circumstance
-from oracles.passref import PassRef
-from oracles.verdict import OracleName, Outcome
+from fuzzer.core.case import Case, judge_case
+from fuzzer.findings.signature import signature
+from fuzzer.repro.run import check_repro, render_repro
+from oracles.core.verdict import Outcome
+from oracles.metamorphic.environment import circumstance
+from relaxkit.passes.contract import Circumstance, OracleName
+from relaxkit.passes.contracts import contract_for
+from relaxkit.passes.pass_ref import PassRef
 
 PASSES = """
 import threading
@@ -80,7 +80,7 @@ def test_a_script_shows_what_is_around(name: str, how: Circumstance, says: str, 
     (verdict,) = judge_case(case, (OracleName.ENVIRONMENT,))
     assert (verdict.outcome, verdict.culprit) == (Outcome.FAIL, name)
     script = tmp_path / "repro.py"
-    script.write_text(render_repro(case, verdict, signature(verdict).text))
+    script.write_text(render_repro(case, verdict, signature(verdict).text).text)
     assert "oracles" not in script.read_text()
     shown = check_repro(script)
     assert shown.confirmed, shown

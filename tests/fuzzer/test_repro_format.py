@@ -6,7 +6,7 @@ import ast
 
 import pytest
 
-from fuzzer.repro_format import WIDTH, wrapped
+from fuzzer.repro.module.format import WIDTH, wrapped
 
 LONG = [
     "def main("

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from fuzzer.repro_fragments import error_words, fragments
-from oracles.verdict import Evidence
+from fuzzer.repro.checks.check import error_words, fragments
+from oracles.core.verdict import Evidence
 
 
 def test_fragments_are_the_distinctive_words() -> None:

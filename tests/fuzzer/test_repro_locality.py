@@ -10,15 +10,15 @@ import tvm
 from planted.catalogue import PLANTED
 from tvm import relax
 
-from corpus.loader import load, load_module
-from fuzzer.cases import Case, judge_case
-from fuzzer.repro import check_repro, render_repro
-from fuzzer.signatures import signature
-from oracles.contract import Locality
-from oracles.locality_draw import Change, Variation, draw
-from oracles.passref import PassRef
-from oracles.subject import Subject
-from oracles.verdict import OracleName, Outcome, Verdict
+from corpus.case import load, load_module
+from fuzzer.core.case import Case, judge_case
+from fuzzer.findings.signature import signature
+from fuzzer.repro.run import check_repro, render_repro
+from oracles.core.subject import Subject
+from oracles.core.verdict import Outcome, Verdict
+from oracles.metamorphic.locality_variation import Change, ModuleVariation, draw
+from relaxkit.passes.contract import Locality, OracleName
+from relaxkit.passes.pass_ref import PassRef
 
 
 def planted(name: str) -> PassRef:
@@ -39,7 +39,7 @@ def two_private() -> Any:
     return builder.finalize()
 
 
-def variation_of(case: Case) -> Variation:
+def variation_of(case: Case) -> ModuleVariation:
     variation = draw(Subject(tvm.ir.load_json(case.module_json), case.passes, input_seed=case.input_seed), REACH)
     assert variation is not None
     return variation
@@ -59,11 +59,11 @@ def failing(module: Any, ref: PassRef, wanted: Any) -> tuple[Case, Verdict]:
     raise AssertionError("no seed draws this variation")
 
 
-def added(variation: Variation) -> bool:
+def added(variation: ModuleVariation) -> bool:
     return variation.change is Change.ADDED and "run_passes" in variation.builder
 
 
-def twin(variation: Variation) -> bool:
+def twin(variation: ModuleVariation) -> bool:
     return variation.change is Change.ADDED and variation.builder.startswith("unrelated_twin")
 
 
@@ -83,7 +83,7 @@ def changed(change: Change) -> Any:
 )
 def test_the_script_shows_what_the_oracle_saw(name: str, wanted: Any, tmp_path: Path) -> None:
     case, verdict = failing(two_private(), planted(name), wanted)
-    text = render_repro(case, verdict, signature(verdict).text)
+    text = render_repro(case, verdict, signature(verdict).text).text
     assert not any(line.startswith(("from oracles", "from fuzzer", "import oracles")) for line in text.splitlines())
     path = tmp_path / "repro.py"
     path.write_text(text, encoding="utf-8")
@@ -93,7 +93,7 @@ def test_the_script_shows_what_the_oracle_saw(name: str, wanted: Any, tmp_path: 
 
 def test_the_script_is_silent_on_the_clean_twin(tmp_path: Path) -> None:
     case, verdict = failing(two_private(), planted("numbered"), added)
-    text = render_repro(case, verdict, signature(verdict).text)
+    text = render_repro(case, verdict, signature(verdict).text).text
     mended = text.replace("'numbered')", "'numbered_clean')")
     assert mended != text
     path = tmp_path / "repro.py"
@@ -107,7 +107,7 @@ def test_the_script_shows_an_error_that_only_the_varied_module_causes(tmp_path: 
     (verdict,) = judge_case(case, (OracleName.LOCALITY,))
     assert verdict.outcome is Outcome.FAIL
     path = tmp_path / "repro.py"
-    path.write_text(render_repro(case, verdict, signature(verdict).text), encoding="utf-8")
+    path.write_text(render_repro(case, verdict, signature(verdict).text).text, encoding="utf-8")
     result = check_repro(path)
     assert result.confirmed, result
     assert "only with the change: InternalError" in result.output

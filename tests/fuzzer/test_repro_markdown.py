@@ -6,22 +6,24 @@ import json
 import re
 from pathlib import Path
 
+import msgspec
 import pytest
 import tvm
+from sample_records import META
 
-import fuzzer.cli as cli
-from fuzzer.bisection import Bisected
-from fuzzer.cases import Case
-from fuzzer.records import CampaignInfo, FindingRecord, FindingState, Hit, ShardResult
-from fuzzer.repro import check_repro, render_repro
-from fuzzer.repro_markdown import bug_report, fenced
-from fuzzer.repro_nearest import Nearest
-from fuzzer.repro_parts import parts_of
-from fuzzer.repro_pieces.frame import load
-from fuzzer.signatures import signature
-from fuzzer.store import Store
-from oracles.passref import PassRef
-from oracles.verdict import Evidence, OracleName, Outcome, Verdict
+import fuzzer.cli.main as cli
+from fuzzer.core.case import Case
+from fuzzer.findings.releases import Bisected
+from fuzzer.findings.script_parts import Nearest, RenderedScript, ScriptParts
+from fuzzer.findings.signature import signature
+from fuzzer.repro.markdown import bug_report, fenced
+from fuzzer.repro.pieces.frame import load
+from fuzzer.repro.run import check_repro, render_repro
+from fuzzer.store.records import CampaignInfo, FindingRecord, FindingState, ShardResult, SignatureHits
+from fuzzer.store.writer import Store
+from oracles.core.verdict import Evidence, Outcome, Verdict
+from relaxkit.passes.contract import OracleName
+from relaxkit.passes.pass_ref import PassRef
 
 MODULE = """
 @I.ir_module
@@ -49,20 +51,19 @@ def case() -> Case:
 def finding() -> FindingRecord:
     name = signature(VERDICT)
     return FindingRecord(
-        id=name.id, signature=name.text, oracle="crash", culprit="LegalizeOps", kind=EVIDENCE.kind,
-        message=EVIDENCE.message, frames=EVIDENCE.frames, count=17, state=FindingState.CONFIRMED,
-        first_seen_seconds=1.0, last_seen_seconds=2.0, case=case(), minimized=case(), bindings=1, repro=None,
-        evidence=EVIDENCE, note="",
+        id=name.id, signature=name.text, oracle="crash", culprit="LegalizeOps", evidence=EVIDENCE, count=17,
+        state=FindingState.CONFIRMED, first_seen_seconds=1.0, last_seen_seconds=2.0, case=case(), minimized=case(),
+        bindings=1, repro=None, note="",
     )  # fmt: skip
 
 
-def script() -> str:
+def script() -> RenderedScript:
     return render_repro(case(), VERDICT, signature(VERDICT).text, NEAREST)
 
 
 def test_the_report_has_the_sections_of_the_template_and_says_it_all() -> None:
     bisected = Bisected("present in all", (("0.26.0", "present: a | b"), ("0.27.0.post1", "present")))
-    report = bug_report(finding(), VERDICT, INFO, script(), bisected)
+    report = bug_report(finding(), VERDICT, INFO, script().text, script().parts, bisected)
     assert report.splitlines()[0] == (
         "# [Bug][Relax] LegalizeOps fails: AttributeError: module 'tvm.topi.nn' has no attribute 'pixel_shuffle'"
     )
@@ -79,12 +80,12 @@ def test_the_report_has_the_sections_of_the_template_and_says_it_all() -> None:
 
 
 def test_the_script_in_it_is_the_script(tmp_path: Path) -> None:
-    report = bug_report(finding(), VERDICT, INFO, script())
+    report = bug_report(finding(), VERDICT, INFO, script().text, script().parts)
     taken = re.search(r"<summary>repro.py</summary>\n\n(`{3,})python\n(.*?)\n\1\n", report, re.DOTALL)
     assert taken is not None
     path = tmp_path / "repro.py"
     path.write_text(taken.group(2) + "\n")
-    assert path.read_text() == script()
+    assert path.read_text() == script().text
     assert check_repro(path).confirmed
 
 
@@ -92,27 +93,26 @@ def test_a_fence_is_longer_than_those_inside() -> None:
     assert fenced("a\n```\nb\n````") == "`````\na\n```\nb\n````\n`````\n"
 
 
-def test_the_parts_of_a_script_are_found_again() -> None:
-    parts = parts_of(script())
+def test_a_script_comes_with_its_parts_and_they_survive_the_store() -> None:
+    parts = script().parts
     assert parts.module == MODULE.strip("\n")
     assert parts.passes == ("relax.transform.LegalizeOps()",)
     assert parts.judged == 1
     assert parts.nearest == NEAREST
-    assert parts.words is not None
     assert parts.words.observed.endswith("(at nn.py:_nn_pixel_shuffle)")
-    for other in ("", "x = (", "print('a script of somebody else')"):
-        with pytest.raises(ValueError, match="not a repro script"):
-            parts_of(other)
+    assert msgspec.json.decode(msgspec.json.encode(parts), type=ScriptParts) == parts
 
 
 def test_the_verb_prints_it_and_refuses_what_it_cannot_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     directory = tmp_path / "campaign"
     name = signature(VERDICT)
-    with Store.create(directory, {"seed": "1", "tvm_version": "0.27.0.post1"}) as store:
-        store.record_shard(ShardResult(0, 0, 8, 8, 8, hits={name.id: Hit.of(name, VERDICT, case(), 0, 3)}), 1.0)
+    with Store.create(directory, {**META, "seed": "1"}) as store:
+        store.record_shard(
+            ShardResult(0, 0, 8, 8, 8, hits={name.id: SignatureHits.of(name, VERDICT, case(), 0, 3)}), 1.0
+        )
         (directory / "repros").mkdir()
-        (directory / "repros" / "script.py").write_text(script())
-        store.save_triage(name.id, FindingState.CONFIRMED, case(), 1, "repros/script.py", "")
+        (directory / "repros" / "script.py").write_text(script().text)
+        store.save_triage(name.id, FindingState.CONFIRMED, case(), 1, "repros/script.py", "", parts=script().parts)
     rows = [{"release": "0.26.0", "outcome": "present", "said": "it fails"}]
     bisection = tmp_path / "bisection.json"
     bisection.write_text(json.dumps({"releases": rows, "judgement": "present in all", "finding": name.id}))
@@ -134,9 +134,9 @@ def test_the_verb_prints_it_and_refuses_what_it_cannot_read(tmp_path: Path, caps
     capsys.readouterr()
     assert cli.main(["repro", str(directory), name.id, "--check", "--json"]) == 0
     said = json.loads(capsys.readouterr().out)
-    assert (said["finding"], said["text"], said["output"]) == (name.id, script(), None)
+    assert (said["finding"], said["text"], said["output"]) == (name.id, script().text, None)
     assert (said["check"]["confirmed"], said["check"]["exit_code"]) == (
         True,
         1,
     )  # the script's own: 1 when the defect is there
-    assert (tmp_path / "it.py").read_text() == script()
+    assert (tmp_path / "it.py").read_text() == script().text

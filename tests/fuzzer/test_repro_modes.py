@@ -9,15 +9,17 @@ from pathlib import Path
 
 import pytest
 import tvm
+from deaths import death
 
-from fuzzer.cases import Case
-from fuzzer.module_file import read_module
-from fuzzer.repro import render_repro
-from fuzzer.repro_pieces.frame import load
-from fuzzer.repro_render import expression
-from fuzzer.signatures import signature
-from oracles.passref import PassRef
-from oracles.verdict import Evidence, OracleName, Outcome, Verdict
+from fuzzer.core.case import Case
+from fuzzer.core.module_file import read_module
+from fuzzer.findings.signature import signature
+from fuzzer.repro.pieces.frame import load
+from fuzzer.repro.render import expression
+from fuzzer.repro.run import render_repro
+from oracles.core.verdict import Evidence, Outcome, Verdict
+from relaxkit.passes.contract import OracleName
+from relaxkit.passes.pass_ref import PassRef
 
 PASS = """
 import os
@@ -63,7 +65,7 @@ class Module:
         return lv
 """
 PICKY = Evidence("RuntimeError", "Check failed: (false) is false: there is a softmax")
-DEADLY = Evidence("signal 11", "signal 11 during crash")
+DEADLY = death("signal 11")
 
 
 def script_of(folder: Path, name: str, evidence: Evidence) -> Path:
@@ -72,7 +74,7 @@ def script_of(folder: Path, name: str, evidence: Evidence) -> Path:
     case = Case(str(tvm.ir.save_json(load(MODULE))), (PassRef(name, f"user:{path}:{name}"),), 1)
     verdict = Verdict(OracleName.CRASH, Outcome.FAIL, name, evidence=evidence)
     script = folder / "repro.py"
-    script.write_text(render_repro(case, verdict, signature(verdict).text))
+    script.write_text(render_repro(case, verdict, signature(verdict).text).text)
     return script
 
 

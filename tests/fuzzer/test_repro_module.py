@@ -10,9 +10,9 @@ import pytest
 import tvm
 from tvm import relax
 
-from fuzzer.repro_build import Unsayable, building
-from fuzzer.repro_module import literal_of, module_source
-from fuzzer.repro_pieces.frame import load
+from fuzzer.repro.module.builder import Unsayable, building
+from fuzzer.repro.module.source import literal_of, module_source
+from fuzzer.repro.pieces.frame import load
 
 
 def with_constant(array: np.ndarray[Any, Any]) -> Any:

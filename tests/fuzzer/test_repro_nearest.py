@@ -7,17 +7,18 @@ from pathlib import Path
 import pytest
 import tvm
 
-from fuzzer.cases import Case
-from fuzzer.isolation import IsolatedWorker
-from fuzzer.minimizer.judging import Judge
-from fuzzer.repro import check_repro, render_repro
-from fuzzer.repro_edits import module_of, neighbours
-from fuzzer.repro_nearest import Nearest, edits_between, nearest_of
-from fuzzer.repro_pieces.frame import load
-from fuzzer.repro_search import nearest_passing
-from fuzzer.signatures import signature
-from oracles.passref import PassRef
-from oracles.verdict import OracleName, Verdict
+from fuzzer.core.case import Case
+from fuzzer.findings.script_parts import Nearest
+from fuzzer.findings.signature import signature
+from fuzzer.minimizer.judge.judge import Judge
+from fuzzer.repro.nearest.edits import edits_between, module_of, neighbours
+from fuzzer.repro.nearest.search import nearest_passing
+from fuzzer.repro.pieces.frame import load
+from fuzzer.repro.run import check_repro, render_repro
+from fuzzer.worker.worker import IsolatedWorker
+from oracles.core.verdict import Verdict
+from relaxkit.passes.contract import OracleName
+from relaxkit.passes.pass_ref import PassRef
 
 PASS = '''
 import tvm
@@ -68,8 +69,8 @@ def test_the_nearest_module_has_another_attribute_and_the_script_shows_both(tmp_
     assert nearest.what == "another attribute"
     assert nearest.diff().splitlines()[0].strip().endswith("R.nn.softmax(lv, axis=1)")
     script = tmp_path / "repro.py"
-    script.write_text(render_repro(case, verdict, signature(verdict).text, nearest))
-    assert nearest_of(script.read_text()) == nearest
+    script.write_text(render_repro(case, verdict, signature(verdict).text, nearest).text)
+    assert f"# The nearest module that passes: {nearest.what}." in script.read_text()
     result = check_repro(script)
     assert result.confirmed, result
     assert "nearest module that passes: OK: no error" in result.output
@@ -83,7 +84,7 @@ def test_a_pass_that_always_fails_has_none(tmp_path: Path) -> None:
 
 
 def test_the_search_ends_after_so_many_neighbours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fuzzer.repro_search.NEAREST_QUERIES", 3)
+    monkeypatch.setattr("fuzzer.repro.nearest.search.NEAREST_QUERIES", 3)
     case, verdict, judge, worker = failing(tmp_path, "Always")
     asked: list[str] = []
     with worker:
@@ -128,7 +129,9 @@ def test_edits_make_one_text_of_the_other(before: str, after: str) -> None:
     nearest = Nearest("", edits)
     assert nearest.of(before)
     assert nearest.applied(before) == after
-    assert nearest_of(f"MODULE = {before!r}\n\n{nearest.source()}") == nearest
+    script: dict[str, str] = {}
+    exec(f"MODULE = {before!r}\n\n{nearest.source()}", script)
+    assert script["NEAREST"] == after
 
 
 def test_too_many_edits_are_none() -> None:

@@ -11,17 +11,22 @@ from pathlib import Path
 
 import pytest
 
-from fuzzer import repro_older
-from fuzzer.repro_checks import EXTERNAL_PIECES, PIECES, ROUNDTRIP_PIECES
-from fuzzer.repro_documented import DOCUMENTED_PIECES
-from fuzzer.repro_environment import ENVIRONMENT_PIECES
-from fuzzer.repro_locality import LOCALITY_PIECES
-from fuzzer.repro_numeric import NUMERIC_PIECES
-from fuzzer.repro_plain import PLAIN_PIECES
-from fuzzer.repro_source import select
+from fuzzer.repro import older_releases as repro_older
+from fuzzer.repro.bundle import select
+from fuzzer.repro.checks.documented import DOCUMENTED_PIECES
+from fuzzer.repro.checks.environment import ENVIRONMENT_PIECES
+from fuzzer.repro.checks.locality import LOCALITY_PIECES
+from fuzzer.repro.checks.numeric import NUMERIC_PIECES, PLAIN_PIECES
+from fuzzer.repro.checks.roundtrip import ROUNDTRIP_PIECES
+from fuzzer.repro.checks.runs import RUN_PIECES
+from fuzzer.repro.checks.table import EXTERNAL_PIECES, PIECES
+from fuzzer.repro.checks.well_formed import WELL_FORMED_PIECES
 
 ROOT = Path(__file__).resolve().parents[2]
 TOGETHER = {
+    "runs": RUN_PIECES,
+    "well-formed": WELL_FORMED_PIECES,
+    "postcondition": ("fuzzer/repro/checks/postcondition.py",),
     "roundtrip": ROUNDTRIP_PIECES,
     "environment": ENVIRONMENT_PIECES,
     "locality": LOCALITY_PIECES,
@@ -38,7 +43,7 @@ def test_no_two_files_of_a_script_define_one_name(kind: str) -> None:
         for node in ast.parse((ROOT / file).read_text(encoding="utf-8")).body:
             if isinstance(node, ast.FunctionDef | ast.ClassDef):
                 defined[node.name].add(file)
-            elif file != "releases/tables.py" and isinstance(
+            elif file != "relaxkit/compat/tables.py" and isinstance(
                 node, ast.Assign | ast.AnnAssign
             ):  # its rows alone are taken
                 for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
@@ -50,13 +55,14 @@ def test_no_two_files_of_a_script_define_one_name(kind: str) -> None:
 def test_a_script_names_nothing_that_it_does_not_have(kind: str) -> None:
     """Of what comes out of the oracles' files, too: a program that raised ended scripts with a NameError."""
     files = tuple(dict.fromkeys((*PIECES, *{**TOGETHER, "plain": PLAIN_PIECES, "numeric": NUMERIC_PIECES}[kind])))
-    ours = [file for file in files if file.startswith("fuzzer/repro_pieces/")]
-    called = {name for file in ours for name in _functions(ROOT / file)}
+    called = {name for file in files if "pieces/" in file for name in _functions(ROOT / file)}
+    called |= {name for file in files if "checks/" in file for name in _functions(ROOT / file) if "check_" in name}
     chosen = select(files, "\n".join(sorted(called)))
     script = _unannotated("\n".join([*chosen.standard, *chosen.tvm, chosen.text]))
     command = [sys.executable, "-m", "ruff", "check", "--isolated", "--select", "F821", "--output-format", "json", "-"]
     found = json.loads(subprocess.run(command, input=script, capture_output=True, text=True, check=False).stdout)
     assert [each["message"] for each in found] == []
+    assert "ScriptCheck" not in script, "what makes a check is no part of it"
 
 
 def _unannotated(text: str) -> str:

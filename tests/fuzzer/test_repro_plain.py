@@ -10,17 +10,20 @@ from typing import Any
 import numpy as np
 import pytest
 import tvm
+from deaths import death
 
-from fuzzer.cases import Case, judge_case
-from fuzzer.isolation import IsolatedWorker
-from fuzzer.repro import ReproResult, check_repro
-from fuzzer.repro_pieces.frame import load
-from fuzzer.repro_pieces.plain import difference, leaves
-from fuzzer.signatures import signature
-from fuzzer.triage import RenderRequest, render_request
-from oracles.execution import cxx_available
-from oracles.passref import PassRef
-from oracles.verdict import Evidence, OracleName, Outcome, Verdict
+from fuzzer.core.case import Case, judge_case
+from fuzzer.findings.script_parts import RenderedScript
+from fuzzer.findings.signature import signature
+from fuzzer.repro.pieces.frame import load
+from fuzzer.repro.pieces.plain import difference, leaves
+from fuzzer.repro.run import ReproResult, check_repro
+from fuzzer.triage.script import RenderRequest, render_request
+from fuzzer.worker.worker import IsolatedWorker
+from oracles.core.verdict import Outcome, Phase, Verdict
+from relaxkit.passes.contract import OracleName
+from relaxkit.passes.pass_ref import PassRef
+from relaxkit.runtime import cxx_available
 
 pytestmark = pytest.mark.skipif(not cxx_available(), reason="plain relax.build needs a C++ compiler")
 
@@ -54,10 +57,10 @@ class Module:
 
 def script_of(case: Case, verdict: Verdict, folder: Path) -> Path:
     with IsolatedWorker() as worker:
-        text = worker.call(render_request, RenderRequest(case, verdict, signature(verdict).text))
-    assert isinstance(text, str), text
+        script = worker.call(render_request, RenderRequest(case, verdict, signature(verdict).text))
+    assert isinstance(script, RenderedScript), script
     path = folder / "repro.py"
-    path.write_text(text)
+    path.write_text(script.text)
     return path
 
 
@@ -83,40 +86,40 @@ def test_a_short_script_shows_the_failure_and_its_absence(name: str, tmp_path: P
     assert said_here(path) == "OK"
 
 
-def killed(stage: str) -> Verdict:
-    evidence = Evidence("signal 11", f"signal 11 during numeric {stage}")
+def killed(stage: Phase, entry: str, mode: str) -> Verdict:
+    evidence = death("signal 11", OracleName.NUMERIC, stage, entry, mode)
     return Verdict(OracleName.CRASH, Outcome.FAIL, "Negating", evidence=evidence)
 
 
 @pytest.mark.parametrize(
-    "stage",
+    ("stage", "entry", "mode"),
     [
-        "build original",
-        pytest.param("build bytecode", marks=pytest.mark.slow),
-        "run main bytecode",
-        pytest.param("run original main", marks=pytest.mark.slow),
+        (Phase.BUILD_ORIGINAL, "", ""),
+        pytest.param(Phase.BUILD, "", "bytecode", marks=pytest.mark.slow),
+        (Phase.RUN, "main", "bytecode"),
+        pytest.param(Phase.RUN_ORIGINAL, "main", "", marks=pytest.mark.slow),
     ],
 )
 def test_a_program_that_kills_its_process_is_not_run_to_write_its_script(
-    stage: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    stage: Phase, entry: str, mode: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     passes = tmp_path / "planted_passes.py"
     passes.write_text(PASSES)
     case = Case(str(tvm.ir.save_json(load(MODULE))), (PassRef("Negating", f"user:{passes}:Negating"),), 3)
     with IsolatedWorker() as worker:
-        text = worker.call(deadly_render, RenderRequest(case, killed(stage), "signature"))
-    assert isinstance(text, str), text
+        script = worker.call(deadly_render, RenderRequest(case, killed(stage, entry, mode), "signature"))
+    assert isinstance(script, RenderedScript), script
     path = tmp_path / "repro.py"
-    path.write_text(text)
+    path.write_text(script.text)
     result: ReproResult = check_repro(path)
     assert (result.exit_code, result.said) == (0, "OK: the child process ends normally")
 
 
-def deadly_render(request: RenderRequest) -> str:
+def deadly_render(request: RenderRequest) -> RenderedScript:
     """Runs in a worker in which building a program would end the process."""
     import os
 
-    from oracles.execution import run
+    from relaxkit.runtime import run
 
     def die(*_: Any, **__: Any) -> Any:
         os.kill(os.getpid(), signal.SIGKILL)

@@ -13,11 +13,12 @@ from tvm import relax
 from tvm.script import ir as I
 from tvm.script import relax as R
 
-from fuzzer.cases import Case, judge_case
-from fuzzer.repro import check_repro, render_repro
-from fuzzer.signatures import signature
-from oracles.passref import PassRef
-from oracles.verdict import OracleName, Outcome, Verdict
+from fuzzer.core.case import Case, judge_case
+from fuzzer.findings.signature import signature
+from fuzzer.repro.run import check_repro, render_repro
+from oracles.core.verdict import Outcome, Verdict
+from relaxkit.passes.contract import OracleName
+from relaxkit.passes.pass_ref import PassRef
 
 UPDATE = PassRef("UpdateVDevice", 'relax.transform.UpdateVDevice(relax.VDevice("llvm", 2), 0)')
 
@@ -42,7 +43,7 @@ def failing(case: Case) -> Verdict:
 
 def script_of(case: Case, verdict: Verdict, directory: Path) -> Path:
     path = directory / "repro.py"
-    path.write_text(render_repro(case, verdict, signature(verdict).text), encoding="utf-8")
+    path.write_text(render_repro(case, verdict, signature(verdict).text).text, encoding="utf-8")
     return path
 
 
@@ -85,7 +86,7 @@ def test_the_script_shows_the_broken_claim(make: Any, passes: tuple[PassRef, ...
 def test_the_script_is_silent_where_the_claim_holds(tmp_path: Path) -> None:
     case = case_of(probed(), planted("leaves_probe"))
     verdict = failing(case)
-    text = render_repro(case, verdict, signature(verdict).text)
+    text = render_repro(case, verdict, signature(verdict).text).text
     path = tmp_path / "repro.py"
     twin = text.replace("user_pass('", "clean_twin('").replace(
         "\n\n\nMODULE = ",

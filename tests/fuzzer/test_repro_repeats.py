@@ -10,14 +10,15 @@ import pytest
 import tvm
 from tvm import relax, tirx
 
-from fuzzer.cases import Case, judge_case
-from fuzzer.repro import check_repro, render_repro
-from fuzzer.repro_numeric import literal
-from fuzzer.repro_pieces.numeric import unpacked
-from fuzzer.signatures import signature
-from oracles.execution import cxx_available
-from oracles.passref import USER_PREFIX, PassRef
-from oracles.verdict import OracleName, Outcome, Verdict
+from fuzzer.core.case import Case, judge_case
+from fuzzer.findings.signature import signature
+from fuzzer.repro.checks.numeric import literal
+from fuzzer.repro.pieces.numeric import unpacked
+from fuzzer.repro.run import check_repro, render_repro
+from oracles.core.verdict import Outcome, Verdict
+from relaxkit.passes.contract import OracleName
+from relaxkit.passes.pass_ref import USER_PREFIX, PassRef
+from relaxkit.runtime import cxx_available
 
 AGAIN = Path(__file__).resolve().parents[1] / "planted" / "again.py"
 
@@ -55,7 +56,7 @@ def test_a_script_shows_it_and_not_its_twin(name: str, says: str, tmp_path: Path
         pytest.skip("plain relax.build needs a C++ compiler")
     case, verdict = failing(name)
     path = tmp_path / "repro.py"
-    path.write_text(render_repro(case, verdict, signature(verdict).text))
+    path.write_text(render_repro(case, verdict, signature(verdict).text).text)
     shown = check_repro(path)
     assert shown.confirmed, shown
     assert says in shown.output

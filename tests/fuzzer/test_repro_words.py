@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from deaths import death
 
-from fuzzer.repro_words import words_of
-from oracles.verdict import Evidence, OracleName, Outcome, Verdict
+from fuzzer.repro.checks.table import words_of
+from oracles.core.verdict import Details, Evidence, Notation, Outcome, Phase, Verdict
+from relaxkit.passes.contract import OracleName
 
 
 def failing(oracle: OracleName, culprit: str, evidence: Evidence) -> Verdict:
@@ -21,23 +23,23 @@ CASES = [
     ),
     (
         OracleName.CRASH,
-        Evidence("signal 11", "signal 11 during idempotence"),
+        death("signal 11", OracleName.IDEMPOTENCE),
         "[Bug][Relax] FuseOps crashes the process when run on its own output: signal 11 (SIGSEGV)",
         "the process is ended by signal 11 (SIGSEGV)",
     ),
     (
         OracleName.CRASH,
-        Evidence("exit 3", "exit 3 during crash"),
+        death("exit 3"),
         "[Bug][Relax] FuseOps crashes the process: exit 3",
         "the process ends itself by exit 3",
     ),
     (
         OracleName.CRASH,
-        Evidence("signal 11", "signal 11 during numeric build original"),
+        death("signal 11", OracleName.NUMERIC, Phase.BUILD_ORIGINAL),
         "[Bug][Relax] FuseOps crashes the process when a program is built or run (build original): signal 11 (SIGSEGV)",
         "the process is ended by signal 11 (SIGSEGV)",
     ),
-    (OracleName.CRASH, Evidence("hang", "hang during crash"), "[Bug][Relax] FuseOps does not end", "no end within"),
+    (OracleName.CRASH, death("hang"), "[Bug][Relax] FuseOps does not end", "no end within"),
     (
         OracleName.WELL_FORMED,
         Evidence("ill-formed", "Function 0x5572526e1650 is annotated as pure\nmore of it"),
@@ -60,7 +62,12 @@ CASES = [
     ),
     (
         OracleName.ENVIRONMENT,
-        Evidence("AssertionError", "under testing.immutable_module: ", expected="a plain run: no error"),
+        Evidence(
+            "AssertionError",
+            "under testing.immutable_module: ",
+            expected="a plain run: no error",
+            details=Details(circumstance="under testing.immutable_module"),
+        ),
         "[Bug][Relax] FuseOps raises AssertionError under testing.immutable_module",
         "under testing.immutable_module, AssertionError",
     ),
@@ -97,7 +104,7 @@ def test_a_failure_is_told(oracle: OracleName, evidence: Evidence, headline: str
 
 
 def test_the_printer_is_blamed_under_its_own_name() -> None:
-    evidence = Evidence("not-parsed", "no attribute 'inspect'", expected="an equal module, read from TVMScript")
+    evidence = Evidence("not-parsed", "no attribute 'inspect'", details=Details(notation=Notation.TVMSCRIPT))
     words = words_of(failing(OracleName.ROUNDTRIP, "TVMScript", evidence))
     assert words.headline == "[Bug][TVMScript] A module does not come back from TVMScript: no attribute 'inspect'"
 

@@ -8,27 +8,26 @@ from pathlib import Path
 
 from sample_records import META, hit, shard
 
-from fuzzer.ledger import Ledger
-from fuzzer.records import ShardResult
-from fuzzer.scaleout.parcels import relocated
-from fuzzer.sealed import Sealed
-from fuzzer.store import Store
+from fuzzer.campaign.write_buffer import WriteBuffer
+from fuzzer.cluster.messages import relocated
+from fuzzer.store.records import LazyPickle, ShardResult
+from fuzzer.store.writer import Store
 
 
 def test_a_sealed_value_is_what_it_was() -> None:
     for value in ("text", ("a", 1), None, 0):
-        sealed = Sealed(value)
+        sealed = LazyPickle(value)
         assert sealed.value == value
         there = pickle.loads(pickle.dumps(pickle.loads(pickle.dumps(sealed))))
         assert there.value == value
         assert there == sealed
         assert hash(there) == hash(sealed)
-        assert there != Sealed("other")
+        assert there != LazyPickle("other")
         assert repr(there) == repr(value)
 
 
 def test_it_goes_on_as_it_came() -> None:
-    first = pickle.loads(pickle.dumps(Sealed("text" * 1000)))
+    first = pickle.loads(pickle.dumps(LazyPickle("text" * 1000)))
     text = pickle.dumps(first)
     assert first.closed
     assert len(text) < 400
@@ -38,8 +37,8 @@ def test_it_goes_on_as_it_came() -> None:
 
 
 def test_what_a_place_stands_in_is_exchanged_inside() -> None:
-    sealed = Sealed(("in /there/mine.py", 3))
-    assert relocated(sealed, {"/there": "/here"}) == Sealed(("in /here/mine.py", 3))
+    sealed = LazyPickle(("in /there/mine.py", 3))
+    assert relocated(sealed, {"/there": "/here"}) == LazyPickle(("in /here/mine.py", 3))
 
 
 def test_only_findings_that_are_not_recorded_or_come_earlier_are_opened(tmp_path: Path) -> None:
@@ -58,7 +57,7 @@ def test_only_findings_that_are_not_recorded_or_come_earlier_are_opened(tmp_path
         arrived(shard(0, hit("boom", 5, 3, module="module 0"))),
     ]
     with Store.create(tmp_path / "out", META) as store:
-        ledger = Ledger(store)
+        ledger = WriteBuffer(store)
         ledger.add(first)
         ledger.write(1.0)
         assert closed([first]) == [[False]]

@@ -9,16 +9,16 @@ from pathlib import Path
 import pytest
 import tvm
 
-from corpus.importing import import_seeds, save
-from fuzzer.cli import main
-from fuzzer.config import Config, ConfigError
-from fuzzer.drawing import draw_subjects
-from fuzzer.environment import installed
-from fuzzer.preparation import configure, open_campaign, seed_collection
-from fuzzer.shards import ExampleDone, ModuleDrawn, ShardTask, example_case, run_shard
-from oracles.verdict import OracleName
+from corpus.seed_import.run import import_seeds, save
+from fuzzer.campaign.setup import configure, open_campaign, seed_collection
+from fuzzer.cli.main import main
+from fuzzer.core.config import Config, ConfigError
+from fuzzer.core.installed import installed
+from fuzzer.shard.draw import draw_subjects
+from fuzzer.shard.shard import ExampleDone, ModuleDrawn, ShardTask, example_case, run_shard
+from relaxkit.passes.contract import OracleName
 from strategies.passes import ON_LOWERED
-from strategies.seedfile import FILE_NAME
+from strategies.seeds.file import FILE_NAME
 
 SCRIPTS = Path(__file__).parents[1] / "corpus" / "scripts" / "sample_modules.py"
 PASSES = (
@@ -76,7 +76,7 @@ def test_seeds_are_in_the_modules_and_lowered_ones_meet_their_passes(seeds: Path
         subjects = draw_subjects(config(seeds), 0, number)
         assert subjects is not None
         notes.update(name for name in subjects.idioms if name.startswith("seed:"))
-        if subjects.candidate.structural == "a lowered seed":
+        if subjects.drawn.structural == "a lowered seed":
             lowered += 1
             named = {ref.name for row in subjects.pipelines for ref in row}
             assert named <= ON_LOWERED
@@ -93,9 +93,9 @@ def test_numbers_of_seeds_of_unknown_domain_are_skips_with_a_reason(seeds: Path)
         if isinstance(item, ModuleDrawn):
             drawn = draw_subjects(config(seeds), 1, item.number)
             assert drawn is not None
-            structural[item.number] = bool(drawn.candidate.structural)
+            structural[item.number] = bool(drawn.drawn.structural)
         if isinstance(item, ExampleDone):
-            for oracle, _, outcome, reason in item.said:
+            for oracle, _, outcome, reason in item.tallies:
                 if oracle == OracleName.NUMERIC.value:
                     cases[outcome] += 1
                     if reason.startswith("structure alone: "):
@@ -136,7 +136,7 @@ def test_no_collection_is_one_clear_line(tmp_path: Path, capsys: pytest.CaptureF
 
 
 def test_a_configuration_file_names_a_collection(seeds: Path, tmp_path: Path) -> None:
-    from fuzzer.preparation import merged
+    from fuzzer.campaign.setup import merged
 
     path = tmp_path / "campaign.toml"
     path.write_text(f'seeds = "{seeds}"\nmax-examples = 1\n')

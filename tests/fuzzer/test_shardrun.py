@@ -5,16 +5,17 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import dying_shards
 import pytest
 
-from fuzzer.cases import Case
-from fuzzer.deaths import Died, buried
-from fuzzer.isolation import DOUBTS
-from fuzzer.shardrun import run_isolated
-from fuzzer.shards import ExampleBegun, ShardTask
+from fuzzer.core.case import Case
+from fuzzer.shard.run import run_isolated
+from fuzzer.shard.shard import ExampleBegun, ShardTask
+from fuzzer.worker.death import Died
+from fuzzer.worker.worker import DOUBTS
 
 TASK = ShardTask(dying_shards.config(), 2)
 KILLED, LOST, CRASHED = -9, 255, -11
@@ -27,8 +28,8 @@ class Doomed:
         self.codes = codes
 
     def stream(self, *_: Any, hurry: threading.Event) -> Iterator[Died]:
-        died = buried(self.codes.pop(0), "crash: FuseOps")
-        yield Died(died.death, died.detail, died.stage, (ExampleBegun(0, "FuseOps", "FuseOps", time.monotonic()),))
+        died = Died.by_exit_code(self.codes.pop(0), "crash: FuseOps")
+        yield replace(died, unsent=(ExampleBegun(0, "FuseOps", "FuseOps", time.monotonic()),))
 
     def call(self, *_: Any) -> Case:
         return Case("{}", (), 0)

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from fuzzer.config import Config
-from fuzzer.shards import ExampleDone, ShardTask, run_shard
-from oracles import sequential
-from oracles.verdict import OracleName
+from fuzzer.core.config import Config
+from fuzzer.shard.shard import ExampleDone, ShardTask, run_shard
+from oracles.core.subject import Subject
+from relaxkit.passes.contract import OracleName
 
 
 def test_an_error_of_the_harness_is_in_the_log_with_the_example_that_shows_it(
@@ -18,12 +18,12 @@ def test_an_error_of_the_harness_is_in_the_log_with_the_example_that_shows_it(
     def broken(*_: Any) -> Any:
         raise ZeroDivisionError("ours")
 
-    monkeypatch.setattr(sequential, "unfit_step", broken)
+    monkeypatch.setattr(Subject, "grouped", broken)
     task = ShardTask(Config(7, ("Normalize",), (), (OracleName.CRASH, OracleName.SEQUENTIAL), 2, None, 1), 3, limit=1)
     (done,) = [item for item in run_shard(task) if isinstance(item, ExampleDone)]
     logged = capfd.readouterr().err
     reason = "harness error: ZeroDivisionError"
-    assert ("sequential", "Normalize", "invalid", reason) in done.said
+    assert ("sequential", "Normalize", "invalid", reason) in done.tallies
     example = "seed 7, shard 3, example 0"
     assert f"invalid: sequential on relax.transform.Normalize(), {example}: {reason}\nTraceback" in logged
     assert 'raise ZeroDivisionError("ours")' in logged

@@ -2,9 +2,10 @@
 
 import pytest
 
-from fuzzer.isolation import Death, Died
-from fuzzer.signatures import death_verdict, normalise, signature
-from oracles.verdict import Evidence, OracleName, Outcome, Verdict
+from fuzzer.findings.signature import death_verdict, normalise, signature
+from fuzzer.worker.death import Died
+from oracles.core.verdict import Evidence, Outcome, Verdict
+from relaxkit.passes.contract import OracleName
 
 # ruff: noqa: ISC004 - the long messages are whole as they stand
 SAME = [
@@ -121,7 +122,7 @@ def test_a_verdict_that_passed_has_no_signature() -> None:
 
 
 def test_the_breadcrumb_names_the_pass_that_killed_the_process() -> None:
-    verdict = death_verdict(Died(Death.SIGNAL, "signal 11 (SIGSEGV)", "idempotence: VMShapeLower"), "A > B")
+    verdict = death_verdict(Died.by_exit_code(-11, "idempotence: VMShapeLower"), "A > B")
     assert verdict.culprit == "VMShapeLower"
     assert verdict.evidence is not None
     assert verdict.evidence.kind == "signal 11"

@@ -13,11 +13,12 @@ from pathlib import Path
 import pytest
 from sample_records import META, hit, shard
 
-from fuzzer.cases import Case
-from fuzzer.records import FindingState
-from fuzzer.store import FILE_NAME, Store, StoreError, verdict_of
-from oracles.passref import PassRef
-from oracles.verdict import OracleName, Outcome
+from fuzzer.core.case import Case
+from fuzzer.store.records import FindingState
+from fuzzer.store.writer import FILE_NAME, Store, StoreError, verdict_of
+from oracles.core.verdict import Outcome
+from relaxkit.passes.contract import OracleName
+from relaxkit.passes.pass_ref import PassRef
 
 
 def test_what_is_recorded_is_read(tmp_path: Path) -> None:
@@ -123,7 +124,7 @@ import sys
 from pathlib import Path
 sys.path.insert(0, {here!r})
 from sample_records import META, hit, shard
-from fuzzer.store import Store
+from fuzzer.store.writer import Store
 store = Store.create(Path({directory!r}), META)
 for number in range(10**6):
     store.record_shard(shard(number, hit("boom", 1, 2)), float(number))

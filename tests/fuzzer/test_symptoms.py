@@ -1,8 +1,9 @@
 import pytest
 
-from fuzzer.families import symptom_of_verdict
-from fuzzer.symptoms import Symptom
-from oracles.verdict import Evidence, OracleName, Outcome, Verdict
+from fuzzer.findings.family import symptom_of_verdict
+from fuzzer.findings.symptom import Symptom
+from oracles.core.verdict import Evidence, Outcome, Verdict
+from relaxkit.passes.contract import OracleName
 
 DERIVE = "src/relax/analysis/type_analysis.cc:relax::CallRetTypeDeriver::Derive"
 

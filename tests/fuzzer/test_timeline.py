@@ -1,15 +1,14 @@
-"""How a campaign went over time: buckets, what is counted, where the time went, campaigns of before."""
+"""How a campaign went over time: buckets, what is counted, where the time went."""
 
-import sqlite3
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 from sample_records import META, hit, shard
 
-from fuzzer import timeline
-from fuzzer.stopwatch import Stopwatch, step_of
-from fuzzer.store import FILE_NAME, Store
+from fuzzer.shard.shard import Stopwatch, step_of
+from fuzzer.store import timeline
+from fuzzer.store.writer import Store
 
 
 def test_a_night_needs_hundreds_of_moments_and_not_thousands() -> None:
@@ -41,22 +40,9 @@ def test_time_adds_up_by_step_and_pass(tmp_path: Path) -> None:
     assert spent == {("crash", "FuseOps"): 1.5, ("draw", ""): 0.25, ("triage", ""): 3.0}
 
 
-def test_a_campaign_of_before_is_read_and_goes_on(tmp_path: Path) -> None:
-    with Store.create(tmp_path / "c", META) as store:
-        store.record_shard(shard(0), 1.0)
-    database = sqlite3.connect(tmp_path / "c" / FILE_NAME)
-    database.executescript("DROP TABLE growth; DROP TABLE sightings; DROP TABLE spent")
-    database.close()
-    with Store.open(tmp_path / "c") as store:
-        assert store.timeline() == timeline.Timeline()
-    with Store.open(tmp_path / "c", read_only=False) as store:
-        store.record_shard(shard(1), 2.0)
-        assert [point.examples for point in store.timeline().growth] == [128]
-
-
 def test_a_stopwatch_takes_each_step_and_tells_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = iter((10.0, 11.0, 13.5, 13.75, 20.0, 21.0, 21.5))
-    monkeypatch.setattr("fuzzer.stopwatch.time", SimpleNamespace(monotonic=lambda: next(clock)))
+    monkeypatch.setattr("fuzzer.shard.shard.time", SimpleNamespace(monotonic=lambda: next(clock)))
     told: list[str] = []
     watch = Stopwatch(told.append)
     watch.begin("draw: the generator")

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from fuzzer.tomlfile import TomlError, near_matches, read_toml
+from fuzzer.core.toml import TomlError, near_matches, read_toml
 
 TEXT = """\
 # a comment

@@ -11,15 +11,14 @@ from tvm.script import ir as I
 from tvm.script import relax as R
 from tvm.script import tirx as T
 
-from corpus.loader import load, load_module
-from fuzzer.cases import Case
-from fuzzer.families import family
-from fuzzer.isolation import IsolatedWorker
-from fuzzer.minimizer.judging import Judge
-from fuzzer.trait_edits import Edit, edited_module
-from fuzzer.traits import find_traits
-from oracles.passref import PassRef
-from oracles.verdict import OracleName
+from corpus.case import load, load_module
+from fuzzer.core.case import Case
+from fuzzer.findings.family import Edit, family
+from fuzzer.minimizer.judge.judge import Judge
+from fuzzer.triage.traits import edited_module, find_traits
+from fuzzer.worker.worker import IsolatedWorker
+from relaxkit.passes.contract import OracleName
+from relaxkit.passes.pass_ref import PassRef
 
 INLINE = PassRef("InlinePrivateFunctions", "relax.transform.InlinePrivateFunctions()")
 

@@ -7,13 +7,14 @@ from collections.abc import Iterator
 import pytest
 import tvm
 
-from corpus.loader import load, load_module
-from fuzzer.cases import Case
-from fuzzer.families import family
-from fuzzer.isolation import IsolatedWorker
-from fuzzer.minimizer.judging import Judge
-from fuzzer.traits import find_traits, skeleton_request
-from oracles.verdict import OracleName, Verdict
+from corpus.case import load, load_module
+from fuzzer.core.case import Case
+from fuzzer.findings.family import family
+from fuzzer.minimizer.judge.judge import Judge
+from fuzzer.triage.traits import find_traits, skeleton_request
+from fuzzer.worker.worker import IsolatedWorker
+from oracles.core.verdict import Verdict
+from relaxkit.passes.contract import OracleName
 
 
 @pytest.fixture(scope="module")

@@ -10,22 +10,24 @@ from typing import Any
 
 import pytest
 import tvm
+from deaths import death
 from tvm import relax
 
 sys.path.append(str(Path(__file__).resolve().parent / "minimizer"))
 import samples
 
-from fuzzer.cases import Case
-from fuzzer.confirm import Confirmation, confirm
-from fuzzer.isolation import IsolatedWorker
-from fuzzer.minimizer.judging import Judge, judging_oracles
-from fuzzer.minimizer.search import Limits, Minimized
-from fuzzer.repro import check_repro
-from fuzzer.signatures import signature
-from fuzzer.triage import TriageJob, TriageResult, TriageState, _fits_any_module, triage_finding
-from oracles.contracts_pipelines import pipeline
-from oracles.passref import PassRef
-from oracles.verdict import Evidence, OracleName, Outcome, Verdict
+from fuzzer.core.case import Case
+from fuzzer.findings.signature import signature
+from fuzzer.minimizer.judge.criterion import Confirmation, OracleCriterion
+from fuzzer.minimizer.judge.judge import Judge, judging_oracles
+from fuzzer.minimizer.search.search import Minimized, Search, SearchLimits
+from fuzzer.repro.run import check_repro
+from fuzzer.triage.finding import TriageJob, TriageResult, TriageState, _fits_any_module, triage_finding
+from fuzzer.worker.worker import IsolatedWorker
+from oracles.core.verdict import Evidence, Outcome, Verdict
+from relaxkit.passes.contract import OracleName
+from relaxkit.passes.contracts.pipelines import pipeline
+from relaxkit.passes.pass_ref import PassRef
 
 FLAKY = '''
 import tvm
@@ -58,9 +60,9 @@ def first_failure(case: Case, oracle: OracleName) -> Verdict:
         return Judge(worker, (oracle,)).verdicts(case)[0]
 
 
-def triage(case: Case, verdict: Verdict, folder: Path, limits: Limits | None = None) -> TriageResult:
+def triage(case: Case, verdict: Verdict, folder: Path, limits: SearchLimits | None = None) -> TriageResult:
     name = signature(verdict)
-    return triage_finding(TriageJob(name.id, name.text, verdict, case, folder, limits=limits or Limits()))
+    return triage_finding(TriageJob(name.id, name.text, verdict, case, folder, limits=limits or SearchLimits()))
 
 
 def test_an_exception_is_confirmed_minimized_and_scripted(tmp_path: Path) -> None:
@@ -127,7 +129,7 @@ def test_confirmation_uses_a_fresh_process_each_time() -> None:
     case = case_of(samples.two_functions(), "MergeCompositeFunctions", "relax.transform.MergeCompositeFunctions()")
     verdict = first_failure(case, OracleName.CRASH)
     made, factory = counted_workers()
-    found = confirm(case, signature(verdict).id, factory, 2, oracles=(OracleName.CRASH,))
+    found = OracleCriterion(verdict, workers=factory).confirm(case, 2)
     assert found.confirmed
     assert (found.hits, found.runs, len(made)) == (2, 2, 2)
     assert str(found) == "2 of 2 runs"
@@ -137,10 +139,10 @@ def test_a_confirmation_goes_on_where_it_stopped() -> None:
     case = case_of(samples.two_functions(), "MergeCompositeFunctions", "relax.transform.MergeCompositeFunctions()")
     verdict = first_failure(case, OracleName.CRASH)
     made, factory = counted_workers()
-    signed = signature(verdict).id
-    first = confirm(case, signed, factory, 3, oracles=(OracleName.CRASH,), until=1)
+    criterion = OracleCriterion(verdict, workers=factory)
+    first = criterion.confirm(case, 3, until=1)
     assert (first.hits, first.runs, len(made)) == (1, 1, 1)
-    whole = confirm(case, signed, factory, 3, oracles=(OracleName.CRASH,), begun=first)
+    whole = criterion.confirm(case, 3, begun=first)
     assert (whole.hits, whole.runs, len(made)) == (3, 3, 3)
     assert whole.confirmed
 
@@ -150,12 +152,14 @@ def test_what_is_reported_is_what_all_runs_confirm(tmp_path: Path, monkeypatch: 
     case = case_of(samples.two_functions(), "MergeCompositeFunctions", "relax.transform.MergeCompositeFunctions()")
     runs: list[tuple[bool, int]] = []
 
-    def counted(each: Case, *arguments: Any, **options: Any) -> Confirmation:
-        found = confirm(each, *arguments, **options)
+    confirm = OracleCriterion.confirm
+
+    def counted(criterion: OracleCriterion, each: Case, *arguments: Any, **options: Any) -> Confirmation:
+        found = confirm(criterion, each, *arguments, **options)
         runs.append((each == case, found.runs))
         return found
 
-    monkeypatch.setattr("fuzzer.triage.confirm", counted)
+    monkeypatch.setattr(OracleCriterion, "confirm", counted)
     result = triage(case, first_failure(case, OracleName.CRASH), tmp_path)
     assert result.state is TriageState.CONFIRMED
     assert result.minimized != case
@@ -167,15 +171,16 @@ def test_without_a_smaller_case_the_first_one_is_confirmed_in_full(
 ) -> None:
     case = case_of(samples.two_functions(), "MergeCompositeFunctions", "relax.transform.MergeCompositeFunctions()")
     verdict = first_failure(case, OracleName.CRASH)
-    monkeypatch.setattr("fuzzer.triage.minimize", lambda begun, *_, **__: Minimized(begun, reproduced=True))
+    monkeypatch.setattr(Search, "run", lambda search: Minimized(search.case, reproduced=True))
     once: list[Confirmation] = []
+    confirm = OracleCriterion.confirm
 
     def sometimes(*arguments: Any, **options: Any) -> Confirmation:
         found = confirm(*arguments, **options)
         once.append(found)
         return replace(found, hits=min(found.hits, 1))  # only the first of its runs showed it
 
-    monkeypatch.setattr("fuzzer.triage.confirm", sometimes)
+    monkeypatch.setattr(OracleCriterion, "confirm", sometimes)
     result = triage(case, verdict, tmp_path)
     assert result.state is TriageState.FLAKY
     assert "came back in 1 of 3 runs" in result.note
@@ -183,15 +188,17 @@ def test_without_a_smaller_case_the_first_one_is_confirmed_in_full(
 
 
 @pytest.mark.parametrize(
-    ("kind", "message", "expected"),
+    ("evidence", "expected"),
     [
-        ("InternalError", "anything", (OracleName.CRASH,)),
-        ("signal 11", "signal 11 during idempotence", (OracleName.CRASH, OracleName.IDEMPOTENCE)),
-        ("hang", "hang during crash", (OracleName.CRASH,)),
+        (Evidence("InternalError", "anything"), (OracleName.CRASH,)),
+        (death("signal 11", OracleName.IDEMPOTENCE), (OracleName.CRASH, OracleName.IDEMPOTENCE)),
+        (death("hang"), (OracleName.CRASH,)),
+        (death("hang", None), (OracleName.CRASH,)),
     ],
+    ids=["error", "idempotence", "crash", "unknown"],
 )
-def test_only_the_oracles_that_are_needed_run(kind: str, message: str, expected: tuple[OracleName, ...]) -> None:
-    verdict = Verdict(OracleName.CRASH, Outcome.FAIL, "P", evidence=Evidence(kind, message))
+def test_only_the_oracles_that_are_needed_run(evidence: Evidence, expected: tuple[OracleName, ...]) -> None:
+    verdict = Verdict(OracleName.CRASH, Outcome.FAIL, "P", evidence=evidence)
     assert judging_oracles(verdict) == expected
 
 
@@ -201,7 +208,7 @@ def test_frames_of_another_build_path_do_not_count() -> None:
     verdict = first_failure(case, OracleName.NUMERIC)
     assert verdict.evidence is not None
     assert verdict.evidence.kind == "does-not-build"
-    found = confirm(case, signature(verdict).id, IsolatedWorker, 2, oracles=(OracleName.NUMERIC,))
+    found = OracleCriterion(verdict).confirm(case, 2)
     assert found.confirmed
 
 

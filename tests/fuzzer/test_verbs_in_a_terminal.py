@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from sample_records import META, hit, shard
 
-from fuzzer.cli import main
-from fuzzer.command_line import whole_parser
-from fuzzer.store import Store
+from fuzzer.cli.main import main
+from fuzzer.cli.options import whole_parser
+from fuzzer.store.writer import Store
 
 MESSAGES = ("boom", "\x1b[31mcolour\x1b[0m and more", "a rather long message " * 12, "Ünïcode ✗ " * 20)
 POLICY = (

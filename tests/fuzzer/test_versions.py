@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from fuzzer import versions as module
-from fuzzer.cli import main
+from fuzzer.cli.main import main
+from fuzzer.core import installed as module
 
 _IMPORTS = """
 import sys
-from fuzzer.cli import main
+from fuzzer.cli.main import main
 main([sys.argv[1]])
 dear = ("tvm", "tvm_ffi", "hypothesis", "numpy")
 print([name for name in sys.modules if name.split(".")[0] in dear], file=sys.stderr)

@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from fuzzer.isolation import begin_case, breadcrumb, jot
+from fuzzer.worker.child import begin_case, breadcrumb, record_unsent
 
 
 def double(number: int) -> int:
@@ -103,18 +103,18 @@ def killed_at_first(times: Path) -> int:
     return begun
 
 
-def jot_and_die(_: object) -> Iterator[str]:
-    jot("told")
+def record_and_die(_: object) -> Iterator[str]:
+    record_unsent("told")
     yield "told"
-    jot("first")
-    jot("second")
+    record_unsent("first")
+    record_unsent("second")
     os.kill(os.getpid(), signal.SIGSEGV)
     time.sleep(60)
 
 
-def jot_and_hang(_: object) -> Iterator[str]:
+def record_and_hang(_: object) -> Iterator[str]:
     yield "told"
-    jot("first")
+    record_unsent("first")
     begin_case()
     breadcrumb("crash: Endless")
     while True:

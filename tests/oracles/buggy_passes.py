@@ -9,8 +9,8 @@ from typing import Any
 import tvm
 from tvm import relax
 
-from oracles.contract import Contract, Idempotence
-from oracles.passref import GivenPass
+from relaxkit.passes.contract import Contract, Idempotence
+from relaxkit.passes.pass_ref import GivenPass
 
 _serial = itertools.count()
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from oracles.contract import Ran
-from oracles.contracts import CONTRACTS
-from oracles.facts import apply
-from oracles.passref import PassRef
-from oracles.postcondition import arguments
+from oracles.core.module_facts import apply
+from oracles.structural.postcondition import arguments
+from relaxkit.passes.claims.kept import stated_claims
+from relaxkit.passes.contract import Ran
+from relaxkit.passes.contracts import CONTRACTS
+from relaxkit.passes.pass_ref import PassRef
 
 
 def name_of(expression: str) -> str:
@@ -37,12 +38,12 @@ def idle(module: Any, expression: str) -> Ran:
 
 def said(claim: str, run: Ran, name: str) -> str:
     """What the claim of a pass's contract says against a run."""
-    return next(item for item in CONTRACTS[name].postconditions if item.claim == claim).violation(run)
+    return next(item for item in stated_claims(CONTRACTS[name]) if item.claim == claim).violation(run)
 
 
 def broken(run: Ran, name: str) -> list[str]:
     """The claims of a pass's contract that a run breaks."""
-    return [item.claim for item in CONTRACTS[name].postconditions if item.violation(run)]
+    return [item.claim for item in stated_claims(CONTRACTS[name]) if item.violation(run)]
 
 
 def assert_claims(expression: str, make: Callable[[], Any], claims: set[str]) -> None:

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from oracles.core.subject import Subject
+from oracles.core.verdict import Verdict
 from oracles.judge import judge
-from oracles.passref import PassRef
-from oracles.subject import Subject
-from oracles.verdict import OracleName, Verdict
+from relaxkit.passes.contract import OracleName
+from relaxkit.passes.pass_ref import PassRef
 
 sys.path.append(str(Path(__file__).resolve().parent))  # for the sample modules, whatever import mode pytest uses
 
-STRUCTURAL = frozenset(OracleName) - {OracleName.NUMERIC}
-Say = Callable[..., dict[OracleName, Verdict]]
+from structural import STRUCTURAL, Say
 
 
 @pytest.fixture

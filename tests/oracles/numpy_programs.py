@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from oracles.execution.perturb import Perturber
-from oracles.execution.values import Value
-from oracles.original import Entry
-from oracles.tolerance import RUNS, Measured, Unit
+from oracles.measure.original import Entry
+from oracles.measure.tolerance import RUNS, Measured, Unit
+from relaxkit.runtime.perturb import Perturber
+from relaxkit.runtime.values import Value
 
 Array = np.ndarray[Any, Any]
 
@@ -74,7 +74,7 @@ Program = Callable[..., Any]
 
 @dataclass
 class NumpyOriginal:
-    """What :func:`oracles.one_call.difference_of` asks of an original, for a program in NumPy.
+    """What :func:`oracles.numeric.compare_call.difference_of` asks of an original, for a program in NumPy.
 
     Attributes:
         program: Called with an :class:`Arithmetic` and the arguments.

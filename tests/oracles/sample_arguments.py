@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from oracles.contracts_pipelines import PIPELINES
+from relaxkit.passes.contracts.pipelines import PIPELINES
 
 _PATTERNS = '[("pyext.exp", is_op("relax.exp")(wildcard())), ("pyext.add", is_op("relax.add")(wildcard(), wildcard()))]'
 

@@ -8,18 +8,25 @@ import numeric_samples as samples
 import numpy as np
 import pytest
 from tvm import relax
+from verdict_rows import ref, tensor
 
-from oracles.abi import Convention, NoAdapter, adapters_of, call, prepare
-from oracles.abi.compose import num_input_of, public_functions
-from oracles.comparison import compare
-from oracles.contract import Abi
-from oracles.execution import session
-from oracles.facts import equal
-from oracles.given import given_of
-from oracles.inputs import materialize
-from oracles.passref import PassRef
+from oracles.calling import Convention, NoAdapter, adapters_of, call, prepare
+from oracles.calling.compose import num_input_of
+from oracles.core.module_facts import equal
+from oracles.measure.comparison import compare
+from oracles.measure.inputs import materialize
+from relaxkit.ir.functions import public_functions
+from relaxkit.passes.arguments import given_of
+from relaxkit.passes.contract import (
+    Abi,
+)
+from relaxkit.passes.pass_ref import PassRef
+from relaxkit.runtime import session
+from strategies.detect.module_facts import Parameter
+from strategies.pass_arguments.binding import _by_variable
 
 T = "relax.transform."
+
 PASSES: dict[str, tuple[Abi, str]] = {
     "lift": (Abi.LIFT_TRANSFORM_PARAMS, f"{T}LiftTransformParams()"),
     "lift-shared": (Abi.LIFT_TRANSFORM_PARAMS, f"{T}LiftTransformParams(shared_transform=True)"),
@@ -40,6 +47,7 @@ PIPELINES = (
     "plain get get", "bundle bundle", "lift plain impure lazy-transform", "lift-shared plain impure lazy-transform",
     "lift plain impure lazy-named", "lift bundle plain impure lazy-transform", "fuse", "lift fuse",
 )  # fmt: skip
+
 MODULES: dict[str, Any] = {
     "one-output": lambda: samples.weighted(outputs=1),
     "two-outputs": samples.weighted,
@@ -121,3 +129,25 @@ def test_unknown_changes_have_no_adapter() -> None:
     extra = f'{T}LazyTransformParams(extra_get_item_params=[relax.Var("e", relax.AnyType())])'
     with pytest.raises(NoAdapter, match="no adapter for these arguments of the pass"):
         adapters_of([Convention("Lazy", Abi.LAZY_TRANSFORM_PARAMS, extra, module, module)])
+
+
+def test_a_parameter_is_bound_once():
+    first = 'relax.transform.BindParams("main", {"a": np.zeros(2, "float32")})'
+    second = 'relax.transform.BindParams("main", {"a": np.ones(2, "float32"), "b": np.ones(2, "float32")})'
+    values = given_of([("BindParams", first), ("BindParams", second)]).values
+    assert values["main", "a"].tolist() == [0, 0]
+    assert values["main", "b"].tolist() == [1, 1]
+
+
+def test_what_is_left_to_bind_keeps_its_own_values():
+    parameters = [Parameter("a", (2, 3), "float32"), Parameter("b", (3, 2), "float32")]
+    texts = ['np.zeros((2, 3), "float32")', 'np.ones((3, 2), "float32")']
+    both = PassRef("BindParams", _by_variable("main", parameters, texts))
+    first = ref("BindParams", f'"main", {{"b": {texts[1]}}}')
+    bb = relax.BlockBuilder()
+    a, b = (relax.Var(each.name, tensor(each.dims)) for each in parameters)
+    with bb.function("main", [a, b]):
+        bb.emit_func_output(bb.emit(relax.op.matmul(a, b)))
+    bound = both.build()(first.build()(bb.get()))
+    assert len(bound["main"].params) == 0
+    assert given_of([("BindParams", both.expression)]).values["main", "b"].shape == (3, 2)

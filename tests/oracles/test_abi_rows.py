@@ -12,16 +12,16 @@ import tvm
 from tvm import relax
 
 from oracles import Subject
-from oracles.abi import Convention, adapters_of, call, prepare
-from oracles.abi.lazy_transform import token_of
-from oracles.comparison import compare
-from oracles.contract import Abi
-from oracles.execution import session
-from oracles.facts import equal
-from oracles.inputs import materialize
-from oracles.numeric import judge_numeric
-from oracles.passref import PassRef
-from oracles.verdict import Outcome, Verdict
+from oracles.calling import Convention, adapters_of, call, prepare
+from oracles.calling.lazy import token_of
+from oracles.core.module_facts import equal
+from oracles.core.verdict import Outcome, Verdict
+from oracles.measure.comparison import compare
+from oracles.measure.inputs import materialize
+from oracles.numeric.oracle import judge_numeric
+from relaxkit.passes.contract import Abi
+from relaxkit.passes.pass_ref import PassRef
+from relaxkit.runtime import session
 
 op = relax.op
 T = "relax.transform."

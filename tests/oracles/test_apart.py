@@ -11,13 +11,13 @@ import pytest
 import tvm
 from tvm import relax
 
-from oracles.contract import NumericPromise
-from oracles.execution import session
-from oracles.execution.apart import taken_apart
-from oracles.execution.census import census
-from oracles.given import Given
-from oracles.original import Original
-from oracles.tolerance import EPSILON, Measured, unit_of
+from oracles.measure.original import Original
+from oracles.measure.tolerance import EPSILON, Measured, unit_of
+from relaxkit.ir.summary import summary_of
+from relaxkit.passes.arguments import Given
+from relaxkit.passes.contract import NumericPromise
+from relaxkit.runtime import session
+from relaxkit.runtime.compile.split_operators import with_split_operators
 
 nn = relax.op.nn
 OPERATORS: dict[str, Callable[[Any], Any]] = {
@@ -39,8 +39,8 @@ def program_of(name: str, dtype: str) -> Any:
 @pytest.mark.parametrize("name", OPERATORS)
 def test_what_is_taken_apart_computes_the_same(name: str, dtype: str) -> None:
     module = program_of(name, dtype)
-    apart = taken_apart(module)
-    assert census(module).operators == {f"relax.{name}"} != census(apart).operators
+    apart = with_split_operators(module)
+    assert summary_of(module).operators == {f"relax.{name}"} != summary_of(apart).operators
     whole, parts = (session().build(each).call("main", [VALUES.astype(dtype)]) for each in (module, apart))
     np.testing.assert_allclose(parts, whole, rtol=8 * EPSILON[dtype], atol=8 * EPSILON[dtype])
 
@@ -48,7 +48,7 @@ def test_what_is_taken_apart_computes_the_same(name: str, dtype: str) -> None:
 def test_what_does_not_cancel_stays() -> None:
     x = relax.Var("x", relax.TensorType((8,), "float32"))
     module = samples.function([x], lambda bb: bb.emit(nn.relu(x)))
-    assert taken_apart(module).same_as(module)
+    assert with_split_operators(module).same_as(module)
 
 
 @pytest.mark.parametrize("name", OPERATORS)
@@ -85,7 +85,7 @@ def of_a_constant(operator: Callable[[Any], Any], values: Any) -> Any:
 
 def measured_by(module: Any, promise: NumericPromise) -> tuple[Any, Measured]:
     """The only entry of a module, and what was measured on it."""
-    original = Original(module, tvm.ir.save_json(module), 0, Given(), lambda text: None)
+    original = Original(module, tvm.ir.save_json(module), 0, Given())
     (entry,) = original.entries
     found = original.measured(entry, unit_of(promise, original.float_dtypes))
     assert found is not None

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from tvm import relax
 
-from oracles.abi.compose import public_functions
-from oracles.comparison import compare
-from oracles.execution import ExecMode, KernelCache, Program, Session, cxx_available, plain_build, session
-from oracles.execution.lowering import target
-from oracles.inputs import materialize
+from oracles.measure.comparison import compare
+from oracles.measure.inputs import materialize
+from relaxkit.ir.functions import public_functions
+from relaxkit.runtime import ExecMode, KernelCache, Program, Session, cxx_available, plain_build, session
+from relaxkit.runtime.compile.lowering import target
 from strategies import ir_modules
-from strategies.drive import examples_of
+from strategies.scope.from_bytes import examples_of
 
 pytestmark = pytest.mark.skipif(not cxx_available(), reason="plain relax.build needs a C++ compiler to link")
 

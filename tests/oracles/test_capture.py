@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from oracles.capture import evidence_of, short_function
+from oracles.core.evidence import evidence_of, short_function
 
 
 @pytest.mark.parametrize(

@@ -13,22 +13,22 @@ import tvm
 import tvm_ffi
 from tvm import relax
 
-from oracles.execution import Session, lower
-from oracles.execution.census import _last, census
-from oracles.execution.legalization import Legalizer
-from oracles.execution.quick import SAMPLED, SORTED, lower_quickly
+from relaxkit.ir.summary import _last, summary_of
+from relaxkit.runtime import Session, lower
+from relaxkit.runtime.compile.fast_lowering import SAMPLED, SORTED, lower_quickly
+from relaxkit.runtime.compile.legalization import Legalizer
 
 op = relax.op
 
 
 def test_operators_constants_and_kernels_are_seen() -> None:
-    found = census(samples.with_constant())
+    found = summary_of(samples.with_constant())
     assert found.operators == {"relax.add"}
     assert (found.constants, found.nested, found.kernels) == (True, False, False)
     assert found.overwrites_nothing
-    assert not census(samples.elementwise()).constants
-    assert census(sample_modules.MODULES["closure"]()).nested
-    kernels = census(sample_modules.MODULES["kernels"]())
+    assert not summary_of(samples.elementwise()).constants
+    assert summary_of(sample_modules.MODULES["closure"]()).nested
+    kernels = summary_of(sample_modules.MODULES["kernels"]())
     assert kernels.kernels
     assert not kernels.overwrites_nothing
 
@@ -68,7 +68,7 @@ def test_impure_operators_and_external_functions_may_overwrite_what_they_get() -
     def call(bb: Any) -> Any:
         return bb.emit(relax.call_dps_packed("anything", [x], x.ty))
 
-    assert not census(samples.function([x], call)).overwrites_nothing
+    assert not summary_of(samples.function([x], call)).overwrites_nothing
 
 
 @pytest.mark.parametrize(
@@ -82,13 +82,13 @@ def test_the_dispatching_passes_look_for_no_other_operators(dispatcher: Any, ope
 
 def test_a_module_that_was_given_another_function_is_counted_anew() -> None:
     module = samples.elementwise()
-    assert not census(module).constants
+    assert not summary_of(module).constants
     module.update_func(module.get_global_var("main"), samples.with_constant()["main"])
-    assert census(module).constants
+    assert summary_of(module).constants
 
 
 def test_nothing_is_remembered_behind_lowering() -> None:
     module = samples.elementwise()
-    census(module)
+    summary_of(module)
     lower_quickly(module, Legalizer())
     assert not _last

@@ -5,8 +5,8 @@ from __future__ import annotations
 import buggy_passes as buggy
 import sample_modules as samples
 
-from oracles.passref import PassRef
-from oracles.subject import Subject
+from oracles.core.subject import Subject
+from relaxkit.passes.pass_ref import PassRef
 
 
 def subject(module, *passes):

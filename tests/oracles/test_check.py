@@ -3,12 +3,12 @@ from __future__ import annotations
 import buggy_passes as buggy
 import pytest
 import sample_modules as samples
-from conftest import STRUCTURAL
+from structural import STRUCTURAL
 from tvm import relax
 
 from oracles import OracleFailure, OracleName, check
-from oracles.contract import Contract
-from oracles.verdict import Outcome
+from oracles.core.verdict import Outcome
+from relaxkit.passes.contract import Contract
 
 
 def test_returns_verdicts_when_all_is_well() -> None:

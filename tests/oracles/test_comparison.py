@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from oracles.comparison import compare
-from oracles.execution import Opaque, ShapeValue
+from oracles.measure.comparison import compare
+from relaxkit.runtime import Opaque, ShapeValue
 
 A = np.array([1.0, np.nan, -0.0, np.inf], "float32")
 

@@ -10,7 +10,8 @@ import pytest
 import tvm
 from tvm import relax
 
-from oracles.execution import DiskCache, KernelCache, Session, kernels, run
+from relaxkit.runtime import DiskCache, KernelCache, Session, run
+from relaxkit.runtime.compile import kernels
 
 
 def unary(name: str) -> Any:

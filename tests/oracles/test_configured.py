@@ -11,15 +11,15 @@ import sample_modules as samples
 import tvm
 from tvm.ir.instrument import pass_instrument
 
-from fuzzer.cases import Case
-from fuzzer.repro import check_repro, render_repro
-from oracles.contract import Idempotence
-from oracles.contracts import contract_for
-from oracles.given import arguments_of
-from oracles.passref import PassRef
-from oracles.verdict import Evidence, OracleName, Outcome, Verdict
+from fuzzer.core.case import Case
+from fuzzer.repro.run import check_repro, render_repro
+from oracles.core.verdict import Evidence, Outcome, Verdict
+from relaxkit.passes.arguments import arguments_of
+from relaxkit.passes.configured import configured
+from relaxkit.passes.contract import Idempotence, OracleName
+from relaxkit.passes.contracts import contract_for
+from relaxkit.passes.pass_ref import PassRef
 from strategies.passes import DrawnPass
-from vocabulary.configured import configured
 
 GRAPH = 'configured(relax.transform.RewriteCUDAGraph(), {"relax.backend.use_cuda_graph": True})'
 
@@ -94,7 +94,7 @@ def test_a_script_defines_what_it_needs(tmp_path: Path) -> None:
     case = Case(str(tvm.ir.save_json(samples.duplicates())), (PassRef("RewriteCUDAGraph", GRAPH),), 0)
     verdict = Verdict(OracleName.CRASH, Outcome.FAIL, "RewriteCUDAGraph", evidence=Evidence("InternalError", "words"))
     script = tmp_path / "repro.py"
-    script.write_text(render_repro(case, verdict, "none"))
+    script.write_text(render_repro(case, verdict, "none").text)
     assert "def configured(" in script.read_text()
     assert "import vocabulary" not in script.read_text()
     shown = check_repro(script)

@@ -13,13 +13,15 @@ import sample_modules as samples
 import tvm
 from tvm import relax
 
-from oracles import PassRef, Subject, contract_for, contracts, judge
-from oracles import contract as words
-from oracles.verdict import OracleName, Outcome
-from strategies.choices import Choices
-from strategies.drive import draws_of
-from strategies.module_facts import Facts, facts_of
-from strategies.pass_arguments.names import call
+from oracles import PassRef, Subject, contract_for, judge
+from oracles.core.verdict import Outcome
+from relaxkit.passes import contract as words
+from relaxkit.passes import contracts
+from relaxkit.passes.contract import OracleName
+from strategies.detect.module_facts import Facts, facts_of
+from strategies.pass_arguments.row import call
+from strategies.scope.choices import Choices
+from strategies.scope.from_bytes import draws_of
 
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "writing-a-pass-contract.md"
 OWN, ROW, ARGUMENTS = re.findall(r"```python\n(.*?)```", DOCUMENT.read_text(encoding="utf-8"), re.DOTALL)

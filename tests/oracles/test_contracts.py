@@ -7,11 +7,23 @@ import pytest
 import sample_arguments as arguments
 import sample_modules as samples
 import tvm
-from conftest import STRUCTURAL
+from structural import STRUCTURAL
+from verdict_rows import ref
 
-from oracles import CONTRACTS, ModuleFacts, PassRef, Subject, contract_for, judge
-from oracles.contract import Contract, Idempotence, default_contract
-from oracles.verdict import OracleName, Outcome
+from oracles import judge
+from oracles.core.module_facts import ModuleFacts
+from oracles.core.subject import Subject
+from oracles.core.verdict import Outcome
+from relaxkit.passes.contract import (
+    Contract,
+    Idempotence,
+    Locality,
+    OracleName,
+    default_contract,
+)
+from relaxkit.passes.contracts import CONTRACTS, contract_for
+from relaxkit.passes.contracts.shared import UNSUPPORTED_DTYPE
+from relaxkit.passes.pass_ref import PassRef
 
 
 @pytest.mark.parametrize("name", sorted(CONTRACTS))
@@ -33,7 +45,7 @@ def test_row_is_sound(name: str) -> None:
 def test_user_pass_brings_its_contract_or_gets_the_default(tmp_path: Path) -> None:
     file = tmp_path / "mine.py"
     file.write_text(
-        "import tvm\nfrom oracles.contract import Contract\n"
+        "import tvm\nfrom relaxkit.passes.contract import Contract\n"
         "def plain():\n    return tvm.transform.module_pass(lambda m, c: m, opt_level=0, name='plain')\n"
         "def own():\n    return plain()\n"
         "own.contract = Contract('own', notes='mine')\n"
@@ -105,3 +117,36 @@ def test_arguments_change_what_is_promised() -> None:
         ('order="breadth-first", direction="from-outputs"', Idempotence.NEVER),
     ):
         assert contract_for(PassRef("TopologicalSort", sort.format(arguments_))).idempotence is promise
+
+
+@pytest.mark.parametrize("message", ["Axis swap only", "Unsupported initial layout"])
+def test_layouts_that_convolutions_name_as_not_theirs_are_refusals(message):
+    found = [each for each in CONTRACTS["ConvertLayout"].refusals if each.matches("InternalError", f"Check: {message}")]
+    assert len(found) == 1
+    assert not found[0].matches("InternalError", "Layouts must have the same size")
+
+
+def test_a_check_on_uses_promises_a_fixed_point_only():
+    pattern = '("a.b", is_op("relax.abs")(wildcard()), {}, lambda context: %s)'
+    looks = contract_for(ref("FuseOpsByPattern", f"[{pattern % 'not context.var_usages'}]"))
+    plain = contract_for(ref("FuseOpsByPattern", f"[{pattern % 'True'}]"))
+    assert (looks.idempotence, plain.idempotence) == (Idempotence.FIXPOINT, Idempotence.IDEMPOTENT)
+
+
+def test_a_workspace_fits_all_external_functions_of_the_module():
+    assert CONTRACTS["AllocateWorkspace"].locality is Locality.MODULE
+
+
+def test_a_kernel_that_functions_share_fits_all_its_calls():
+    assert CONTRACTS["SpecializePrimFuncBasedOnCallSite"].locality is Locality.MODULE
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Data type T.bool not supported for isnan op. Skipping isnan op...",
+        "Data type T.bool not supported for absolute op.",
+    ],
+)
+def test_a_kernel_that_says_which_dtype_it_lacks_is_a_refusal(message):
+    assert UNSUPPORTED_DTYPE.matches("InternalError", message)

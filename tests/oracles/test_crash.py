@@ -2,11 +2,11 @@ from __future__ import annotations
 
 import buggy_passes as buggy
 import sample_modules as samples
-from conftest import Say
+from structural import Say
 
-from oracles.contract import Contract, Idempotence, Refusal
-from oracles.passref import PassRef
-from oracles.verdict import OracleName, Outcome
+from oracles.core.verdict import Breadcrumb, Outcome
+from relaxkit.passes.contract import Contract, Idempotence, OracleName, Refusal
+from relaxkit.passes.pass_ref import PassRef
 
 CRASH = OracleName.CRASH
 DOCUMENTED = Contract("raises", refusals=(Refusal("ValueError", "not supported", "unsupported", "the test"),))
@@ -73,14 +73,15 @@ def test_unmet_precondition_skips_everything(say: Say) -> None:
 
 def test_stages_name_the_pass_before_it_runs(say: Say) -> None:
     stages: list[str] = []
-    say(samples.dataflow(), PassRef("FuseTIR", "relax.transform.FuseTIR()"), stage=stages.append)
+    fuse = PassRef("FuseTIR", "relax.transform.FuseTIR()")
+    say(samples.dataflow(), fuse, stage=lambda text: stages.append(Breadcrumb.read(text).title))
     assert stages[:4] == ["prepare: LegalizeOps", "prepare: AnnotateTIROpPattern", "prepare: FuseOps", "crash: FuseTIR"]
     assert all("FuseTIR" in stage for stage in stages[4:])
     assert {stage.split(":")[0] for stage in stages} >= {"determinism", "sequential", "idempotence"}
 
 
 def test_failing_inside_a_stock_pipeline_blames_the_inner_pass(say: Say) -> None:
-    from oracles.contracts_pipelines import pipeline
+    from relaxkit.passes.contracts.pipelines import pipeline
 
     verdict = say(samples.branches(), pipeline("build:default"))[OracleName.WELL_FORMED]
     assert (verdict.outcome, verdict.culprit) == (Outcome.FAIL, "StaticPlanBlockMemory")

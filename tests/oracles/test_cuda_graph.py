@@ -10,17 +10,22 @@ import numpy as np
 import pytest
 import sample_modules as samples
 from tvm import relax
+from verdict_rows import captured, ref, step, tensor
 
-from oracles.contract import Ran
-from oracles.execution import session
-from oracles.execution.cuda_graph import Graphs
+from oracles.core.subject import Subject
+from oracles.core.verdict import Outcome
 from oracles.judge import judge
-from oracles.passref import PassRef
-from oracles.postconditions.common import operator_of, places
-from oracles.postconditions.cuda_graph import CUDA_GRAPH_CLAIMS, LAUNCH, graph_functions
-from oracles.preconditions import no_lowered_allocations
-from oracles.subject import Subject
-from oracles.verdict import OracleName, Outcome
+from oracles.numeric.repeated_calls import captures_weights
+from relaxkit.ir.walk import operator_of, places
+from relaxkit.passes.claims.cuda_graph import CUDA_GRAPH_CLAIMS, LAUNCH, graph_functions
+from relaxkit.passes.contract import (
+    OracleName,
+    Ran,
+)
+from relaxkit.passes.pass_ref import PassRef
+from relaxkit.passes.preconditions import no_lowered_allocations
+from relaxkit.runtime import session
+from relaxkit.runtime.cuda_graph import Graphs
 
 GRAPH = PassRef(
     "RewriteCUDAGraph", 'configured(relax.transform.RewriteCUDAGraph(), {"relax.backend.use_cuda_graph": True})'
@@ -158,3 +163,21 @@ def test_graphs_are_captured_before_allocations_are_lowered() -> None:
     assert no_lowered_allocations(lowered.input_of(len(lowered.plan.steps) - 1)) == "allocations are lowered"
     (verdict,) = judge(lowered, [OracleName.WELL_FORMED])
     assert (verdict.outcome, verdict.reason) == (Outcome.SKIP, "allocations are lowered")
+
+
+def test_weights_of_a_captured_graph_stay_where_they_were():
+    weighted = relax.Var("w", tensor((2, 2)))
+    bb = relax.BlockBuilder()
+    with bb.function("main", [relax.Var("x", tensor((2, 2))), weighted], attrs={"num_input": 1}):
+        with bb.dataflow():
+            static = bb.emit(relax.op.negative(bb.emit(relax.op.abs(bb.emit(relax.op.negative(weighted))))))
+            out = bb.emit_output(relax.op.square(static))
+        bb.emit_func_output(out)
+    for seed in range(8):  # other inputs are drawn for some seeds only
+        (verdict,) = judge(Subject(bb.get(), [captured()], input_seed=seed), [OracleName.NUMERIC])
+        assert verdict.outcome is Outcome.PASS, verdict
+    steps = [step(captured())]
+    assert captures_weights(steps, 1, 2)
+    assert not captures_weights(steps, 2, 2)
+    assert not captures_weights(steps, None, 2)
+    assert not captures_weights([step(ref("FuseOps"))], 1, 2)

@@ -7,7 +7,7 @@ import numeric_samples as samples
 import pytest
 from tvm import relax, topi
 
-from oracles.decisions import decides_on_floats
+from oracles.measure.decisions import decides_on_floats
 
 op = relax.op
 

@@ -8,9 +8,9 @@ import pytest
 import tvm
 from tvm import relax, tirx, topi
 
-from oracles.definedness import alike, result_of
-from oracles.interpreter import Undefined
-from oracles.variations import Variation
+from oracles.measure.definedness import alike, result_of
+from oracles.measure.input_variations import Variation
+from relaxkit.interpreter import Undefined
 
 op = relax.op
 EMPTY = Variation.NO_ELEMENTS

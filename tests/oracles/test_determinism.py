@@ -2,11 +2,11 @@ from __future__ import annotations
 
 import buggy_passes as buggy
 import sample_modules as samples
-from conftest import Say
+from structural import Say
 
-from oracles.contract import Contract
-from oracles.passref import PassRef
-from oracles.verdict import OracleName, Outcome
+from oracles.core.verdict import Outcome
+from relaxkit.passes.contract import Contract, OracleName
+from relaxkit.passes.pass_ref import PassRef
 
 DETERMINISM = OracleName.DETERMINISM
 

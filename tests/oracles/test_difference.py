@@ -4,7 +4,7 @@ import buggy_passes as buggy
 import sample_modules as samples
 import tvm
 
-from oracles.difference import describe, text_difference
+from relaxkit.ir.equality import describe, text_difference
 
 
 def test_equal_modules_have_no_description() -> None:

@@ -7,13 +7,13 @@ from tvm import relax
 from tvm.script import ir as I
 from tvm.script import relax as R
 
-from oracles.contract import Contract, NumericPromise
-from oracles.execution import ExecMode, session
-from oracles.execution.effects import printed, trace
+from oracles.core.subject import Subject
+from oracles.core.verdict import Outcome
 from oracles.judge import judge
-from oracles.passref import GivenPass
-from oracles.subject import Subject
-from oracles.verdict import OracleName, Outcome
+from relaxkit.passes.contract import Contract, NumericPromise, OracleName
+from relaxkit.passes.pass_ref import GivenPass
+from relaxkit.runtime import ExecMode, session
+from relaxkit.runtime.values import printed, trace
 
 
 @I.ir_module(s_tir=True)

@@ -9,19 +9,29 @@ import buggy_passes as buggy
 import pytest
 import sample_modules as samples
 import tvm
-from conftest import Say
 from sample_arguments import expressions
+from structural import Say
 from tvm import relax
 from tvm.ir.instrument import pass_instrument
 
-from oracles import environment
-from oracles.contract import LEVELS, PARTS_OF_LEVEL_ONE, TARGETS, Circumstance, Contract, Dependence, Idempotence
-from oracles.contracts import CONTRACTS, contract_for
-from oracles.environment_runs import other_module, other_module_after, run_under
-from oracles.passref import PassRef
-from oracles.plan import preparation, preparing
-from oracles.subject import COSTLY_REPEATS, REPEATS, Subject
-from oracles.verdict import OracleName, Outcome, Verdict
+from oracles.core.subject import COSTLY_REPEATS, REPEATS, Subject
+from oracles.core.verdict import Outcome, Verdict
+from oracles.metamorphic import environment
+from oracles.metamorphic.circumstances import other_module, other_module_after, run_under
+from oracles.metamorphic.relations import RELATIONS
+from relaxkit.passes.contract import (
+    LEVELS,
+    TARGETS,
+    Circumstance,
+    Contract,
+    Dependence,
+    Idempotence,
+    OracleName,
+)
+from relaxkit.passes.contracts import CONTRACTS, contract_for
+from relaxkit.passes.contracts.shared import PARTS_OF_LEVEL_ONE
+from relaxkit.passes.pass_ref import PassRef
+from relaxkit.passes.plan import preparation, preparing
 
 ENVIRONMENT = OracleName.ENVIRONMENT
 CANONICALIZE = PassRef("CanonicalizeBindings", "relax.transform.CanonicalizeBindings()")
@@ -34,7 +44,7 @@ def under(monkeypatch: pytest.MonkeyPatch) -> Any:
 
     def run(how: Circumstance, module: Any, *passes: PassRef, **options: Any) -> Verdict:
         monkeypatch.setattr(environment, "circumstance", lambda seed, ref, contract: how)
-        return environment.judge(Subject(module, passes, **options))
+        return RELATIONS[ENVIRONMENT].judge(Subject(module, passes, **options))
 
     return run
 

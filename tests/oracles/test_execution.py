@@ -11,10 +11,11 @@ import tvm
 import tvm_ffi
 from tvm import relax, te, topi
 
-from oracles.abi.compose import public_functions
-from oracles.comparison import compare
-from oracles.contracts import CONTRACTS
-from oracles.execution import (
+from oracles.measure.comparison import compare
+from oracles.measure.inputs import materialize
+from relaxkit.ir.functions import public_functions
+from relaxkit.passes.contracts import CONTRACTS
+from relaxkit.runtime import (
     DiskCache,
     ExecMode,
     Session,
@@ -24,7 +25,6 @@ from oracles.execution import (
     private_constants,
     session,
 )
-from oracles.inputs import materialize
 
 RUNNABLE = ("dataflow", "branches", "private_calls", "kernels", "symbolic", "vdevices", "closure", "weights", "matmuls",
             "convolution", "duplicates", "sorted_values", "two_functions", "composite_main")  # fmt: skip

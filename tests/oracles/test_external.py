@@ -7,19 +7,20 @@ import pytest
 import tvm
 from tvm import relax
 
-from fuzzer.cases import Case
-from fuzzer.repro import check_repro, render_repro
-from fuzzer.repro_checks import EXTERNAL_PIECES
-from fuzzer.repro_render import expression
-from fuzzer.repro_source import select
-from oracles.contracts import contract_for
-from oracles.execution import cxx_available, plain_build, session
-from oracles.execution.external import EXTERNAL_NAME, with_codegen
+from fuzzer.core.case import Case
+from fuzzer.repro.bundle import select
+from fuzzer.repro.checks.table import EXTERNAL_PIECES
+from fuzzer.repro.render import expression
+from fuzzer.repro.run import check_repro, render_repro
+from oracles.core.subject import Subject
+from oracles.core.verdict import Evidence, Outcome, Verdict
 from oracles.judge import judge
-from oracles.passref import PassRef
-from oracles.subject import Subject
-from oracles.verdict import Evidence, OracleName, Outcome, Verdict
-from strategies.composites import EXTERNAL
+from relaxkit.passes.contract import OracleName
+from relaxkit.passes.contracts import contract_for
+from relaxkit.passes.pass_ref import PassRef
+from relaxkit.runtime import cxx_available, plain_build, session
+from relaxkit.runtime.external import EXTERNAL_NAME, with_codegen
+from strategies.constructs.composites import EXTERNAL
 
 RUN = PassRef("RunCodegen", "relax.transform.RunCodegen()")
 
@@ -118,7 +119,7 @@ def test_a_numeric_script_runs_on_its_own(results, tmp_path):
     evidence = Evidence("wrong-value", "results differ", ())
     script = tmp_path / "script.py"
     verdict = Verdict(OracleName.NUMERIC, Outcome.FAIL, RUN.name, evidence=evidence)
-    script.write_text(render_repro(case, verdict, "planted"))
+    script.write_text(render_repro(case, verdict, "planted").text)
     said = check_repro(script)
     assert said.exit_code == 0, said.output
     assert said.output.startswith("OK: ")

@@ -6,14 +6,15 @@ import buggy_passes as buggy
 import pytest
 import sample_modules as samples
 import tvm
-from conftest import STRUCTURAL
+from structural import STRUCTURAL
 from tvm import relax
 
-import oracles.facts
+import oracles.core.module_facts
 from oracles import Subject, judge
-from oracles.facts import ModuleFacts, apply, complaint, equal
-from oracles.passref import PassRef
-from oracles.verdict import Evidence, OracleName, Outcome
+from oracles.core.module_facts import ModuleFacts, apply, complaint, equal
+from oracles.core.verdict import Evidence, Outcome
+from relaxkit.passes.contract import OracleName
+from relaxkit.passes.pass_ref import PassRef
 
 
 def test_reload_is_an_equal_copy_that_shares_nothing() -> None:
@@ -71,7 +72,7 @@ def test_complaint() -> None:
 
 def test_module_that_cannot_be_loaded_again_is_judged_without_its_copy(monkeypatch: pytest.MonkeyPatch) -> None:
     """Some modules were saved in a form that TVM then refused to load ("Invalid DLTensor file format")."""
-    monkeypatch.setattr(oracles.facts, "from_json_graph_str", _refuse)
+    monkeypatch.setattr(oracles.core.module_facts, "from_json_graph_str", _refuse)
     module = samples.dataflow()
     facts = ModuleFacts(module)
     assert facts.reload is None

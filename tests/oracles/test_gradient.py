@@ -11,11 +11,13 @@ import tvm
 from tvm import relax
 
 from oracles import Subject
-from oracles.abi.gradient import Gradient, adapter_of, request_of
-from oracles.gradient import STEPS, Leaf, settled, slope_along, wrong_gradient
-from oracles.numeric import judge_numeric
-from oracles.passref import PassRef
-from oracles.verdict import Outcome, Verdict
+from oracles.calling.gradient import Gradient, adapter_of
+from oracles.core.verdict import Outcome, Verdict
+from oracles.gradient.blame import guilty_operator
+from oracles.measure.finite_differences import STEPS, Leaf, settled, slope_along, wrong_gradient
+from oracles.numeric.oracle import judge_numeric
+from relaxkit.passes.arguments import gradient_request
+from relaxkit.passes.pass_ref import PassRef
 
 op = relax.op
 X, W = np.linspace(0.25, 1.5, 6, dtype="float32").reshape(2, 3), np.ones((2, 3), "float32")
@@ -90,13 +92,13 @@ def test_settled_points_leave_the_grid_and_stay_in_the_domain() -> None:
 
 
 def test_expressions_are_read_back() -> None:
-    every, some = request_of(ALL), request_of(SOME)
+    every, some = gradient_request(ALL), gradient_request(SOME)
     assert every is not None
     assert some is not None
     assert (every.function, every.parameters, every.target) == ("main", None, 0)
     assert (some.function, some.parameters, some.target) == ("main", ("w",), 1)
-    assert request_of("user:file.py:factory") is None
-    assert request_of('relax.transform.Gradient("main", VARIABLES)') is None
+    assert gradient_request("user:file.py:factory") is None
+    assert gradient_request('relax.transform.Gradient("main", VARIABLES)') is None
 
 
 def loss(body: Any, *params: Any, extra: bool = False) -> Any:
@@ -184,7 +186,7 @@ def test_an_adjoint_that_computes_something_else_fails() -> None:
         after.update_func(after.get_global_var("main_adjoint"), other)
         return after
 
-    from oracles.passref import GivenPass
+    from relaxkit.passes.pass_ref import GivenPass
 
     given = GivenPass("Gradient", ALL, tvm.transform.module_pass(spoilt, opt_level=0))
     seen = judge_numeric(Subject(module, [given], input_seed=3))
@@ -197,3 +199,12 @@ def test_a_target_that_is_a_staircase_decides_nothing() -> None:
     x = relax.Var("x", relax.TensorType((2,), "float32"))
     module = loss(lambda bb: op.tanh(bb.emit(op.multiply(relax.const(4.588160606999736e-08, "float32"), x))), x)
     assert verdict(module).outcome is not Outcome.FAIL
+
+
+def test_nobody_asks_for_the_gradient_of_a_number() -> None:
+    """An operator on two numbers gives one; it was an error of the harness."""
+    a, b = (relax.Var(name, tvm.ir.PrimType("float32")) for name in "ab")
+    builder = relax.BlockBuilder()
+    with builder.function("main", [a, b]):
+        builder.emit_func_output(builder.emit(relax.op.add(a, b)))
+    assert guilty_operator(builder.finalize()["main"], 1) == ""

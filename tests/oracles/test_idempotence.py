@@ -5,11 +5,11 @@ from typing import Any
 import buggy_passes as buggy
 import pytest
 import sample_modules as samples
-from conftest import Say
+from structural import Say
 
-from oracles.contract import Contract, Idempotence, Refusal
-from oracles.passref import PassRef
-from oracles.verdict import OracleName, Outcome
+from oracles.core.verdict import Outcome
+from relaxkit.passes.contract import Contract, Idempotence, OracleName, Refusal
+from relaxkit.passes.pass_ref import PassRef
 
 IDEMPOTENCE = OracleName.IDEMPOTENCE
 

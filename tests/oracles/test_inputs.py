@@ -8,9 +8,9 @@ import pytest
 import tvm
 from tvm import relax, tirx
 
-from oracles.given import Given
-from oracles.inputs import Unmaterializable, materialize
-from oracles.original import copied
+from oracles.measure.inputs import Unmaterializable, materialize
+from oracles.measure.original import copied
+from relaxkit.passes.arguments import Given
 
 DTYPES = ("float16", "float32", "float64", "int8", "int32", "int64", "uint8", "bool")
 

@@ -9,15 +9,14 @@ import numeric_samples as samples
 import pytest
 from tvm import relax
 
-from oracles import numeric
-from oracles.contracts import contract_for
-from oracles.examination import NOT_DEFINED, Finding
-from oracles.given import Given
-from oracles.interpretation import Interpreted, compare_interpreted, interpretable
-from oracles.passref import PassRef
-from oracles.plan import Step
-from oracles.subject import Subject
-from oracles.verdict import Evidence, Outcome
+from oracles.core.subject import Subject
+from oracles.core.verdict import Evidence, Outcome
+from oracles.measure.interpret import Interpreted, compare_interpreted, interpretable
+from oracles.numeric import oracle as numeric
+from oracles.numeric.compare_programs import NOT_DEFINED, Finding
+from relaxkit.passes.arguments import Given
+from relaxkit.passes.contracts import contract_for
+from relaxkit.passes.pass_ref import PassRef, Step
 
 op = relax.op
 

@@ -4,18 +4,19 @@ from typing import Any
 
 import pytest
 import sample_modules as samples
-from conftest import STRUCTURAL
+from structural import STRUCTURAL
 
-from oracles import PassRef, Subject, judge, sequential
+from oracles import PassRef, Subject, judge
+from oracles.core.verdict import Outcome
 from oracles.judge import CUT_SHORT
-from oracles.verdict import OracleName, Outcome
+from relaxkit.passes.contract import OracleName
 
 
 def test_error_of_our_own_is_invalid_with_a_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: Any) -> Any:
         raise ZeroDivisionError("ours")
 
-    monkeypatch.setattr(sequential, "unfit_step", broken)
+    monkeypatch.setattr(Subject, "grouped", broken)
     subject = Subject(samples.dataflow(), [PassRef("Normalize", "relax.transform.Normalize()")])
     verdicts = {verdict.oracle: verdict for verdict in judge(subject, STRUCTURAL)}
     assert verdicts[OracleName.SEQUENTIAL].outcome is Outcome.INVALID

@@ -6,8 +6,8 @@ import pytest
 import tvm
 from lowered_script import HEADER
 
-from oracles.contract import Ran
-from oracles.postconditions.kills import killed_too_early, killed_without_register, not_killed
+from relaxkit.passes.claims.kills import killed_too_early, killed_without_register, not_killed
+from relaxkit.passes.contract import Ran
 
 NEW = 'R.builtin.alloc_tensor(R.shape([4]), R.dtype("float32"), 0, R.str("global"))'
 

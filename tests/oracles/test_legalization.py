@@ -12,16 +12,24 @@ import sample_modules
 import tvm
 import tvm_ffi
 from tvm import relax, tirx
+from verdict_rows import ref, tensor
 
-from corpus.loader import load, load_module
-from oracles.capture import evidence_of
-from oracles.comparison import compare
-from oracles.execution import Session
-from oracles.execution.legalization import Legalizer
-from oracles.execution.lowering import target
-from oracles.inputs import materialize
+from corpus.case import load, load_module
+from oracles import judge
+from oracles.core.evidence import evidence_of
+from oracles.core.subject import Subject
+from oracles.core.verdict import Outcome
+from oracles.measure.comparison import compare
+from oracles.measure.inputs import materialize
+from oracles.numeric.compare_programs import _dead_code_alone
+from relaxkit.passes.contract import (
+    OracleName,
+)
+from relaxkit.runtime import Session, session
+from relaxkit.runtime.compile.legalization import Legalizer
+from relaxkit.runtime.compile.lowering import target
 from strategies import ir_modules
-from strategies.drive import examples_of
+from strategies.scope.from_bytes import examples_of
 
 op = relax.op
 
@@ -170,3 +178,35 @@ def test_modules_with_remembered_kernels_do_not_share_what_passes_change() -> No
     for _ in range(2):
         assert compare(expected, session.build(module).call("main", materialize(module, "main", 0))) is None
     assert tvm.ir.save_json(module) == before
+
+
+def test_dead_code_that_building_the_original_drops_is_no_fault_of_a_pass():
+    """LegalizeOps drops dead code where there are devices; FoldVDeviceScopeChange had taken the last one away."""
+
+    def made(dead):
+        bb = relax.BlockBuilder()
+        x, y = relax.Var("x", tensor((2, 2), "bool")), relax.Var("y", tensor((1, 1), "bool"))
+        with bb.function("main", [x, y]):
+            with bb.dataflow():
+                product = bb.emit(relax.op.multiply(x, y))  # LLVM's code generator refuses a product of booleans
+                out = bb.emit_output(x if dead else product)
+            bb.emit_func_output(out)
+        return bb.get()
+
+    for dead in (True, False):
+        with pytest.raises(Exception, match="kDLFloat"):
+            session().build(made(dead))
+        assert _dead_code_alone(made(dead), made(dead)) is dead
+
+    device = relax.VDevice("llvm", 1, "global")
+    module = made(True)
+    z = relax.Var("z", relax.TensorType((), "bool", device))
+    kept = relax.const(np.ones((2,), "float32"), "float32")
+    bb = relax.BlockBuilder(module)
+    with bb.function("unused", [z], private=True):
+        bb.emit(relax.op.permute_dims(z))
+        bb.emit_func_output(kept)
+    module = bb.get()
+    module.update_global_info("vdevice", [relax.VDevice("llvm", 0, "global"), device])
+    (verdict,) = judge(Subject(module, [ref("FoldVDeviceScopeChange")], input_seed=1), [OracleName.NUMERIC])
+    assert (verdict.outcome, verdict.reason) == (Outcome.SKIP, "dead code does not build"), verdict

@@ -11,20 +11,20 @@ import pytest
 import sample_modules as samples
 import tvm
 import tvm_ffi
-from conftest import Say
+from structural import Say
 from tvm import relax
 
-from oracles import locality
-from oracles.contract import Locality, Refusal, default_contract
-from oracles.contracts import CONTRACTS
-from oracles.facts import complaint
-from oracles.locality_compare import differing, reached
-from oracles.locality_draw import BUILDERS, Change, draw, prepared
-from oracles.locality_unrelated import unrelated_twin
-from oracles.locality_vary import functions_of, joined, renamed, reordered, without
-from oracles.passref import PassRef
-from oracles.subject import Subject
-from oracles.verdict import OracleName, Outcome, Verdict
+from oracles.core.module_facts import complaint
+from oracles.core.subject import Subject
+from oracles.core.verdict import Outcome, Verdict
+from oracles.metamorphic.locality_compare import differing, reached
+from oracles.metamorphic.locality_variation import BUILDERS, Change, draw, prepared
+from oracles.metamorphic.relations import RELATIONS
+from oracles.metamorphic.unrelated import unrelated_twin
+from relaxkit.ir.edits import functions_of, joined, renamed, reordered, without
+from relaxkit.passes.contract import Locality, OracleName, Refusal, default_contract
+from relaxkit.passes.contracts import CONTRACTS
+from relaxkit.passes.pass_ref import PassRef
 
 LOCALITY = OracleName.LOCALITY
 SEEDS = range(20)
@@ -35,7 +35,7 @@ def promising(reach: Locality = Locality.FUNCTION, **fields: Any) -> Any:
 
 
 def verdicts(module: Any, ref: PassRef, seeds: Any = SEEDS) -> list[Verdict]:
-    return [locality.judge(Subject(module, [ref], input_seed=seed)) for seed in seeds]
+    return [RELATIONS[OracleName.LOCALITY].judge(Subject(module, [ref], input_seed=seed)) for seed in seeds]
 
 
 def outcomes(module: Any, ref: PassRef) -> set[Outcome]:
@@ -157,20 +157,23 @@ def test_an_error_behind_a_step_that_differs_is_not_blamed_on_the_step_that_rais
 
     raising = fails_when(lambda module: marked(module) is not heals, promising())
     passes = [buggy.make("first", first, promising()), raising]
-    said = locality.judge(Subject(samples.dataflow(), passes, input_seed=0))
+    said = RELATIONS[OracleName.LOCALITY].judge(Subject(samples.dataflow(), passes, input_seed=0))
     assert (said.outcome, said.reason) == (Outcome.SKIP, "a pass before the one that raises makes another module")
     clean = buggy.make("clean", lambda module: module, promising())
     alone = fails_when(
         lambda module: "main" in functions_of(module) and (len(module.functions) > 1) is not heals, promising()
     )
-    assert locality.judge(Subject(samples.dataflow(), [clean, alone], input_seed=0)).outcome is Outcome.FAIL
+    assert (
+        RELATIONS[OracleName.LOCALITY].judge(Subject(samples.dataflow(), [clean, alone], input_seed=0)).outcome
+        is Outcome.FAIL
+    )
 
 
 def test_the_first_step_that_differs_is_to_blame() -> None:
     clean = buggy.make("clean", lambda module: module, promising())
     for seed in SEEDS:
         subject = Subject(samples.private_calls(), [clean, numbers(promising()), clean], input_seed=seed)
-        verdict = locality.judge(subject)
+        verdict = RELATIONS[OracleName.LOCALITY].judge(subject)
         assert verdict.outcome is Outcome.PASS or verdict.culprit == "numbers"
 
 
@@ -178,7 +181,10 @@ def test_what_a_module_wide_step_did_is_not_blamed_on_the_next() -> None:
     clean = buggy.make("clean", lambda module: module, promising())
     for seed in SEEDS:
         passes = [numbers(promising(Locality.MODULE)), clean]
-        assert locality.judge(Subject(samples.private_calls(), passes, input_seed=seed)).outcome is not Outcome.FAIL
+        assert (
+            RELATIONS[OracleName.LOCALITY].judge(Subject(samples.private_calls(), passes, input_seed=seed)).outcome
+            is not Outcome.FAIL
+        )
 
 
 @pytest.mark.parametrize("builder", sorted(BUILDERS))

@@ -7,15 +7,20 @@ from typing import Any
 import pytest
 import tvm
 from lowered_script import HEADER
+from tvm import relax
+from verdict_rows import tensor
 
-from oracles.contract import Ran
-from oracles.postconditions.memory_plan import (
+from relaxkit.passes.claims.memory_plan import (
+    _escaped,
     bound_not_used,
     element_bytes,
     left_unplanned,
     planned_elsewhere,
     shared_while_in_use,
     storage_too_small,
+)
+from relaxkit.passes.contract import (
+    Ran,
 )
 
 STORAGE = 'R.memory.alloc_storage(R.shape([{}]), 0, R.str("global"), R.dtype("float32"))'
@@ -195,3 +200,15 @@ def test_tensor_that_is_allocated_otherwise() -> None:
 )
 def test_bytes_of_elements(dtype: str, size: int) -> None:
     assert element_bytes(dtype) == size
+
+
+def test_a_view_of_a_tensor_escapes_with_it():
+    builder = relax.BlockBuilder()
+    x = relax.Var("x", tensor([2]))
+    with builder.function("main", [x]):
+        made = builder.emit(
+            relax.op.call_pure_packed("vm.builtin.reshape", x, relax.ShapeExpr([2]), ty_args=tensor([2]))
+        )
+        builder.emit_func_output(made)
+    function = relax.transform.CallTIRRewrite()(relax.transform.RemovePurityChecking()(builder.get()))["main"]
+    assert {var.name for var in _escaped(function, frozenset())} >= {"x"}

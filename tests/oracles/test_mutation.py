@@ -2,12 +2,13 @@ from __future__ import annotations
 
 import buggy_passes as buggy
 import sample_modules as samples
-from conftest import STRUCTURAL, Say
+from structural import STRUCTURAL, Say
 
 from oracles import ModuleFacts, judge
-from oracles.passref import PassRef
-from oracles.subject import Subject
-from oracles.verdict import OracleName, Outcome
+from oracles.core.subject import Subject
+from oracles.core.verdict import Outcome
+from relaxkit.passes.contract import OracleName
+from relaxkit.passes.pass_ref import PassRef
 
 MUTATION = OracleName.MUTATION
 UPDATE = PassRef("UpdateVDevice", 'relax.transform.UpdateVDevice(relax.VDevice("llvm", 2, "global"), 0)')

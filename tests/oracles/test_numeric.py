@@ -11,16 +11,16 @@ import sample_modules
 import tvm
 from tvm import relax, tirx, topi
 
-from oracles.contract import Contract, Idempotence, NumericPromise
-from oracles.facts import ModuleFacts
-from oracles.given import Given
-from oracles.inputs import materialize
+from oracles.core.module_facts import ModuleFacts
+from oracles.core.subject import Subject
+from oracles.core.verdict import Breadcrumb, Outcome, Verdict
 from oracles.judge import judge
-from oracles.passref import GivenPass, PassRef
-from oracles.subject import Subject
-from oracles.variations import Variation
-from oracles.variations import drawn as drawn_variations
-from oracles.verdict import OracleName, Outcome, Verdict
+from oracles.measure.input_variations import Variation
+from oracles.measure.input_variations import drawn as drawn_variations
+from oracles.measure.inputs import materialize
+from relaxkit.passes.arguments import Given
+from relaxkit.passes.contract import Contract, Idempotence, NumericPromise, OracleName
+from relaxkit.passes.pass_ref import GivenPass, PassRef
 
 op = relax.op
 F32 = "float32"
@@ -254,7 +254,7 @@ def test_in_place_calls_overwrite_a_constant() -> None:
 
 
 def test_the_original_is_built_once_for_all_passes_on_a_module(monkeypatch: pytest.MonkeyPatch) -> None:
-    from oracles.execution import Session
+    from relaxkit.runtime import Session
 
     built: list[Any] = []
     build = Session.build
@@ -312,7 +312,7 @@ def test_a_module_without_a_public_function_is_skipped() -> None:
 
 def test_breadcrumbs_name_the_pass_under_judgement() -> None:
     crumbs: list[str] = []
-    numeric(samples.elementwise(), named("LegalizeOps"), stage=crumbs.append)
+    numeric(samples.elementwise(), named("LegalizeOps"), stage=lambda text: crumbs.append(Breadcrumb.read(text).title))
     assert "numeric run main bytecode: LegalizeOps" in crumbs
     assert any(crumb.startswith("numeric run original main: ") for crumb in crumbs)
 

@@ -9,12 +9,12 @@ import sample_modules as samples
 import tvm
 from tvm import relax
 
-from corpus.loader import load, load_module
-from oracles.contract import Contract, Idempotence
-from oracles.numeric import judge_numeric
-from oracles.passref import PassRef
-from oracles.subject import Subject
-from oracles.verdict import Outcome
+from corpus.case import load, load_module
+from oracles.core.subject import Subject
+from oracles.core.verdict import Outcome
+from oracles.numeric.oracle import judge_numeric
+from relaxkit.passes.contract import Contract, Idempotence
+from relaxkit.passes.pass_ref import PassRef
 
 
 def contract(name: str) -> Contract:

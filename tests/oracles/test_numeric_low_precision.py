@@ -9,14 +9,13 @@ import numpy as np
 import pytest
 from tvm import relax
 
-from oracles.contract import Contract, Idempotence, NumericPromise
-from oracles.contracts_pipelines import PIPELINES
-from oracles.examination import TOO_COARSE
-from oracles.inputs import materialize
+from oracles.core.subject import Subject
+from oracles.core.verdict import Outcome, Undecided, Verdict
 from oracles.judge import judge
-from oracles.passref import GivenPass, PassRef
-from oracles.subject import Subject
-from oracles.verdict import OracleName, Outcome, Verdict
+from oracles.measure.inputs import materialize
+from relaxkit.passes.contract import Contract, Idempotence, NumericPromise, OracleName
+from relaxkit.passes.contracts.pipelines import PIPELINES
+from relaxkit.passes.pass_ref import GivenPass, PassRef
 
 op = relax.op
 LOW = ("bfloat16", "float8_e4m3fn", "float8_e5m2")
@@ -67,7 +66,7 @@ def test_one_rounding_is_granted_in_bfloat16_under_a_loose_promise() -> None:
 @pytest.mark.parametrize("dtype", LOW[1:])
 def test_a_loose_promise_is_no_measure_for_float8(dtype: str) -> None:
     verdict = judged(dtype, scaled(dtype, 1.5), LOOSE)
-    assert (verdict.outcome, verdict.reason) == (Outcome.SKIP, TOO_COARSE)
+    assert (verdict.outcome, verdict.reason) == (Outcome.SKIP, Undecided.NO_SMALL_ROUNDINGS)
 
 
 @pytest.mark.parametrize("name", ["FuseTIR", "build:zero", "build:cpu"])
@@ -90,4 +89,4 @@ def test_what_is_handed_over_within_a_kernel_is_not_rounded(name: str) -> None:
     for dtype in LOW[:2]:
         (verdict,) = judge(Subject(there_and_back(dtype), [PassRef(name, expression)]), [OracleName.NUMERIC])
         verdicts[dtype] = (verdict.outcome, verdict.reason)
-    assert verdicts == {"bfloat16": (Outcome.PASS, ""), "float8_e4m3fn": (Outcome.SKIP, TOO_COARSE)}
+    assert verdicts == {"bfloat16": (Outcome.PASS, ""), "float8_e4m3fn": (Outcome.SKIP, Undecided.NO_SMALL_ROUNDINGS)}

@@ -5,8 +5,8 @@ from __future__ import annotations
 import tvm
 from tvm import relax
 
-from oracles.given import Given
-from oracles.original import DRAWN_ANEW, Original
+from oracles.measure.original import DRAWN_ANEW, Original
+from relaxkit.passes.arguments import Given
 
 
 def test_a_lifted_index_is_not_drawn_out_of_range() -> None:
@@ -24,7 +24,7 @@ def test_a_lifted_index_is_not_drawn_out_of_range() -> None:
     source = (module, str(tvm.ir.save_json(module)))
     problems = set()
     for seed in range(6):
-        given = Original(lifted, str(tvm.ir.save_json(lifted)), seed, Given(), lambda _: None, lambda: source)
+        given = Original(lifted, str(tvm.ir.save_json(lifted)), seed, Given(), source=lambda: source)
         (entry,) = [each for each in given.entries if each.symbol == "main"]
         in_range = all(0 <= int(number) <= 3 for number in entry.arguments[1])
         assert entry.problem == ("" if in_range else DRAWN_ANEW)

@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import types
 
+import installed_passes as installed
 import pytest
 import tvm
+from installed_passes import installed_passes
 from tvm import relax
 from tvm.relax.backend.cpu_generic import pipeline
 
-from oracles import CONTRACTS, installed
-from oracles.contracts_pipelines import PIPELINES
-from oracles.exclusions import EXCLUDED, ROWS, Why
-from oracles.installed import installed_passes
+from oracles import CONTRACTS
+from relaxkit.passes.contracts.pipelines import PIPELINES
+from relaxkit.passes.exclusions import EXCLUDED, ROWS, Why
 
 INSTALLED = installed_passes()
 
 
 def test_every_installed_pass_is_in_exactly_one_list() -> None:
     unknown = {name: places for name, places in INSTALLED.items() if name not in CONTRACTS and name not in EXCLUDED}
-    assert not unknown, "add a contract (docs/writing-a-pass-contract.md) or a row in oracles/exclusions.py"
+    assert not unknown, "add a contract (docs/writing-a-pass-contract.md) or a row in relaxkit/passes/exclusions.py"
     assert not CONTRACTS.keys() & EXCLUDED.keys()
 
 

@@ -7,10 +7,10 @@ import tvm
 from tvm.script import ir as I
 from tvm.script import relax as R
 
-from oracles.contract import NumericPromise
-from oracles.given import Given
-from oracles.original import Original
-from oracles.tolerance import unit_of
+from oracles.measure.original import Original
+from oracles.measure.tolerance import unit_of
+from relaxkit.passes.arguments import Given
+from relaxkit.passes.contract import NumericPromise
 
 
 @I.ir_module
@@ -37,7 +37,7 @@ class CountingDown:
 
 
 def test_a_recursion_that_counts_floats_is_cut() -> None:
-    original = Original(CountingDown, tvm.ir.save_json(CountingDown), 0, Given(), lambda text: None)
+    original = Original(CountingDown, tvm.ir.save_json(CountingDown), 0, Given())
     (entry,) = original.entries
     assert not entry.problem
     assert original.measured(entry, unit_of(NumericPromise.REASSOCIATION, original.float_dtypes)) is None

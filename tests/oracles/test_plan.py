@@ -2,9 +2,13 @@ from __future__ import annotations
 
 import pytest
 import sample_modules as samples
+from verdict_rows import ref
 
-from oracles.contracts import contract_for
-from oracles.plan import out_of_order, plan_of, preparing
+from relaxkit.passes.contract import (
+    Circumstance,
+)
+from relaxkit.passes.contracts import contract_for
+from relaxkit.passes.plan import out_of_order, plan_of, preparing
 
 
 def _plan(*names: str, module: object | None = None) -> tuple[list[str], list[str]]:
@@ -79,3 +83,10 @@ def test_order(names: tuple[str, ...], legal: bool) -> None:
     refs = [preparing(name) for name in names]
     plan = plan_of(refs, [contract_for(ref) for ref in refs], samples.dataflow())
     assert (out_of_order(plan) == "") is legal
+
+
+def test_an_inserted_step_has_the_contract_of_its_arguments():
+    passes = [ref("AnnotateTIROpPattern"), ref("FuseTIR")]
+    plan = plan_of(passes, [contract_for(each) for each in passes], samples.dataflow())
+    (inserted,) = [each for each in plan.steps if each.inserted and each.ref.name == "FuseOps"]
+    assert any(Circumstance.LEVEL_0 in each.on for each in inserted.contract.environment)

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from oracles.contracts import contract_for
-from oracles.passref import PassRef
-from oracles.plugins import VARIABLE, PluginError, active, require
+from relaxkit.passes.contracts import contract_for
+from relaxkit.passes.pass_ref import PassRef
+from relaxkit.passes.plugins import VARIABLE, PluginError, active, require
 
 HEAD = """
-from oracles.contract import Contract
-from oracles.plugins import OwnOracle, Plugin
+from relaxkit.passes.contract import Contract
+from relaxkit.passes.plugins import OwnOracle, Plugin
 """
 
 

@@ -7,10 +7,10 @@ import numpy as np
 import tvm
 from tvm import relax, tirx
 
-from oracles.execution import session
-from oracles.execution.poison import PATTERNS, poisoned
-from oracles.given import Given
-from oracles.original import Original
+from oracles.measure.original import Original
+from relaxkit.passes.arguments import Given
+from relaxkit.runtime import session
+from relaxkit.runtime.poison import PATTERNS, poisoned
 
 op = relax.op
 
@@ -46,7 +46,7 @@ def test_an_empty_tensor_is_no_trouble() -> None:
 
 def test_an_original_that_reads_garbage_is_not_clean() -> None:
     for module, clean in ((garbage(), False), (samples.elementwise(), True)):
-        original = Original(module, str(tvm.ir.save_json(module)), 0, Given(), lambda _: None)
+        original = Original(module, str(tvm.ir.save_json(module)), 0, Given())
         assert original.clean(original.entries[0]) is clean
 
 
@@ -59,7 +59,7 @@ def test_garbage_that_is_clipped_is_not_clean() -> None:
     dirty = session().build(module)
     with poisoned(dirty, PATTERNS[1]):  # its memory goes back to the pool that the next program takes from
         dirty.call("main", [np.ones((2, 3), "float32")])
-    original = Original(module, str(tvm.ir.save_json(module)), 0, Given(), lambda _: None)
+    original = Original(module, str(tvm.ir.save_json(module)), 0, Given())
     assert not original.clean(original.entries[0])
 
 
@@ -73,7 +73,7 @@ def test_an_original_that_prints_garbage_is_not_clean() -> None:
             builder.emit(op.print(x if written else unwritten, format="seen {}"))
             builder.emit_func_output(builder.emit(op.add(x, x)))
         module = builder.get()
-        original = Original(module, str(tvm.ir.save_json(module)), 0, Given(), lambda _: None)
+        original = Original(module, str(tvm.ir.save_json(module)), 0, Given())
         assert original.entries[0].printed
         assert original.clean(original.entries[0]) is written
 

@@ -13,20 +13,20 @@ import buggy_passes as buggy
 import pytest
 import sample_modules as samples
 import tvm
-from conftest import Say
+from structural import Say
 from tvm import relax
 
 import oracles
-from fuzzer.repro_checks import PIECES
-from fuzzer.repro_postcondition import with_imported
-from fuzzer.signatures import signature
-from oracles.contract import Contract, Kept, Postcondition, Ran
-from oracles.contracts import CONTRACTS
-from oracles.given import NotLiteral
-from oracles.passref import PassRef
-from oracles.postcondition import UnknownArguments, claims
-from oracles.postconditions.kept import KEPT
-from oracles.verdict import OracleName, Outcome, Verdict
+from fuzzer.findings.signature import signature
+from fuzzer.repro.checks.postcondition import with_imported
+from fuzzer.repro.checks.table import PIECES
+from oracles.core.verdict import Outcome, Verdict
+from oracles.structural.postcondition import UnknownArguments
+from relaxkit.passes.arguments import NotLiteral
+from relaxkit.passes.claims.kept import KEPT, claims_of, stated_claims
+from relaxkit.passes.contract import Contract, Kept, OracleName, Postcondition, Ran
+from relaxkit.passes.contracts import CONTRACTS
+from relaxkit.passes.pass_ref import PassRef
 
 POSTCONDITION = OracleName.POSTCONDITION
 ROOT = Path(oracles.__file__).parent.parent
@@ -194,7 +194,7 @@ def test_a_pass_without_contract_may_change_everything(say: Say) -> None:
 
 @pytest.mark.parametrize("name", sorted(CONTRACTS))
 def test_claims_of_a_contract_can_be_told_apart_and_copied_into_a_script(name: str) -> None:
-    made = list(claims(CONTRACTS[name]))
+    made = list(claims_of(CONTRACTS[name]))
     assert len({item.claim for item in made}) == len(made)
     for item in made:
         assert item.source
@@ -204,7 +204,7 @@ def test_claims_of_a_contract_can_be_told_apart_and_copied_into_a_script(name: s
             assert all(ast.literal_eval(repr(value)) == value for value in found.keywords.values())
             found = found.func
         file = Path(inspect.getsourcefile(found) or "").relative_to(ROOT)
-        assert file.parts[:2] == ("oracles", "postconditions")
+        assert file.parts[:3] == ("relaxkit", "passes", "claims")
         assert getattr(inspect.getmodule(found), found.__name__) is found
 
 
@@ -217,7 +217,9 @@ def defined(path: Path) -> list[str]:
     return names
 
 
-@pytest.mark.parametrize("file", sorted((ROOT / "oracles" / "postconditions").glob("*.py")), ids=lambda file: file.stem)
+@pytest.mark.parametrize(
+    "file", sorted((ROOT / "relaxkit" / "passes" / "claims").glob("*.py")), ids=lambda file: file.stem
+)
 def test_no_name_is_defined_twice_in_what_one_script_is_made_of(file: Path) -> None:
     """A script has the pieces of all oracles, and the file of one postcondition with those that it imports."""
     count = Counter(name for path in {*PIECES, *with_imported(file)} for name in defined(ROOT / path))
@@ -225,10 +227,10 @@ def test_no_name_is_defined_twice_in_what_one_script_is_made_of(file: Path) -> N
 
 
 def test_rows_of_the_high_level_passes_claim_something() -> None:
-    from oracles.contracts_algebra import ROWS as ALGEBRA
-    from oracles.contracts_clean import ROWS as CLEAN
-    from oracles.contracts_params import ROWS as PARAMS
-    from oracles.contracts_rewrite import ROWS as REWRITE
+    from relaxkit.passes.contracts.algebra import ROWS as ALGEBRA
+    from relaxkit.passes.contracts.clean import ROWS as CLEAN
+    from relaxkit.passes.contracts.params import ROWS as PARAMS
+    from relaxkit.passes.contracts.rewrite import ROWS as REWRITE
 
-    silent = [row.name for table in (CLEAN, PARAMS, ALGEBRA, REWRITE) for row in table if not row.postconditions]
+    silent = [row.name for table in (CLEAN, PARAMS, ALGEBRA, REWRITE) for row in table if not stated_claims(row)]
     assert silent == []

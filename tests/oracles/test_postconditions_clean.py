@@ -15,9 +15,13 @@ from tvm import relax
 from tvm.script import ir as I
 from tvm.script import relax as R
 from tvm.script import tirx as T
+from verdict_rows import tensor
 
-from oracles.contract import Ran
-from oracles.postconditions.restructure import _brings_dims
+from relaxkit.passes.claims.clean import projection_left
+from relaxkit.passes.claims.restructure import _brings_dims
+from relaxkit.passes.contract import (
+    Ran,
+)
 
 
 def messy() -> Any:
@@ -311,3 +315,36 @@ def test_dims_of_a_parameter_that_goes_come_by_the_type_of_another() -> None:
     assert _brings_dims(SimpleNamespace(value=n))
     assert not _brings_dims(tvm.ir.PrimType("int64"))
     assert not _brings_dims(relax.TensorType([n], "float32"))
+
+
+def tuple_of(reads):
+    builder = relax.BlockBuilder()
+    x = relax.Var("x", tensor([2]))
+    with builder.function("main", [x]):
+        with builder.dataflow():
+            pair = builder.emit(relax.Tuple([x, x]))
+            got = builder.emit(relax.TupleGetItem(pair, 1))
+            out = builder.emit_output(got if reads else relax.op.abs(x))
+        builder.emit_func_output(out)
+    return builder.finalize()
+
+
+@pytest.mark.parametrize("reads", [True, False])
+def test_a_projection_that_nobody_reads_may_stay(reads):
+    """It was one of a constant field, which took its place; and one outside of a dataflow block."""
+    module = tuple_of(reads)
+    assert bool(projection_left(Ran(module, module, {}))) is reads
+
+
+def test_a_projection_of_a_constant_that_is_an_output_may_stay() -> None:
+    """FoldConstant made a tuple of constants, and one reached an output through an alias: work of the second run."""
+    builder = relax.BlockBuilder()
+    with builder.function("main", []):
+        with builder.dataflow():
+            pair = builder.emit(relax.Tuple([relax.const(0, "int64"), relax.const(1, "int64")]))
+            out = builder.emit_output(builder.emit(relax.TupleGetItem(pair, 1)))
+        builder.emit_func_output(out)
+    run = relax.transform.CanonicalizeBindings()(builder.finalize())
+    (block,) = run["main"].body.blocks
+    assert isinstance(block.bindings[-1].value, relax.TupleGetItem)
+    assert not projection_left(Ran(run, run, {}))

@@ -11,18 +11,19 @@ import tvm
 from tvm import relax
 from tvm.relax.dpl import is_op, wildcard
 
-from oracles.contract import Ran
-from oracles.contracts import CONTRACTS
-from oracles.plan import preparing
-from oracles.postconditions.external import workspace_missing
-from oracles.postconditions.fusion import (
+from relaxkit.passes.claims.external import workspace_missing
+from relaxkit.passes.claims.fusion import (
     free_buffers_wrong,
     fused_at_level_zero,
     fused_what_may_not,
     reductions_misjudged,
     shapes_not_specialized,
 )
-from oracles.postconditions.grouping import calls_do_not_fit, groups_outside_dataflow, work_not_kept
+from relaxkit.passes.claims.grouping import calls_do_not_fit, groups_outside_dataflow, work_not_kept
+from relaxkit.passes.claims.kept import stated_claims
+from relaxkit.passes.contract import Ran
+from relaxkit.passes.contracts import CONTRACTS
+from relaxkit.passes.plan import preparing
 
 X = relax.transform
 ADD = ("pyext.add", is_op("relax.add")(wildcard(), wildcard()))
@@ -51,7 +52,7 @@ def chain() -> Any:
 
 def said(name: str, before: Any, after: Any, **arguments: Any) -> list[str]:
     ran = Ran(before, after, arguments)
-    return [text.partition("\n")[0] for claim in CONTRACTS[name].postconditions if (text := claim.violation(ran))]
+    return [text.partition("\n")[0] for claim in stated_claims(CONTRACTS[name]) if (text := claim.violation(ran))]
 
 
 @pytest.mark.parametrize("name", ["AnnotateTIROpPattern", "FuseTIR", "AttachAttrLayoutFreeBuffers"])

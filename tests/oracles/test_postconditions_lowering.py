@@ -7,11 +7,10 @@ from typing import Any
 import pytest
 import tvm
 from tvm import relax
+from verdict_rows import tensor
 
-from oracles.contract import Ran
-from oracles.contracts import CONTRACTS
-from oracles.plan import preparing
-from oracles.postconditions.lowering import (
+from relaxkit.passes.claims.kept import stated_claims
+from relaxkit.passes.claims.lowering import (
     _callees_of,
     calls_not_kept,
     dataflow_left,
@@ -21,6 +20,11 @@ from oracles.postconditions.lowering import (
     reshapes_changed,
     symbols_not_attached,
 )
+from relaxkit.passes.contract import (
+    Ran,
+)
+from relaxkit.passes.contracts import CONTRACTS
+from relaxkit.passes.plan import preparing
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +63,7 @@ LOWERING = [name for name in CONTRACTS if name in {
 
 def said(name: str, before: Any, after: Any) -> list[str]:
     ran = Ran(before, after, {})
-    return [text for claim in CONTRACTS[name].postconditions if (text := claim.violation(ran))]
+    return [text for claim in stated_claims(CONTRACTS[name]) if (text := claim.violation(ran))]
 
 
 @pytest.mark.parametrize("name", LOWERING)
@@ -143,3 +147,18 @@ class Module:
     (block,) = module["main"].body.blocks
     assert isinstance(block.bindings[-1].value, relax.Call)
     assert operator_sequence_changed(Ran(module, relax.transform.ToNonDataflow()(module), {})) == ""
+
+
+@pytest.mark.parametrize(("device", "said"), [(True, ""), (False, "a value has another type")])
+def test_a_reshape_may_say_on_which_device(device, said):
+    place = relax.VDevice("llvm")
+
+    def module(ty):
+        x = relax.Var("x", tensor([2, 3]))
+        y = relax.Var("y", ty)
+        body = relax.SeqExpr([relax.BindingBlock([relax.VarBinding(y, relax.op.reshape(x, [6]))])], y)
+        return tvm.IRModule({"main": relax.Function([x], body, tensor([6]))})
+
+    after = relax.TensorType([6], "float32", place) if device else tensor([6], "float16")
+    ran = Ran(module(tensor([6])), module(after), {})
+    assert reshapes_changed(ran)[: len(said) or None] == said

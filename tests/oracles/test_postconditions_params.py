@@ -14,8 +14,9 @@ from tvm import relax
 from tvm.script import ir as I
 from tvm.script import relax as R
 
-from oracles.contract import Ran
-from oracles.contracts import CONTRACTS
+from relaxkit.passes.claims.kept import stated_claims
+from relaxkit.passes.contract import Ran
+from relaxkit.passes.contracts import CONTRACTS
 
 
 def weighted() -> Any:
@@ -124,7 +125,7 @@ def test_num_input_counts_parameters_that_are_there(name: str, kept: bool) -> No
 
 
 def test_every_row_is_tried() -> None:
-    from oracles.contracts_params import ROWS
+    from relaxkit.passes.contracts.params import ROWS
 
     assert {row.name for row in ROWS} == {name_of(expression) for expression in NOTHING}
 
@@ -162,7 +163,7 @@ def test_a_private_function_that_changes_is_seen(name: str) -> None:
     helper = given.after.get_global_var("helper")
     after = given.after.clone()
     after.update_func(helper, after[helper].with_attr("lazy", 1))
-    claim = CONTRACTS[name].postconditions[0].claim
+    claim = stated_claims(CONTRACTS[name])[0].claim
     assert said(claim, Ran(given.before, after, {}), name).startswith("a private function is another one")
 
 

@@ -9,11 +9,12 @@ import sample_modules as samples
 import tvm
 from tvm import relax, tirx
 
-from oracles.contract import Ran
-from oracles.contracts import CONTRACTS
-from oracles.contracts_pipelines import pipeline
-from oracles.plan import preparing
-from oracles.postconditions.pipelines import legalizable_left_by_pipeline
+from relaxkit.passes.claims.kept import stated_claims
+from relaxkit.passes.claims.lowering import legalizable_left_by_pipeline
+from relaxkit.passes.contract import Ran
+from relaxkit.passes.contracts import CONTRACTS
+from relaxkit.passes.contracts.pipelines import pipeline
+from relaxkit.passes.plan import preparing
 
 ORDER = (
     "LegalizeOps", "ToNonDataflow", "RemovePurityChecking", "CallTIRRewrite", "LowerAllocTensor", "LowerRuntimeBuiltin",
@@ -30,7 +31,7 @@ def applied(module: Any, *names: str) -> Any:
 
 def said(name: str, before: Any, after: Any) -> set[str]:
     ran = Ran(before, after, {})
-    return {text.partition("\n")[0] for claim in CONTRACTS[name].postconditions if (text := claim.violation(ran))}
+    return {text.partition("\n")[0] for claim in stated_claims(CONTRACTS[name]) if (text := claim.violation(ran))}
 
 
 def program() -> Any:

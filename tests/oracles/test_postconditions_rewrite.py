@@ -14,12 +14,19 @@ import pytest
 import sample_modules as samples
 import tvm
 from claims_of_passes import assert_claims, broken, idle, name_of, ran, said
+from test_verdicts_of_inputs import four_factors
 from tvm import relax
 from tvm.script import ir as I
 from tvm.script import relax as R
+from verdict_rows import made, ref, tensor
 
-from oracles.contract import Ran
-from oracles.postconditions import rewrite
+from oracles.core.module_facts import equal
+from relaxkit.passes.claims import rewrite
+from relaxkit.passes.claims.algebra import dearer_order_left
+from relaxkit.passes.claims.rewrite import refused_yet_changed
+from relaxkit.passes.contract import (
+    Ran,
+)
 
 
 def main_of(params: Mapping[str, tuple[int, ...]], build: Any) -> Any:
@@ -131,6 +138,7 @@ def sampled() -> Any:
 
 
 OPERATORS = {"no composite operator is left"}
+
 NOTHING: dict[str, tuple[Any, set[str]]] = {
     "relax.transform.AdjustMatmulOrder()": (dear_chain, {"no product of three is in the dearer order"}),
     "relax.transform.CombineParallelMatmul()": (parallel, {"no two products of one tensor are left"}),
@@ -165,8 +173,8 @@ def test_what_the_pass_gives_satisfies_its_claims_and_doing_nothing_breaks_them(
 
 
 def test_every_row_is_tried() -> None:
-    from oracles.contracts_algebra import ROWS as ALGEBRA
-    from oracles.contracts_rewrite import ROWS as REWRITE
+    from relaxkit.passes.contracts.algebra import ROWS as ALGEBRA
+    from relaxkit.passes.contracts.rewrite import ROWS as REWRITE
 
     assert {row.name for row in (*ALGEBRA, *REWRITE)} == {name_of(expression) for expression in NOTHING}
 
@@ -257,3 +265,54 @@ def test_a_named_function_alone_is_decomposed() -> None:
     everywhere = relax.transform.DecomposeOpsForInference()(both)
     wrong = Ran(both, everywhere, named.arguments)
     assert broken(wrong, "DecomposeOpsForInference") == ["other functions stay"]
+
+
+@pytest.mark.parametrize(("check", "judged"), [(lambda *_: False, True), (lambda a, rhs, b, c: len(rhs) == 2, False)])
+def test_a_check_that_accepts_some_products_refuses_nothing_for_certain(check, judged):
+    before = samples.matmuls()
+    after = relax.transform.CombineParallelMatmul()(before)
+    assert not equal(before, after)
+    assert bool(refused_yet_changed(Ran(before, after, {"check": check}))) is judged
+
+
+def test_dead_products_may_go_where_a_check_refuses_to_combine():
+    def products(count):
+        bb = relax.BlockBuilder()
+        x, y, z = (relax.Var(name, tensor((2, 2))) for name in "xyz")
+        with bb.function("main", [x, y, z]):
+            outs = [bb.emit(relax.op.matmul(x, each)) for each in (y, z)[-count:]]
+            bb.emit_func_output(outs[-1])
+        return bb.get()
+
+    def combined():
+        bb = relax.BlockBuilder()
+        x, y, z = (relax.Var(name, tensor((2, 2))) for name in "xyz")
+        with bb.function("main", [x, y, z]):
+            both = bb.emit(relax.op.matmul(x, bb.emit(relax.op.concat([y, z], 1))))
+            bb.emit_func_output(bb.emit(relax.op.strided_slice(both, [1], [2], [4])))
+        return bb.get()
+
+    refusing = {"check": lambda *_: False}
+    assert refused_yet_changed(Ran(products(2), products(1), refusing)) == ""
+    assert refused_yet_changed(Ran(products(2), combined(), refusing)) != ""
+
+
+def test_of_a_product_of_four_one_way_is_weighed_up() -> None:
+    """The pass looks for a product on the left first, and at most at one."""
+    order = ref("AdjustMatmulOrder")
+
+    def nested(builder: Any, a: Any, b: Any, c: Any) -> Any:
+        return builder.emit_output(relax.op.matmul(a, builder.emit(relax.op.matmul(b, c))))
+
+    kept = order.build()(four_factors())
+    assert kept.script().count("R.matmul(lv, lv1") == 1  # though ((a b) c) d takes fewer multiplications
+
+    def chained(builder: Any, a: Any, b: Any, c: Any, d: Any) -> Any:
+        left = builder.emit(relax.op.matmul(builder.emit(relax.op.matmul(a, b)), c))
+        return builder.emit_output(relax.op.matmul(left, d))
+
+    four = order.build()(made((2, 2), (2, 2), (2, 3), (3, 1), build=chained))  # (a b) (c d) takes fewer
+    assert "R.matmul(lv1, " in four.script()
+    assert not dearer_order_left(Ran(four, four, {}))
+    dearer = made((1, 8), (8, 1), (1, 8), build=nested)
+    assert dearer_order_left(Ran(dearer, dearer, {})).startswith("a product of three")

@@ -4,18 +4,22 @@ import pytest
 import sample_modules as samples
 import tvm
 from tvm import relax
+from verdict_rows import captured, tensor
 
-from oracles import preconditions
-from oracles.passref import PassRef
-from strategies.choices import Choices
-from strategies.replacements import draw_alteration
+from oracles.core.subject import Subject
+from relaxkit.ir import functions, walk
+from relaxkit.passes import preconditions
+from relaxkit.passes.pass_ref import PassRef
+from relaxkit.passes.preconditions import needs_transform_params, no_cuda_graphs
+from strategies.scope.choices import Choices
+from strategies.seeds.replacements import draw_alteration
 
 
 def test_private_call_depth() -> None:
-    assert preconditions.private_call_depth(samples.dataflow()) == 0
-    assert preconditions.private_call_depth(samples.private_calls()) == 1
-    assert preconditions.private_call_depth(samples.private_chain(3)) == 3
-    assert preconditions.private_call_depth(samples.recursive()) == 0  # main is public
+    assert functions.private_call_depth(samples.dataflow()) == 0
+    assert functions.private_call_depth(samples.private_calls()) == 1
+    assert functions.private_call_depth(samples.private_chain(3)) == 3
+    assert functions.private_call_depth(samples.recursive()) == 0  # main is public
 
 
 def test_num_input() -> None:
@@ -64,9 +68,9 @@ def test_blocks_side_by_side_are_joined_by_the_first_pass() -> None:
     body = relax.SeqExpr([first, second], z)
     function = relax.Function([x], body, relax.TensorType((2,), "float32")).with_attr("global_symbol", "main")
     module = tvm.IRModule({"main": function})
-    assert preconditions.joinable_blocks(module) == 1
-    assert preconditions.joinable_blocks(relax.transform.Normalize()(module)) == 0
-    assert preconditions.joinable_blocks(samples.dataflow()) == 0
+    assert walk.joinable_blocks(module) == 1
+    assert walk.joinable_blocks(relax.transform.Normalize()(module)) == 0
+    assert walk.joinable_blocks(samples.dataflow()) == 0
 
 
 ALTERABLE = """
@@ -110,3 +114,23 @@ def test_altered_kernels_are_known_wherever_they_are_called(body: str) -> None:
     legalized = relax.transform.LegalizeOps()(altered)
     assert "layout_transform(" not in legalized["main"].script()
     assert preconditions.no_altered_kernels(legalized) == "kernels are altered already"
+
+
+def transform(parameters):
+    builder = relax.BlockBuilder()
+    with builder.function("main_transform_params", parameters):
+        builder.emit_func_output(relax.Tuple([]))
+    return builder.finalize()
+
+
+def test_a_transform_without_weights_is_outside_the_lazy_contract():
+    assert needs_transform_params(transform([])) == "the transform function takes nothing"
+    rank = relax.Var("rank", tvm.ir.PrimType("int64"))
+    assert needs_transform_params(transform([rank])) == "the transform function takes nothing"
+    assert needs_transform_params(transform([relax.Var("w", tensor([2]))])) is None
+
+
+def test_what_has_cuda_graphs_is_not_captured_again():
+    assert no_cuda_graphs(samples.dataflow()) is None
+    graphs = Subject(samples.dataflow(), [captured()]).output_module
+    assert no_cuda_graphs(graphs) == "has CUDA graphs already"

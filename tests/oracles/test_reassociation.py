@@ -1,7 +1,7 @@
 """No report over programs that differ by legal reassociation, and a report of every wrong bit where bits are promised.
 
-Of the numeric oracle's rule alone (:func:`oracles.one_call.difference_of`), on programs in NumPy: a row of an array is
-one run of a program on arguments of its own, and one comparison.
+Of the numeric oracle's rule alone (:func:`oracles.numeric.compare_call.difference_of`), on programs in NumPy: a row of
+an array is one run of a program on arguments of its own, and one comparison.
 """
 
 from __future__ import annotations
@@ -15,11 +15,12 @@ import pytest
 from numpy_programs import Arithmetic, Array, NumpyOriginal
 from reassociated import ORDERS, STAGNATING, Family, continuous, deciding
 
-from oracles.comparison import compare
-from oracles.contract import NumericPromise
-from oracles.one_call import OFF, UNDECIDABLE, Undecidable, difference_of
-from oracles.original import Entry
-from oracles.tolerance import CONFIRMING_RUNS, RUNS, unit_of
+from oracles.core.verdict import Undecided
+from oracles.measure.comparison import compare
+from oracles.measure.original import Entry
+from oracles.measure.tolerance import CONFIRMING_RUNS, RUNS, unit_of
+from oracles.numeric.compare_call import Undecidable, difference_of
+from relaxkit.passes.contract import NumericPromise
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")  # overflow and NaN are among what is compared
 
@@ -52,7 +53,7 @@ def reports(family: Family, size: int, dtype: str, rows: int, seed: int = 0) -> 
     for number, other in enumerate(family.others):
         output = other(Arithmetic(dtype), *entry.arguments)
         verdict = said(original, entry, output)
-        if verdict not in ("", OFF):
+        if verdict not in ("", Undecided.ORIGINAL_AS_FAR):
             found.append(f"{family.name}, {size} {dtype}, other {number}: {verdict}")
     return rows * len(family.others), found
 
@@ -104,9 +105,9 @@ def decisions(rows: int, seed: int = 0) -> tuple[int, int, list[str]]:
                 for row in range(rows):
                     if compare(cut(entry.output, row), cut(output, row)) is not None:
                         verdict = said(*row_of(original, entry, output, row))
-                        undecided += verdict == UNDECIDABLE
+                        undecided += verdict == Undecided.ROUNDED_DECISION
                         found += [f"{family.name}, {size} {dtype}, row {row}: {verdict}"] * (
-                            verdict not in ("", UNDECIDABLE, OFF)
+                            verdict not in ("", Undecided.ROUNDED_DECISION, Undecided.ORIGINAL_AS_FAR)
                         )
     return count, undecided, found
 
@@ -130,7 +131,7 @@ def misplaced(family: Family, size: int, dtype: str, wrong: Any) -> int:
     original, entry = prepared(family, size, dtype, 40)
     output = wrong(Arithmetic(dtype), *entry.arguments)
     said(original, entry, output)
-    return sum(said(*row_of(original, entry, output, row)) not in ("", OFF) for row in range(40))
+    return sum(said(*row_of(original, entry, output, row)) not in ("", Undecided.ORIGINAL_AS_FAR) for row in range(40))
 
 
 WRONG = {
@@ -215,4 +216,4 @@ def test_what_no_perturbed_run_shows_the_distance_from_float64_does(
     output = family.others[number](Arithmetic(dtype), *entry.arguments)
     many = original.measured(entry, unit_of(REASSOCIATION, (dtype,)), CONFIRMING_RUNS)
     assert compare(entry.output, output, many.tolerance) is not None
-    assert said(original, entry, output) == OFF
+    assert said(original, entry, output) == Undecided.ORIGINAL_AS_FAR

@@ -11,13 +11,13 @@ import pytest
 import tvm
 from tvm import relax, tirx
 
-from oracles.contract import Contract, Idempotence, NumericPromise
-from oracles.contracts import contract_for
-from oracles.examination import UNCLEAN
+from oracles.core.subject import Subject
+from oracles.core.verdict import Outcome, Verdict
 from oracles.judge import judge
-from oracles.passref import USER_PREFIX, GivenPass, PassRef
-from oracles.subject import Subject
-from oracles.verdict import OracleName, Outcome, Verdict
+from oracles.numeric.compare_programs import UNCLEAN
+from relaxkit.passes.contract import Contract, Idempotence, NumericPromise, OracleName
+from relaxkit.passes.contracts import contract_for
+from relaxkit.passes.pass_ref import USER_PREFIX, GivenPass, PassRef
 
 AGAIN = Path(__file__).resolve().parents[1] / "planted" / "again.py"
 EXACT = Contract("planted", idempotence=Idempotence.UNKNOWN, numeric=NumericPromise.BIT_EXACT)
@@ -186,6 +186,6 @@ def test_an_error_of_ours_in_a_comparison_is_not_the_programs(monkeypatch: pytes
     def ours(*_: Any) -> Any:
         raise RuntimeError("ours")
 
-    monkeypatch.setattr("oracles.repeats.compare_function", ours)
+    monkeypatch.setattr("oracles.numeric.repeated_calls.compare_function", ours)
     verdict = numeric(total(), again("halves_first_clean"))
     assert (verdict.outcome, verdict.reason) == (Outcome.INVALID, "harness error: RuntimeError")

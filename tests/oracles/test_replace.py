@@ -8,9 +8,9 @@ import tvm
 import tvm_ffi
 from tvm import relax
 
-from oracles.execution.kernels import KernelCache
-from oracles.execution.lowering import lower
-from oracles.execution.replace import normalized, with_own_constants, with_symbols
+from relaxkit.runtime.compile.constants import normalized, with_own_constants, with_symbols
+from relaxkit.runtime.compile.kernels import KernelCache
+from relaxkit.runtime.compile.lowering import lower
 
 
 def constants(module):

@@ -11,15 +11,16 @@ import sample_modules as samples
 import tvm
 from tvm import relax
 
-from corpus.loader import load, load_module
-from fuzzer.cases import Case
-from fuzzer.repro import check_repro, render_repro
-from fuzzer.signatures import signature
-from oracles import roundtrip
+from corpus.case import load, load_module
+from fuzzer.core.case import Case
+from fuzzer.findings.signature import signature
+from fuzzer.repro.run import check_repro, render_repro
+from oracles.core.subject import Subject
+from oracles.core.verdict import Outcome, Verdict
 from oracles.judge import judge
-from oracles.passref import PassRef
-from oracles.roundtrip import JSON, TVMSCRIPT
-from oracles.roundtrip_forms import (
+from oracles.structural import roundtrip
+from oracles.structural.roundtrip import JSON, TVMSCRIPT
+from oracles.structural.roundtrip_forms import (
     ATTRIBUTES,
     REFINED,
     TOGETHER,
@@ -29,8 +30,8 @@ from oracles.roundtrip_forms import (
     unit_names,
     unit_of,
 )
-from oracles.subject import Subject
-from oracles.verdict import OracleName, Outcome, Verdict
+from relaxkit.passes.contract import OracleName
+from relaxkit.passes.pass_ref import PassRef
 
 SIZE = tvm.tirx.Var("size", "int64")
 WHOLE = next(seed for seed in range(1, 10000) if roundtrip._draws(seed, roundtrip.WHOLE_SHARE))
@@ -256,6 +257,6 @@ def test_the_script_shows_the_defect(slug: str, tmp_path: Path) -> None:
     verdict = next(each for each in said(module, *known.passes, seed=known.input_seed) if each.outcome is Outcome.FAIL)
     path = tmp_path / "script.py"
     case = Case(str(tvm.ir.save_json(module)), known.passes, known.input_seed)
-    path.write_text(render_repro(case, verdict, signature(verdict).text), encoding="utf-8")
+    path.write_text(render_repro(case, verdict, signature(verdict).text).text, encoding="utf-8")
     result = check_repro(path)
     assert result.confirmed, result.output

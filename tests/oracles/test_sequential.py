@@ -6,12 +6,12 @@ from typing import Any
 import buggy_passes as buggy
 import sample_modules as samples
 import tvm
-from conftest import Say
+from structural import Say
 
-from oracles import sequential
-from oracles.contract import Contract
-from oracles.passref import GivenPass
-from oracles.verdict import Evidence, OracleName, Outcome
+from oracles.core.verdict import Evidence, Outcome
+from oracles.metamorphic.relations import same_error
+from relaxkit.passes.contract import Contract, OracleName
+from relaxkit.passes.pass_ref import GivenPass
 
 SEQUENTIAL = OracleName.SEQUENTIAL
 
@@ -96,6 +96,6 @@ def test_the_order_in_which_a_message_lists_functions_does_not_matter() -> None:
     left = Evidence("ValueError", 'Cannot find global var "main" in the Module\ncandidates are: ["a", "b"]', frames)
     right = Evidence("ValueError", 'Cannot find global var "main" in the Module\ncandidates are: ["b", "a"]', frames)
     elsewhere = Evidence("ValueError", left.message, ("src/relax/transform/other.cc:Other",))
-    assert sequential.same_error(left, right)
-    assert not sequential.same_error(left, elsewhere)
-    assert not sequential.same_error(Evidence("ValueError", "one"), Evidence("ValueError", "two"))
+    assert same_error(left, right)
+    assert not same_error(left, elsewhere)
+    assert not same_error(Evidence("ValueError", "one"), Evidence("ValueError", "two"))

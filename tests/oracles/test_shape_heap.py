@@ -9,10 +9,10 @@ import pytest
 import tvm
 from tvm import relax, tirx
 
-from oracles.contract import Ran
-from oracles.contracts import CONTRACTS
-from oracles.plan import preparing
-from oracles.postconditions.shape_heap import heap_misused, shapes_differ, symbolic_shapes_left
+from relaxkit.passes.claims.shape_heap import heap_misused, shapes_differ, symbolic_shapes_left
+from relaxkit.passes.contract import Ran
+from relaxkit.passes.contracts import CONTRACTS
+from relaxkit.passes.plan import preparing
 
 
 def applied(module: Any, *names: str) -> Any:

@@ -11,19 +11,21 @@ import pytest
 import tvm
 from tvm import relax
 
-from oracles.comparison import compare
-from oracles.contract import NumericPromise
-from oracles.execution import movable_constants, session
-from oracles.given import Given
-from oracles.original import Original
-from oracles.tolerance import EPSILON, SMALLEST_NORMAL, unit_of
+from oracles.measure.comparison import compare
+from oracles.measure.original import Original
+from oracles.measure.tolerance import EPSILON, SMALLEST_NORMAL, unit_of
+from relaxkit.passes.arguments import Given
+from relaxkit.passes.contract import (
+    NumericPromise,
+)
+from relaxkit.runtime import movable_constants, session
 
 op = relax.op
 REASSOCIATION = NumericPromise.REASSOCIATION
 
 
 def measured(module: Any, seed: int = 0, promise: NumericPromise = REASSOCIATION) -> tuple[Original, Any, Any]:
-    original = Original(module, tvm.ir.save_json(module), seed, Given(), lambda text: None)
+    original = Original(module, tvm.ir.save_json(module), seed, Given())
     (entry,) = original.entries
     found = original.measured(entry, unit_of(promise, original.float_dtypes))
     assert found is not None
@@ -186,3 +188,8 @@ def test_constants_are_found_beside_kernels() -> None:
     legal = relax.transform.LegalizeOps()(bb.finalize())
     functions = sorted(legal.functions.items(), key=lambda item: not isinstance(item[1], relax.Function))
     assert len(movable_constants(tvm.IRModule(dict(functions)))[1]) == 1
+
+
+def test_an_approximation_is_one_of_normal_numbers():
+    assert unit_of(NumericPromise.APPROXIMATE, ("float32",)).floor == 2.0**-126
+    assert unit_of(NumericPromise.REASSOCIATION, ("float32",)).floor == 2.0**-149

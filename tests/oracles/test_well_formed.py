@@ -6,15 +6,15 @@ import buggy_passes as buggy
 import pytest
 import sample_modules as samples
 import tvm_ffi
-from conftest import Say
+from structural import Say
 from tvm import relax, tirx
 
-from corpus.loader import load, load_module
-from oracles.contract import Contract
-from oracles.passref import PassRef
-from oracles.signature import mistyped_call
-from oracles.subject import Subject
-from oracles.verdict import OracleName, Outcome
+from corpus.case import load, load_module
+from oracles.core.function_signatures import mistyped_call
+from oracles.core.subject import Subject
+from oracles.core.verdict import Outcome
+from relaxkit.passes.contract import Contract, OracleName
+from relaxkit.passes.pass_ref import PassRef
 
 WELL_FORMED = OracleName.WELL_FORMED
 TT = relax.TensorType

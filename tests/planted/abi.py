@@ -15,8 +15,8 @@ import tvm
 import tvm_ffi
 from tvm import relax
 
-from oracles.contract import Idempotence, Locality
-from oracles.contracts import CONTRACTS
+from relaxkit.passes.contract import Idempotence, Locality
+from relaxkit.passes.contracts import CONTRACTS
 
 X = relax.transform
 
@@ -246,6 +246,8 @@ for _name, _like in _LIKE.items():
             name=_name,
             preconditions=(),
             postconditions=(),
+            operators=None,
+            functions=None,
             idempotence=Idempotence.UNKNOWN,
             locality=Locality.MODULE,
         )

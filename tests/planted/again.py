@@ -12,7 +12,7 @@ import numpy as np
 import tvm
 from tvm import relax
 
-from oracles.contract import Contract, Idempotence, NumericPromise
+from relaxkit.passes.contract import Contract, Idempotence, NumericPromise
 
 op = relax.op
 _state: dict[Any, Any] = {}

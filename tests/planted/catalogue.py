@@ -10,8 +10,8 @@ import enum
 from dataclasses import dataclass
 from pathlib import Path
 
-from oracles.passref import USER_PREFIX, PassRef
-from oracles.verdict import OracleName
+from relaxkit.passes.contract import OracleName
+from relaxkit.passes.pass_ref import USER_PREFIX, PassRef
 
 HERE = Path(__file__).resolve().parent
 
@@ -162,3 +162,24 @@ CLEAN: tuple[PassRef, ...] = tuple(
     PassRef(name, f"{USER_PREFIX}{HERE / 'clean.py'}:{name}")
     for name in ("identity", "rebuild_everything", "high_level")
 )
+
+RELATIONS = {
+    "determinism.py:counter": ("a reloaded copy of the input", "the same input object"),
+    "determinism.py:coin": ("a reloaded copy of the input", "the same input object"),
+    "determinism.py:address": ("a reloaded copy of the input",),
+    "determinism.py:memo": ("a reloaded copy of the input", "the same input object"),
+    "sequential.py:call_stack": ("another module from Sequential",),
+    "sequential.py:required": ("another module from Sequential",),
+    "environment.py:watched": ("under a pass instrument", "under PassTimingInstrument"),
+    "environment.py:level": ("at opt_level three",),
+    "environment.py:target": ("outside of a target",),
+    "environment.py:sticky": ("after a run on another module",),
+    "environment.py:own_thread": ("in another thread", "under PassTimingInstrument"),
+    "environment.py:numbered": ("as another object",),
+    "environment.py:part_overwrites": ("under testing.immutable_module",),
+    "locality.py:numbered": ("beside other functions", "in another order of functions"),
+    "locality.py:first_by_name": ("beside other functions", "under other private names"),
+    "locality.py:only_one": ("beside other functions",),
+    "locality.py:leaking_table": ("beside other functions", "in another order of functions"),
+}
+"""The second runs that show a planted bug: its evidence names one of them."""

@@ -13,7 +13,7 @@ from typing import Any
 import tvm
 from tvm import relax
 
-from oracles.contract import Locality, default_contract
+from relaxkit.passes.contract import Locality, default_contract
 
 
 def _mark(name: str, value: Callable[[Any, Any], int]) -> Any:

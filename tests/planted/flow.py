@@ -13,9 +13,9 @@ import tvm
 import tvm_ffi
 from tvm import relax
 
-from oracles.contract import default_contract
-from oracles.contracts import CONTRACTS
-from releases.publishing import type_key
+from relaxkit.compat.shims import type_key
+from relaxkit.passes.contract import default_contract
+from relaxkit.passes.contracts import CONTRACTS
 
 op = relax.op
 

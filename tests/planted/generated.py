@@ -10,7 +10,7 @@ import tvm
 from tvm_ffi.serialization import from_json_graph_str
 
 from strategies import ir_modules
-from strategies.drive import draw_from_bytes
+from strategies.scope.from_bytes import draw_from_bytes
 
 SEED = 20260
 

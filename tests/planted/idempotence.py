@@ -11,7 +11,7 @@ from typing import Any
 import tvm
 from tvm import relax
 
-from oracles.contract import Contract, Idempotence, NumericPromise
+from relaxkit.passes.contract import Contract, Idempotence, NumericPromise
 
 
 def _promise(*factories: Any) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 import tvm
 from tvm import te, tirx, topi
 
-from oracles.execution import run
+from relaxkit.runtime import run
 
 FLEGALIZE = "FLegalize"
 Legalize = Callable[[Any, Any, Callable[[Any, Any], Any]], Any]

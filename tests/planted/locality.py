@@ -11,7 +11,7 @@ from typing import Any
 import tvm
 from tvm import relax
 
-from oracles.contract import Contract, Idempotence, Locality, NumericPromise
+from relaxkit.passes.contract import Contract, Idempotence, Locality, NumericPromise
 
 
 def _pass(name: str, change: Any) -> Any:

@@ -14,8 +14,8 @@ import tvm
 import tvm_ffi
 from tvm import relax
 
-from oracles.contract import Contract, Idempotence, NumericPromise
-from releases.publishing import type_key
+from relaxkit.compat.shims import type_key
+from relaxkit.passes.contract import Contract, Idempotence, NumericPromise
 
 op = relax.op
 

@@ -12,7 +12,7 @@ from typing import Any
 import tvm
 from tvm import relax
 
-from oracles.contract import Contract, Idempotence, NumericPromise
+from relaxkit.passes.contract import Contract, Idempotence, NumericPromise
 
 
 def _pass(name: str, edit: Any, in_place: bool) -> Any:

@@ -11,7 +11,7 @@ import numpy as np
 import tvm
 from tvm import relax
 
-from oracles.contract import Contract, Idempotence, NumericPromise
+from relaxkit.passes.contract import Contract, Idempotence, NumericPromise
 
 op = relax.op
 FLOATS = ("float32", "float64")

@@ -14,10 +14,10 @@ from typing import Any
 import tvm
 from tvm import relax
 
-from oracles.contract import Contract, Idempotence, NumericPromise, Postcondition
-from oracles.postconditions.clean import dead_binding_left, equal_calls_left
-from oracles.postconditions.common import functions_changed, operators_changed
-from oracles.postconditions.restructure import unreached_function_left
+from relaxkit.passes.claims.clean import dead_binding_left, equal_calls_left
+from relaxkit.passes.claims.common import functions_changed, operators_changed
+from relaxkit.passes.claims.restructure import unreached_function_left
+from relaxkit.passes.contract import Contract, Idempotence, NumericPromise, Postcondition
 
 _SOURCE = "the planted pass itself"
 

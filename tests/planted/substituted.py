@@ -2,8 +2,9 @@
 
 A pass whose adapter reads the arguments of the pass (which parameters are bound, to what; which dims) cannot be a
 user's.  So these are references to TVM's passes, with arguments drawn for each module as a campaign draws them, whose
-:meth:`~oracles.passref.PassRef.build` gives a pass that reads one value for another.  Everything else that a campaign
-does with them is done as well: their contract, with its postconditions, their adapter, what is fixed of the inputs.
+:meth:`~relaxkit.passes.pass_ref.PassRef.build` gives a pass that reads one value for another.  Everything else that a
+campaign does with them is done as well: their contract, with its postconditions, their adapter, what is fixed of the
+inputs.
 
 What they give is well formed, has the types and the operators that it should have, and is what it would be again: only
 a call through the adapter of the convention shows it.
@@ -21,7 +22,7 @@ import tvm
 import tvm_ffi
 from tvm import relax
 
-from oracles.passref import PassRef
+from relaxkit.passes.pass_ref import PassRef
 
 
 class Flaw(enum.Enum):

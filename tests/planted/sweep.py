@@ -20,10 +20,10 @@ from time import sleep
 from catalogue import CLEAN, PLANTED
 from tabulate import tabulate
 
-from fuzzer.records import FindingRecord
-from fuzzer.store import Store, StoreError
-from oracles.passref import USER_PREFIX, PassRef
-from oracles.verdict import OracleName
+from fuzzer.store.records import FindingRecord
+from fuzzer.store.writer import Store, StoreError
+from relaxkit.passes.contract import OracleName
+from relaxkit.passes.pass_ref import PassRef
 
 Finding = dict[str, object]
 
@@ -33,7 +33,7 @@ def campaign(ref: PassRef, time: str, workers: int, seed: int, oracle: OracleNam
     program = Path(sys.executable).parent / "relaxfuzz"
     with tempfile.TemporaryDirectory() as scratch:
         out = Path(scratch) / "campaign"
-        target = ref.expression[len(USER_PREFIX) :]
+        target = ref.target
         bounds = ["--time", time, "--workers", str(workers), "--seed", str(seed)]
         running = subprocess.Popen(
             [str(program), "run", "--pass", target, *bounds, "--out", str(out)],

@@ -3,37 +3,11 @@
 from pathlib import Path
 
 import pytest
+from sample_findings import HOSTILE, finding
 
-from fuzzer.cases import Case
-from fuzzer.store import CampaignInfo, FindingRecord, FindingState, Tally
-from oracles.passref import PassRef
-from oracles.verdict import Evidence, Outcome
+from fuzzer.store.writer import CampaignInfo, FindingState, Tally
+from oracles.core.verdict import Outcome
 from reports.tables import Report, ordered
-
-HOSTILE = 'a <script>alert("1")</script> | b & ``` c\x07\x1b[31m *d*'
-
-
-def finding(number: int, culprit: str, state: FindingState, oracle: str, message: str, count: int = 1) -> FindingRecord:
-    case = Case("{}", (PassRef(culprit, f"relax.transform.{culprit}()"),), 0)
-    return FindingRecord(
-        id=f"{number:010x}",
-        signature=f"{oracle}: {culprit}: InternalError: {message}",
-        oracle=oracle,
-        culprit=culprit,
-        kind="InternalError",
-        message=message,
-        frames=("src/relax/a.cc:F",),
-        count=count,
-        state=state,
-        first_seen_seconds=1.0,
-        last_seen_seconds=9.0,
-        case=case,
-        minimized=None,
-        bindings=2 if number == 1 else None,
-        repro=f"repros/{number:010x}.py" if number == 1 else None,
-        evidence=Evidence("InternalError", message),
-        note="",
-    )
 
 
 @pytest.fixture

@@ -8,12 +8,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from fuzzer.coverage import Coverage
-from fuzzer.gate import GateResult
-from fuzzer.store import FindingRecord
-from fuzzer.timeline import Point, Timeline
-from reports.page.coverage import coverage_object
+from fuzzer.core.coverage import Coverage
+from fuzzer.gate.judge import GateResult
+from fuzzer.store.timeline import Point, Timeline
+from fuzzer.store.writer import FindingRecord
 from reports.page.data import page_object
+from reports.page.passes import coverage_object
 from reports.tables import Report
 
 SOURCE = """# from tvm.script import ir as I
@@ -50,8 +50,8 @@ def dies(_: object) -> str:
     os._exit(3)
 
 
-class PlainSide:
-    """Stands in for ``reports.page.tvm_side.TvmSide``."""
+class PlainWorker:
+    """Stands in for ``reports.page.tvm_worker.TvmWorker``."""
 
     def module(self, finding: FindingRecord) -> str:
         return "" if finding.id.endswith("2") else SOURCE
@@ -69,4 +69,4 @@ def full(report: Report) -> Report:
 
 
 def sample_page(*reports: Report, result: GateResult | None = None) -> dict[str, Any]:
-    return page_object(reports, PlainSide(), result)  # type: ignore[arg-type]
+    return page_object(reports, PlainWorker(), result)  # type: ignore[arg-type]

@@ -1,14 +1,14 @@
 from dataclasses import replace
 
 import pytest
-from conftest import finding
+from sample_findings import finding
 
-from fuzzer.gate import judge_campaign
-from fuzzer.gating.measured import measured
-from fuzzer.known import KnownFindings
-from fuzzer.policy import Limit, Policy, Rule
-from fuzzer.records import SUSPECTS
-from fuzzer.store import FindingState
+from fuzzer.findings.file import KnownFindings
+from fuzzer.gate.judge import judge_campaign
+from fuzzer.gate.measured import measured
+from fuzzer.gate.policy import Limit, Policy, Rule
+from fuzzer.store.records import SUSPECTS
+from fuzzer.store.writer import FindingState
 from reports.annotations import MOST, command, render_annotations
 from reports.tables import Report
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from page_samples import full, sample_page
 
-from fuzzer.bisection import Bisected
+from fuzzer.findings.releases import Bisected
 from reports.markdown import render_markdown
 from reports.tables import Report
 from reports.text import render_text

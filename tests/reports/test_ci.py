@@ -10,7 +10,7 @@ from junitparser import JUnitXml
 from prepared_campaigns import CLEAN, campaign, finding_id
 from sarif_shape import complaints
 
-from fuzzer.cli import main
+from fuzzer.cli.main import main
 
 
 @pytest.fixture

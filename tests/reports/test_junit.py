@@ -4,10 +4,10 @@ from pathlib import Path
 
 from junitparser import JUnitXml
 
-from fuzzer.gate import judge_campaign
-from fuzzer.gating.measured import measured
-from fuzzer.known import KnownFinding, KnownFindings
-from fuzzer.policy import Policy
+from fuzzer.findings.file import KnownFinding, KnownFindings
+from fuzzer.gate.judge import judge_campaign
+from fuzzer.gate.measured import measured
+from fuzzer.gate.policy import Policy
 from reports.junit import render_junit
 from reports.tables import Report
 

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from page_samples import SOURCE, full, sample_page
 
-from fuzzer.store import Tally
+from fuzzer.store.writer import Tally
 from reports.html import render_html, write_page
 from reports.tables import Report
 

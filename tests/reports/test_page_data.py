@@ -7,16 +7,16 @@ from pathlib import Path
 import pytest
 from page_samples import SOURCE, full, sample_page
 
-from fuzzer.decisions import Decision, Decisions
-from fuzzer.gate import judge_campaign
-from fuzzer.gating.measured import measured
-from fuzzer.policy import load_policy
-from fuzzer.store import Tally
-from reports.page.findings import finding_rows
+from fuzzer.findings.file import Decision, Decisions
+from fuzzer.findings.script_parts import Nearest, ScriptParts, Words
+from fuzzer.gate.judge import judge_campaign
+from fuzzer.gate.measured import measured
+from fuzzer.gate.policy import load_policy
+from fuzzer.store.writer import Tally
+from reports.findings import Dispositions
+from reports.page.findings import LineTable, finding_rows
 from reports.page.history import history, worse
-from reports.page.lines import Lines
-from reports.page.matrix import matrix
-from reports.standing import Standings
+from reports.page.passes import matrix
 from reports.tables import Report
 
 
@@ -26,7 +26,7 @@ def test_everything_is_plain_values(report: Report) -> None:
 
 
 def test_lines_give_the_text_back_and_are_kept_once() -> None:
-    lines = Lines()
+    lines = LineTable()
     texts = ["a\nb\n", "b\na", "", "b\n\n"]
     numbers = [lines.add(text) for text in texts]
     assert ["\n".join(lines.table[number] for number in each) for each in numbers] == texts
@@ -52,7 +52,10 @@ def test_a_finding_carries_its_module_script_and_growth(report: Report, tmp_path
     (tmp_path / "repros").mkdir()
     script = 'MODULE = "x"\n# The nearest module that passes: another operator.\nNEAREST = MODULE.replace("x", "y")\n'
     (tmp_path / "repros" / "0000000001.py").write_text(script)
-    page = sample_page(replace(full(report), directory=tmp_path))
+    nearest = Nearest("another operator", (("x", "y"),))
+    parts = ScriptParts("x", False, (), 0, Words("", "", ""), nearest)
+    findings = [replace(report.findings[0], parts=parts), *report.findings[1:]]
+    page = sample_page(replace(full(report), directory=tmp_path, findings=findings))
     first, known, flaky = page["findings"]
     assert "\n".join(page["lines"][number] for number in first["module"]) == SOURCE
     assert "\n".join(page["lines"][number] for number in first["script"]) == script
@@ -72,7 +75,7 @@ def test_a_script_that_somebody_broke_is_shown_without_neighbour(report: Report,
 
 def test_families_are_as_people_decided(report: Report) -> None:
     decided = Decisions((Decision("F000000001", ("0000000001", "0000000003"), "one cause"),))
-    rows = finding_rows(report, {}, Standings(), decided, Lines())
+    rows = finding_rows(report, {}, Dispositions(), decided, LineTable())
     assert [row["family"][0] == "F000000001" for row in rows] == [True, True, False]
     assert rows[0]["family"][2] == "one cause"
     assert rows[2]["family"][0] == report.findings[2].family.id

@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import HOSTILE, finding
 from page_samples import SOURCE, full, sample_page
 from py_mini_racer import JSEvalException, MiniRacer
+from sample_findings import HOSTILE, finding
 
-from fuzzer.store import FindingState as State
+from fuzzer.store.writer import FindingState as State
 from reports.html import SCRIPTS
 from reports.tables import Report
 

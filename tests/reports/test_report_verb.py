@@ -12,14 +12,15 @@ import tvm
 from page_samples import dies
 from tvm import relax
 
-from fuzzer.cases import Case
-from fuzzer.cli import main
-from fuzzer.records import FindingState, Hit, ShardResult
-from fuzzer.signatures import signature
-from fuzzer.store import Store
-from oracles.passref import PassRef
-from oracles.verdict import Evidence, OracleName, Outcome, Verdict
-from reports.page.tvm_side import TvmSide
+from fuzzer.cli.main import main
+from fuzzer.core.case import Case
+from fuzzer.findings.signature import signature
+from fuzzer.store.records import FindingState, ShardResult, SignatureHits
+from fuzzer.store.writer import Store
+from oracles.core.verdict import Evidence, Outcome, Verdict
+from relaxkit.passes.contract import OracleName
+from relaxkit.passes.pass_ref import PassRef
+from reports.page.tvm_worker import TvmWorker
 from reports.summary import summarize
 
 VERDICT = Verdict(
@@ -41,8 +42,11 @@ def campaign(tmp_path: Path) -> Path:
     case = Case(module_json(), (PassRef("FuseOps", "relax.transform.FuseOps()"),), 0)
     result = ShardResult(0, examples=103, modules=50)
     result.tallies = Counter({("crash", "FuseOps", "pass", ""): 100, ("crash", "FuseOps", "fail", ""): 3})
-    result.hits = {ID: Hit.of(signature(VERDICT), VERDICT, case, 0, 3)}
-    meta = {"seed": "7", "passes": json.dumps(["FuseOps"]), "oracles": json.dumps(["crash"]), "tvm_version": "0.27.0"}
+    result.hits = {ID: SignatureHits.of(signature(VERDICT), VERDICT, case, 0, 3)}
+    meta = {
+        "seed": "7", "passes": json.dumps(["FuseOps"]), "oracles": json.dumps(["crash"]), "tvm_version": "0.27.0",
+        "ffi_version": "0.1.14", "workers": "2", "budget": "10 s",
+    }  # fmt: skip
     with Store.create(tmp_path / "campaign", meta) as store:
         store.record_shard(result, 5.0)
         store.save_triage(ID, FindingState.CONFIRMED, case, 1, f"repros/{ID}.py", "")
@@ -82,7 +86,11 @@ def test_report_files(campaign: Path, capsys: pytest.CaptureFixture[str]) -> Non
 
 def test_the_page_as_a_directory_with_its_history(campaign: Path, capsys: pytest.CaptureFixture[str]) -> None:
     older, policy, out = campaign.with_name("older"), campaign / "policy.toml", campaign / "page"
-    with Store.create(older, {"seed": "6", "passes": "[]", "oracles": "[]", "started_at": "2020-01-01T00:00:00+00:00"}):
+    meta = {
+        "seed": "6", "passes": "[]", "oracles": "[]", "tvm_version": "", "ffi_version": "", "workers": "1",
+        "budget": "", "started_at": "2020-01-01T00:00:00+00:00",
+    }  # fmt: skip
+    with Store.create(older, meta):
         pass
     policy.write_text("[oracles.crash]\nmin_pass_rate = 1.0\n")
     # The campaign that is reported is the one that was started last, wherever it is named.
@@ -122,12 +130,12 @@ def test_a_module_whose_printing_kills_the_process_costs_only_itself(
     with Store.open(campaign) as store:
         (finding,) = store.findings()
     other = replace(finding, id="1111111111", minimized=replace(finding.case, module_json="no module"))
-    with TvmSide() as side:
+    with TvmWorker() as side:
         assert "R.exp(x)" in side.module(finding)
         assert side.module(other) == ""
-    with TvmSide() as side:
+    with TvmWorker() as side:
         with monkeypatch.context() as patch:
-            patch.setattr("reports.page.tvm_side._script", dies)
+            patch.setattr("reports.page.tvm_worker._script", dies)
             assert side.module(finding) == ""
         assert "R.exp(x)" in side.module(replace(finding, id="2222222222"))
 

@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 from sarif_shape import complaints
 
-from fuzzer.gate import judge_campaign
-from fuzzer.gating.measured import measured
-from fuzzer.known import KnownFinding, KnownFindings
-from fuzzer.policy import Policy
-from oracles.verdict import OracleName
+from fuzzer.findings.file import KnownFinding, KnownFindings
+from fuzzer.gate.judge import judge_campaign
+from fuzzer.gate.measured import measured
+from fuzzer.gate.policy import Policy
+from relaxkit.passes.contract import OracleName
 from reports.sarif import FINGERPRINT, render_sarif
 from reports.tables import Report
 

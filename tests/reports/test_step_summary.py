@@ -1,13 +1,13 @@
 from dataclasses import replace
 from pathlib import Path
 
-from conftest import finding
+from sample_findings import finding
 
-from fuzzer.gate import judge_campaign
-from fuzzer.gating.measured import measured
-from fuzzer.known import KnownFinding, KnownFindings
-from fuzzer.policy import Policy
-from fuzzer.store import FindingState
+from fuzzer.findings.file import KnownFinding, KnownFindings
+from fuzzer.gate.judge import judge_campaign
+from fuzzer.gate.measured import measured
+from fuzzer.gate.policy import Policy
+from fuzzer.store.writer import FindingState
 from reports.step_summary import MOST_BYTES, render_step_summary
 from reports.tables import Report
 

@@ -1,6 +1,6 @@
 from dataclasses import replace
 
-from fuzzer.store import FindingState
+from fuzzer.store.writer import FindingState
 from reports.tables import Report
 from reports.text import WIDTH, render_text
 

@@ -13,7 +13,7 @@ import pytest
 from prepared_campaigns import CLEAN, campaign
 from ruamel.yaml import YAML
 
-from fuzzer.cli import main
+from fuzzer.cli.main import main
 
 WORKFLOWS = Path(__file__).parents[2] / "docs" / "workflows"
 POLICY = Path(__file__).parents[2] / "docs" / "policy.toml"

@@ -9,10 +9,10 @@ from typing import TypeVar
 from hypothesis import strategies as st
 from tvm import relax
 
-from strategies.drive import draw_from_bytes
-from strategies.features import Feature
-from strategies.frame import FunctionFrame, ModuleFrame
-from strategies.scope import Scope
+from strategies.scope.features import Feature
+from strategies.scope.frame import FunctionFrame, ModuleFrame
+from strategies.scope.from_bytes import draw_from_bytes
+from strategies.scope.scope import Scope
 
 T = TypeVar("T")
 

@@ -11,17 +11,17 @@ from typing import Any
 from hypothesis import strategies as st
 from tvm import relax
 
-from strategies import devices
-from strategies.body import Body
-from strategies.features import Feature, closure
-from strategies.frame import FunctionFrame, ModuleFrame, Unfit
-from strategies.functions import Plan, finish
-from strategies.idioms import Place, Planned
+from strategies.constructs import devices
+from strategies.detect.module_facts import Facts
+from strategies.functions import FunctionPlan, finish
+from strategies.idioms import BlockKind, Planned
 from strategies.idioms.planting import plant_planned
-from strategies.module_facts import Facts
-from strategies.pass_table import CONSTRUCTORS
-from strategies.scope import Scope
-from strategies.values import Value
+from strategies.pass_arguments.table import PASS_ROWS
+from strategies.scope.body import FunctionBody
+from strategies.scope.features import Feature, closure
+from strategies.scope.frame import FunctionFrame, Infeasible, ModuleFrame
+from strategies.scope.scope import Scope
+from strategies.scope.values import Value
 
 ALONE = (Feature.TUPLES, Feature.SYMBOLIC_SHAPES)
 """On besides what an idiom needs: results joined in a tuple, dims that are not numbers."""
@@ -41,11 +41,11 @@ def planted(draw: Any, planned: Planned, symbolic: bool = False) -> Any:
         module.vdevices = devices.table(scope)
     with module.builder_scope():
         scope.builder.begin_scope([])
-        body = Body(scope)
-        body.open(planned.idiom.place is not Place.ORDINARY)
+        body = FunctionBody(scope)
+        body.open(planned.idiom.place is not BlockKind.ORDINARY)
         try:
             made = plant_planned(scope, planned)
-        except Unfit:
+        except Infeasible:
             body.abandon()
             return None
         block = scope.builder._end_block()
@@ -55,7 +55,7 @@ def planted(draw: Any, planned: Planned, symbolic: bool = False) -> Any:
             block = relax.DataflowBlock([_rebound(each, made.expr, result.expr) for each in block.bindings])
         body.blocks = [block]
         weighted = scope.frame.is_weighted
-        finish(scope, body, Plan("main", weighted=weighted), result)
+        finish(scope, body, FunctionPlan("main", weighted=weighted), result)
         whole = module.builder.get()
     if module.vdevices:
         whole.update_global_info("vdevice", list(module.vdevices))
@@ -68,9 +68,9 @@ def _rebound(binding: Any, old: Any, new: Any) -> Any:
 
 def expression(name: str) -> str:
     """The pass with its simplest arguments, where those let it act."""
-    from strategies.choices import Choices
+    from strategies.scope.choices import Choices
 
-    return ARGUMENTS.get(name) or CONSTRUCTORS[name](Choices(lambda strategy: bytes(8)), Facts())
+    return ARGUMENTS.get(name) or PASS_ROWS[name].draw(Choices(lambda strategy: bytes(8)), Facts())
 
 
 ARGUMENTS = {
@@ -99,8 +99,8 @@ def acts(name: str, modules: Sequence[Any]) -> list[str]:
 
 
 def _act(name: str, module: Any) -> str:
-    from oracles.passref import PassRef
-    from oracles.subject import Subject
+    from oracles.core.subject import Subject
+    from relaxkit.passes.pass_ref import PassRef
 
     subject = Subject(module, (PassRef(name, expression(name)),))
     if subject.facts is None:

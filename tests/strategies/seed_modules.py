@@ -8,9 +8,9 @@ from typing import Any
 import tvm
 import tvm_ffi
 
-from strategies.seed_facts import describe
-from strategies.seedfile import Seed, write
-from strategies.seeds import SeedRef, find_seeds
+from strategies.seeds.collection import SeedRef, find_seeds
+from strategies.seeds.facts import describe
+from strategies.seeds.file import Seed, write
 
 CHAIN = """
 @I.ir_module

@@ -4,7 +4,7 @@ from drawing import drawn
 from tvm import relax
 
 from strategies import Feature, ir_modules
-from strategies.attributes import MODULE_KEYS, OWN_FUNCTION_KEYS
+from strategies.constructs.attributes import MODULE_KEYS, OWN_FUNCTION_KEYS
 
 
 def test_values_of_attributes_are_of_several_types():

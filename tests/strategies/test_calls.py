@@ -4,10 +4,11 @@ import pytest
 import tvm
 from tvm import relax, tirx
 
-from strategies.calls import substitute, symbols_of
-from strategies.dead_code import called_names, dead_bindings, without_unused
-from strategies.dims import dim_range, most_elements
-from strategies.values import same_dim
+from relaxkit.ir.edits import dead_bindings, without_unused
+from relaxkit.ir.functions import called_names
+from strategies.constructs.calls import substitute, symbols_of
+from strategies.scope.dims import dim_range, most_elements
+from strategies.scope.values import same_dim
 
 N, M = tirx.Var("n", "int64"), tirx.Var("m", "int64")
 

@@ -8,8 +8,8 @@ from collections import Counter
 import pytest
 import tvm
 
-from strategies.drive import draw_from_bytes
 from strategies.passes import passes
+from strategies.scope.from_bytes import draw_from_bytes
 
 
 def drawn(name: str, count: int = 120) -> Counter[str]:

@@ -8,7 +8,7 @@ from tvm.script import ir as I
 from tvm.script import relax as R
 
 from strategies import Feature
-from strategies.detect_calls import call_features
+from strategies.detect.calls import call_features
 
 
 def chain(length: int, private: bool = True) -> tvm.IRModule:

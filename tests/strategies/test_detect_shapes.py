@@ -8,7 +8,7 @@ from tvm.script import relax as R
 from tvm.script import tirx as T
 
 from strategies import Feature
-from strategies.detect_shapes import shape_features
+from strategies.detect.shapes import shape_features
 
 
 @I.ir_module(s_tir=True)

@@ -7,7 +7,7 @@ import random
 from drawing import BUFFER
 
 from strategies import ir_modules
-from strategies.drive import draw_from_bytes
+from strategies.scope.from_bytes import draw_from_bytes
 
 
 def test_hardly_a_draw_is_discarded():

@@ -9,12 +9,21 @@ from kernel_interpreter import Interpreter, OutOfBounds, Unwritten
 from tvm import relax, tirx
 from tvm.ir import is_prim_expr
 
-from oracles.execution import session
+from relaxkit.runtime import session
 from strategies import Feature, features_of, ir_modules
-from strategies.bounds import Bounds, dtype_bounds, is_float
-from strategies.kernel_builder import Extent, KernelBuilder, Nest, Reads, Reduction, Source, Term, fixed
-from strategies.kernel_stages import STAGES, Extents
-from strategies.kernel_terms import const
+from strategies.kernels.builder import (
+    BlockReduction,
+    BufferSource,
+    Extent,
+    KernelBuilder,
+    Nest,
+    Reads,
+    ScalarTerm,
+    fixed,
+)
+from strategies.kernels.stages import STAGES, Extents
+from strategies.kernels.terms import const
+from strategies.scope.bounds import Bounds, dtype_bounds, is_float
 
 KINDS = [
     Feature.DRAWN_KERNELS,
@@ -139,7 +148,7 @@ def test_compiled_kernels_compute_what_the_interpreter_does(monkeypatch):
             arrays.append(chance.integers(0, 3, shape).astype(dtype))
         ours = [item.astype("float64") if isinstance(item, np.ndarray) else item for item in arrays]
         again.run(ours)
-        from oracles.execution import to_tvm
+        from relaxkit.runtime import to_tvm
 
         theirs = [to_tvm(item) for item in arrays]
         compiled(*theirs)
@@ -165,14 +174,16 @@ def test_symbolic_kernels_have_symbols_and_scalars():
 def test_the_interpreter_sees_what_it_is_for():
     def kernel(index, reduced=()):
         builder = KernelBuilder()
-        source = Source(tirx.decl_buffer([4], "float32", "A", layout=None), (fixed(4),), Bounds(0.0, 1.0), "float32")
+        source = BufferSource(
+            tirx.decl_buffer([4], "float32", "A", layout=None), (fixed(4),), Bounds(0.0, 1.0), "float32"
+        )
         builder.inputs.append(source.buffer)
         target = builder.output((fixed(4),) if not reduced else (), source.bounds, "float32")
         axes = [] if reduced else [tirx.Var("v", "int64")]
         more = [tirx.Var("k", "int64")] if reduced else []
         reads = Reads()
         term = reads.load(source, [index((axes + more)[0])])
-        reduction = Reduction(reduced, const(0, "float32"), lambda a, b: a + b) if reduced else None
+        reduction = BlockReduction(reduced, const(0, "float32"), lambda a, b: a + b) if reduced else None
         builder.store(target, term, axes, more, reads, Nest(), reduction)
         return builder.finish({})
 
@@ -199,13 +210,13 @@ def test_every_stage_fits_something():
         def subset(self, options):
             return [options[0]]
 
-    source = Source(
+    source = BufferSource(
         tirx.decl_buffer([2, 3], "float32", "A", layout=None), (fixed(2), fixed(3)), Bounds(-2, 2), "float32"
     )
     for stage in STAGES:
         found = stage(Plain(), [source], Extents(lambda dim: (dim, dim), True))
         assert found is not None
-        assert isinstance(found.body(*variables(found), Reads()), Term)
+        assert isinstance(found.body(*variables(found), Reads()), ScalarTerm)
 
 
 def variables(stage):

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from collections import Counter
 
-from fuzzer.config import Config
-from fuzzer.drawing import MOST_AIMED, _lowered_passes, draw_subjects
-from fuzzer.preparation import pass_names
-from oracles.verdict import OracleName
-from strategies.effort import AIMED_AT, DRAWN
-from strategies.fitness import NEAR
-from strategies.idioms.table import for_passes
-from strategies.module_facts import facts_of
+from fuzzer.campaign.setup import pass_names
+from fuzzer.core.config import Config
+from fuzzer.shard.draw import MOST_AIMED, draw_subjects
+from relaxkit.passes.contract import OracleName
+from relaxkit.passes.ordering import LEGALIZING
+from strategies.detect.module_facts import facts_of
+from strategies.idioms.planting import for_passes
+from strategies.pass_arguments.row import EVEN_AIMED, NEAR
+from strategies.pass_arguments.table import ROWS
 from strategies.passes import weight_of
 
 MODULES = 240
 
 
-def test_weights_name_passes_that_are_drawn_and_aimed_at() -> None:
-    assert set(DRAWN) <= set(pass_names())
-    assert set(AIMED_AT) <= set(for_passes())
-    assert min(*DRAWN.values(), *AIMED_AT.values()) >= 1
+def test_weights_are_of_passes_that_idioms_are_planted_for() -> None:
+    assert {row.name for row in ROWS if row.aimed_weight != EVEN_AIMED} <= set(for_passes())
+    assert min(min(row.weight, row.aimed_weight) for row in ROWS) >= 1
 
 
 def test_no_pass_is_starved() -> None:
@@ -44,12 +44,12 @@ def test_every_pass_that_an_idiom_was_planted_for_is_tried() -> None:
         for number in range(6):
             drawn = draw_subjects(config, shard, number)
             assert drawn is not None
-            facts = facts_of(drawn.candidate.module, drawn.candidate.idioms)
+            facts = facts_of(drawn.module, drawn.idioms)
             tried = {passes[0].name for passes in drawn.pipelines if len(passes) == 1}
             # A module is tried in one stage: as it is, or lowered.
-            lowered = bool(tried & _lowered_passes())
+            lowered = bool(tried & LEGALIZING)
             aimed = {name for name in config.passes if weight_of(name, facts) >= NEAR}
-            aimed = {name for name in aimed if (name in _lowered_passes()) is lowered}
+            aimed = {name for name in aimed if (name in LEGALIZING) is lowered}
             if 1 < len(aimed) <= MOST_AIMED:
                 several += 1
                 assert aimed <= tried

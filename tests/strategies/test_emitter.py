@@ -4,9 +4,9 @@ import pytest
 from drawing import drawn, with_scope
 from tvm import relax
 
-from strategies.bounds import Bounds
-from strategies.features import Feature
-from strategies.frame import Unfit
+from strategies.scope.bounds import Bounds
+from strategies.scope.features import Feature
+from strategies.scope.frame import Infeasible
 
 
 def operand(scope):
@@ -66,7 +66,7 @@ def test_a_cast_gives_symbolic_dims_unless_casts_are_forbidden():
     assert not any(value.is_static for value in drawn(with_scope(use), 5))
 
     def refused(scope):
-        with pytest.raises(Unfit):
+        with pytest.raises(Infeasible):
             use(scope)
         return True
 

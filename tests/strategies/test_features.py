@@ -5,7 +5,7 @@ from drawing import drawn
 from tvm import relax
 
 from strategies import Feature, features_of, ir_modules
-from strategies.features import REQUIRES, closure
+from strategies.scope.features import REQUIRES, closure
 
 
 @pytest.mark.parametrize("feature", list(Feature), ids=str)

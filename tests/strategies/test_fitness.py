@@ -6,14 +6,10 @@ from dataclasses import replace
 
 from drawing import drawn
 
-from strategies.fitness import AIMED, FINDS, LIKELY, MEANT_FOR, NEAR, NEVER, RAISES, UNLIKELY, fitness
-from strategies.module_facts import Facts, facts_of
+from strategies.detect.module_facts import Facts, facts_of
 from strategies.modules import described_modules
-from strategies.passes import PASSES
-
-
-def test_the_tables_name_passes():
-    assert set(MEANT_FOR) | set(FINDS) | set(RAISES) <= set(PASSES)
+from strategies.pass_arguments.row import AIMED, LIKELY, NEAR, NEVER, UNLIKELY
+from strategies.pass_arguments.table import fitness
 
 
 def test_what_is_planted_goes_first():

@@ -7,14 +7,14 @@ import random
 import tvm
 from tvm import relax
 
-from strategies.choices import Choices
-from strategies.drive import draws_of
-from strategies.features import Feature
-from strategies.frame import FunctionFrame, ModuleFrame
-from strategies.gradient import Loss, differentiable_operators, draw_gradient, loss_of
-from strategies.losses import draw_loss
-from strategies.module_facts import facts_of
-from strategies.scope import Scope
+from strategies.constructs.differentiable import Loss, differentiable_operators, draw_gradient, loss_of
+from strategies.constructs.losses import draw_loss
+from strategies.detect.module_facts import facts_of
+from strategies.scope.choices import Choices
+from strategies.scope.features import Feature
+from strategies.scope.frame import FunctionFrame, ModuleFrame
+from strategies.scope.from_bytes import draws_of
+from strategies.scope.scope import Scope
 
 FLOAT, INT = relax.TensorType((2, 3), "float32"), relax.TensorType((2,), "int64")
 

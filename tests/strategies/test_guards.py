@@ -7,12 +7,11 @@ from drawing import drawn
 from hypothesis import strategies as st
 from tvm import relax
 
-from strategies.bounds import Bounds, default_bounds
-from strategies.contents import contents
-from strategies.features import Feature
-from strategies.frame import FunctionFrame, ModuleFrame
-from strategies.scope import Scope
-from strategies.values import Value
+from strategies.scope.bounds import Bounds, contents, default_bounds
+from strategies.scope.features import Feature
+from strategies.scope.frame import FunctionFrame, ModuleFrame
+from strategies.scope.scope import Scope
+from strategies.scope.values import Value
 
 
 @st.composite

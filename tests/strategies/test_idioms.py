@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import functools
 import random
 from collections import Counter
 
@@ -9,16 +8,17 @@ from drawing import BUFFER, drawn
 from idiom_modules import acts, planted
 from tvm import relax
 
-from oracles.contracts import CONTRACTS
-from strategies.choices import Choices
-from strategies.drive import draw_from_bytes
-from strategies.features import Feature
-from strategies.fitness import IDLES
+from relaxkit.passes.contracts import CONTRACTS
 from strategies.idioms import IDIOMS, Planned, aimed
 from strategies.idioms.idiom import SUFFIX
-from strategies.idioms.table import for_passes, passes_for
+from strategies.idioms.planting import for_passes, passes_for
 from strategies.modules import described_modules
+from strategies.pass_arguments.row import IDLE
+from strategies.pass_arguments.table import PASS_ROWS, aimed_weights
 from strategies.passes import PASSES
+from strategies.scope.choices import Choices
+from strategies.scope.features import Feature
+from strategies.scope.from_bytes import draw_from_bytes
 
 PLANTS = 20
 LEAST = 0.6
@@ -33,13 +33,12 @@ NO_IDIOM = {
     "RewriteCUDAGraph",  # acts on whatever allocates memory of constant size
     "AppendLoss",  # acts on functions of one dataflow block, by the types that they return
     "FoldVDeviceScopeChange",  # folds moves between memory scopes of one GPU; removes what is unused everywhere
-    *IDLES,  # find nothing in any module
+    *(name for name, row in PASS_ROWS.items() if row.fitness == IDLE),  # find nothing in any module
 }  # fmt: skip
 
 NEAR = [(idiom, near) for idiom in IDIOMS for near in idiom.near_misses]
 
 
-@functools.cache
 def modules(planned):
     """Modules with one idiom each, half of them with symbolic dims allowed."""
     source = random.Random(7)
@@ -52,10 +51,10 @@ def test_names_are_distinct_and_passes_known():
     assert len(set(names)) == len(names)
     for idiom in IDIOMS:
         assert SUFFIX not in idiom.name
-        assert set(idiom.acts_on) | set(idiom.alone) <= set(PASSES)
+        assert set(idiom.acts_on) | set(idiom.also_for) <= set(PASSES)
         near = [each.name for each in idiom.near_misses]
         assert len(set(near)) == len(near)
-        assert passes_for(f"{idiom.name}{SUFFIX}any") == (*idiom.acts_on, *idiom.alone)
+        assert passes_for(f"{idiom.name}{SUFFIX}any") == (*idiom.acts_on, *idiom.also_for)
 
 
 def test_every_pass_under_contract_has_an_idiom_or_a_reason():
@@ -104,14 +103,14 @@ def test_what_is_forbidden_is_not_aimed_at():
     source = random.Random(3)
     choices = Choices(lambda strategy: source.randbytes(8))
     forbidden = (Feature.WEIGHTS, Feature.KERNELS)
-    for planned in aimed(choices, 300, forbidden, True):
+    for planned in aimed(choices, 300, aimed_weights(), forbidden, True):
         assert not planned.needs & set(forbidden)
 
 
 def test_each_pass_is_aimed_at():
     source = random.Random(4)
     choices = Choices(lambda strategy: source.randbytes(8))
-    chosen = aimed(choices, 3000, (), False)
+    chosen = aimed(choices, 3000, aimed_weights(), (), False)
     hit = {name for planned in chosen for name in planned.idiom.acts_on}
     assert hit == {name for idiom in IDIOMS for name in idiom.acts_on}
     assert 0.1 < sum(planned.near is not None for planned in chosen) / len(chosen) < 0.4

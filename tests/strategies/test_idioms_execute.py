@@ -9,8 +9,8 @@ import pytest
 from drawing import BUFFER
 from idiom_modules import in_child, planted
 
-from strategies.drive import draw_from_bytes
 from strategies.idioms import IDIOMS, Planned
+from strategies.scope.from_bytes import draw_from_bytes
 
 ALL = [Planned(idiom, near) for idiom in IDIOMS for near in (None, *idiom.near_misses)]
 SLACK = 1e-3
@@ -28,8 +28,8 @@ def leaves(value):
 
 def executed(pair):
     """``fine``, or what is wrong."""
-    from oracles.execution import session
-    from oracles.inputs import materialize
+    from oracles.measure.inputs import materialize
+    from relaxkit.runtime import session
 
     module, result = pair
     try:

@@ -5,10 +5,9 @@ import pytest
 from drawing import drawn
 
 from strategies import Feature, features_of, ir_modules
-from strategies.bounds import LOW_PRECISION, Bounds, default_bounds, dtype_bounds, representable
-from strategies.contents import contents
-from strategies.type_features import dtype_feature
-from strategies.values import dims_of
+from strategies.scope.bounds import LOW_PRECISION, Bounds, contents, default_bounds, dtype_bounds, representable
+from strategies.scope.features import dtype_feature
+from strategies.scope.values import dims_of
 
 
 @pytest.mark.parametrize("dtype", LOW_PRECISION)

@@ -8,20 +8,19 @@ from drawing import drawn
 from hypothesis import strategies as st
 from tvm import relax, tirx
 
-from oracles.contract import Stage
-from oracles.contracts import CONTRACTS
-from oracles.execution import session
-from oracles.execution.writes import stored_parameters
-from oracles.inputs import materialize
+from oracles.core.subject import Subject
+from oracles.core.verdict import Outcome
 from oracles.judge import judge
-from oracles.passref import PassRef
-from oracles.preconditions import is_lowered
-from oracles.subject import Subject
-from oracles.verdict import Outcome
+from oracles.measure.inputs import materialize
+from relaxkit.ir.lowered import is_lowered, stored_parameters
+from relaxkit.passes.contract import Stage
+from relaxkit.passes.contracts import CONTRACTS
+from relaxkit.passes.pass_ref import PassRef
+from relaxkit.runtime import session
 from strategies import Feature, features_of, ir_modules, module_and_passes, pipelines
-from strategies.detect_kernels import is_lowered as drawn_lowered
-from strategies.module_facts import facts_of
-from strategies.passes import CONSTRUCTORS, ON_LOWERED, can_act
+from strategies.detect.kernels import is_lowered as drawn_lowered
+from strategies.detect.module_facts import facts_of
+from strategies.passes import ON_LOWERED, PASS_ROWS, can_act
 
 LOWERED = ir_modules(
     demand=[Feature.LOWERED], forbid=[Feature.VDEVICE, Feature.LOCAL_FUNCTIONS], max_functions=1, max_bindings=1,
@@ -100,9 +99,7 @@ def test_both_rooms_see_the_same():
 
 def test_the_passes_for_lowered_modules_are_those_of_the_contracts():
     promised = {
-        name
-        for name, row in CONTRACTS.items()
-        if (row.any_stage or row.needs is Stage.LOWERED) and name in CONSTRUCTORS
+        name for name, row in CONTRACTS.items() if (row.any_stage or row.needs is Stage.LOWERED) and name in PASS_ROWS
     }
     assert promised == ON_LOWERED
 

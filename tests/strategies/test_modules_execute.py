@@ -8,7 +8,7 @@ import pytest
 import tvm
 from drawing import drawn
 
-from oracles.execution import plain_build
+from relaxkit.runtime import plain_build
 from strategies import ir_modules
 
 

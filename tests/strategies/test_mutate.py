@@ -13,16 +13,16 @@ import tvm_ffi
 from hypothesis import strategies as st
 from tvm import relax
 
-from strategies import mutate as mutations
-from strategies.choices import Choices, Draw
-from strategies.drive import draw_from_bytes, draws_of
-from strategies.mutate import Mutated, Mutation, mutate
-from strategies.mutate_common import Unchanged
-from strategies.seedfile import Stage
+from strategies.scope.choices import Choices, Draw
+from strategies.scope.from_bytes import draw_from_bytes, draws_of
+from strategies.seeds import mutate as mutations
+from strategies.seeds.file import SeedStage
+from strategies.seeds.mutate import Mutated, Mutation, mutate
+from strategies.seeds.replacements import Unchanged
 
 
 @st.composite
-def mutated(draw: Draw, text: str, stage: Stage = Stage.HIGH_LEVEL) -> Mutated:
+def mutated(draw: Draw, text: str, stage: SeedStage = SeedStage.HIGH_LEVEL) -> Mutated:
     return mutate(Choices(draw), seed_modules.parsed(text), stage)
 
 
@@ -102,7 +102,7 @@ def test_lowered_code_stays_lowered_code() -> None:
     source, seen = random.Random(4), set()
     before = set(calls(seed_modules.parsed(seed_modules.LOWERED)))
     for _ in range(60):
-        found = draw_from_bytes(mutated(seed_modules.LOWERED, Stage.LOWERED), source.randbytes(2048))
+        found = draw_from_bytes(mutated(seed_modules.LOWERED, SeedStage.LOWERED), source.randbytes(2048))
         assert found is not None
         seen.update(found.applied)
         assert set(calls(found.module)) == before

@@ -6,7 +6,7 @@ from drawing import drawn
 from tvm import relax
 
 from strategies import Feature, ir_modules
-from strategies.packed import COPY
+from strategies.constructs.impure import COPY
 
 
 def test_packed_functions_are_registered_in_every_process_and_several_are_drawn():

@@ -5,23 +5,25 @@ from __future__ import annotations
 import random
 import re
 from collections import Counter
+from types import SimpleNamespace
 
 import pytest
 import tvm
 from tvm import relax
 
-from fuzzer.repro_source import _OPTIONAL
-from oracles.given import arguments_of, given_of
+from fuzzer.repro.bundle import _OPTIONAL
+from relaxkit.passes.arguments import arguments_of, given_of
+from relaxkit.passes.pass_ref import namespace
 from strategies import ir_modules
-from strategies.chains import DEEPEST, MOST, Term, TermKind, chains_of, longest
-from strategies.choices import Choices
-from strategies.drive import draw_from_bytes, draws_of
-from strategies.module_facts import Facts, Parameter, array_text, facts_of
-from strategies.pass_arguments.layouts import LAYOUTS
+from strategies.detect.module_facts import Facts, Parameter, array_text, facts_of
+from strategies.pass_arguments.binding import append_loss, mixed_precision
+from strategies.pass_arguments.lowering import LAYOUTS
 from strategies.pass_arguments.patterns import CHECKS
-from strategies.pass_table import CONSTRUCTORS
+from strategies.pass_arguments.table import PASS_ROWS
 from strategies.passes import DrawnPass
-from vocabulary.names import namespace
+from strategies.scope.chains import DEEPEST, MOST, Term, TermKind, chains_of, longest
+from strategies.scope.choices import Choices
+from strategies.scope.from_bytes import draw_from_bytes, draws_of
 
 op = relax.op
 
@@ -52,7 +54,7 @@ def chain() -> tvm.IRModule:
 
 def texts(name: str, facts: Facts, count: int, seed: int = 1) -> list[str]:
     choices = Choices(draws_of(random.Random(seed)))
-    return [CONSTRUCTORS[name](choices, facts) for _ in range(count)]
+    return [PASS_ROWS[name].draw(choices, facts) for _ in range(count)]
 
 
 def test_a_script_can_import_every_name():
@@ -193,10 +195,10 @@ def test_legalizations_of_ones_own_compute_the_same_operator():
 def test_arguments_are_the_simplest_for_the_first_choices():
     facts = facts_of(chain())
     first = Choices(lambda strategy: bytes(64))
-    assert CONSTRUCTORS["LegalizeOps"](first, facts) == "relax.transform.LegalizeOps()"
-    assert CONSTRUCTORS["FuseOps"](first, facts) == "relax.transform.FuseOps()"
-    assert CONSTRUCTORS["UpdateParamType"](first, facts) == "relax.transform.UpdateParamType(lambda var: None)"
-    assert CONSTRUCTORS["LazyTransformParams"](first, facts) == "relax.transform.LazyTransformParams()"
+    assert PASS_ROWS["LegalizeOps"].draw(first, facts) == "relax.transform.LegalizeOps()"
+    assert PASS_ROWS["FuseOps"].draw(first, facts) == "relax.transform.FuseOps()"
+    assert PASS_ROWS["UpdateParamType"].draw(first, facts) == "relax.transform.UpdateParamType(lambda var: None)"
+    assert PASS_ROWS["LazyTransformParams"].draw(first, facts) == "relax.transform.LazyTransformParams()"
 
 
 def test_dims_of_a_function_that_the_module_calls_are_not_bound():
@@ -211,7 +213,7 @@ def test_dims_of_a_function_that_the_module_calls_are_not_bound():
     facts = facts_of(builder.finalize())
     assert {each.name: each.called for each in facts.functions} == {"callee": True, "caller": False}
     choices = Choices(draws_of(random.Random(11)))
-    texts = {CONSTRUCTORS["BindSymbolicVars"](choices, facts) for _ in range(40)}
+    texts = {PASS_ROWS["BindSymbolicVars"].draw(choices, facts) for _ in range(40)}
     assert all(text.endswith('"caller")') for text in texts), texts
 
 
@@ -240,3 +242,25 @@ def test_named_inputs_are_single_floats_in_all_functions():
     named = {text for text in drawn if "fp16_input_names" in text}
     assert named
     assert not any('"x"' in text for text in named)
+
+
+def test_the_loss_of_floats_of_eight_bits_is_not_asked_for():
+    for dtype, taken in (("float8_e5m2", False), ("float16", True), ("bfloat16", True), ("int32", False)):
+        builder = relax.BlockBuilder()
+        x = relax.Var("x", relax.TensorType([2], dtype))
+        with builder.function("main", [x]):
+            with builder.dataflow():
+                made = builder.emit_output(relax.op.reshape(x, [2, 1]))
+            builder.emit_func_output(made)
+        drawn = append_loss(Choices(draws_of(random.Random(1))), facts_of(builder.get()))
+        assert (f'"{dtype}"' in drawn) is taken
+
+
+def test_a_name_of_parameters_of_several_dtypes_is_not_drawn():
+    functions = [SimpleNamespace(parameters=[SimpleNamespace(name="p0", dtype="float32")])]
+    facts = SimpleNamespace(functions=functions, not_single={"p0"})
+    texts = {mixed_precision(Choices(draws_of(random.Random(seed))), facts) for seed in range(40)}
+    assert not [text for text in texts if "p0" in text]
+    facts.not_single.clear()
+    texts = {mixed_precision(Choices(draws_of(random.Random(seed))), facts) for seed in range(40)}
+    assert [text for text in texts if "p0" in text]

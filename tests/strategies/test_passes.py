@@ -6,10 +6,10 @@ from drawing import drawn
 from hypothesis import strategies as st
 
 from strategies import DrawnPass, Feature, ir_modules, module_and_passes, passes, passes_for, pipelines
-from strategies.choices import Choices
-from strategies.module_facts import facts_of
-from strategies.pass_table import CONSTRUCTORS
+from strategies.detect.module_facts import facts_of
+from strategies.pass_arguments.table import PASS_ROWS
 from strategies.passes import BUILDS, PASSES, _weighted
+from strategies.scope.choices import Choices
 
 
 def test_the_table_has_the_passes_of_the_catalogue():
@@ -92,7 +92,7 @@ def test_entries_draw_for_a_module_or_none():
     @st.composite
     def one(draw):
         assert PASSES["BindSymbolicVars"](draw, None).startswith("relax.transform.BindSymbolicVars(")
-        return CONSTRUCTORS["LegalizeOps"](Choices(draw), facts_of(None))
+        return PASS_ROWS["LegalizeOps"].draw(Choices(draw), facts_of(None))
 
     assert list(drawn(one(), 1)) == ["relax.transform.LegalizeOps()"]
 

@@ -11,8 +11,8 @@ from tvm.script import relax as R
 from tvm.script import tirx as T
 
 from strategies import ir_modules, operators_of
-from strategies.drive import draw_from_bytes
-from strategies.profile import UNKNOWN_RANK, profile_of
+from strategies.detect.profile import UNKNOWN_RANK, profile_of
+from strategies.scope.from_bytes import draw_from_bytes
 
 
 @I.ir_module

@@ -5,7 +5,7 @@ from drawing import drawn
 from tvm import relax
 
 from strategies import Feature, ir_modules
-from strategies.recursion import DEPTH
+from strategies.constructs.recursion import DEPTH
 
 
 def recursive(module):

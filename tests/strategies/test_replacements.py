@@ -6,15 +6,16 @@ import pytest
 from drawing import drawn
 from hypothesis import strategies as st
 
+from oracles.core.subject import Subject
+from oracles.core.verdict import Outcome
 from oracles.judge import judge
-from oracles.passref import PassRef
-from oracles.subject import Subject
-from oracles.verdict import OracleName, Outcome
+from relaxkit.passes.contract import OracleName
+from relaxkit.passes.pass_ref import PassRef
 from strategies import Feature, ir_modules, passes_for
-from strategies.choices import Choices
-from strategies.module_facts import facts_of
+from strategies.detect.module_facts import facts_of
 from strategies.passes import can_act
-from strategies.replacements import draw_alteration, operator_name
+from strategies.scope.choices import Choices
+from strategies.seeds.replacements import draw_alteration, operator_name
 
 WITH_KERNELS = ir_modules(
     demand=[Feature.KERNELS], forbid=[Feature.LOWERED], max_functions=1, max_bindings=2, executable=True

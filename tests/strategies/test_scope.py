@@ -4,10 +4,10 @@ import pytest
 from drawing import drawn, with_scope
 from tvm import relax
 
-from strategies.bounds import Bounds
-from strategies.dims import LARGE
-from strategies.features import Feature
-from strategies.scope import Unfit
+from strategies.scope.bounds import Bounds
+from strategies.scope.dims import LARGE
+from strategies.scope.features import Feature
+from strategies.scope.scope import Infeasible
 
 
 def test_a_tensor_is_made_when_none_fits():
@@ -32,7 +32,7 @@ def test_static_tensors_have_numbers_for_dims():
 def test_symbolic_tensors_occur_and_their_dims_have_ranges():
     def use(scope):
         value = scope.tensor()
-        return value, [scope.dim_range(dim) for dim in scope.dims(value)]
+        return value, [scope.dim_range(dim) for dim in value.shape]
 
     cases = list(drawn(with_scope(use), 120))
     assert any(not value.is_static for value, _ in cases)
@@ -53,7 +53,7 @@ def test_a_symbolic_shape_can_be_asked_for_without_parameters_left():
 
 def test_a_condition_that_nothing_meets_is_unfit():
     def use(scope):
-        with pytest.raises(Unfit):
+        with pytest.raises(Infeasible):
             scope.tensor(where=lambda value: False)
         return True
 
@@ -62,9 +62,9 @@ def test_a_condition_that_nothing_meets_is_unfit():
 
 def test_a_forbidden_dtype_is_unfit():
     def use(scope):
-        with pytest.raises(Unfit):
+        with pytest.raises(Infeasible):
             scope.tensor(dtypes=("int64",))
-        with pytest.raises(Unfit):
+        with pytest.raises(Infeasible):
             scope.emit(relax.op.argmax(scope.tensor(ranks=(1,)).expr))
         return True
 

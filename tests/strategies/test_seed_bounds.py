@@ -7,10 +7,10 @@ import pytest
 import seed_modules
 import tvm
 
-from oracles.execution import ExecMode, session
-from oracles.inputs import materialize
-from strategies.seed_bounds import bounds_of, unproven
-from strategies.seed_rules import RULES, Unproven
+from oracles.measure.inputs import materialize
+from relaxkit.runtime import ExecMode, session
+from strategies.operators.intervals import Unproven
+from strategies.seeds.bounds import RULES, bounds_of, unproven
 
 
 def function(parameters: str, *lines: str) -> str:

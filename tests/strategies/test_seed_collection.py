@@ -13,12 +13,12 @@ import tvm
 from hypothesis import strategies as st
 from tvm import relax
 
-from strategies.choices import Choices, Draw
-from strategies.drive import draw_from_bytes
 from strategies.modules import Described
+from strategies.scope.choices import Choices, Draw
+from strategies.scope.from_bytes import draw_from_bytes
 from strategies.seeded import LOWERED, SHARE, mutated, seeded_modules
-from strategies.seedfile import FILE_NAME, Seed, SeedFileError, Stage, read, write
-from strategies.seeds import SeedRef, find_seeds, load, open_seeds
+from strategies.seeds.collection import SeedRef, find_seeds, load, open_seeds
+from strategies.seeds.file import FILE_NAME, Seed, SeedFileError, SeedStage, read, write
 
 
 def test_a_collection_reads_back_sorted_by_size(tmp_path: Path) -> None:
@@ -38,9 +38,9 @@ def test_equal_collections_are_equal_files(tmp_path: Path) -> None:
 
 def test_facts_of_seeds() -> None:
     found = {text: seed_modules.seed_of(text) for text in seed_modules.ALL}
-    assert found[seed_modules.KERNEL].stage is Stage.LEGALIZED
-    assert found[seed_modules.LOWERED].stage is Stage.LOWERED
-    assert found[seed_modules.CHAIN].stage is Stage.HIGH_LEVEL
+    assert found[seed_modules.KERNEL].stage is SeedStage.LEGALIZED
+    assert found[seed_modules.LOWERED].stage is SeedStage.LOWERED
+    assert found[seed_modules.CHAIN].stage is SeedStage.HIGH_LEVEL
     assert found[seed_modules.CHAIN].operators == ("relax.add", "relax.matmul", "relax.nn.relu")
     assert found[seed_modules.CHAIN].bindings == 3
     assert found[seed_modules.BRANCHES].bindings == 6
@@ -56,8 +56,8 @@ def test_facts_of_seeds() -> None:
         ("", "no seed collection of this version"),
         ("[]\n", "no seed collection of this version"),
         ('{"format": "relaxfuzz-seeds-0"}\n', "no seed collection of this version"),
-        ('{"format": "relaxfuzz-seeds-1", "tvm": "1"}\n', "holds no seed"),
-        ('{"format": "relaxfuzz-seeds-1", "tvm": "1"}\n{"file": "x"}\n', "line 2"),
+        ('{"format": "relaxfuzz-seeds-2", "tvm": "1"}\n', "holds no seed"),
+        ('{"format": "relaxfuzz-seeds-2", "tvm": "1"}\n{"file": "x"}\n', "line 2"),
     ],
 )
 def test_files_that_are_no_collection_are_refused(tmp_path: Path, text: str, complaint: str) -> None:

@@ -14,13 +14,13 @@ import tvm
 import tvm_ffi
 from tvm import relax, tirx
 
-from oracles.execution import ExecMode, session
-from strategies.drive import draw_from_bytes
-from strategies.features import Feature
-from strategies.frame import ModuleFrame
+from relaxkit.runtime import ExecMode, session
 from strategies.modules import Described, described_modules
-from strategies.seeds import SeedRef
-from strategies.splice import splice, spliceable
+from strategies.scope.features import Feature
+from strategies.scope.frame import ModuleFrame
+from strategies.scope.from_bytes import draw_from_bytes
+from strategies.seeds.collection import SeedRef
+from strategies.seeds.splice import splice, spliceable
 
 
 @functools.cache

@@ -1,4 +1,4 @@
-"""The stages that a walk knows are those of the contracts, and a drawn walk is legal by them."""
+"""A drawn walk is legal by the contracts."""
 
 from __future__ import annotations
 
@@ -8,37 +8,28 @@ from drawing import drawn
 from tvm import relax
 
 from oracles import CONTRACTS, PassRef, contract_for
-from oracles.contract import Stage
-from oracles.plan import out_of_order, plan_of
+from relaxkit.passes.contract import Stage, Trait
+from relaxkit.passes.contracts import the_pass, with_trait
+from relaxkit.passes.ordering import BUILDS, LOWERING, PipelineWalk
+from relaxkit.passes.plan import out_of_order, plan_of
 from strategies import ir_modules, pipelines
-from strategies.pass_table import CONSTRUCTORS
+from strategies.pass_arguments.table import PASS_ROWS
 from strategies.passes import ON_LOWERED
-from strategies.stages import (
-    ALONE,
-    ANY_STAGE,
-    BUILDS,
-    FIRST,
-    GIVE_LOWERED,
-    IN_PLACE,
-    LOWERING,
-    NEED_LOWERED,
-    NOT_BEFORE,
-    ON_KILLS,
-    Walk,
-)
 
-ROWS = {name: row for name, row in CONTRACTS.items() if name in CONSTRUCTORS and name not in BUILDS}
+ROWS = {name: row for name, row in CONTRACTS.items() if name in PASS_ROWS and name not in BUILDS}
 
 
 def _by_contract(**wanted: object) -> set[str]:
     return {name for name, row in ROWS.items() if all(getattr(row, key) == value for key, value in wanted.items())}
 
 
+ON_KILLS = with_trait(Trait.KEEPS_KILLS)
+NOT_BEFORE = [(first, row.name) for row in CONTRACTS.values() for first in row.not_after]
+
+
 def test_stages_are_those_of_the_contracts():
-    assert ANY_STAGE & CONSTRUCTORS.keys() == _by_contract(any_stage=True)
-    assert NEED_LOWERED & CONSTRUCTORS.keys() == _by_contract(needs=Stage.LOWERED)
-    assert GIVE_LOWERED & CONSTRUCTORS.keys() == _by_contract(gives=Stage.LOWERED)
-    assert set(BUILDS) == {name for name, row in CONTRACTS.items() if name.startswith("build:")}
+    assert set(LOWERING) == _by_contract(gives=Stage.LOWERED)
+    assert set(BUILDS) == {name for name in CONTRACTS if name.startswith("build:")}
     assert _by_contract(any_stage=True) | _by_contract(needs=Stage.LOWERED) == ON_LOWERED
 
 
@@ -50,7 +41,7 @@ def test_drawn_pipelines_are_legal_by_the_contracts():
             plans.append(plan_of(refs, [contract_for(ref) for ref in refs], module))
     assert not [reason for plan in plans if (reason := out_of_order(plan))]
     names = [tuple(step.ref.name for step in plan.steps if not step.inserted) for plan in plans]
-    lowered = [any(name in GIVE_LOWERED for name in row) for row in names]
+    lowered = [any(name in LOWERING for name in row) for row in names]
     assert 0.2 < sum(lowered) / len(lowered) < 0.9
     assert any(len(set(row)) < len(row) for row in names)  # repeats
     # what legalizes or fuses may come before what works on operators
@@ -60,7 +51,7 @@ def test_drawn_pipelines_are_legal_by_the_contracts():
 
 
 def test_nothing_of_an_earlier_stage_follows_lowering():
-    walk = Walk(("FuseOps", "FuseTIR", "CallTIRRewrite", "Normalize", "VMShapeLower"))
+    walk = PipelineWalk(("FuseOps", "FuseTIR", "CallTIRRewrite", "Normalize", "VMShapeLower"))
     assert walk.legal(early=True) == ("FuseOps", "FuseTIR", "Normalize")
     assert walk.legal(early=False) == ("CallTIRRewrite", "VMShapeLower")
     walk.step("CallTIRRewrite")
@@ -69,7 +60,7 @@ def test_nothing_of_an_earlier_stage_follows_lowering():
 
 @pytest.mark.parametrize(("first", "later"), NOT_BEFORE)
 def test_a_pair_stands_in_its_order(first: str, later: str):
-    walk = Walk((first, later))
+    walk = PipelineWalk((first, later))
     walk.step(later)
     assert walk.legal(early=True) == (first, later)
     walk.step(first)
@@ -77,18 +68,17 @@ def test_a_pair_stands_in_its_order(first: str, later: str):
 
 
 def test_a_lowered_module_gets_what_works_on_it():
-    assert Walk(("FuseOps", "Normalize"), lowered=True).legal(early=True) == ("Normalize",)
-    assert Walk(("FuseOps",), lowered=True).legal(early=True) == ("FuseOps",)  # there is nothing else
+    assert PipelineWalk(("FuseOps", "Normalize"), lowered=True).legal(early=True) == ("Normalize",)
+    assert PipelineWalk(("FuseOps",), lowered=True).legal(early=True) == ("FuseOps",)  # there is nothing else
 
 
 def test_what_lowers_is_in_the_order_of_tvm():
-    assert set(LOWERING) == GIVE_LOWERED
     steps = relax.backend.cuda.finalize_passes(tvm.target.Target("llvm"))
     assert [step.info.name for step in steps if step.info.name in LOWERING] == list(LOWERING[1:])
 
 
 def _after(*done: str) -> set[str]:
-    walk = Walk(tuple(name for name in CONSTRUCTORS if name not in BUILDS))
+    walk = PipelineWalk(tuple(name for name in PASS_ROWS if name not in BUILDS))
     for name in done:
         walk.step(name)
     return set(walk.legal(early=True)) | set(walk.legal(early=False))
@@ -105,14 +95,17 @@ def test_nothing_renames_behind_kills():
 
 
 def test_in_place_calls_are_followed_by_what_lowers():
-    assert _after(IN_PLACE) == ON_KILLS | GIVE_LOWERED
-    assert "FoldConstant" not in _after("FuseOps", IN_PLACE)
+    in_place = the_pass(Trait.IN_PLACE)
+    assert _after(in_place) == ON_KILLS | {*LOWERING}
+    assert "FoldConstant" not in _after("FuseOps", in_place)
 
 
 def test_arguments_that_name_what_the_given_module_has_come_first():
-    assert _after() >= FIRST
-    assert not _after("Normalize") & FIRST
+    first = with_trait(Trait.NAMES_THE_GIVEN)
+    assert len(first) == 3
+    assert _after() >= first
+    assert not _after("Normalize") & first
 
 
 def test_types_that_the_caller_chose_are_judged_alone():
-    assert not _after() & ALONE
+    assert not _after() & {the_pass(Trait.RETYPES_THE_GIVEN)}

@@ -8,7 +8,7 @@ from drawing import drawn
 from tvm import relax
 
 from strategies import Feature, features_of, ir_modules
-from strategies.detect_shapes import DATA_DEPENDENT_OPS, shape_features
+from strategies.detect.shapes import DATA_DEPENDENT_OPS, shape_features
 
 
 def functions_of(module):

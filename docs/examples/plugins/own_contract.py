@@ -3,8 +3,8 @@
 import tvm_ffi
 from tvm import relax
 
-from oracles.contract import Contract, Idempotence, NumericPromise, Postcondition, Ran
-from oracles.plugins import Plugin
+from relaxkit.passes.contract import Contract, Idempotence, NumericPromise, Postcondition, Ran
+from relaxkit.passes.plugins import Plugin
 
 
 @relax.transform.function_pass(opt_level=0, name="RemoveUnused")

@@ -4,8 +4,8 @@ import tvm
 from tvm import relax
 from tvm.relax.expr_functor import PyExprMutator, mutator
 
-from oracles.contract import Ran
-from oracles.plugins import OwnOracle, Plugin
+from relaxkit.passes.contract import Ran
+from relaxkit.passes.plugins import OwnOracle, Plugin
 
 
 def introduces_clip(ran: Ran) -> str:

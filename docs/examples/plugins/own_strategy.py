@@ -3,7 +3,7 @@
 from hypothesis import strategies as st
 from tvm import relax
 
-from oracles.plugins import Plugin
+from relaxkit.passes.plugins import Plugin
 
 
 @st.composite

@@ -2,66 +2,15 @@
 
 from __future__ import annotations
 
-from fuzzer.minimizer.reduction import Reduction
-from fuzzer.minimizer.reductions import (
-    attributes,
-    bindings,
-    blocks,
-    branches,
-    conditions,
-    constants,
-    cut,
-    dims,
-    dtypes,
-    function_names,
-    functions,
-    inline,
-    kernel_dims,
-    kernels,
-    local_functions,
-    names,
-    op_attributes,
-    operands,
-    operators,
-    outputs,
-    projections,
-    purity,
-    ranks,
-    same_params,
-    tuple_params,
-    unused,
-    values,
-    vdevices,
-)
+from importlib import import_module
 
-REDUCTIONS: tuple[Reduction, ...] = (
-    unused.REDUCTION,
-    functions.REDUCTION,
-    cut.REDUCTION,
-    outputs.REDUCTION,
-    bindings.REDUCTION,
-    branches.REDUCTION,
-    projections.REDUCTION,
-    inline.REDUCTION,
-    operands.REDUCTION,
-    tuple_params.REDUCTION,
-    unused.REDUCTION,
-    attributes.REDUCTION,
-    vdevices.REDUCTION,
-    local_functions.REDUCTION,
-    kernels.REDUCTION,
-    dims.REDUCTION,
-    kernel_dims.REDUCTION,
-    ranks.REDUCTION,
-    dtypes.REDUCTION,
-    op_attributes.REDUCTION,
-    operators.REDUCTION,
-    conditions.REDUCTION,
-    constants.REDUCTION,
-    values.REDUCTION,
-    same_params.REDUCTION,
-    blocks.REDUCTION,
-    purity.REDUCTION,
-    function_names.REDUCTION,
-    names.REDUCTION,
-)
+from fuzzer.minimizer.reductions.reduction import Reduction
+
+_ORDER = """
+    structure.unused structure.functions structure.cut structure.outputs structure.bindings structure.branches
+    structure.projections structure.inline structure.operands structure.tuple_params structure.unused
+    types.attributes types.vdevices structure.local_functions types.kernels types.dims types.kernel_dims
+    types.ranks types.dtypes types.op_attributes types.operators types.conditions types.constants types.values
+    structure.same_params structure.blocks structure.purity structure.function_names structure.names
+"""
+REDUCTIONS: tuple[Reduction, ...] = tuple(import_module(f"{__name__}.{name}").edits for name in _ORDER.split())

@@ -8,10 +8,10 @@ from typing import Any
 import tvm
 from tvm import relax
 
-from fuzzer.minimizer.emit import emit
-from fuzzer.minimizer.reduction import Reduction
-from fuzzer.minimizer.retype import Invalid
-from fuzzer.minimizer.sketch import take
+from fuzzer.minimizer.reductions.reduction import Reduction
+from relaxkit.ir.retype import Invalid
+from relaxkit.ir.sketch.emit import emit
+from relaxkit.ir.sketch.sketch import take
 
 
 def candidates(reduction: Reduction, module: Any) -> Iterator[Any]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import tvm
 from recursive_sample import Mutual
 
-from fuzzer.minimizer.emit import emit
-from fuzzer.minimizer.sketch import take
+from relaxkit.ir.sketch.emit import emit
+from relaxkit.ir.sketch.sketch import take
 
 
 def test_functions_that_call_each_other_survive_the_sketch():

@@ -10,11 +10,11 @@ import tvm_ffi
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from tvm import relax
 
-from fuzzer.minimizer.emit import emit
 from fuzzer.minimizer.reductions import REDUCTIONS
-from fuzzer.minimizer.retype import Invalid
 from fuzzer.minimizer.safety import hazards
-from fuzzer.minimizer.sketch import take
+from relaxkit.ir.retype import Invalid
+from relaxkit.ir.sketch.emit import emit
+from relaxkit.ir.sketch.sketch import take
 from strategies import ir_modules
 
 QUICK = settings(

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from fuzzer.cases import Case
-from fuzzer.isolation import Death, Died
-from fuzzer.minimizer.judges import MOST_TRIES, Judges, tries_for
-from fuzzer.minimizer.judging import Judge
-from fuzzer.minimizer.messages import Failing, Proposal, Request
+from fuzzer.core.case import Case
+from fuzzer.minimizer.judge.judge import Judge
+from fuzzer.minimizer.judge.pool import MOST_TRIES, JudgePool, tries_for
+from fuzzer.minimizer.search.messages import Failing, ProposalRequest, ProposedModules
+from fuzzer.worker.death import Died
 
 CASE = Case("module", (), 0)
 
@@ -58,7 +58,7 @@ class FakeJudge(Judge):
 @pytest.mark.parametrize(("tries", "ids", "fresh"), [(3, ["other", "wanted"], 3), (2, ["other"], 2), (1, ["other"], 0)])
 def test_what_fails_now_and_then_is_tried_in_fresh_processes(tries: int, ids: list[str], fresh: int) -> None:
     judge = FakeJudge()
-    with Judges(lambda: judge, signature="wanted", tries=tries) as judges:
+    with JudgePool(lambda: judge, signature="wanted", tries=tries) as judges:
         assert [failing.id for failing in judges.failures(CASE)] == ids
     worker: Any = judge.worker
     assert worker.fresh_ones == fresh
@@ -72,7 +72,7 @@ def test_each_thread_has_a_judge_of_its_own() -> None:
         made.append(FakeJudge())
         return made[-1]
 
-    with Judges(make, 3) as judges:
+    with JudgePool(make, 3) as judges:
         pending = [judges.tasks.submit(judges.failures, CASE) for _ in range(60)]
         assert all(item.result() for item in pending)
     assert len(made) == 3
@@ -84,28 +84,28 @@ class DyingJudge(Judge):
     def __init__(self, *deadly: int) -> None:
         super().__init__(FakeWorker(), ())  # type: ignore[arg-type]
         self.deadly = deadly
-        self.asked: list[Request] = []
+        self.asked: list[ProposalRequest] = []
 
     def ask(self, function: Any, argument: Any) -> Any:
         self.asked.append(argument)
         first = 0 if argument.start is None else argument.start[0] + argument.skip_start
         for key in range(first, 9):
             if key in self.deadly:
-                return Died(Death.SIGNAL, "signal 11 (SIGSEGV)", f"minimizer: {key}")
-        return Proposal((), (9,))
+                return Died.by_exit_code(-11, f"minimizer: {key}")
+        return ProposedModules((), (9,))
 
 
 def test_an_edit_that_kills_the_worker_is_passed_over() -> None:
     judge = DyingJudge(2, 5)
-    assert judge.propose(Request("module", 0)) == Proposal((), (9,))
+    assert judge.propose(ProposalRequest("module", 0)) == ProposedModules((), (9,))
     assert [(item.start, item.skip_start) for item in judge.asked] == [(None, False), ((2,), True), ((5,), True)]
 
 
 def test_edits_that_kill_it_together_are_tried_one_by_one() -> None:
     judge = DyingJudge(2)
-    assert judge.propose(Request("module", 0, fold=8)) == Proposal((), (9,))
+    assert judge.propose(ProposalRequest("module", 0, fold=8)) == ProposedModules((), (9,))
     assert [item.fold for item in judge.asked] == [8, 1, 1]
 
 
 def test_too_many_deaths_end_a_reduction() -> None:
-    assert DyingJudge(*range(9)).propose(Request("module", 0)) is None
+    assert DyingJudge(*range(9)).propose(ProposalRequest("module", 0)) is None

@@ -12,9 +12,9 @@ from reduced import candidates, functions_of
 from tvm import relax, tirx
 from tvm.script import tirx as T
 
-from fuzzer.minimizer.kernel_bodies import fewer_stages, is_plain, plain_bodies, signature, without_annotations
-from fuzzer.minimizer.reductions import dims, kernels, ranks
+from fuzzer.minimizer.reductions.types import dims, kernels, ranks
 from fuzzer.minimizer.safety import hazards
+from relaxkit.ir.sketch.kernels import fewer_stages, is_plain, plain_bodies, signature, without_annotations
 
 
 @T.prim_func(private=True, s_tir=True)
@@ -78,7 +78,7 @@ def test_annotations_and_parallel_loops_go() -> None:
 
 def test_candidates_are_smaller_kernels() -> None:
     module = called(two_stages)
-    found = list(candidates(kernels.REDUCTION, module))
+    found = list(candidates(kernels.edits, module))
     assert [functions_of(item) for item in found] == [["kernel", "main"]] * len(found)
     assert len(found[0].script().splitlines()) < len(module.script().splitlines())
     assert any("op_pattern" not in item.script() and "second" in item.script() for item in found)
@@ -86,7 +86,7 @@ def test_candidates_are_smaller_kernels() -> None:
 
 def test_what_is_plain_stays() -> None:
     plain = next(plain_bodies(two_stages)).without_attr("op_pattern").without_attr("tirx.noalias")
-    assert list(candidates(kernels.REDUCTION, called(plain))) == []
+    assert list(candidates(kernels.edits, called(plain))) == []
 
 
 def test_kernels_of_equal_signature_become_one() -> None:
@@ -98,7 +98,7 @@ def test_kernels_of_equal_signature_become_one() -> None:
             var = builder.add_func(kernel, f"kernel{index}")
             x = builder.emit(relax.call_tir(var, [x], out_ty=x.ty))
         builder.emit_func_output(x)
-    first = next(candidates(kernels.REDUCTION, builder.finalize()))
+    first = next(candidates(kernels.edits, builder.finalize()))
     assert functions_of(first) == ["kernel0", "main"]
 
 
@@ -110,8 +110,8 @@ def test_a_plain_kernel_is_no_hazard() -> None:
 
 def test_dims_shrink_in_plain_kernels_too() -> None:
     plain = called(next(plain_bodies(two_stages)))
-    shapes = [[int(dim) for dim in item["main"].ret_ty.shape] for item in candidates(dims.REDUCTION, plain)]
+    shapes = [[int(dim) for dim in item["main"].ret_ty.shape] for item in candidates(dims.edits, plain)]
     assert [2, 3] in shapes
     assert [2, 2] in shapes
-    assert list(candidates(ranks.REDUCTION, called(two_stages))) == []
-    assert [item["main"].ret_ty.ndim for item in candidates(ranks.REDUCTION, plain)] == [1, 1]
+    assert list(candidates(ranks.edits, called(two_stages))) == []
+    assert [item["main"].ret_ty.ndim for item in candidates(ranks.edits, plain)] == [1, 1]

@@ -8,10 +8,10 @@ import samples
 import tvm
 from tvm import relax
 
-from fuzzer.minimizer.messages import Request
 from fuzzer.minimizer.propose import facts, propose
 from fuzzer.minimizer.reductions import REDUCTIONS
-from fuzzer.minimizer.sketch import bindings_of
+from fuzzer.minimizer.search.messages import ProposalRequest
+from relaxkit.ir.sketch.sketch import bindings_of
 
 op = relax.op
 _SECONDS = 2.0  # of the processor; 0.6 was measured for the slowest
@@ -42,7 +42,7 @@ def test_candidates_of_a_large_module_come_quickly() -> None:
     slow = {}
     for index, reduction in enumerate(REDUCTIONS):
         begun = time.process_time()
-        propose(Request(text, index, hazards=hazards))
+        propose(ProposalRequest(text, index, hazards=hazards))
         took = time.process_time() - begun
         if took > _SECONDS:
             slow[reduction.name] = took

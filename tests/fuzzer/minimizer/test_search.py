@@ -12,14 +12,15 @@ import samples
 import tvm
 from tvm_ffi.serialization import from_json_graph_str
 
-from fuzzer.cases import Case, judge_case
-from fuzzer.minimizer.messages import Failing
+from fuzzer.core.case import Case, judge_case
+from fuzzer.findings.signature import signature
 from fuzzer.minimizer.propose import facts, propose
-from fuzzer.minimizer.search import Limits, Minimized, minimize
-from fuzzer.minimizer.sketch import bindings_of
-from fuzzer.signatures import signature
-from oracles.passref import PassRef
-from oracles.verdict import OracleName, Outcome
+from fuzzer.minimizer.search.messages import Failing
+from fuzzer.minimizer.search.search import Minimized, Search, SearchLimits
+from oracles.core.verdict import Outcome
+from relaxkit.ir.sketch.sketch import bindings_of
+from relaxkit.passes.contract import OracleName
+from relaxkit.passes.pass_ref import PassRef
 
 DEVICE = "relax.transform.UpdateVDevice(relax.VDevice('llvm', 0, 'other'), 0)"
 
@@ -35,17 +36,17 @@ def failures(case: Case, oracles: tuple[OracleName, ...]) -> list[Failing]:
     return [Failing(signature(item).id, signature(item).text, item) for item in failed]
 
 
-def search(case: Case, wanted: str, *oracles: OracleName, limits: Limits | None = None) -> Minimized:
+def search(case: Case, wanted: str, *oracles: OracleName, limits: SearchLimits | None = None) -> Minimized:
     numeric = OracleName.NUMERIC in oracles
-    return minimize(
+    return Search(
         case,
         wanted,
         lambda candidate: failures(candidate, oracles),
         propose,
         facts(case.module_json),
         numeric=numeric,
-        limits=limits,
-    )
+        limits=limits or SearchLimits(),
+    ).run()
 
 
 def case_of(module: Any, *passes: tuple[str, str]) -> Case:
@@ -177,7 +178,7 @@ def test_what_does_not_fail_is_left_alone(user_passes: Path) -> None:
 def test_limits_end_the_search_with_what_was_reached() -> None:
     case = case_of(samples.private_symbolic(), plain("InlinePrivateFunctions"))
     (wanted,) = failing(case, (OracleName.WELL_FORMED,))
-    found = search(case, wanted, OracleName.WELL_FORMED, limits=Limits(queries=8))
+    found = search(case, wanted, OracleName.WELL_FORMED, limits=SearchLimits(queries=8))
     assert not found.complete
     assert found.queries == 8
     assert wanted in failing(found.case, (OracleName.WELL_FORMED,))

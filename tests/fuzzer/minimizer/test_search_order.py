@@ -11,11 +11,11 @@ from dataclasses import replace
 
 import pytest
 
-from fuzzer.cases import Case
-from fuzzer.minimizer.messages import Candidate, Facts, Failing, Key, Proposal, Request
-from fuzzer.minimizer.search import Limits, Minimized, Search, Stopped, minimize
-from fuzzer.minimizer.tasks import Serial, Tasks, Threads
-from oracles.passref import PassRef
+from fuzzer.core.case import Case
+from fuzzer.minimizer.judge.pool import Tasks, Threads
+from fuzzer.minimizer.search.messages import Failing, Key, ProposalRequest, ProposedModules, SmallerModule, StartFacts
+from fuzzer.minimizer.search.search import Minimized, Search, SearchLimits, Stopped
+from relaxkit.passes.pass_ref import PassRef
 
 WANTED = "wanted"
 Edit = Callable[[str], list[tuple[Key, str]]]
@@ -62,11 +62,11 @@ class World:
         time.sleep(pause)
         return [Failing(name, f"the failure {name}") for name in self.fails(case)]
 
-    def propose(self, request: Request) -> Proposal:
+    def propose(self, request: ProposalRequest) -> ProposedModules:
         with self.lock:
             self.proposals += 1
         edits, word = self.edits[request.reduction], request.module_json
-        found: list[Candidate] = []
+        found: list[SmallerModule] = []
         if request.fold > 1:
             key, folded = request.start, word
             for _ in range(request.fold):
@@ -76,24 +76,27 @@ class World:
                     break
                 key, folded = after[0]
             if folded != word and key is not None:
-                found.append(Candidate(key, folded, folded))
+                found.append(SmallerModule(key, folded, folded))
         last = request.start
         for key, smaller in edits(word):
             if request.start is not None and (key < request.start or (request.skip_start and key == request.start)):
                 continue
             if len(found) >= request.count:
-                return Proposal(tuple(found), last)
+                return ProposedModules(tuple(found), last)
             last = key
             if smaller != word and smaller not in [item.module_json for item in found]:
-                found.append(Candidate(key, smaller, smaller))
-        return Proposal(tuple(found), None)
+                found.append(SmallerModule(key, smaller, smaller))
+        return ProposedModules(tuple(found), None)
 
-    def run(self, word: str, passes: str = "P", tasks: Tasks | None = None, limits: Limits | None = None) -> Minimized:
+    def run(
+        self, word: str, passes: str = "P", tasks: Tasks | None = None, limits: SearchLimits | None = None
+    ) -> Minimized:
         case = Case(word, tuple(PassRef(name, name) for name in passes), 0)
-        facts = Facts(
+        facts = StartFacts(
             len(word), 1, frozenset(), "", tuple((edit.__name__, edit is lower) for edit in self.edits), word, ""
         )
-        found = minimize(case, WANTED, self.query, self.propose, facts, tasks=tasks, limits=limits)
+        given = {"tasks": tasks or Tasks(), "limits": limits or SearchLimits()}
+        found = Search(case, WANTED, self.query, self.propose, facts, **given).run()  # type: ignore[arg-type]
         return replace(found, seconds=0.0)
 
 
@@ -127,19 +130,19 @@ def test_the_result_does_not_depend_on_the_number_of_workers(workers: int) -> No
     try:
         many = World(drop, lower, fails=neighbours, slow=True).run(WORD, "abPcd", threads)
     finally:
-        threads.close()
+        threads.close(wait=True)
     assert many == alone
     assert {other.failing.id for other in alone.others} == {"other x", "other y"}
 
 
 def test_limits_count_alike_whatever_runs_ahead() -> None:
-    limits = Limits(queries=17)
+    limits = SearchLimits(queries=17)
     alone = World(drop, fails=neighbours).run(WORD, limits=limits)
     threads = Threads(4)
     try:
         many = World(drop, fails=neighbours, slow=True).run(WORD, tasks=threads, limits=limits)
     finally:
-        threads.close()
+        threads.close(wait=True)
     assert many == alone
     assert (alone.queries, alone.stopped) == (17, Stopped.QUERIES)
     assert "x" in alone.case.module_json
@@ -221,7 +224,7 @@ def test_each_new_best_is_saved_at_once_and_an_interrupt_keeps_the_last() -> Non
             raise KeyboardInterrupt
         return world.query(case)
 
-    facts = Facts(len(WORD), 1, frozenset(), "", (("drop", False),), WORD, "")
+    facts = StartFacts(len(WORD), 1, frozenset(), "", (("drop", False),), WORD, "")
     case = Case(WORD, (), 0)
     found = Search(case, WANTED, query, world.propose, facts, save=saved.append).run()
     assert found.stopped is Stopped.INTERRUPT
@@ -235,21 +238,21 @@ def test_each_new_best_is_saved_at_once_and_an_interrupt_keeps_the_last() -> Non
 
 def test_a_search_that_is_told_to_stop_ends() -> None:
     world = World(drop, fails=neighbours)
-    facts = Facts(len(WORD), 1, frozenset(), "", (("drop", False),), WORD, "")
+    facts = StartFacts(len(WORD), 1, frozenset(), "", (("drop", False),), WORD, "")
     left = iter([False] * 9 + [True] * 99)
-    found = minimize(Case(WORD, (), 0), WANTED, world.query, world.propose, facts, stop=lambda: next(left))
+    found = Search(Case(WORD, (), 0), WANTED, world.query, world.propose, facts, stop=lambda: next(left)).run()
     assert found.stopped is Stopped.INTERRUPT
     assert found.queries <= 9
 
 
 def test_time_ends_a_search() -> None:
-    found = World(drop, fails=neighbours).run(WORD, limits=Limits(seconds=0.0))
+    found = World(drop, fails=neighbours).run(WORD, limits=SearchLimits(seconds=0.0))
     assert found.stopped is Stopped.TIME
 
 
 def test_serial_tasks_run_when_they_are_wanted() -> None:
     done: list[int] = []
-    tasks = Serial()
+    tasks = Tasks()
     first, second = tasks.submit(done.append, 1), tasks.submit(done.append, 2)
     assert done == []
     second.result()

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from fuzzer.minimizer.pipeline import shorter
-from oracles.passref import PassRef
+from fuzzer.minimizer.search.passes import shorter
+from relaxkit.passes.pass_ref import PassRef
 
 
 def names(passes: str, culprit: str = "") -> list[str]:

@@ -6,8 +6,8 @@ import ast
 
 import pytest
 
-from fuzzer.minimizer.pass_arguments import simpler
-from oracles.passref import PassRef
+from fuzzer.minimizer.search.passes import simpler
+from relaxkit.passes.pass_ref import PassRef
 
 T = "relax.transform"
 

@@ -2,10 +2,11 @@ from __future__ import annotations
 
 import pytest
 
-from fuzzer.deaths import Death, Died
-from fuzzer.minimizer.judging import values_matter
-from fuzzer.signatures import death_verdict
-from oracles.verdict import Evidence, OracleName, Outcome, Verdict
+from fuzzer.findings.signature import death_verdict
+from fuzzer.minimizer.judge.judge import values_matter
+from fuzzer.worker.death import Died
+from oracles.core.verdict import Breadcrumb, Details, Evidence, Outcome, Phase, Verdict
+from relaxkit.passes.contract import OracleName
 
 
 @pytest.mark.parametrize(
@@ -22,8 +23,9 @@ def test_values_matter_where_a_program_has_run(oracle: OracleName, kind: str, ex
 
 
 @pytest.mark.parametrize(
-    ("during", "expected"), [("numeric run original main", True), ("numeric build bytecode", False), ("crash", False)]
+    ("stage", "expected"), [(Phase.RUN_ORIGINAL, True), (Phase.RUN, True), (Phase.BUILD, False), (None, False)]
 )
-def test_values_matter_where_a_program_dies(during: str, expected: bool) -> None:
-    died = death_verdict(Died(Death.SIGNAL, "signal 8 (SIGFPE)", f"{during}: P"), "case")
+def test_values_matter_where_a_program_dies(stage: Phase | None, expected: bool) -> None:
+    crumb = Breadcrumb.of(Details(OracleName.NUMERIC if stage else OracleName.CRASH, stage), "P")
+    died = death_verdict(Died.by_exit_code(-8, crumb.text), "case")
     assert values_matter(died) is expected

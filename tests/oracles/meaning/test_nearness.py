@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from tvm import relax
 
-from oracles.meaning.nearness import Unsure, expectation
+from oracles.semantics.nearness import Unsure, expectation
 
 op = relax.op
 

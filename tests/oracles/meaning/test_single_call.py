@@ -12,8 +12,8 @@ from tvm.script import ir as I
 from tvm.script import relax as R
 from tvm.script import tirx as T
 
-from oracles.interpreter import Interpreter, Request
-from oracles.meaning.single import NotAlone, SingleCall, lowered_by, single_call
+from oracles.semantics.single import NotAlone, SingleCall, lowered_by, single_call
+from relaxkit.interpreter import Interpreter, Request
 
 
 def requests(module: Any, *arguments: Any) -> list[tuple[Request, Any]]:

@@ -13,18 +13,19 @@ from tvm.script import relax as R
 from tvm.script import tirx as T
 
 from oracles import Subject, judge
-from oracles.given import Given
-from oracles.meaning import WrongCall, wrong_call
-from oracles.original import Original
-from oracles.passref import PassRef
-from oracles.verdict import NOT_AS_DOCUMENTED, OracleName, Outcome, Verdict
+from oracles.core.verdict import NOT_AS_DOCUMENTED, Outcome, Verdict
+from oracles.measure.original import Original, unreported
+from oracles.semantics import WrongCall, wrong_call
+from relaxkit.passes.arguments import Given
+from relaxkit.passes.contract import OracleName
+from relaxkit.passes.pass_ref import PassRef
 
 LEGALIZE = PassRef("LegalizeOps", "relax.transform.LegalizeOps()")
 
 
 def found(module: Any, seed: int = 0) -> WrongCall | None:
-    original = Original(module, str(tvm.ir.save_json(module)), seed, Given(), lambda _text: None)
-    return wrong_call(original, lambda _text: None)
+    original = Original(module, str(tvm.ir.save_json(module)), seed, Given())
+    return wrong_call(original, unreported)
 
 
 def verdict(module: Any, ref: PassRef = LEGALIZE) -> Verdict:

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import itertools
+import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import tvm
 from tvm import relax, tirx
 
-from strategies.alone import ALL, ROW, Alone, draw_alone, draw_chain, scope_of
-from strategies.bounds import Bounds, is_float
-from strategies.dims import dim_range
+from strategies.scope.bounds import Bounds, is_float
+from strategies.scope.dims import dim_range
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "benchmarks"))
+
+from operator_modules import ALL, ROW, Alone, draw_alone, draw_chain, scope_of
 
 __all__ = ["ALL", "ROW", "Alone", "draw_alone", "draw_chain", "scope_of"]
 

@@ -10,11 +10,12 @@ from harness import ALL, run, scope_of
 from hypothesis import strategies as st
 from tvm import relax
 
-from strategies.drive import draw_from_bytes
-from strategies.operators import adapt_rank, adapt_shape
 from strategies.operators.adapt import adapted
+from strategies.operators.adapt import rank as adapt_rank
+from strategies.operators.adapt import shape as adapt_shape
 from strategies.operators.drawing import ANY, FLOATS
-from strategies.values import Value, same_dims
+from strategies.scope.from_bytes import draw_from_bytes
+from strategies.scope.values import Value, same_dims
 
 ALWAYS = 64
 

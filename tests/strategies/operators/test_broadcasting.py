@@ -5,11 +5,11 @@ import random
 from hypothesis import strategies as st
 from tvm import relax, tirx
 
-from strategies.drive import draw_from_bytes
-from strategies.features import Feature
-from strategies.frame import FunctionFrame, ModuleFrame
-from strategies.operators.drawing import MOST_ELEMENTS, affordable, broadcast_shape, joined
-from strategies.scope import Scope
+from strategies.operators.drawing import broadcast_shape, joined
+from strategies.scope.features import Feature
+from strategies.scope.frame import FunctionFrame, ModuleFrame
+from strategies.scope.from_bytes import draw_from_bytes
+from strategies.scope.scope import MOST_ELEMENTS, Scope
 
 
 def scopes(body, features=frozenset()):
@@ -58,7 +58,7 @@ def test_either_side_is_stretched():
 def test_what_is_made_larger_stays_affordable():
     dims = (1, 1031, 1)
     assert all(len(shape) <= 6 for shape in shapes_beside(dims))
-    strategy = scopes(lambda scope: [affordable(scope, joined(dims, broadcast_shape(scope, dims))) for _ in range(20)])
+    strategy = scopes(lambda scope: [scope.affordable(joined(dims, broadcast_shape(scope, dims))) for _ in range(20)])
     assert all(all(draw_from_bytes(strategy, random.Random(seed).randbytes(1024))) for seed in range(20))
     assert MOST_ELEMENTS <= 16384
 

@@ -5,8 +5,8 @@ import random
 import pytest
 
 from strategies import Feature, ir_modules, operators_of
-from strategies.drive import draw_from_bytes
 from strategies.operators import exclusions
+from strategies.scope.from_bytes import draw_from_bytes
 
 DRAWN = {
     Feature.IMPURE_CALLS: ["print", "assert_op"],

@@ -3,8 +3,7 @@
 from hypothesis import given
 from mycompiler.clips import BuggyLowerClip
 
-from oracles import check
-from strategies import ir_modules
+from relaxfuzz import check, ir_modules
 
 
 @given(ir_modules())

@@ -1,0 +1,191 @@
+"""Findings of campaigns and the corpus: which cases look like a finding, and a case made of one."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from corpus.case import CaseError, KnownCase, load, load_module
+from corpus.check import CheckResult, check_case, tvm_version
+from fuzzer.store.records import FindingRecord
+from oracles.core.verdict import Evidence, Outcome
+from relaxkit.passes.contract import OracleName
+
+if TYPE_CHECKING:
+    import tvm
+
+_SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+_HEADER = """# mypy: ignore-errors
+import tvm
+from tvm.script import ir as I
+from tvm.script import relax as R
+from tvm.script import tirx as T
+
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A finding and the cases that look like it.
+
+    Attributes:
+        finding: The finding.
+        cases: Cases of its oracle and pass whose pattern is found in what it says.
+        possible: Cases of its oracle and pass that have no pattern, so that nothing but oracle and pass agree.
+    """
+
+    finding: FindingRecord
+    cases: tuple[KnownCase, ...]
+    possible: tuple[KnownCase, ...]
+
+
+def match(findings: Sequence[FindingRecord], cases: Sequence[KnownCase]) -> list[Match]:
+    """Find the cases that look like each finding, by what their failure says wherever they are known to fail."""
+    matches = []
+    for finding in findings:
+        seen = "\n".join([f"{finding.kind}: {finding.message}", *finding.evidence.frames])
+        near = [(case, _failing_pattern(case)) for case in cases if _same_place(case, finding)]
+        fitting = tuple(case for case, pattern in near if pattern and re.search(pattern, seen))
+        matches.append(Match(finding, fitting, tuple(case for case, pattern in near if pattern == "")))
+    return matches
+
+
+def _same_place(case: KnownCase, finding: FindingRecord) -> bool:
+    culprits = {case.culprit} if case.culprit else {ref.name for ref in case.passes}
+    return str(case.oracle) == str(finding.oracle) and finding.culprit in culprits
+
+
+def _failing_pattern(case: KnownCase) -> str | None:
+    """Return the pattern of a case's failure; ``None`` when the case fails nowhere."""
+    return case.pattern if Outcome.FAIL in case.expected.values() else None
+
+
+def add_case(new: KnownCase, module_json: str) -> list[CheckResult]:
+    """Write a case, measure its verdict in an isolated process and record that as expected of the installed TVM.
+
+    The module is kept as TVMScript when that reads back structurally equal, else as JSON.  A process that dies makes
+    the case ``isolated``.
+
+    Args:
+        new: The case; its directory is made, and what it expects is measured.
+        module_json: The module, as ``tvm.ir.save_json`` gives it.
+
+    Raises:
+        CaseError: For a bad or taken slug, an unreadable module, or a verdict that is neither pass nor fail; then
+            nothing is left behind.
+    """
+    import tvm
+
+    if not _SLUG.fullmatch(new.slug):
+        raise CaseError(f"'{new.slug}' is no name for a case: lower-case words joined by hyphens")
+    if new.directory.exists():
+        raise CaseError(f"the corpus has a case '{new.slug}' already")
+    for name, text in (("title", new.title), ("explanation", new.explanation), ("upstream", new.upstream)):
+        if "\n" in text or (not text.strip() and name != "upstream"):
+            raise CaseError(f"the {name} must be one line that says something")
+    try:
+        module = tvm.ir.load_json(module_json)
+    except Exception as error:
+        raise CaseError(f"the module does not load: {type(error).__name__}") from error
+    new.directory.mkdir(parents=True)
+    try:
+        return _write(new, module)
+    except BaseException:
+        shutil.rmtree(new.directory, ignore_errors=True)
+        raise
+
+
+def _write(new: KnownCase, module: tvm.IRModule) -> list[CheckResult]:
+    directory, version = new.directory, tvm_version()
+    toml = directory / "case.toml"
+    toml.write_text(_case_toml(new, version, Outcome.FAIL, isolated=False), encoding="utf-8")
+    _write_module(directory, module)
+    seen = _check(directory)[0]
+    if seen.died and new.oracle is not OracleName.CRASH:
+        raise CaseError(f"the process died, so the oracle is crash, not {new.oracle}: {seen.text}")
+    if not seen.died and new.oracle is OracleName.CRASH and seen.verdict.outcome is not Outcome.FAIL:
+        # The death may come from running the executable, which only an isolated case does.
+        toml.write_text(_case_toml(new, version, Outcome.FAIL, isolated=True), encoding="utf-8")
+        isolated = _check(directory)[0]
+        seen = isolated if isolated.verdict.outcome is Outcome.FAIL else seen
+    outcome = seen.verdict.outcome
+    if outcome not in (Outcome.PASS, Outcome.FAIL):
+        raise CaseError(f"{new.oracle} says nothing of it: {seen.text}")
+    toml.write_text(_case_toml(new, version, outcome, seen.died, seen.verdict.evidence), encoding="utf-8")
+    return _check(directory)
+
+
+def _check(directory: Path) -> list[CheckResult]:
+    (case,) = load([directory.name], directory.parent)
+    return check_case(case)
+
+
+def _write_module(directory: Path, module: tvm.IRModule) -> None:
+    import tvm
+    import tvm_ffi
+
+    path = directory / "module.py"
+    try:
+        path.write_text(_HEADER + _code(str(module.script(show_meta=True))), encoding="utf-8")
+        (case,) = load([directory.name], directory.parent)
+        if tvm_ffi.structural_equal(load_module(case), module):
+            return
+    except Exception:  # TVM's printer or parser cannot hold it: JSON can
+        pass
+    path.unlink(missing_ok=True)
+    (directory / "module.json").write_text(str(tvm.ir.save_json(module)), encoding="utf-8")
+
+
+def _code(script: str) -> str:
+    """Drop from TVM's script the imports that it only hints at in comments."""
+    lines = [line for line in script.splitlines() if not line.startswith("# from tvm")]
+    return "\n".join(lines).strip() + "\n"
+
+
+def _case_toml(new: KnownCase, version: str, outcome: Outcome, isolated: bool, evidence: Evidence | None = None) -> str:
+    lines = [
+        f"title = {_quoted(new.title)}",
+        f"explanation = {_quoted(new.explanation)}",
+        f"oracle = {_quoted(str(new.oracle))}",
+        f"upstream = {_quoted(new.upstream)}",
+    ]
+    if new.culprit:
+        lines.append(f"culprit = {_quoted(new.culprit)}")
+    if new.input_seed:
+        lines.append(f"input_seed = {new.input_seed}")
+    if isolated:
+        lines.append("isolated = true")
+    if evidence is not None and outcome is Outcome.FAIL:
+        lines.append(f"pattern = {_quoted(_pattern(evidence))}")
+    for ref in new.passes:
+        lines += ["", "[[passes]]", f"name = {_quoted(ref.name)}", f"expression = {_quoted(ref.expression)}"]
+    lines += ["", "[expected]", f"{_quoted(version)} = {_quoted(str(outcome))}"]
+    return "\n".join(lines) + "\n"
+
+
+def _pattern(evidence: Evidence) -> str:
+    """Make a pattern of the evidence that does not hang on names and numbers of the module."""
+    line = next((line.strip() for line in evidence.message.splitlines() if line.strip()), "")
+    words = re.split(r"[\"'].*?[\"']|\S*\d\S*", line)
+    longest = max(words, key=len).strip()
+    return re.escape(evidence.kind) + (".*" + re.escape(longest[:80].strip()) if len(longest) >= 8 else "")
+
+
+def _quoted(text: str) -> str:
+    # A JSON string is a TOML basic string, but for DEL, which JSON leaves bare.
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def make_slug(pass_name: str, title: str) -> str:
+    """Make a directory name of the pass and the first words of the title."""
+    words = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z0-9]+", pass_name) + re.findall(r"[A-Za-z0-9]+", title)
+    seen: list[str] = []
+    for word in (word.lower() for word in words):
+        if word not in seen:
+            seen.append(word)
+    return "-".join(seen)[:60].strip("-")

@@ -1,0 +1,1 @@
+"""Read seeds out of a checkout of TVM."""

@@ -1,0 +1,1 @@
+"""Run a script in several releases of TVM."""

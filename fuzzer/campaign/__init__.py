@@ -1,0 +1,1 @@
+"""Run a campaign: set up, hand out shards, record, resume, regress."""

@@ -1,0 +1,301 @@
+"""A campaign: shards and triage handed to the workers, results recorded by one writer, until the budget is spent."""
+
+from __future__ import annotations
+
+import heapq
+import threading
+from collections.abc import Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from functools import partial
+from typing import Any
+
+from fuzzer.campaign.known_filter import KnownFilter
+from fuzzer.campaign.progress import Clock, Progress
+from fuzzer.campaign.write_buffer import WriteBuffer
+from fuzzer.cluster.executor import CampaignStopped, Executor, ExecutorError, ExecutorFactory, LocalExecutor
+from fuzzer.core.case import Case
+from fuzzer.core.config import Config
+from fuzzer.findings.file import Decisions, KnownFindings
+from fuzzer.findings.signature import signature
+from fuzzer.shard.draw import SHARD_EXAMPLES
+from fuzzer.shard.shard import TRIAGE, ShardTask
+from fuzzer.store.records import FindingState, ShardResult, SignatureHits
+from fuzzer.store.writer import Store, StoreError, verdict_of
+from fuzzer.triage.finding import TriageJob, TriageResult, TriageState
+
+GRACE_SHARE = 0.2
+GRACE_SECONDS = 60.0
+"""After the time is spent, findings that wait for triage still get so much: a list without scripts helps nobody."""
+MOST_TRIAGE = 0.5
+"""Share of the workers that triage may take while there are shards to run."""
+STOP_SECONDS = 3.0
+"""How long Ctrl-C waits for the cases at hand, before they are killed and left for a resume."""
+LOG_NAME = "workers.log"
+
+
+_STATES = {
+    TriageState.CONFIRMED: FindingState.CONFIRMED,
+    TriageState.UNSCRIPTED: FindingState.UNSCRIPTED,
+    TriageState.FLAKY: FindingState.FLAKY,
+    TriageState.GONE: FindingState.FLAKY,
+}
+
+
+class Campaign:
+    """One session of a campaign.
+
+    Args:
+        store: Opened for writing.
+        config: What to do.
+        progress: Is told what happens.
+        known: Findings that are listed as known.
+        decisions: Which families findings are in, where people know better than the rule.
+        executor: Makes what runs shards and triage; the isolated workers of this machine where nothing is said.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        config: Config,
+        progress: Progress,
+        known: KnownFindings | None = None,
+        decisions: Decisions | None = None,
+        executor: ExecutorFactory | None = None,
+    ) -> None:
+        self.store = store
+        self.config = config
+        self.progress = progress
+        self.clock = Clock(store.info().elapsed_seconds)
+        self._stop = threading.Event()
+        self._cut = threading.Event()  # shards under way end where they are
+        self._done = store.shards()
+        self._settled = 0  # all shards below this number are recorded to their end
+        self._rest: list[ShardTask] = []  # what deaths left of shards
+        self._deadline = None if config.seconds is None else max(config.seconds, self.clock.elapsed())
+        self._grace = max(GRACE_SECONDS, GRACE_SHARE * (config.seconds or 0.0))
+        self._recognizer = KnownFilter(store, known, decisions)
+        self._buffer = WriteBuffer(store)
+        # (shard, id): a heap
+        turn, shelve = self._recognizer.turn, self._recognizer.shelve
+        self._waiting = [(turn(shard, each), each) for shard, each in store.untriaged() if not shelve(each)]
+        heapq.heapify(self._waiting)
+        self._running: dict[Future[Any], str] = {}  # of ShardResult or TriageResult
+        self._looked_into: set[str] = set()  # handed to triage in this session
+        self._best: dict[str, Case] = {}  # of findings in triage, not yet recorded; filled by its threads
+        log = store.directory / LOG_NAME
+        begin = LocalExecutor if executor is None else executor
+        self._executor: Executor = begin(config, store.directory, log, self._stop, self._cut)
+
+    def stop(self) -> None:
+        """End soon: what shards under way have judged is recorded, the rest of them is left for a resume."""
+        self._stop.set()
+        self._cut.set()
+
+    def run(self) -> str:
+        """Work until the budget is spent or :meth:`stop`; returns ``finished`` or ``interrupted``.
+
+        Raises:
+            StoreError: when nothing can be recorded any more; what was recorded is kept.
+            fuzzer.worker.worker.ChildError: an error of this program.
+        """
+        self.store.set_meta(state="running", workers=str(self._executor.workers), budget=self.config.budget_text)
+        shards = self._shards()
+        state = "interrupted"
+        try:
+            while not self._stop.is_set():
+                if self._time_is_up(0.0):
+                    self._cut.set()
+                self._fill(shards)
+                # What triage has begun when the grace is over is left for a resume: the finding stays new.
+                if set(self._running.values()) <= {"triage"} and (not self._running or self._time_is_up(self._grace)):
+                    state = "finished"
+                    break
+                self._collect()
+            if state == "interrupted":
+                self._record_rest()
+        finally:
+            self.stop()
+            self._executor.kill()
+            self._executor.close()
+            self.progress.end()
+            self._finish(state)
+        return state
+
+    def _record_rest(self) -> None:
+        """Record what the shards under way have judged; they end with the case at hand, or are killed in it."""
+        shards = [future for future, what in self._running.items() if what == "shard"]
+        wait(shards, timeout=STOP_SECONDS)
+        self._executor.kill()
+        for future in wait(shards, timeout=STOP_SECONDS).done:
+            try:
+                result = future.result()
+            except (CampaignStopped, ExecutorError):
+                continue
+            if isinstance(result, ShardResult):
+                self._record_shard(result)
+        self._write()
+
+    def _finish(self, state: str) -> None:
+        try:
+            self._write()  # of an error that ended the loop
+            self._save_best()
+            self.store.set_meta(state=state, elapsed=f"{self.clock.elapsed():.3f}")
+        except StoreError:
+            if state == "finished":  # else the error that ended the loop is the one to tell
+                raise
+
+    # -- handing out --------------------------------------------------------------------------------------------
+
+    def _shards(self) -> Iterator[ShardTask]:
+        """The shards that are still to be run, in order; ends when the budget of examples is spent."""
+        number = 0
+        most = self.config.max_examples
+        while most is None or number * SHARD_EXAMPLES < most:
+            limit = SHARD_EXAMPLES if most is None else min(SHARD_EXAMPLES, most - number * SHARD_EXAMPLES)
+            if (first := self._done.get(number, 0)) < limit:
+                yield ShardTask(self.config, number, first, limit, self._recognizer.ids)
+            number += 1
+
+    def _fill(self, shards: Iterator[ShardTask]) -> None:
+        while len(self._running) < self._executor.slots and not self._stop.is_set():
+            shards_left = not self._cut.is_set()
+            if (finding := self._next_triage(shards_left)) is not None:
+                self._running[self._executor.triage(self._job(finding))] = "triage"
+                continue
+            task = self._next_shard(shards) if shards_left else None
+            if task is not None:
+                self._running[self._executor.shard(task)] = "shard"
+                continue
+            # No shard is to be had: whatever still waits may take every worker.
+            finding = self._next_triage(False)
+            if finding is None:
+                return
+            self._running[self._executor.triage(self._job(finding))] = "triage"
+
+    def _next_shard(self, shards: Iterator[ShardTask]) -> ShardTask | None:
+        """Give the shard to run now; ``None`` when none is left."""
+        return self._rest.pop() if self._rest else next(shards, None)
+
+    def _next_triage(self, shards_left: bool) -> str | None:
+        """The finding to look into now: one whose case no longer changes, because all shards before it are done."""
+        busy = sum(what == "triage" for what in self._running.values())
+        if shards_left and busy >= max(1, int(self._executor.workers * MOST_TRIAGE)):
+            return None
+        # Of the first shard that is not complete all pieces so far are recorded, in order.
+        final = not shards_left and busy == len(self._running)
+        if not self._waiting or (self._waiting[0][0] > self._settle() and not final):
+            return None
+        if self._time_is_up(self._grace):
+            return None
+        finding_id = heapq.heappop(self._waiting)[1]
+        self._looked_into.add(finding_id)
+        return finding_id
+
+    def _settle(self) -> int:
+        while self._done.get(self._settled, 0) >= self._limit(self._settled):
+            self._settled += 1
+        return self._settled
+
+    def _limit(self, number: int) -> int:
+        """Examples of a shard; the last one of a campaign of so many examples may have fewer."""
+        most = self.config.max_examples
+        return SHARD_EXAMPLES if most is None else max(1, min(SHARD_EXAMPLES, most - number * SHARD_EXAMPLES))
+
+    def _time_is_up(self, grace: float) -> bool:
+        return self._deadline is not None and self.clock.elapsed() >= self._deadline + grace
+
+    # -- recording ----------------------------------------------------------------------------------------------
+
+    def _job(self, finding_id: str) -> TriageJob:
+        finding = self.store.finding(finding_id)
+        config = self.config
+        return TriageJob(
+            finding.id, finding.signature, verdict_of(finding), finding.case, self.store.directory.resolve(),
+            seconds=config.case_timeout, memory=config.memory_limit, start=finding.minimized,
+            save=partial(self._best.__setitem__, finding.id), stop=self._stop.is_set,
+        )  # fmt: skip
+
+    def _collect(self) -> None:
+        done, _ = wait(self._running, timeout=self.progress.interval, return_when=FIRST_COMPLETED)
+        for future in done:
+            del self._running[future]
+            try:
+                result = future.result()
+            except CampaignStopped:
+                continue
+            if isinstance(result, ShardResult):
+                self._record_shard(result)
+            else:
+                self._record_triage(result)
+        if self._buffer.due or "shard" not in self._running.values():
+            self._write()
+        self._save_best()
+        triage = sum(what == "triage" for what in self._running.values())
+        self.progress.show(self.clock.elapsed(), waiting=len(self._waiting) + triage)
+
+    def _save_best(self) -> None:
+        """Record how far the minimizations under way have come."""
+        for finding_id in list(self._best):
+            self.store.save_best(finding_id, self._best.pop(finding_id))
+
+    def _record_shard(self, result: ShardResult) -> None:
+        if result.stop == result.first:
+            return  # ended before anything was judged
+        self._buffer.add(result)
+        if result.stop < (limit := self._limit(result.number)):
+            self._rest.append(ShardTask(self.config, result.number, result.stop, limit, self._recognizer.ids))
+        if self._buffer.due:
+            self._write()
+
+    def _write(self) -> bool:
+        """Record the results that wait for it; whether there were any.
+
+        Only what is recorded counts as done: triage reads it from the store.
+        """
+        entry = self._buffer.write(self.clock.elapsed())
+        if entry is None:
+            return False
+        for result in entry.results:
+            self._done[result.number] = result.stop
+        for finding_id in entry.fresh:
+            self._recognizer.shelve(finding_id)
+        # An earlier shard may have taken a finding over: the waiting list follows what the store says.
+        if entry.total.hits:
+            self._waiting = [
+                (self._recognizer.turn(shard, finding_id), finding_id)
+                for shard, finding_id in self.store.untriaged()
+                if finding_id not in self._looked_into
+            ]
+            heapq.heapify(self._waiting)
+        self.progress.shard(entry.total, list(entry.fresh))
+        return True
+
+    def _record_triage(self, result: TriageResult) -> None:
+        state, note = _STATES[result.state], result.note
+        finding = self.store.finding(result.id)
+        listed = "" if state is FindingState.FLAKY else self._recognizer.listed(finding, result.traits)
+        if listed:
+            state, note = FindingState.KNOWN, "; ".join([listed, *([note] if note else [])])
+        if finding.count == 0:
+            note = "; ".join(["met while another finding was minimized", *([note] if note else [])])
+        self.store.save_triage(
+            result.id, state, result.minimized, result.bindings, result.repro, note, result.traits, result.seconds,
+            result.parts,
+        )  # fmt: skip
+        self._record_met(result)
+        self.store.spend({(TRIAGE, ""): result.seconds})
+        self.progress.triaged(result.id, state)
+
+    def _record_met(self, result: TriageResult) -> None:
+        """Other failures that a minimization met become findings, looked into when all that were drawn are."""
+        verdicts = [other.failing.verdict for other in result.others]
+        hits = [
+            SignatureHits.of(signature(verdict), verdict, other.case, 0, 0)
+            for other, verdict in zip(result.others, verdicts, strict=True)
+            if verdict is not None
+        ]
+        fresh = self.store.record_met(result.id, hits, self.clock.elapsed())
+        for shard, finding_id in fresh:
+            if not self._recognizer.shelve(finding_id):
+                heapq.heappush(self._waiting, (self._recognizer.turn(shard, finding_id), finding_id))
+        self.progress.met([hit for hit in hits if hit.signature.id in {finding_id for _, finding_id in fresh}])

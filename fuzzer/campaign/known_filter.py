@@ -1,0 +1,73 @@
+"""Recognizing known findings while a campaign runs, so that they take none of its time."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from fuzzer.findings.family import Traits
+from fuzzer.findings.file import Decisions, KnownFindings
+from fuzzer.store.records import EarlierState, FindingRecord, FindingState
+
+if TYPE_CHECKING:
+    from fuzzer.store.writer import Store
+
+LAST = 1 << 50
+"""Added to the shard of what waits behind everything else."""
+
+
+class KnownFilter:
+    """Tells findings that are listed from others.
+
+    Args:
+        store: Of the campaign, opened for writing.
+        known: What is listed; entries that do not speak of the campaign's TVM count for nothing.
+        decisions: Which families findings are in, where people know better than the rule.
+
+    Attributes:
+        ids: Ids of findings whose cases are judged no further.
+    """
+
+    def __init__(self, store: Store, known: KnownFindings | None, decisions: Decisions | None) -> None:
+        self._store = store
+        self._known = (known or KnownFindings()).of(store.info().tvm_version)
+        self._decisions = decisions or Decisions()
+        self.ids = self._known.ids()
+        self._likely: set[str] = set()
+        # What was fixed and fails again is news; what nobody has looked into yet, is looked into.
+        again = [each for each in store.regressions() if each.state is EarlierState.FAILS and len(each.cases) > 1]
+        self._earlier = {each.id: each for each in again}
+
+    def shelve(self, finding_id: str) -> bool:
+        """Record a new finding as known if it is listed, and say whether it was: it is not looked into then.
+
+        What is listed as a family is recognized here only where minimization could not put it into another one; where
+        it could, the finding waits for its :meth:`turn`.
+
+        What an earlier campaign has found and minimized, and what failed again when this one began, is known as well.
+        """
+        if not self._known.entries and finding_id not in self._earlier:
+            return False
+        finding = self._store.finding(finding_id)
+        if (earlier := self._earlier.get(finding.id)) is not None and not self.listed(finding, finding.traits):
+            note = f"found before, by '{earlier.source}', and failed again when this campaign began"
+            small, bindings = earlier.cases[0], earlier.bindings
+            self._store.save_triage(finding_id, FindingState.KNOWN, small, bindings, None, note)
+            return True
+        if not (listed := self.listed(finding, finding.traits)):
+            if self.listed(finding, Traits(finding.culprit)):
+                self._likely.add(finding_id)
+            return False
+        self._store.save_triage(finding_id, FindingState.KNOWN, None, None, None, listed)
+        return True
+
+    def turn(self, shard: int, finding_id: str) -> int:
+        """When a finding of a shard is looked into: behind all others where it is likely to be a known one."""
+        return shard + LAST if finding_id in self._likely else shard
+
+    def listed(self, finding: FindingRecord, traits: Traits) -> str:
+        """The note on a finding that is listed, as far as ``traits`` tell its family; empty when it is not."""
+        family = replace(finding, traits=traits).family
+        placed = self._decisions.place(finding.id, family).id if family.final else ""
+        entry = self._known.find(finding.id, finding.signature, placed)
+        return "" if entry is None else f"listed as known: {entry.reference}"

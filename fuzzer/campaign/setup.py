@@ -1,0 +1,232 @@
+"""Preparing a campaign: options to configuration, the user's passes tried out, the directory opened."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import traceback
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from fuzzer.core.config import (
+    MAX_WORKERS,
+    Config,
+    ConfigError,
+    parse_duration,
+    parse_oracles,
+    parse_passes,
+    parse_size,
+    parse_whole,
+    read_config,
+    user_pass,
+)
+from fuzzer.core.installed import Versions
+from fuzzer.findings.file import Decisions, KnownFindings, load_decisions, load_known
+from fuzzer.store.writer import FILE_NAME, Store
+from fuzzer.worker.death import Died
+from fuzzer.worker.worker import DEFAULT_MEMORY_LIMIT, DEFAULT_TIME_LIMIT, IsolatedWorker
+from relaxkit.passes.contract import OracleName
+from relaxkit.passes.pass_ref import PassRef, PassReferenceError
+from relaxkit.passes.plugins import require
+
+DEFAULT_SECONDS = 600.0
+"""Of a campaign that is given no budget."""
+_PROBE_SECONDS = 60.0  # for importing and building a user's pass, which may load a library of its own
+_EITHER = (("time", "max-examples"), ("workers", "dask"))
+"""Options that say the same thing in two ways."""
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A campaign's store, ready to be written.
+
+    Attributes:
+        store: The store.
+        resumed: Whether the campaign was there already.
+    """
+
+    store: Store
+    resumed: bool
+
+
+def merged(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Options of the command line over those of the file that ``config`` names, by the command line's names.
+
+    Raises:
+        ConfigError: when the file cannot be used, or two options that exclude each other are given in one place.
+    """
+    typed = {name.replace("_", "-"): value for name, value in options.items() if value is not None}
+    path = typed.pop("config", None)
+    written = {} if path is None else dict(read_config(Path(path)))
+    for pair in _EITHER:
+        for place in (typed, written):
+            if all(name in place for name in pair):
+                raise ConfigError(f"give --{pair[0]} or --{pair[1]}, not both")
+        if any(name in typed for name in pair):  # another budget than the file's, or other workers
+            written = {name: value for name, value in written.items() if name not in pair}
+    return {**written, **typed}
+
+
+def configure(given: Mapping[str, Any]) -> Config:
+    """The configuration that merged options mean; the user's passes are tried out in a process of their own.
+
+    Raises:
+        ConfigError: when something in it cannot be used.
+    """
+    drawn = random.SystemRandom().randrange(10**6)
+    seed = parse_whole(given["seed"], "--seed", 0, 2**63 - 1) if "seed" in given else drawn
+    examples = parse_whole(given["max-examples"], "--max-examples", 1, 10**12) if "max-examples" in given else None
+    seconds = parse_duration(given["time"]) if "time" in given else None if examples is not None else DEFAULT_SECONDS
+    workers = parse_whole(given["workers"], "--workers", 1, MAX_WORKERS) if "workers" in given else cores()
+    plugins = require(given.get("plugin", ()))
+    users = _distinct([*(user_pass(target) for target in given.get("pass", ())), *plugins.passes])
+    names: tuple[str, ...] = ()
+    if "passes" in given:
+        names = parse_passes(given["passes"], pass_names())
+    elif not users:
+        names = pass_names()
+    place, digest = seed_collection(given["seeds"]) if "seeds" in given else ("", "")
+    config = Config(
+        seed=seed,
+        passes=names,
+        user_passes=users,
+        oracles=parse_oracles(given["oracles"]) if "oracles" in given else tuple(OracleName),
+        max_examples=examples,
+        seconds=seconds,
+        workers=workers,
+        case_timeout=parse_duration(given["case-timeout"]) if "case-timeout" in given else DEFAULT_TIME_LIMIT,
+        memory_limit=parse_size(given["memory-limit"]) if "memory-limit" in given else DEFAULT_MEMORY_LIMIT,
+        seeds=place,
+        seeds_digest=digest,
+        plugins=plugins.targets,
+    )
+    for ref in users:
+        try_pass(ref)
+    return config
+
+
+def cores() -> int:
+    """Processors that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def pass_names() -> tuple[str, ...]:
+    """Names of the passes and stock pipelines that are under contract and can be drawn."""
+    from relaxkit.passes.contracts import CONTRACTS
+    from strategies.passes import PASSES
+
+    return tuple(name for name in CONTRACTS if name in PASSES)
+
+
+def seed_collection(text: str) -> tuple[str, str]:
+    """Absolute directory and content hash of a seed collection; raises ``ConfigError`` when it cannot be used."""
+    from strategies.seeds.collection import find_seeds
+    from strategies.seeds.file import SeedFileError
+
+    try:
+        found = find_seeds(Path(text))
+    except SeedFileError as error:
+        raise ConfigError(f"--seeds: {error}") from error
+    return found.directory, found.digest
+
+
+def known_findings(given: Mapping[str, Any]) -> KnownFindings:
+    """The findings listed in the file of option ``known``; raises ``UsageError``."""
+    if "known" not in given:
+        return KnownFindings()
+    return load_known(Path(given["known"]))
+
+
+def decisions(given: Mapping[str, Any]) -> Decisions:
+    """The decisions on families in the file of option ``triage``; raises ``UsageError``."""
+    return load_decisions(Path(given["triage"]) if "triage" in given else None)
+
+
+def try_pass(ref: PassRef) -> None:
+    """Import and build a pass in a process of its own; raises ``ConfigError`` when it cannot be used."""
+    with IsolatedWorker(time_limit=_PROBE_SECONDS) as worker:
+        answer = worker.call(probe, ref)
+    if isinstance(answer, Died):
+        raise ConfigError(f"--pass '{ref.target}': importing or building it ended the process: {answer.detail}")
+    if answer:
+        raise ConfigError(f"--pass {answer}")
+
+
+def probe(ref: PassRef) -> str:
+    """Runs in a worker: why a pass cannot be built or its contract not be had; empty when all is well."""
+    from relaxkit.passes.contracts import contract_for
+
+    try:
+        ref.build()
+        contract_for(ref)
+    except PassReferenceError as error:
+        return str(error)
+    except BaseException as error:  # SystemExit, too: the user's code may do anything
+        return f"'{ref.target}' raised {''.join(traceback.format_exception_only(error)).strip()}"
+    return ""
+
+
+def open_campaign(directory: Path, config: Config, versions: Versions) -> Opened:
+    """Resume the campaign in ``directory``, or begin one there.
+
+    Raises:
+        ConfigError: when there is another campaign.
+        fuzzer.store.writer.StoreError: when the directory or the database in it cannot be used.
+    """
+    if not (directory / FILE_NAME).exists():
+        return Opened(Store.create(directory, _facts(config, versions)), resumed=False)
+    store = Store.open(directory, read_only=False)
+    meta = store.meta()
+    complaint = ""
+    if "merged" in meta:
+        complaint = f"'{directory}' is joined from others (`relaxfuzz merge`) and cannot go on; give another --out"
+    elif meta.get("identity") != config.identity:
+        complaint = f"'{directory}' holds another campaign ({_difference(meta, config)}); give another --out"
+    elif (meta.get("tvm_version"), meta.get("ffi_version")) != (versions.tvm, versions.ffi):
+        complaint = (
+            f"'{directory}' holds a campaign on TVM {meta.get('tvm_version')} with ffi {meta.get('ffi_version')}, "
+            f"installed are {versions.tvm} and {versions.ffi}; give another --out"
+        )
+    if complaint:
+        store.close()
+        raise ConfigError(complaint)
+    return Opened(store, resumed=True)
+
+
+def _facts(config: Config, versions: Versions) -> dict[str, str]:
+    return {
+        "seed": str(config.seed), "passes": json.dumps(config.names()), "workers": str(config.workers),
+        "oracles": json.dumps([name.value for name in config.oracles]), "budget": config.budget_text,
+        "identity": config.identity, "config": config.to_json(), "tvm_version": versions.tvm,
+        "ffi_version": versions.ffi,
+    }  # fmt: skip
+
+
+def _difference(meta: Mapping[str, str], config: Config) -> str:
+    if meta.get("seed") != str(config.seed):
+        return f"of seed {meta.get('seed')}, not {config.seed}"
+    if json.loads(meta["passes"]) != list(config.names()):
+        return "of other passes"
+    if json.loads(meta["oracles"]) != [name.value for name in config.oracles]:
+        return "of other oracles"
+    if (digest := Config.from_json(meta["config"]).seeds_digest) != config.seeds_digest:
+        return f"with {_seeds_text(digest)}, not {_seeds_text(config.seeds_digest)}"
+    return "of other passes of the user's"
+
+
+def _seeds_text(digest: str) -> str:
+    return f"seeds {digest}" if digest else "no seeds"
+
+
+def _distinct(refs: list[PassRef]) -> tuple[PassRef, ...]:
+    """The passes with names that tell them apart: two files may name their factories alike."""
+    distinct: dict[str, PassRef] = {}
+    for ref in dict.fromkeys(refs):
+        name, number = ref.name, 2
+        while name in distinct:
+            name, number = f"{ref.name}_{number}", number + 1
+        distinct[name] = replace(ref, name=name)
+    return tuple(distinct.values())

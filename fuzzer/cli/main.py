@@ -1,0 +1,86 @@
+"""The command line ``relaxfuzz``: finds the verbs, checks the installation, keeps errors to one line."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import sys
+import tempfile
+import traceback
+
+from fuzzer.cli.options import entry_points, parser_of
+from fuzzer.core.installed import require_working_pair, versions
+from fuzzer.core.toml import near_matches
+from fuzzer.core.verb import INTERNAL, OK, USAGE, UsageError, Verb
+from relaxkit.passes.plugins import PluginError
+
+BROKEN_PIPE = 141
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run one command; returns its exit code (0 done, 1 gate failed, 2 usage, 3 no evidence, 70 internal error)."""
+    argv = sys.argv[1:] if arguments is None else arguments
+    try:
+        return _dispatch(argv)
+    except (UsageError, PluginError) as error:
+        print(f"relaxfuzz: error: {' '.join(str(error).split())}", file=sys.stderr)
+        return USAGE
+    except BrokenPipeError:
+        # The reader of our output has gone (`relaxfuzz findings | head`): not an error of ours.
+        # Not 0 either: a gate that was not heard to the end has not passed. 141 is what a shell says of SIGPIPE.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return BROKEN_PIPE
+    except KeyboardInterrupt:
+        print("relaxfuzz: interrupted", file=sys.stderr)
+        return 130
+    except Exception as error:
+        return _internal(error)
+
+
+def _dispatch(argv: list[str]) -> int:
+    entries = entry_points()
+    if not argv or argv[0] in ("-h", "--help", "help"):
+        print(_overview(entries))
+        return OK
+    if argv[0] in ("-V", "--version"):
+        if argv[1:]:
+            raise UsageError(f"{argv[0]} takes no arguments, and was given '{argv[1]}'")
+        print("\n".join(f"{name} {version}" for name, version in versions().items()))
+        return OK
+    if argv[0] not in entries:
+        names = list(entries)
+        raise UsageError(f"no verb is called '{argv[0]}'{near_matches(argv[0], names)} (there are {', '.join(names)})")
+    verb: Verb = entries[argv[0]].load()
+    parsed = parser_of(verb).parse_args(argv[1:])
+    if verb.needs_tvm:
+        require_working_pair()
+    return verb.run(parsed)
+
+
+def _overview(entries: dict[str, importlib.metadata.EntryPoint]) -> str:
+    lines = ["usage: relaxfuzz VERB [arguments]", "       relaxfuzz --version", ""]
+    lines += ["Differential-testing fuzzer for the passes of TVM's Relax.", ""]
+    lines += [f"  {name:<10} {entry.load().help}" for name, entry in entries.items()]
+    lines += [
+        "",
+        "`relaxfuzz VERB --help` says more. Exit codes: 0 done, 1 gate failed or something does not work, 2 bad",
+    ]
+    return "\n".join([*lines, "input, 3 not enough evidence for the gate, 70 internal error."])
+
+
+def _internal(error: Exception) -> int:
+    """Print one line for the user; the traceback goes where a bug report can take it from."""
+    if os.environ.get("RELAXFUZZ_DEBUG"):
+        traceback.print_exc()
+        return INTERNAL
+    handle, path = tempfile.mkstemp(prefix="relaxfuzz-error-", suffix=".txt", text=True)
+    with os.fdopen(handle, "w", encoding="utf-8") as file:
+        traceback.print_exc(file=file)
+    first = str(error).strip().splitlines()
+    what = f"{type(error).__name__}: {first[0]}" if first else type(error).__name__
+    print(f"relaxfuzz: internal error: {what} (details in {path})", file=sys.stderr)
+    return INTERNAL
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,90 @@
+"""The parser of each verb, found by entry point, and what several verbs share: arguments, errors of files.
+
+TVM is not imported.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import importlib.metadata
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from fuzzer.core.text import printable
+from fuzzer.core.verb import Parser, UsageError, Verb
+
+
+def add_campaign(parser: argparse.ArgumentParser, more: str = "") -> None:
+    """Add the directory of a campaign, as ``directory``; ``more`` is added to its help."""
+    parser.add_argument("directory", type=Path, metavar="DIR", help=f"the campaign's directory{more}")
+
+
+def add_triage(parser: argparse.ArgumentParser) -> None:
+    """Add the file of decisions on families, as ``triage``: ``None`` for that of the working directory."""
+    parser.add_argument(
+        "--triage",
+        type=Path,
+        metavar="FILE",
+        help="decisions on families (default: findings.toml, where there is one; `relaxfuzz triage` writes it)",
+    )
+
+
+def inform(line: str) -> None:
+    """Print a line for the user on the standard error, beside what a verb prints for programs."""
+    print(f"relaxfuzz: {printable(line)}", file=sys.stderr, flush=True)
+
+
+@contextlib.contextmanager
+def file_errors(verb: str, path: Path | str) -> Iterator[None]:
+    """Turn the error of a file that cannot be read or written into one line for the user.
+
+    Args:
+        verb: ``read`` or ``write``.
+        path: The file, as the user named it.
+    """
+    try:
+        yield
+    except UnicodeDecodeError as error:
+        raise UsageError(f"'{path}' is not a text file") from error
+    except OSError as error:
+        raise UsageError(f"cannot {verb} '{path}': {error.strerror}") from error
+
+
+GROUP = "relaxfuzz.verbs"
+PROGRAM = "relaxfuzz"
+_ORDER = (
+    "run merge findings triage minimize repro bisect gate baseline report prove passes ops corpus doctor completion"
+)
+
+
+def entry_points() -> dict[str, importlib.metadata.EntryPoint]:
+    """Return the verbs by name, in the order in which help shows them; those that others register come last."""
+    found = {entry.name: entry for entry in importlib.metadata.entry_points(group=GROUP)}
+    rank = {name: place for place, name in enumerate(_ORDER.split())}
+    return {name: found[name] for name in sorted(found, key=lambda name: (rank.get(name, len(rank)), name))}
+
+
+def parser_of(verb: Verb) -> Parser:
+    """Return the parser of one verb's arguments."""
+    parser = Parser(
+        prog=f"{PROGRAM} {verb.name}",
+        description=verb.help,
+        epilog=f"example: {verb.example}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    verb.add_arguments(parser)
+    return parser
+
+
+def whole_parser() -> Parser:
+    """Build one parser of all verbs, for what must know them all; :mod:`fuzzer.cli.main` loads one verb a call."""
+    parser = Parser(prog=PROGRAM, description="Differential-testing fuzzer for the passes of TVM's Relax.")
+    parser.add_argument("-V", "--version", action="store_true", help="print all versions")
+    verbs = parser.add_subparsers(dest="verb", metavar="VERB")
+    for name, entry in entry_points().items():
+        verb: Verb = entry.load()
+        verb.add_arguments(verbs.add_parser(name, help=verb.help, allow_abbrev=False))
+    return parser

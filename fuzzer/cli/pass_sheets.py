@@ -1,0 +1,179 @@
+"""Contracts as a maintainer reads them: as a table, each in full, and as JSON."""
+
+from __future__ import annotations
+
+import inspect
+import random
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import asdict
+from textwrap import wrap
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from relaxkit.passes.contract import Contract
+    from relaxkit.passes.exclusions import Exclusion
+
+WIDTH = 100
+_FIELDS = """
+    name needs gives any_stage prepare idempotence fixpoint_runs numeric abi locality keeps_public_signatures
+    keeps_calls_fitting tolerated_ill_formedness merges_kernels composed costly address_ordered notes
+"""
+_INDENT = "    "
+
+
+def contract_object(contract: Contract, generated: bool) -> dict[str, Any]:
+    """Return a contract as JSON: every claim, with its source where it has one."""
+    from relaxkit.passes.claims.kept import stated_claims
+
+    found = {name: getattr(contract, name) for name in _FIELDS.split()}
+    return {
+        **{
+            name: getattr(value, "value", list(value) if isinstance(value, tuple) else value)
+            for name, value in found.items()
+        },
+        "changes": sorted(kept.value for kept in contract.changes),
+        "postconditions": [{"claim": each.claim, "source": each.source} for each in stated_claims(contract)],
+        "preconditions": [
+            {"name": _function_name(each), "says": (inspect.getdoc(each) or "").partition("\n")[0]}
+            for each in contract.preconditions
+        ],
+        "refusals": [asdict(each) for each in contract.refusals],
+        "second_run_refusals": [asdict(each) for each in contract.second_run_refusals],
+        "environment": [
+            {"on": sorted(on.value for on in each.on), "source": each.source} for each in contract.environment
+        ],
+        "variants": [
+            {"arguments": variant.arguments, "changes": sorted(variant.changes)} for variant in contract.variants
+        ],
+        "generated": generated,
+    }
+
+
+def exclusion_object(exclusion: Exclusion) -> dict[str, Any]:
+    """Return an exclusion as JSON."""
+    return {
+        "name": exclusion.name, "why": exclusion.why.value, "reason": exclusion.reason, "source": exclusion.source,
+        "judged_as": list(exclusion.judged_as),
+    }  # fmt: skip
+
+
+def contracts_table(rows: list[dict[str, Any]]) -> str:
+    """Return one line a contract."""
+    from tabulate import tabulate
+
+    heads = ("pass", "stage", "second run", "results", "callers", "depends on", "claims", "refusals")
+    table = [
+        (
+            row["name"], stage_text(row), row["idempotence"], row["numeric"], row["abi"], row["locality"],
+            len(row["postconditions"]), len(row["refusals"]) + len(row["second_run_refusals"]),
+        )
+        for row in rows
+    ]  # fmt: skip
+    return tabulate(table, heads, tablefmt="simple", disable_numparse=True)
+
+
+def exclusions_table(rows: list[dict[str, Any]]) -> str:
+    """Return two lines an exclusion or more: why there is no contract, and the reason."""
+    shown = []
+    for row in rows:
+        judged = f"; see {', '.join(row['judged_as'])}" if row["judged_as"] else ""
+        shown += [f"{row['name']}: {row['why']}", *_wrapped(f"{row['reason']}{judged}")]
+        shown += _wrapped(f"source: {row['source']}")
+    return "\n".join(shown)
+
+
+def stage_text(row: dict[str, Any]) -> str:
+    """Return ``legalized > fused`` and the like."""
+    if row["any_stage"]:
+        return "any"
+    return str(row["needs"]) if row["needs"] == row["gives"] else f"{row['needs']} > {row['gives']}"
+
+
+def sheet(contract: Contract, generated: bool) -> str:
+    """Return everything about one pass, with the reason of each claim and examples of drawn arguments."""
+    row = contract_object(contract, generated)
+    return "\n".join([contract.name, *_lines(row, contract), *_examples(contract.name if generated else None)])
+
+
+def _lines(row: dict[str, Any], contract: Contract) -> Iterator[str]:
+    yield f"  stage          {stage_text(row)}" + (f", after {' > '.join(row['prepare'])}" if row["prepare"] else "")
+    runs = f", after at most {row['fixpoint_runs']} runs" if row["idempotence"] == "fixpoint" else ""
+    more = " and more on some modules" if contract.fixpoint_extra is not None else ""
+    yield f"  second run     {row['idempotence']}{runs}{more}"
+    yield f"  results        {row['numeric']}"
+    signatures = "kept" if row["keeps_public_signatures"] else "may change"
+    calls = "fit" if row["keeps_calls_fitting"] else "may no longer fit"
+    yield f"  callers        {row['abi']}; public signatures {signatures}; calls within the module {calls}"
+    yield f"  depends on     {row['locality']}"
+    changed = ", ".join(row["changes"]) or "nothing of what a pass leaves as it is"
+    yield f"  changes        {changed}"
+    marks = [key for key in ("merges_kernels", "composed", "costly", "address_ordered") if row[key]]
+    if marks:
+        yield f"  otherwise      {', '.join(marks).replace('_', ' ')}"
+    if row["notes"]:
+        yield "  notes"
+        yield from _wrapped(row["notes"])
+    if row["postconditions"]:
+        yield "  claims to have done"
+        for claim in row["postconditions"]:
+            yield from _sourced(claim["claim"], claim["source"])
+    if row["preconditions"]:
+        yield "  is not judged on a module where"
+        for each in row["preconditions"]:
+            yield from _sourced(each["name"], each["says"], "")
+    for key, head in (("refusals", "may refuse"), ("second_run_refusals", "may refuse its own output")):
+        if row[key]:
+            yield f"  {head}"
+            for each in row[key]:
+                yield from _sourced(f"{each['reason']}: {each['error']} /{each['pattern']}/", each["source"])
+    for pattern in row["tolerated_ill_formedness"]:
+        yield f"  may leave      /{pattern}/"
+    if row["environment"]:
+        yield "  may give something else"
+        for each in row["environment"]:
+            yield from _sourced(", ".join(each["on"]), each["source"])
+    for variant in row["variants"]:
+        yield f"  other promises with arguments /{variant['arguments']}/: {', '.join(variant['changes'])}"
+
+
+def _sourced(claim: str, source: str, head: str = "source: ") -> Iterator[str]:
+    yield from _wrapped(f"- {claim}", _INDENT)
+    yield from _wrapped(f"{head}{source}", _INDENT + "  ")
+
+
+def _wrapped(text: str, indent: str = _INDENT) -> list[str]:
+    return wrap(text, WIDTH, initial_indent=indent, subsequent_indent=indent + "  ", break_on_hyphens=False)
+
+
+def _examples(name: str | None) -> list[str]:
+    """Return what the pass is constructed with for a few drawn modules, the same in every run."""
+    if name is None:
+        return ["  is not drawn"]
+    found = list(dict.fromkeys(drawn_expressions(name)))
+    return ["  for instance", *(_INDENT + each for each in sorted(found, key=len)[:EXAMPLES])]
+
+
+EXAMPLES = 4
+"""Most examples of arguments that are shown of a pass."""
+
+
+def drawn_expressions(name: str, modules: int = 12) -> Iterator[str]:
+    """Yield texts that construct a pass, drawn for generated modules."""
+    from strategies.detect.module_facts import facts_of
+    from strategies.modules import ir_modules
+    from strategies.passes import can_act, passes_for
+    from strategies.scope.from_bytes import draw_from_bytes
+
+    chance = random.Random(name)
+    for _ in range(modules):
+        module = draw_from_bytes(ir_modules(), chance.randbytes(8192))
+        if module is None or not can_act(name, facts_of(module)):
+            continue
+        drawn = draw_from_bytes(passes_for(module, [name]), chance.randbytes(4096))
+        if drawn is not None:
+            yield drawn.expression
+
+
+def _function_name(function: Callable[..., Any]) -> str:
+    return re.sub(r"_", " ", getattr(function, "__name__", str(function))).strip()

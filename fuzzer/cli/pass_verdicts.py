@@ -1,0 +1,163 @@
+"""The passes of a campaign: verdicts by oracle, what was skipped and why, how often it acted."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from textwrap import wrap
+from typing import TYPE_CHECKING, Any
+
+from oracles.core.verdict import UNCHANGED, Outcome
+from relaxkit.passes.contract import OracleName
+
+if TYPE_CHECKING:
+    from fuzzer.core.coverage import Coverage
+    from fuzzer.store.records import Tally
+
+LEAST = 500
+"""Verdicts of an oracle on a pass below which it counts as hardly judged."""
+WIDTH = 80
+SHOWN = 2
+"""Rewrites of a pass, and reasons of an oracle, that the table shows."""
+MOST = 20
+"""Rewrites of a pass that JSON lists."""
+_VERDICTS = (Outcome.PASS.value, Outcome.FAIL.value)
+_OUTCOMES = tuple(outcome.value for outcome in Outcome)
+
+
+@dataclass(slots=True)
+class Judged:
+    """The verdicts of one oracle on one pass: counts of outcomes, and of the reasons of those that are no verdicts."""
+
+    outcomes: Counter[str] = field(default_factory=Counter)
+    reasons: Counter[tuple[str, str]] = field(default_factory=Counter)
+
+    @property
+    def verdicts(self) -> int:
+        """Return how often it passed or failed."""
+        return sum(self.outcomes[outcome] for outcome in _VERDICTS)
+
+
+def by_pass(tallies: Iterable[Tally]) -> dict[str, dict[str, Judged]]:
+    """Return pass -> oracle -> what it said, oracles in the order of ``OracleName``."""
+    found: dict[str, dict[str, Judged]] = {}
+    for tally in tallies:
+        judged = found.setdefault(tally.culprit, {}).setdefault(tally.oracle, Judged())
+        judged.outcomes[tally.outcome] += tally.count
+        if tally.outcome not in _VERDICTS:
+            judged.reasons[tally.outcome, tally.reason] += tally.count
+    order = {oracle.value: index for index, oracle in enumerate(OracleName)}
+    return {
+        name: dict(sorted(oracles.items(), key=lambda each: order.get(each[0], len(order))))
+        for name, oracles in found.items()
+    }
+
+
+def seen(name: str, oracles: dict[str, Judged], coverage: Coverage) -> dict[str, Any]:
+    """Return what a campaign saw of a pass, as JSON."""
+    rewrites = sorted(
+        ((count, rewrite) for (culprit, rewrite), count in coverage.rewrites.items() if culprit == name),
+        key=lambda each: (-each[0], each[1]),
+    )
+    tried, changed = coverage.judged[name], coverage.changed[name]
+    return {
+        "checks": sum(judged.verdicts for judged in oracles.values()),
+        "failures": sum(judged.outcomes[Outcome.FAIL.value] for judged in oracles.values()),
+        "subjects": tried,
+        "changed": changed,
+        "trigger_rate": round(changed / tried, 4) if tried else None,
+        "distinct_rewrites": len(rewrites),
+        "rewrites": [{"rewrite": rewrite, "count": count} for count, rewrite in rewrites[:MOST]],
+        "oracles": {
+            oracle: {
+                **{outcome: judged.outcomes[outcome] for outcome in _OUTCOMES},
+                "reasons": [
+                    {"outcome": outcome, "reason": reason, "count": count}
+                    for (outcome, reason), count in judged.reasons.most_common()
+                ],
+            }
+            for oracle, judged in oracles.items()
+        },
+    }
+
+
+def table(rows: list[dict[str, Any]]) -> str:
+    """Return a line a pass; below it what it did most often, and a line an oracle with the reasons of its skips."""
+    from tabulate import tabulate
+
+    cells = [
+        (
+            row["name"], row["checks"], row["failures"], row["subjects"],
+            f"{100 * row['changed'] / row['subjects']:.0f} %" if row["subjects"] else "-", row["distinct_rewrites"],
+        )
+        for row in rows
+    ]  # fmt: skip
+    headers = ["pass", "checks", "failed", "tried", "changed", "rewrites"]
+    head, rule, *lines = tabulate(
+        [[str(cell) for cell in row] for row in cells], headers, tablefmt="simple", disable_numparse=True,
+        colalign=["left", *["right"] * 5],
+    ).splitlines()  # fmt: skip
+    text = [head, rule]
+    for line, row in zip(lines, rows, strict=True):
+        text.append(line)
+        text += [_cut(f"{each['count']:>8} {each['rewrite']}") for each in row["rewrites"][:SHOWN]]
+        for oracle, counted in row["oracles"].items():
+            text.append(_cut(f"  {oracle:<14}{_counts(counted)}"))
+            text += [_cut(f"{each['count']:>24} {_reason(each)}") for each in counted["reasons"][:SHOWN]]
+    return "\n".join(text)
+
+
+def _counts(counted: dict[str, Any]) -> str:
+    counts = [(outcome, counted[outcome]) for outcome in _OUTCOMES]
+    return " ".join(f"{count:>8} {outcome}" for outcome, count in counts if count or outcome == Outcome.PASS.value)
+
+
+def _reason(each: dict[str, Any]) -> str:
+    return each["reason"] if each["outcome"] == Outcome.SKIP.value else f"{each['outcome']}: {each['reason']}"
+
+
+def _cut(line: str) -> str:
+    return line if len(line) <= WIDTH else f"{line[: WIDTH - 1]}~"
+
+
+def hardly_judged(rows: list[dict[str, Any]], oracles: Iterable[str], least: int) -> list[dict[str, Any]]:
+    """Return every pass and oracle with less than ``least`` verdicts, with the most frequent reason for that.
+
+    A module that came out as it went in is a verdict of the numeric oracle too, as it is of every other: it is only not
+    executed.  How many these are, the trigger rate says.
+    """
+    found = []
+    for row in rows:
+        for oracle in oracles:
+            counted = row["oracles"].get(oracle)
+            verdicts = (
+                0 if counted is None else sum(counted[outcome] for outcome in _VERDICTS) + _unchanged(oracle, counted)
+            )
+            if verdicts < least:
+                reasons = counted["reasons"] if counted is not None else []
+                why = f"{reasons[0]['count']} x {_reason(reasons[0])}" if reasons else ""
+                found.append({"name": row["name"], "oracle": oracle, "verdicts": verdicts, "mostly": why})
+    return found
+
+
+def _unchanged(oracle: str, counted: dict[str, Any]) -> int:
+    """Return how often the numeric oracle had nothing to execute, because the pass changed nothing."""
+    if oracle != OracleName.NUMERIC.value:
+        return 0
+    return sum(each["count"] for each in counted["reasons"] if each["reason"] == UNCHANGED)
+
+
+def hardly_judged_text(found: list[dict[str, Any]], least: int) -> str:
+    """Return one paragraph a pass."""
+    if not found:
+        return f"every pass has {least} verdicts or more of every oracle"
+    lines = [f"less than {least} verdicts:"]
+    for name in dict.fromkeys(each["name"] for each in found):
+        parts = [
+            f"{each['oracle']} {each['verdicts']}" + (f" ({each['mostly']})" if each["mostly"] else "")
+            for each in found
+            if each["name"] == name
+        ]
+        lines += wrap(f"{name}: {', '.join(parts)}", WIDTH, initial_indent="  ", subsequent_indent="    ")
+    return "\n".join(lines)

@@ -1,0 +1,69 @@
+"""``relaxfuzz baseline``: keep what a campaign measured, or compare a campaign with what was kept."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fuzzer.cli.options import add_campaign, add_triage, file_errors
+from fuzzer.core.verb import GATE_FAILED, OK, UsageError, Verb
+
+if TYPE_CHECKING:
+    from fuzzer.gate.measured import MeasuredCampaign
+
+
+def _add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_campaign(parser)
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument("--output", metavar="FILE", help="write the campaign's baseline; - is the standard output")
+    what.add_argument("--compare", type=Path, metavar="FILE", help="compare the campaign with this baseline")
+    add_triage(parser)
+    parser.add_argument("--json", action="store_true", help="with --compare: one object instead of lines")
+
+
+def _run(options: argparse.Namespace) -> int:
+    from fuzzer.findings.file import load_decisions
+    from fuzzer.gate.judge import read_campaign
+
+    if options.json and options.output is not None:
+        raise UsageError("--json goes with --compare: a baseline is JSON anyway")
+    measured = read_campaign(options.directory, load_decisions(options.triage))
+    return _compare(measured, options) if options.compare is not None else _write(measured, options.output)
+
+
+def _write(measured: MeasuredCampaign, target: str) -> int:
+    from fuzzer.core.text import headline
+    from fuzzer.gate.baseline import to_text
+
+    if not any(cell.checks for cell in measured.cells.values()):
+        raise UsageError("the campaign holds no checks: nothing can be compared with it")
+    text = to_text(measured)
+    if target == "-":
+        print(text, end="")
+        return OK
+    with file_errors("write", target):
+        Path(target).write_text(text, encoding="utf-8")
+    checks = sum(cell.checks for cell in measured.cells.values())
+    print(f"{target}: {checks} checks, {headline(measured.seen)} of TVM {measured.info.tvm_version}")
+    return OK
+
+
+def _compare(measured: MeasuredCampaign, options: argparse.Namespace) -> int:
+    from fuzzer.gate.baseline import read_baseline
+    from fuzzer.gate.changes import as_json, compare_with, render
+
+    changes = compare_with(measured, read_baseline(options.compare))
+    print(json.dumps(as_json(changes), indent=2) if options.json else "\n".join(render(changes)))
+    return GATE_FAILED if changes.worse else OK
+
+
+VERB = Verb(
+    name="baseline",
+    help="keep what a campaign measured, or compare with it: 1 when rates or triggers are significantly worse",
+    example="relaxfuzz baseline campaign --output baseline.json",
+    add_arguments=_add_arguments,
+    run=_run,
+    needs_tvm=False,
+)

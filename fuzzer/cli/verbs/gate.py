@@ -1,0 +1,51 @@
+"""``relaxfuzz gate``: judge a campaign by a policy."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+from fuzzer.cli.options import add_campaign, add_triage
+from fuzzer.core.verb import Verb
+
+
+def _add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_campaign(parser)
+    parser.add_argument("--policy", type=Path, required=True, metavar="FILE", help="the policy, see docs/gate.md")
+    parser.add_argument(
+        "--baseline", type=Path, metavar="FILE", help="compare with this baseline, and not with the policy's"
+    )
+    parser.add_argument(
+        "--history",
+        type=Path,
+        nargs="+",
+        default=(),
+        metavar="PATH",
+        help="earlier campaigns, directories or baselines: known findings that none of them met are stale",
+    )
+    add_triage(parser)
+    parser.add_argument("--explain", action="store_true", help="every number behind the verdict")
+    parser.add_argument("--json", action="store_true", help="one object instead of lines, with all of --explain")
+
+
+def _run(options: argparse.Namespace) -> int:
+    from fuzzer.gate.judge import judged
+    from fuzzer.gate.text import as_json, explain, render
+
+    result = judged(options.directory, options.policy, options.baseline, options.triage, options.history)
+    if options.json:
+        print(json.dumps(as_json(result), indent=2))
+    else:
+        print("\n".join(explain(result) if options.explain else render(result)))
+    return int(result.exit)
+
+
+VERB = Verb(
+    name="gate",
+    help="judge a campaign by a policy: 0 passed, 1 failed, 2 bad input, 3 not enough evidence",
+    example="relaxfuzz gate campaign --policy docs/policy.toml",
+    add_arguments=_add_arguments,
+    run=_run,
+    needs_tvm=False,
+)

@@ -1,0 +1,46 @@
+"""``relaxfuzz merge``: campaigns of several machines become one."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+from fuzzer.cli.options import inform
+from fuzzer.core.verb import OK, Verb
+
+
+def _add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("directories", type=Path, nargs="+", metavar="DIR", help="the directory of a campaign")
+    parser.add_argument(
+        "--out", type=Path, required=True, metavar="DIR", help="a new directory for the joined campaign"
+    )
+    parser.add_argument("--json", action="store_true", help="print one JSON object instead of a line")
+
+
+def _run(options: argparse.Namespace) -> int:
+    from fuzzer.core.text import headline, split_suspects
+    from fuzzer.store.merge import merge
+    from fuzzer.store.writer import Store
+
+    for line in merge(options.directories, options.out):
+        inform(line)
+    with Store.open(options.out) as store:
+        info, seen = store.info(), store.findings()
+    if options.json:
+        findings, suspects = map(len, split_suspects(seen))
+        summary = {"out": str(options.out), "cases": info.examples, "findings": findings, "suspects": suspects}
+        print(json.dumps(summary))
+        return OK
+    print(f"{options.out}: {info.examples} cases, {headline(seen)}")
+    return OK
+
+
+VERB = Verb(
+    name="merge",
+    help="join campaigns of several machines into one: counts added, findings joined by signature",
+    example="relaxfuzz merge shard-1 shard-2 --out nightly",
+    add_arguments=_add_arguments,
+    run=_run,
+    needs_tvm=False,
+)

@@ -1,0 +1,153 @@
+"""``relaxfuzz minimize``: reduce a finding, or a module of the user's."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fuzzer.cli.options import file_errors, inform
+from fuzzer.core.verb import OK, Verb
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from fuzzer.cli.minimize_input import MinimizeInput
+    from fuzzer.core.case import Case
+    from fuzzer.triage.reduce import Reduced
+
+INTERRUPTED = 130
+"""Exit code after Ctrl-C, as a shell says of SIGINT; the best so far was printed."""
+
+
+def _add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("directory", type=Path, nargs="?", metavar="DIR", help="a campaign's directory, with ID")
+    parser.add_argument("finding", nargs="?", metavar="ID", help="id of the finding, or how it begins")
+    module = parser.add_argument_group("instead of a finding")
+    module.add_argument(
+        "--module", type=Path, metavar="FILE", help="a module, as TVMScript, Python or JSON; or a case of --save"
+    )
+    module.add_argument(
+        "--pass",
+        dest="passes",
+        action="append",
+        metavar="NAME[,NAME]",
+        help="the pass, by name, as an expression such as 'relax.transform.FuseOps(fuse_opt_level=0)', "
+        "or as FILE.py:FACTORY; several, or repeated, make a pipeline",
+    )
+    module.add_argument("--oracle", metavar="NAME", help="the oracle whose failure is to be kept")
+    module.add_argument("--signature", metavar="ID", help="which of its failures, where it sees several")
+    module.add_argument(
+        "--predicate",
+        metavar="FILE.py:FUNCTION",
+        help="instead of --oracle: your own criterion, a function of the module (with --pass: of the module and the "
+        "pipeline) that gives True while the module still shows what you look for",
+    )
+    module.add_argument("--plugin", action="append", metavar="MODULE", help="a plugin that judges as well; repeatable")
+    module.add_argument("--input-seed", metavar="N", help="seed of the inputs (default: 0)")
+    limits = parser.add_argument_group("limits")
+    limits.add_argument("--time", default="5m", metavar="TIME", help="stop after so much time (default: 5m)")
+    limits.add_argument("--queries", metavar="N", help="stop after so many candidates")
+    limits.add_argument("--case-timeout", metavar="TIME", help="time limit of one candidate (default: 20s)")
+    limits.add_argument(
+        "--workers", metavar="N", help="processes at work; the result does not depend on it (default: one a core)"
+    )
+    output = parser.add_argument_group("output")
+    output.add_argument("--save", type=Path, metavar="FILE", help="write each smaller case there at once")
+    output.add_argument("--resume", action="store_true", help="begin with what --save FILE holds")
+    output.add_argument("--repro", type=Path, metavar="FILE", help="write a standalone script of the result there")
+    output.add_argument(
+        "--others", type=Path, metavar="DIR", help="write a case there for each other failure that was met on the way"
+    )
+    output.add_argument("--json", action="store_true", help="print one JSON object")
+
+
+def _run(options: argparse.Namespace) -> int:
+    from fuzzer.campaign.setup import cores
+    from fuzzer.cli.minimize_input import minimize_input
+    from fuzzer.core.config import MAX_WORKERS, parse_duration, parse_whole
+    from fuzzer.minimizer.search.search import SearchLimits
+    from fuzzer.triage.reduce import ReductionPlan, reduce
+    from fuzzer.worker.worker import DEFAULT_TIME_LIMIT
+    from relaxkit.passes.plugins import require
+
+    require(options.plugin or ())
+    queries = 10**9 if options.queries is None else parse_whole(options.queries, "--queries", 1, 10**9)
+    limits = SearchLimits(queries, parse_duration(options.time))
+    seconds = DEFAULT_TIME_LIMIT if options.case_timeout is None else parse_duration(options.case_timeout)
+    workers = cores() if options.workers is None else parse_whole(options.workers, "--workers", 1, MAX_WORKERS)
+    source = minimize_input(options, seconds)
+    reduced = reduce(
+        source.case, source.criterion, ReductionPlan(limits, workers, source.start, _saver(options.save, source))
+    )
+    _print(reduced, as_json=options.json)
+    if options.others is not None:
+        _write_others(reduced, options.others)
+    if options.repro is not None:
+        _write_repro(reduced, options.repro)
+    return INTERRUPTED if str(reduced.minimized.stopped) == "interrupt" else OK
+
+
+def _saver(path: Path | None, source: MinimizeInput) -> Callable[[Case], None] | None:
+    """Return what writes each new best case."""
+    if path is None:
+        return None
+    from fuzzer.core.case import CaseFile, write_case
+
+    def save(case: Case) -> None:
+        with file_errors("write", path):
+            write_case(path, CaseFile(case, source.oracle, source.criterion.id, source.criterion.text))
+
+    return save
+
+
+def _print(reduced: Reduced, *, as_json: bool) -> None:
+    if as_json:
+        print(json.dumps(reduced.to_object()))
+        return
+    print(reduced.script.rstrip())
+    found = reduced.minimized
+    ended = {"time": "; stopped at the time limit", "queries": "; stopped at --queries", "interrupt": "; interrupted"}
+    inform(
+        f"{reduced.bindings_before or 0} bindings became {reduced.bindings or 0} in {found.seconds:.1f} s "
+        f"({found.queries} candidates){ended.get(str(found.stopped), '')}: "
+        f"{reduced.criterion.id} {reduced.criterion.text}"
+    )
+    if found.case.passes:
+        culprit = f"; to blame: {reduced.culprit}" if reduced.culprit else ""
+        inform(f"passes: {', '.join(ref.expression for ref in found.case.passes)}{culprit}")
+    for note in reduced.notes:
+        inform(note)
+    if reduced.flaky:
+        inform(f"the smaller module shows it in {reduced.after}")
+    for other in found.others:
+        inform(f"another failure was met, and not followed: {other.failing.id} {other.failing.text}")
+
+
+def _write_others(reduced: Reduced, folder: Path) -> None:
+    from fuzzer.core.case import CaseFile, write_case
+
+    with file_errors("write", folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        for other in reduced.minimized.others:
+            oracle = "" if other.failing.verdict is None else str(other.failing.verdict.oracle)
+            path = folder / f"{other.failing.id}.json"
+            write_case(path, CaseFile(other.case, oracle, other.failing.id, other.failing.text))
+
+
+def _write_repro(reduced: Reduced, path: Path) -> None:
+    from fuzzer.triage.script import repro_script, write_repro
+
+    assert reduced.verdict is not None
+    with file_errors("write", path):
+        write_repro(repro_script(reduced.minimized.case, reduced.verdict).text, path)
+
+
+VERB = Verb(
+    name="minimize",
+    help="reduce a finding, or a module of yours, without losing its failure",
+    example="relaxfuzz minimize --module model.py --pass FuseOps --oracle crash",
+    add_arguments=_add_arguments,
+    run=_run,
+)

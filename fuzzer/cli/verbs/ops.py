@@ -1,0 +1,120 @@
+"""``relaxfuzz ops``: the operators that are generated, those left out and why, and what a campaign generated."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fuzzer.core.verb import OK, UsageError, Verb
+
+if TYPE_CHECKING:
+    from fuzzer.core.coverage import Coverage
+    from fuzzer.store.records import CampaignInfo
+
+_PARTS = ("pairs", "features", "idioms")
+
+
+def _add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--excluded", action="store_true", help="list the operators that are left out, and why")
+    parser.add_argument("--campaign", type=Path, metavar="DIR", help="show what a campaign generated")
+    parser.add_argument("--pairs", action="store_true", help="of a campaign: pairs of operators, frequent and rare")
+    parser.add_argument("--features", action="store_true", help="of a campaign: the features of its modules")
+    parser.add_argument("--idioms", action="store_true", help="of a campaign: the planted idioms and near misses")
+    parser.add_argument("--json", action="store_true", help="JSON instead of tables")
+
+
+def _run(options: argparse.Namespace) -> int:
+    if options.excluded and options.campaign is not None:
+        raise UsageError("give --excluded or --campaign, not both: operators that are left out occur nowhere")
+    chosen = [part for part in _PARTS if getattr(options, part)]
+    if options.campaign is None:
+        if chosen:
+            raise UsageError(f"--{chosen[0]} is about a campaign: give --campaign DIR, too")
+        return _knowledge(options)
+    info, coverage, discarded = _read(options.campaign)
+    if options.json:
+        print(json.dumps(_object(info, coverage, discarded), indent=2))
+    else:
+        print(_text(info, coverage, discarded, chosen))
+    return OK
+
+
+def _knowledge(options: argparse.Namespace) -> int:
+    """Return what can be generated at all."""
+    from strategies.operators import LACKING, OPERATORS, exclusions
+
+    if options.excluded:
+        rows: list[dict[str, Any]] = [{"name": name, "reason": why} for name, why in sorted(exclusions.items())]
+    else:
+        rows = [
+            {
+                "name": row.name,
+                "family": str(getattr(row.family, "value", row.family)),
+                "executable": row.executable,
+                "feature": None if row.feature is None else str(row.feature.value),
+            }
+            for row in OPERATORS
+        ]
+    if options.json:
+        print(json.dumps(rows, indent=2))
+        return OK
+    from tabulate import tabulate
+
+    table = [["" if value is None else str(value) for value in row.values()] for row in rows]
+    print(tabulate(table, list(rows[0]) if rows else [], tablefmt="simple", disable_numparse=True))
+    print(f"\n{len(rows)} operators {'left out' if options.excluded else 'generated'}")
+    for name, reason in LACKING.items():
+        print(f"skipped: {name}: {reason}")
+    return OK
+
+
+def _object(info: CampaignInfo, coverage: Coverage, discarded: int) -> dict[str, Any]:
+    """Return everything at once, for programs."""
+    from fuzzer.cli import operator_tables as tables
+
+    return {
+        "summary": tables.summary(info, coverage, discarded),
+        "operators": tables.operator_rows(coverage, info.modules),
+        "pairs": tables.pair_rows(coverage),
+        "features": tables.feature_rows(coverage, info.modules),
+        "idioms": tables.idiom_rows(coverage, info.modules),
+    }
+
+
+def _text(info: CampaignInfo, coverage: Coverage, discarded: int, chosen: list[str]) -> str:
+    """Return the summary and the operators, or the tables that were asked for."""
+    from fuzzer.cli import operator_tables as tables
+
+    parts = {
+        "pairs": lambda: tables.pair_table(tables.pair_rows(coverage)),
+        "features": lambda: tables.feature_table(tables.feature_rows(coverage, info.modules)),
+        "idioms": lambda: tables.idiom_table(tables.idiom_rows(coverage, info.modules)),
+    }
+    if chosen:
+        return "\n\n".join(parts[name]() for name in chosen)
+    operators = tables.operator_rows(coverage, info.modules)
+    occurred = sum(row["modules"] > 0 for row in operators)
+    return f"""{tables.summary_text(tables.summary(info, coverage, discarded))}
+
+{tables.operator_table(operators)}
+
+{occurred} of {len(operators)} operators occurred in the {info.modules} modules of the campaign
+(--pairs, --features, --idioms: the rest; `relaxfuzz passes --campaign DIR`)"""
+
+
+def _read(directory: Path) -> tuple[CampaignInfo, Coverage, int]:
+    from fuzzer.store.writer import Store
+
+    with Store.open(directory) as store:
+        return store.info(), store.coverage(), store.discarded()
+
+
+VERB = Verb(
+    name="ops",
+    help="list the operators that are generated, or what a campaign generated",
+    example="relaxfuzz ops --campaign campaign",
+    add_arguments=_add_arguments,
+    run=_run,
+)

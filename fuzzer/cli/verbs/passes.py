@@ -1,0 +1,150 @@
+"""``relaxfuzz passes``: the passes under contract, what each promises, and how a campaign judged them."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fuzzer.core.verb import OK, UsageError, Verb
+
+if TYPE_CHECKING:
+    from fuzzer.cli.pass_verdicts import Judged
+    from fuzzer.core.coverage import Coverage
+
+
+def _add_arguments(parser: argparse.ArgumentParser) -> None:
+    from fuzzer.cli.pass_verdicts import LEAST
+
+    parser.add_argument("name", nargs="?", metavar="NAME", help="print all about one pass, each claim with its source")
+    parser.add_argument("--excluded", action="store_true", help="list what has no contract, and why")
+    parser.add_argument(
+        "--campaign", type=Path, metavar="DIR", help="show how often each was judged in a campaign, and what it did"
+    )
+    parser.add_argument(
+        "--least", type=_count, metavar="N", help=f"of a campaign: verdicts that suffice (default: {LEAST})"
+    )
+    parser.add_argument("--json", action="store_true", help="a list of objects instead of a table")
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"'{text}' is not a count")
+    return int(text)
+
+
+def _run(options: argparse.Namespace) -> int:
+    if options.least is not None and options.campaign is None:
+        raise UsageError("--least is about a campaign: give --campaign DIR, too")
+    if options.excluded and options.campaign is not None:
+        raise UsageError("give --excluded or --campaign, not both: what is excluded is judged in no campaign")
+    if options.excluded:
+        return _excluded(options)
+    if options.campaign is not None:
+        return _judged(options)
+    return _contracts(options)
+
+
+def _contracts(options: argparse.Namespace) -> int:
+    from fuzzer.cli.pass_sheets import contract_object, contracts_table, exclusions_table, sheet
+    from relaxkit.passes.contracts import CONTRACTS
+    from relaxkit.passes.exclusions import EXCLUDED
+    from strategies.pass_arguments.table import LACKING
+    from strategies.passes import PASSES
+
+    if options.name is None:
+        rows = [contract_object(contract, contract.name in PASSES) for contract in CONTRACTS.values()]
+        if options.json:
+            print(json.dumps(rows, indent=2))
+        else:
+            print(f"{contracts_table(rows)}\n\n{len(rows)} passes under contract, {len(EXCLUDED)} names excluded")
+            for name, reason in LACKING.items():
+                print(f"skipped: {name}: {reason}")
+        return OK
+    name = _known(options.name)
+    if name in CONTRACTS:
+        contract = CONTRACTS[name]
+        row = contract_object(contract, name in PASSES)
+        print(json.dumps([row], indent=2) if options.json else sheet(contract, name in PASSES))
+    else:
+        rows = _exclusions(name)
+        print(json.dumps(rows, indent=2) if options.json else exclusions_table(rows))
+    return OK
+
+
+def _excluded(options: argparse.Namespace) -> int:
+    from fuzzer.cli.pass_sheets import exclusions_table
+
+    rows = _exclusions(None if options.name is None else _known(options.name))
+    print(json.dumps(rows, indent=2) if options.json else f"{exclusions_table(rows)}\n\n{len(rows)} names excluded")
+    return OK
+
+
+def _exclusions(name: str | None) -> list[dict[str, Any]]:
+    from fuzzer.cli.pass_sheets import exclusion_object
+    from relaxkit.passes.exclusions import EXCLUDED
+
+    return [exclusion_object(row) for row in EXCLUDED.values() if name is None or row.name == name]
+
+
+def _known(name: str) -> str:
+    """Return the name as the tables have it; raises ``UsageError`` for one that they have not."""
+    from fuzzer.core.toml import near_matches
+    from relaxkit.passes.contracts import CONTRACTS
+    from relaxkit.passes.exclusions import EXCLUDED
+
+    if name in CONTRACTS or name in EXCLUDED:
+        return name
+    raise UsageError(f"no pass is called '{name}'{near_matches(name, (*CONTRACTS, *EXCLUDED))}")
+
+
+def _judged(options: argparse.Namespace) -> int:
+    from fuzzer.cli.pass_sheets import contract_object
+    from fuzzer.cli.pass_verdicts import LEAST, hardly_judged, hardly_judged_text, seen, table
+    from relaxkit.passes.contracts import CONTRACTS
+    from strategies.passes import PASSES
+
+    judged, coverage, oracles = _read(options.campaign)
+    contracts = {contract.name: contract_object(contract, contract.name in PASSES) for contract in CONTRACTS.values()}
+    others = sorted((coverage.judged.keys() | judged.keys()) - contracts.keys())  # the user's passes, and pipelines
+    rows = [
+        {**row, **seen(row["name"], judged.get(row["name"], {}), coverage)}
+        for row in [*contracts.values(), *({"name": name} for name in others)]
+    ]
+    if options.name is not None:
+        name = options.name if options.name in others else _known(options.name)
+        rows = [row for row in rows if row["name"] == name]
+    tried = [row for row in rows if row["subjects"] or row["oracles"]]
+    least = LEAST if options.least is None else options.least
+    # Those that can be drawn and were not judged at all are hardly judged, too.
+    scarce = hardly_judged([row for row in rows if row in tried or row.get("generated")], oracles, least)
+    if options.json:
+        for row in rows:
+            row["hardly_judged"] = [each["oracle"] for each in scarce if each["name"] == row["name"]]
+        print(json.dumps(rows, indent=2))
+        return OK
+    print(table(tried))
+    often = sum(row["changed"] >= 0.2 * row["subjects"] for row in tried)
+    seldom = sum(row["changed"] < 0.05 * row["subjects"] for row in tried)
+    print(f"\nof {len(tried)} judged, {often} changed at least 20 % of their modules, {seldom} less than 5 %")
+    print(f"\n{hardly_judged_text(scarce, least)}")
+    return OK
+
+
+def _read(directory: Path) -> tuple[dict[str, dict[str, Judged]], Coverage, tuple[str, ...]]:
+    """Return what oracles said by pass, what the passes did, and the oracles of the campaign."""
+    from fuzzer.cli.pass_verdicts import by_pass
+    from fuzzer.store.writer import Store
+
+    with Store.open(directory) as store:
+        return by_pass(store.tallies()), store.coverage(), store.info().oracles
+
+
+VERB = Verb(
+    name="passes",
+    help="list the passes under contract and what each promises",
+    example="relaxfuzz passes --campaign campaign",
+    add_arguments=_add_arguments,
+    run=_run,
+)

@@ -1,0 +1,96 @@
+"""``relaxfuzz prove``: compare two modules, or a module and what a pass makes of it, for all inputs."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from typing import TYPE_CHECKING
+
+from fuzzer.core.verb import GATE_FAILED, NO_EVIDENCE, OK, UsageError, Verb
+
+if TYPE_CHECKING:
+    from relaxkit.proof import Proof
+
+_Request = tuple[str, str, tuple[str, ...]]
+
+
+def _add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "before", nargs="?", metavar="BEFORE.py", help="TVMScript, a Python file with it, or TVM's JSON"
+    )
+    parser.add_argument("after", nargs="?", metavar="AFTER.py", help="the module that should compute the same")
+    parser.add_argument("--module", metavar="FILE", help="instead: the module that a pass is applied to")
+    parser.add_argument(
+        "--pass",
+        dest="passes",
+        action="append",
+        metavar="NAME",
+        help="the pass, by name, by expression, or FILE.py:FACTORY; repeat it for a pipeline",
+    )
+    parser.add_argument("--json", action="store_true", help="one object: result, function, reason")
+
+
+def _run(options: argparse.Namespace) -> int:
+    from fuzzer.worker.death import Died
+    from fuzzer.worker.worker import IsolatedWorker
+
+    request = _request(options)
+    with IsolatedWorker() as worker:  # the files are the user's Python, and a pass may crash the process
+        answer = worker.call(_proof, request)
+    if isinstance(answer, Died):
+        raise UsageError(f"the process that was to compare the modules died: {answer.kind}")
+    if isinstance(answer, str):
+        raise UsageError(answer)
+    if options.json:
+        print(json.dumps({"result": str(answer.result), "function": answer.function, "reason": answer.reason}))
+    else:
+        print(answer)
+    return {"proved": OK, "different": GATE_FAILED}.get(str(answer.result), NO_EVIDENCE)
+
+
+def _request(options: argparse.Namespace) -> _Request:
+    if options.module is None:
+        if options.before is None or options.after is None or options.passes:
+            raise UsageError("give BEFORE.py and AFTER.py, or --module FILE and --pass NAME")
+        return options.before, options.after, ()
+    if options.before is not None or not options.passes:
+        raise UsageError("--module FILE goes with --pass NAME, and with no other file")
+    return options.module, "", tuple(options.passes)
+
+
+def _proof(request: _Request) -> Proof | str:
+    """Read the modules and compare them; runs in a worker. A string says what is wrong with the input."""
+    import tvm
+
+    from fuzzer.core.module_file import ModuleFileError, read_module
+    from oracles import prove
+    from relaxkit.passes.pass_ref import PassReferenceError
+    from relaxkit.passes.render import pass_named
+
+    first, second, names = request
+    try:
+        before = tvm.ir.load_json(read_module(first))
+        if second:
+            return prove(before, tvm.ir.load_json(read_module(second)))
+        references = [pass_named(name) for name in names]
+    except (ModuleFileError, PassReferenceError) as error:
+        return str(error)
+    after = before
+    for name, reference in zip(names, references, strict=True):
+        try:
+            after = reference.build()(after)
+        except PassReferenceError as error:
+            return str(error)
+        except Exception as error:
+            lines = [line for line in str(error).splitlines() if line.strip()]
+            return f"--pass '{name}' raises {type(error).__name__}: {lines[0].strip() if lines else ''}"
+    return prove(tvm.ir.load_json(read_module(first)), after)  # read again: a pass may have edited its input
+
+
+VERB = Verb(
+    name="prove",
+    help="prove that two modules compute the same for all inputs, or say where they part",
+    example="relaxfuzz prove --module model.py --pass FuseOps",
+    add_arguments=_add_arguments,
+    run=_run,
+)

@@ -1,0 +1,167 @@
+"""``relaxfuzz repro``: the standalone script of a finding, or a bug report with it."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fuzzer.cli.options import add_campaign, file_errors
+from fuzzer.core.verb import OK, USAGE, UsageError, Verb
+
+if TYPE_CHECKING:
+    from fuzzer.findings.releases import Bisected
+    from fuzzer.findings.script_parts import ScriptParts
+    from fuzzer.repro.run import ReproResult
+    from fuzzer.store.records import CampaignInfo, FindingRecord
+
+GONE = 1
+"""Exit code of ``--check`` when the script does not show the defect."""
+
+
+def _add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_campaign(parser)
+    parser.add_argument("finding", metavar="ID", help="id of the finding, or how it begins")
+    parser.add_argument("--output", type=Path, metavar="FILE", help="write the script there instead of printing it")
+    parser.add_argument(
+        "--markdown",
+        action="store_true",
+        help="instead of the script: a bug report in Markdown, with the script in it, as TVM's issues want it",
+    )
+    parser.add_argument(
+        "--bisection",
+        type=Path,
+        metavar="FILE",
+        help="with --markdown: what 'relaxfuzz bisect --json' printed, instead of what the campaign knows of releases",
+    )
+    parser.add_argument(
+        "--fresh", action="store_true", help="write the script anew instead of taking the one that triage left"
+    )
+    parser.add_argument(
+        "--check",
+        action="store_true",
+        help="run the script in a fresh process: exit code 0 when the defect is there, 1 when it is gone, "
+        "2 when the environment does not fit",
+    )
+    parser.add_argument(
+        "--json", action="store_true", help="print one JSON object: the script or report, and what --check saw"
+    )
+
+
+def _run(options: argparse.Namespace) -> int:
+    if options.bisection is not None and not options.markdown:
+        raise UsageError("--bisection goes with --markdown")
+    from fuzzer.core.text import write_atomically
+    from fuzzer.store.writer import Store
+
+    with Store.open(options.directory) as store:
+        finding, info = store.finding(options.finding), store.info()
+    script, parts = script_of(finding, options.directory, fresh=options.fresh)
+    text = _report(finding, info, script, parts, options) if options.markdown else script
+    if options.output is not None:
+        with file_errors("write", options.output):
+            write_atomically(options.output, text)
+    checked = _check(script) if options.check else None
+    if options.json:
+        output = None if options.output is None else str(options.output)
+        print(json.dumps(_object(finding, text, output, checked), indent=2))
+    elif checked is not None:
+        sys.stdout.write(checked.output)
+    elif options.output is None:
+        sys.stdout.write(text)
+    return OK if checked is None else _exit_code(checked)
+
+
+def _object(finding: FindingRecord, text: str, output: str | None, checked: ReproResult | None) -> dict[str, Any]:
+    found: dict[str, Any] = {
+        "finding": finding.id,
+        "signature": finding.signature,
+        "state": finding.state.value,
+        "output": output,
+        "text": text,
+        "check": None,
+    }
+    if checked is not None:
+        found["check"] = {"confirmed": checked.confirmed, "exit_code": checked.exit_code, "output": checked.output}
+    return found
+
+
+def script_of(finding: FindingRecord, directory: Path, *, fresh: bool = False) -> tuple[str, ScriptParts | None]:
+    """Return the script that triage left, or (also when it is to be ``fresh``) a new one of the smallest case.
+
+    Raises:
+        UsageError: There is none, and none can be made.
+    """
+    if finding.repro is not None and not fresh:
+        path = directory / finding.repro
+        try:
+            return path.read_text(encoding="utf-8"), finding.parts
+        except OSError as error:
+            raise UsageError(f"'{path}': {error.strerror}") from error
+    from fuzzer.store.writer import verdict_of
+    from fuzzer.triage.script import repro_script
+
+    try:
+        script = repro_script(finding.minimized or finding.case, verdict_of(finding))
+    except RuntimeError as error:
+        raise UsageError(f"finding {finding.id} ({finding.state}): {error}") from error
+    return script.text, script.parts
+
+
+def _report(
+    finding: FindingRecord, info: CampaignInfo, script: str, parts: ScriptParts | None, options: argparse.Namespace
+) -> str:
+    from fuzzer.repro.markdown import bug_report
+    from fuzzer.store.writer import verdict_of
+
+    bisected = finding.bisected if options.bisection is None else _bisected(options.bisection, finding.id)
+    if parts is None:
+        raise UsageError(f"finding {finding.id}: nothing is known of the parts of its script; ask for a --fresh one")
+    return bug_report(finding, verdict_of(finding), info, script, parts, bisected)
+
+
+def _bisected(path: Path, finding_id: str) -> Bisected:
+    """Return what ``relaxfuzz bisect --json`` printed of the finding."""
+    from fuzzer.findings.releases import Bisected
+
+    with file_errors("read", path):
+        text = path.read_bytes()
+    try:
+        found = json.loads(text)
+        rows = tuple((str(row["release"]), f"{row['outcome']}: {row['said']}") for row in found["releases"])
+        judgement, of = str(found["judgement"]), found["finding"]
+    except (ValueError, KeyError, TypeError) as error:
+        raise UsageError(f"'{path}' is not what 'relaxfuzz bisect --json' prints: {error}") from error
+    if of not in (None, finding_id):
+        raise UsageError(f"'{path}' is of finding {of}, not of {finding_id}")
+    return Bisected(judgement, rows)
+
+
+def _check(text: str) -> ReproResult:
+    from fuzzer.repro.run import check_repro
+
+    with tempfile.TemporaryDirectory(prefix="relaxfuzz-") as scratch:
+        path = Path(scratch) / "repro.py"
+        path.write_text(text, encoding="utf-8")
+        result = check_repro(path)
+    if result.exit_code is None:
+        print("relaxfuzz: the script did not end in time", file=sys.stderr)
+    return result
+
+
+def _exit_code(result: ReproResult) -> int:
+    if result.confirmed:
+        return OK
+    return USAGE if result.exit_code == USAGE else GONE
+
+
+VERB = Verb(
+    name="repro",
+    help="print, write or check the standalone script of a finding, or a bug report with it",
+    example="relaxfuzz repro campaign 1f0c2ab934 --check",
+    add_arguments=_add_arguments,
+    run=_run,
+)

@@ -1,0 +1,157 @@
+"""``relaxfuzz run``: a campaign."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import signal
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fuzzer.cli.options import inform
+from fuzzer.core.verb import OK, OPTIONS, UsageError, Verb
+
+if TYPE_CHECKING:
+    from fuzzer.campaign.campaign import Campaign
+    from fuzzer.cluster.executor import ExecutorFactory
+    from fuzzer.core.config import Config
+    from fuzzer.store.writer import Store
+
+SUMMARY = "relaxfuzz.summary"
+"""Entry-point group of what prints the closing summary: ``summarize(directory, stream, as_json)``."""
+
+
+def _add_arguments(parser: argparse.ArgumentParser) -> None:
+    for option in OPTIONS:
+        action = "append" if option.repeatable else "store"
+        parser.add_argument(f"--{option.name}", metavar=option.metavar, help=option.help, action=action)
+    parser.add_argument("--config", metavar="FILE", type=Path, help="a TOML file with these options as keys")
+    parser.add_argument("--json", action="store_true", help="print the closing summary as one JSON object")
+
+
+def _run(options: argparse.Namespace) -> int:
+    from fuzzer.campaign.campaign import Campaign
+    from fuzzer.campaign.progress import Progress
+    from fuzzer.campaign.regression import chosen, regress_first
+    from fuzzer.campaign.setup import configure, decisions, known_findings, merged, open_campaign
+    from fuzzer.core.installed import NO_COMPILER, compiler, installed, untested
+    from fuzzer.worker import session_files
+    from relaxkit.compat.known import lines as gap_lines
+
+    session_files.claim()
+    versions = installed()
+    with contextlib.ExitStack() as held:
+        values = merged(vars(options))
+        config = configure(values)
+        known, decided = known_findings(values), decisions(values)
+        directory = Path(str(values.get("out") or f"campaign-{config.seed}"))
+        workers, executor = _executor(values, config, held)
+        past = chosen(values.get("regress"), config, directory)
+        opened = open_campaign(directory, config, versions)
+        store = held.enter_context(opened.store)
+        _announce(replace(config, workers=workers), store, directory, opened.resumed)
+        if compiler() is None:
+            inform(NO_COMPILER)
+        for line in (untested(versions), *gap_lines(), *_lacking()):
+            if line:
+                inform(line)
+        fault = regress_first(store, config, past, versions.tvm, inform, _on_signals)
+        if fault is None:
+            campaign = Campaign(store, config, Progress(config), known, decided, executor)
+            fault = _until_done(campaign)
+    _summarize(directory, options.json)
+    if fault is not None:
+        raise UsageError(str(fault))
+    return OK
+
+
+def _executor(values: dict[str, Any], config: Config, held: contextlib.ExitStack) -> tuple[int, ExecutorFactory | None]:
+    """Give the number of workers, and what runs them where it is not this machine's own processes.
+
+    Raises:
+        fuzzer.core.config.ConfigError: when they cannot be reached.
+    """
+    if "dask" not in values:
+        return config.workers, None
+    from fuzzer.cluster.dask_client import DaskConnection
+
+    link = held.enter_context(DaskConnection(str(values["dask"]), inform))
+    from fuzzer.cluster.dask_executor import executor_factory
+
+    return sum(link.threads.values()), executor_factory(link)
+
+
+def _lacking() -> list[str]:
+    """Return what the installed TVM lacks of the tables, one line each."""
+    from strategies.operators import LACKING as OPERATORS
+    from strategies.pass_arguments.table import LACKING as PASSES
+
+    return [f"skipped: {name}: {reason}" for name, reason in (PASSES | OPERATORS).items()]
+
+
+def _until_done(campaign: Campaign) -> Exception | None:
+    """Run the campaign; the error that made recording impossible, if one did."""
+    from fuzzer.cluster.executor import ExecutorError
+    from fuzzer.store.writer import StoreError
+
+    restore = _on_signals(campaign.stop)
+    try:
+        if campaign.run() == "interrupted":
+            inform("interrupted; the same command resumes it")
+    except (ExecutorError, StoreError) as error:
+        return error
+    finally:
+        restore()
+    return None
+
+
+def _on_signals(stop: Callable[[], None]) -> Callable[[], None]:
+    """Let the first Ctrl-C or SIGTERM end the campaign cleanly, and a second one at once; gives the way back."""
+
+    def handle(number: int, frame: Any) -> None:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        stop()
+
+    before = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
+
+    def restore() -> None:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+    return restore
+
+
+def _announce(config: Config, store: Store, directory: Path, resumed: bool) -> None:
+    names = config.names()
+    what = names[0] if len(names) == 1 else f"{len(names)} passes"
+    info = store.info()
+    inform(
+        f"campaign of seed {config.seed} in {directory}: {what}, {len(config.oracles)} oracles, "
+        f"{config.workers} worker{'' if config.workers == 1 else 's'}, {config.budget_text}"
+    )
+    if resumed:
+        inform(f"resumed after {info.examples} cases and {info.elapsed_seconds:.0f} s")
+
+
+def _summarize(directory: Path, as_json: bool) -> None:
+    from fuzzer.store.writer import StoreError
+
+    sys.stderr.flush()
+    for entry in entry_points(group=SUMMARY):
+        try:
+            entry.load()(directory, sys.stdout, as_json)
+        except (OSError, StoreError) as error:
+            inform(f"the summary is not complete: {error}")
+
+
+VERB = Verb(
+    name="run",
+    help="run a campaign: generate modules, apply passes, judge, minimize what fails",
+    example="relaxfuzz run --time 10m --seed 7 --workers 2 --out campaign",
+    add_arguments=_add_arguments,
+    run=_run,
+)

@@ -1,0 +1,99 @@
+"""``relaxfuzz triage``: decide by hand which findings are one family."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fuzzer.core.verb import OK, UsageError, Verb
+
+if TYPE_CHECKING:
+    from fuzzer.findings.file import Decision, Decisions
+
+_ACTIONS = ("merge", "split", "list")
+
+
+def _add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("action", choices=_ACTIONS, help="what to do; `list` shows the decisions that there are")
+    parser.add_argument(
+        "ids", nargs="*", metavar="ID", help="merge: the family that stays, and what joins it; split: findings"
+    )
+    parser.add_argument("--reason", metavar="TEXT", help="why, in one line; needed for merge and split")
+    parser.add_argument("--file", type=Path, metavar="FILE", help="the file of decisions (default: findings.toml)")
+    parser.add_argument("--campaign", type=Path, metavar="DIR", help="a campaign that the ids must be of")
+    parser.add_argument("--json", action="store_true", help="a list of decisions as objects instead of lines")
+
+
+def _run(options: argparse.Namespace) -> int:
+    from fuzzer.findings.file import DEFAULT_FILE, add_merge, add_split, load_decisions
+
+    path = options.file or DEFAULT_FILE
+    decisions = load_decisions(path if path.exists() or (options.file and options.action == "list") else None)
+    if options.action == "list":
+        if options.ids or options.reason:
+            raise UsageError("`relaxfuzz triage list` takes no ids and no reason")
+        there = _ids_of(options.campaign, decisions)
+        print(_as_json(decisions.entries, there) if options.json else listing(decisions, there))
+        return OK
+    if not options.reason:
+        raise UsageError(f"say why: `relaxfuzz triage {options.action} ... --reason TEXT`")
+    _check(options.ids, options.campaign, decisions)
+    added = (add_merge if options.action == "merge" else add_split)(path, options.ids, options.reason)
+    print(_as_json((added,), None) if options.json else f"{added.into}: {', '.join(added.ids)} ({path})")
+    return OK
+
+
+def _as_json(entries: Sequence[Decision], there: frozenset[str] | None) -> str:
+    """Return the entries; with a campaign also which of their ids it did not meet."""
+    rows = [
+        entry.to_object() | ({} if there is None else {"not_met": [name for name in entry.ids if name not in there]})
+        for entry in entries
+    ]
+    return json.dumps(rows, indent=2)
+
+
+def listing(decisions: Decisions, there: frozenset[str] | None) -> str:
+    """Return the decisions, two lines each; ids that are not ``there`` are marked."""
+    from fuzzer.core.text import shorten
+
+    lines = []
+    for entry in decisions.entries:
+        ids = [name if there is None or name in there else f"{name} (not met)" for name in entry.ids]
+        lines += [shorten(f"{entry.into} {'split' if entry.split else 'merge'}: {entry.reason}", 78)]
+        lines += [f"  {each}" for each in ids]
+    return "\n".join(lines) if lines else "no decisions"
+
+
+def _ids_of(campaign: Path | None, decisions: Decisions) -> frozenset[str] | None:
+    """Return ids of the findings of a campaign and of their families, before and after decisions."""
+    from fuzzer.store.writer import Store
+
+    if campaign is None:
+        return None
+    with Store.open(campaign) as store:
+        findings = store.findings()
+    return frozenset(
+        name
+        for finding in findings
+        for name in (finding.id, finding.family.id, decisions.place(finding.id, finding.family).id)
+    )
+
+
+def _check(ids: list[str], campaign: Path | None, decisions: Decisions) -> None:
+    there = _ids_of(campaign, decisions)
+    for name in ids if there is not None else ():
+        if name not in (there or ()):
+            raise UsageError(f"'{name}' is neither a finding nor a family of '{campaign}'")
+
+
+VERB = Verb(
+    name="triage",
+    help="merge families of findings, or split findings off, by hand",
+    example='relaxfuzz triage merge F0c2ab934f F11d0e2a7c --reason "one missing check" --campaign campaign',
+    add_arguments=_add_arguments,
+    run=_run,
+    needs_tvm=False,
+)

@@ -1,0 +1,1 @@
+"""Records and helpers that every room of the fuzzer uses: configuration, cases, TOML, text."""

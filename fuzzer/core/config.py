@@ -1,0 +1,200 @@
+"""Configuration of a campaign: from the command line and a TOML file to one checked record."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from fuzzer.core.toml import TomlError, TomlFile, near_matches, read_toml
+from fuzzer.core.verb import OPTIONS, UsageError
+from fuzzer.worker.worker import DEFAULT_MEMORY_LIMIT, DEFAULT_TIME_LIMIT
+from relaxkit.passes.contract import OracleName
+from relaxkit.passes.pass_ref import USER_PREFIX, PassRef
+
+MAX_WORKERS = 256
+MAX_SECONDS = 366 * 86400
+
+_DURATION = re.compile(r"(?:(\d+(?:\.\d+)?)d)?(?:(\d+(?:\.\d+)?)h)?(?:(\d+(?:\.\d+)?)m)?(?:(\d+(?:\.\d+)?)s?)?")
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]i?B?)?", re.IGNORECASE)
+_UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
+
+
+class ConfigError(UsageError):
+    """A configuration that cannot be used; the message is one line for the user."""
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """Configuration of a campaign.
+
+    Attributes:
+        seed: Decides everything that is drawn.
+        passes: Names of TVM's passes under test.
+        user_passes: Passes that the user brings; when there are some and ``passes`` is empty, only these are tested.
+        oracles: Oracles that judge.
+        max_examples: Subjects to judge, or ``None``.
+        seconds: Wall time to spend, or ``None``; exactly one of the two budgets is given.
+        workers: Isolated processes at work at the same time.
+        case_timeout: Seconds for one case.
+        memory_limit: Bytes for one process.
+        seeds: Directory of the seed collection that a share of the modules is drawn from; empty without one.
+        seeds_digest: Content hash of that collection, which decides what is drawn, wherever it lies.
+        plugins: What is loaded besides, in every process (``relaxkit.passes.plugins``).
+    """
+
+    seed: int
+    passes: tuple[str, ...]
+    user_passes: tuple[PassRef, ...]
+    oracles: tuple[OracleName, ...]
+    max_examples: int | None
+    seconds: float | None
+    workers: int
+    case_timeout: float = DEFAULT_TIME_LIMIT
+    memory_limit: int = DEFAULT_MEMORY_LIMIT
+    seeds: str = ""
+    seeds_digest: str = ""
+    plugins: tuple[str, ...] = ()
+
+    @property
+    def budget_text(self) -> str:
+        """The budget, for people."""
+        return f"{self.max_examples} examples" if self.seconds is None else f"{self.seconds:g} s"
+
+    @property
+    def identity(self) -> str:
+        """Hash of all that decides what is drawn and how it is judged; a campaign is resumed only with its own."""
+        what = {
+            "seed": self.seed, "passes": self.passes, "oracles": [str(name) for name in self.oracles],
+            "user": [(ref.name, ref.expression) for ref in self.user_passes],
+        }  # fmt: skip
+        if self.seeds_digest:  # absent without seeds, so that a campaign without them keeps its identity
+            what["seeds"] = self.seeds_digest
+        if self.plugins:
+            what["plugins"] = self.plugins
+        return hashlib.sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()[:16]
+
+    def names(self) -> tuple[str, ...]:
+        """Names of all passes under test."""
+        return self.passes + tuple(ref.name for ref in self.user_passes)
+
+    def to_json(self) -> str:
+        """The configuration as text, for the store."""
+        return msgspec.json.encode(self).decode()
+
+    @classmethod
+    def from_json(cls, text: str) -> Config:
+        """Read what :meth:`to_json` wrote."""
+        return msgspec.json.decode(text, type=cls)
+
+
+def parse_duration(text: str) -> float:
+    """Seconds of ``90``, ``90s``, ``30m``, ``8h``, ``1h30m``; raises ``ConfigError``."""
+    match = _DURATION.fullmatch(text.strip())
+    if not text.strip() or match is None or not any(match.groups()):
+        raise ConfigError(f"'{text}' is not a time (write 90s, 30m, 8h or 1h30m)")
+    days, hours, minutes, seconds = (float(part or 0) for part in match.groups())
+    total = days * 86400 + hours * 3600 + minutes * 60 + seconds
+    if not 0 < total <= MAX_SECONDS:
+        raise ConfigError(f"'{text}' is not a usable time (more than 0, at most a year)")
+    return total
+
+
+def parse_size(text: str) -> int:
+    """Bytes of ``3GiB``, ``800M``; raises ``ConfigError``."""
+    match = _SIZE.fullmatch(text.strip())
+    if match is None:
+        raise ConfigError(f"'{text}' is not a size (write 3GiB or 800MiB)")
+    size = int(float(match.group(1)) * _UNITS[(match.group(2) or "")[:1].lower()])
+    if size < 512 << 20:
+        raise ConfigError(f"'{text}' is too little memory (TVM itself needs 512 MiB)")
+    return size
+
+
+def parse_whole(text: str, what: str, least: int, most: int) -> int:
+    """A whole number within limits; raises ``ConfigError``."""
+    try:
+        number = int(text)
+    except ValueError:
+        raise ConfigError(f"{what} '{text}' is not a whole number") from None
+    if not least <= number <= most:
+        raise ConfigError(f"{what} {number} is not between {least} and {most}")
+    return number
+
+
+def parse_oracles(text: str) -> tuple[OracleName, ...]:
+    """Oracles named in ``a,b``; raises ``ConfigError``."""
+    known = [name.value for name in OracleName]
+    chosen = []
+    for name in _split(text):
+        if name not in known:
+            raise ConfigError(f"no oracle is called '{name}'{near_matches(name, known)} (there are {', '.join(known)})")
+        chosen.append(OracleName(name))
+    if not chosen:
+        raise ConfigError("no oracle is named")
+    return tuple(name for name in OracleName if name in chosen)
+
+
+def parse_passes(text: str, known: tuple[str, ...]) -> tuple[str, ...]:
+    """Passes named in ``A,B``; raises ``ConfigError``."""
+    chosen = _split(text)
+    for name in chosen:
+        if name not in known:
+            raise ConfigError(
+                f"no pass under contract is called '{name}'{near_matches(name, known)} (`relaxfuzz passes` lists them)"
+            )
+    if not chosen:
+        raise ConfigError("no pass is named")
+    return tuple(dict.fromkeys(chosen))
+
+
+def user_pass(target: str) -> PassRef:
+    """Reference to a pass of the user's, ``FILE.py:FACTORY`` or ``package.module:FACTORY``; raises ``ConfigError``."""
+    where, separator, name = target.rpartition(":")
+    if not separator or not where or not name.isidentifier():
+        raise ConfigError(f"--pass '{target}' is not FILE.py:FACTORY or package.module:FACTORY")
+    if where.endswith(".py"):
+        # Absolute: the worker, the repro script and a resumed campaign may run somewhere else.
+        path = Path(where)
+        if not path.is_file():
+            raise ConfigError(f"--pass '{target}': '{where}' is not a file")
+        where = str(path.resolve())
+    return PassRef(name, f"{USER_PREFIX}{where}:{name}")
+
+
+_BY_NAME = {option.name: option for option in OPTIONS}
+
+
+def read_config(path: Path) -> dict[str, str | list[str]]:
+    """Options of a configuration file, by the command line's names, as the command line would give them.
+
+    Raises:
+        ConfigError: with file, line and key.
+    """
+    try:
+        file = read_toml(path)
+        return {key: _option(file, key, value) for key, value in file.table.items()}
+    except TomlError as error:
+        raise ConfigError(str(error)) from error
+
+
+def _option(file: TomlFile, key: str, value: Any) -> str | list[str]:
+    if key not in _BY_NAME:
+        raise file.error((key,), f"is no option of a campaign{near_matches(key, _BY_NAME)}")
+    option = _BY_NAME[key]
+    if isinstance(value, bool) or not isinstance(value, option.kinds):
+        raise file.error((key,), f"has a value of the wrong kind: {value!r}")
+    if isinstance(value, list):
+        if not all(isinstance(item, str) for item in value):
+            raise file.error((key,), "must list strings")
+        return list(value) if option.repeatable else ",".join(value)
+    return [str(value)] if option.repeatable else str(value)
+
+
+def _split(text: str) -> list[str]:
+    return [name for name in (part.strip() for part in text.split(",")) if name]

@@ -1,0 +1,188 @@
+"""Read a TOML file so that every complaint names the file, the line and the key."""
+
+from __future__ import annotations
+
+import difflib
+import re
+import sys
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, TypeVar, get_args
+
+import msgspec
+
+from fuzzer.core.verb import UsageError
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+T = TypeVar("T", bound=msgspec.Struct)
+
+Share = Annotated[float, msgspec.Meta(ge=0, le=1, description="must be a number from 0 to 1")]
+Count = Annotated[int, msgspec.Meta(ge=1, description="must be a whole number of at least 1")]
+Flag = Annotated[bool, msgspec.Meta(description="must be true or false")]
+Line = Annotated[
+    str, msgspec.Meta(pattern=r"^[^\n]*\S[^\n]*$", description="must be one line of text that is not empty")
+]
+"""Types of values in records (:func:`read_record`), each with the complaint about a value that is none."""
+
+_HEADER = re.compile(r"^\s*(\[\[?)\s*(.+?)\s*\]\]?\s*(?:#.*)?$")
+_KEY = re.compile(r"""^\s*((?:[A-Za-z0-9_.-]|"[^"]*"|'[^']*'|\s*\.\s*)+?)\s*=""")
+_PART = re.compile(r""""([^"]*)"|'([^']*)'|([A-Za-z0-9_-]+)""")
+_POSITION = re.compile(r"\(at line (\d+), column \d+\)|\(at end of document\)")
+
+
+class TomlError(UsageError, ValueError):
+    """A file that cannot be read, is not TOML, or says something wrong; one line with file, line and key."""
+
+
+@dataclass(frozen=True, slots=True)
+class TomlFile:
+    """A parsed file.
+
+    Attributes:
+        path: Where it was read.
+        text: Its text, kept to find the line of a key.
+        table: Its content.
+    """
+
+    path: Path
+    text: str
+    table: Mapping[str, Any]
+
+    def error(self, key: tuple[str | int, ...], complaint: str) -> TomlError:
+        """An error about the key ``("oracles", "crash", "min_checks")``; an ``int`` counts tables of an array."""
+        name = ".".join(str(part + 1) if isinstance(part, int) else part for part in key)
+        subject = f"'{name}' " if key else ""
+        return TomlError(f"{self.path}:{self.line(key)}: {subject}{complaint}")
+
+    def line(self, key: tuple[str | int, ...]) -> int:
+        """Line (from 1) where the key stands, or the nearest table around it; 1 when it cannot be told."""
+        found = 1
+        best = 0
+        table: tuple[str | int, ...] = ()
+        seen: dict[tuple[str, ...], int] = {}
+        for number, line in enumerate(self.text.splitlines(), start=1):
+            header = _HEADER.match(line)
+            if header:
+                names = _parts(header.group(2))
+                table = names
+                if header.group(1) == "[[":
+                    seen[names] = seen.get(names, -1) + 1
+                    table = (*names, seen[names])
+                place: tuple[str | int, ...] = table
+            elif match := _KEY.match(line):
+                place = (*table, *_parts(match.group(1)))
+            else:
+                continue
+            if key[: len(place)] == place and len(place) > best:
+                best, found = len(place), number
+        return found
+
+
+def read_toml(path: Path) -> TomlFile:
+    """Read and parse; raises ``TomlError``."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise TomlError(f"{path}: {error.strerror or error}") from error
+    except UnicodeDecodeError as error:
+        raise TomlError(f"{path}: not UTF-8 at byte {error.start}") from error
+    return parse_toml(path, text)
+
+
+def parse_toml(path: Path, text: str) -> TomlFile:
+    """Parse what stands, or is to stand, in a file; raises ``TomlError``."""
+    try:
+        return TomlFile(path, text, tomllib.loads(text))
+    except tomllib.TOMLDecodeError as error:
+        raise TomlError(_syntax_error(path, text, str(error))) from error
+
+
+def _syntax_error(path: Path, text: str, message: str) -> str:
+    match = _POSITION.search(message)
+    lines = text.splitlines()
+    number = int(match.group(1)) if match and match.group(1) else max(1, len(lines))
+    complaint = " ".join(_POSITION.sub("", message).split())
+    shown = lines[number - 1].strip() if number <= len(lines) else ""
+    key = _KEY.match(shown)
+    at = f" at '{key.group(1).strip()}'" if key else f" at '{shown[:40]}'" if shown else ""
+    return f"{path}:{number}: not TOML{at}: {complaint}"
+
+
+def near_matches(name: str, known: Collection[str]) -> str:
+    """``; did you mean A or B?`` with up to three near names, ignoring case; empty when nothing is near."""
+    folded = {candidate.casefold(): candidate for candidate in known}
+    near = [folded[found] for found in difflib.get_close_matches(name.casefold(), list(folded), n=3, cutoff=0.6)]
+    return f"; did you mean {' or '.join(near)}?" if near else ""
+
+
+def read_record(
+    file: TomlFile, at: tuple[str | int, ...], row: object, kind: type[T], what: str = "here", header: str = ""
+) -> T:
+    """Read the table that stands ``at`` a place of a file as a record.
+
+    Args:
+        file: The file.
+        at: The key of the table.
+        row: Its content.
+        kind: The record; the description of a field's type is the complaint about a value that does not fit it.
+        what: Where its keys belong, for the complaint about one that is none.
+        header: What to write, for the complaint about a value that is no table.
+
+    Raises:
+        TomlError: with file, line and key.
+    """
+    values = read_fields(file, at, row, kind, what, header)
+    for field in msgspec.structs.fields(kind):
+        if field.required and field.name not in values:
+            raise file.error(at, f"needs '{field.encode_name}'")
+    return kind(**values)
+
+
+def read_fields(
+    file: TomlFile,
+    at: tuple[str | int, ...],
+    row: object,
+    kind: type[msgspec.Struct],
+    what: str = "here",
+    header: str = "",
+    others: Collection[str] = (),
+) -> dict[str, Any]:
+    """Read those fields of a record that a table gives, by name; ``others`` are keys that somebody else reads."""
+    if not isinstance(row, dict):
+        raise file.error(at, "must be a table" + (f": write [{header}]" if header else ""))
+    fields = {field.encode_name: field for field in msgspec.structs.fields(kind)}
+    values = {}
+    for key, value in row.items():
+        if key in others:
+            continue
+        if key not in fields:
+            raise file.error((*at, key), f"is not a key {what}{near_matches(key, [*fields, *others])}")
+        try:
+            values[fields[key].name] = msgspec.convert(value, fields[key].type)
+        except msgspec.ValidationError as error:
+            complaint = _description(fields[key].type) or f"is wrong: {error}"
+            raise file.error((*at, key), complaint.format(value=value)) from error
+    return values
+
+
+def _description(kind: Any) -> str:
+    """Find the description of a type, or of one that it is made of."""
+    own = (each.description for each in getattr(kind, "__metadata__", ()) if isinstance(each, msgspec.Meta))
+    return next(filter(None, (*own, *map(_description, get_args(kind)))), "")
+
+
+def read_tables(file: TomlFile, key: str) -> list[dict[str, Any]]:
+    """Read the array of tables of a key, none where it is missing; raises ``TomlError``."""
+    rows = file.table.get(key, [])
+    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+        raise file.error((key,), f"must be an array of tables: write [[{key}]]")
+    return rows
+
+
+def _parts(dotted: str) -> tuple[str, ...]:
+    return tuple(next(group for group in match.groups() if group is not None) for match in _PART.finditer(dotted))

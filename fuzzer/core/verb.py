@@ -1,0 +1,100 @@
+"""A verb of the command line; the rooms register theirs under the entry-point group ``relaxfuzz.verbs``."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NoReturn
+
+OK = 0
+GATE_FAILED = 1
+USAGE = 2
+NO_EVIDENCE = 3
+INTERNAL = 70
+
+
+class UsageError(Exception):
+    """Bad input, or what cannot be used or written: the message is the one line that the user sees, the exit code 2.
+
+    The errors of files, stores and environments are kinds of it, so that no verb need catch them.
+    """
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose complaint is one line."""
+
+    def error(self, message: str) -> NoReturn:
+        """Raise ``UsageError`` instead of printing the usage."""
+        raise UsageError(f"{message} (see `{self.prog} --help`)")
+
+
+@dataclass(frozen=True, slots=True)
+class Verb:
+    """One verb.
+
+    Attributes:
+        name: What the user types.
+        help: One line.
+        example: A command line that works, shown by ``--help``.
+        add_arguments: Adds the verb's arguments to its parser.
+        run: Does the work; returns the exit code; raises ``UsageError`` for bad input.
+        needs_tvm: Whether TVM must be installed in a working pair.
+    """
+
+    name: str
+    help: str
+    example: str
+    add_arguments: Callable[[argparse.ArgumentParser], None]
+    run: Callable[[argparse.Namespace], int]
+    needs_tvm: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """An option of a campaign, on the command line and in a configuration file.
+
+    Attributes:
+        name: What the user writes, without the dashes of the command line.
+        metavar: What stands for its value.
+        help: One line, for ``relaxfuzz run --help``.
+        kinds: Types of its value in a file.
+        repeatable: Whether it may be given several times.
+    """
+
+    name: str
+    metavar: str
+    help: str
+    kinds: tuple[type, ...] = (str,)
+    repeatable: bool = False
+
+
+_NAMES, _TIME = (list, str), (str, int, float)
+
+OPTIONS = (
+    Option("passes", "NAME,NAME", "TVM's passes to test (default: all under contract; see `relaxfuzz passes`)",
+           _NAMES),
+    Option("oracles", "NAME,NAME", "oracles that judge (default: all)", _NAMES),
+    Option("max-examples", "N", "stop after N cases; a case is one module under one pass or pipeline", (int,)),
+    Option("time", "TIME", "stop after 90s, 30m, 8h, 1h30m (default: 10m)", _TIME),
+    Option("seed", "N", "decides everything that is drawn (default: drawn, and printed)", (int,)),
+    Option("workers", "N", "processes at work at the same time (default: one a core)", (int,)),
+    Option("dask", "ADDRESS", "let a Dask cluster's workers do it: the scheduler's address, its scheduler file "
+           "(.json), or local:N"),
+    Option("out", "DIR", "the campaign's directory; a campaign that is there already is resumed "
+           "(default: campaign-SEED)"),
+    Option("case-timeout", "TIME", "time limit of one case (default: 20s)", _TIME),
+    Option("memory-limit", "SIZE", "memory limit of one worker (default: 3GiB)"),
+    Option("seeds", "DIR", "a seed collection that a share of the modules is drawn from "
+           "(`relaxfuzz corpus import` makes one)"),
+    Option("known", "FILE", "findings that are known already: a file of [[known]] tables"),
+    Option("triage", "FILE", "decisions on families of findings (default: findings.toml, where there is one)"),
+    Option("pass", "FILE.py:FACTORY", "a pass of yours: a function without arguments that returns a "
+           "tvm.ir.transform.Pass, in a file or as package.module:FACTORY; repeatable; without --passes only these are "
+           "tested", _NAMES, repeatable=True),
+    Option("regress", "DIR|corpus|off", "begin with what an earlier campaign found, or all campaigns in a directory, "
+           "or with the known cases of the corpus; repeatable (default: corpus, where the campaign has half an hour or "
+           "more)", _NAMES, repeatable=True),
+    Option("plugin", "MODULE", "a plugin with passes, contracts, oracles or strategies: the name of one that is "
+           "installed, a module, or FILE.py; repeatable (docs/plugins.md)", _NAMES, repeatable=True),
+)  # fmt: skip

@@ -1,0 +1,1 @@
+"""Try out what a campaign needs of this machine."""

@@ -1,0 +1,1 @@
+"""Identity of failures: which are one finding, and which findings are one family."""

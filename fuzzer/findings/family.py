@@ -1,0 +1,120 @@
+"""Families: findings that look like one cause, whatever the oracle, the pass and the words it came to light with.
+
+A signature is exact: two failures that share one are the same as far as their evidence goes, and it splits a cause that
+shows in several ways.  A family is the coarser level above it.  Both are shown together, so that neither level hides
+anything; people merge and split families by hand where the rule is wrong (``fuzzer.findings.file``).
+"""
+
+from __future__ import annotations
+
+import enum
+import hashlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from fuzzer.findings.signature import normalise
+from fuzzer.findings.symptom import Symptom, symptom_of
+
+if TYPE_CHECKING:
+    from oracles.core.verdict import Verdict
+
+
+class Edit(str, enum.Enum):
+    """A change of a module."""
+
+    NAMES = "names"  # each function gets another name, and keeps how it ends: some passes look for an ending
+    NUMBERS = "numbers"  # each symbolic dim is a number
+
+    def __str__(self) -> str:
+        return self.value
+
+
+MARK = "F"
+"""What the id of a family begins with; ids of signatures are hexadecimal digits."""
+_DIGITS = 9
+_BUILD = "build:"
+
+
+@dataclass(frozen=True, slots=True)
+class Skeleton:
+    """The ingredients of a minimized module, without shapes, dtypes, names and numbers.
+
+    Attributes:
+        operators: Operators, ``matmul``.
+        constructs: What else there is, by the names of ``strategies.detect.profile.Profile.parts``.
+    """
+
+    operators: tuple[str, ...] = ()
+    constructs: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Traits:
+    """The facts that are known of a finding once it is minimized.
+
+    Attributes:
+        culprit: The most elementary pass at which it shows (``fuzzer.triage.traits``); empty when nobody looked.
+        skeleton: Of the minimized module.
+        gone: Edits with which the failure goes away (``fuzzer.triage.traits``).
+    """
+
+    culprit: str = ""
+    skeleton: Skeleton = Skeleton()
+    gone: frozenset[Edit] = frozenset()
+
+
+UNKNOWN = Traits()
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """Identity of a cause, as far as a rule can tell it.
+
+    Attributes:
+        place: The pass, or the function of TVM, where the failure shows first.
+        core: What is wrong (``fuzzer.findings.symptom.Symptom.core``).
+        constructs: Of the minimized module, where the symptom says nothing of the cause.  Operators are no part of it:
+            for most causes one is as good as another, and the next campaign's module has another one.
+        final: Whether nothing that minimization finds out can change it.
+    """
+
+    place: str
+    core: str
+    constructs: tuple[str, ...] = ()
+    final: bool = True
+
+    @property
+    def text(self) -> str:
+        """The family as one line."""
+        parts = f" with {', '.join(self.constructs)}" if self.constructs else ""
+        return f"{self.place}: {self.core}{parts}"
+
+    @property
+    def id(self) -> str:
+        """``F`` and nine hexadecimal digits that stand for the family."""
+        return MARK + hashlib.sha256(self.text.encode()).hexdigest()[:_DIGITS]
+
+
+def family(verdict: Verdict, origin: Traits = UNKNOWN) -> Family:
+    """Return the family of a verdict that failed; raises ``ValueError`` for one without evidence."""
+    symptom = symptom_of_verdict(verdict)
+    culprit = origin.culprit or verdict.culprit
+    core = symptom.core
+    if culprit.startswith(_BUILD):
+        # Each operator that a build leaves behind is a defect of its own; a pass lost what legalization needs of it.
+        culprit = "build"
+        core = normalise(verdict.evidence.message) if verdict.evidence and symptom.laddered else core
+    if Edit.NAMES in origin.gone:
+        core = "a name that it gives is taken"
+    elif symptom.refused and Edit.NUMBERS in origin.gone:
+        core = "type inference refuses symbolic dims"
+    constructs = origin.skeleton.constructs if symptom.mute else ()
+    final = not (symptom.mute or symptom.laddered) or bool(origin.culprit)
+    return Family(symptom.place or culprit, core, constructs, final)
+
+
+def symptom_of_verdict(verdict: Verdict) -> Symptom:
+    """Return the symptom of a verdict that failed; raises ``ValueError`` for one without evidence."""
+    if verdict.evidence is None:
+        raise ValueError(f"a verdict that is {verdict.outcome} has no symptom")
+    return symptom_of(verdict.oracle, verdict.evidence, normalise(verdict.evidence.message))

@@ -1,0 +1,109 @@
+"""The parts of a finding's repro script: kept beside it, so that nobody reads them out of its source."""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """A failure in words, each one line.
+
+    Attributes:
+        title: What is wrong, beginning with the pass.
+        expected: What should happen.
+        observed: What happens instead.
+        component: The part of TVM that it belongs to, as TVM's issues name it.
+    """
+
+    title: str
+    expected: str
+    observed: str
+    component: str = "Relax"
+
+    @property
+    def headline(self) -> str:
+        """The title of an issue."""
+        return f"[Bug][{self.component}] {self.title}"
+
+
+@dataclass(frozen=True, slots=True)
+class Nearest:
+    """The nearest module that passes, as an edit of the text of the one that fails.
+
+    Attributes:
+        what: What is different, for people: ``another operator``.
+        edits: Pairs of text of the failing module, each there once, and of what stands in its place.
+    """
+
+    what: str
+    edits: tuple[tuple[str, str], ...]
+
+    def applied(self, text: str) -> str:
+        """Return the text of the module that passes."""
+        for old, new in self.edits:
+            text = text.replace(old, new)
+        return text
+
+    def of(self, text: str) -> bool:
+        """Say whether it is an edit of this text."""
+        for old, new in self.edits:
+            if text.count(old) != 1:
+                return False
+            text = text.replace(old, new)
+        return True
+
+    def diff(self) -> str:
+        """Write the edits as lines that go and lines that come."""
+        lines = []
+        for old, new in self.edits:
+            kept = difflib.ndiff(old.splitlines(), new.splitlines())
+            lines += [line for line in kept if line[0] in "+-"]
+        return "\n".join(lines)
+
+    def source(self) -> str:
+        """Write it for a script in which ``MODULE`` is the text of the failing module."""
+        calls = "".join(f".replace(\n    {old!r},\n    {new!r},\n)" for old, new in self.edits)
+        return f"# The nearest module that passes: {self.what}.\nNEAREST = MODULE{calls}\n"
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptParts:
+    """The parts of a script that people want to see.
+
+    Attributes:
+        module: The failing module: TVMScript, or Python that builds it; empty when the script has it as JSON only.
+        python: Whether ``module`` is Python.
+        passes: Expressions of the passes, those that only prepare the module first.
+        judged: How many of them, from the end, are judged.
+        words: What is wrong.
+        nearest: The nearest module that passes.
+    """
+
+    module: str
+    python: bool
+    passes: tuple[str, ...]
+    judged: int
+    words: Words
+    nearest: Nearest | None = None
+
+    @property
+    def lines(self) -> int:
+        """The number of lines of the module."""
+        return len(self.module.splitlines())
+
+
+@dataclass(frozen=True, slots=True)
+class RenderedScript:
+    """A repro script.
+
+    Attributes:
+        text: Its source.
+        front: The part of the source that belongs to this failure: what is wrong, module, passes, inputs, check.
+        parts: What it is made of.
+    """
+
+    text: str
+    front: str
+    parts: ScriptParts

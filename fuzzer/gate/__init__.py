@@ -1,0 +1,1 @@
+"""Judge a campaign by a policy and a baseline."""

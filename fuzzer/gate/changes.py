@@ -1,0 +1,124 @@
+"""Changes since a baseline, without a policy: rates, triggers, findings that came and went."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from fuzzer.core.text import counted, printable, shorten, split_suspects
+from fuzzer.gate.measured import MeasuredCampaign, SeenFinding
+from fuzzer.gate.policy import Comparing
+from fuzzer.gate.regressions import SUMMARY, compare, differences
+from fuzzer.gate.ruling import Requirement, Ruling, RulingStatus, percent
+
+_MOST = 10
+_WIDTH = 120
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """Changes between a baseline and a campaign.
+
+    Attributes:
+        rulings: Every comparison, the most significant first.
+        better: The comparisons the other way round, those that are significant.
+        come: Findings that the baseline does not have.
+        gone: Findings that only the baseline has.
+        differences: What makes the two less comparable.
+    """
+
+    rulings: Sequence[Ruling]
+    better: Sequence[Ruling]
+    come: Sequence[SeenFinding]
+    gone: Sequence[SeenFinding]
+    differences: Sequence[str]
+
+    @property
+    def worse(self) -> list[Ruling]:
+        """Regressions, collapses, and subjects without any evidence left."""
+        return [ruling for ruling in self.rulings if ruling.status is not RulingStatus.OK]
+
+
+def compare_with(now: MeasuredCampaign, before: MeasuredCampaign, settings: Comparing | None = None) -> Changes:
+    """Compare a campaign with a baseline; nothing is excused, since no policy says what is known."""
+    chosen = settings or Comparing()
+    mine, theirs = {each.id for each in now.seen}, {each.id for each in before.seen}
+    return Changes(
+        rulings=[each for each in compare(now, before, lambda _: False, chosen) if each.subject != SUMMARY],
+        better=[each for each in compare(before, now, lambda _: False, chosen) if each.status is RulingStatus.FAIL],
+        come=[each for each in now.seen if each.id not in theirs],
+        gone=[each for each in before.seen if each.id not in mine],
+        differences=differences(now, before),
+    )
+
+
+def render(changes: Changes) -> list[str]:
+    """Lines for people; the last one sums up."""
+    worse = changes.worse
+    lines = [ruling.line for ruling in worse[:_MOST]] + _more(worse, "FAIL")
+    lines += [_better_line(ruling) for ruling in changes.better[:_MOST]]
+    lines += _more(changes.better, "better")
+    come, gone = split_suspects(changes.come), split_suspects(changes.gone)
+    for status, (findings, suspects) in (("new", come), ("gone", gone)):
+        seen = [*findings, *suspects]
+        lines += [f"{status:<5} {_line(each)}" for each in seen[:_MOST]] + _more(seen, f"{status:<5}")
+    lines += [f"note  {line}" for line in changes.differences]
+    moved = _moved("finding", come[0], gone[0])
+    if come[1] or gone[1]:
+        moved += f"; {_moved('suspect', come[1], gone[1])}"
+    lines.append(
+        f"{counted(len(changes.rulings), 'comparison')}: {len(worse)} worse, {len(changes.better)} better; {moved}"
+    )
+    return lines
+
+
+def _moved(what: str, come: Sequence[SeenFinding], gone: Sequence[SeenFinding]) -> str:
+    return f"{counted(len(come), what)} new, {len(gone)} gone"
+
+
+def _more(rows: Sequence[object], status: str) -> list[str]:
+    return [f"{status} and {len(rows) - _MOST} more: --json lists them"] if len(rows) > _MOST else []
+
+
+def _better_line(ruling: Ruling) -> str:
+    what = "changed" if ruling.requirement is Requirement.COLLAPSE else "pass rate"
+    # The two were compared the other way round: here the campaign is what the baseline was compared with.
+    now, before = ruling.numbers["baseline_rate"], ruling.numbers["rate"]
+    return f"better {ruling.subject}: {what} {percent(now)}, {percent(before)} in the baseline"
+
+
+def _line(seen: SeenFinding) -> str:
+    mark = ", suspect" if seen.suspect else ""
+    return f"{seen.id} ({seen.count}x{mark}) {shorten(printable(seen.signature), _WIDTH)}"
+
+
+def as_json(changes: Changes) -> dict[str, Any]:
+    """The same as plain values."""
+
+    def rows(rulings: Sequence[Ruling]) -> list[dict[str, Any]]:
+        return [
+            {"word": each.status.value.lower(), "demand": each.requirement.value, "subject": each.subject,
+             "numbers": dict(each.numbers)}
+            for each in rulings
+        ]  # fmt: skip
+
+    def findings(seen: Sequence[SeenFinding]) -> list[dict[str, Any]]:
+        return [
+            {"id": each.id, "signature": each.signature, "oracle": each.oracle, "pass": each.culprit,
+             "count": each.count, "suspect": each.suspect}
+            for each in seen
+        ]  # fmt: skip
+
+    return {
+        "comparisons": rows(changes.rulings),
+        "worse": rows(changes.worse),
+        "better": [
+            {"demand": each.requirement.value, "subject": each.subject, "rate": each.numbers["baseline_rate"],
+             "baseline_rate": each.numbers["rate"], "p": each.numbers["p"]}
+            for each in changes.better
+        ],
+        "new": findings(changes.come),
+        "gone": findings(changes.gone),
+        "differences": list(changes.differences),
+    }  # fmt: skip

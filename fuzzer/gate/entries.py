@@ -1,0 +1,108 @@
+"""Entries of the known findings that somebody should look at again: expired, out of their range of releases, stale.
+
+An entry that no longer fits is a hole in the gate: it excuses whatever comes to look like it.
+"""
+
+from __future__ import annotations
+
+import datetime
+import enum
+import os
+from collections.abc import Iterator, Sequence
+
+from fuzzer.findings.file import KnownFinding
+from fuzzer.gate.measured import MeasuredCampaign, SeenFinding
+from fuzzer.gate.policy import STALE_AFTER, Policy, Weight
+from fuzzer.gate.ruling import Requirement, Ruling, RulingStatus
+
+
+class Fault(str, enum.Enum):
+    """Faults of an entry; the names are those of a policy's ``[known_entries]``."""
+
+    EXPIRED = "expired"
+    OUT_OF_RANGE = "out_of_range"
+    STALE = "stale"
+
+    def __str__(self) -> str:
+        return self.value
+
+
+def entry_rulings(
+    policy: Policy, measured: MeasuredCampaign, history: Sequence[MeasuredCampaign], day: datetime.date
+) -> list[Ruling]:
+    """Make a ruling for each entry that is expired, out of its range of releases, stale, or was not seen."""
+    rulings = []
+    faulty = set()
+    for entry in policy.known.entries:
+        for fault, text in entry_faults(entry, day, measured, history, policy.entries.stale_after):
+            faulty.add(entry)
+            status = RulingStatus.FAIL if getattr(policy.entries, fault.value) is Weight.FAIL else RulingStatus.NOTE
+            rulings.append(_ruling(status, entry, f"({entry.reference}) {text}"))
+    for entry in policy.known.unseen((each.id, each.signature, each.family) for each in measured.seen):
+        if entry not in faulty:
+            rulings.append(_ruling(RulingStatus.NOTE, entry, f"was not seen ({entry.reference})"))
+    return rulings
+
+
+def _ruling(status: RulingStatus, entry: KnownFinding, text: str) -> Ruling:
+    return Ruling(status, Requirement.ENTRY, f"known '{entry.name}'", text)
+
+
+def entry_faults(
+    entry: KnownFinding,
+    day: datetime.date,
+    measured: MeasuredCampaign,
+    history: Sequence[MeasuredCampaign] = (),
+    least: int = STALE_AFTER,
+) -> Iterator[tuple[Fault, str]]:
+    """Find everything that is wrong with an entry, and say it in a line each.
+
+    Args:
+        entry: The entry.
+        day: ``fuzzer.gate.entries.today()``.
+        measured: The campaign at hand.
+        history: Earlier campaigns.
+        least: Campaigns without a hit that make an entry stale.
+    """
+    if entry.expires is not None and entry.expires <= day:
+        yield Fault.EXPIRED, f"expired on {entry.expires}"
+    if not entry.concerns(measured.info.tvm_version):
+        yield Fault.OUT_OF_RANGE, f"does not speak of TVM {measured.info.tvm_version}"
+    if is_stale(entry, [*history, measured], least):
+        yield Fault.STALE, f"was not met by the last {least} campaigns that tested its pass"
+
+
+def is_stale(entry: KnownFinding, campaigns: Sequence[MeasuredCampaign], least: int) -> bool:
+    """Say whether the last ``least`` campaigns which could have met an entry did not meet it.
+
+    A campaign could have met an entry when it tested a release that the entry speaks of, and judged its pass: the pass
+    that the entry names, or that any of ``campaigns`` met it in; for an entry of which neither is known, any pass.
+    """
+    hits = [[each for each in campaign.seen if _names(entry, each)] for campaign in campaigns]
+    passes = {entry.culprit} if entry.culprit else {each.culprit for seen in hits for each in seen}
+    able = [
+        (campaign.info.started_at, sum(each.count for each in seen))
+        for campaign, seen in zip(campaigns, hits, strict=True)
+        if entry.concerns(campaign.info.tvm_version)
+        and any(cell.checks for (_, name), cell in campaign.cells.items() if not passes or name in passes)
+    ]
+    return len(able) >= least and not any(count for _, count in sorted(able)[-least:])
+
+
+def _names(entry: KnownFinding, seen: SeenFinding) -> bool:
+    return entry.matches(seen.id, seen.signature, seen.family)
+
+
+TODAY = "RELAXFUZZ_TODAY"
+"""Environment variable that stands for today's date, ``2027-03-01``: so a test need not wait for it."""
+
+
+def today() -> datetime.date:
+    """Today, in UTC; raises ``ValueError`` when :data:`TODAY` is set to something else than a date."""
+    given = os.environ.get(TODAY)
+    if given is None:
+        return datetime.datetime.now(datetime.timezone.utc).date()
+    try:
+        return datetime.date.fromisoformat(given)
+    except ValueError:
+        raise ValueError(f"{TODAY} is '{given}', not a day such as 2027-03-01") from None

@@ -1,0 +1,107 @@
+"""Findings under a policy: which are new, which are excused and by what, and what is wrong with the excuses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from fuzzer.core.text import first_line, shorten
+from fuzzer.findings.file import KnownFinding, KnownFindings
+from fuzzer.gate.measured import MeasuredCampaign, SeenFinding
+from fuzzer.gate.policy import Rule, Weight
+from fuzzer.gate.ruling import Requirement, Ruling, RulingStatus
+from fuzzer.store.records import FindingRecord
+
+_WIDTH = 120
+
+
+@dataclass(frozen=True, slots=True)
+class SortedFindings:
+    """A campaign's findings by what the policy says of them.
+
+    Attributes:
+        new: Findings that are neither known nor accepted: these fail the gate, unless a rule only notes them.
+        noted: The same, under rules that only note them.
+        known: Listed, each with its entry.
+        suspects: SeenFinding, but not proven (``fuzzer.store.records.SUSPECTS``).
+        accepted: In the baseline, when the policy accepts those.
+    """
+
+    new: tuple[FindingRecord, ...]
+    noted: tuple[FindingRecord, ...]
+    known: tuple[tuple[FindingRecord, KnownFinding], ...]
+    suspects: tuple[FindingRecord, ...]
+    accepted: tuple[FindingRecord, ...]
+
+
+def entry_of(known: KnownFindings, seen: SeenFinding) -> KnownFinding | None:
+    """The entry that names a finding of a campaign or of a baseline."""
+    return known.find(seen.id, seen.signature, seen.family)
+
+
+def sort_findings(
+    known_findings: KnownFindings,
+    accept: bool,
+    rules: Sequence[Rule],
+    measured: MeasuredCampaign,
+    baseline: MeasuredCampaign | None,
+) -> SortedFindings:
+    """Sort a campaign's findings.
+
+    Args:
+        known_findings: What is known of the release that was tested.
+        accept: Whether findings of the baseline are no new ones.
+        rules: The rules for this campaign.
+        measured: The campaign.
+        baseline: What it is compared with.
+    """
+    old = {each.id for each in baseline.seen} if baseline and accept else set()
+    new, noted, known, suspects, accepted = [], [], [], [], []
+    for record, seen in zip(measured.records, measured.seen, strict=True):
+        entry = entry_of(known_findings, seen)
+        if entry is not None:
+            known.append((record, entry))
+        elif record.suspect:
+            suspects.append(record)
+        elif record.id in old:
+            accepted.append(record)
+        elif _weight(rules, seen) is Weight.NOTE:
+            noted.append(record)
+        else:
+            new.append(record)
+    return SortedFindings(tuple(new), tuple(noted), tuple(known), tuple(suspects), tuple(accepted))
+
+
+def _weight(rules: Sequence[Rule], seen: SeenFinding) -> Weight:
+    """Weigh a new finding by the narrowest rule that says something of it."""
+    said = [
+        ((rule.culprit is not None, rule.oracle is not None), rule.limit.new_findings)
+        for rule in rules
+        if rule.limit.new_findings is not None and rule.subject.holds(seen.oracle, seen.culprit)
+    ]
+    return max(said, key=lambda each: each[0])[1] if said else Weight.FAIL
+
+
+def finding_rulings(found: SortedFindings) -> list[Ruling]:
+    """A ruling a finding, those that fail first."""
+    rulings = [_ruling(RulingStatus.FAIL, record, "new finding ") for record in found.new]
+    rulings += [_ruling(RulingStatus.NOTE, record, "new finding ") for record in found.noted]
+    rulings += [_ruling(RulingStatus.NOTE, record, "in the baseline: ") for record in found.accepted]
+    for record, entry in found.known:
+        rulings.append(_ruling(RulingStatus.KNOWN, record, "", f"; {entry.reference}: {entry.reason}"))
+    for record in found.suspects:
+        rulings.append(_ruling(RulingStatus.SUSPECT, record, "", f": {first_line(record.note, record.state.value)}"))
+    return rulings
+
+
+def _ruling(status: RulingStatus, record: FindingRecord, before: str, after: str = "") -> Ruling:
+    message = shorten(first_line(record.message, record.kind), _WIDTH)
+    where = f" [{record.repro}]" if record.repro else ""
+    subject = f"{before}{record.id} {record.oracle} {record.culprit}"
+    detail = f"{message} ({record.count}x){where}{after}"
+    return Ruling(status, Requirement.FINDING, subject, detail, {"count": record.count}, finding=record.id)
+
+
+def known_by(known: KnownFindings) -> Callable[[SeenFinding], bool]:
+    """Make a test of whether a finding is known."""
+    return lambda seen: entry_of(known, seen) is not None

@@ -1,0 +1,172 @@
+"""The gate: does a campaign's record satisfy a policy?
+
+What counts: a *check* is a pass or a failure.  A failure whose signature the policy lists as known is *excused*: it
+stops nothing and is no failure in the pass rate, ``pass / (pass + fail - excused)``; otherwise a known defect would eat
+the margin that is meant for new ones, and repairing it would be the only way to a green gate.  The raw rate with all
+failures is printed beside it.  Excused failures still count as checks: the oracle did judge.
+
+Any finding that is not known fails the gate, whatever the rates.  A suspect (``fuzzer.store.records.SUSPECTS``: triage
+could not prove it) fails nothing by itself, but its failures are no less unknown, so they stay in the pass rate: were
+they excused, a triage that can prove nothing would open the gate for everything.  Too few checks never pass: they are
+"not enough evidence", unless something else fails already.
+
+The parts are in ``fuzzer.gate.judge``; docs/gate.md argues the statistics.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from fuzzer.core.verb import UsageError
+from fuzzer.findings.file import Decisions, KnownFindings, load_decisions
+from fuzzer.gate.baseline import read_baseline
+from fuzzer.gate.entries import entry_rulings, today
+from fuzzer.gate.findings import SortedFindings, finding_rulings, known_by, sort_findings
+from fuzzer.gate.limits import apply, excused_of
+from fuzzer.gate.measured import Cell, GateSubject, MeasuredCampaign, measure
+from fuzzer.gate.policy import Policy, Rule, load_policy
+from fuzzer.gate.regressions import compare, differences
+from fuzzer.gate.ruling import GateExit, Requirement, Ruling, RulingStatus, exit_of
+from fuzzer.store.writer import Store
+
+__all__ = ["GateExit", "GateResult", "judge_campaign"]
+
+
+@dataclass(frozen=True, slots=True)
+class GateResult:
+    """The gate's word and what decided it.
+
+    Attributes:
+        exit: The exit code.
+        rulings: Everything that was demanded, and what came of it.
+        rules: The policy's rules for this campaign.
+        total: All verdicts together.
+        excused: Failures of known findings among them.
+        findings: The findings, sorted.
+        measured: The campaign.
+        baseline: What it was compared with.
+        known: What is known of the release that was tested.
+    """
+
+    exit: GateExit
+    rulings: tuple[Ruling, ...]
+    rules: tuple[Rule, ...]
+    total: Cell
+    excused: int
+    findings: SortedFindings
+    measured: MeasuredCampaign
+    baseline: MeasuredCampaign | None
+    known: KnownFindings
+
+    def of(self, *statuses: RulingStatus) -> list[Ruling]:
+        """The rulings that say one of these."""
+        return [ruling for ruling in self.rulings if ruling.status in statuses]
+
+
+def judge_campaign(
+    policy: Policy,
+    measured: MeasuredCampaign,
+    baseline: MeasuredCampaign | None = None,
+    history: Sequence[MeasuredCampaign] = (),
+    day: datetime.date | None = None,
+) -> GateResult:
+    """Apply a policy to a campaign.
+
+    Args:
+        policy: The policy.
+        measured: The campaign (``fuzzer.gate.measured.measure`` reads one).
+        baseline: What it is compared with, if anything.
+        history: Earlier campaigns, by which entries of the known findings are stale.
+        day: By which they expire; by default today.
+    """
+    rules = policy.expanded(measured.info.oracles, measured.info.passes)
+    # An entry that speaks of another release excuses nothing: what fails the same way here is worth a look.
+    known_here = policy.known.of(measured.info.tvm_version)
+    known = known_by(known_here)
+    excused = [each for each in measured.seen if known(each)]
+    findings = sort_findings(known_here, policy.comparing.accept_findings, rules, measured, baseline)
+    rulings = finding_rulings(findings)
+    rulings += entry_rulings(policy, measured, history, day or today())
+    for rule in rules:
+        rulings += apply(rule, measured, excused, policy.confidence)
+    if baseline is not None:
+        silent = {rule.subject for rule in rules if not rule.limit.regression}
+        rulings += compare(measured, baseline, known, policy.comparing, lambda subject: not _within(subject, silent))
+        rulings += [_campaign(RulingStatus.NOTE, line) for line in differences(measured, baseline)]
+    total = measured.count(GateSubject())
+    rulings += _whole(measured, total)
+    return GateResult(
+        exit_of(rulings), tuple(rulings), rules, total, excused_of(GateSubject(), total, excused), findings, measured,
+        baseline, known_here,
+    )  # fmt: skip
+
+
+def _within(subject: GateSubject, wider: set[GateSubject]) -> bool:
+    """Say whether a subject is one of these or a part of one."""
+    return any(each.oracle in (None, subject.oracle) and each.culprit in (None, subject.culprit) for each in wider)
+
+
+def _campaign(status: RulingStatus, detail: str) -> Ruling:
+    return Ruling(status, Requirement.CAMPAIGN, "campaign", detail)
+
+
+def _whole(measured: MeasuredCampaign, total: Cell) -> list[Ruling]:
+    rulings = []
+    if total.invalid:
+        detail = f"{total.invalid} verdicts are invalid: the harness was wrong, they judge nothing"
+        rulings.append(_campaign(RulingStatus.NOTE, detail))
+    if measured.info.state == "running":
+        rulings.append(_campaign(RulingStatus.NOTE, "it is still running: the numbers may change"))
+    if not total.checks:
+        rulings.append(_campaign(RulingStatus.SHORT, "it holds no checks at all"))
+    return rulings
+
+
+# From paths to a verdict: campaigns and baselines are read, and what cannot be read is one line for the user.
+
+
+def judged(
+    directory: Path,
+    policy_file: Path,
+    baseline_file: Path | None = None,
+    triage_file: Path | None = None,
+    history: Sequence[Path] = (),
+) -> GateResult:
+    """A campaign's directory under a policy.
+
+    Args:
+        directory: The campaign.
+        policy_file: The policy.
+        baseline_file: What it is compared with; by default what the policy names.
+        triage_file: Decisions on families; by default ``findings.toml``, where there is one.
+        history: Earlier campaigns, directories or baselines.
+
+    Raises:
+        UsageError: For anything that cannot be read.
+    """
+    decisions = load_decisions(triage_file)
+    measured = read_campaign(directory, decisions)
+    try:
+        policy = load_policy(policy_file, measured.info.passes, _all_passes)
+        day = today()
+    except ValueError as error:  # a policy, or a day that is none
+        raise UsageError(str(error)) from error
+    path = baseline_file or policy.baseline
+    baseline = None if path is None else read_baseline(path)
+    earlier = [read_campaign(each, decisions) if each.is_dir() else read_baseline(each) for each in history]
+    return judge_campaign(policy, measured, baseline, earlier, day)
+
+
+def read_campaign(directory: Path, decisions: Decisions) -> MeasuredCampaign:
+    """Read what a campaign measured; raises ``UsageError``."""
+    with Store.open(directory) as store:
+        return measure(store, decisions)
+
+
+def _all_passes() -> Collection[str]:
+    from relaxkit.passes.contracts import CONTRACTS
+
+    return tuple(CONTRACTS)

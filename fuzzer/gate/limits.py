@@ -1,0 +1,160 @@
+"""Limits of the policy on an oracle, a pass, or the campaign, held against what was counted.
+
+Rates of the compiler are estimates, so they are judged by Wilson's interval: a pass rate must be *shown*, by the
+interval's lower end, and a trigger rate fails when it is shown to be too low, by the upper end.  Shares of skips,
+rejects and undecidable comparisons are no estimates: they say how much of this very campaign is without judgement, so
+they are compared as they stand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from fuzzer.core.text import counted, shorten
+from fuzzer.gate.measured import Cell, GateSubject, MeasuredCampaign, SeenFinding
+from fuzzer.gate.policy import Rule
+from fuzzer.gate.ruling import Requirement, Ruling, RulingStatus, percent
+from fuzzer.gate.statistics import needed_without_failure, wilson
+from oracles.core.verdict import UNDECIDED, Outcome
+
+_REASONS = 2
+_WIDTH = 60
+
+
+def apply(rule: Rule, measured: MeasuredCampaign, excused: Iterable[SeenFinding], confidence: float) -> list[Ruling]:
+    """Everything that one rule demands.
+
+    Args:
+        rule: The rule.
+        measured: The campaign.
+        excused: The findings that are known.
+        confidence: Of Wilson's interval.
+    """
+    cell = measured.count(rule.subject)
+    rulings = [_checks(rule, cell)]
+    if rule.limit.min_pass_rate is not None:
+        rulings.append(_pass_rate(rule, cell, excused_of(rule.subject, cell, excused), confidence))
+    shares = (_share(rule, measured, cell, *row) for row in _SHARES)
+    rulings += [ruling for ruling in shares if ruling is not None]
+    if rule.limit.min_trigger_rate is not None:
+        rulings.append(_trigger(rule, *measured.trigger(rule.subject), confidence))
+    return rulings
+
+
+def excused_of(subject: GateSubject, cell: Cell, excused: Iterable[SeenFinding]) -> int:
+    """Failures of known findings within a subject; never more than the failures that were counted."""
+    return min(cell.failed, sum(each.count for each in excused if subject.holds(each.oracle, each.culprit)))
+
+
+def _ruling(
+    status: RulingStatus, requirement: Requirement, rule: Rule, detail: str, **numbers: float | int | None
+) -> Ruling:
+    return Ruling(status, requirement, rule.name, detail, numbers, rule.own)
+
+
+def _checks(rule: Rule, cell: Cell) -> Ruling:
+    least = rule.limit.min_checks
+    status = RulingStatus.OK if cell.checks >= least else RulingStatus.SHORT
+    detail = f"{counted(cell.checks, 'check')} (at least {least})"
+    if not cell.checks:
+        detail += f"; of {counted(cell.verdicts, 'verdict')} {cell.skipped} are skips, {cell.rejected} rejects"
+    return _ruling(status, Requirement.CHECKS, rule, detail, checks=cell.checks, limit=least, verdicts=cell.verdicts)
+
+
+def _pass_rate(rule: Rule, cell: Cell, excused: int, confidence: float) -> Ruling:
+    least = rule.limit.min_pass_rate
+    assert least is not None
+    judged = cell.checks - excused
+    rate = cell.passed / judged if judged else None
+    interval = wilson(cell.passed, judged, confidence)
+    detail = f"pass rate {percent(rate)} (at least {percent(least)}; {cell.passed} of {judged}"
+    detail += f", {percent(interval.low)} to {percent(interval.high)})"
+    if rate is None:
+        status = RulingStatus.SHORT
+    elif rate < least:
+        # More checks may mend it, but nothing says that they will.
+        status = RulingStatus.FAIL
+    elif least == 1.0 or interval.low >= least:
+        # No number of passes shows that a rate is exactly 1, so 1 demands that no check failed; how many there must
+        # be is for min_checks to say.
+        status = RulingStatus.OK
+    else:
+        status = RulingStatus.SHORT
+        if cell.passed == judged:
+            detail += f"; {needed_without_failure(least, confidence)} passes without a failure would show it"
+        else:
+            detail += "; more checks at this rate would show it" if rate > least else "; the rate is on the limit"
+    if excused:
+        raw = cell.passed / cell.checks
+        detail += f"; {percent(raw)} with {counted(excused, 'failure')} of known findings"
+    return _ruling(
+        status, Requirement.PASS_RATE, rule, detail, rate=rate, limit=least, low=interval.low, high=interval.high,
+        passed=cell.passed, failed=cell.failed, excused=excused, judged=judged, confidence=confidence,
+    )  # fmt: skip
+
+
+_Counter = Callable[[Cell], int]
+# Requirement, what is counted, out of what, how it is called, whose reasons are named.
+_SHARES: Sequence[tuple[Requirement, _Counter, _Counter, str, Outcome, frozenset[str] | None]] = (
+    (Requirement.SKIPS, lambda cell: cell.skipped, lambda cell: cell.verdicts, "skipped", Outcome.SKIP, None),
+    (Requirement.REJECTS, lambda cell: cell.rejected, lambda cell: cell.verdicts, "rejected", Outcome.REJECT, None),
+    (
+        Requirement.UNDECIDABLE,
+        lambda cell: cell.undecidable,
+        lambda cell: cell.undecidable + cell.checks,
+        "undecidable",
+        Outcome.SKIP,
+        UNDECIDED,
+    ),
+    (Requirement.INVALID, lambda cell: cell.invalid, lambda cell: cell.verdicts, "invalid", Outcome.INVALID, None),
+)
+
+
+def _share(
+    rule: Rule,
+    measured: MeasuredCampaign,
+    cell: Cell,
+    requirement: Requirement,
+    part: _Counter,
+    whole: _Counter,
+    called: str,
+    outcome: Outcome,
+    among: frozenset[str] | None,
+) -> Ruling | None:
+    most = getattr(rule.limit, requirement.value)
+    if most is None:
+        return None
+    count, total = part(cell), whole(cell)
+    share = count / total if total else None
+    detail = f"{percent(share)} {called} (at most {percent(most)}; {count} of {total})"
+    if share is not None and share > most:
+        reasons = measured.reasons(rule.subject, outcome, among)[:_REASONS]
+        detail += ", mostly " + ", ".join(f"{number} x {shorten(why, _WIDTH)}" for why, number in reasons)
+    # Nothing said is no evidence that little is skipped, but that is for min_checks to find.
+    status = RulingStatus.FAIL if share is not None and share > most else RulingStatus.OK
+    return _ruling(status, requirement, rule, detail, share=share, limit=most, count=count, total=total)
+
+
+def _trigger(rule: Rule, judged: int, changed: int, confidence: float) -> Ruling:
+    least = rule.limit.min_trigger_rate
+    assert least is not None
+    rate = changed / judged if judged else None
+    interval = wilson(changed, judged, confidence)
+    detail = f"changed {percent(rate)} of its modules (at least {percent(least)}; {changed} of {judged}, "
+    detail += f"{percent(interval.low)} to {percent(interval.high)})"
+    status = RulingStatus.SHORT if rate is None else RulingStatus.FAIL if interval.high < least else RulingStatus.OK
+    if status is RulingStatus.OK and rate is not None and rate < least:
+        detail += "; too few modules to say that it is less"
+    return _ruling(
+        status,
+        Requirement.TRIGGER,
+        rule,
+        detail,
+        rate=rate,
+        limit=least,
+        low=interval.low,
+        high=interval.high,
+        changed=changed,
+        judged=judged,
+        confidence=confidence,
+    )

@@ -1,0 +1,185 @@
+"""Measurements of a campaign, as the gate reads them: counts by oracle and pass, how often passes acted, findings."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Annotated
+
+import msgspec
+
+from fuzzer.findings.file import Decisions
+from fuzzer.store.records import CampaignInfo, FindingRecord, Tally
+from fuzzer.store.writer import Store
+from oracles.core.verdict import UNDECIDED, Outcome
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """Counts of what was said; cells of several oracles and passes add up.
+
+    Attributes:
+        passed: Passes.
+        failed: Failures, those of known findings among them.
+        skipped: Skips, undecidable comparisons among them.
+        rejected: Documented refusals.
+        invalid: Verdicts in which the harness was wrong.
+        undecidable: Skips whose comparison was made and says nothing.
+    """
+
+    passed: int = 0
+    failed: int = 0
+    skipped: int = 0
+    rejected: int = 0
+    invalid: int = 0
+    undecidable: int = 0
+
+    def __add__(self, other: Cell) -> Cell:
+        return Cell(*(getattr(self, each.name) + getattr(other, each.name) for each in fields(self)))
+
+    @property
+    def checks(self) -> int:
+        """Pass and fail together: what was judged."""
+        return self.passed + self.failed
+
+    @property
+    def verdicts(self) -> int:
+        """Everything that was said."""
+        return self.checks + self.skipped + self.rejected + self.invalid
+
+
+class SeenFinding(msgspec.Struct, frozen=True):
+    """A finding, as far as two campaigns can share it.
+
+    Attributes:
+        id: Id of the signature.
+        signature: The signature in one line.
+        oracle: Name of the oracle.
+        culprit: Name of the pass.
+        count: Cases that showed it.
+        family: Id of its family, as decided.
+        suspect: Whether it was seen without being proven.
+    """
+
+    id: str
+    signature: str
+    oracle: str
+    culprit: str = msgspec.field(name="pass")
+    count: Annotated[int, msgspec.Meta(ge=0)]
+    family: str = ""
+    suspect: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class GateSubject:
+    """Oracle and pass of a count.
+
+    Attributes:
+        oracle: Name of the oracle, or ``None`` for all together.
+        culprit: Name of the pass, or ``None`` for all together.
+    """
+
+    oracle: str | None = None
+    culprit: str | None = None
+
+    @property
+    def name(self) -> str:
+        """Name in output."""
+        return " ".join(part for part in (self.culprit, self.oracle) if part) or "campaign"
+
+    def holds(self, oracle: str, culprit: str) -> bool:
+        """Say whether a verdict of this oracle on this pass belongs to it."""
+        return self.oracle in (None, oracle) and self.culprit in (None, culprit)
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredCampaign:
+    """A campaign, or what a baseline kept of one.
+
+    Attributes:
+        info: The campaign as a whole.
+        cells: Counts by oracle and pass.
+        triggers: By pass, subjects that were judged and those of them that the pass changed.
+        seen: The findings.
+        silences: Why nothing was judged: counts by oracle, pass, outcome and reason; a baseline keeps none.
+        records: The findings in full; a baseline keeps none.
+    """
+
+    info: CampaignInfo
+    cells: Mapping[tuple[str, str], Cell]
+    triggers: Mapping[str, tuple[int, int]]
+    seen: Sequence[SeenFinding]
+    silences: Mapping[tuple[str, str, str, str], int] = field(default_factory=dict)
+    records: Sequence[FindingRecord] = ()
+
+    def count(self, subject: GateSubject) -> Cell:
+        """Everything that was said of the subject."""
+        return sum((cell for key, cell in self.cells.items() if subject.holds(*key)), Cell())
+
+    def trigger(self, subject: GateSubject) -> tuple[int, int]:
+        """Judged and changed modules of a pass, or of all."""
+        chosen = [pair for name, pair in self.triggers.items() if subject.culprit in (None, name)]
+        return sum(judged for judged, _ in chosen), sum(changed for _, changed in chosen)
+
+    def reasons(
+        self, subject: GateSubject, outcome: Outcome, among: frozenset[str] | None = None
+    ) -> list[tuple[str, int]]:
+        """List why there was no judgement, most frequent first; of ``among`` alone, where that is given."""
+        counts: Counter[str] = Counter()
+        for (oracle, culprit, said, reason), count in self.silences.items():
+            if said == outcome.value and subject.holds(oracle, culprit) and (among is None or reason in among):
+                counts[reason] += count
+        return sorted(counts.items(), key=lambda each: (-each[1], each[0]))
+
+
+def measure(store: Store, decisions: Decisions | None = None) -> MeasuredCampaign:
+    """Read a campaign; ``decisions`` say which family a finding is in.  Raises ``fuzzer.store.writer.StoreError``."""
+    coverage = store.coverage()
+    records = store.findings()
+    tallies = store.tallies()
+    return measured(
+        store.info(),
+        tallies,
+        records,
+        {name: (judged, coverage.changed[name]) for name, judged in coverage.judged.items()},
+        decisions,
+    )
+
+
+def measured(
+    info: CampaignInfo,
+    tallies: Iterable[Tally],
+    records: Sequence[FindingRecord],
+    triggers: Mapping[str, tuple[int, int]],
+    decisions: Decisions | None = None,
+) -> MeasuredCampaign:
+    """Sum up a campaign's records."""
+    cells: dict[tuple[str, str], Cell] = {}
+    silences: Counter[tuple[str, str, str, str]] = Counter()
+    for tally in tallies:
+        key = (str(tally.oracle), tally.culprit)
+        cells[key] = cells.get(key, Cell()) + _cell(tally)
+        if tally.outcome not in (Outcome.PASS, Outcome.FAIL):
+            silences[(*key, str(tally.outcome), tally.reason)] += tally.count
+    seen = [_seen(each, decisions or Decisions()) for each in records]
+    return MeasuredCampaign(info, cells, triggers, seen, silences, records)
+
+
+def _seen(record: FindingRecord, decisions: Decisions) -> SeenFinding:
+    family = decisions.place(record.id, record.family).id
+    return SeenFinding(
+        record.id, record.signature, str(record.oracle), record.culprit, record.count, family, record.suspect
+    )
+
+
+def _cell(tally: Tally) -> Cell:
+    outcome, count = Outcome(tally.outcome), tally.count
+    return Cell(
+        passed=count if outcome is Outcome.PASS else 0,
+        failed=count if outcome is Outcome.FAIL else 0,
+        skipped=count if outcome is Outcome.SKIP else 0,
+        rejected=count if outcome is Outcome.REJECT else 0,
+        invalid=count if outcome is Outcome.INVALID else 0,
+        undecidable=count if outcome is Outcome.SKIP and tally.reason in UNDECIDED else 0,
+    )

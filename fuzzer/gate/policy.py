@@ -1,0 +1,282 @@
+"""The gate's policy, a TOML file: what each oracle and each pass must show, and what is known; all keys: docs/gate.md.
+
+known = "findings.toml"   # beside the policy, above the first table; or [[known]] tables (fuzzer.findings.file)
+baseline = "baseline.json"        # what `relaxfuzz baseline` wrote
+
+[oracles.crash]
+min_pass_rate = 0.995             # 0 to 1
+min_checks = 1000                 # checks = pass + fail
+
+[passes."*"]                      # each pass of the campaign; the same keys in a table of its own outrank it
+max_skip_share = 0.9
+
+[passes.LegalizeOps]              # all oracles together
+min_pass_rate = 1.0
+
+[passes.LegalizeOps.numeric]      # or one of them
+min_checks = 50
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable, Collection, Iterable, Iterator
+from pathlib import Path
+from typing import Annotated, Any
+
+from msgspec import Meta, Struct
+
+from fuzzer.core.toml import Count, Flag, Share, TomlFile, near_matches, read_fields, read_record, read_toml
+from fuzzer.findings.file import KnownFindings, known_in, load_known
+from fuzzer.gate.measured import GateSubject
+from relaxkit.passes.contract import OracleName
+
+EVERY = "*"
+"""Stands for each oracle, or each pass, of the campaign."""
+STALE_AFTER = 5
+"""Campaigns that covered a pass without a hit, after which an entry of the known findings is stale."""
+_ORACLES = tuple(str(name) for name in OracleName)
+
+
+class Weight(str, enum.Enum):
+    """Effect of something that is wrong on the verdict."""
+
+    FAIL = "fail"
+    NOTE = "note"  # it is only said
+
+    def __str__(self) -> str:
+        return self.value
+
+
+_Weight = Annotated[Weight, Meta(description='must be "fail" or "note"')]
+
+
+class OracleLimit(Struct, frozen=True):
+    """Limits on what an oracle shows, on one pass or on all; ``None`` demands nothing.
+
+    Attributes:
+        min_pass_rate: Least share of passes among checks, without failures of known findings, 0 to 1.
+        min_checks: Least number of checks (pass + fail) before a rate means anything; at least 1.
+        max_skip_share: Greatest share of skips among all verdicts.
+        max_reject_share: Greatest share of documented refusals among all verdicts.
+        max_undecidable_share: Greatest share of comparisons that could not be decided among those that were made.
+        max_invalid_share: Greatest share of verdicts in which the harness was wrong.
+        regression: Whether the subject is compared with the baseline.
+        new_findings: What a finding does that is not known; ``None`` leaves it to the wider rule, at last to ``FAIL``.
+    """
+
+    min_pass_rate: Share | None = None
+    min_checks: Count = 1
+    max_skip_share: Share | None = None
+    max_reject_share: Share | None = None
+    max_undecidable_share: Share | None = None
+    max_invalid_share: Share | None = None
+    regression: Flag = True
+    new_findings: _Weight | None = None
+
+
+class Limit(OracleLimit, frozen=True):
+    """Limits on one subject of the policy.
+
+    Attributes:
+        min_trigger_rate: Least share of modules that the pass changed; of all oracles together.
+    """
+
+    min_trigger_rate: Share | None = None
+
+
+class Rule(Struct, frozen=True):
+    """A limit and what it applies to.
+
+    Attributes:
+        oracle: Name of the oracle, or ``None`` for all together.
+        culprit: Name of the pass, or ``None`` for all together.
+        limit: The demand.
+        own: Whether it has a table of its own in the policy, and not only that of ``*``.
+    """
+
+    oracle: str | None
+    culprit: str | None
+    limit: Limit
+    own: bool = True
+
+    @property
+    def subject(self) -> GateSubject:
+        """Oracle and pass that it applies to."""
+        return GateSubject(self.oracle, self.culprit)
+
+    @property
+    def name(self) -> str:
+        """Name in output."""
+        return self.subject.name
+
+
+class Comparing(Struct, frozen=True):
+    """Settings of the comparison with a baseline.
+
+    Attributes:
+        false_alarms: Greatest chance that a campaign like its baseline fails, over all comparisons together.
+        least_drop: Pass rates that fell by less, significantly or not, are no regression.
+        trigger_collapse: A pass that acts less often than this share of what it did has collapsed.
+        accept_findings: Whether the findings of the baseline are no new ones.
+    """
+
+    false_alarms: Annotated[float, Meta(ge=1e-9, le=0.5, description="must be a number from 1e-09 to 0.5")] = 0.01
+    least_drop: Share = 0.0
+    trigger_collapse: Share = 0.5
+    accept_findings: Flag = False
+
+
+class KnownEntries(Struct, frozen=True):
+    """Effects of entries of the known findings that somebody should look at again.
+
+    Attributes:
+        expired: What an entry does whose day has come.
+        out_of_range: What one does that does not speak of the tested release.
+        stale: What one does that nothing has met for long.
+        stale_after: Campaigns that could have met an entry and did not, after which it is stale.
+    """
+
+    expired: _Weight = Weight.FAIL
+    out_of_range: _Weight = Weight.NOTE
+    stale: _Weight = Weight.NOTE
+    stale_after: Count = STALE_AFTER
+
+
+class Policy(Struct, frozen=True):
+    """A parsed policy.
+
+    Attributes:
+        rules: In the order of the file.
+        known: The known findings.
+        every: Rules whose oracle or pass is ``*``.
+        confidence: Of Wilson's interval.
+        baseline: The baseline's file.
+        comparing: How it is compared.
+        entries: What is done about entries of the known findings that no longer fit.
+    """
+
+    rules: tuple[Rule, ...]
+    known: KnownFindings
+    every: tuple[Rule, ...] = ()
+    confidence: float = 0.95
+    baseline: Path | None = None
+    comparing: Comparing = Comparing()
+    entries: KnownEntries = KnownEntries()
+
+    def expanded(self, oracles: Iterable[str], passes: Iterable[str]) -> tuple[Rule, ...]:
+        """The rules for a campaign of these oracles and passes: those with a table of their own come first."""
+        own = {rule.subject for rule in self.rules}
+        found = list(self.rules)
+        for rule in self.every:
+            names = oracles if rule.oracle == EVERY and rule.culprit is None else passes
+            for name in names:
+                oracle, culprit = (name, None) if rule.culprit is None else (rule.oracle, name)
+                if GateSubject(oracle, culprit) not in own:
+                    found.append(Rule(oracle, culprit, rule.limit, own=False))
+        return tuple(found)
+
+
+class _PolicyFile(Struct, frozen=True):
+    """The keys of the file at its top."""
+
+    known: Any = ()
+    baseline: Annotated[str, Meta(description="must be the path of a file")] | None = None
+    confidence: Annotated[float, Meta(ge=0.5, le=0.9999, description="must be a number from 0.5 to 0.9999")] = 0.95
+    regression: Any = None
+    known_entries: Any = None
+    campaign: Any = None
+    oracles: Any = None
+    passes: Any = None
+
+
+def load_policy(path: Path, campaign_passes: Collection[str], all_passes: Callable[[], Collection[str]]) -> Policy:
+    """Read a policy.
+
+    Args:
+        path: The TOML file; relative paths in it start from its directory.
+        campaign_passes: Names of the passes that the campaign judged.
+        all_passes: Gives the names of all passes under contract; asked only for a name that the campaign did not
+            judge, because it costs an import of TVM.
+
+    Raises:
+        fuzzer.core.toml.TomlError: With file, line and key in one line.
+    """
+    file = read_toml(path)
+    top = read_record(file, (), file.table, _PolicyFile, "of a policy")
+    named = [*_campaign_rule(file), *_oracle_rules(file), *_pass_rules(file, campaign_passes, all_passes)]
+    return Policy(
+        rules=tuple(rule for rule in named if EVERY not in (rule.oracle, rule.culprit)),
+        known=load_known(_beside(file, "known", top.known)) if isinstance(top.known, str) else known_in(file),
+        every=tuple(rule for rule in named if EVERY in (rule.oracle, rule.culprit)),
+        confidence=top.confidence,
+        baseline=None if top.baseline is None else _beside(file, "baseline", top.baseline),
+        comparing=read_record(file, ("regression",), _table(file, "regression"), Comparing, header="regression"),
+        entries=read_record(
+            file, ("known_entries",), _table(file, "known_entries"), KnownEntries, header="known_entries"
+        ),
+    )
+
+
+def _table(file: TomlFile, key: str) -> Any:
+    return file.table.get(key, {})
+
+
+def _campaign_rule(file: TomlFile) -> Iterator[Rule]:
+    if "campaign" in file.table:
+        limit = read_record(file, ("campaign",), _table(file, "campaign"), Limit, header="campaign")
+        yield Rule(None, None, limit)
+
+
+def _oracle_rules(file: TomlFile) -> Iterator[Rule]:
+    """Read the oracles' tables; what one does not say is taken from that of ``*``, which is read first."""
+    tables = _tables(file, "oracles")
+    for name in tables:
+        if name not in (*_ORACLES, EVERY):
+            raise file.error(("oracles", name), f"is not an oracle{near_matches(name, _ORACLES)}")
+    wide: dict[str, Any] = {}
+    found = {}
+    for name in sorted(tables, key=lambda each: each != EVERY):
+        own = read_fields(file, ("oracles", name), tables[name], OracleLimit, header=f"oracles.{name}")
+        wide = own if name == EVERY else wide
+        found[name] = Rule(name, None, Limit(**{**wide, **own}))
+    yield from (found[name] for name in tables)
+
+
+def _pass_rules(file: TomlFile, judged: Collection[str], all_passes: Callable[[], Collection[str]]) -> Iterator[Rule]:
+    tables = _tables(file, "passes")
+    for name in tables:
+        if name not in (*judged, EVERY) and name not in (known := {*judged, *all_passes()}):
+            raise file.error(("passes", name), f"is not a pass{near_matches(name, known)}")
+    wide: dict[str | None, dict[str, Any]] = {}
+    found = {}
+    for name in sorted(tables, key=lambda each: each != EVERY):
+        own = _demands(file, name, tables[name])
+        wide = own if name == EVERY else wide
+        found[name] = [Rule(key, name, Limit(**{**wide.get(key, {}), **row})) for key, row in own.items()]
+    for name in tables:
+        yield from found[name]
+
+
+def _demands(file: TomlFile, name: str, row: object) -> dict[str | None, dict[str, Any]]:
+    """Read the table of a pass: what it says of all oracles together (``None``), and of single ones."""
+    at = ("passes", name)
+    own = read_fields(file, at, row, Limit, header=f"passes.{name}", others=_ORACLES)
+    assert isinstance(row, dict)
+    found: dict[str | None, dict[str, Any]] = {None: own} if own or not row else {}
+    return found | {key: read_fields(file, (*at, key), row[key], OracleLimit) for key in row if key in _ORACLES}
+
+
+def _tables(file: TomlFile, key: str) -> dict[str, Any]:
+    value = _table(file, key)
+    if not isinstance(value, dict):
+        raise file.error((key,), "must be a table")
+    return value
+
+
+def _beside(file: TomlFile, key: str, value: str) -> Path:
+    """The file that a key names, from the policy's directory."""
+    path = file.path.parent / value
+    if not path.is_file():
+        raise file.error((key,), f"names '{value}', which is not a file")
+    return path

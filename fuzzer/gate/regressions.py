@@ -1,0 +1,186 @@
+"""A campaign held against a baseline: did failures become more frequent, or did passes cease to act?
+
+Each oracle, each pass, and each oracle on each pass is a comparison of two rates by Fisher's exact test, and so is how
+often each pass acts.  These are hundreds, so each is held to a level at which the chance of *any* false alarm stays
+below ``false_alarms``.  Failures of findings that are known now are left out on both sides: an entry that was
+added since is no improvement, one that was removed no regression.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from fuzzer.core.text import counted
+from fuzzer.gate.limits import excused_of
+from fuzzer.gate.measured import Cell, GateSubject, MeasuredCampaign, SeenFinding
+from fuzzer.gate.policy import Comparing
+from fuzzer.gate.ruling import Requirement, Ruling, RulingStatus, percent
+from fuzzer.gate.statistics import Table, significance_each
+
+SUMMARY = "baseline"
+"""GateSubject of the ruling that says how many comparisons there were."""
+EXPECTED = 10
+"""So many checks must be expected before their absence says something: were it chance, it would be one in 20,000."""
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Two rates.
+
+    Attributes:
+        demand: ``REGRESSION`` or ``COLLAPSE``.
+        subject: Of what.
+        table: What became more frequent, or not: failures, or modules that a pass left as they were.
+    """
+
+    requirement: Requirement
+    subject: GateSubject
+    table: Table
+
+
+def compare(
+    now: MeasuredCampaign,
+    before: MeasuredCampaign,
+    known: Callable[[SeenFinding], bool],
+    settings: Comparing,
+    wanted: Callable[[GateSubject], bool] = lambda _: True,
+) -> list[Ruling]:
+    """Every comparison, the most significant first.
+
+    Args:
+        now: The campaign.
+        before: The baseline.
+        known: Whether a finding is known.
+        settings: Levels.
+        wanted: Whether a subject is compared.
+    """
+    every = [*_rates(now, before, known, wanted), *_triggers(now, before, wanted)]
+    level = significance_each([each.table for each in every], settings.false_alarms)
+    judged = sorted(((each.table.p_value(), each) for each in every), key=lambda pair: (pair[0], pair[1].subject.name))
+    rulings = [_ruling(each, p_value, level, settings) for p_value, each in judged]
+    deciding = sum(each.table.least_p_value() <= level for each in every)
+    return [*_lost(now, before, wanted), _summary(len(every), deciding, level, settings), *rulings]
+
+
+def _summary(comparisons: int, deciding: int, level: float, settings: Comparing) -> Ruling:
+    detail = (
+        f"{counted(comparisons, 'comparison')}, {deciding} of them can decide; significant below p = {_power(level)} "
+        f"each, so that all together raise a false alarm in at most {percent(settings.false_alarms)} of campaigns"
+    )
+    numbers = {"comparisons": comparisons, "deciding": deciding, "level": level, "false_alarms": settings.false_alarms}
+    return Ruling(RulingStatus.OK, Requirement.REGRESSION, SUMMARY, detail, numbers)
+
+
+def _rates(
+    now: MeasuredCampaign,
+    before: MeasuredCampaign,
+    known: Callable[[SeenFinding], bool],
+    wanted: Callable[[GateSubject], bool],
+) -> Iterator[Comparison]:
+    excused, base_excused = ([each for each in side.seen if known(each)] for side in (now, before))
+    base_cells, cells = _by_subject(before), _by_subject(now)
+    for subject, cell in cells.items():
+        base = base_cells.get(subject)
+        if base is None or not wanted(subject) or _is_one_cell(subject, now):
+            continue
+        out, base_out = excused_of(subject, cell, excused), excused_of(subject, base, base_excused)
+        table = Table(cell.failed - out, cell.checks - out, base.failed - base_out, base.checks - base_out)
+        if table.total and table.base_total:
+            yield Comparison(Requirement.REGRESSION, subject, table)
+
+
+def _by_subject(measured: MeasuredCampaign) -> dict[GateSubject, Cell]:
+    """Cells by oracle, by pass, and by both."""
+    found: dict[GateSubject, Cell] = {}
+    for (oracle, culprit), cell in measured.cells.items():
+        for subject in (GateSubject(oracle, None), GateSubject(None, culprit), GateSubject(oracle, culprit)):
+            found[subject] = found.get(subject, Cell()) + cell
+    return found
+
+
+def _is_one_cell(subject: GateSubject, measured: MeasuredCampaign) -> bool:
+    """Say whether an oracle judged only one pass, or a pass was judged by one oracle only: that is compared once."""
+    if subject.oracle is not None and subject.culprit is not None:
+        return False
+    return sum(subject.holds(*key) for key in measured.cells) == 1
+
+
+def _triggers(
+    now: MeasuredCampaign, before: MeasuredCampaign, wanted: Callable[[GateSubject], bool]
+) -> Iterator[Comparison]:
+    for name, (judged, changed) in now.triggers.items():
+        base_judged, base_changed = before.triggers.get(name, (0, 0))
+        subject = GateSubject(None, name)
+        if judged and base_judged and wanted(subject):
+            table = Table(judged - changed, judged, base_judged - base_changed, base_judged)
+            yield Comparison(Requirement.COLLAPSE, subject, table)
+
+
+def _ruling(each: Comparison, p_value: float, level: float, settings: Comparing) -> Ruling:
+    table = each.table
+    rate, base = 1 - table.hits / table.total, 1 - table.base_hits / table.base_total
+    significant = p_value <= level
+    if each.requirement is Requirement.COLLAPSE:
+        worse = rate < settings.trigger_collapse * base
+        detail = f"changed {percent(rate)} of its modules, {percent(base)} in the baseline"
+        limit = settings.trigger_collapse
+    else:
+        worse = rate < base and base - rate >= settings.least_drop
+        detail = f"pass rate {percent(rate)}, {percent(base)} in the baseline"
+        limit = settings.least_drop
+    detail += (
+        f" ({table.total - table.hits} of {table.total}, {table.base_total - table.base_hits} of {table.base_total}"
+    )
+    detail += f"; p = {_power(p_value)})"
+    return Ruling(
+        RulingStatus.FAIL if worse and significant else RulingStatus.OK, each.requirement, each.subject.name, detail,
+        {
+            "rate": rate, "baseline_rate": base, "p": p_value, "level": level,
+            "least_p": table.least_p_value(),
+            "hits": table.hits, "total": table.total, "baseline_hits": table.base_hits,
+            "baseline_total": table.base_total, "limit": limit,
+        }, own=False,
+    )  # fmt: skip
+
+
+def _lost(now: MeasuredCampaign, before: MeasuredCampaign, wanted: Callable[[GateSubject], bool]) -> Iterator[Ruling]:
+    """Oracles and passes under test that the baseline judged and this campaign did not judge at all."""
+    share = now.info.examples / before.info.examples if before.info.examples else 0.0
+    subjects = [
+        *(GateSubject(name, None) for name in now.info.oracles),
+        *(GateSubject(None, name) for name in now.info.passes),
+    ]
+    for subject in subjects:
+        checks, base = now.count(subject).checks, before.count(subject).checks
+        expected = math.floor(base * share)
+        if checks or expected < EXPECTED or not wanted(subject):
+            continue
+        detail = f"no checks at all; the baseline's {base} make about {expected} here"
+        numbers = {"checks": checks, "baseline_checks": base, "expected": expected}
+        yield Ruling(RulingStatus.SHORT, Requirement.LOST, subject.name, detail, numbers, own=False)
+
+
+def _power(value: float) -> str:
+    return f"{value:.1e}" if value < 0.001 else f"{value:.3f}"
+
+
+def differences(now: MeasuredCampaign, before: MeasuredCampaign) -> list[str]:
+    """List what makes the two less comparable, one line each."""
+    lines = []
+    if now.info.tvm_version != before.info.tvm_version:
+        lines.append(f"the baseline is of TVM {before.info.tvm_version}, the campaign of {now.info.tvm_version}")
+    for what, mine, theirs in (
+        ("passes", now.info.passes, before.info.passes),
+        ("oracles", now.info.oracles, before.info.oracles),
+    ):
+        come, gone = len(set(mine) - set(theirs)), len(set(theirs) - set(mine))
+        if come or gone:
+            lines.append(f"of the {what}, {come} are not in the baseline and {gone} only there")
+    if now.info.examples * 4 < before.info.examples:
+        lines.append(
+            f"the campaign has {counted(now.info.examples, 'case')} and the baseline {before.info.examples}: "
+            "a small campaign sees only large regressions"
+        )
+    return lines

@@ -1,0 +1,101 @@
+"""A ruling: one demand, what was measured, and what follows.  The gate's verdict is the worst of them."""
+
+from __future__ import annotations
+
+import enum
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from fuzzer.core.text import printable
+
+
+class GateExit(enum.IntEnum):
+    """Exit codes; a usage or configuration error outranks a failure, a failure outranks missing evidence."""
+
+    PASSED = 0
+    FAILED = 1
+    USAGE = 2
+    NO_EVIDENCE = 3
+
+
+class RulingStatus(str, enum.Enum):
+    """Statuses of rulings."""
+
+    OK = "ok"
+    FAIL = "FAIL"
+    SHORT = "SHORT"  # not enough evidence to say either
+    KNOWN = "known"  # excused by an entry that somebody reviewed
+    SUSPECT = "suspect"  # seen, but not proven
+    NOTE = "note"  # decides nothing
+
+    def __str__(self) -> str:
+        return self.value
+
+
+class Requirement(str, enum.Enum):
+    """Subjects of rulings; the names are the policy's keys where there is one."""
+
+    CHECKS = "min_checks"
+    PASS_RATE = "min_pass_rate"
+    SKIPS = "max_skip_share"
+    REJECTS = "max_reject_share"
+    UNDECIDABLE = "max_undecidable_share"
+    INVALID = "max_invalid_share"
+    TRIGGER = "min_trigger_rate"
+    REGRESSION = "regression"
+    COLLAPSE = "trigger_collapse"
+    LOST = "lost_evidence"
+    FINDING = "new_findings"
+    ENTRY = "known_entries"
+    CAMPAIGN = "campaign"
+
+    def __str__(self) -> str:
+        return self.value
+
+
+Number = float | int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Ruling:
+    """One demand, applied.
+
+    Attributes:
+        status: What follows.
+        requirement: What was required.
+        subject: What it was required of: a pass, an oracle, a finding.
+        detail: One line for people, without status and subject.
+        numbers: Every number behind it.
+        own: Whether the policy has a table for just this; others are shown only when they decide.
+        finding: Id of the finding it is about, or empty.
+    """
+
+    status: RulingStatus
+    requirement: Requirement
+    subject: str
+    detail: str
+    numbers: Mapping[str, Number] = field(default_factory=dict)
+    own: bool = True
+    finding: str = ""
+
+    @property
+    def line(self) -> str:
+        """The ruling as one line, fit for a terminal: names of passes and messages may hold anything."""
+        return printable(f"{self.status:<5} {self.subject}: {self.detail}").replace("\n", " ")
+
+
+def exit_of(rulings: Iterable[Ruling]) -> GateExit:
+    """Combine all rulings to an exit code."""
+    statuses = {ruling.status for ruling in rulings}
+    if RulingStatus.FAIL in statuses:
+        return GateExit.FAILED
+    return GateExit.NO_EVIDENCE if RulingStatus.SHORT in statuses else GateExit.PASSED
+
+
+def percent(rate: float | None) -> str:
+    """``99.999 %``, rounded down: 99.9999 % is not 100 %; ``unknown`` for ``None``."""
+    if rate is None:
+        return "unknown"
+    # The millionth undoes binary fractions that lie just below their decimal.
+    return f"{math.floor(rate * 1e5 + 1e-6) / 1e3:g} %"

@@ -1,0 +1,205 @@
+"""The gate's verdict as lines, as an explanation, and as plain values for JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from textwrap import wrap
+from typing import TYPE_CHECKING, Any
+
+from fuzzer.core.text import counted
+from fuzzer.gate.findings import entry_of
+from fuzzer.gate.limits import excused_of
+from fuzzer.gate.regressions import SUMMARY
+from fuzzer.gate.ruling import GateExit, Requirement, Ruling, RulingStatus, exit_of
+from fuzzer.store.records import FindingRecord
+
+if TYPE_CHECKING:
+    from fuzzer.gate.judge import GateResult
+    from fuzzer.gate.policy import Rule
+
+MOST = 10
+"""So many lines of a kind are shown; more are counted."""
+_FEW = 5
+_WIDTH = 80
+_COMPARED = (Requirement.REGRESSION, Requirement.COLLAPSE)
+_NAMES = {
+    GateExit.PASSED: "passed",
+    GateExit.FAILED: "FAILED",
+    GateExit.USAGE: "USAGE",
+    GateExit.NO_EVIDENCE: "NOT ENOUGH EVIDENCE",
+}
+
+
+def render(result: GateResult) -> list[str]:
+    """The few lines that decided, for people; the last one is the verdict."""
+    failed = result.of(RulingStatus.FAIL)
+    # Findings come in numbers: they must not hide a rate.
+    lines = _cut([ruling for ruling in failed if ruling.requirement is not Requirement.FINDING], MOST)
+    lines += _cut([ruling for ruling in failed if ruling.requirement is Requirement.FINDING], MOST)
+    lines += _cut(result.of(RulingStatus.SHORT), MOST)
+    if result.exit is GateExit.PASSED:
+        lines += _held(result.of(RulingStatus.OK))
+    elif any(ruling.requirement in _COMPARED for ruling in failed):
+        lines += [ruling.line for ruling in result.of(RulingStatus.OK) if ruling.subject == SUMMARY]
+    for status, what in (
+        (RulingStatus.KNOWN, "findings are known"),
+        (RulingStatus.SUSPECT, "signatures are not proven"),
+    ):
+        rulings = result.of(status)
+        if len(rulings) <= _FEW:
+            lines += [ruling.line for ruling in rulings]
+        else:
+            count = sum(int(ruling.numbers["count"] or 0) for ruling in rulings)
+            lines.append(f"{status:<5} {len(rulings)} {what}, {count} failures: --explain lists them")
+    lines += _cut(result.of(RulingStatus.NOTE), MOST)
+    return [*lines, verdict_line(result)]
+
+
+def _held(rulings: Sequence[Ruling]) -> list[str]:
+    """List what a pass rests on: the policy's own rules a line each, everything else counted."""
+    rated = {ruling.subject for ruling in rulings if ruling.requirement is Requirement.PASS_RATE}
+    own = [ruling for ruling in rulings if ruling.own and not (_is_implied(ruling) and ruling.subject in rated)]
+    lines = _cut(own, 2 * MOST)
+    others = sum(not ruling.own and ruling.requirement not in _COMPARED for ruling in rulings)
+    return (
+        [*lines, f"{RulingStatus.OK:<5} {counted(others, 'demand')} on each oracle or pass hold"] if others else lines
+    )
+
+
+def _is_implied(ruling: Ruling) -> bool:
+    """Say whether the pass rate of the same subject says it, too."""
+    return ruling.requirement is Requirement.CHECKS
+
+
+def _cut(rulings: Sequence[Ruling], most: int) -> list[str]:
+    lines = [ruling.line for ruling in rulings[:most]]
+    if len(rulings) > most:
+        lines.append(f"{rulings[most].status:<5} and {len(rulings) - most} more: --explain lists them")
+    return lines
+
+
+def verdict_line(result: GateResult) -> str:
+    """The verdict in one line."""
+    info, found = result.measured.info, result.findings
+    return (
+        f"gate {_NAMES[result.exit]}: TVM {info.tvm_version}, {counted(result.total.checks, 'check')}, "
+        f"{len(found.new)} new, {len(found.known)} known findings, {counted(len(found.suspects), 'suspect')}"
+    )
+
+
+def explain(result: GateResult) -> list[str]:
+    """Every ruling with every number behind it, what decided first; the last line is the verdict."""
+    info = result.measured.info
+    cases = f"{info.examples} cases, {info.modules} modules, {result.total.verdicts} verdicts"
+    lines = [f"campaign of seed {info.seed}, {info.state}: {cases}"]
+    if result.baseline is not None:
+        base = result.baseline.info
+        lines.append(f"baseline of seed {base.seed}, TVM {base.tvm_version}, {base.started_at}: {base.examples} cases")
+    order = (
+        RulingStatus.FAIL,
+        RulingStatus.SHORT,
+        RulingStatus.OK,
+        RulingStatus.KNOWN,
+        RulingStatus.SUSPECT,
+        RulingStatus.NOTE,
+    )
+    silent = 0
+    for ruling in sorted(result.rulings, key=lambda each: order.index(each.status)):
+        if _says_nothing(ruling):
+            silent += 1
+            continue
+        lines.append(ruling.line)
+        if ruling.numbers:
+            detail = f"{ruling.requirement}: " + ", ".join(
+                f"{name} {_number(value)}" for name, value in ruling.numbers.items()
+            )
+            lines += wrap(detail, _WIDTH, initial_indent=" " * 8, subsequent_indent=" " * 10)
+    if silent:
+        lines.append(f"{counted(silent, 'comparison')} with the baseline could not have decided: --json lists them")
+    return [*lines, verdict_line(result)]
+
+
+def _says_nothing(ruling: Ruling) -> bool:
+    """Say whether it compares what is too seldom to be significant, whatever had come out."""
+    least, level = ruling.numbers.get("least_p"), ruling.numbers.get("level")
+    return least is not None and level is not None and least > level
+
+
+def _number(value: float | int | None) -> str:
+    return "unknown" if value is None else str(value) if isinstance(value, int) else f"{value:.6g}"
+
+
+def as_json(result: GateResult) -> dict[str, Any]:
+    """The result as plain values; ``exit`` is the exit code, ``verdict`` its name."""
+    found = result.findings
+    family = {seen.id: seen.family for seen in result.measured.seen}
+
+    def finding_values(record: FindingRecord) -> dict[str, Any]:
+        return {
+            "id": record.id, "signature": record.signature, "family": family[record.id],
+            "oracle": str(record.oracle), "pass": record.culprit, "message": record.message, "count": record.count,
+            "state": record.state.value, "repro": record.repro, "note": record.note,
+        }  # fmt: skip
+
+    return {
+        "exit": int(result.exit),
+        "verdict": _verdict(result.exit),
+        "tvm_version": result.measured.info.tvm_version,
+        "total": _count(result.total.passed, result.total.failed, result.excused),
+        "rules": [_rule(result, rule) for rule in result.rules],
+        "rulings": [_ruling(ruling) for ruling in result.rulings],
+        "new": [finding_values(record) for record in found.new],
+        "noted": [finding_values(record) for record in found.noted],
+        "in_baseline": [finding_values(record) for record in found.accepted],
+        "known": [
+            {**finding_values(record), "reference": entry.reference, "reason": entry.reason}
+            for record, entry in found.known
+        ],
+        "suspects": [finding_values(record) for record in found.suspects],
+        "invalid": result.total.invalid,
+        "baseline": None if result.baseline is None else {
+            "tvm_version": result.baseline.info.tvm_version, "seed": result.baseline.info.seed,
+            "started_at": result.baseline.info.started_at, "examples": result.baseline.info.examples,
+        },
+    }  # fmt: skip
+
+
+def _rule(result: GateResult, rule: Rule) -> dict[str, Any]:
+    cell = result.measured.count(rule.subject)
+    known = [seen for seen in result.measured.seen if entry_of(result.known, seen)]
+    mine = [ruling for ruling in result.rulings if ruling.subject == rule.name and ruling.requirement in _OF_RULES]
+    return {
+        "oracle": rule.oracle, "pass": rule.culprit, "min_pass_rate": rule.limit.min_pass_rate,
+        "min_checks": rule.limit.min_checks, "verdict": _verdict(exit_of(mine)),
+        **_count(cell.passed, cell.failed, excused_of(rule.subject, cell, known)),
+    }  # fmt: skip
+
+
+_OF_RULES = (
+    Requirement.CHECKS,
+    Requirement.PASS_RATE,
+    Requirement.SKIPS,
+    Requirement.REJECTS,
+    Requirement.UNDECIDABLE,
+    Requirement.INVALID,
+    Requirement.TRIGGER,
+)
+
+
+def _verdict(code: GateExit) -> str:
+    return code.name.lower().replace("_", " ")
+
+
+def _count(passed: int, failed: int, excused: int) -> dict[str, Any]:
+    checks, judged = passed + failed, passed + failed - excused
+    return {
+        "checks": checks, "passed": passed, "failed": failed, "excused": excused,
+        "pass_rate": passed / judged if judged else None, "raw_pass_rate": passed / checks if checks else None,
+    }  # fmt: skip
+
+
+def _ruling(ruling: Ruling) -> dict[str, Any]:
+    return {
+        "word": ruling.status.value.lower(), "demand": ruling.requirement.value, "subject": ruling.subject,
+        "told": ruling.detail, "finding": ruling.finding or None, "numbers": dict(ruling.numbers),
+    }  # fmt: skip

@@ -1,0 +1,1 @@
+"""Decide whether a smaller case still shows the failure."""

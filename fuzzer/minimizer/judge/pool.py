@@ -1,0 +1,142 @@
+"""Judging on several workers at the same time, also what does not fail every time; and what runs the queries."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import queue
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from fuzzer.minimizer.search.messages import Failing, ProposalRequest, ProposedModules
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from fuzzer.core.case import Case
+    from fuzzer.minimizer.judge.judge import Judge
+
+
+class _Lazy(Future[Any]):
+    """A call that runs when its result is asked for."""
+
+    def __init__(self, function: Callable[[Any], Any], argument: Any) -> None:
+        super().__init__()
+        self._call = function, argument
+
+    def result(self, timeout: float | None = None) -> Any:
+        if not self.done():
+            function, argument = self._call
+            self.set_result(function(argument))
+        return super().result()
+
+
+class Tasks:
+    """Calls that run when their results are asked for, in the caller's thread.
+
+    Attributes:
+        ahead: Whether calls begin before their results are asked for.
+    """
+
+    ahead: ClassVar[bool] = False
+
+    def submit(self, function: Callable[[Any], Any], argument: Any) -> Future[Any]:
+        """Hand in ``function(argument)``; a call that is cancelled before it has begun never runs."""
+        return _Lazy(function, argument)
+
+
+class Threads(Tasks):
+    """Calls that run on threads, in the order in which they were handed in; close it when done."""
+
+    ahead = True
+
+    def __init__(self, count: int) -> None:
+        self._executor = ThreadPoolExecutor(max_workers=count, thread_name_prefix="relaxfuzz-minimize")
+
+    def submit(self, function: Callable[[Any], Any], argument: Any) -> Future[Any]:
+        """Hand in ``function(argument)``."""
+        return self._executor.submit(function, argument)
+
+    def close(self, *, wait: bool) -> None:
+        """Begin nothing more; with ``wait``, wait for what has begun."""
+        self._executor.shutdown(wait=wait, cancel_futures=True)
+
+
+MISSED = 0.05
+"""How often a candidate that fails as often as the finding itself may be taken for one that does not."""
+MOST_TRIES = 8
+
+
+def tries_for(rate: float) -> int:
+    """Return how many fresh processes judge a candidate of a finding that shows in such a share of them."""
+    if rate >= 1.0:
+        return 1
+    return min(MOST_TRIES, math.ceil(math.log(MISSED) / math.log(1.0 - rate)))
+
+
+class JudgePool:
+    """Judges for several threads: each call takes an idle one.  A context manager: its end closes the workers.
+
+    Args:
+        make: Makes a judge with a worker of its own.
+        count: How many.
+        signature: The id that is looked for, where ``tries`` is above 1.
+        tries: In how many fresh processes a case is judged before it counts as one that does not fail.
+    """
+
+    def __init__(self, make: Callable[[], Judge], count: int = 1, *, signature: str = "", tries: int = 1) -> None:
+        self._all: Sequence[Judge] = [make() for _ in range(count)]
+        self._idle: queue.SimpleQueue[Judge] = queue.SimpleQueue()
+        for judge in self._all:
+            self._idle.put(judge)
+        self._signature = signature
+        self._tries = tries
+        self._threads = Threads(count) if count > 1 else None
+
+    @property
+    def tasks(self) -> Tasks:
+        """Return what runs the queries of a search on these judges."""
+        return self._threads or Tasks()
+
+    def __enter__(self) -> JudgePool:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._threads is not None:
+            self._threads.close(wait=False)
+        for judge in self._all:
+            judge.worker.kill()  # what is still under way is not wanted any more
+        if self._threads is not None:
+            self._threads.close(wait=True)
+        for judge in self._all:
+            judge.worker.close()
+
+    @contextlib.contextmanager
+    def judge(self) -> Iterator[Judge]:
+        """Give an idle judge, which the calling thread has for itself."""
+        judge = self._idle.get()
+        try:
+            yield judge
+        finally:
+            self._idle.put(judge)
+
+    def failures(self, case: Case) -> tuple[Failing, ...]:
+        """Return all failures of a case."""
+        with self.judge() as judge:
+            if self._tries == 1:
+                return judge.failures(case)
+            found: dict[str, Failing] = {}
+            for _ in range(self._tries):
+                judge.worker.fresh()
+                found |= {failing.id: failing for failing in judge.failures(case)}
+                if self._signature in found:
+                    break
+            return tuple(found.values())
+
+    def propose(self, request: ProposalRequest) -> ProposedModules | None:
+        """Return candidates, or ``None`` when they cannot be had."""
+        with self.judge() as judge:
+            return judge.propose(request)

@@ -1,0 +1,1 @@
+"""Reductions of functions, bindings and calls; one idea a file."""

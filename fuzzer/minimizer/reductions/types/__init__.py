@@ -1,0 +1,1 @@
+"""Reductions of types, dims, values and attributes; one idea a file."""

@@ -1,0 +1,1 @@
+"""Search for the smallest case that still shows the failure."""

@@ -1,0 +1,357 @@
+"""The search: to a fixed point of all reductions, never to another signature, within limits.
+
+What it does depends on the case and on what the queries say, not on how many of them run at the same time: candidates
+are tried in the order in which they are proposed, the first that shows the signature is accepted, and what was asked
+ahead of that is kept for when it is wanted, or forgotten.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future
+from typing import TYPE_CHECKING, Any
+
+from fuzzer.minimizer.judge.pool import Tasks
+from fuzzer.minimizer.search.messages import Failing, ProposalRequest, ProposedModules, SmallerModule, StartFacts
+from fuzzer.minimizer.search.passes import shorter, simpler
+
+if TYPE_CHECKING:
+    from fuzzer.core.case import Case
+
+Query = Callable[["Case"], "Sequence[Failing]"]
+Proposer = Callable[[ProposalRequest], "ProposedModules | None"]
+Mark = tuple[str, tuple[str, ...]]
+
+MOST_OTHERS = 16
+"""Other failures that are kept; a search that meets more of them has found a module that breaks everything."""
+_MOST_FOLDED = 32
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class SearchLimits:
+    """When the search stops.
+
+    Attributes:
+        queries: How many candidates may be judged.
+        seconds: Wall time.
+    """
+
+    queries: int = 400
+    seconds: float = 45.0
+
+
+class Stopped(str, enum.Enum):
+    """The reasons for which a search ends before it is through."""
+
+    TIME = "time"
+    QUERIES = "queries"
+    INTERRUPT = "interrupt"
+
+    def __str__(self) -> str:
+        return self.value
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Other:
+    """Another failure that the search met: a finding of its own.
+
+    Attributes:
+        failing: The failure.
+        case: The first case that showed it.
+    """
+
+    failing: Failing
+    case: Case
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Minimized:
+    """Outcome of a search.
+
+    Attributes:
+        case: The smallest case found; the given one when nothing could be removed.
+        reproduced: Whether the given case showed its signature at all; when not, nothing was tried.
+        queries: Candidates judged.
+        seconds: Wall time.
+        stopped: What ended it before a fixed point was reached, if anything did.
+        others: Other failures met on the way, one for each signature; never accepted.
+        steps: Names of the reductions that were accepted, in order.
+        trail: The cases that were accepted, in order; the last one is ``case``.
+    """
+
+    case: Case
+    reproduced: bool
+    queries: int = 0
+    seconds: float = 0.0
+    stopped: Stopped | None = None
+    others: tuple[Other, ...] = ()
+    steps: tuple[str, ...] = ()
+    trail: tuple[Case, ...] = ()
+
+    @property
+    def complete(self) -> bool:
+        """Say whether a fixed point was reached: running the search again changes nothing."""
+        return self.stopped is None
+
+    def steps_back(self) -> Iterator[Case]:
+        """Yield the smallest case, and some larger ones that were accepted on the way, ever fewer of them."""
+        places = len(self.trail)
+        yield self.case
+        back = 2
+        while back <= places:
+            yield self.trail[-back]
+            back *= 2
+
+
+class _Stop(Exception):
+    """A limit was reached."""
+
+    def __init__(self, why: Stopped) -> None:
+        super().__init__(str(why))
+        self.why = why
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Reached:
+    """A case and its module's digest."""
+
+    case: Case
+    digest: str
+
+    @property
+    def mark(self) -> Mark:
+        """Equal for cases that cannot be told apart."""
+        return self.digest, tuple(item.expression for item in self.case.passes)
+
+
+@dataclasses.dataclass
+class Search:
+    """One minimization: makes ``case`` smaller while it keeps the failure with id ``signature``.
+
+    Attributes:
+        case: Where to start.
+        signature: The id that every accepted candidate must show.
+        query: Judges a case: all its failures.
+        propose: Gives candidates (``minimizer.propose.propose``, usually in a worker); ``None`` when that died.
+        facts: Facts of the case's module.
+        numeric: Whether candidates must stay inside the operators' domains.
+        limits: When to stop.
+        tasks: Runs the queries; both ``query`` and ``propose`` must bear it.
+        save: Is given each new best case at once.
+        stop: Says that the search is to end with what it has.
+    """
+
+    case: Case
+    signature: str
+    query: Query
+    propose: Proposer
+    facts: StartFacts
+    _: dataclasses.KW_ONLY
+    numeric: bool = False
+    limits: SearchLimits = SearchLimits()
+    tasks: Tasks = dataclasses.field(default_factory=Tasks)
+    save: Callable[[Case], None] | None = None
+    stop: Callable[[], bool] | None = None
+
+    def __post_init__(self) -> None:
+        self.state = _Reached(self.case, self.facts.digest)
+        self.hazards = self.facts.hazards if self.numeric else None
+        self.culprit = ""
+        self.queries = 0
+        self.others: dict[str, Other] = {}
+        self.steps: list[str] = []
+        self.trail: list[Case] = []
+        self.answers: dict[Mark, bool] = {}
+        self.asked: dict[Mark, Future[Any]] = {}
+        self.started = time.monotonic()
+
+    def run(self) -> Minimized:
+        """Reduce until nothing applies any more or a limit is reached."""
+        reproduced, stopped = False, None
+        try:
+            reproduced = self._first([self.state]) is not None
+            if reproduced:
+                self._reduce()
+        except _Stop as stop:
+            stopped = stop.why
+        except KeyboardInterrupt:
+            stopped = Stopped.INTERRUPT
+        others = tuple(other for name, other in self.others.items() if name != self.signature)
+        seconds = time.monotonic() - self.started
+        return Minimized(
+            self.state.case, reproduced, self.queries, seconds, stopped, others, tuple(self.steps), tuple(self.trail)
+        )
+
+    # -- the order of things ----------------------------------------------------------------------------------------
+
+    def _reduce(self) -> None:
+        """Rounds until one changes nothing; of states that follow on each other in a circle, always the same one."""
+        self._empty()
+        circle: list[_Reached] = []
+        while self.state not in circle:
+            circle.append(self.state)
+            self._round()
+        circle = circle[circle.index(self.state) :]
+        best = min(circle, key=lambda state: (len(state.case.module_json), state.case.module_json))
+        if best != self.state:
+            self._take(best, "the smallest of a circle")
+
+    def _round(self) -> None:
+        """Try each reduction until it changes nothing more; what polishes when nothing else changed anything."""
+        before = self.state
+        for final in (False, True):
+            self._passes()
+            if final:
+                self._arguments()
+            for index, (_, polishes) in enumerate(self.facts.reductions):
+                if polishes is final:
+                    self._exhaust(index)
+            if self.state != before:
+                return
+
+    def _passes(self) -> None:
+        """Drop passes of a pipeline while that is possible."""
+        while True:
+            digest, case = self.state.digest, self.state.case
+            fewer = [
+                _Reached(dataclasses.replace(case, passes=passes), digest)
+                for passes in shorter(case.passes, self.culprit)
+            ]
+            found = self._first(fewer)
+            if found is None:
+                return
+            self._take(fewer[found], "drop passes")
+
+    def _arguments(self) -> None:
+        """Simplify the arguments of passes while that is possible."""
+        place = 0
+        while place < len(passes := self.state.case.passes):
+            cases = [
+                dataclasses.replace(self.state.case, passes=(*passes[:place], ref, *passes[place + 1 :]))
+                for ref in simpler(passes[place])
+            ]
+            states = [_Reached(case, self.state.digest) for case in cases]
+            found = self._first(states)
+            if found is None:
+                place += 1
+            else:
+                self._take(states[found], "simplify arguments of a pass")
+
+    def _empty(self) -> None:
+        """Try the empty module: a pass that fails on everything fails on nothing at all."""
+        if self.hazards is None:
+            empty = _Reached(
+                dataclasses.replace(self.state.case, module_json=self.facts.empty_json), self.facts.empty_digest
+            )
+            if self._first([empty]) is not None:
+                self._take(empty, "empty module")
+
+    def _exhaust(self, index: int) -> None:
+        """Accept what one reduction proposes, going on in each smaller module from where it stands.
+
+        After two edits in a row the next ones are tried together, twice as many each time that works.
+        """
+        here = {self.state.case.module_json}
+        request = self._request(index)
+        row = 0
+        waiting: tuple[ProposalRequest, Future[Any]] | None = None
+        while True:
+            self._check()
+            if waiting is not None and waiting[0] == request:
+                proposal: ProposedModules | None = waiting[1].result()
+            else:
+                if waiting is not None:
+                    waiting[1].cancel()
+                proposal = self.propose(request)
+            waiting = None
+            if proposal is None:
+                return
+            candidates = [item for item in proposal.candidates if item.module_json not in here]
+            following = None
+            if proposal.last is not None:
+                following = dataclasses.replace(request, start=proposal.last, skip_start=True, fold=1)
+            states = [self._state(item) for item in candidates]
+            pending = [self._ask(state) for state in states]
+            if self.tasks.ahead and following is not None:
+                waiting = following, self.tasks.submit(self.propose, following)
+            found = self._settle(states, pending)
+            if found is not None:
+                self._take(states[found], self.facts.reductions[index][0])
+                here.add(states[found].case.module_json)
+                folded = request.fold > 1 and found == 0
+                row = 2 * row if folded else row + 1 if request.fold == 1 else 1
+                request = dataclasses.replace(
+                    self._request(index), start=candidates[found].key, fold=min(row, _MOST_FOLDED) if row > 1 else 1
+                )
+            elif following is None:
+                return
+            else:
+                row, request = 0, following
+
+    def _request(self, index: int) -> ProposalRequest:
+        return ProposalRequest(self.state.case.module_json, index, hazards=self.hazards)
+
+    def _state(self, candidate: SmallerModule) -> _Reached:
+        return _Reached(dataclasses.replace(self.state.case, module_json=candidate.module_json), candidate.digest)
+
+    def _take(self, state: _Reached, name: str) -> None:
+        self.state = state
+        self.steps.append(name)
+        self.trail.append(state.case)
+        if self.save is not None:
+            self.save(state.case)
+
+    # -- queries ----------------------------------------------------------------------------------------------------
+
+    def _first(self, states: Sequence[_Reached]) -> int | None:
+        """Index of the first state that shows the signature."""
+        return self._settle(states, [self._ask(state) for state in states])
+
+    def _ask(self, state: _Reached) -> Future[Any] | None:
+        """Have a state judged, unless that is known."""
+        mark = state.mark
+        if mark in self.answers:
+            return None
+        if mark not in self.asked:
+            self.asked[mark] = self.tasks.submit(self.query, state.case)
+        return self.asked[mark]
+
+    def _settle(self, states: Sequence[_Reached], pending: Sequence[Future[Any] | None]) -> int | None:
+        for index, (state, asked) in enumerate(zip(states, pending, strict=True)):
+            mark = state.mark
+            if mark not in self.answers:
+                assert asked is not None
+                self._check()
+                self.queries += 1
+                self.answers[mark] = self._judged(state.case, asked.result())
+                self.asked.pop(mark, None)
+            if self.answers[mark]:
+                self._forget(states[index + 1 :])
+                return index
+        return None
+
+    def _forget(self, states: Iterable[_Reached]) -> None:
+        """Do not begin what is no longer wanted; what has begun may be of use later."""
+        for state in states:
+            asked = self.asked.get(state.mark)
+            if asked is not None and asked.cancel():
+                del self.asked[state.mark]
+
+    def _judged(self, case: Case, failures: Sequence[Failing]) -> bool:
+        for failing in failures:
+            if failing.id == self.signature and failing.verdict is not None:
+                self.culprit = failing.verdict.culprit
+            if failing.id != self.signature and len(self.others) < MOST_OTHERS:
+                self.others.setdefault(failing.id, Other(failing, case))
+        return any(failing.id == self.signature for failing in failures)
+
+    def _check(self) -> None:
+        if self.stop is not None and self.stop():
+            raise _Stop(Stopped.INTERRUPT)
+        if self.queries >= self.limits.queries:
+            raise _Stop(Stopped.QUERIES)
+        if time.monotonic() - self.started >= self.limits.seconds:
+            raise _Stop(Stopped.TIME)

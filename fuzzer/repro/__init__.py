@@ -1,0 +1,1 @@
+"""Standalone scripts that show a finding with TVM and NumPy only."""

@@ -1,0 +1,1 @@
+"""The part of a script that checks for the defect, by oracle."""

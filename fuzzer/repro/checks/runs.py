@@ -1,0 +1,189 @@
+"""The oracles in a script that run the passes, once or again: crash, mutation, determinism and so on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tvm
+import tvm_ffi
+
+from fuzzer.repro.checks.check import (
+    ALONE,
+    NOT_EQUAL,
+    Check,
+    FailingCase,
+    ScriptCheck,
+    Told,
+    error_line,
+    other_run,
+    seen_line,
+)
+from fuzzer.repro.pieces.frame import complaint, equal, expected_error, first_line, run_passes
+from oracles.core.verdict import Evidence
+from relaxkit.ir.walk import joinable_blocks
+from relaxkit.passes.contract import Idempotence, OracleName
+from relaxkit.passes.contracts import contract_for
+
+ANSWER = "a module, or an error that says what is wrong with the input"
+RUN_PIECES = ("fuzzer/repro/checks/runs.py",)
+
+
+def _build_crash(failure: FailingCase) -> Check:
+    if failure.died:
+        return ALONE
+    return Check(f"check_crash(module, passes, {failure.kind!r}, {failure.error_words})", RUN_PIECES)
+
+
+def _tell_crash(culprit: str, evidence: Evidence) -> Told:
+    where = f" (at {evidence.frames[0]})" if evidence.frames else ""
+    return f"{culprit} fails: {error_line(evidence)}", ANSWER, error_line(evidence) + where
+
+
+def check_crash(module: Any, passes: list[Any], error: str, fragments: list[str]) -> tuple[str, str]:
+    """Run the passes; the defect is this error, another one is reported as different."""
+    try:
+        run_passes(passes, module)
+    except Exception as seen:
+        outcome = "BUG" if expected_error(seen, error, fragments) else "DIFFERENT"
+        return outcome, f"{type(seen).__name__}: {first_line(seen)}"
+    return "OK", "no error"
+
+
+CRASH = ScriptCheck(OracleName.CRASH, _build_crash, _tell_crash)
+
+
+def _build_mutation(failure: FailingCase) -> Check:
+    return ALONE if failure.died else Check("check_mutation(module, passes)", RUN_PIECES)
+
+
+def _tell_mutation(culprit: str, evidence: Evidence) -> Told:
+    return f"{culprit} modifies its input module", evidence.expected, seen_line(evidence) or evidence.message
+
+
+def check_mutation(module: Any, passes: list[Any]) -> tuple[str, str]:
+    """Compare the input's JSON before and after the passes ran on it, whether or not they raised."""
+    before = str(tvm.ir.save_json(module))
+    try:
+        run_passes(passes, module)
+    except Exception as error:
+        print(f"note: the passes raised {type(error).__name__}")
+    if str(tvm.ir.save_json(module)) == before:
+        return "OK", "the input is unchanged"
+    found = tvm_ffi.get_first_structural_mismatch(tvm.ir.load_json(before), module)
+    where = str(found[0]) if found else "a part that structural comparison ignores"
+    return "BUG", f"the input module was modified in place: {where}"
+
+
+MUTATION = ScriptCheck(OracleName.MUTATION, _build_mutation, _tell_mutation)
+
+
+def _build_determinism(failure: FailingCase) -> Check:
+    how = f"{failure.error!r}, {failure.error_words}, {failure.repeats}"
+    return Check(f"check_determinism(module, passes, {how})", RUN_PIECES)
+
+
+def _tell_determinism(culprit: str, evidence: Evidence) -> Told:
+    return f"{culprit} gives other modules for the same input", evidence.expected, other_run(evidence)
+
+
+def check_determinism(
+    module: Any, passes: list[Any], error: str, fragments: list[str], repeats: int
+) -> tuple[str, str]:
+    """Run the passes again, on the same object and on copies; random differences need several tries."""
+    text = str(tvm.ir.save_json(module))
+    first = run_passes(passes, module)
+    for number in range(repeats):
+        again = module if number % 2 else tvm.ir.load_json(text)
+        try:
+            output = run_passes(passes, again)
+        except Exception as seen:
+            outcome = "BUG" if expected_error(seen, error, fragments) else "DIFFERENT"
+            return outcome, f"run {number + 2} raised {type(seen).__name__}: {first_line(seen)}"
+        if not equal(first, output):
+            return ("DIFFERENT" if error else "BUG"), f"run {number + 2} gave another module than the first run"
+    return "OK", f"{repeats + 1} runs gave equal modules"
+
+
+DETERMINISM = ScriptCheck(OracleName.DETERMINISM, _build_determinism, _tell_determinism, "run a second time")
+
+
+def _build_sequential(failure: FailingCase) -> Check:
+    return Check(f"check_sequential(module, passes, {bool(failure.error)})", RUN_PIECES)
+
+
+def _tell_sequential(culprit: str, evidence: Evidence) -> Told:
+    title = f"{culprit} inside Sequential does not do what a direct call does"
+    return title, evidence.expected, other_run(evidence)
+
+
+def _tried_passes(passes: list[Any], module: Any) -> tuple[Any, str]:
+    try:
+        return run_passes(passes, module), ""
+    except Exception as error:
+        return None, f"{type(error).__name__}: {first_line(error)}"
+
+
+def check_sequential(module: Any, passes: list[Any], raises: bool) -> tuple[str, str]:
+    """Direct calls first, then ``Sequential`` of the same passes, on the same input object."""
+    direct, error = _tried_passes(passes, module)
+    grouped, grouped_error = _tried_passes([tvm.transform.Sequential(passes)], module)
+    if error or grouped_error:
+        if bool(error) == bool(grouped_error):
+            return "OK", "both ways raise"
+        seen = f"direct calls: {error or 'no error'}; Sequential: {grouped_error or 'no error'}"
+        return ("BUG" if raises else "DIFFERENT"), seen
+    if not equal(direct, grouped):
+        return ("DIFFERENT" if raises else "BUG"), "Sequential gave another module than direct calls"
+    return "OK", "both ways give equal modules"
+
+
+SEQUENTIAL = ScriptCheck(OracleName.SEQUENTIAL, _build_sequential, _tell_sequential, "run inside Sequential")
+
+
+def _build_idempotence(failure: FailingCase) -> Check:
+    words = repr(failure.fragments) if failure.kind == "ill-formed" else failure.error_words
+    runs = _promised_runs(failure)
+    return Check(f"check_idempotence(module, passes, {failure.kind!r}, {words}, {runs})", RUN_PIECES)
+
+
+def _promised_runs(failure: FailingCase) -> int:
+    """Return after how many runs the contract promises that another one changes nothing."""
+    contract = contract_for(failure.case.passes[0])
+    joined = joinable_blocks(failure.module)
+    if contract.idempotence is not Idempotence.FIXPOINT:
+        return 1 + joined
+    extra = contract.fixpoint_extra(failure.module) if contract.fixpoint_extra is not None else 0
+    return int(contract.fixpoint_runs) + int(extra) + joined
+
+
+def _tell_idempotence(culprit: str, evidence: Evidence) -> Told:
+    does = {NOT_EQUAL: "changes", "ill-formed": "breaks"}.get(evidence.kind)
+    title = f"{culprit} {does or 'fails on'} its own output when run again"
+    return f"{title}{'' if does else f': {error_line(evidence)}'}", evidence.expected, other_run(evidence)
+
+
+def check_idempotence(module: Any, passes: list[Any], kind: str, fragments: list[str], runs: int) -> tuple[str, str]:
+    """Run the pass on its own output; after ``runs`` runs another one must not change anything.
+
+    ``kind`` is what goes wrong: ``not-equal``, ``ill-formed``, or the type of the exception of the further run.
+    """
+    previous = run_passes(passes, module)
+    for number in range(2, runs + 2):
+        try:
+            current = run_passes(passes, previous)
+        except Exception as error:
+            outcome = "BUG" if expected_error(error, kind, fragments) else "DIFFERENT"
+            return outcome, f"run {number} raised {type(error).__name__}: {first_line(error)}"
+        said = complaint(current)
+        if said:
+            fits = kind == "ill-formed" and all(item in said for item in fragments)
+            return ("BUG" if fits else "DIFFERENT"), f"run {number} gave an ill-formed module: {first_line(said)}"
+        if equal(previous, current):
+            return "OK", f"run {number} changed nothing"
+        previous = current
+    if kind != "not-equal":
+        return "OK", "the further runs are safe"
+    return "BUG", f"run {runs + 1} on the pass's own output still changed the module"
+
+
+IDEMPOTENCE = ScriptCheck(OracleName.IDEMPOTENCE, _build_idempotence, _tell_idempotence, "run on its own output")

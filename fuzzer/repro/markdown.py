@@ -1,0 +1,148 @@
+"""A finding as a bug report in Markdown, in the sections of TVM's own issue template, ready to paste.
+
+The template asks for expected behaviour, actual behaviour, environment and steps to reproduce
+(``.github/ISSUE_TEMPLATE/bug-report.md`` of apache/tvm).  What a maintainer needs to see is visible; the script that
+judges itself is folded away.
+"""
+
+from __future__ import annotations
+
+import platform
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from fuzzer.repro.module.format import wrapped
+
+if TYPE_CHECKING:
+    from fuzzer.findings.releases import Bisected
+    from fuzzer.findings.script_parts import ScriptParts
+    from fuzzer.store.records import CampaignInfo, FindingRecord
+    from oracles.core.verdict import Verdict
+
+
+_IMPORTS = {
+    "I": "from tvm.script import ir as I",
+    "R": "from tvm.script import relax as R",
+    "T": "from tvm.script import tirx as T",
+}
+_MOST_FRAMES = 8
+
+
+def bug_report(
+    finding: FindingRecord,
+    verdict: Verdict,
+    info: CampaignInfo,
+    script: str,
+    parts: ScriptParts,
+    bisected: Bisected | None = None,
+) -> str:
+    """Write the report.
+
+    Args:
+        finding: The finding.
+        verdict: Its failing verdict; in words it is told as the script tells it, which is of the smallest case.
+        info: The campaign.
+        script: Source of its repro script.
+        parts: What the script is made of.
+        bisected: What is known of the releases of TVM.
+    """
+    words = parts.words
+    assert verdict.evidence is not None
+    actual = f"{words.observed}\n"
+    if verdict.evidence.frames:
+        actual += f"\nInnermost frames inside TVM:\n\n{fenced(chr(10).join(verdict.evidence.frames[:_MOST_FRAMES]))}"
+    sections = [
+        f"# {words.headline}\n",
+        f"### Expected behavior\n\n{_sentence(words.expected)}\n",
+        f"### Actual behavior\n\n{_sentence(actual)}",
+        f"### Environment\n\n{_environment(info)}",
+        f"### Steps to reproduce\n\n{_steps(parts, script)}",
+        _nearest(parts),
+        _bisection(bisected),
+        f"### Notes\n\n{_notes(finding, info, parts)}",
+        "### Triage\n\n* needs-triage\n",
+    ]
+    return "\n".join(section for section in sections if section)
+
+
+def fenced(text: str, language: str = "") -> str:
+    """Return a block of code, whose fence is longer than any inside."""
+    longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}{language}\n{text.rstrip()}\n{fence}\n"
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _environment(info: CampaignInfo) -> str:
+    facts = (
+        ("TVM", info.tvm_version),
+        ("tvm-ffi", info.ffi_version),
+        ("Python", platform.python_version()),
+        ("Operating system", f"{platform.system()} {platform.machine()}"),
+        ("Target", "llvm (CPU)"),
+    )
+    return "".join(f"* {name}: {value}\n" for name, value in facts if value)
+
+
+def _steps(parts: ScriptParts, script: str) -> str:
+    prepared, judged = parts.passes[: -parts.judged or None], parts.passes[-parts.judged :] if parts.judged else ()
+    text = ""
+    if parts.module:
+        text += f"The module{' (built node by node, as TVMScript does not give it back)' if parts.python else ''}:\n\n"
+        text += fenced(_shown(parts), "python") + "\n"
+    if prepared:
+        text += f"Passes that bring it to the stage that is needed:\n\n{fenced(_lines(prepared), 'python')}\n"
+    if judged:
+        what = "The pass" if len(judged) == 1 else "The passes, in order"
+        text += f'{what}, under `tvm.target.Target("llvm")`:\n\n{fenced(_lines(judged), "python")}\n'
+    text += (
+        "Save this as `repro.py`, and run `python repro.py`. It needs only TVM and NumPy, prints `BUG: ...` and ends\n"
+        "with 1 when the defect is there, and with 0 when it is gone.\n\n"
+    )
+    return f"{text}<details>\n<summary>repro.py</summary>\n\n{fenced(script, 'python')}\n</details>\n"
+
+
+def _shown(parts: ScriptParts) -> str:
+    if parts.python:
+        return f"import tvm\nfrom tvm import relax\n\n\n{parts.module}"
+    needed = [line for name, line in _IMPORTS.items() if re.search(rf"\b{name}\.", parts.module)]
+    return "\n".join(needed) + f"\n\n\n{parts.module}"
+
+
+def _lines(expressions: Sequence[str]) -> str:
+    return "\n".join(map(wrapped, expressions))
+
+
+def _nearest(parts: ScriptParts) -> str:
+    if parts.nearest is None:
+        return ""
+    said = f"With {parts.nearest.what} the same check passes:\n\n"
+    return f"### Nearest module that passes\n\n{said}{fenced(parts.nearest.diff(), 'diff')}"
+
+
+def _bisection(bisected: Bisected | None) -> str:
+    if bisected is None:
+        return ""
+    rows = "".join(f"| {_cell(release)} | {_cell(said)} |\n" for release, said in bisected.releases)
+    table = f"\n| TVM | the script says |\n|---|---|\n{rows}" if rows else ""
+    return f"### Releases\n\n{_sentence(bisected.judgement)}.\n{table}"
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|")
+
+
+def _notes(finding: FindingRecord, info: CampaignInfo, parts: ScriptParts) -> str:
+    cases = "case" if finding.count == 1 else "cases"
+    size = f", {finding.bindings} binding{'s' * (finding.bindings != 1)}" if finding.bindings is not None else ""
+    seen = f"in {finding.count:,} {cases} out of {info.examples:,}"
+    lines = [
+        f"* Pass: `{finding.culprit}`",
+        f"* Found by fuzzing, {seen}; minimized to the module above ({parts.lines} lines{size}).",
+        f"* Signature: `{finding.id}` {_cell(finding.signature).replace('`', chr(39))}",
+    ]
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,1 @@
+"""The module in a script: TVMScript, builder calls or JSON."""

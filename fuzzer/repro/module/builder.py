@@ -1,0 +1,374 @@
+"""A module as Python that builds it node by node, for what TVMScript cannot say.
+
+TVM's parser lacks some operators, refuses some shapes that it prints itself, and infers other types than a module has.
+The nodes are written out, so that nothing is inferred but the types of calls.
+"""
+
+from __future__ import annotations
+
+import keyword
+from collections.abc import Sequence
+from typing import Any
+
+import tvm
+import tvm_ffi
+from tvm import relax
+
+from fuzzer.repro.module.format import wrapped
+from relaxkit.ir.functions import mentioned_functions
+
+_HEAD = '''\
+def given_module():
+    """The module that shows the defect, node by node."""
+    bb = relax.BlockBuilder()  # infers the types of calls
+'''
+_OPERATORS = {"Add": "+", "Sub": "-", "Mul": "*", "FloorDiv": "//", "FloorMod": "%"}
+_LARGEST_CONSTANT = 64
+_CALLED = tvm.ir.Op | tvm.ir.GlobalVar | relax.Var | relax.ExternFunc
+
+
+class Unsayable(Exception):
+    """There is something in the module that this file has no words for."""
+
+
+def building(module: Any) -> str:
+    """Source of ``given_module``, which gives an equal module; raises ``Unsayable``."""
+    try:
+        text = _Writer(module).text()
+        names: dict[str, Any] = {"tvm": tvm, "relax": relax}
+        exec(text, names)
+        built = names["given_module"]()
+    except Unsayable:
+        raise
+    except Exception as error:
+        raise Unsayable(f"{type(error).__name__}: {error}") from error
+    if not tvm_ffi.structural_equal(built, module):
+        raise Unsayable("another module is built")
+    return text
+
+
+class _Writer:
+    def __init__(self, module: Any) -> None:
+        self.module = module
+        self.lines: list[str] = []
+        self.names: dict[Any, str] = {}
+        self.taken = {"tvm", "relax", "bb"}
+        self.devices: list[tuple[Any, str]] = []
+        self.declared: set[Any] = set()
+
+    def text(self) -> str:
+        module = self.module
+        infos = {}
+        for key, items in module.global_infos.items():
+            infos[str(key)] = [self._device(item) for item in items]
+        functions = list(module.functions.items())
+        # Callees first: the variable of a function has its type only once it is built.
+        order = sorted(functions, key=lambda item: _reach(module, item[0]))
+        for gv, function in order:
+            self._name(gv, str(gv.name_hint), "_")
+            if isinstance(function, relax.Function) and gv in _called(module, gv):
+                self._declare(gv, self.type(gv.ty))
+        for gv, function in order:
+            self._global(gv, function)
+        pairs = ", ".join(f"{self.names[gv]}: {self.names[gv]}body" for gv, _ in functions)
+        more = f", attrs={self._plain(dict(module.attrs.items()))}" if module.attrs else ""
+        if infos:
+            listed = ", ".join(f"{_quoted(key)}: [{', '.join(items)}]" for key, items in infos.items())
+            more += f", global_infos={{{listed}}}"
+        self._line(f"return tvm.IRModule({{{pairs}}}{more})")
+        return wrapped(_HEAD + "\n".join(f"    {line}" for line in self.lines)) + "\n"
+
+    def _line(self, text: str) -> None:
+        self.lines.append(text)
+
+    def _name(self, key: Any, hint: str, ending: str = "") -> str:
+        """Return a Python name for a variable, which it keeps."""
+        stem = "".join(c if c.isalnum() else "_" for c in hint) or "v"
+        stem = f"v{stem}" if not stem[0].isalpha() or keyword.iskeyword(stem) else stem
+        name, number = stem + ending, 1
+        while name in self.taken:
+            name, number = f"{stem}_{number}{ending}", number + 1
+        self.taken.add(name)
+        self.names[key] = name
+        return name
+
+    def _assigned(self, key: Any, hint: str, source: str) -> str:
+        """Return a new name, to which a line gives a value."""
+        name = self._name(key, hint)
+        self._line(f"{name} = {source}")
+        return name
+
+    def _global(self, gv: Any, function: Any) -> None:
+        name = self.names[gv]
+        if isinstance(function, relax.Function):
+            self._line(f"{name}body = {self._function(function)}")
+        elif isinstance(function, relax.ExternFunc):
+            self._line(f"{name}body = relax.ExternFunc({_quoted(function.global_symbol)}, {self.type(function.ty)})")
+        else:
+            self._kernel(name, function)
+        if gv not in self.declared:
+            self._declare(gv, "" if _missing(gv) else f"{name}body.ty")
+
+    def _declare(self, gv: Any, ty: str) -> None:
+        self.declared.add(gv)
+        self._line(f"{self.names[gv]} = tvm.ir.GlobalVar({_quoted(gv.name_hint)})")
+        if ty:
+            self._line(f"relax.expr._update_type({self.names[gv]}, {ty})")
+
+    def _kernel(self, name: str, function: Any) -> None:
+        script = str(function.script(show_meta=True))
+        if '"""' in script or not tvm_ffi.structural_equal(tvm.script.from_source(script), function):
+            raise Unsayable("a kernel that TVMScript does not give back")
+        self._line(f"{name}text = {script.splitlines()!r}")
+        self._line(f'{name}body = tvm.script.from_source("\\n".join({name}text))')
+
+    # -- functions --------------------------------------------------------------------------------------------------
+
+    def _function(self, function: Any) -> str:
+        params = [self._var(param) for param in function.params]
+        listed = f"[{', '.join(params)}]"
+        self._line(f"bb.begin_scope({listed})")
+        body = self._sequence(function.body)
+        self._line("bb.end_scope()")
+        attrs = dict(function.attrs.items()) if function.attrs is not None else {}
+        given = f", attrs={self._dictionary(attrs)}" if attrs else ""
+        pure = f", is_pure={bool(function.is_pure)}"
+        return f"relax.Function({listed}, {body}, {self.type(function.ret_ty)}{pure}{given})"
+
+    def _sequence(self, sequence: Any) -> str:
+        blocks = []
+        for block in sequence.blocks:
+            bindings = [self._binding(binding) for binding in block.bindings]
+            kind = "DataflowBlock" if isinstance(block, relax.DataflowBlock) else "BindingBlock"
+            blocks.append(f"relax.{kind}([{', '.join(bindings)}])")
+        result = f"relax.SeqExpr([{', '.join(blocks)}], {self.expr(sequence.body)})"
+        name = self._assigned(sequence, "body", result)
+        if not _missing(sequence) and _missing(relax.SeqExpr(list(sequence.blocks), sequence.body)):
+            same = not _missing(sequence.body) and tvm_ffi.structural_equal(sequence.ty, sequence.body.ty)
+            self._line(f"relax.expr._update_type({name}, {f'{name}.body.ty' if same else self.type(sequence.ty)})")
+        return name
+
+    def _binding(self, binding: Any) -> str:
+        if isinstance(binding, relax.MatchCast):
+            value, cast = self.expr(binding.value), self.type(binding.ty)
+            var = self._var(binding.var)
+            return f"relax.MatchCast({var}, {value}, {cast})"
+        value = self._value(binding.value)
+        var = self._var(binding.var)
+        return self._assigned(binding, f"{var}_is", f"relax.VarBinding({var}, {value})")
+
+    def _value(self, value: Any) -> str:
+        if isinstance(value, relax.Function):
+            return self._function(value)
+        if isinstance(value, relax.If):
+            condition = self.expr(value.cond)
+            branches = f"{self._sequence(value.true_branch)}, {self._sequence(value.false_branch)}"
+            return f"bb.normalize(relax.If({condition}, {branches}))"
+        text = self.expr(value)
+        return f"bb.normalize({text})" if isinstance(value, tvm.ir.Call | relax.Tuple | relax.TupleGetItem) else text
+
+    def _var(self, var: Any) -> str:
+        if var in self.names:
+            return self.names[var]
+        kind = "DataflowVar" if isinstance(var, relax.DataflowVar) else "Var"
+        text = f"relax.{kind}({_quoted(var.name)}, {self.type(var.ty)})"
+        return self._assigned(var, str(var.name), text)
+
+    # -- expressions ------------------------------------------------------------------------------------------------
+
+    def expr(self, expr: Any) -> str:
+        """Source of an expression that has no bindings of its own."""
+        if isinstance(expr, relax.Var | tvm.ir.GlobalVar):
+            if expr not in self.names:
+                if isinstance(expr, tvm.ir.GlobalVar):
+                    raise Unsayable("a function that calls itself")
+                return self._symbol(expr)
+            return self.names[expr]
+        if isinstance(expr, relax.Tuple):
+            return f"relax.Tuple([{self._listed(expr.fields)}])"
+        if isinstance(expr, relax.TupleGetItem):
+            return f"relax.TupleGetItem({self.expr(expr.tuple_value)}, {int(expr.index)})"
+        if isinstance(expr, relax.ShapeExpr):
+            return f"relax.ShapeExpr([{', '.join(map(self.dim, expr.values))}])"
+        if isinstance(expr, tvm.ir.GenericConst):
+            return _constant(expr)
+        if isinstance(expr, tvm.ir.Op):
+            return f"tvm.ir.Op.get({_quoted(expr.name)})"
+        if isinstance(expr, relax.ExternFunc):
+            return f"relax.ExternFunc({_quoted(expr.global_symbol)})"
+        if isinstance(expr, tvm.ir.StringImm):
+            return f"tvm.ir.StringImm({_quoted(expr.value)})"
+        if isinstance(expr, tvm.ir.Call) and isinstance(
+            expr.op, tvm.ir.Op | tvm.ir.GlobalVar | relax.Var | relax.ExternFunc
+        ):
+            if isinstance(expr.ty, tvm.ir.PrimType) and str(getattr(expr.op, "name", "")).startswith("tirx."):
+                raise Unsayable("a scalar intrinsic")
+            types = [self.type(item) for item in expr.ty_args]
+            more = f", {self._attributes(expr.attrs)}" if expr.attrs is not None or types else ""
+            more += f", [{', '.join(types)}]" if types else ""
+            return f"relax.Call({self.expr(expr.op)}, [{self._listed(expr.args)}]{more})"
+        return self._scalar(expr)
+
+    def _listed(self, items: Sequence[Any]) -> str:
+        return ", ".join(map(self.expr, items))
+
+    def dim(self, value: Any) -> str:
+        """Source of a dim of a shape: an integer of 64 bits is a plain one."""
+        if isinstance(value, tvm.tirx.IntImm) and str(value.ty.dtype) == "int64":
+            return str(int(value))
+        return self._scalar(value)
+
+    def _scalar(self, value: Any) -> str:
+        if isinstance(value, tvm.tirx.IntImm):
+            return f"tvm.tirx.IntImm({_quoted(value.ty.dtype)}, {int(value)})"
+        if isinstance(value, tvm.tirx.FloatImm):
+            return f"tvm.tirx.FloatImm({_quoted(value.ty.dtype)}, {float(value.value)!r})"
+        kind = type(value).__name__
+        if kind in _OPERATORS:
+            return f"({self._operand(value.a)} {_OPERATORS[kind]} {self._operand(value.b)})"
+        if kind in ("Min", "Max"):
+            return f"tvm.tirx.{kind}({self._scalar(value.a)}, {self._scalar(value.b)})"
+        if value in self.names:
+            return self.names[value]
+        if kind == "Var":
+            return self._symbol(value)
+        raise Unsayable(f"a {kind}")
+
+    def _operand(self, value: Any) -> str:
+        return self.dim(value) if isinstance(value, tvm.tirx.IntImm) else self._scalar(value)
+
+    def _symbol(self, var: Any) -> str:
+        """Return a symbolic dim, which nothing binds but the shapes that mention it."""
+        if not isinstance(var.ty, tvm.ir.PrimType):
+            raise Unsayable("a variable that is not bound")
+        return self._assigned(var, str(var.name), f"tvm.tirx.Var({_quoted(var.name)}, {_quoted(var.ty.dtype)})")
+
+    # -- types ------------------------------------------------------------------------------------------------------
+
+    def type(self, ty: Any) -> str:
+        """Source of a type."""
+        if isinstance(ty, relax.TensorType):
+            return self._tensor(ty)
+        if isinstance(ty, relax.ShapeType):
+            if ty.values is None:
+                return f"relax.ShapeType(ndim={int(ty.ndim)})"
+            return f"relax.ShapeType([{', '.join(map(self.dim, ty.values))}])"
+        if isinstance(ty, relax.TupleType):
+            return f"relax.TupleType([{', '.join(map(self.type, ty.fields))}])"
+        if isinstance(ty, tvm.ir.PrimType):
+            return f"tvm.ir.PrimType({_quoted(ty.dtype)})"
+        if isinstance(ty, relax.FuncType) and ty.params is not None:
+            params = ", ".join(map(self.type, ty.params))
+            return f"relax.FuncType([{params}], {self.type(ty.ret)}, {bool(ty.purity)})"
+        if type(ty).__name__ in ("AnyType", "ObjectType"):
+            return f"relax.{type(ty).__name__}()"
+        raise Unsayable(f"a {type(ty).__name__}")
+
+    def _tensor(self, ty: Any) -> str:
+        shape = "None"
+        if isinstance(ty.shape, relax.ShapeExpr):
+            dims = [self.dim(value) for value in ty.shape.values]
+            shape = f"({', '.join(dims)}{',' if len(dims) == 1 else ''})"
+        elif ty.shape is not None:
+            shape = self.expr(ty.shape)
+        dtype = _quoted("" if ty.dtype is None else ty.dtype)
+        device = "" if ty.vdevice is None else f", vdevice={self._device(ty.vdevice)}"
+        rank = f", ndim={int(ty.ndim)}" if ty.shape is None and ty.ndim >= 0 else ""
+        return f"relax.TensorType({shape}, {dtype}{device}{rank})"
+
+    def _device(self, device: Any) -> str:
+        if not isinstance(device, relax.VDevice):
+            raise Unsayable(f"a {type(device).__name__}")
+        for known, name in self.devices:
+            if tvm.runtime.Object.same_as(known, device):
+                return name
+        text = (
+            f"relax.VDevice({self._plain(dict(device.target.export()))}, {int(device.vdevice_id)}, "
+            f"{_quoted(device.memory_scope)})"
+        )
+        name = self._assigned(len(self.devices), "device", text)
+        self.devices.append((device, name))
+        return name
+
+    # -- attributes --------------------------------------------------------------------------------------------------
+
+    def _attributes(self, attrs: Any) -> str:
+        if attrs is None:
+            return "None"
+        info = type(attrs).__tvm_ffi_type_info__
+        if info.type_key == "ir.DictAttrs":
+            return self._dictionary(dict(attrs.items()))
+        fields = "".join(f", {field.name}={self._plain(getattr(attrs, field.name))}" for field in info.fields)
+        return f"tvm.ir.make_node({_quoted(info.type_key)}{fields})"
+
+    def _dictionary(self, attrs: dict[str, Any]) -> str:
+        return f'tvm.ir.make_node("ir.DictAttrs", **{self._plain(attrs)})'
+
+    def _plain(self, value: Any) -> str:
+        """Source of a value of attributes."""
+        if value is None or isinstance(value, bool | int | float):
+            return repr(value)
+        if isinstance(value, str):
+            return _quoted(value)
+        if isinstance(value, dict | tvm_ffi.Map):
+            return "{" + ", ".join(f"{_quoted(key)}: {self._plain(item)}" for key, item in value.items()) + "}"
+        if isinstance(value, list | tuple | tvm_ffi.Array):
+            return f"[{', '.join(map(self._plain, value))}]"
+        if isinstance(value, tvm.tirx.IntImm):
+            return f"tvm.tirx.IntImm({_quoted(value.ty.dtype)}, {int(value)})"
+        if isinstance(value, tvm.DataType):
+            return _quoted(value)
+        if isinstance(value, relax.VDevice):
+            return self._device(value)
+        if isinstance(value, tvm.tirx.IndexMap):
+            return _index_map(value)
+        raise Unsayable(f"an attribute that is a {type(value).__name__}")
+
+
+def _missing(expr: Any) -> bool:
+    return expr.ty is None or (hasattr(expr.ty, "IsMissing") and expr.ty.IsMissing()) or type(expr.ty) is tvm.ir.Type
+
+
+def _reach(module: Any, gv: Any) -> int:
+    """Count the functions that a function reaches: callees come before callers by it, where nothing is recursive."""
+    return len(_called(module, gv) | {gv})
+
+
+def _called(module: Any, gv: Any) -> set[Any]:
+    """Functions that a function reaches: itself only when it calls itself."""
+    seen: set[Any] = set()
+    waiting = [gv]
+    while waiting:
+        function = module.functions.get(waiting.pop())
+        if isinstance(function, relax.Function):
+            fresh = [item for item in mentioned_functions(function) if item not in seen]
+            seen.update(fresh)
+            waiting += fresh
+    return seen
+
+
+def _constant(constant: Any) -> str:
+    value = constant.value
+    if not isinstance(value, tvm.runtime.Tensor) or str(value.dtype) == "bfloat16":
+        raise Unsayable("a constant that is no plain tensor")
+    array = value.numpy()
+    if array.size > _LARGEST_CONSTANT or not isinstance(constant.ty, relax.TensorType):
+        raise Unsayable("a large constant")
+    return f"relax.const({array.tolist()!r}, {_quoted(value.dtype)})"
+
+
+def _quoted(text: Any) -> str:
+    """Return a string literal in double quotes, as in all scripts."""
+    plain = repr(str(text))
+    return plain if '"' in plain or "\\" in plain else f'"{plain[1:-1]}"'
+
+
+def _index_map(value: Any) -> str:
+    """Return a change of layout that only moves axes, which is what most are."""
+    names = [str(var.name) for var in value.initial_indices]
+    ends = [str(index) for index in value.final_indices]
+    if value.inverse_index_map is not None or not {*ends} <= {*names}:
+        raise Unsayable("a map of indices that does more than move them")
+    dtype = str(value.initial_indices[0].ty.dtype) if names else "int32"
+    arguments = f"lambda {', '.join(names)}: [{', '.join(ends)}]"
+    return f"tvm.tirx.IndexMap.from_func({arguments}, index_dtype={_quoted(dtype)})"

@@ -1,0 +1,96 @@
+"""A module in a script: TVMScript where an equal module comes back from it, else Python that builds it, else JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import tvm
+import tvm_ffi
+
+from fuzzer.repro.module.builder import Unsayable, building
+from fuzzer.repro.module.tvmscript import readable, verbatim
+from fuzzer.repro.pieces.frame import load
+
+
+@dataclass(frozen=True, slots=True)
+class ModuleSource:
+    """A module as source of a script.
+
+    Attributes:
+        text: TVMScript or JSON; empty when ``builder`` builds the module.
+        builder: Source of a function ``given_module``.
+        remarks: Comment lines for the script: why the module is not given as TVMScript.
+    """
+
+    text: str
+    builder: str = ""
+    remarks: tuple[str, ...] = ()
+
+    @property
+    def is_script(self) -> bool:
+        """Say whether it is TVMScript."""
+        return bool(self.text) and not self.text.startswith("{")
+
+    @property
+    def literal(self) -> str:
+        """A Python string literal of the text."""
+        return literal_of(self.text)
+
+
+def module_source(module: Any) -> ModuleSource:
+    """Return the source from which a structurally equal module can be made."""
+    why = ""
+    for write in (readable, verbatim):
+        text, problem = _script(write, module)
+        if not problem:
+            return ModuleSource(text)
+        why = why or problem
+    shown = _shown(module)
+    try:
+        builder = building(module)
+    except Unsayable as error:
+        remarks = (why, f"nor can it be built node by node ({error}): it is given as TVM's JSON, which only this")
+        return ModuleSource(str(tvm.ir.save_json(module)), "", (*remarks, "release can read.  For people:", *shown))
+    return ModuleSource("", builder, (why, "so it is built node by node.  For people:", *shown))
+
+
+def _script(write: Callable[[Any], str], module: Any) -> tuple[str, str]:
+    """TVMScript, and why it does not give an equal module: empty when it does."""
+    try:
+        text = write(module)
+        parsed = load(text)
+    except Exception as error:
+        return "", f"TVMScript does not give this module back: {type(error).__name__}: {_first_line(error)}"
+    if tvm_ffi.structural_equal(parsed, module):
+        return text, ""
+    found = tvm_ffi.get_first_structural_mismatch(parsed, module)
+    return (
+        "",
+        f"TVMScript does not give this module back: it differs at {_first_line(found[0]) if found else 'some part'}",
+    )
+
+
+def _shown(module: Any) -> list[str]:
+    try:
+        return readable(module).splitlines()
+    except Exception as error:
+        return [f"(it cannot be printed either: {type(error).__name__})"]
+
+
+def literal_of(text: str) -> str:
+    """Return a Python string literal, over several lines where that is readable."""
+    if "\n" not in text and len(text) < 80:
+        return repr(text)
+    if '"""' not in text and not text.endswith(('"', "\\")):
+        return f'r"""\n{text}\n"""'
+    if "'''" not in text and not text.endswith(("'", "\\")):
+        return f"r'''\n{text}\n'''"
+    return repr(text)
+
+
+def _first_line(text: object) -> str:
+    lines = [line.strip().removeprefix("error:").strip() for line in str(text).splitlines()]
+    line = next((line for line in lines if line), "")
+    return line.partition(". If this is deliberate")[0][:200]

@@ -1,0 +1,85 @@
+"""A module as TVMScript for people: constants where they are used, long lines wrapped, no lines that say nothing."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from typing import Any
+
+import numpy as np
+import tvm
+import tvm_ffi
+
+from fuzzer.repro.module.dialect import common
+from fuzzer.repro.module.format import wrapped
+
+_WHOLE = re.compile(r'\Ametadata = tvm\.ir\.load_json\("""(.*?)"""\)\n', re.DOTALL)
+_USE = re.compile(r'metadata\["([\w.]+)"\]\[(\d+)\]')
+# Comments of the printer: what a file that defined the module would import.
+_IMPORTS = re.compile(r"^ *# from (?:tvm|typing)[\w. ]* import [^\n]*\n(?: *\n)?", re.MULTILINE)
+_DEVICE = re.compile(r"I\.vdevice\((\{[^{}]*\}), ")
+_INLINE_ELEMENTS = 64
+_LISTED_ELEMENTS = 4096
+"""A constant of one value may be written as ``[[1.0] * 8] * 8``, but not without end."""
+
+
+def readable(module: Any) -> str:
+    """Return the module's TVMScript, which ``tvm.script.from_source`` reads; raises what the printer raises.
+
+    Whether an equal module comes back is for the caller to see.
+    """
+    text = str(module.script(show_meta=True))
+    found = _WHOLE.match(text)
+    if found is not None:
+        rest = text[found.end() :]
+        objects = tvm.ir.load_json(_unquoted(found.group(1)))
+        rest = _USE.sub(lambda use: _constant(objects[use.group(1)][int(use.group(2))]) or use.group(), rest)
+        text = f"{_compact(found)}{rest}" if _USE.search(rest) else rest
+    text = _DEVICE.sub(lambda found: f"I.vdevice({_target(found.group(1))}, ", text)
+    return wrapped(common(_IMPORTS.sub("", text).strip("\n")))
+
+
+def _target(printed: str) -> str:
+    """Return a target by the name of its kind alone where that says all of it, on any machine."""
+    kind = ast.literal_eval(printed).get("kind", "")
+    named = tvm.target.Target(kind)
+    return f'"{kind}"' if tvm_ffi.structural_equal(tvm.target.Target(ast.literal_eval(printed)), named) else printed
+
+
+def verbatim(module: Any) -> str:
+    """Return the module's TVMScript as TVM prints it, with the metadata on one line."""
+    text = str(module.script(show_meta=True))
+    found = _WHOLE.match(text)
+    return text if found is None else _compact(found) + text[found.end() :]
+
+
+def _unquoted(text: str) -> str:
+    return text.replace('\\"', '"').replace("\\\\", "\\")
+
+
+def _compact(found: re.Match[str]) -> str:
+    """Return the printed metadata on one line: it is JSON with escaped quotes, and of no interest to people."""
+    body = json.dumps(json.loads(found.group(1).replace('\\"', '"')), separators=(",", ":")).replace('"', '\\"')
+    return f'metadata = tvm.ir.load_json("""{body}""")\n'
+
+
+def _constant(item: Any) -> str:
+    """Source of a constant tensor; empty when it is none, or not short."""
+    value = getattr(item, "value", None)
+    if not isinstance(value, tvm.runtime.Tensor):
+        return ""
+    array, dtype = value.numpy(), str(value.dtype)
+    if array.dtype.name != dtype or array.dtype.kind not in "fiub":  # what NumPy has no name for, such as bfloat16
+        return ""
+    if array.size == 0 or not np.all(np.isfinite(array)):
+        return ""
+    if array.size <= _INLINE_ELEMENTS:
+        return f'R.const({array.tolist()!r}, "{dtype}")'
+    first = array.flat[0]
+    if array.size <= _LISTED_ELEMENTS and bool(np.all(array == first)):
+        source = repr(first.item())
+        for dim in reversed(array.shape):
+            source = f"[{source}] * {dim}"
+        return f'R.const({source}, "{dtype}")'
+    return ""

@@ -1,0 +1,1 @@
+"""The nearest module that passes, shown beside the one that fails."""

@@ -1,0 +1,261 @@
+"""Modules one edit away from a failing one: another operator, attribute, dtype, dim or hint, or one reduction further.
+
+Runs inside an isolated worker.  Edits are made in the text that a script shows, so that the difference is small for
+people by construction; TVM's parser and checker say which of them are modules.
+"""
+
+from __future__ import annotations
+
+import difflib
+import itertools
+import re
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+
+import tvm
+import tvm_ffi
+from tvm import relax
+from tvm_ffi.serialization import from_json_graph_str
+
+from fuzzer.findings.script_parts import Nearest
+from fuzzer.minimizer.propose import propose
+from fuzzer.minimizer.reductions import REDUCTIONS
+from fuzzer.minimizer.search.messages import ProposalRequest
+from fuzzer.repro.module.source import module_source
+from fuzzer.repro.module.tvmscript import readable
+from fuzzer.repro.pieces.frame import load
+
+_REDUCING_SECONDS = 2.0
+"""Reductions infer types, which takes its time; what they give is rarely nearer than an edit of the text."""
+
+MOST_LINES = 6
+MOST_EDITS = 3
+
+_PROPERTY, _HINT, _DEVICE = "another property of a function", "a hint less", "a tensor on no particular device"
+_ATTRIBUTE, _DIM, _STATIC, _DTYPE = (
+    "another attribute",
+    "another dim",
+    "a static dim for a symbolic one",
+    "another dtype",
+)
+_OPERATOR, _CONSTANT, _RESULT = "another operator", "another constant", "another result"
+_TELLING = {
+    **dict.fromkeys((_PROPERTY, _HINT, _DEVICE, _ATTRIBUTE, _DIM, _STATIC, _DTYPE), 0),
+    **dict.fromkeys((_OPERATOR, _CONSTANT), 1),
+    _RESULT: 3,
+}
+"""What tells more of the cause comes first.  With another result most of a module is dead code, which tells least;
+between them are reductions, most of which take something out."""
+
+Edited = Iterator[tuple[str, str]]
+"""Texts, each behind a few words on what is different."""
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbour:
+    """A text near that of a failing module; whether it is that of a module is to be seen.
+
+    Attributes:
+        nearest: What is different.
+        text: The text.
+    """
+
+    nearest: Nearest
+    text: str
+
+
+def neighbours(module_json: str) -> list[Neighbour]:
+    """Neighbours of a module, the nearest first; none where it cannot be given as text."""
+    source = module_source(from_json_graph_str(module_json))
+    if not source.is_script:
+        return []
+    text = source.text
+    found: dict[str, tuple[tuple[int, int, int], Neighbour]] = {}
+    for what, other in itertools.chain(_mutated(text), _reduced(module_json)):
+        if other in found or other == text:
+            continue
+        edits = edits_between(text, other)
+        if edits is not None:
+            lines = sum(old.count("\n") + 1 for old, _ in edits)
+            found[other] = (_TELLING.get(what, 2), lines, _distance(edits)), Neighbour(Nearest(what, edits), other)
+    return [neighbour for _, neighbour in sorted(found.values(), key=lambda item: item[0])]
+
+
+def module_of(text: str, failing_json: str) -> str | None:
+    """Return the module of a neighbour's text as JSON; ``None`` when it has none, an ill-formed or the failing one."""
+    try:
+        module = load(text)
+    except Exception:
+        return None
+    if not isinstance(module, tvm.IRModule) or not relax.analysis.check_well_formed(module):
+        return None
+    same = tvm_ffi.structural_equal(module, from_json_graph_str(failing_json))
+    return None if same else str(tvm.ir.save_json(module))
+
+
+def edits_between(before: str, after: str) -> tuple[tuple[str, str], ...] | None:
+    """Find the few edits of whole lines that make one text of the other; ``None`` when more than a few are needed."""
+    old, new = before.splitlines(keepends=True), after.splitlines(keepends=True)
+    changes = [item for item in difflib.SequenceMatcher(None, old, new, False).get_opcodes() if item[0] != "equal"]
+    lines = sum(max(stop - start, end - begin) for _, start, stop, begin, end in changes)
+    if not changes or len(changes) > MOST_EDITS or lines > MOST_LINES:
+        return None
+    edits: list[tuple[str, str]] = []
+    for _, start, stop, begin, end in changes:
+        # An insertion takes the line before it along; a text that is there twice, those around it.
+        while start > 0 and (start == stop or before.count("".join(old[start:stop])) != 1):
+            start, begin = start - 1, begin - 1
+        while stop < len(old) and before.count("".join(old[start:stop])) != 1:
+            stop, end = stop + 1, end + 1
+        left, right = "".join(old[start:stop]), "".join(new[begin:end])
+        if left.endswith("\n") and right.endswith("\n"):
+            left, right = left[:-1], right[:-1]
+        edits.append((left, right))
+    found = Nearest("", tuple(edits))
+    return found.edits if found.of(before) and found.applied(before) == after else None
+
+
+def _distance(edits: tuple[tuple[str, str], ...]) -> int:
+    """Characters of a line that are not the same in both, without those around them that are."""
+    total = 0
+    for old, new in edits:
+        start = next((i for i, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), min(len(old), len(new)))
+        rest = list(zip(reversed(old[start:]), reversed(new[start:]), strict=False))
+        end = next((i for i, (a, b) in enumerate(rest) if a != b), len(rest))
+        total += max(len(old), len(new)) - start - end
+    return total
+
+
+def _reduced(module_json: str) -> Edited:
+    until = time.monotonic() + _REDUCING_SECONDS
+    for index, reduction in enumerate(REDUCTIONS):
+        if reduction.final:
+            continue
+        if time.monotonic() >= until:
+            return
+        what = f"one step of reduction more ({reduction.name})"
+        for candidate in propose(ProposalRequest(module_json, index, count=8)).candidates:
+            try:
+                yield what, readable(from_json_graph_str(candidate.module_json))
+            except Exception:  # what cannot be printed cannot be shown
+                continue
+
+
+def _mutated(text: str) -> Edited:
+    for mutate in (_hints, _attributes, _dims, _operators, _dtypes, _constants, _results):
+        yield from mutate(text)
+
+
+def _swapped(text: str, pattern: str, others: Callable[[re.Match[str]], Iterator[str]]) -> Iterator[str]:
+    """Yield the text with one match of a pattern replaced by each of its alternatives."""
+    for found in re.finditer(pattern, text):
+        for other in others(found):
+            yield text[: found.start()] + other + text[found.end() :]
+
+
+def _hints(text: str) -> Edited:
+    for other in _swapped(text, r"@R\.function(\([^()\n]*\))?", _decorators):
+        yield _PROPERTY, other
+    for other in _swapped(text, r"^ *R\.func_attr\(.*\)\n", lambda _: iter([""])):
+        yield _HINT, other
+    for other in _swapped(text, r', vdevice="[^"]*"', lambda _: iter([""])):
+        yield _DEVICE, other
+
+
+def _decorators(found: re.Match[str]) -> Iterator[str]:
+    given = found.group(1) or ""
+    yield "@R.function" if "private=True" in given else "@R.function(private=True)"
+    if "pure=False" in given:
+        yield "@R.function"
+
+
+def _attributes(text: str) -> Edited:
+    """Attributes of calls: other values, or the default."""
+    for other in _swapped(text, r'(, \w+=)(True|False|-?\d+|"[^"\n]*"|None|\[[-\d, ]*\])(?=[,)])', _values):
+        yield _ATTRIBUTE, other
+
+
+def _values(found: re.Match[str]) -> Iterator[str]:
+    name, value = found.groups()
+    if name in (", dtype=", ", ndim="):
+        return
+    if value in ("True", "False"):
+        yield f"{name}{value == 'False'}"
+    elif re.fullmatch(r"-?\d+", value):
+        for other in dict.fromkeys((int(value) + 1, int(value) - 1, 0, 1, 2)):
+            if other != int(value):
+                yield f"{name}{other}"
+    elif value.startswith("["):
+        numbers = [int(item) for item in re.findall(r"-?\d+", value)]
+        for step in (1, -1):
+            yield f"{name}{[item + step for item in numbers]}"
+        yield f"{name}{list(reversed(numbers))}"
+    yield ""
+
+
+def _dims(text: str) -> Edited:
+    """One dim everywhere: another number, or a number for a symbolic one."""
+    shapes = r"(?<=Tensor\(\()[^()]*(?=\))|(?<=R\.shape\(\[)[^\[\]]*(?=\])|(?<=T\.Buffer\(\()[^()]*(?=\))"
+    dims = {dim for shape in re.findall(shapes, text) for dim in re.findall(r"\w+", shape)}
+    for dim in sorted(dims):
+        others = [str(int(dim) + 1), "1", "2", "4"] if dim.isdigit() else ["1", "4"]
+        for other in dict.fromkeys(others):
+            if other == dim:
+                continue
+            yield _DIM if dim.isdigit() else _STATIC, re.sub(shapes, partial(_with_dim, dim, other), text)
+    # One place alone, for dims that need not agree.
+    for shape in re.finditer(shapes, text):
+        for dim in re.finditer(r"\b\d+\b", shape.group()):
+            start = shape.start() + dim.start()
+            for other in ("1", "2", str(int(dim.group()) + 1)):
+                if other != dim.group():
+                    yield _DIM, text[:start] + other + text[start + len(dim.group()) :]
+
+
+def _with_dim(dim: str, other: str, shape: re.Match[str]) -> str:
+    return re.sub(rf"\b{dim}\b", other, shape.group())
+
+
+def _operators(text: str) -> Edited:
+    """Return a call of an operator: another operator on the same operands, or the operand itself."""
+    calls = r"(?<== )R\.(?!shape\b|const\b|call_\w+\b|output\b|match_cast\b)([\w.]+)\((\w+)(, (\w+))?([^\n]*)\)(?=\n)"
+    for other in _swapped(text, calls, _calls):
+        yield _OPERATOR, other
+
+
+def _calls(found: re.Match[str]) -> Iterator[str]:
+    name, first, second = found.group(1), found.group(2), found.group(4)
+    if second and f", {second}=" not in found.group():
+        for other in ("add", "multiply", "matmul"):
+            if other != name:
+                yield f"R.{other}({first}, {second})"
+    for other in ("nn.relu", "negative", "abs"):
+        if other != name:
+            yield f"R.{other}({first})"
+    yield first
+
+
+def _dtypes(text: str) -> Edited:
+    for dtype in sorted(set(re.findall(r'"((?:u?int|float|bool)\d*)"', text))):
+        for other in ("float32", "float16", "int32", "int64"):
+            if other != dtype:
+                yield _DTYPE, text.replace(f'"{dtype}"', f'"{other}"')
+
+
+def _constants(text: str) -> Edited:
+    def values(found: re.Match[str]) -> Iterator[str]:
+        for other in ("0.0", "1.0", "2.0") if "." in found.group(1) else ("0", "1", "2"):
+            if other != found.group(1):
+                yield f"R.const({other}, "
+
+    for other in _swapped(text, r"R\.const\((-?[\d.]+), ", values):
+        yield _CONSTANT, other
+
+
+def _results(text: str) -> Edited:
+    """Another variable, or a parameter, as the result."""
+    names = list(dict.fromkeys(re.findall(r"\b(\w+): (?:R|T)\.", text)))
+    for other in _swapped(text, r"(?<=return )\w+(?=\n|$)", lambda found: (n for n in names if n != found.group())):
+        yield _RESULT, other

@@ -1,0 +1,265 @@
+"""Putting a script together: what is wrong first, then the module, the passes and the check, then what they need."""
+
+from __future__ import annotations
+
+import platform
+import textwrap
+from collections.abc import Sequence
+from importlib import metadata
+from typing import TYPE_CHECKING, Any
+
+from tvm_ffi.serialization import from_json_graph_str
+
+from fuzzer.findings.script_parts import Nearest, RenderedScript, ScriptParts, Words
+from fuzzer.repro.bundle import import_lines, select
+from fuzzer.repro.checks.check import Check
+from fuzzer.repro.checks.documented import LEGALIZE, documented_check, shown_alone
+from fuzzer.repro.checks.table import EXTERNAL_PIECES, PIECES, check_of, words_of
+from fuzzer.repro.module.format import wrapped
+from fuzzer.repro.module.source import ModuleSource, module_source
+from fuzzer.repro.older_releases import names_for_older
+from relaxkit.passes.contracts import contract_for
+from relaxkit.passes.pass_ref import PassRef, Substitute
+from relaxkit.passes.plan import plan_of
+
+if TYPE_CHECKING:
+    from fuzzer.core.case import Case
+    from oracles.core.verdict import Verdict
+
+_FACT = 300
+_TITLE = '''\
+#!/usr/bin/env python3
+"""{title}
+
+{facts}
+'''
+_USAGE = '''\
+python FILE                says whether the defect is there.  Exit code: 1 and a line "BUG: ..." when it is; 0 when it
+                           is gone ("OK: ...") or something else happens ("DIFFERENT: ..."); 2 when the environment
+                           does not fit ("ENVIRONMENT: ...").  Needs only tvm and numpy.
+python FILE query MODULE   asks it of the module in another file, TVMScript or JSON.  Exit code: 0 when it shows the
+                           defect, else 1, as C-Vise and other reducers want it.
+python FILE minimize       makes the module smaller, by relaxfuzz.
+"""
+
+from __future__ import annotations
+
+{standard}
+
+try:
+{tvm}
+except Exception as error:
+    print(f"ENVIRONMENT: {{type(error).__name__}}: {{error}}")
+    sys.exit(2)
+'''
+
+_PASSES = '''\
+def preparing_passes():
+    """Passes that bring the module to the stage that the judged ones need."""
+    return {prepare}
+
+
+def judged_passes():
+    """The passes under judgement."""
+    return {passes}
+'''
+
+_CHECK = '''\
+def check(module, passes):
+    """An outcome, and one line that says what was seen."""
+    return {call}
+'''
+
+_REST = "# " + "-" * 20 + " What the above needs; nothing in it belongs to this defect. " + "-" * 20 + "\n"
+
+_JUDGED = '''\
+def judged(text=""):
+    """Load the module (that of a text, or the given one), build the passes, check."""
+    try:
+        module = load(text) if text else given_module()
+        module, passes = run_passes(preparing_passes(), module), judged_passes()
+    except Exception as error:
+        return "ENVIRONMENT", f"{{type(error).__name__}}: {{first_line(error)}}"
+    try:
+        return check(module, passes)
+    except Exception as error:
+        return "DIFFERENT", f"{{type(error).__name__}}: {{first_line(error)}}"
+'''
+
+_JUDGED_DEATH = '''\
+def judged(text=""):
+    """In a child process, begin, then check; how the process ends is judged here."""
+    return {parent}
+
+
+def begun(text):
+    """Load the module (that of a text, or the given one) and build the passes; what is left to do is the check."""
+    module = load(text) if text else given_module()
+    module, passes = run_passes(preparing_passes(), module), judged_passes()
+    return lambda: check(module, passes)
+'''
+
+_MAIN = '''\
+def shows(module):
+    """Whether a module shows the defect: what relaxfuzz asks while it makes one smaller."""
+    return judged(tvm.ir.save_json(module))[0] == "BUG"
+
+
+def main(mode="run", path=""):
+    """Do what the first lines of this file say."""
+{child}    if mode == "minimize":
+        beside = os.path.dirname(sys.executable)
+        tool = shutil.which("relaxfuzz") or shutil.which("relaxfuzz", path=beside)
+        if tool is None:
+            print("ENVIRONMENT: making it smaller needs relaxfuzz, which is not installed here")
+            return 2
+        file = os.path.abspath(__file__)
+        return subprocess.call([tool, "minimize", "--module", file, "--predicate", f"{{file}}:shows"])
+    if mode == "query":
+        try:
+            text = open(path, encoding="utf-8").read()
+        except (OSError, ValueError) as error:
+            print(f"ENVIRONMENT: the module cannot be read: {{error}}")
+            return 2
+        outcome, said = judged(text)
+        print(f"{{outcome}}: {{said}}")
+        return 0 if outcome == "BUG" else 1
+    if mode != "run":
+        print(f"ENVIRONMENT: {{mode!r}} is none of the modes that the first lines of this file tell of")
+        return 2
+    outcome, said = judged()
+    print(f"{{outcome}}: {{said}}")
+    if outcome == "BUG":
+        print("expected:", {expected})
+{nearest}    print("with: tvm", tvm.__version__, "python", sys.version.split()[0])
+    return {{"BUG": 1, "ENVIRONMENT": 2}}.get(outcome, 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))
+'''
+
+_CHILD = """\
+    if mode == "child":
+        return {child}
+"""
+
+_NEAREST_SAID = """\
+        print("nearest module that passes:", ": ".join(judged(NEAREST)))
+"""
+
+_GIVEN = '''\
+def given_module():
+    """The module that shows the defect."""
+    return load(MODULE)
+'''
+
+
+def render(case: Case, verdict: Verdict, signature: str, nearest: Nearest | None = None) -> RenderedScript:
+    """Render the script; see ``fuzzer.repro.run.render_repro``."""
+    words = words_of(verdict)
+    module = from_json_graph_str(case.module_json)
+    plan = plan_of(case.passes, tuple(contract_for(ref) for ref in case.passes), module)
+    prepare, judged = [expression(ref) for ref in plan.prepare], [expression(step.ref) for step in plan.steps]
+    if (alone := shown_alone(case, verdict, module)) is not None:
+        module, prepare, judged, nearest = alone.call.module, [], [LEGALIZE], None
+    check = check_of(case, verdict, module) if alone is None else documented_check(alone)
+    source = module_source(module)
+    if nearest is not None and not (source.is_script and nearest.of(source.text)):
+        nearest = None  # it is told as an edit of the text
+    front = _joined(
+        _module(source, nearest),
+        wrapped(_PASSES.format(prepare=_listed(prepare), passes=_listed(judged))),
+        check.preamble,
+        wrapped(_CHECK.format(call=check.call)),
+    )
+    back = _joined(_judging(check), _main(check, words, nearest))
+    selection = select(PIECES + check.pieces + EXTERNAL_PIECES, f"{front}\n\n{back}")
+    names = names_for_older(f"{front}\n\n{selection.text}\n\n{back}")
+    title = _TITLE.format(title=_safe(words.headline), facts="\n".join(_facts(verdict, words, signature)))
+    usage = _USAGE.format(
+        standard=import_lines(
+            {*selection.standard, *names.standard, "import os", "import shutil", "import subprocess"}
+        ),
+        tvm="\n".join(f"    {line}" for line in dict.fromkeys((*selection.tvm, *names.tvm))),
+    )
+    text = _joined(f"{title}\n{usage}", front, f"{_REST}\n\n{_joined(names.text, selection.text)}", back)
+    shown = source.builder or (source.text.strip("\n") if source.is_script else "")
+    parts = ScriptParts(shown, bool(source.builder), (*prepare, *judged), len(judged), words, nearest)
+    return RenderedScript(text, f'{title}"""\n\n{front.rstrip()}', parts)
+
+
+def _joined(*parts: str) -> str:
+    return "\n\n\n".join(part.strip("\n") for part in parts if part.strip()) + "\n"
+
+
+_SUBSTITUTES = {
+    None: "{}",
+    Substitute.CODEGEN: "with_codegen({}, plain_build)",
+    Substitute.CUDA_GRAPH: "with_cuda_graph({})",
+}
+
+
+def expression(ref: PassRef) -> str:
+    """Return the Python expression that builds a pass inside a script."""
+    if not ref.is_user:
+        return _SUBSTITUTES[ref.substitute].format(ref.expression)
+    return f"user_pass({', '.join(map(repr, ref.factory))})"
+
+
+def _module(source: ModuleSource, nearest: Nearest | None) -> str:
+    remarks = "".join(f"# {line}".rstrip() + "\n" for line in source.remarks)
+    if source.builder:
+        return f"{remarks}{source.builder}"
+    text = f"{remarks}MODULE = {source.literal}\n"
+    return _joined(text if nearest is None else f"{text}\n{nearest.source()}", _GIVEN)
+
+
+def _judging(check: Check) -> str:
+    if not check.death:
+        return _JUDGED.format()
+    return _JUDGED_DEATH.format(parent=f"in_child(text, {check.death!r}, {check.seconds})")
+
+
+def _main(check: Check, words: Words, nearest: Nearest | None) -> str:
+    child = ""
+    if check.death:
+        call = f"child(lambda: begun(sys.stdin.read()), {check.seconds}, {check.megabytes})"
+        child = _CHILD.format(child=call)
+    said = "" if nearest is None else _NEAREST_SAID
+    return wrapped(_MAIN.format(child=child, expected=repr(words.expected), nearest=said))
+
+
+def _listed(expressions: Sequence[str]) -> str:
+    return "[\n" + "".join(f"        {item},\n" for item in expressions) + "    ]" if expressions else "[]"
+
+
+def _facts(verdict: Verdict, words: Words, signature: str) -> list[str]:
+    versions = f"tvm {_version('apache-tvm')}, ffi {_version('apache-tvm-ffi')}, python {platform.python_version()}"
+    facts = {
+        "expected": words.expected,
+        "observed": words.observed,
+        "pass": verdict.culprit,
+        "oracle": verdict.oracle.value,
+        "found with": versions,
+        "signature": signature,
+    }
+    return [
+        textwrap.fill(_safe(value), 118, initial_indent=f"{key + ':':<11} ", subsequent_indent=" " * 12)
+        for key, value in facts.items()
+        if value
+    ]
+
+
+def _version(distribution: str) -> str:
+    try:
+        return metadata.version(distribution)
+    except metadata.PackageNotFoundError:
+        return "unknown"
+
+
+def _safe(text: Any) -> str:
+    """Return the first line, safe inside a docstring, short enough for a line of a script."""
+    lines = [line.strip() for line in str(text).splitlines() if line.strip()]
+    line = (lines[0] if lines else "").replace("\\", "/").replace('"""', "'''")
+    return line if len(line) <= _FACT else line[: _FACT - 3] + "..."

@@ -1,0 +1,92 @@
+"""Standalone repro scripts: only TVM and NumPy are needed to run one.
+
+A script ends with 1 and one line ``BUG: ...`` when the defect is there, with 0 when it is gone (``OK: ...``) or
+something else happens (``DIFFERENT: ...``), and with 2 when the environment does not fit (``ENVIRONMENT: ...``).
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from fuzzer.core.case import Case
+    from fuzzer.findings.script_parts import Nearest, RenderedScript
+    from oracles.core.verdict import Verdict
+
+CHECK_SECONDS = 120.0
+NEAREST = "nearest module that passes:"
+_OUTCOMES = ("BUG: ", "OK: ", "DIFFERENT: ", "ENVIRONMENT: ")
+
+
+@dataclass(frozen=True, slots=True)
+class ReproResult:
+    """Outcome of running a script: its exit code (``None`` after the time limit) and what it printed."""
+
+    exit_code: int | None
+    output: str
+
+    @property
+    def confirmed(self) -> bool:
+        """Say whether the script shows the defect."""
+        return self.exit_code == 1 and any(line.startswith("BUG: ") for line in self.output.splitlines())
+
+    @property
+    def refutes_nearest(self) -> bool:
+        """Say whether the module that is shown as the nearest that passes does not: its inputs may be others."""
+        shown = [line for line in self.output.splitlines() if line.startswith(NEAREST)]
+        return any(not line.startswith(f"{NEAREST} OK: ") for line in shown)
+
+    @property
+    def said(self) -> str:
+        """The line with the outcome, else the last line."""
+        lines = [line for line in self.output.splitlines() if line.strip()]
+        outcomes = [line for line in lines if line.startswith(_OUTCOMES)]
+        return (outcomes or lines or ["nothing"])[-1]
+
+
+def check_repro(
+    path: Path,
+    timeout: float = CHECK_SECONDS,
+    *,
+    python: str | Path = sys.executable,
+    environment: Mapping[str, str] | None = None,
+) -> ReproResult:
+    """Run a script in a fresh process.
+
+    Args:
+        path: The script.
+        timeout: Time limit in seconds.
+        python: The interpreter; without it that of this process.
+        environment: Variables to run it with; without them those of this process.
+    """
+    path = path.resolve()  # it runs in its own directory
+    command = [str(python), str(path)]
+    environment = {**(os.environ if environment is None else environment), "PYTHONDONTWRITEBYTECODE": "1"}
+    try:
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=timeout, env=environment, check=False, cwd=path.parent
+        )
+    except subprocess.TimeoutExpired as error:
+        said = error.stdout or ""
+        return ReproResult(None, said.decode(errors="replace") if isinstance(said, bytes) else said)
+    return ReproResult(done.returncode, done.stdout if done.returncode in (0, 1, 2) else done.stdout + done.stderr)
+
+
+def render_repro(case: Case, verdict: Verdict, signature: str, nearest: Nearest | None = None) -> RenderedScript:
+    """Render the script for one failing verdict.
+
+    Args:
+        case: Module and passes.
+        verdict: A failing verdict on exactly this case: its message is what the script looks for.
+        signature: One line that names the finding, for the header.
+        nearest: The nearest module that passes, to be shown beside it.
+    """
+    from fuzzer.repro.render import render  # imports TVM, which the verbs' error paths must not wait for
+
+    return render(case, verdict, signature, nearest)

@@ -1,0 +1,231 @@
+"""Draw what a shard judges: modules, and the passes to try each under.
+
+Everything here is a pure function of its arguments.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from fuzzer.core.config import Config
+from relaxkit.passes.pass_ref import PassRef
+from relaxkit.passes.plugins import active
+
+if TYPE_CHECKING:
+    import tvm
+
+    from strategies.detect.profile import Profile
+
+SUBJECTS_PER_MODULE = 10
+"""A module is drawn once and tried under several passes: drawing costs as much as judging one subject."""
+SHARD_EXAMPLES = 64
+"""About a second of work: little is lost when a worker dies, and little is spent on handing out shards."""
+MOST_AIMED = 4
+"""Of the passes that idioms were planted for, so many are tried for certain."""
+MOST_DRAWS = 20
+"""A draw that is discarded is replaced by the next one, so that a shard has as many examples as it should."""
+DRAW_BYTES = 16 << 10
+"""Bytes that one module is drawn from; Hypothesis itself stops at 8 KiB of choices."""
+PIPELINES_PER_MODULE = 1
+"""Of a module's subjects, so many are pipelines of several passes."""
+
+
+SeedPlace = tuple[str, str]
+"""Directory and content hash of a seed collection; empty without one."""
+
+
+@dataclass(frozen=True, slots=True)
+class DrawnModule:
+    """A drawn module.
+
+    Attributes:
+        module: The module.
+        idioms: Names of the idioms planted in it.
+        profile: What it is made of.
+        features: Names of its features, sorted.
+        structural: Why it must not be run; empty when it may be.
+        executable: Whether it was drawn so that running it has a defined result.
+    """
+
+    module: tvm.IRModule
+    idioms: tuple[str, ...]
+    profile: Profile
+    features: tuple[str, ...]
+    structural: str = ""
+    executable: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Subjects:
+    """A drawn module and the passes that it is tried under.
+
+    Attributes:
+        drawn: The module with what is known of it.
+        pipelines: One or more passes for each subject.
+        discarded: Draws before it that gave no module.
+    """
+
+    drawn: DrawnModule
+    pipelines: tuple[tuple[PassRef, ...], ...]
+    discarded: int
+
+    @property
+    def module(self) -> tvm.IRModule:
+        """The module."""
+        return self.drawn.module
+
+    @property
+    def idioms(self) -> tuple[str, ...]:
+        """Names of the idioms planted in the module."""
+        return self.drawn.idioms
+
+
+def subjects_per_module(config: Config) -> int:
+    """Count the subjects of each module: where passes are few, each once and a pipeline of them."""
+    singles = len(config.passes) + len(config.user_passes)
+    return min(SUBJECTS_PER_MODULE, singles + (PIPELINES_PER_MODULE if _pipeable(config.passes) else 0))
+
+
+def _pipeable(names: Sequence[str]) -> bool:
+    """Say whether a pipeline of these says more than each of them alone."""
+    return len({name for name in names if not name.startswith("build:")}) > 1
+
+
+def draw_subjects(config: Config, shard: int, number: int) -> Subjects | None:
+    """Draw one module of a shard and the passes to try it under; ``None`` when too many draws were discarded."""
+    source = randomness(config.seed, shard, number, "module")
+    for discarded in range(MOST_DRAWS):
+        drawn = _draw_module(source.randbytes(DRAW_BYTES), (config.seeds, config.seeds_digest))
+        if drawn is not None:
+            return Subjects(drawn, _rows(config, (shard, number), drawn), discarded)
+    return None
+
+
+def _draw_module(data: bytes, seeds: SeedPlace) -> DrawnModule | None:
+    from strategies import features_of
+    from strategies.detect.profile import profile_of
+    from strategies.scope.from_bytes import draw_from_bytes
+
+    described = draw_from_bytes(_modules(seeds), data)
+    if described is None:
+        return None
+    module = described.module
+    features = tuple(sorted(str(each.value) for each in features_of(module)))
+    idioms = (*described.idioms, *described.notes)
+    return DrawnModule(module, idioms, profile_of(module), features, described.structural, described.executable)
+
+
+def _modules(seeds: SeedPlace) -> Any:
+    brought = active().modules
+    return _ours(seeds) if not brought else _with_brought(seeds, brought)
+
+
+@functools.cache
+def _with_brought(seeds: SeedPlace, brought: tuple[Callable[[], Any], ...]) -> Any:
+    """Half of the modules from the strategies of plugins; a module that TVM objects to is discarded."""
+    from hypothesis import strategies as st
+
+    from oracles.core.module_facts import complaint
+    from strategies.modules import Described
+
+    theirs = st.one_of([make() for make in brought]).filter(lambda module: complaint(module) is None)
+    return st.booleans().flatmap(lambda ours: _ours(seeds) if ours else theirs.map(Described))
+
+
+@functools.cache
+def _ours(seeds: SeedPlace) -> Any:
+    from strategies.modules import described_modules
+    from strategies.seeded import seeded_modules
+    from strategies.seeds.collection import SeedRef
+
+    return seeded_modules(SeedRef(*seeds)) if seeds[0] else described_modules()
+
+
+def _rows(config: Config, place: tuple[int, int], drawn: DrawnModule) -> tuple[tuple[PassRef, ...], ...]:
+    """List what a module is tried under: the user's passes, single passes of TVM's, and a pipeline of them."""
+    own = _user_passes(config, *place)
+    rows: list[tuple[PassRef, ...]] = [(ref,) for ref in own]
+    if config.passes:
+        rows += _drawn_rows(config, place, drawn, subjects_per_module(config) - len(own))
+    return tuple(rows)
+
+
+def _drawn_rows(config: Config, place: tuple[int, int], drawn: DrawnModule, count: int) -> list[tuple[PassRef, ...]]:
+    """Draw ``count`` rows: one single pass each, the last of them a pipeline where that says more."""
+    from strategies.detect.module_facts import facts_of
+    from strategies.pass_arguments.row import NEAR
+    from strategies.pass_arguments.table import PASS_ROWS
+    from strategies.passes import LONGEST, SHORTEST, draw_passes, draw_pipeline, weight_of
+    from strategies.scope.choices import Choices
+    from strategies.scope.from_bytes import draws_of
+    from strategies.seeded import LOWERED
+
+    names = config.passes
+    weights = {name: PASS_ROWS[name].weight for name in names}
+    facts = facts_of(drawn.module, drawn.idioms)
+    if drawn.structural == LOWERED:
+        facts = replace(facts, lowered=True)
+    focus = None
+    aimed = [name for name in names if weight_of(name, facts) >= NEAR]
+    if aimed:
+        focus = randomness(config.seed, *place, "aimed").choices(aimed, [weights[name] for name in aimed])[0]
+    singles = _one_stage(names, focus, randomness(config.seed, *place, "stage"))
+    choices = Choices(draws_of(randomness(config.seed, *place, "passes")))
+    pipeable = _pipeable(names)
+    piped = PIPELINES_PER_MODULE if pipeable and count > 1 else 0
+    alone = list(draw_passes(choices, (focus,), 1, facts)) if focus is not None else []
+    others = [name for name in aimed if name in singles and name != focus]
+    room = min(MOST_AIMED, count - piped) - len(alone)
+    alone += draw_passes(choices, others, min(len(others), room), facts, weights)
+    tried = {each.name for each in alone}
+    rest = [name for name in singles if name not in tried]
+    if rest and count - piped > len(alone):
+        alone += draw_passes(choices, rest, count - piped - len(alone), facts, weights)
+    rows: list[tuple[Any, ...]] = [(each,) for each in alone]
+    # Not every pass can act on every module: pipelines, or the same passes with other arguments, fill up.
+    plain = [name for name in names if not name.startswith("build:")]
+    while len(rows) < count:
+        rows.append(
+            draw_pipeline(choices, plain, SHORTEST, LONGEST, facts)
+            if pipeable
+            else draw_passes(choices, names, 1, facts)
+        )
+    return [tuple(PassRef(each.name, each.expression) for each in row) for row in rows]
+
+
+def _user_passes(config: Config, shard: int, number: int) -> tuple[PassRef, ...]:
+    """The user's passes for one module: all, or where they are many, those whose turn it is."""
+    own = config.user_passes
+    room = subjects_per_module(config) if not config.passes else subjects_per_module(config) // 2
+    if len(own) <= room:
+        return own
+    first = (shard * SHARD_EXAMPLES + number) * room
+    return tuple(own[(first + step) % len(own)] for step in range(room))
+
+
+def _one_stage(names: tuple[str, ...], focus: str | None, chance: random.Random) -> tuple[str, ...]:
+    """The passes that one module is tried under singly: those on the high-level graph, or those that need it lowered.
+
+    Lowering a module costs more than all structural oracles on a high-level pass together: a module that is lowered
+    is lowered for all of its subjects. Over the modules each pass keeps the share that it would have without. A
+    ``focus`` decides the stage.
+    """
+    from relaxkit.passes.ordering import LEGALIZING
+
+    late = tuple(name for name in names if name in LEGALIZING)
+    early = tuple(name for name in names if name not in LEGALIZING)
+    if min(len(late), len(early)) < SUBJECTS_PER_MODULE:
+        return names
+    lowered = focus in late if focus is not None else chance.randrange(len(names)) < len(late)
+    return late if lowered else early
+
+
+def randomness(*parts: object) -> random.Random:
+    """A generator that the parts decide, the same in every process and Python release."""
+    text = "\0".join(str(part) for part in parts)
+    return random.Random(int.from_bytes(hashlib.sha256(text.encode()).digest()[:16], "big"))

@@ -1,0 +1,84 @@
+"""The SQLite file of a campaign: how it is opened and locked, which tables add up, and the error a failure becomes."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import functools
+import os
+import sqlite3
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from fuzzer.core.verb import UsageError
+
+FILE_NAME = "campaign.sqlite"
+LOCK_NAME = "campaign.lock"
+
+
+class StoreError(UsageError):
+    """A campaign directory that cannot be used; the message is one line for the user."""
+
+
+COVERAGE = {
+    "features": 1, "idioms": 1, "operators": 1, "operands": 3, "pairs": 2, "judged": 1, "changed": 1, "rewrites": 2,
+}  # fmt: skip
+"""Tables of ``fuzzer.core.coverage.Coverage``, named as its attributes, with the number of key columns."""
+SUMMED = {"tallies": 4, **COVERAGE, "sightings": 2, "spent": 2, "costs": 1}
+"""Tables whose rows add up, with the number of columns that say of what; the other columns are numbers."""
+_NUMBERS = {"spent": ("seconds",), "costs": ("judging", "triage")}
+"""Names of the numbers where they are not ``count``."""
+
+
+def add_rows(database: sqlite3.Connection, table: str, rows: Iterable[tuple[Any, ...]]) -> None:
+    """Add rows to a table of :data:`SUMMED`, inside a transaction: the numbers of equal keys add up."""
+    database.executemany(_addition(table), rows)
+
+
+@functools.cache
+def _addition(table: str) -> str:
+    numbers = _NUMBERS.get(table, ("count",))
+    marks = ", ".join("?" * (SUMMED[table] + len(numbers)))
+    sums = ", ".join(f"{name} = {name} + excluded.{name}" for name in numbers)
+    return f"INSERT INTO {table} VALUES ({marks}) ON CONFLICT DO UPDATE SET {sums}"
+
+
+def connect(path: Path, read_only: bool = False) -> sqlite3.Connection:
+    """Open the database."""
+    if read_only:
+        # `mode=ro` still lets SQLite see the writer's log; a campaign on a read-only medium has none.
+        mode = "ro" if os.access(path.parent, os.W_OK) else "ro&immutable=1"
+        uri = f"{path.resolve().as_uri()}?mode={mode}"
+        connection = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=30)
+    else:
+        connection = sqlite3.connect(path, isolation_level=None, timeout=30, check_same_thread=False)
+        connection.execute("PRAGMA journal_mode = WAL")
+        # WAL with NORMAL survives `kill -9` of the process; only a power cut can lose the last shards, which
+        # are then run again.
+        connection.execute("PRAGMA synchronous = NORMAL")
+    connection.row_factory = sqlite3.Row
+    return connection
+
+
+def take_lock(directory: Path) -> int:
+    """Keep other campaigns out of a directory until the descriptor is closed; raises ``StoreError``."""
+    descriptor = os.open(directory / LOCK_NAME, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        os.close(descriptor)
+        if error.errno in (errno.EWOULDBLOCK, errno.EACCES):
+            raise StoreError(f"another campaign is running in '{directory}'") from error
+        raise
+    return descriptor
+
+
+def store_error(error: Exception, directory: Path) -> StoreError:
+    """Describe an error of SQLite or the system in one line for the user."""
+    text = str(error)
+    if "full" in text or (isinstance(error, OSError) and error.errno == errno.ENOSPC):
+        return StoreError(f"the disk is full: '{directory}' (what was recorded is kept; run again to resume)")
+    if "malformed" in text or "not a database" in text or "no such table" in text:
+        return StoreError(f"'{directory / FILE_NAME}' is damaged: {text}")
+    return StoreError(f"cannot use '{directory / FILE_NAME}': {text}")

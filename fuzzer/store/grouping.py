@@ -1,0 +1,69 @@
+"""Findings by family, for people and for programs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from fuzzer.core.text import split_suspects
+from fuzzer.findings.file import Decisions, Placed
+
+if TYPE_CHECKING:
+    from fuzzer.store.records import FindingRecord
+
+
+@dataclass(frozen=True, slots=True)
+class FamilyGroup:
+    """A family and its findings.
+
+    Attributes:
+        family: The family.
+        findings: In the order in which they were given.
+    """
+
+    family: Placed
+    findings: tuple[FindingRecord, ...]
+
+    @property
+    def count(self) -> int:
+        """Cases that showed any of them."""
+        return sum(finding.count for finding in self.findings)
+
+    @property
+    def operators(self) -> tuple[str, ...]:
+        """Operators that all minimized modules have in common: what is left is likelier to matter."""
+        seen = [set(finding.traits.skeleton.operators) for finding in self.findings if finding.traits.culprit]
+        return tuple(sorted(set.intersection(*seen))) if seen else ()
+
+    def to_object(self) -> dict[str, object]:
+        """Give what ``relaxfuzz findings --json`` prints of it."""
+        decision = self.family.decision
+        return {
+            "id": self.family.id, "text": self.family.text, "count": self.count, "operators": list(self.operators),
+            "findings": [finding.id for finding in self.findings],
+            "by_hand": None if decision is None else decision.reason,
+        }  # fmt: skip
+
+
+def group(findings: Sequence[FindingRecord], decisions: Decisions) -> list[FamilyGroup]:
+    """Findings by family; a family stands where its first finding does."""
+    found: dict[str, list[FindingRecord]] = {}
+    placed: dict[str, Placed] = {}
+    for finding in findings:
+        place = decisions.place(finding.id, finding.family)
+        found.setdefault(place.id, []).append(finding)
+        # The family that others are merged into says itself what it is.
+        if place.id not in placed or place.decision is None:
+            placed[place.id] = place
+    return [FamilyGroup(placed[key], tuple(members)) for key, members in found.items()]
+
+
+def apart_by_family(groups: Sequence[FamilyGroup]) -> tuple[list[FamilyGroup], list[FamilyGroup]]:
+    """Families with their findings, and families with their suspects; one that has both is in both."""
+    parts: tuple[list[FamilyGroup], list[FamilyGroup]] = ([], [])
+    for each in groups:
+        for part, members in zip(parts, split_suspects(each.findings), strict=True):
+            if members:
+                part.append(replace(each, findings=tuple(members)))
+    return parts

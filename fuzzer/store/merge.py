@@ -1,0 +1,366 @@
+"""Joining campaigns of several machines into one: what is counted is added, what is found is joined by signature.
+
+Campaigns that are joined differ in their seeds alone, so a campaign is known by its seed: two of one seed judged the
+same cases, and only the longer one is counted.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import shutil
+import sqlite3
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fuzzer.core.config import Config
+from fuzzer.core.verb import UsageError
+from fuzzer.store.database import FILE_NAME, SUMMED, StoreError, connect, store_error
+from fuzzer.store.records import EarlierState, FindingState
+from fuzzer.store.writer import Store
+
+# The tables of campaigns that are joined: which are added up, and how findings and growth become one.
+
+Row = dict[str, Any]
+Rows = dict[str, list[Row]]
+
+_OF_THE_SMALLEST = ("state", "minimized_json", "bindings", "repro", "parts", "traits", "bisected")
+"""What a finding has from the campaign with the smallest module."""
+OTHERS = ("meta", "shards", "findings", "growth", "regressions")
+"""Tables with a rule of their own."""
+STRIDE = 1 << 44
+"""Shards of the second campaign are numbered from here, and so on; met findings have numbers from 1 << 40 on."""
+
+_RANKS = (
+    FindingState.CONFIRMED, FindingState.KNOWN, FindingState.UNSCRIPTED, FindingState.FLAKY, FindingState.NEW,
+)  # fmt: skip
+"""Of two states of one finding the first of these holds. Confirmed before known: a list that only one of the campaigns
+was given hides nothing from the others; the gate reads its own."""
+_FATES = (
+    EarlierState.REGRESSED,
+    EarlierState.FAILS,
+    EarlierState.CHANGED,
+    EarlierState.FIXED,
+    EarlierState.HOLDS,
+    EarlierState.UNDECIDED,
+    EarlierState.WAITING,
+)
+_COUNTED = {"operators": "operators", "operands": "operands", "pairs": "pairs", "rewrites": "rewrites"}
+
+
+def read_rows(connection: sqlite3.Connection) -> Rows:
+    """All tables of a campaign; raises ``StoreError`` for one that has no rule here."""
+    names = [row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+    ruled = (*SUMMED, *OTHERS)
+    unknown = sorted(name for name in names if name not in ruled and not name.startswith("sqlite_"))
+    if unknown:
+        raise StoreError(f"a campaign of another version of relaxfuzz: it has the tables {', '.join(unknown)}")
+    rows: Rows = {name: [] for name in ruled}
+    for name in rows.keys() & set(names):
+        rows[name] = [dict(row) for row in connection.execute(f"SELECT * FROM {name}")]
+    return rows
+
+
+def joined_rows(sources: Sequence[Rows], numbers: Sequence[Mapping[int, int]]) -> tuple[Rows, dict[str, int]]:
+    """The rows of the joined campaign but its facts, and of each script in it which source it is from.
+
+    Args:
+        sources: Their tables.
+        numbers: For each source, the new number of each campaign in it.
+    """
+    rows: Rows = {name: _summed([source[name] for source in sources], keys) for name, keys in SUMMED.items()}
+
+    def renumbered(source: Rows, table: str, column: str, places: Mapping[int, int]) -> list[Row]:
+        moved = [(row, divmod(row[column], STRIDE)) for row in source[table]]
+        return [{**row, column: places[part] * STRIDE + number} for row, (part, number) in moved]
+
+    pairs = list(zip(sources, numbers, strict=True))
+    rows["shards"] = [row for source, places in pairs for row in renumbered(source, "shards", "number", places)]
+    findings = [renumbered(source, "findings", "shard", places) for source, places in pairs]
+    rows["findings"], chosen = _findings(findings)
+    rows["growth"] = sources[0]["growth"] if len(sources) == 1 else _growth(sources, rows)
+    rows["regressions"] = _best(
+        [row for source in sources for row in source["regressions"]],
+        lambda row: (row["source"], row["id"]),
+        lambda row: (_place(_FATES, row["state"]), row["body"]),
+    )
+    return rows, {row["repro"]: chosen[row["id"]] for row in rows["findings"] if row["repro"]}
+
+
+def _summed(tables: Sequence[list[Row]], keys: int) -> list[Row]:
+    sums: dict[tuple[Any, ...], Row] = {}
+    for row in (row for table in tables for row in table):
+        names = list(row)
+        key = tuple(row[name] for name in names[:keys])
+        if key not in sums:
+            sums[key] = dict(row)
+            continue
+        for name in names[keys:]:
+            sums[key][name] += row[name]
+    return [sums[key] for key in sorted(sums)]
+
+
+def _best(rows: Iterable[Row], key: Callable[[Row], Any], worth: Callable[[Row], Any]) -> list[Row]:
+    best: dict[Any, Row] = {}
+    for row in rows:
+        if key(row) not in best or worth(row) < worth(best[key(row)]):
+            best[key(row)] = row
+    return [best[each] for each in sorted(best)]
+
+
+def _findings(sources: Sequence[list[Row]]) -> tuple[list[Row], dict[str, int]]:
+    """Findings joined by signature, and from which source each has its minimized module."""
+    found: dict[str, list[tuple[int, Row]]] = {}
+    for index, rows in enumerate(sources):
+        for row in rows:
+            found.setdefault(row["id"], []).append((index, row))
+    joined, chosen = [], {}
+    for finding_id, rows_of in found.items():
+        # The case of the first campaign speaks, one that was drawn before one that minimization met.
+        _, first = min(rows_of, key=lambda pair: (pair[1]["count"] == 0, pair[1]["shard"], pair[1]["number"]))
+        index, best = min(rows_of, key=lambda pair: (*_worth(pair[1]), pair[1]["shard"], pair[1]["number"]))
+        chosen[finding_id] = index
+        note = "; ".join(filter(None, [best["note"], *_dissent(best, [row for _, row in rows_of])]))
+        joined.append({
+            **first,
+            "count": sum(row["count"] for _, row in rows_of),
+            "first_seen": min(row["first_seen"] for _, row in rows_of),
+            "last_seen": max(row["last_seen"] for _, row in rows_of),
+            **{name: best[name] for name in _OF_THE_SMALLEST},
+            "note": note,
+        })  # fmt: skip
+    return joined, chosen
+
+
+def _worth(row: Row) -> tuple[Any, ...]:
+    """Order findings, the best first: the state that says most, then the smallest module."""
+    text = row["minimized_json"]
+    bindings = 1 << 62 if row["bindings"] is None else row["bindings"]
+    return _place(_RANKS, row["state"]), text is None, bindings, len(text or ""), text or ""
+
+
+def _dissent(best: Row, rows: Sequence[Row]) -> list[str]:
+    """That another campaign saw a finding not come back is worth knowing."""
+    said = {row["note"] for row in rows if row["state"] == FindingState.FLAKY.value != best["state"]}
+    return [f"in another campaign: flaky: {note}" for note in sorted(said)]
+
+
+def _place(order: Sequence[Any], value: str) -> int:
+    return next((place for place, each in enumerate(order) if each.value == value), len(order))
+
+
+def _growth(sources: Sequence[Rows], joined: Rows) -> list[Row]:
+    """The campaigns laid over each other, as if they had begun together.
+
+    Cases, modules and findings are exact. Of what was covered it is not known which of it two campaigns shared at an
+    earlier moment: there the larger number stands, a lower bound, and the exact one at the end.
+    """
+    moments = sorted({row["at"] for source in sources for row in source["growth"]})
+    first: dict[str, float] = {}
+    for row in joined["sightings"]:
+        first[row["finding"]] = min(first.get(row["finding"], row["at"]), row["at"])
+    places = [0] * len(sources)
+    points = []
+    for moment in moments:
+        now = []
+        for index, source in enumerate(sources):
+            rows = source["growth"]
+            while places[index] < len(rows) and rows[places[index]]["at"] <= moment:
+                places[index] += 1
+            if places[index]:
+                now.append(rows[places[index] - 1])
+        points.append({
+            "at": moment,
+            **{name: sum(row[name] for row in now) for name in ("examples", "modules")},
+            "findings": sum(at <= moment for at in first.values()),
+            **{name: max(row[name] for row in now) for name in _COUNTED},
+        })  # fmt: skip
+    if points:
+        points[-1] |= {"findings": len(joined["findings"])} | {name: len(joined[name]) for name in _COUNTED}
+    return points
+
+
+MERGED = "merged"
+"""Key of the facts of a joined campaign that lists its parts."""
+
+
+class MergeError(UsageError):
+    """Campaigns that cannot be joined; the message is one line for the user."""
+
+
+@dataclass(frozen=True, slots=True)
+class MergedCampaign:
+    """A campaign as it was run: its seed, how many cases it judged, when it began."""
+
+    seed: int
+    examples: int
+    started_at: str
+
+
+@dataclass(frozen=True, slots=True)
+class MergeSource:
+    """A campaign to be joined with others.
+
+    Attributes:
+        directory: Where it is.
+        meta: Its facts.
+        parts: The campaigns that it was joined from, by seed; itself if it was not.
+        rows: Its tables.
+    """
+
+    directory: Path
+    meta: dict[str, str]
+    parts: tuple[MergedCampaign, ...]
+    rows: dict[str, list[dict[str, Any]]]
+
+    @property
+    def seeds(self) -> frozenset[int]:
+        """Seeds of its parts."""
+        return frozenset(part.seed for part in self.parts)
+
+
+def merge(directories: Sequence[Path], out: Path) -> list[str]:
+    """Join campaigns into a new one in ``out``; the order of the directories is of no account.
+
+    Returns:
+        Lines on campaigns that were not counted, since others hold the same cases.
+
+    Raises:
+        MergeError: when they do not belong together, or overlap so that something would be counted twice.
+        StoreError: when one of them, or ``out``, cannot be used.
+    """
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise StoreError(f"'{out}' is there already; give another --out")
+    sources = [read(directory) for directory in directories]
+    for source in sources[1:]:
+        _require_alike(sources[0], source)
+    kept, lines = _distinct(sources)
+    _write(kept, out)
+    return lines
+
+
+def read(directory: Path) -> MergeSource:
+    """All of a campaign at one moment; raises ``StoreError``."""
+    Store.open(directory).close()  # says what is wrong with it
+    connection = connect(directory / FILE_NAME, read_only=True)
+    try:
+        with contextlib.closing(connection):
+            connection.execute("BEGIN")
+            rows = read_rows(connection)
+    except sqlite3.Error as error:
+        raise store_error(error, directory) from error
+    meta = {row["key"]: row["value"] for row in rows.pop("meta")}
+    if MERGED in meta:
+        parts = tuple(MergedCampaign(**part) for part in json.loads(meta[MERGED]))
+    else:
+        examples = sum(row["examples"] for row in rows["shards"])
+        parts = (MergedCampaign(int(meta["seed"]), examples, meta["started_at"]),)
+    return MergeSource(directory, meta, parts, rows)
+
+
+def _kind(meta: dict[str, str]) -> dict[str, str]:
+    """List what must be equal of campaigns that are joined, in the words of the complaint."""
+    config = Config.from_json(meta["config"]) if "config" in meta else None
+    return {
+        "TVM": meta["tvm_version"],
+        "ffi": meta["ffi_version"],
+        "passes": meta["passes"],
+        "oracles": meta["oracles"],
+        "plugins": "" if config is None else " ".join(Path(each).name for each in config.plugins),
+        "seed collection": "" if config is None else config.seeds_digest,
+    }
+
+
+def _require_alike(one: MergeSource, other: MergeSource) -> None:
+    ours, theirs = _kind(one.meta), _kind(other.meta)
+    for name, value in ours.items():
+        if theirs[name] != value:
+            what = f" ({value} and {theirs[name]})" if name in ("TVM", "ffi") else ""
+            raise MergeError(
+                f"'{one.directory}' and '{other.directory}' are not of one kind: their {name} "
+                f"differ{'s' if name in ('TVM', 'ffi', 'seed collection') else ''}{what}; "
+                f"only campaigns that differ in their seeds alone are joined"
+            )
+
+
+def _distinct(sources: Sequence[MergeSource]) -> tuple[list[MergeSource], list[str]]:
+    """The sources that count, by their lowest seed, and why the others do not."""
+    kept: list[MergeSource] = []
+    lines = []
+    for source in sorted(sources, key=_order):
+        holder = next((each for each in kept if each.seeds & source.seeds), None)
+        if holder is None:
+            kept.append(source)
+            continue
+        there = {part.seed: part.examples for part in holder.parts}
+        if not source.seeds <= holder.seeds or any(part.examples > there[part.seed] for part in source.parts):
+            seed = min(source.seeds & holder.seeds)
+            raise MergeError(
+                f"'{holder.directory}' and '{source.directory}' both hold the campaign of seed {seed}, and neither "
+                f"holds all of the other; join the single campaigns instead"
+            )
+        lines.append(f"'{source.directory}' is not counted: '{holder.directory}' holds the same cases")
+    return sorted(kept, key=lambda source: min(source.seeds)), lines
+
+
+def _order(source: MergeSource) -> tuple[Any, ...]:
+    """The one that holds most first; the same whichever way they were given."""
+    examples = sum(part.examples for part in source.parts)
+    return -len(source.parts), -examples, min(source.seeds), source.meta["started_at"], str(source.directory.resolve())
+
+
+def _joined_meta(sources: Sequence[MergeSource]) -> dict[str, str]:
+    if len(sources) == 1:
+        return dict(sources[0].meta)
+    metas = [source.meta for source in sources]
+    parts = _parts(sources)
+    seeds = [part.seed for part in parts]
+    ended = {meta["state"] for meta in metas} == {"finished"}
+    return {
+        **metas[0],
+        "seed": str(seeds[0]),
+        "workers": str(sum(int(meta["workers"]) for meta in metas)),
+        "elapsed": str(max((meta["elapsed"] for meta in metas), key=float)),
+        "started_at": min(meta["started_at"] for meta in metas),
+        "state": "finished" if ended else "interrupted",
+        "budget": f"{len(parts)} campaigns of seeds {', '.join(map(str, seeds))}",
+        "identity": hashlib.sha256(json.dumps([MERGED, _kind(metas[0]), seeds]).encode()).hexdigest()[:16],
+        MERGED: json.dumps([{"seed": p.seed, "examples": p.examples, "started_at": p.started_at} for p in parts]),
+    }
+
+
+def _parts(sources: Sequence[MergeSource]) -> list[MergedCampaign]:
+    return sorted((part for source in sources for part in source.parts), key=lambda part: part.seed)
+
+
+def _write(sources: Sequence[MergeSource], out: Path) -> None:
+    """Under another name first: a killed merge leaves nothing that looks like a campaign."""
+    out = out.absolute()
+    partial = out.with_name(f".{out.name}.merging-{os.getpid()}")
+    order = [part.seed for part in _parts(sources)]
+    numbers = [{at: order.index(part.seed) for at, part in enumerate(source.parts)} for source in sources]
+    rows, scripts = joined_rows([source.rows for source in sources], numbers)
+    try:
+        Store.create(partial, _joined_meta(sources)).close()
+        connection = connect(partial / FILE_NAME)
+        with contextlib.closing(connection), connection:
+            connection.execute("BEGIN IMMEDIATE")
+            for table, added in rows.items():
+                for row in added:
+                    names, marks = ", ".join(row), ", ".join("?" * len(row))
+                    connection.execute(f"INSERT INTO {table} ({names}) VALUES ({marks})", tuple(row.values()))
+        for name, index in scripts.items():
+            source = sources[index].directory / name
+            if source.is_file():
+                (partial / name).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(source, partial / name)
+        out.parent.mkdir(parents=True, exist_ok=True)
+        partial.replace(out)
+    except (sqlite3.Error, OSError) as error:
+        raise store_error(error, out) from error
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)

@@ -1,0 +1,144 @@
+"""Reading a campaign's records, finished or running."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+
+from fuzzer.core.case import Case
+from fuzzer.core.coverage import Coverage
+from fuzzer.findings.family import UNKNOWN, Traits
+from fuzzer.findings.releases import Bisected
+from fuzzer.findings.script_parts import ScriptParts
+from fuzzer.store import timeline
+from fuzzer.store.database import COVERAGE, StoreError, store_error
+from fuzzer.store.records import CampaignInfo, Cost, Earlier, FindingRecord, FindingState, Tally
+from oracles.core.verdict import Evidence, Outcome, Verdict
+from relaxkit.passes.contract import OracleName
+
+_Record = TypeVar("_Record")
+
+
+class StoreReader:
+    """Reader of a campaign's database."""
+
+    def __init__(self, directory: Path, connection: sqlite3.Connection) -> None:
+        self.directory = directory
+        self._db = connection
+
+    def meta(self) -> dict[str, str]:
+        """All facts of the campaign, as text."""
+        return dict(self._query("SELECT key, value FROM meta"))
+
+    def info(self) -> CampaignInfo:
+        """The campaign as a whole."""
+        meta = self.meta()
+        examples, modules = next(self._query("SELECT total(examples), total(modules) FROM shards"))
+        return CampaignInfo(
+            seed=int(meta["seed"]),
+            started_at=meta["started_at"],
+            elapsed_seconds=float(meta["elapsed"]),
+            examples=int(examples),
+            modules=int(modules),
+            workers=int(meta["workers"]),
+            tvm_version=meta["tvm_version"],
+            ffi_version=meta["ffi_version"],
+            passes=tuple(json.loads(meta["passes"])),
+            oracles=tuple(json.loads(meta["oracles"])),
+            state=meta["state"],
+            budget_text=meta["budget"],
+        )
+
+    def tallies(self) -> list[Tally]:
+        """All counts, in a fixed order."""
+        return [Tally(*row) for row in self._query("SELECT oracle, culprit, outcome, reason, count FROM tallies")]
+
+    def features(self) -> dict[str, int]:
+        """Modules per feature name."""
+        return dict(self._query("SELECT name, count FROM features ORDER BY count DESC, name"))
+
+    def coverage(self) -> Coverage:
+        """Counts of what was generated, and of what the passes did with it; the most frequent first."""
+        counts: dict[str, Counter[Any]] = {}
+        for table, keys in COVERAGE.items():
+            rows = self._query(f"SELECT * FROM {table} ORDER BY count DESC, 1")
+            counts[table] = Counter({row[0] if keys == 1 else tuple(row[:-1]): row[-1] for row in rows})
+        return Coverage(bindings=int(next(self._query("SELECT total(bindings) FROM shards"))[0]), **counts)
+
+    def timeline(self) -> timeline.Timeline:
+        """Course of the campaign over time."""
+        return timeline.read(self._query)
+
+    def discarded(self) -> int:
+        """Draws that gave no module."""
+        return int(next(self._query("SELECT total(discarded) FROM shards"))[0])
+
+    def shards(self) -> dict[int, int]:
+        """Numbers of the shards that are recorded, each with the index up to which it is."""
+        return dict(self._query("SELECT number, max(stop) FROM shards GROUP BY number"))
+
+    def findings(self) -> list[FindingRecord]:
+        """All findings, first seen first."""
+        return [_finding(row) for row in self._query("SELECT * FROM findings ORDER BY shard, number, id")]
+
+    def finding_ids(self) -> set[str]:
+        """Ids of all findings."""
+        return {row[0] for row in self._query("SELECT id FROM findings")}
+
+    def regressions(self) -> list[Earlier]:
+        """Earlier findings and known cases that the campaign began with, and what became of them."""
+        rows = self._query("SELECT body FROM regressions ORDER BY source, id")
+        return [msgspec.json.decode(body, type=Earlier) for (body,) in rows]
+
+    def costs(self) -> dict[str, Cost]:
+        """Seconds that findings cost, by id."""
+        return {row[0]: Cost(*row[1:]) for row in self._query("SELECT id, judging, triage FROM costs")}
+
+    def finding(self, finding_id: str) -> FindingRecord:
+        """The finding whose id begins with ``finding_id``; raises ``StoreError`` when there is not exactly one."""
+        query = "SELECT * FROM findings WHERE id >= ?1 AND substr(id, 1, length(?1)) = ?1 ORDER BY id LIMIT 7"
+        rows = list(self._query(query, (finding_id,))) if finding_id else []
+        if len(rows) != 1:
+            there = rows or self._query("SELECT id FROM findings ORDER BY shard, number, id LIMIT 6")
+            ids = ", ".join([row["id"] for row in there][:6]) or "none"
+            what = "more than one finding begins" if rows else "no finding begins"
+            raise StoreError(f"{what} with '{finding_id}' in '{self.directory}' (there: {ids})")
+        return _finding(rows[0])
+
+    def untriaged(self) -> list[tuple[int, str]]:
+        """Findings that triage has not seen: the shard of their case, and their id."""
+        query = "SELECT shard, id FROM findings WHERE state = ? ORDER BY shard, number, id"
+        return [(row["shard"], row["id"]) for row in self._query(query, (FindingState.NEW.value,))]
+
+    def _query(self, text: str, values: tuple[Any, ...] = ()) -> Iterator[Any]:
+        try:
+            return iter(self._db.execute(text, values).fetchall())
+        except sqlite3.Error as error:
+            raise store_error(error, self.directory) from error
+
+
+def verdict_of(finding: FindingRecord) -> Verdict:
+    """The failing verdict that a finding was recorded with."""
+    return Verdict(OracleName(finding.oracle), Outcome.FAIL, finding.culprit, evidence=finding.evidence)
+
+
+def _finding(row: sqlite3.Row) -> FindingRecord:
+    return FindingRecord(
+        id=row["id"], signature=row["signature"], oracle=row["oracle"], culprit=row["culprit"],
+        evidence=msgspec.json.decode(row["evidence"], type=Evidence), count=row["count"],
+        state=FindingState(row["state"]), first_seen_seconds=row["first_seen"], last_seen_seconds=row["last_seen"],
+        case=Case.from_json(row["case_json"]), minimized=_record(row["minimized_json"], Case), bindings=row["bindings"],
+        repro=row["repro"], note=row["note"], traits=_record(row["traits"], Traits) or UNKNOWN,
+        bisected=_record(row["bisected"], Bisected),
+        parts=_record(row["parts"], ScriptParts),
+    )  # fmt: skip
+
+
+def _record(text: str | None, kind: type[_Record]) -> _Record | None:
+    return None if text is None else msgspec.json.decode(text, type=kind)

@@ -1,0 +1,319 @@
+"""The store of a campaign: one SQLite file in its directory, one writer, any number of readers."""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import os
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from importlib import resources
+from pathlib import Path
+
+import msgspec
+
+from fuzzer.core.case import Case
+from fuzzer.core.config import Config
+from fuzzer.findings.family import UNKNOWN, Traits
+from fuzzer.findings.releases import Bisected
+from fuzzer.findings.script_parts import ScriptParts
+from fuzzer.store import timeline
+from fuzzer.store.database import COVERAGE, FILE_NAME, LOCK_NAME, StoreError, add_rows, connect, store_error, take_lock
+from fuzzer.store.reader import StoreReader, verdict_of
+from fuzzer.store.records import CampaignInfo, Earlier, FindingRecord, FindingState, ShardResult, SignatureHits, Tally
+from relaxkit.passes.plugins import announce
+
+__all__ = [
+    "FILE_NAME",
+    "CampaignInfo",
+    "FindingRecord",
+    "FindingState",
+    "Store",
+    "StoreError",
+    "Tally",
+    "store_error",
+    "verdict_of",
+]
+
+FORMAT = "relaxfuzz-campaign-5"
+MET_SHARD = 1 << 40
+"""Added to the shard of a finding whose minimization met another one: behind all that are drawn."""
+MOST_MET = 20
+"""Findings of a campaign that only minimization met: each is triaged like any other."""
+_NEW = f"{FILE_NAME}.new"
+
+
+class Store(StoreReader):
+    """A campaign's records.
+
+    Use :meth:`create`, :meth:`open`; close it when done (it is a context manager).
+    """
+
+    def __init__(self, directory: Path, connection: sqlite3.Connection, lock: int | None) -> None:
+        super().__init__(directory, connection)
+        self._lock = lock
+        self._growth = timeline.Growth()
+
+    # -- opening ------------------------------------------------------------------------------------------------
+
+    @classmethod
+    def create(cls, directory: Path, meta: dict[str, str]) -> Store:
+        """A new campaign in an empty or missing directory; raises ``StoreError``."""
+        directory = Path(directory)
+        try:
+            directory.mkdir(parents=True, exist_ok=True)
+            if any(not _is_begun(entry.name) for entry in directory.iterdir()):
+                raise StoreError(f"'{directory}' is not empty and holds no campaign")
+            lock = take_lock(directory)
+        except StoreError:
+            raise
+        except OSError as error:
+            raise StoreError(f"cannot write '{directory}': {error.strerror}") from error
+        path, partial = directory / FILE_NAME, directory / _NEW
+        try:
+            # Under another name first: a killed creation leaves no half-made campaign behind.
+            for left in directory.glob(f"{partial.name}*"):
+                left.unlink()
+            fresh = sqlite3.connect(partial)
+            fresh.executescript(resources.files("fuzzer.store").joinpath("schema.sql").read_text())
+            begun = {"format": FORMAT, "started_at": datetime.datetime.now(datetime.timezone.utc).isoformat(),
+                     "elapsed": "0", "state": "running", **meta}  # fmt: skip
+            with fresh:
+                fresh.executemany("INSERT INTO meta VALUES (?, ?)", begun.items())
+            fresh.close()
+            partial.replace(path)
+            return cls(directory, connect(path), lock)
+        except (sqlite3.Error, OSError) as error:
+            os.close(lock)
+            with contextlib.suppress(OSError):
+                partial.unlink(missing_ok=True)
+            raise store_error(error, directory) from error
+
+    @classmethod
+    def open(cls, directory: Path, read_only: bool = True) -> Store:
+        """An existing campaign; raises ``StoreError`` when there is none, it is damaged, or another writes it."""
+        directory = Path(directory)
+        path = directory / FILE_NAME
+        if not directory.exists():
+            raise StoreError(f"'{directory}' does not exist")
+        if not directory.is_dir():
+            raise StoreError(f"'{directory}' is not a directory")
+        if not path.is_file():
+            raise StoreError(f"'{directory}' holds no campaign (no {FILE_NAME})")
+        lock = None
+        try:
+            lock = None if read_only else take_lock(directory)
+            # Looked at by a reader first: a file that is not ours, or damaged, is left as it is.
+            with cls(directory, connect(path, read_only=True), None) as reader:
+                reader._check()
+            store = cls(directory, connect(path, read_only), lock)
+        except StoreError:
+            if lock is not None:
+                os.close(lock)
+            raise
+        except (sqlite3.Error, OSError) as error:
+            if lock is not None:
+                os.close(lock)
+            raise store_error(error, directory) from error
+        if (config := store.meta().get("config")) is not None:
+            announce(Config.from_json(config).plugins)
+        return store
+
+    def _check(self) -> None:
+        found = self._db.execute("PRAGMA quick_check(1)").fetchone()
+        if found is None or found[0] != "ok":
+            raise StoreError(f"'{self.directory / FILE_NAME}' is damaged: {found[0] if found else 'empty'}")
+        if self.meta().get("format") != FORMAT:
+            raise StoreError(f"'{self.directory / FILE_NAME}' is not a campaign of this version")
+
+    def close(self) -> None:
+        """Close the file and let other campaigns have the directory."""
+        self._db.close()
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # -- writing ------------------------------------------------------------------------------------------------
+
+    def set_meta(self, **facts: str) -> None:
+        """Change facts of the campaign."""
+        with self._writing():
+            self._growth = self._growth.flushed(self._db)
+            self._db.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", facts.items())
+
+    def record_shard(self, result: ShardResult, elapsed: float) -> list[str]:
+        """As :meth:`record_shards`, of one piece."""
+        return self.record_shards([result], result, elapsed)
+
+    def record_shards(self, results: Sequence[ShardResult], total: ShardResult, elapsed: float) -> list[str]:
+        """Record pieces of shards at once, or nothing; returns the ids that are new.
+
+        The pieces of one shard must come in order. ``total``: ``total_of(results)``. ``elapsed``: campaign time in s.
+
+        Raises:
+            StoreError: when they cannot be written, or one is recorded already.
+        """
+        fresh: list[str] = []
+        with self._writing():
+            self._db.executemany(
+                "INSERT INTO shards VALUES (?, ?, ?, ?, ?, ?, ?)",
+                [
+                    (
+                        result.number, result.first, result.stop, result.examples, result.modules, result.discarded,
+                        result.coverage.bindings,
+                    )
+                    for result in results
+                ],
+            )  # fmt: skip
+            self._db.execute("INSERT OR REPLACE INTO meta VALUES ('elapsed', ?)", (f"{elapsed:.3f}",))
+            add_rows(self._db, "tallies", [(*key, count) for key, count in total.tallies.items()])
+            for table, keys in COVERAGE.items():
+                counts = getattr(total.coverage, table).items()
+                add_rows(self._db, table, counts if keys == 1 else [(*key, count) for key, count in counts])
+            for finding_id, (number, hit) in _earliest(results).items():
+                if self._record_hit(finding_id, number, hit.counted(total.hits[finding_id].count), elapsed):
+                    fresh.append(finding_id)
+            growth = self._growth.add(self._db, total, elapsed)
+            add_rows(self._db, "costs", [(each, taken, 0.0) for each, taken in total.failing.items()])
+        self._growth = growth
+        return fresh
+
+    def _record_hit(self, finding_id: str, shard: int, hit: SignatureHits, elapsed: float) -> bool:
+        query = "SELECT shard, number, state, repro IS NULL FROM findings WHERE id = ?"
+        row = self._db.execute(query, (finding_id,)).fetchone()
+        if row is not None:
+            self._db.execute(
+                "UPDATE findings SET count = count + ?, last_seen = ? WHERE id = ?",
+                (hit.count, elapsed, finding_id),
+            )
+            unseen = row[2] == FindingState.NEW.value or (row[2] == FindingState.KNOWN.value and row[3])
+            if not unseen or (row[0], row[1]) <= (shard, hit.index):
+                return False
+            # An earlier case of a finding that nobody looked into: it speaks for it, whichever worker was faster.
+        values: dict[str, str | int | float] = {
+            "signature": hit.signature.text, "oracle": hit.signature.oracle.value, "culprit": hit.signature.culprit,
+            "evidence": _text(hit.verdict.evidence), "shard": shard, "number": hit.index,
+            "case_json": hit.case.to_json(),
+        }  # fmt: skip
+        if row is None:
+            values |= {"id": finding_id, "count": hit.count, "state": FindingState.NEW.value,
+                       "first_seen": elapsed, "last_seen": elapsed}  # fmt: skip
+            names, marks = ", ".join(values), ", ".join("?" * len(values))
+            self._db.execute(f"INSERT INTO findings ({names}) VALUES ({marks})", tuple(values.values()))
+            return True
+        changes = ", ".join(f"{name} = ?" for name in values)
+        self._db.execute(f"UPDATE findings SET {changes} WHERE id = ?", (*values.values(), finding_id))
+        return False
+
+    def spend(self, seconds: Mapping[tuple[str, str], float]) -> None:
+        """Add workers' seconds by step and pass (``fuzzer.shard.shard``)."""
+        with self._writing():
+            add_rows(self._db, "spent", [(*key, taken) for key, taken in seconds.items()])
+
+    def record_met(self, finding_id: str, met: Sequence[SignatureHits], elapsed: float) -> list[tuple[int, str]]:
+        """Record failures that the minimization of a finding met; returns the new ones, as :meth:`untriaged` does.
+
+        Nothing was counted: a finding that only minimization met has the count 0, and one that was found so leads to no
+        further ones. They come behind all others, and a case that was drawn takes the place of theirs.
+        """
+        row = self._db.execute("SELECT shard, number, count FROM findings WHERE id = ?", (finding_id,)).fetchone()
+        if row is None or row["count"] == 0:
+            return []
+        (there,) = next(self._query("SELECT count(*) FROM findings WHERE shard >= ?", (MET_SHARD,)))
+        shard = MET_SHARD + row["shard"]
+        fresh: list[tuple[int, str]] = []
+        with self._writing():
+            for hit in (replace(each, index=row["number"], count=0) for each in met):
+                met_id = hit.signature.id
+                if there + len(fresh) < MOST_MET and self._record_hit(met_id, shard, hit, elapsed):
+                    fresh.append((shard, met_id))
+        return fresh
+
+    def save_bisection(self, finding_id: str, bisected: Bisected) -> None:
+        """Record in which releases of TVM a finding is."""
+        with self._writing():
+            self._db.execute("UPDATE findings SET bisected = ? WHERE id = ?", (_text(bisected), finding_id))
+
+    def save_best(self, finding_id: str, minimized: Case) -> None:
+        """Record how far the minimization of a finding has come, so that it can be gone on with."""
+        with self._writing():
+            self._db.execute(
+                "UPDATE findings SET minimized_json = ? WHERE id = ? AND state = ?",
+                (minimized.to_json(), finding_id, FindingState.NEW.value),
+            )
+
+    def save_triage(
+        self,
+        finding_id: str,
+        state: FindingState,
+        minimized: Case | None,
+        bindings: int | None,
+        repro: str | None,
+        note: str,
+        traits: Traits = UNKNOWN,
+        seconds: float = 0.0,
+        parts: ScriptParts | None = None,
+    ) -> None:
+        """Record what triage found out, and the seconds that it took."""
+        text = None if minimized is None else minimized.to_json()
+        with self._writing():
+            self._db.execute(
+                "UPDATE findings SET state = ?, minimized_json = ?, bindings = ?, repro = ?, parts = ?, note = ?, "
+                "traits = coalesce(?, traits) WHERE id = ?",
+                (
+                    state.value,
+                    text,
+                    bindings,
+                    repro,
+                    parts and _text(parts),
+                    note,
+                    None if traits == UNKNOWN else _text(traits),
+                    finding_id,
+                ),
+            )
+            if seconds:
+                add_rows(self._db, "costs", [(finding_id, 0.0, seconds)])
+
+    def save_regression(self, earlier: Earlier) -> None:
+        """Record what became of an earlier finding."""
+        with self._writing():
+            row = (earlier.source, earlier.id, earlier.state.value, _text(earlier))
+            self._db.execute("INSERT OR REPLACE INTO regressions VALUES (?, ?, ?, ?)", row)
+
+    # -- inside -------------------------------------------------------------------------------------------------
+
+    @contextlib.contextmanager
+    def _writing(self) -> Iterator[None]:
+        try:
+            with self._db:
+                self._db.execute("BEGIN IMMEDIATE")
+                yield
+        except (sqlite3.Error, OSError) as error:
+            raise store_error(error, self.directory) from error
+
+
+def _text(record: object) -> str:
+    return msgspec.json.encode(record, order="deterministic").decode()
+
+
+def _earliest(results: Sequence[ShardResult]) -> dict[str, tuple[int, SignatureHits]]:
+    """The first sighting of each finding in the order of shards, and its shard; in the order in which they came."""
+    found: dict[str, tuple[int, SignatureHits]] = {}
+    for result in results:
+        for finding_id, hit in result.hits.items():
+            known = found.get(finding_id)
+            if known is None or (result.number, hit.index) < (known[0], known[1].index):
+                found[finding_id] = result.number, hit
+    return found
+
+
+def _is_begun(name: str) -> bool:
+    """Say whether a file is what a killed creation leaves behind."""
+    return name == LOCK_NAME or name.startswith(_NEW)

@@ -1,0 +1,1 @@
+"""Confirm, minimize and script one finding."""

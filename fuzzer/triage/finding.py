@@ -1,0 +1,226 @@
+"""Triage of a campaign's finding in one go: confirm, minimize, render the repro script, run it."""
+
+from __future__ import annotations
+
+import enum
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fuzzer.findings.family import UNKNOWN, Traits
+from fuzzer.findings.script_parts import ScriptParts
+from fuzzer.minimizer.judge.criterion import Confirmation, OracleCriterion, WorkerFactory, isolated_worker
+from fuzzer.minimizer.judge.judge import HANG, Judge, dies_running, values_matter
+from fuzzer.minimizer.search.search import Minimized, Other, SearchLimits
+from fuzzer.repro.nearest.search import NEAREST_SECONDS
+from fuzzer.triage.reduce import NotReduced, ReductionPlan, reduce
+from fuzzer.triage.script import NoScript, write_checked
+from fuzzer.triage.traits import find_traits
+from fuzzer.worker.worker import DEFAULT_MEMORY_LIMIT, DEFAULT_TIME_LIMIT
+
+if TYPE_CHECKING:
+    from fuzzer.core.case import Case
+    from oracles.core.verdict import Verdict
+    from relaxkit.passes.pass_ref import PassRef
+
+REPRO_DIRECTORY = "repros"
+MOST_OTHERS = 3
+"""Other failures that a minimization met and that are handed on: more of them are seldom more defects."""
+_SAID = 300
+
+
+class TriageState(str, enum.Enum):
+    """The outcome of triage."""
+
+    CONFIRMED = "confirmed"  # shows in every fresh process, and in its repro script
+    UNSCRIPTED = "unscripted"  # shows in every fresh process, but no script shows it
+    FLAKY = "flaky"  # shows in some fresh processes
+    GONE = "gone"  # shows in no fresh process
+
+    def __str__(self) -> str:
+        return self.value
+
+
+@dataclass(frozen=True, slots=True)
+class TriageJob:
+    """A finding to look into.
+
+    Attributes:
+        id: Id of its signature.
+        signature: Its signature in one line, for the script's header.
+        verdict: The failing verdict that was recorded.
+        case: The case that showed it.
+        directory: The campaign's directory; scripts go into ``repros/`` in it.
+        runs: Fresh processes that must all show it.
+        limits: Of the minimization.
+        seconds: Time limit of one case.
+        memory: Memory limit of a worker in bytes.
+        nearest_seconds: How long the nearest module that passes is looked for; 0 for not at all.
+        start: A smaller case, as an earlier session has left it.
+        save: Is given each new best case at once.
+        stop: Says that the minimization is to end with what it has.
+    """
+
+    id: str
+    signature: str
+    verdict: Verdict
+    case: Case
+    directory: Path
+    runs: int = 3
+    limits: SearchLimits = field(default_factory=SearchLimits)
+    seconds: float = DEFAULT_TIME_LIMIT
+    memory: int = DEFAULT_MEMORY_LIMIT
+    nearest_seconds: float = NEAREST_SECONDS
+    start: Case | None = None
+    save: Callable[[Case], None] | None = None
+    stop: Callable[[], bool] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TriageResult:
+    """The result of triage.
+
+    Attributes:
+        id: As in the job.
+        state: See ``TriageState``.
+        minimized: The smallest case whose script shows the finding; ``None`` when nothing was confirmed.
+        bindings: Bindings of its module.
+        repro: Path of the script relative to the campaign's directory; ``None`` when none shows the finding.
+        note: What people should know: the rate of a flaky finding, what was not possible.
+        others: Other failures that the search met, under the same passes, each a finding of its own.
+        queries: Cases judged while minimizing.
+        seconds: Wall time of all of it.
+        steps: The accepted reductions.
+        traits: Where it shows first, and what the minimized module is made of.
+        parts: What the script is made of.
+    """
+
+    id: str
+    state: TriageState
+    minimized: Case | None = None
+    bindings: int | None = None
+    repro: str | None = None
+    note: str = ""
+    others: tuple[Other, ...] = ()
+    queries: int = 0
+    seconds: float = 0.0
+    steps: tuple[str, ...] = ()
+    traits: Traits = UNKNOWN
+    parts: ScriptParts | None = None
+
+
+def triage_finding(job: TriageJob, worker_factory: WorkerFactory = isolated_worker) -> TriageResult:
+    """Confirm, minimize, render and check one finding; never raises for what TVM does."""
+    criterion = OracleCriterion(job.verdict, seconds=job.seconds, memory=job.memory, workers=worker_factory)
+    with worker_factory() as worker:
+        # One worker renders all scripts and answers all questions: a new one costs more than most of these.
+        return _Triage(job, criterion, Judge(worker, criterion.oracles, job.seconds, job.memory)).run()
+
+
+class _Triage:
+    def __init__(self, job: TriageJob, criterion: OracleCriterion, judge: Judge) -> None:
+        self.job = job
+        self.criterion = criterion
+        self.judge = judge
+        self.path: Path | None = None  # of the script, once one shows the finding
+        self.parts: ScriptParts | None = None
+        self.notes: list[str] = []
+
+    def run(self) -> TriageResult:
+        began, job = time.monotonic(), self.job
+        plan = ReductionPlan(
+            job.limits, start=job.start, save=self._save, stop=job.stop, runs=job.runs, accept=self._accept
+        )  # fmt: skip
+        try:
+            reduced = reduce(job.case, self.criterion, plan)
+        except NotReduced as error:
+            return self._unreliable(began, error.confirmation or Confirmation())
+        found = reduced.minimized
+        stopped = f"minimization stopped at its limit after {found.queries} queries"
+        self.notes = [*reduced.notes, *([] if found.complete else [stopped]), *self.notes]
+        if not reduced.after.confirmed:
+            return self._unreliable(began, reduced.after)
+        scripted = self.path is not None
+        return TriageResult(
+            job.id,
+            TriageState.CONFIRMED if scripted else TriageState.UNSCRIPTED,
+            found.case if scripted else None,
+            reduced.bindings if scripted else None,
+            None if self.path is None else self.path.relative_to(job.directory).as_posix(),
+            "; ".join(self.notes if scripted else ["no script shows it", *self.notes]),
+            self._findings(found),
+            found.queries,
+            time.monotonic() - began,
+            found.steps,
+            find_traits(self.judge, found.case, job.verdict) if scripted else UNKNOWN,
+            self.parts,
+        )
+
+    def _unreliable(self, began: float, confirmation: Confirmation) -> TriageResult:
+        state = TriageState.FLAKY if confirmation.hits else TriageState.GONE
+        note = "; ".join([f"came back in {confirmation} in fresh processes", *self.notes])
+        return TriageResult(self.job.id, state, note=note, seconds=time.monotonic() - began)
+
+    def _save(self, case: Case) -> None:
+        if self.job.save is not None and case is not self.job.case:
+            self.job.save(case)
+
+    def _accept(self, name: str, case: Case, confirmation: Confirmation) -> bool:
+        """Write the script of ``case`` and run it: both fresh processes and it must show the finding."""
+        if not confirmation.confirmed or confirmation.verdict is None:
+            self.notes.append(f"{name} case: came back in {confirmation}")
+            return False
+        job = self.job
+        path = job.directory / REPRO_DIRECTORY / f"{job.id}.py"
+        try:
+            result, parts = write_checked(
+                self.judge, case, confirmation.verdict, job.signature, path, job.nearest_seconds
+            )
+        except NoScript as error:
+            self.notes.append(f"{name} case: rendering the script failed: {error.reason}")
+            path.unlink(missing_ok=True)
+            return False
+        if result.exit_code == 2 and "C++ compiler" in result.output:
+            self.notes.append("the script was not run: plain relax.build needs a C++ compiler")
+        elif not result.confirmed:
+            line = result.said[:_SAID]
+            self.notes.append(f"{name} case: the script ended with {result.exit_code}, saying: {line}")
+            path.unlink(missing_ok=True)
+            return False
+        self.path, self.parts = path, parts
+        return True
+
+    def _findings(self, found: Minimized) -> tuple[Other, ...]:
+        """Return the other failures that may be findings.
+
+        Not those of shorter pipelines, which nobody would run so, and no hangs: the search's limit is a short one. Nor
+        where arguments were drawn for the module as it was: they may ask for a function that a candidate has dropped.
+        Nor wrong values where an edit may have led an operator out of its domain, and no death of a program that runs:
+        a recursion may have lost its end.
+        """
+        if not all(_fits_any_module(ref) for ref in self.job.case.passes):
+            return ()
+        kept = [
+            other
+            for other in found.others
+            if other.case.passes == self.job.case.passes
+            and other.failing.verdict is not None
+            and other.failing.verdict.evidence is not None
+            and other.failing.verdict.evidence.kind not in (HANG, "memory")
+            and not dies_running(other.failing.verdict)
+            and (not values_matter(other.failing.verdict) or self._is_safe(other.case))
+        ]
+        return tuple(kept[:MOST_OTHERS])
+
+    def _is_safe(self, case: Case) -> bool:
+        before, after = self.judge.facts(self.job.case), self.judge.facts(case)
+        return before is not None and after is not None and after.hazards <= before.hazards
+
+
+def _fits_any_module(ref: PassRef) -> bool:
+    """Say whether the text of a pass has no arguments but options, or is a stock pipeline's or the user's pass."""
+    from relaxkit.passes.arguments import has_options_alone  # loads TVM
+
+    return ref.is_user or ref.name.startswith("build:") or has_options_alone(ref.expression)

@@ -1,0 +1,102 @@
+"""The standalone script of a failing case: rendered in a worker, written, and run to see that it shows the failure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from fuzzer.core.text import write_atomically
+from fuzzer.core.verb import UsageError
+from fuzzer.findings.script_parts import Nearest, RenderedScript, ScriptParts
+from fuzzer.findings.signature import signature
+from fuzzer.minimizer.judge.criterion import isolated_worker
+from fuzzer.minimizer.judge.judge import Judge, judging_oracles
+from fuzzer.repro.nearest.search import NEAREST_SECONDS, nearest_passing
+from fuzzer.repro.run import ReproResult, check_repro
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from fuzzer.core.case import Case
+    from oracles.core.verdict import Verdict
+
+_RENDER_SECONDS = 120.0
+
+
+class NoScript(UsageError, RuntimeError):
+    """A script that cannot be rendered; the message is one line for the user.
+
+    Attributes:
+        reason: Why it cannot.
+    """
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"the script cannot be rendered: {reason}")
+        self.reason = reason
+
+
+@dataclass(frozen=True, slots=True)
+class RenderRequest:
+    """The question for :func:`render_request`; ``nearest`` is the nearest module that passes."""
+
+    case: Case
+    verdict: Verdict
+    signature: str
+    nearest: Nearest | None = None
+
+
+def render_request(request: RenderRequest) -> RenderedScript:
+    """Render a repro script; runs in a worker."""
+    from fuzzer.repro.run import render_repro
+
+    return render_repro(request.case, request.verdict, request.signature, request.nearest)
+
+
+def repro_script(case: Case, verdict: Verdict, *, nearest: bool = True) -> RenderedScript:
+    """Return the repro script of a failing verdict on ``case``; raises ``NoScript`` when it cannot be rendered.
+
+    ``nearest=False``: without the search for the nearest module that passes, which takes longer than all the rest.
+    """
+    name = signature(verdict)
+    with isolated_worker() as worker:
+        judge = Judge(worker, judging_oracles(verdict))
+        last = judge.verdict(case, name.id) or verdict  # in the words of this case, where it still fails
+        return render(judge, _request(judge, case, last, name.text, NEAREST_SECONDS if nearest else 0.0))
+
+
+def write_repro(text: str, path: Path) -> None:
+    """Write a script, and the directory that it lies in."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_atomically(path, text)
+
+
+def write_checked(
+    judge: Judge, case: Case, verdict: Verdict, signature_text: str, path: Path, nearest_seconds: float
+) -> tuple[ReproResult, ScriptParts]:
+    """Write the script of ``case`` and run it, without the nearest module that passes where that is refuted.
+
+    Raises:
+        NoScript: It cannot be rendered.
+    """
+    request = _request(judge, case, verdict, signature_text, nearest_seconds)
+    script = render(judge, request)
+    write_repro(script.text, path)
+    result = check_repro(path)
+    if result.refutes_nearest:
+        script = render(judge, replace(request, nearest=None))
+        write_repro(script.text, path)
+        result = check_repro(path)
+    return result, script.parts
+
+
+def _request(judge: Judge, case: Case, verdict: Verdict, signature_text: str, nearest_seconds: float) -> RenderRequest:
+    return RenderRequest(case, verdict, signature_text, nearest_passing(case, verdict, judge, nearest_seconds))
+
+
+def render(judge: Judge, request: RenderRequest) -> RenderedScript:
+    """Render a script in the worker of ``judge``; raises ``NoScript``."""
+    patient = Judge(judge.worker, judge.oracles, _RENDER_SECONDS, judge.memory)
+    script = patient.ask(render_request, request)
+    if not isinstance(script, RenderedScript):
+        raise NoScript(patient.trouble or "the process died")
+    return script

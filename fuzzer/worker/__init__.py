@@ -1,0 +1,1 @@
+"""Isolated processes, and what is left of one that died."""

@@ -1,0 +1,1 @@
+"""The records that oracles share: subject, verdict, evidence, blame."""

@@ -1,0 +1,73 @@
+"""The step of a pipeline, or the pass inside of a composed one, that is to blame."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TypeVar
+
+import tvm
+from tvm.ir.instrument import pass_instrument
+
+from oracles.core.module_facts import apply
+
+Found = TypeVar("Found")
+
+
+def first_step(faults: Iterable[Found | None]) -> tuple[int, Found] | None:
+    """Return the number of the first step with a fault, and the fault.
+
+    Args:
+        faults: What is wrong with each step, in order; false where nothing is.
+    """
+    return next(((index, fault) for index, fault in enumerate(faults) if fault), None)
+
+
+@pass_instrument
+class PassTrace:
+    """Shows an observer each pass that ends: the passes that are running, outermost first, and the output."""
+
+    def __init__(self, observe: Callable[[tuple[str, ...], tvm.IRModule], None]) -> None:
+        self.running: list[str] = []
+        self._observe = observe
+
+    def run_before_pass(self, module: tvm.IRModule, info: tvm.ir.transform.PassInfo) -> None:
+        """Note the pass."""
+        self.running.append(str(info.name))
+
+    def run_after_pass(self, module: tvm.IRModule, info: tvm.ir.transform.PassInfo) -> None:
+        """Show the output."""
+        self._observe(tuple(self.running), module)
+        self.running.pop()
+
+
+def inner_pass(
+    built: tvm.ir.transform.Pass,
+    module: tvm.IRModule,
+    wrong: Callable[[tvm.IRModule], object] | None = None,
+    *,
+    innermost: bool = False,
+) -> str | None:
+    """Return the name of the public pass inside of a pass that is to blame; ``None`` when the failure is not seen.
+
+    Runs the pass once more under an instrument.
+
+    Args:
+        built: The pass.
+        module: What it is applied to.
+        wrong: Says of an output whether it is wrong: the first such pass is to blame. By default the one that raises.
+        innermost: Whether to name the innermost of the passes that run then (FuseTIR runs RemoveUnusedParameters, for
+            instance), and not the outermost.
+    """
+    from relaxkit.passes.contracts import CONTRACTS
+
+    blamed: list[str] = []
+
+    def observe(running: tuple[str, ...], output: tvm.IRModule) -> None:
+        if wrong is not None and not blamed and wrong(output):
+            blamed.extend(running)
+
+    trace = PassTrace(observe)
+    with tvm.transform.PassContext(instruments=[trace]):
+        apply(built, module)
+    public = [name for name in (trace.running if wrong is None else blamed) if name in CONTRACTS]
+    return public[-1 if innermost else 0] if public else None

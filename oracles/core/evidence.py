@@ -1,0 +1,120 @@
+"""From an exception to evidence: its type, its message and the frames inside TVM."""
+
+from __future__ import annotations
+
+import re
+import traceback
+from collections.abc import Iterable
+from pathlib import PurePath
+
+import tvm
+
+from oracles.core.verdict import Details, Evidence, Phase
+
+# Frames that every pass run shares say nothing of the defect.
+_INFRASTRUCTURE = frozenset(
+    {
+        "ir/transform.py:__call__",
+        "ir/transform.py:_pass_func",
+        "ir/utils.py:method",
+        "relax/pipeline.py:_pipeline",
+        "relax/pipeline.py:f_zero_pipeline",
+        "relax/backend/cpu_generic/pipeline.py:_pipeline",
+    }
+)
+_ROOT = PurePath(__file__).parents[2].as_posix()
+_OURS = (f"{_ROOT}/oracles/", f"{_ROOT}/relaxkit/")
+_TVM = PurePath(tvm.__file__).parent.as_posix() + "/"
+_CXX_SOURCE = re.compile(r"(?:^|/)((?:src|include)/.+\.(?:cc|h|cpp|hpp))$")
+_TEMPLATE = re.compile(r"<(?!lambda)[^<>]*>")
+_ARGUMENTS = re.compile(r"\([^()]*\)")
+_MAX_FRAMES = 12
+
+
+def evidence_of(error: BaseException) -> Evidence:
+    """Make the evidence of an exception: kind is its type's name, message its text, frames innermost first."""
+    return Evidence(kind=type(error).__name__, message=str(error), frames=frames_of(error))
+
+
+def left_unlegalized(error: Evidence) -> bool:
+    """Say whether the code generator met an operator that a stock pipeline was to lower, or to refuse itself."""
+    return "cannot handle this intrinsic" in error.message or "cannot emit this Relax operator" in error.message
+
+
+def unbuildable(error: Evidence, mode: str = "") -> Evidence:
+    """Make the evidence that a module does not build of what the build raised.
+
+    The message is the code generator's without the call that it quotes, whose operands differ from module to module.
+    """
+    head, quoted, call_text = error.message.partition("Offending call:")
+    found = re.search(r"R\.([\w.]+)", call_text) if quoted else None
+    operator = found[1] if found else ""
+    essence = f"R.{operator}: {head.splitlines()[0]}" if operator else error.message
+    return Evidence(
+        "does-not-build",
+        f"{error.kind}: {essence}",
+        error.frames,
+        expected="the module builds, as it does before the pass",
+        observed=f"{error.kind}: {error.message}",
+        details=Details(stage=Phase.BUILD, mode=mode, operator=operator, error=error.message),
+    )
+
+
+def is_out_of_memory(error: Evidence) -> bool:
+    """Say whether an allocation failed, in Python or in C++."""
+    return error.kind == "MemoryError" or "bad_alloc" in error.message
+
+
+def names_any(error: Evidence, words: Iterable[str]) -> bool:
+    """Say whether TVM's message has one of some words, for instance dtypes."""
+    return any(word in error.message for word in words)
+
+
+def frames_of(error: BaseException) -> tuple[str, ...]:
+    """Return the frames of ``error`` inside TVM, ``file:function``, innermost first, at most 12.
+
+    TVM attaches the frames of its C++ side to the Python traceback, with their source file. When no frame
+    lies in TVM (a user's pass written in Python raised), the frames outside this package stand for them.
+    """
+    summary = traceback.extract_tb(error.__traceback__)
+    inside = [name for frame in summary if (name := _tvm_frame(frame.filename, frame.name)) is not None]
+    inside = [name for name in inside if name not in _INFRASTRUCTURE] or inside[-1:]
+    if not inside:
+        inside = [f"{PurePath(frame.filename).name}:{frame.name}" for frame in summary if not _is_ours(frame.filename)]
+    return tuple(reversed(inside))[:_MAX_FRAMES]
+
+
+def _tvm_frame(filename: str, function: str) -> str | None:
+    path = filename.replace("\\", "/")
+    source = _CXX_SOURCE.search(path)
+    if source is not None:
+        file = source.group(1)
+        if file.startswith("include/tvm/ffi/"):
+            return None
+        return f"{file}:{short_function(function)}"
+    if not path.startswith(_TVM):
+        return None
+    tail = path[len(_TVM) :]
+    if tail == "relax/expr_functor.py":  # dispatch: how often it recurs depends on the module
+        return None
+    return f"{tail}:{function}"
+
+
+def _is_ours(filename: str) -> bool:
+    path = filename.replace("\\", "/")
+    return path.startswith((*_OURS, _TVM)) or "/tvm_ffi/" in path or path.endswith(".pxi")
+
+
+def short_function(name: str) -> str:
+    """Return a C++ function's qualified name without return type, arguments, template arguments and ``tvm::``.
+
+    For instance ``GetGroupFromVar`` with its class for
+    ``Group* tvm::relax::OperatorFusor::GetGroupFromVar(const tvm::Var&)``.
+    """
+    text = name.replace("operator()", "operator-call").replace("{anonymous}::", "")
+    text = text.split(" [with ", 1)[0]
+    for nested in (_TEMPLATE, _ARGUMENTS):
+        while (shorter := nested.sub("", text)) != text:
+            text = shorter
+    text = text.replace(" const", "").replace("::<lambda>", "").strip()
+    return text.rsplit(" ", 1)[-1].lstrip("*&").removeprefix("tvm::") or name

@@ -1,0 +1,164 @@
+"""Facts of a module that hold whatever the pass, computed once and shared by all passes that are tried on it."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import tvm
+import tvm_ffi
+from tvm_ffi.serialization import from_json_graph_str
+
+from oracles.core.evidence import evidence_of
+from oracles.core.function_signatures import mistyped_call
+from oracles.core.verdict import Evidence
+from relaxkit.ir.equality import graph_of, text_of
+from relaxkit.passes.pass_ref import PassRef
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """Outcome of running a pass: a module, or the error that it raised (exactly one of the two)."""
+
+    module: tvm.IRModule | None
+    error: Evidence | None = None
+
+    @property
+    def outcome(self) -> str:
+        """The error in words."""
+        return "no error" if self.error is None else f"{self.error.kind}: {self.error.message}"
+
+
+@functools.cache
+def target() -> tvm.target.Target:
+    """Return the target under which all passes run: plain ``llvm``, as in the stock build pipelines."""
+    return tvm.target.Target("llvm")
+
+
+def apply(built: tvm.ir.transform.Pass, module: tvm.IRModule) -> Result:
+    """Run a built pass on a module inside :func:`target`; an exception becomes the result's error."""
+    try:
+        with target():
+            return Result(built(module))
+    except Exception as error:
+        return Result(None, evidence_of(error))
+
+
+def complaint(module: tvm.IRModule) -> Evidence | None:
+    """Return TVM's own objection to the module's form, or ``None`` when it is well formed.
+
+    It objects to the first function that it comes to, and some passes leave them in the order of addresses
+    (UpdateParamType). Of several objections this is the one to the first function by name, the same in each process.
+    """
+    found = _objection(module)
+    return (_objection(_by_name(module)) or found) if found is not None and len(module.functions) > 1 else found
+
+
+def _objection(module: tvm.IRModule) -> Evidence | None:
+    try:
+        tvm.relax.analysis.well_formed(module)
+    except Exception as error:
+        found = evidence_of(error)
+        return Evidence("ill-formed", found.message, ())
+    return None
+
+
+def _by_name(module: tvm.IRModule) -> tvm.IRModule:
+    """Return the module with its functions in the order of their names; itself where two have one name."""
+    functions = dict(sorted(module.functions_items(), key=lambda item: str(item[0].name_hint)))
+    if len({str(var.name_hint) for var in functions}) < len(functions):
+        return module
+    return tvm.IRModule(functions, attrs=module.attrs, global_infos=module.global_infos)
+
+
+def load(text: str) -> tvm.IRModule | None:
+    """Return the module of a JSON text, or ``None`` when TVM cannot load what it saved (constants without elements)."""
+    try:
+        return from_json_graph_str(text)
+    except Exception:
+        return None
+
+
+def equal(left: tvm.IRModule, right: tvm.IRModule) -> bool:
+    """Compare two modules, or two functions, structurally."""
+    return bool(tvm_ffi.structural_equal(left, right))
+
+
+def reloads(module: tvm.IRModule) -> bool:
+    """Return whether a module equals what is read back from its JSON: no object in it compares by identity."""
+    copy = load(str(tvm.ir.save_json(module)))
+    return copy is not None and equal(copy, module)
+
+
+class ModuleFacts:
+    """Facts of one module, computed when asked for.
+
+    Attributes:
+        module: The module; replaced by a reload of the snapshot when a pass has modified it.
+    """
+
+    def __init__(self, module: tvm.IRModule) -> None:
+        self.module = module
+        self._prepared: dict[str, ModuleFacts | Evidence] = {}
+
+    @cached_property
+    def graph(self) -> Any:
+        """The module as JSON in memory: sees variable names, spans and the order of functions as well."""
+        assert self.fingerprint is not None  # both describe the module as it was
+        return graph_of(self.module)
+
+    @cached_property
+    def snapshot(self) -> str:
+        """The text of :attr:`graph`."""
+        return text_of(self.graph)
+
+    @cached_property
+    def reload(self) -> tvm.IRModule | None:
+        """A copy that shares no object with the module, or ``None`` when the module does not equal its own copy."""
+        copy = load(self.snapshot)
+        return copy if copy is not None and equal(copy, self.module) else None
+
+    @cached_property
+    def complaint(self) -> Evidence | None:
+        """TVM's objection to the module's form, or ours to a call in it."""
+        return complaint(self.module) or mistyped_call(self.module)
+
+    @cached_property
+    def fingerprint(self) -> int:
+        """Structural hash of the module as it was first seen."""
+        return int(tvm_ffi.structural_hash(self.module))
+
+    def observe(self) -> None:
+        """Compute what must be known before a pass runs, since the pass may modify the module."""
+        assert self.snapshot
+        self.reload  # noqa: B018  # computed and kept
+
+    def modified(self) -> bool:
+        """Return whether the module's structural hash is another one than at first.
+
+        Ten times cheaper than comparing snapshots; blind to names, spans and the order of functions, of which
+        no oracle's later comparison depends.
+        """
+        return int(tvm_ffi.structural_hash(self.module)) != self.fingerprint
+
+    def restore(self) -> None:
+        """Replace the module by a reload of its snapshot, and forget what was derived from the old one.
+
+        A module that TVM cannot load again stays as it is, and counts as a new one.
+        """
+        copy = load(self.snapshot)
+        if copy is not None:
+            self.module = copy
+        for derived in ("graph", "snapshot", "reload", "complaint", "fingerprint"):
+            self.__dict__.pop(derived, None)
+        self._prepared.clear()
+
+    def prepared(self, ref: PassRef) -> ModuleFacts | Evidence:
+        """Return the facts of the module after a preparing pass, or what that pass raised; computed once per pass."""
+        if ref.expression not in self._prepared:
+            assert self.graph is not None  # prepared modules share objects with this one: a pass may modify both
+            result = apply(ref.build(), self.module)
+            self._prepared[ref.expression] = ModuleFacts(result.module) if result.error is None else result.error
+        return self._prepared[ref.expression]

@@ -1,0 +1,231 @@
+"""Verdicts: what an oracle says of one subject, with the evidence behind it."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+
+import msgspec
+
+from relaxkit.passes.contract import OracleName
+
+UNCHANGED = "pass changed nothing"
+"""The numeric oracle's reason not to execute a module that came out as it went in: it computes what it computed."""
+
+NOT_AS_DOCUMENTED = "not-as-documented"
+"""The kind of the numeric oracle's evidence that an operator is lowered to something else than is documented."""
+
+
+class Outcome(str, enum.Enum):
+    """The outcomes that an oracle can give.
+
+    ``PASS`` and ``FAIL`` are judgements and make the pass rate.  ``SKIP``: the contract says
+    that the oracle does not apply, or the comparison is not decidable.  ``REJECT``: the pass
+    refused its input with a documented error.  ``INVALID``: our own harness was wrong.
+    """
+
+    PASS = "pass"
+    FAIL = "fail"
+    SKIP = "skip"
+    REJECT = "reject"
+    INVALID = "invalid"
+
+    def __str__(self) -> str:
+        return self.value
+
+
+class Undecided(str, enum.Enum):
+    """A reason of the numeric oracle when a comparison was made and cannot be decided; other skips compared nothing."""
+
+    PERTURBED_RAISES = "undecidable: perturbed run raises"
+    ROUNDED_DECISION = "undecidable: decision downstream of rounding"
+    NO_SMALL_ROUNDINGS = "undecidable: float8 has no small roundings"
+    BEYOND_FLOAT16 = "undecidable: outside the range of float16"
+    ORIGINAL_AS_FAR = "undecidable: original is as far from float64"
+    NO_DERIVATIVE = "undecidable: no derivative can be measured"
+    NOTHING_TO_DIFFERENTIATE = "undecidable: nothing to differentiate"
+    GRADIENT_OF_APPROXIMATION = "undecidable: gradient of an approximation"
+    GRADIENT_OF_NOTHING = "undecidable: gradient of no elements"
+
+    def __str__(self) -> str:
+        return self.value
+
+
+UNDECIDED = frozenset(reason.value for reason in Undecided)
+
+
+class Death(str, enum.Enum):
+    """The ways in which a process ends without an answer."""
+
+    SIGNAL = "signal"
+    HANG = "hang"
+    MEMORY = "memory"
+    EXIT = "exit"
+
+    def __str__(self) -> str:
+        return self.value
+
+
+class Phase(str, enum.Enum):
+    """A step of a judgement; the values stand in signatures of processes that died in it."""
+
+    PREPARE = "prepare"
+    FIRST_RUN = "first run"
+    SECOND_RUN = "second run"
+    DIRECT_CALLS = "direct calls"
+    SEQUENTIAL = "Sequential"
+    BUILD_ORIGINAL = "build original"
+    RUN_ORIGINAL = "run original"
+    REPEAT_ORIGINAL = "repeat original"
+    POISON_ORIGINAL = "poison original"
+    PERTURB_ORIGINAL = "perturb original"
+    INTERPRET = "interpret"
+    SINGLE_CALL = "meaning of"
+    INTERPRETATION = "interpretation"
+    BUILD = "build"
+    RUN = "run"
+
+    def __str__(self) -> str:
+        return self.value
+
+
+class Notation(str, enum.Enum):
+    """A notation that a module can be written in; the culprit of what only it loses."""
+
+    TVMSCRIPT = "TVMScript"
+    JSON = "JSON"
+
+    def __str__(self) -> str:
+        return self.value
+
+
+@dataclass(frozen=True, slots=True)
+class Details:
+    """The facts of a failure, each in a field of its own, so that nobody reads them back out of a sentence.
+
+    Empty where an oracle has nothing to say of them.
+
+    Attributes:
+        oracle: The oracle at work when the process died; the verdict on that is the crash oracle's.
+        stage: The step of the judgement.
+        entry: The public function that was called, or the operator.
+        variation: The value of the ``Variation`` of its inputs; what a module was varied by.
+        mode: The value of the ``ExecMode`` in which the program was built or run; ``poisoned`` for run in bytecode, in
+            memory full of a pattern.
+        claim: The postcondition that does not hold.
+        notation: The notation of a round trip.
+        circumstance: The value of the ``Circumstance`` under which a pass ran.
+        arguments: The expression that the pass at fault was built by.
+        numbers: Where two values differ first, the expected one and the observed one.
+        error: The message of an exception where the evidence's message says more.
+        operator: The operator that cannot be built, or that is computed or differentiated wrongly.
+        death: How the process ended, where that is the failure.
+        code: The signal or exit code of that.
+    """
+
+    oracle: OracleName | None = None
+    stage: Phase | None = None
+    entry: str = ""
+    variation: str = ""
+    mode: str = ""
+    claim: str = ""
+    notation: Notation | None = None
+    circumstance: str = ""
+    arguments: str = ""
+    numbers: tuple[str, ...] = ()
+    error: str = ""
+    operator: str = ""
+    death: Death | None = None
+    code: int = 0
+
+    @property
+    def step(self) -> str:
+        """The step of the judgement in words: ``run main bytecode``."""
+        return " ".join(filter(None, (self.stage and self.stage.value, self.entry, self.mode)))
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """The observation behind a failure.
+
+    Attributes:
+        kind: Short, stable class of the failure: the exception's type name, or one of
+            ``not-equal``, ``ill-formed``, ``mutated``, ``wrong-value``, ``signal 11``, ``hang``, ``memory``.
+        message: The message as TVM gave it, not yet normalised (``fuzzer.findings.signature`` does that).
+        frames: Innermost first, ``file:function`` of the frames inside TVM, no line numbers.
+        expected: What the oracle expected, for people.
+        observed: What it saw instead, for people.
+        details: The facts of the failure, for programs.
+    """
+
+    kind: str
+    message: str
+    frames: tuple[str, ...] = ()
+    expected: str = ""
+    observed: str = ""
+    details: Details = Details()
+
+    @property
+    def is_death(self) -> bool:
+        """Say whether the process died, ended itself, hung or ran out of memory, which only its parent can see."""
+        return self.details.death is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """One oracle's judgement of one subject.
+
+    Attributes:
+        oracle: Who judged.
+        outcome: What it said.
+        culprit: The pass that is judged; in a pipeline, the pass that is to blame.
+        reason: Why it was skipped, rejected or invalid: a short phrase without names or numbers of
+            the module, so that equal reasons can be counted.  Empty for pass and fail.
+        evidence: Present exactly when the outcome is ``FAIL`` or ``INVALID``.
+    """
+
+    oracle: OracleName
+    outcome: Outcome
+    culprit: str
+    reason: str = ""
+    evidence: Evidence | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Breadcrumb:
+    """A note of what is about to be done and may kill the process, for the process that watches.
+
+    Attributes:
+        words: Oracle and step, for people and signatures: ``numeric run main bytecode``.
+        culprit: The pass that runs, or is under judgement.
+        details: Oracle, stage, function and mode.
+    """
+
+    words: str
+    culprit: str = ""
+    details: Details = Details()
+
+    @classmethod
+    def of(cls, details: Details, culprit: str) -> Breadcrumb:
+        """Make the breadcrumb of a step."""
+        return cls(" ".join(filter(None, (str(details.oracle or ""), details.step))), culprit, details)
+
+    @property
+    def title(self) -> str:
+        """Words and culprit."""
+        return f"{self.words}: {self.culprit}" if self.culprit else self.words
+
+    @property
+    def text(self) -> str:
+        """The title, a tab, and the fields."""
+        return f"{self.title}\t{msgspec.json.encode(self.details).decode()}"
+
+    @classmethod
+    def read(cls, text: str) -> Breadcrumb:
+        """Read what :attr:`text` wrote, or a title alone."""
+        title, _, fields_text = text.partition("\t")
+        words, _, culprit = title.partition(": ")
+        try:
+            return cls(words, culprit, msgspec.json.decode(fields_text or "{}", type=Details))
+        except msgspec.DecodeError:  # the page for it has room for so many bytes
+            return cls(words, culprit)

@@ -1,0 +1,1 @@
+"""Judge the gradients that a pass derives."""

@@ -1,0 +1,1 @@
+"""Inputs, tolerances and comparisons of numbers."""

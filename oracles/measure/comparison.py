@@ -1,0 +1,132 @@
+"""Comparison of two trees of results, element by element."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from relaxkit.runtime.values import Opaque, ShapeValue, Value
+
+# Gives the absolute tolerance of every element of the array at a path; the third argument is what was observed.
+Tolerance = Callable[[tuple[int, ...], np.ndarray[Any, Any], np.ndarray[Any, Any]], np.ndarray[Any, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Mismatch:
+    """Where two results differ first.
+
+    Attributes:
+        kind: ``wrong-structure``, ``wrong-shape``, ``wrong-dtype`` or ``wrong-value``.
+        path: Indices through nested tuples.
+        expected: The expected value, shape or type, for people.
+        observed: What was there instead.
+        integral: Whether the differing values are integers or booleans.
+    """
+
+    kind: str
+    path: tuple[int, ...]
+    expected: str
+    observed: str
+    integral: bool = False
+
+
+def exact(_path: tuple[int, ...], expected: np.ndarray[Any, Any], _observed: np.ndarray[Any, Any]) -> Any:
+    """Tolerance of bit-exact promises: none.  NaN equals NaN, and -0.0 equals 0.0 (as IEEE comparison has it)."""
+    return np.zeros(expected.shape)
+
+
+def compare(
+    expected: Value,
+    observed: Value,
+    tolerance: Tolerance = exact,
+    path: tuple[int, ...] = (),
+    *,
+    integers: bool = False,
+) -> Mismatch | None:
+    """Return the first difference between two trees, or ``None``.
+
+    Args:
+        expected: The original's result.
+        observed: The transformed program's result.
+        tolerance: Absolute tolerance of the elements of an array.
+        path: Where the two stand in larger trees.
+        integers: Whether the tolerance holds for integers and booleans, too; else these are exact.
+    """
+    if isinstance(expected, np.ndarray) and isinstance(observed, np.ndarray):
+        return _arrays(expected, observed, tolerance, path, integers)
+    if isinstance(expected, tuple) and isinstance(observed, tuple):
+        if len(expected) != len(observed):
+            return Mismatch("wrong-structure", path, f"{len(expected)} fields", f"{len(observed)} fields")
+        for index, (left, right) in enumerate(zip(expected, observed, strict=True)):
+            if (found := compare(left, right, tolerance, (*path, index), integers=integers)) is not None:
+                return found
+        return None
+    if isinstance(expected, (bool, int, float)) and isinstance(observed, (bool, int, float)):
+        return _arrays(np.asarray(expected), np.asarray(observed), tolerance, path, integers)
+    if isinstance(expected, ShapeValue) and isinstance(observed, ShapeValue):
+        if expected == observed:
+            return None
+        return Mismatch("wrong-value", path, f"shape {expected.dims}", f"shape {observed.dims}", integral=True)
+    if isinstance(expected, Opaque) and isinstance(observed, Opaque):
+        return None
+    if type(expected) is type(observed) and expected == observed:
+        return None
+    return Mismatch("wrong-structure", path, type(expected).__name__, type(observed).__name__)
+
+
+def _arrays(
+    expected: np.ndarray[Any, Any],
+    observed: np.ndarray[Any, Any],
+    tolerance: Tolerance,
+    path: tuple[int, ...],
+    integers: bool,
+) -> Mismatch | None:
+    if expected.dtype != observed.dtype:
+        return Mismatch("wrong-dtype", path, str(expected.dtype), str(observed.dtype))
+    if expected.shape != observed.shape:
+        return Mismatch("wrong-shape", path, str(expected.shape), str(observed.shape))
+    different = differing(expected, observed)
+    if not different.any():
+        return None
+    integral = not is_floating(expected.dtype)
+    if integers or not integral:
+        different &= ~_within(expected, observed, tolerance(path, expected, observed))
+        if not different.any():
+            return None
+    index = tuple(int(i) for i in np.argwhere(different)[0])
+    count = int(different.sum())
+    return Mismatch(
+        "wrong-value",
+        path,
+        f"{expected[index]} at {list(index)}",
+        f"{observed[index]} there; {count} of {different.size} elements differ",
+        integral,
+    )
+
+
+def differing(expected: np.ndarray[Any, Any], observed: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Which elements differ, NaN being equal to NaN and -0.0 to 0.0."""
+    with np.errstate(invalid="ignore"):
+        different = expected != observed
+        if is_floating(expected.dtype):
+            different &= ~((expected != expected) & (observed != observed))
+    return np.asarray(different)
+
+
+def is_floating(dtype: np.dtype[Any]) -> bool:
+    """Say whether a dtype is a float, those that NumPy does not know itself (bfloat16) included."""
+    return dtype.kind == "f" or "float" in dtype.name
+
+
+def _within(expected: np.ndarray[Any, Any], observed: np.ndarray[Any, Any], tolerance: Any) -> np.ndarray[Any, Any]:
+    left, right = expected.astype("float64"), observed.astype("float64")
+    with np.errstate(invalid="ignore", over="ignore"):
+        return np.asarray((np.abs(left - right) <= tolerance) & np.isfinite(left) & np.isfinite(right))
+
+
+def kinds_of(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Return 0 for each finite number, 1 and -1 for the infinities, 2 for NaN."""
+    return np.asarray(np.where(np.isnan(array), 2.0, np.where(np.isinf(array), np.sign(array), 0.0)))

@@ -1,0 +1,1 @@
+"""Oracles that compare two runs of a pass which must agree."""

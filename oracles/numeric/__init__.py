@@ -1,0 +1,1 @@
+"""Compare what the program computes before and after a pass."""

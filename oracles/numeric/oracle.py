@@ -1,0 +1,165 @@
+"""Numeric oracle: same inputs, same outputs, before and after the pass."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+from typing import Any
+
+from tvm_ffi.serialization import from_json_graph_str
+
+from oracles.calling import NoAdapter
+from oracles.core.applicability import ill_formed_output, no_output
+from oracles.core.module_facts import equal
+from oracles.core.subject import Subject
+from oracles.core.verdict import UNCHANGED, Outcome, Phase, Verdict
+from oracles.measure.input_variations import Variation
+from oracles.measure.interpret import Interpreted, compare_interpreted, interpretable
+from oracles.measure.original import Original, Reporter, original_of
+from oracles.numeric.blame import LEGALIZATION, culprit_of
+from oracles.numeric.compare_call import candidate_of, input_of, promise_of
+from oracles.numeric.compare_programs import Undecidable, examine
+from oracles.semantics import WrongCall, wrong_call
+from relaxkit.passes.arguments import Given, NotLiteral, given_of
+from relaxkit.passes.contract import NumericCheck, NumericPromise, OracleName, Trait
+from relaxkit.passes.contracts import any_has
+from relaxkit.passes.limits import Situation, reason_against
+
+# One subject in so many is executed in compiled mode, too: what glues its kernels is compiled for it.
+COMPILED_SHARE = 8
+# Subjects on one module in so many are built and executed even where the interpreter finds that nothing has changed:
+# what a pass leaves may be right and yet not build.
+EXECUTED_SHARE = 3
+# What a call that gives other results each time shows as well, at random.
+_PERHAPS_OF_THE_ORIGINAL = frozenset({"wrong-value", "second-call-differs", "later-call-differs", "uninitialized-read"})
+REFERENCE = "reference pipeline"
+_SAYS_NOTHING_OF_LEGALIZATION = (UNCHANGED, "no output", "output is ill-formed")
+
+
+def judge_numeric(subject: Subject) -> Verdict:
+    """Run the original and the transformed module on the same inputs and compare what they return.
+
+    ``PASS``: every public function that can be called agrees, its inputs are left alone and a second call repeats the
+    first; and where the pass legalizes, what the operators compute is as documented (:mod:`oracles.semantics`).
+    ``FAIL``: it does not build or raises although the original runs, its results differ by more than the promise
+    allows, or an operator computes something else than documented.  ``SKIP``: nothing to judge; every reason is a
+    short phrase.
+    """
+    said = _compared(subject)
+    decided = said.evidence is not None and said.evidence.kind not in _PERHAPS_OF_THE_ORIGINAL
+    if decided or not _legalizes(subject) or said.reason in _SAYS_NOTHING_OF_LEGALIZATION:
+        return said
+    found = undocumented(subject)
+    return said if found is None else Verdict(OracleName.NUMERIC, Outcome.FAIL, found.culprit, evidence=found.evidence)
+
+
+def _compared(subject: Subject) -> Verdict:
+    """Return the verdict on the module before and after the passes."""
+    reason = _unfit(subject)
+    if reason:
+        return _skip(subject, reason)
+    facts = subject.facts
+    assert facts is not None
+    if not subject.changed and not facts.modified():
+        return _skip(subject, UNCHANGED)
+    try:
+        given = given_of([(step.ref.name, step.ref.expression) for step in subject.plan.steps])
+        original = _original(subject, given)
+        situation = Situation(subject.plan.steps, lambda index: input_of(subject, original, index))
+        if reason := reason_against(NumericCheck.RESULTS, situation):
+            return _skip(subject, reason)
+        last = len(subject.plan.steps) - 1
+        candidate = candidate_of(subject, original, last)
+        if equal(original.module, candidate.module):
+            return _skip(subject, UNCHANGED)
+
+        def means_the_same(variation: Variation = Variation.DEFAULT) -> bool:
+            if not subject.defined or not interpretable(subject.plan.steps, bool(candidate.adapters)):
+                return False
+            subject.stage(OracleName.NUMERIC, stage=Phase.INTERPRETATION)
+            said = compare_interpreted(original.module, candidate.module, subject.input_seed, given, variation)
+            return said is Interpreted.EQUAL
+
+        if not _executed(subject) and means_the_same():
+            return Verdict(OracleName.NUMERIC, Outcome.PASS, subject.judged)
+        compiled = _draws_compiled(subject)
+        finding = examine(original, candidate, subject, compiled)
+        if finding is None:
+            return Verdict(OracleName.NUMERIC, Outcome.PASS, subject.judged)
+        # Where both mean the same, and are executed with other results, one of them is lowered to something else.
+        lowered_otherwise = finding.evidence.kind == "wrong-value" and means_the_same(finding.variation)
+        culprit = finding.culprit or (LEGALIZATION if lowered_otherwise else culprit_of(subject, original, finding))
+        return Verdict(OracleName.NUMERIC, Outcome.FAIL, culprit, evidence=finding.evidence)
+    except (Undecidable, NoAdapter) as undecided:
+        return _skip(subject, str(undecided))
+    except NotLiteral:
+        return _skip(subject, "inputs are bound by something else than literals")
+
+
+def _legalizes(subject: Subject) -> bool:
+    """Say whether the subject is one on which the lowering of operators is judged; it is the same for all passes."""
+    return any_has((step.contract for step in subject.plan.steps), Trait.LOWERS_OPERATORS)
+
+
+def undocumented(subject: Subject) -> WrongCall | None:
+    """Find a call of the original that TVM lowers to something else than is documented; ``None`` for none."""
+    try:
+        given = given_of([(step.ref.name, step.ref.expression) for step in subject.plan.steps])
+    except NotLiteral:
+        return None
+    original = _original(subject, given)
+    if original.program is None or not subject.defined:
+        return None
+    return wrong_call(original, _reporter(subject))
+
+
+def _reporter(subject: Subject) -> Reporter:
+    return functools.partial(subject.stage, OracleName.NUMERIC, REFERENCE)
+
+
+def _original(subject: Subject, given: Given) -> Original:
+    facts, original_facts = subject.facts, subject.original_facts
+    assert facts is not None
+    return original_of(
+        facts,
+        _pristine(facts),
+        subject.input_seed,
+        given,
+        _reporter(subject),
+        lambda: (_pristine(original_facts), original_facts.snapshot),
+    )
+
+
+def _unfit(subject: Subject) -> str:
+    """Why the subject has no numbers to compare; empty when it has."""
+    if reason := no_output(subject) or ill_formed_output(subject):
+        return reason
+    if promise_of(subject, len(subject.plan.steps) - 1) is NumericPromise.NONE:
+        return "results may change"
+    return ""
+
+
+def _pristine(facts: Any) -> Any:
+    """Return the module as it was before any pass, even when a pass has modified the object."""
+    if not facts.modified():
+        return facts.module
+    return from_json_graph_str(facts.snapshot)
+
+
+def _draws_compiled(subject: Subject) -> bool:
+    """Say whether the subject is executed in compiled mode, too; decided by what a minimizer leaves as it is."""
+    return hashlib.sha256(f"{subject.input_seed}:{subject.name}".encode()).digest()[0] % COMPILED_SHARE == 0
+
+
+def _executed(subject: Subject) -> bool:
+    """Say whether this subject is executed, whatever its interpretation says: outside of a campaign, every one is.
+
+    Decided by module and not by subject: most of what an execution costs is the original's, which all subjects share.
+    """
+    if not subject.sampled or any(step.ref.is_user for step in subject.plan.steps):
+        return True
+    return hashlib.sha256(f"execute:{subject.input_seed}".encode()).digest()[0] % EXECUTED_SHARE == 0
+
+
+def _skip(subject: Subject, reason: str) -> Verdict:
+    return Verdict(OracleName.NUMERIC, Outcome.SKIP, subject.judged, reason)

@@ -1,1 +1,0 @@
-"""Postconditions of TVM's passes, one file per table of contracts."""

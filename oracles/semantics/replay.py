@@ -1,0 +1,157 @@
+"""Running one call alone, and judging its result by the documentation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from tvm import relax
+
+from oracles.core.verdict import NOT_AS_DOCUMENTED, Details, Evidence, Phase
+from oracles.measure.comparison import Mismatch, compare
+from oracles.semantics.expected import Expectation
+from oracles.semantics.nearness import Unsure, expectation
+from oracles.semantics.single import NAME, SingleCall, lowered_by
+from relaxkit.interpreter import Interpreter
+from relaxkit.interpreter.operands import limits
+from relaxkit.runtime import Program, Value, private_constants, session
+from relaxkit.runtime.poison import PATTERNS, poisoned
+from relaxkit.runtime.values import flattened
+
+# The sentence in which TVM's own documentation describes an operator.
+
+LONGEST = 200
+
+
+def documentation(operator: str) -> str:
+    """Return the first paragraph of the docstring of the operator's function; empty where there is none.
+
+    Args:
+        operator: Its name in TVM's registry, for instance ``relax.nn.conv2d``.
+    """
+    found: Any = relax.op
+    for part in operator.removeprefix("relax.").split("."):
+        found = getattr(found, part, None)
+    text = (getattr(found, "__doc__", None) or "") if callable(found) else ""
+    lines = []
+    for line in text.strip().splitlines():
+        if not line.strip():
+            break
+        lines.append(line.strip())
+    said = " ".join(lines)
+    return said if len(said) <= LONGEST else f"{said[:LONGEST].rsplit(' ', 1)[0]} ..."
+
+
+VALUE = "wrong value"
+UNINITIALIZED = "reads uninitialized memory"
+FLOAT8 = "relax.astype of float8"
+"""Who is to blame where zeros or subnormals of float8 are read or written: whatever computes in float8 casts."""
+_WRONG = {"wrong-value": VALUE, "wrong-shape": "wrong shape", "wrong-dtype": "wrong dtype"}
+
+
+@dataclass(frozen=True, slots=True)
+class WrongCall:
+    """A call that TVM lowers to something else than is documented.
+
+    Attributes:
+        call: The call alone.
+        guilty: The operator.
+        what: What is wrong with its result, in two or three words.
+        culprit: The pass that lowers it.
+        expectation: What is documented.
+        mismatch: Where the result differs from that.
+    """
+
+    call: SingleCall
+    guilty: str
+    what: str
+    culprit: str
+    expectation: Expectation
+    mismatch: Mismatch
+
+    @property
+    def evidence(self) -> Evidence:
+        """For the verdict: names the operator and what is wrong, and nothing of the program around it."""
+        said = documentation(self.call.operator)
+        place = f"output {list(self.mismatch.path)}: " if self.mismatch.path else ""
+        return Evidence(
+            NOT_AS_DOCUMENTED,
+            f"{self.guilty}: {self.what}",
+            expected=f"{self.call.operator}, {place}{self.mismatch.expected}" + (f'; "{said}"' if said else ""),
+            observed=self.mismatch.observed,
+            details=Details(
+                stage=Phase.SINGLE_CALL,
+                entry=self.call.operator,
+                operator=self.guilty,
+                numbers=(str(list(self.mismatch.path)), self.mismatch.expected, self.mismatch.observed),
+            ),
+        )
+
+
+def fault_of(call: SingleCall) -> WrongCall | None:
+    """Find what is wrong with what TVM computes for one call; ``None`` where nothing is, or nothing can be said."""
+    try:
+        plain = Interpreter(call.module).call(NAME, call.arguments)
+        program = session().build(private_constants(call.module))
+        observed, _ = run_poisoned(program, NAME, call.arguments)
+    except Exception:  # what does not build, or raises, gives no wrong result
+        return None
+    if compare(plain, observed) is None:
+        return None
+    try:
+        expected = expectation(call.module, NAME, call.arguments)
+    except Unsure:
+        return None
+    mismatch = expected.mismatch(observed)
+    if mismatch is None or mismatch.kind not in _WRONG:
+        return None
+    what, guilty = _WRONG[mismatch.kind], call.operator
+    if what == VALUE and _is_left(mismatch.path, observed, program, call):
+        what = UNINITIALIZED
+    elif any(map(_has_small_float8, (call.arguments, plain))):
+        guilty = FLOAT8
+    return WrongCall(call, guilty, what, lowered_by(call.operator), expected, mismatch)
+
+
+def _is_left(path: tuple[int, ...], observed: Value, program: Program, call: SingleCall) -> bool:
+    """Say whether an array of the result, or a part of it, is what was in memory before, by each of the patterns.
+
+    What reads outside of its operands gives anything, and now and then another thing; that is a wrong value.
+    """
+    again, _ = run_poisoned(program, NAME, call.arguments, PATTERNS[1])
+    left = [_bytes_of(result, path) == pattern for result, pattern in zip((observed, again), PATTERNS, strict=True)]
+    return all(each.ndim == 2 for each in left) and bool((left[0].all(-1) & left[1].all(-1)).any())
+
+
+def _bytes_of(value: Value, path: tuple[int, ...]) -> np.ndarray[Any, Any]:
+    """Return the bytes of each element of the array at a path."""
+    for index in path:
+        assert isinstance(value, tuple)
+        value = value[index]
+    array = np.ascontiguousarray(value)
+    return array.reshape(-1, 1).view(np.uint8).reshape(array.size, -1)
+
+
+def run_poisoned(
+    program: Program, symbol: str, arguments: Sequence[Any], pattern: int = PATTERNS[0]
+) -> tuple[Value, tuple[str, ...]]:
+    """Call a function in memory full of a pattern: what is read before it is written is the same each time.
+
+    Returns:
+        What it gave, and what it printed.
+    """
+    program.take_output()
+    try:
+        with poisoned(program, pattern):
+            value = program.call(symbol, arguments)
+        return value, tuple(program.output)
+    finally:
+        program.take_output()
+
+
+def _has_small_float8(value: Any) -> bool:
+    """Say whether an array of float8 holds a zero or a subnormal number."""
+    small = [each for each in flattened(value) if isinstance(each, np.ndarray) and each.dtype.name.startswith("float8")]
+    return any(bool(np.any(np.abs(each.astype("float64")) < float(limits(each.dtype).tiny))) for each in small)

@@ -1,0 +1,84 @@
+"""Crash and mutation oracle: does the first run raise what no contract documents; is its input what it was before?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import tvm
+
+from oracles.core.applicability import Failure, Inapplicable, oracle, refusal_of, tolerated, unmet_step
+from oracles.core.blame import first_step, inner_pass
+from oracles.core.function_signatures import mistyped_call
+from oracles.core.module_facts import complaint, load
+from oracles.core.subject import Subject
+from oracles.core.verdict import Evidence, Outcome
+from relaxkit.ir.equality import describe, graph_of, same_graph, text_difference
+from relaxkit.passes.contract import Abi, OracleName
+from relaxkit.passes.contracts import CONTRACTS
+from relaxkit.passes.pass_ref import Step
+
+
+@oracle(OracleName.CRASH)
+def crash(subject: Subject) -> Failure | None:
+    """Fail for an undocumented error, reject for a documented one.
+
+    Death of the process, a hang and exhausted memory cannot be seen from inside: the runner reports them.
+    """
+    unmet = unmet_step(subject)
+    step, error = subject.last_step, subject.output.error
+    name, contract = step.ref.name, step.contract
+    if error is not None and step.inserted:
+        raise Inapplicable(f"prepare failed: {name}", culprit=name)
+    if unmet:
+        raise Inapplicable(unmet, culprit=name)
+    if error is None:
+        return None
+    if (refusal := refusal_of(error, contract.refusals)) is not None:
+        raise Inapplicable(refusal.reason, Outcome.REJECT, name)
+    index = len(subject.chain) - 1
+    entered = subject.input_of(index)
+    if index > 0 and _ill_formed_input(entered, subject.plan.steps[:index]):
+        raise Inapplicable("input of the pass is ill-formed", culprit=name)
+    if not contract.composed:
+        return name, error
+    culprit = inner_pass(subject.built(index), entered) or name
+    inner = CONTRACTS.get(culprit)
+    if inner is not None and (refusal := refusal_of(error, inner.refusals)) is not None:
+        raise Inapplicable(refusal.reason, Outcome.REJECT, name)
+    return culprit, error
+
+
+def _ill_formed_input(entered: tvm.IRModule, steps: Sequence[Step]) -> bool:
+    """Return whether what the steps gave is ill-formed, so that the next pass is not to blame for raising on it.
+
+    A contract may tolerate that of its pass: of types that a caller chose nothing is promised behind it, either, and
+    what other passes leave by design is what those behind them are for.
+    """
+    found = complaint(entered)
+    chosen = any(step.contract.abi is Abi.RETYPE_PARAMS for step in steps)
+    return mistyped_call(entered) is not None or not tolerated(found, steps) or (found is not None and chosen)
+
+
+@oracle(OracleName.MUTATION)
+def mutation(subject: Subject) -> Failure | None:
+    """Compare the JSON of the same input object before and after the first run, whether or not that raised.
+
+    JSON sees what structural comparison does not: names, spans, ``GlobalVar.ty``, the order of functions.
+    """
+    facts = subject.facts
+    assert facts is not None
+    graph = facts.graph
+    subject.chain  # noqa: B018  # running the passes is the point
+    if same_graph(graph, graph_of(facts.module)):
+        return None
+    before = facts.snapshot
+    old, copy, culprit = load(before), load(before), subject.judged
+    observed = "the module changed"
+    if old is not None and copy is not None:
+        changed = describe(old, facts.module) or "only parts that structural comparison ignores changed"
+        observed = f"{changed}\n{text_difference(old, facts.module)}"
+        found = first_step(str(tvm.ir.save_json(copy)) != before for _ in subject.retrace(copy))
+        culprit = culprit if found is None else subject.plan.steps[found[0]].ref.name
+    # What changed depends on the module, that something did is the defect: one message, so one signature.
+    message = "the input module was modified"
+    return culprit, Evidence("mutated", message, expected="the input module stays as it was", observed=observed)

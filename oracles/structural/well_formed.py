@@ -1,0 +1,96 @@
+"""Well-formedness oracle: TVM's checker, and the types that it does not compare."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import tvm
+from tvm import relax
+
+from oracles.core.applicability import Failure, Inapplicable, no_output, oracle, tolerated
+from oracles.core.blame import first_step, inner_pass
+from oracles.core.function_signatures import changed_signature, contradicted_type, mistyped_call
+from oracles.core.module_facts import complaint
+from oracles.core.subject import Subject
+from oracles.core.verdict import Evidence
+from relaxkit.ir.functions import relax_functions
+from relaxkit.ir.types import parts_of_type
+from relaxkit.ir.walk import expressions
+from relaxkit.passes.contract import OracleName, Trait
+from relaxkit.passes.contracts import any_has
+from relaxkit.passes.pass_ref import Step
+
+
+def has_unlisted_device(module: tvm.IRModule) -> bool:
+    """Return whether the type of a parameter, a value or a result names a device that is not in the module's table.
+
+    TVM's checker does not look; a later pass that infers types afresh finds types that do not fit, and a build says
+    that the device is not in the module (measured on UpdateVDevice, which leaves the old device in some types).
+    """
+    # By handle: in TVM 0.27 ``VDevice.same_as`` calls itself, by way of ``__eq__``, until the stack ends.
+    table = {each.__chandle__() for each in (module.global_infos or {}).get("vdevice", ())}
+    types: list[tvm.ir.Type | None] = []
+    for _, function in relax_functions(module):
+        types.append(function.ret_ty)
+        types += [getattr(expr, "ty", None) for expr in expressions(function)]
+    return any(
+        isinstance(part, relax.TensorType) and part.vdevice is not None and part.vdevice.__chandle__() not in table
+        for ty in types
+        if ty is not None
+        for part in parts_of_type(ty)
+    )
+
+
+@oracle(OracleName.WELL_FORMED)
+def judge(subject: Subject) -> Failure | None:
+    """Judge the output's form, its functions' declared types, its public signatures and calls between its functions.
+
+    Only inputs that passed the same checks are judged (ill-formed inputs never come here). In a pipeline the
+    blame goes to the first step whose output fails.
+    """
+    Inapplicable.raise_first([no_output(subject)])
+    steps = subject.plan.steps
+    if (found := _defect_of(subject.output.module, steps, subject)) is None:
+        return None
+    step, entered, hidden = steps[-1], subject.input_of(len(steps) - 1), False
+    if subject.is_pipeline and (first := first_step(_defects(subject))) is not None:
+        step, (entered, found, hidden) = steps[first[0]], first[1]
+    if step.inserted:
+        raise Inapplicable("prepared module is ill-formed")
+    if found.kind != "ill-formed":
+        return step.ref.name, found
+    if hidden:
+        # The checker stops at its first complaint.  That one is tolerated; what it says now may have been there, too.
+        raise Inapplicable("tolerated complaint hides others")
+    if step is not steps[0] and has_unlisted_device(entered):
+        # UpdateVDevice leaves the old device in some types; the next pass that infers types afresh only shows that.
+        raise Inapplicable("a device is not in the module's table")
+    inner = step.contract.composed and inner_pass(step.ref.build(), entered, complaint)
+    return inner or step.ref.name, found
+
+
+def _defects(subject: Subject) -> Iterator[tuple[tvm.IRModule, Evidence, bool] | None]:
+    """Yield for each step its input, what is wrong with its output, and whether a tolerated complaint stood before."""
+    complained = False
+    for index, entered, result in subject.retrace():
+        if result.error is not None:
+            return
+        found = _defect_of(result.module, subject.plan.steps[: index + 1], subject)
+        yield None if found is None else (entered, found, complained)
+        complained = complaint(result.module) is not None  # asked before the next step, which may write into it
+
+
+def _defect_of(module: tvm.IRModule, steps: Sequence[Step], subject: Subject) -> Evidence | None:
+    """Return what is wrong with the module that ``steps`` made of the subject's."""
+    found = subject.output_complaint if module is subject.output.module else complaint(module)
+    if not tolerated(found, steps):
+        return found
+    if (contradiction := contradicted_type(subject.module, module)) is not None:
+        return contradiction
+    if any_has((step.contract for step in steps[:-1]), Trait.FORGETS_SHAPES):
+        return None
+    if all(step.contract.keeps_public_signatures for step in steps):
+        changed = changed_signature(subject.module, module)
+        if changed is not None:
+            return changed
+    return mistyped_call(module) if all(step.contract.keeps_calls_fitting for step in steps) else None

@@ -1,0 +1,301 @@
+"""The inside of the process that runs one test: its body, what Hypothesis draws in it, and each check of a module."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pickle
+import random
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from fuzzer.core.case import Case
+from fuzzer.worker.child import begin_case, breadcrumb, die_if_out_of_memory
+from oracles.check import OracleFailure, watched_by
+from oracles.core.verdict import Outcome, Verdict
+from relaxkit.passes.contract import OracleName
+from relaxkit.passes.pass_ref import GivenPass, PassRef, PassReferenceError
+from relaxkit.passes.render import text_of_pass
+
+if TYPE_CHECKING:
+    from oracles.core.subject import Subject
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedModule:
+    """A module that a test had judged, as another process can judge it again.
+
+    Attributes:
+        case: Module and passes; where ``unknown`` says why nothing tells how to build them, they are names only.
+        unknown: Why no other process can judge it so; empty when it can.
+        verdicts: What the oracles said; empty before they did.
+    """
+
+    case: Case
+    unknown: str = ""
+    verdicts: tuple[Verdict, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class BodyResult:
+    """The end of a body that did not die.
+
+    Attributes:
+        outcome: ``passed``, ``failed``, ``skipped`` or ``xfailed``.
+        text: The reason, or the failure as pytest shows it.
+        judged: The check that failed, where one did.
+        error: The pickled exception, where it can be pickled.
+        counts: What was judged.
+    """
+
+    outcome: str
+    text: str = ""
+    judged: JudgedModule | None = None
+    error: bytes = b""
+    counts: dict[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class TestBody:
+    """A test to be run.
+
+    Attributes:
+        item: pytest's.
+        folder: Where the module that is being judged is left, should it kill the process.
+        seconds: See :func:`run_hypothesis`.
+        seed: The same.
+        shrink: The same.
+    """
+
+    item: pytest.Function
+    folder: Path
+    seconds: float | None
+    seed: int | None
+    shrink: bool = False
+
+
+LAST = "judged"
+STDERR = "stderr"
+ROUND = 50
+"""Examples of one run of Hypothesis where time is the limit: the runs go on with other seeds until it is over."""
+_SETTINGS = "_hypothesis_internal_use_settings"  # what Hypothesis's own plugin for pytest sets, too
+_SEED = "_hypothesis_internal_use_seed"
+_body: TestBody | None = None
+
+
+def prepare(body: TestBody | None) -> None:
+    """Say what :func:`run_body` will run; called before the process is forked, since a test cannot be sent to it."""
+    global _body
+    _body = body
+
+
+def last_judged(folder: Path) -> JudgedModule | None:
+    """Return what was being judged when the process died."""
+    try:
+        found = pickle.loads((folder / LAST).read_bytes())
+    except (OSError, EOFError, pickle.UnpicklingError):
+        return None
+    return found if isinstance(found, JudgedModule) else None
+
+
+class _CheckRecorder:
+    """Records each check of the body."""
+
+    def __init__(self, folder: Path, around: dict[str, Any]) -> None:
+        self._file = folder / LAST
+        self._around = around
+        self._now: JudgedModule | None = None
+        self._subject: Subject | None = None
+        self.failed: JudgedModule | None = None
+        self.counts: Counter[str] = Counter()
+
+    def begin(self, subject: Subject, oracles: Iterable[OracleName] | None, *, own_contract: bool) -> None:
+        refs, unknown = [], ""
+        for ref in subject.passes:
+            try:
+                refs.append(text_of_pass(ref.given, self._around) if isinstance(ref, GivenPass) else ref)
+            except PassReferenceError as error:
+                refs.append(PassRef(ref.name, ref.expression))
+                unknown = unknown or str(error)
+        if own_contract and not unknown:
+            unknown = (
+                "a contract was given to check: make it the attribute `contract` of the function that builds the pass"
+            )
+        self._subject = subject
+        self._now = JudgedModule(Case(subject.original_facts.snapshot, tuple(refs), subject.input_seed), unknown)
+        self._file.write_bytes(pickle.dumps(self._now))
+        begin_case()
+
+    def stage(self, stage: str) -> None:
+        breadcrumb(stage)
+
+    def end(self, verdicts: list[Verdict]) -> None:
+        die_if_out_of_memory(verdicts)
+        assert self._now is not None
+        assert self._subject is not None
+        self.counts["checks"] += 1
+        self.counts["changed"] += bool(self._subject.ran and self._subject.changed)
+        self.counts.update(str(verdict.outcome) for verdict in verdicts)
+        if any(verdict.outcome is Outcome.FAIL for verdict in verdicts):
+            self.failed = JudgedModule(self._now.case, self._now.unknown, tuple(verdicts))
+        self._file.unlink(missing_ok=True)
+        breadcrumb("")
+
+    def example(self) -> None:
+        """Record that an example begins."""
+        self.counts["examples"] += 1
+        begin_case()
+
+
+def run_body(_: object) -> Iterator[BodyResult]:
+    """Run, in the process, the test that was given to :func:`prepare`."""
+    assert _body is not None
+    item = _body.item
+    if item.config.getoption("capture", "no") == "fd":
+        _native_messages_to(_body.folder / STDERR)
+    watch = _CheckRecorder(_body.folder, dict(vars(item.module)) if getattr(item, "module", None) is not None else {})
+    watched_by(watch)
+    arguments = {name: item.funcargs[name] for name in item._fixtureinfo.argnames}
+    outcome, text, error = "passed", "", b""
+    failed: JudgedModule | None = None
+    try:
+        _run(_body, watch, lambda: item.obj(**arguments))
+    except pytest.skip.Exception as skipped:
+        outcome, text = "skipped", str(skipped.msg)
+    except pytest.xfail.Exception as expected:
+        outcome, text = "xfailed", str(expected.msg)
+    except BaseException as raised:
+        outcome = "failed"
+        text = str(item.repr_failure(pytest.ExceptionInfo.from_exception(raised)))
+        error = _pickled(raised)
+        failed = watch.failed if _by_check(raised) else None
+    finally:
+        watched_by(None)
+    yield BodyResult(outcome, text, failed, error, dict(watch.counts))
+
+
+def _native_messages_to(path: Path) -> None:
+    """Send there what TVM writes to the descriptor; with pytest's capture, Python's own ``sys.stderr`` is another."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    os.dup2(descriptor, 2)
+    os.close(descriptor)
+
+
+def _run(body: TestBody, watch: _CheckRecorder, run: Callable[[], Any]) -> None:
+    if not uses_hypothesis(body.item.obj):
+        watch.example()
+        run()
+        return
+    run_hypothesis(body.item.obj, run, watch.example, seconds=body.seconds, seed=body.seed, shrink=body.shrink)
+
+
+def _by_check(error: BaseException) -> bool:
+    """Say whether ``check`` raised it, perhaps in a group, as Hypothesis says of what did not come back."""
+    return isinstance(error, OracleFailure) or any(map(_by_check, getattr(error, "exceptions", ())))
+
+
+def _pickled(error: BaseException) -> bytes:
+    """Pickle the exception, where the parent can have it; of a failed check it has the verdicts."""
+    if isinstance(error, OracleFailure):
+        return b""
+    try:
+        text = pickle.dumps(error)
+        pickle.loads(text)
+    except Exception:
+        return b""
+    return text
+
+
+class OutOfTime(BaseException):
+    """Ends a run of Hypothesis, which lets what is no ``Exception`` pass."""
+
+
+def uses_hypothesis(test: Any) -> bool:
+    """Say whether Hypothesis draws the arguments of a test function."""
+    return bool(getattr(test, "is_hypothesis_test", False))
+
+
+def run_hypothesis(
+    test: Any,
+    run: Callable[[], Any],
+    each: Callable[[], None],
+    *,
+    seconds: float | None,
+    seed: int | None,
+    shrink: bool,
+) -> None:
+    """Run a test whose arguments Hypothesis draws; raises what it raises.
+
+    Args:
+        test: The function under ``@given``.
+        run: Calls it with its fixtures.
+        each: Is called before each example.
+        seconds: Draw for so long; ``None``: as many examples as are set.
+        seed: Decides what is drawn; ``None``: Hypothesis does.
+        shrink: Whether Hypothesis shrinks what fails.
+    """
+    deadline = None if seconds is None else time.monotonic() + seconds
+    rounds = 0
+    while True:
+        with _prepared(test, each, deadline, _seed_of(seed, rounds), rounds, shrink):
+            try:
+                run()
+            except OutOfTime:
+                return
+        rounds += 1
+        if deadline is None or time.monotonic() > deadline:
+            return
+
+
+def _seed_of(seed: int | None, rounds: int) -> int | None:
+    if seed is None or rounds == 0:
+        return seed
+    return random.Random(f"{seed} {rounds}").getrandbits(63)
+
+
+@contextlib.contextmanager
+def _prepared(
+    test: Any, each: Callable[[], None], deadline: float | None, seed: int | None, rounds: int, shrink: bool
+) -> Iterator[None]:
+    from hypothesis import HealthCheck, Phase, settings
+
+    inner = test.hypothesis.inner_test
+    begun = False
+
+    def example(*arguments: Any, **named: Any) -> Any:
+        nonlocal begun
+        if begun and deadline is not None and time.monotonic() > deadline:
+            raise OutOfTime
+        begun = True
+        each()
+        return inner(*arguments, **named)
+
+    before: Any = getattr(test, _SETTINGS, None) or settings.default
+    seed_before = getattr(test, _SEED, None)
+    quiet = {HealthCheck.too_slow, HealthCheck.data_too_large}
+    changes: dict[str, Any] = {"deadline": None, "suppress_health_check": {*before.suppress_health_check, *quiet}}
+    if not shrink:
+        changes |= {
+            "phases": [phase for phase in before.phases if phase not in (Phase.shrink, Phase.explain)],
+            "report_multiple_bugs": False,
+        }
+    if deadline is not None:
+        changes["max_examples"] = ROUND
+        if rounds and seed is None:
+            changes["derandomize"] = False  # the same again would find nothing new
+    setattr(test, _SETTINGS, settings(before, **changes))
+    if seed is not None:
+        setattr(test, _SEED, seed)
+    test.hypothesis.inner_test = example
+    try:
+        yield
+    finally:
+        test.hypothesis.inner_test = inner
+        setattr(test, _SETTINGS, before)
+        setattr(test, _SEED, seed_before)

@@ -1,0 +1,113 @@
+"""The options of the command line, checked, and which tests judge passes: those run in processes of their own.
+
+Loaded in every run of pytest: it imports nothing of the other rooms before a test is met that judges passes.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+MARKER = "relaxfuzz"
+PROPERTY = "relaxfuzz"
+"""Name of the user property of a test that holds what was counted in it."""
+_FACE = "relaxfuzz"
+_ROOMS = ("oracles", "strategies")
+_HOME = Path(__file__).resolve().parents[2]
+
+
+OPTIONS = {
+    "time": (
+        "TIME",
+        None,
+        "draw modules for so long (90s, 10m) in each test that judges passes, however many examples that makes",
+    ),
+    "seed": ("N", None, "decides what these tests draw (default: as Hypothesis does)"),
+    "minimize": ("TIME", "30s", "spend at most so long on making a failing module small (default: 30s)"),
+    "case-timeout": ("TIME", "20s", "one module may take so long in a test, more is a hang (default: 20s)"),
+    "out": ("DIR", None, "write repro scripts there (default: in pytest's cache)"),
+}
+"""The options behind ``--relaxfuzz-``: name of the value, default, help."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """The way in which tests that judge passes are run.
+
+    Attributes:
+        seconds: Draw modules for so long in each; ``None``: as many as Hypothesis is set to.
+        seed: Decides what is drawn; ``None``: Hypothesis does.
+        minimize: Seconds for making a failing module small.
+        case_timeout: Seconds for one example.
+        out: Directory of the repro scripts; ``None``: pytest's cache.
+    """
+
+    seconds: float | None
+    seed: int | None
+    minimize: float
+    case_timeout: float
+    out: Path | None
+
+
+def given_options(config: pytest.Config) -> dict[str, str | None]:
+    """Return the values of the options of a run of pytest, by name."""
+    return {name: config.getoption(f"relaxfuzz_{name.replace('-', '_')}") for name in OPTIONS}
+
+
+def options_of(config: pytest.Config) -> Options:
+    """Read the options of a run of pytest.
+
+    Raises:
+        pytest.UsageError: One of them makes no sense.
+    """
+    from fuzzer.core.config import ConfigError, parse_duration, parse_whole
+
+    seconds, seed, minimize, case_timeout, out = given_options(config).values()
+    try:
+        return Options(
+            None if seconds is None else parse_duration(seconds),
+            None if seed is None else parse_whole(seed, "--relaxfuzz-seed", 0, 2**63 - 1),
+            parse_duration(str(minimize)),
+            parse_duration(str(case_timeout)),
+            None if out is None else Path(out),
+        )
+    except ConfigError as error:
+        text = str(error)
+        raise pytest.UsageError(text if text.startswith("--") else f"--relaxfuzz: {text}") from error
+
+
+def judges_passes(item: pytest.Item) -> bool:
+    """Say whether a test names something of ``relaxfuzz``; of one under ``@given``, whether its file does.
+
+    ``@pytest.mark.relaxfuzz`` says so of any other test, ``@pytest.mark.relaxfuzz(isolate=False)`` the contrary.
+    Imports nothing: what a test uses has been imported by its file.
+    """
+    marker = item.get_closest_marker(MARKER)
+    if marker is not None:
+        return bool(marker.kwargs.get("isolate", True))
+    function = getattr(item, "obj", None)
+    if inspect.iscoroutinefunction(function):
+        return False
+    inner: Any = getattr(getattr(function, "hypothesis", None), "inner_test", function)
+    inner = inspect.unwrap(inner)
+    inner = getattr(inner, "__func__", inner)
+    code, names = getattr(inner, "__code__", None), getattr(inner, "__globals__", {})
+    if code is None:
+        return False
+    used = names if getattr(function, "is_hypothesis_test", False) else code.co_names
+    return any(_ours(names.get(name)) for name in used)
+
+
+def _ours(thing: Any) -> bool:
+    name = thing.__name__ if isinstance(thing, ModuleType) else str(getattr(thing, "__module__", None) or "")
+    room = name.partition(".")[0]
+    if room not in _ROOMS and name != _FACE:
+        return False
+    file = getattr(sys.modules.get(room), "__file__", None)
+    return file is not None and Path(file).resolve().parent.parent == _HOME

@@ -1,0 +1,87 @@
+"""The hooks of pytest: options, and the tests that judge passes run in processes of their own."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Generator
+from typing import Any
+
+import pytest
+
+from relaxfuzz.pytest_plugin.options import MARKER, OPTIONS, PROPERTY, given_options, judges_passes, options_of
+
+ISOLATE = "relaxfuzz_isolate"
+_TEXT = "relaxfuzz_text"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the options that begin with ``--relaxfuzz``."""
+    group = parser.getgroup("relaxfuzz", "passes of TVM's Relax (relaxfuzz)")
+    for name, (metavar, default, text) in OPTIONS.items():
+        group.addoption(f"--relaxfuzz-{name}", metavar=metavar, default=default, help=text)
+    parser.addini(ISOLATE, "run tests that judge passes in processes of their own", type="bool", default=True)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Check the options."""
+    config.addinivalue_line(
+        "markers",
+        f"{MARKER}(isolate=True): run the test in a process of its own, which may crash; isolate=False: do not",
+    )
+    if any(value != OPTIONS[name][1] for name, value in given_options(config).items() if name != "out"):
+        options_of(config)
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Keep TVM from starting threads in this process, which a forked one would lack."""
+    if _isolates(session.config) and any(judges_passes(item) for item in session.items):
+        os.environ.setdefault("TVM_NUM_THREADS", "1")
+        os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    """Run a test that judges passes in a process of its own."""
+    if not _isolates(pyfuncitem.config) or not judges_passes(pyfuncitem):
+        return None
+    from relaxfuzz.pytest_plugin.isolated import run_isolated
+
+    run_isolated(pyfuncitem)
+    return True
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Show what :mod:`relaxfuzz.pytest_plugin.failure_text` wrote, and no traceback into this plugin."""
+    report = yield
+    text = getattr(call.excinfo.value, _TEXT, None) if call.excinfo is not None else None
+    if text is not None and report.failed:
+        report.longrepr = text
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_terminal_summary(terminalreporter: Any) -> Generator[None, None, None]:
+    """Say how much was judged: a green test that judged nothing says nothing."""
+    total: Counter[str] = Counter()
+    for reports in terminalreporter.stats.values():
+        for report in reports:
+            for name, value in getattr(report, "user_properties", ()):
+                if name == PROPERTY and getattr(report, "when", "") == "call":
+                    total.update({"tests": 1, **value})
+    if total:
+        terminalreporter.write_line(
+            f"relaxfuzz: {total['tests']} test{'' if total['tests'] == 1 else 's'}, {total['examples']} examples, "
+            f"{total['checks']} modules judged, {total['changed']} of them changed by the pass; verdicts: "
+            f"{total['pass']} pass, {total['skip']} skipped, {total['fail']} fail"
+        )
+    return (yield)
+
+
+def _isolates(config: pytest.Config) -> bool:
+    """Say whether tests may be run in other processes: not while someone looks into them with a debugger."""
+    debugging = config.getoption("usepdb", False) or config.getoption("trace", False)
+    return bool(config.getini(ISOLATE)) and hasattr(os, "fork") and not debugging

@@ -1,0 +1,161 @@
+"""Arithmetic of two tensors, or of a tensor and a number, by NumPy's broadcasting.
+
+Both operands have one dtype, and the result has it too ("Binary operators must have the same datatype for both
+operands" in type inference).  Integers wrap around; floats are rounded once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from relaxkit.interpreter.operands import finished, is_floating, limits, operand, pair, wide
+from relaxkit.interpreter.registry import Array, Request, Unsupported, semantics
+
+
+def _numbers(request: Request) -> tuple[Array, Array]:
+    """Return both operands, which are no booleans: TVM has no arithmetic of those."""
+    left, right = pair(request)
+    if left.dtype.kind == "b":
+        raise Unsupported("arithmetic of booleans")
+    return left, right
+
+
+def _plain(name: str, function: Callable[[Array, Array], Any]) -> None:
+    @semantics(name)
+    def compute(request: Request) -> Any:
+        return finished(request, function(*_numbers(request)))
+
+
+_plain("add", np.add)
+_plain("subtract", np.subtract)
+_plain("multiply", np.multiply)
+
+
+def _extreme(name: str, function: Callable[[Array, Array], Any]) -> None:
+    """The greater or the lesser of two; of a number and NaN, which one is not documented (apache/tvm issue 19579)."""
+
+    @semantics(name)
+    def compute(request: Request) -> Any:
+        left, right = _numbers(request)
+        if is_floating(left):
+            request.undefined(np.isnan(left) != np.isnan(right), "extreme of a number and NaN")
+        return finished(request, function(left, right))
+
+
+_extreme("maximum", np.maximum)
+_extreme("minimum", np.minimum)
+
+
+def _divisible(request: Request, left: Array, right: Array) -> None:
+    """Integers: no zero divisor, and no quotient one above the greatest number."""
+    request.undefined(right == 0, "integer division by zero")
+    if left.dtype.kind == "i":
+        least = limits(left.dtype).min
+        request.undefined((left == least) & (right == -1), "integer division that overflows")
+
+
+def _truncated(left: Array, right: Array) -> Any:
+    """Quotient of integers, towards zero."""
+    quotient = np.floor_divide(left, right)
+    inexact = (np.remainder(left, right) != 0) & ((left < 0) != (right < 0))
+    return (quotient + inexact).astype(left.dtype)
+
+
+@semantics("divide")
+def divide(request: Request) -> Any:
+    """Return the quotient; of integers towards zero, as C and ONNX ``Div`` have it."""
+    left, right = _numbers(request)
+    if is_floating(left):
+        return finished(request, np.true_divide(left, right))
+    _divisible(request, left, right)
+    return finished(request, _truncated(left, right))
+
+
+@semantics("floor_divide")
+def floor_divide(request: Request) -> Any:
+    """Return the greatest integer that is not above the quotient."""
+    left, right = _numbers(request)
+    if not is_floating(left):
+        _divisible(request, left, right)
+        return finished(request, np.floor_divide(left, right))
+    return finished(request, _floor_of_quotient(request, left, right).astype(left.dtype))
+
+
+def _floor_of_quotient(request: Request, left: Array, right: Array) -> Array:
+    """Floor of a float quotient; where that and the floor of the rounded quotient differ, either may be meant.
+
+    NumPy and PyTorch give the former, ``floor(x / y)`` as compilers write it the latter.
+    """
+    rounded = np.floor(wide(np.true_divide(left, right)))
+    exact = np.floor_divide(wide(left), wide(right))
+    sure = np.isfinite(left) & np.isfinite(right) & (right != 0)
+    request.undefined(sure & (rounded != exact.astype(left.dtype)), "float quotient that rounds to an integer")
+    return np.asarray(rounded)
+
+
+@semantics("floor_mod")
+def floor_mod(request: Request) -> Any:
+    """Return the remainder of floor division, of the sign of the divisor.
+
+    For floats it is ``x - floor(x / y) * y``, which NumPy and PyTorch compute exactly and compilers by that formula.
+    Where its rounding can lead from one end of the range of remainders to the other, the result is not defined.
+    """
+    left, right = _numbers(request)
+    if not is_floating(left):
+        _divisible(request, left, right)
+        return finished(request, np.remainder(left, right))
+    quotient, dtype = _floor_of_quotient(request, left, right), left.dtype
+    left, right = wide(left), wide(right)
+    request.undefined(~np.isfinite(quotient) & np.isfinite(left), "remainder without a quotient")
+    request.undefined(np.isinf(right) & np.isfinite(left), "remainder by infinity")
+    result = np.asarray(np.remainder(left, right))
+    rounding = np.abs(left) * float(limits(dtype).eps)
+    near = (np.abs(result) <= rounding) | (np.abs(result - right) <= rounding)
+    formula = left - np.asarray(quotient * right).astype(dtype)
+    request.undefined((formula != result) & near, "remainder within rounding of the divisor")
+    return finished(request, result.astype(dtype))
+
+
+@semantics("mod")
+def mod(request: Request) -> Any:
+    """Return the remainder of division towards zero, of the sign of the dividend (``floor_mod`` is the other one)."""
+    left, right = _numbers(request)
+    if not is_floating(left):
+        _divisible(request, left, right)
+    return finished(request, np.fmod(left, right))
+
+
+@semantics("power")
+def power(request: Request) -> Any:
+    """Return the first to the power of the second, by the special cases of C's ``pow``."""
+    left, right = _numbers(request)
+    if not is_floating(left):
+        request.undefined(right < 0, "negative power of an integer")
+    return finished(request, np.power(left, right))
+
+
+@semantics("atan2")
+def atan2(request: Request) -> Any:
+    """Return the angle of the point (second, first), by the special cases of C's ``atan2``."""
+    return finished(request, np.arctan2(*_numbers(request)))
+
+
+@semantics("log_add_exp")
+def log_add_exp(request: Request) -> Any:
+    """``log(exp(x) + exp(y))`` without overflow between."""
+    left, right = _numbers(request)
+    return finished(request, np.logaddexp(wide(left), wide(right)).astype(left.dtype))
+
+
+@semantics("ewise_fma")
+def ewise_fma(request: Request) -> Any:
+    """``x1 * x2 + x3``; whether the product is rounded before the addition is not said, here it is not."""
+    first, second = _numbers(request)
+    third = operand(request, 2)
+    if not is_floating(first):
+        return finished(request, first * second + third)
+    parts = [each.astype("float64") for each in (first, second, third)]
+    return finished(request, (parts[0] * parts[1] + parts[2]).astype(first.dtype))

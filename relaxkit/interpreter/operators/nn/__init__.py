@@ -1,0 +1,1 @@
+"""Reference semantics of operators of neural networks."""

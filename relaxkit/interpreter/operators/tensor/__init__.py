@@ -1,0 +1,1 @@
+"""Reference semantics of operators that create, index, join, reduce and reshape tensors."""

@@ -1,0 +1,104 @@
+"""Elementwise functions of one tensor; the result has its dtype."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from relaxkit.interpreter.operands import erf, finished, is_floating, limits, operand, sigmoid, wide
+from relaxkit.interpreter.registry import Array, Request, Unsupported, semantics
+
+
+def _float_function(name: str, function: Callable[[Array], Any]) -> None:
+    """An operator that takes floats; those of low precision are computed in float32 and rounded once."""
+
+    @semantics(name)
+    def compute(request: Request) -> Any:
+        value = operand(request, 0)
+        if not is_floating(value):
+            raise Unsupported("function of floats applied to other numbers")
+        return finished(request, np.asarray(function(wide(value))).astype(value.dtype, copy=False))
+
+
+_FLOAT_FUNCTIONS: dict[str, Callable[[Array], Any]] = {
+    "acos": np.arccos, "acosh": np.arccosh, "asin": np.arcsin, "asinh": np.arcsinh, "atan": np.arctan,
+    "atanh": np.arctanh, "cos": np.cos, "cosh": np.cosh, "erf": erf, "exp": np.exp, "log": np.log,
+    "rsqrt": lambda value: 1 / np.sqrt(value), "sigmoid": sigmoid, "sin": np.sin, "sinh": np.sinh, "sqrt": np.sqrt,
+    "tan": np.tan, "tanh": np.tanh,
+}  # fmt: skip
+for _name, _function in _FLOAT_FUNCTIONS.items():
+    _float_function(_name, _function)
+
+
+def _rounding(name: str, function: Callable[[Array], Any]) -> None:
+    """An operator that makes integers of floats, and leaves integers and booleans as they are."""
+
+    @semantics(name)
+    def compute(request: Request) -> Any:
+        value = operand(request, 0)
+        return finished(request, function(value) if is_floating(value) else value)
+
+
+_rounding("ceil", np.ceil)
+_rounding("floor", np.floor)
+_rounding("trunc", np.trunc)
+_rounding("round", np.rint)  # ties to even, says topi.round
+
+
+@semantics("abs")
+def absolute(request: Request) -> Any:
+    """Return the absolute value; that of the least signed integer wraps around to itself."""
+    return finished(request, np.abs(operand(request, 0)))
+
+
+@semantics("negative")
+def negative(request: Request) -> Any:
+    """Return the number with its sign changed; integers wrap around."""
+    return finished(request, np.negative(_number(request)))
+
+
+@semantics("square")
+def square(request: Request) -> Any:
+    """Return the number times itself; integers wrap around."""
+    return finished(request, np.square(_number(request)))
+
+
+def _number(request: Request) -> Array:
+    value = operand(request, 0)
+    if value.dtype.kind == "b":
+        raise Unsupported("arithmetic of booleans")
+    return value
+
+
+@semantics("sign")
+def sign(request: Request) -> Any:
+    """-1, 0 or 1; that of NaN is not said, and libraries disagree."""
+    value = _number(request)
+    request.undefined(np.isnan(value) if is_floating(value) else False, "sign of NaN")
+    return finished(request, np.sign(value))
+
+
+@semantics("clip")
+def clip(request: Request) -> Any:
+    """Return the number or the limit that it exceeds.
+
+    Of NaN, nothing is documented (apache/tvm issue 19579), nor of limits in the wrong order.
+    """
+    value = operand(request, 0)
+    request.undefined(np.isnan(value) if is_floating(value) else False, "clip of NaN")
+    low, high = (_limit(request, value, index) for index in (1, 2))
+    request.undefined(low > high, "clip between limits in the wrong order")
+    return finished(request, np.minimum(np.maximum(value, low), high))
+
+
+def _limit(request: Request, value: Array, index: int) -> Array:
+    """Return a limit in the dtype of what is clipped; one that an integer dtype cannot hold limits nothing."""
+    limit = np.asarray(request.args[index])
+    if is_floating(value):
+        return np.asarray(limit.astype(value.dtype))
+    if np.any(limit != np.floor(limit)):
+        raise Unsupported("clip of integers to a fraction")
+    known = (0, 1) if value.dtype.kind == "b" else (int(limits(value.dtype).min), int(limits(value.dtype).max))
+    return np.asarray(min(max(int(limit), known[0]), known[1]), dtype=value.dtype)

@@ -1,0 +1,69 @@
+"""Calls within a module that do not fit the functions that they call, as those are now."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tvm
+from tvm import relax
+
+from relaxkit.ir.functions import mentioned_functions, relax_items
+from relaxkit.ir.walk import expressions, operator_of
+
+
+def ill_typed_call(module: tvm.IRModule) -> tuple[str, str, str] | None:
+    """The first call whose type cannot be inferred from the called function's type, or ``None``; of closures as well.
+
+    TVM's checker compares a call with the type that its ``GlobalVar`` remembers, which is not that of the function once
+    a pass has given it other parameters (measured on RealizeVDevice, which puts a device into the parameters of a
+    private function and leaves its callers alone). The next pass that infers types afresh then raises.
+
+    Returns:
+        The called function and its type, the caller's name, and what type inference says.
+    """
+    functions = dict(relax_items(module))
+    for var, function in functions.items():
+        if any(called in functions for called in mentioned_functions(function)):
+            found = _ill_typed_in(function, functions)
+            if found is not None:
+                callee, complaint = found
+                return f"{callee.name_hint}: {functions[callee].ty}", var.name_hint, complaint
+    return None
+
+
+def _ill_typed_in(function: Any, functions: dict[Any, Any]) -> tuple[Any, str] | None:
+    builder = relax.BlockBuilder()
+    for expr in expressions(function):
+        if not isinstance(expr, tvm.ir.Call):
+            continue
+        if expr.op in functions:
+            # A variable in its place: inference would ask a GlobalVar for what it remembers.
+            callee = relax.Var(expr.op.name_hint, functions[expr.op].ty)
+            try:
+                builder.normalize(relax.Call(callee, expr.args, expr.attrs, expr.ty_args))
+            except Exception as error:
+                lines = str(error).strip().splitlines()
+                return expr.op, lines[0] if lines else type(error).__name__
+        elif (
+            operator_of(expr) == "relax.make_closure"
+            and expr.args[0] in functions
+            and (complaint := _ill_typed_closure(functions[expr.args[0]], expr.args[1]))
+        ):
+            return expr.args[0], complaint
+    return None
+
+
+def _ill_typed_closure(function: Any, held: Any) -> str:
+    """Return what is wrong with the arguments that a closure holds, the last ones of its function; empty when they fit.
+
+    No type is inferred of a closure's parameters, so that only what no argument can mend is told.
+    """
+    if not isinstance(held, relax.Tuple):
+        return ""
+    if len(held.fields) > len(function.params):
+        return f"a closure holds {len(held.fields)} arguments of a function of {len(function.params)}"
+    last = list(function.params)[len(function.params) - len(held.fields) :]
+    for index, (param, given) in enumerate(zip(last, held.fields, strict=True)):
+        if relax.analysis.type_base_check(param.ty, given.ty) == relax.analysis.BaseCheckResult.FAIL_L0:
+            return f"argument {index} held by a closure: expected {param.ty}, given {given.ty}"
+    return ""

@@ -1,0 +1,56 @@
+"""Lowered code: operators that allocate and free memory, and the parameters that kernels write into."""
+
+from __future__ import annotations
+
+import tvm
+from tvm import relax, tirx
+from tvm.ir import Op
+
+from relaxkit.ir.functions import has_attribute, relax_functions
+from relaxkit.ir.walk import expressions, nodes
+
+_READS_AT_MOST = 2  # tirx.CallEffectKind: kExprAnnotation 0, kPure 1, kReadState 2
+
+
+def stored_parameters(kernel: tirx.PrimFunc) -> frozenset[int] | None:
+    """Numbers of the parameters that a PrimFunc stores into; ``None`` where it runs code that may store anywhere."""
+    stores, calls = nodes(kernel.body, tirx.BufferStore, tvm.ir.Call)
+    if not all(_only_computes(call) for call in calls):
+        return None
+    buffers = getattr(kernel, "buffer_map", None)  # until TVM 0.26; parameters are buffers themselves since
+    places = {param if buffers is None else buffers.get(param): place for place, param in enumerate(kernel.params)}
+    return frozenset(places[node.buffer] for node in stores if node.buffer in places)
+
+
+def _only_computes(call: relax.Call) -> bool:
+    if not isinstance(call.op, tvm.ir.Op):
+        return False
+    effect = call.op.get_attr("TCallEffectKind")
+    return effect is not None and int(effect) <= _READS_AT_MOST
+
+
+KILLING = frozenset({"relax.memory.kill_tensor", "relax.memory.kill_storage", "relax.vm.kill_object"})
+"""Operators that empty a variable's register."""
+_LOWERED = ("relax.builtin.alloc_tensor", "relax.memory.alloc_", "relax.memory.kill_", "relax.vm.")
+
+
+def is_lowered(module: tvm.IRModule) -> bool:
+    """Say whether a function of the module allocates memory itself: it is lowered already, in part or as a whole.
+
+    Only functions that are impure, or declared ``relax.force_pure``, can do so and be well formed.
+    """
+    return any(
+        isinstance(expr, Op) and str(expr.name).startswith(_LOWERED)
+        for _, function in relax_functions(module)
+        if may_allocate(function)
+        for expr in expressions(function.body)
+    )
+
+
+def may_allocate(function: relax.Function) -> bool:
+    """Say whether a Relax function may allocate and be well formed: it is impure, or declared ``relax.force_pure``."""
+    return not function.is_pure or has_attribute(function, "relax.force_pure")
+
+
+ALLOCATIONS = frozenset({"relax.builtin.alloc_tensor", "relax.memory.alloc_storage", "relax.memory.alloc_tensor"})
+"""Operators that only lowering passes, or code that is lowered already, put into a function."""

@@ -1,0 +1,1 @@
+"""Edit a module: a mutable form of it, and the way back."""

@@ -1,0 +1,151 @@
+"""Claims of many passes: what a pass leaves as it is unless its contract says otherwise, and claims that are flags.
+
+Nothing else notices a pass that drops the attributes of the module, its table of devices, or attributes of functions:
+the result is well formed, computes the same, and a second run changes nothing. What reads them is a later pass, or the
+runtime (``num_input``, ``Codegen``, ``op_pattern``, ``external_mods``, ``system_lib_prefix``).
+
+A thing that is gone with its function is not missed here: whether the function may go is another claim.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Any
+
+import tvm_ffi
+from tvm import relax, tirx
+
+from relaxkit.ir.functions import functions_by_name, is_public
+from relaxkit.ir.walk import name_of
+from relaxkit.passes.claims.common import both, functions_changed, operators_changed
+from relaxkit.passes.contract import Contract, Kept, Postcondition
+
+_SOURCE = (
+    "IRModule, attributes and global infos belong to the user: src/relax/ir/transform.cc and IRModuleNode::CopyOnWrite "
+    "carry them along; measured on generated modules for each pass"
+)
+
+
+def module_attributes_lost(ran: Any) -> str:
+    """Find which attribute of the module is gone or has another value."""
+    return _lost_of(ran.before.attrs, ran.after.attrs, "a module attribute")
+
+
+def global_infos_lost(ran: Any) -> str:
+    """Find which global info is gone, or stands at another place of its table."""
+    for key, entries in ran.before.global_infos.items():
+        now = list(ran.after.global_infos.get(key, ()))
+        if len(now) < len(entries):
+            return f"an entry of the table {key} is gone\nbefore: {entries}\nafter: {now}"
+        for old, new in zip(entries, now):  # noqa: B905  # new entries may come behind
+            if not tvm_ffi.structural_equal(old, new):
+                return f"an entry of the table {key} is another one\nbefore: {old}\nafter: {new}"
+    return ""
+
+
+def function_attributes_lost(ran: Any, besides: Sequence[str] = ()) -> str:
+    """Find which attribute of a function is gone or has another value, besides some that the pass may change.
+
+    A function that became one of another kind (a kernel made of a Relax function) has attributes of its own.
+    """
+    for name, old, new in _touched(ran):
+        kind = "a kernel" if isinstance(old, tirx.PrimFunc) else "a Relax function"
+        if type(old) is not type(new):
+            continue
+        if said := _lost_of(old.attrs, new.attrs, f"an attribute of {kind}", besides):
+            return f"{said}\nfunction: {name}"
+    return ""
+
+
+def parameter_names_changed(ran: Any) -> str:
+    """Say whether a public Relax function has parameters of other names."""
+    for name, old, new in _touched(ran):
+        if not (isinstance(old, relax.Function) and isinstance(new, relax.Function) and is_public(old)):
+            continue
+        before, after = [_names_of(function) for function in (old, new)]
+        if before != after:
+            what = "parameters are renamed" if len(before) == len(after) else "another number of parameters"
+            return f"{what}\nfunction: {name}\nbefore: {before}\nafter: {after}"
+    return ""
+
+
+def purity_changed(ran: Any) -> str:
+    """Say whether a Relax function that was declared pure is impure now, or the other way round."""
+    for name, old, new in _touched(ran):
+        if isinstance(old, relax.Function) and isinstance(new, relax.Function) and old.is_pure != new.is_pure:
+            return f"a {'pure' if old.is_pure else 'impure'} function is declared otherwise\nfunction: {name}"
+    return ""
+
+
+def kernels_changed(ran: Any) -> str:
+    """Say whether another kernel stands under the name of one."""
+    for name, old, new in _touched(ran):
+        if isinstance(old, tirx.PrimFunc) and not (
+            new.same_as(old) or tvm_ffi.structural_equal(old, new, map_free_vars=True)
+        ):
+            return f"another function under the name of a kernel\nfunction: {name}"
+    return ""
+
+
+def externals_changed(ran: Any) -> str:
+    """Say whether an external function is gone or another one."""
+    after = functions_by_name(ran.after)
+    for name, old in functions_by_name(ran.before).items():
+        if isinstance(old, relax.ExternFunc) and not tvm_ffi.structural_equal(old, after.get(name)):
+            return f"an external function is gone or another one\nfunction: {name}"
+    return ""
+
+
+def _touched(ran: Any) -> Iterator[tuple[str, Any, Any]]:
+    """Yield the functions of one name that are not the same object."""
+    return ((name, old, new) for name, old, new in both(ran) if not new.same_as(old))
+
+
+def _names_of(function: Any) -> list[str]:
+    return [name_of(param) for param in function.params]
+
+
+def _lost_of(before: Any, after: Any, what: str, besides: Sequence[str] = ()) -> str:
+    for key, value in (before or {}).items():
+        if key in besides:
+            continue
+        if after is None or key not in after:
+            return f"{what} is gone: {key}"
+        if not tvm_ffi.structural_equal(value, after[key]):
+            return f"{what} has another value: {key}\nbefore: {value}\nafter: {after[key]}"
+    return ""
+
+
+KEPT: dict[Kept, Postcondition] = {
+    Kept.MODULE_ATTRIBUTES: Postcondition("keeps module attributes", module_attributes_lost, _SOURCE),
+    Kept.GLOBAL_INFOS: Postcondition("keeps global infos", global_infos_lost, _SOURCE),
+    Kept.FUNCTION_ATTRIBUTES: Postcondition("keeps function attributes", function_attributes_lost, _SOURCE),
+    Kept.PARAMETER_NAMES: Postcondition("keeps parameter names", parameter_names_changed, _SOURCE),
+    Kept.PURITY: Postcondition("keeps purity", purity_changed, _SOURCE),
+    Kept.KERNELS: Postcondition("keeps kernels", kernels_changed, _SOURCE),
+    Kept.EXTERNALS: Postcondition("keeps external functions", externals_changed, _SOURCE),
+}
+"""The claim behind each member of :class:`~relaxkit.passes.contract.Kept`."""
+
+
+def stated_claims(contract: Contract) -> tuple[Postcondition, ...]:
+    """Return what a contract claims in its row: its postconditions, and those behind its flags."""
+    found = [*contract.postconditions]
+    if (operators := contract.operators) is not None:
+        allowed = {"fewer": operators.fewer, "more": operators.more}
+        found.append(_generic(operators.claim, operators_changed, operators.source, allowed))
+    if (functions := contract.functions) is not None:
+        may = {"may_go": functions.may_go, "may_come": functions.may_come}
+        found.append(_generic(functions.claim, functions_changed, functions.source, may))
+    return tuple(found)
+
+
+def _generic(claim: str, violation: Callable[..., str], source: str, allowed: dict[str, Any]) -> Postcondition:
+    given = {name: value for name, value in allowed.items() if value}
+    return Postcondition(claim, partial(violation, **given) if given else violation, source)
+
+
+def claims_of(contract: Contract) -> tuple[Postcondition, ...]:
+    """Return what a contract claims: what its row states, and that it keeps what it does not list as changed."""
+    return (*stated_claims(contract), *(claim for kept, claim in KEPT.items() if kept not in contract.changes))

@@ -1,0 +1,283 @@
+"""Claims of the lowering passes and of the stock pipelines, but for memory, kills and the shape heap, which have files
+of their own.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections import Counter
+from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any
+
+import tvm_ffi
+from tvm import relax, tirx
+
+from relaxkit.ir.functions import functions_by_name, has_attribute, relax_functions
+from relaxkit.ir.types import parts_of_type
+from relaxkit.ir.walk import callee_name, functions_inside, operator_of, operators_left, places, sequences
+from relaxkit.passes.claims.common import measured_otherwise, placed, relax_pairs, static_dims
+from relaxkit.passes.claims.kills import killed_too_early, killed_without_register
+from relaxkit.passes.claims.rewrite import legalizable_left
+from relaxkit.passes.claims.shape_heap import heap_misused, symbolic_shapes_left
+from relaxkit.passes.contract import Postcondition
+
+DESTINATION_PASSING = ("relax.call_tir", "relax.call_tir_inplace", "relax.call_dps_packed")
+PURE_FORMS = ("relax.call_pure_packed", "relax.call_inplace_packed", "relax.invoke_pure_closure")
+BUILTINS = (
+    "relax.builtin.alloc_tensor",
+    "relax.call_py_func",
+    "relax.invoke_closure",
+    "relax.make_closure",
+    "relax.memory.alloc_storage",
+    "relax.memory.alloc_tensor",
+    "relax.memory.kill_storage",
+    "relax.memory.kill_tensor",
+    "relax.reshape",
+    "relax.shape_of",
+    "relax.tensor_to_shape",
+    "relax.to_vdevice",
+    "relax.vm.call_tir_dyn",
+)
+"""Operators that ``LowerRuntimeBuiltin`` lowers: the list in src/relax/backend/vm/lower_runtime_builtin.cc."""
+
+
+_WITH_DIMS = "relax.vm.call_tir_dyn"
+"""Operator by which CallTIRRewrite has a kernel called that is given dims, until TVM 0.25."""
+
+
+def operators_remain(ran: Any, *, names: tuple[str, ...]) -> str:
+    """Find an operator that the pass lowers and that is still called."""
+    if name := operators_left(ran.after, names):
+        return f"{name} is left"
+    return ""
+
+
+def dataflow_left(ran: Any) -> str:
+    """Find a dataflow block or a dataflow variable."""
+    for name, function in relax_functions(ran.after):
+        for sequence in sequences(function):
+            for block in sequence.blocks:
+                if isinstance(block, relax.DataflowBlock):
+                    return f"a dataflow block is left\nfunction: {name}"
+        for place in places(function):
+            if isinstance(place.binding.var, relax.DataflowVar):
+                return f"a dataflow variable is left\nfunction: {name}\nvariable: {place.binding.var.name}"
+    return ""
+
+
+def operator_sequence_changed(ran: Any) -> str:
+    """Find another number of bindings, or one that calls another operator."""
+    return measured_otherwise(ran, lambda function: list(_bound(function)), "bindings are others")
+
+
+def _bound(function: Any) -> Iterator[str]:
+    """Say what a function's bindings call; what a cast calls (FuseTIR leaves such casts) is bound by the next pass."""
+    for place in places(function):
+        yield operator_of(place.binding.value)
+        if isinstance(place.binding, relax.MatchCast) and isinstance(place.binding.value, relax.Call):
+            yield ""
+
+
+def purity_checked(ran: Any) -> str:
+    """Find a pure function without the attribute ``relax.force_pure``."""
+    for name, function in relax_functions(ran.after):
+        for inner in functions_inside(function):
+            if inner.is_pure and not has_attribute(inner, "relax.force_pure"):
+                return f"a pure function is not forced pure\nfunction: {name}"
+    return ""
+
+
+def calls_not_kept(ran: Any) -> str:
+    """Find a kernel or packed function that a Relax function calls another number of times than before."""
+    return measured_otherwise(ran, _callees_of, "kernels are called another number of times")
+
+
+def _callees_of(function: Any) -> Counter[str]:
+    """Say how often the bindings of a function call each function, directly or in destination-passing style."""
+    counted: Counter[str] = Counter()
+    for place in places(function):
+        value = place.binding.value
+        if isinstance(value, relax.Call):
+            callee = value.args[0] if operator_of(value) in (*DESTINATION_PASSING, _WITH_DIMS) else value.op
+            if isinstance(callee, (relax.GlobalVar, relax.ExternFunc)):
+                counted[callee_name(callee)] += 1
+    return counted
+
+
+def outputs_not_allocated(ran: Any) -> str:
+    """Find outputs of calls in destination-passing style for which no tensor of their shape and dtype is allocated."""
+    for name, old, new in relax_pairs(ran):
+        wanted, given = sorted(_output_types(old)), sorted(_allocated_types(new))
+        if wanted != given:
+            return f"other tensors are allocated than outputs\nfunction: {name}\noutputs: {wanted}\nallocated: {given}"
+    return ""
+
+
+def _output_types(function: Any) -> Iterator[str]:
+    for place in places(function):
+        value, name = place.binding.value, operator_of(place.binding.value)
+        if name == "relax.builtin.alloc_tensor":
+            yield f"{value.args[0]} {value.args[1].value}"
+        elif name in DESTINATION_PASSING:
+            tensors = [part for part in parts_of_type(value.ty_args[0]) if isinstance(part, relax.TensorType)]
+            reused = [int(index) for index in value.attrs.inplace_indices] if name.endswith("inplace") else []
+            for index, tensor in enumerate(tensors):
+                if index >= len(reused) or reused[index] < 0:
+                    yield f"{tensor.shape} {tensor.dtype}"
+
+
+def _allocated_types(function: Any) -> Iterator[str]:
+    for place in places(function):
+        value = place.binding.value
+        if operator_of(value) == "relax.builtin.alloc_tensor":
+            yield f"{value.args[0]} {value.args[1].value}"
+
+
+def reshapes_left(ran: Any) -> str:
+    """Find a kernel that only reshapes its one tensor, called inside a dataflow block for a value of that block."""
+    kernels = functions_by_name(ran.after)
+    for name, place in placed(ran.after):
+        value = place.binding.value
+        if not isinstance(place.binding.var, relax.DataflowVar) or operator_of(value) != "relax.call_tir":
+            continue
+        if place.local or len(value.args[1].fields) != 1 or not isinstance(value.ty, relax.TensorType):
+            continue
+        kernel = kernels.get(str(value.args[0].name_hint))
+        if isinstance(kernel, tirx.PrimFunc) and _reshapes(value.args[1].fields[0].ty, value.ty, kernel):
+            return f"a kernel that reshapes is left\nfunction: {name}\nkernel: {value.args[0].name_hint}"
+    return ""
+
+
+def _reshapes(old: Any, new: Any, kernel: Any) -> bool:
+    """Say whether both types are static, of one dtype and as many elements, and the kernel was made of
+    ``relax.reshape``.
+
+    TVM's own analysis decides on the kernel, as it is documented that the pass does.
+    """
+    before, after = static_dims(old), static_dims(new)
+    if before is None or after is None:
+        return False
+    same = math.prod(before) == math.prod(after) and str(old.dtype) == str(new.dtype)
+    return same and bool(relax.analysis.has_reshape_pattern(kernel))
+
+
+def _anywhere(ty: Any) -> Any:
+    """Return a tensor's type without its device: ``relax.reshape`` takes its operand's, where a kernel's call says
+    none.
+    """
+    if not isinstance(ty, relax.TensorType) or ty.vdevice is None:
+        return ty
+    if ty.shape is not None:
+        return relax.TensorType(ty.shape, ty.dtype)
+    return relax.TensorType(dtype=ty.dtype, ndim=ty.ndim)
+
+
+def reshapes_changed(ran: Any) -> str:
+    """Find a value whose type is another one, or which is reshaped from a tensor of another dtype."""
+    after = dict(relax_functions(ran.after))
+    for name, function in relax_functions(ran.before):
+        olds = [place.binding.var.ty for place in places(function)]
+        news = [place.binding.var.ty for place in places(after[name])] if name in after else olds
+        if len(olds) != len(news):
+            return f"another number of bindings\nfunction: {name}\n{len(olds)} before, {len(news)} after"
+        for old, new in zip(olds, news, strict=True):
+            if not tvm_ffi.structural_equal(_anywhere(old), _anywhere(new), map_free_vars=True):
+                return f"a value has another type\nfunction: {name}\nbefore: {old}\nafter: {new}"
+    return ""
+
+
+def arithmetic_left(ran: Any) -> str:
+    """Find arithmetic on numbers in an operand, outside of shapes and types."""
+    for name, place in placed(ran.after):
+        value = place.binding.value
+        roots = [value.cond] if isinstance(value, relax.If) else [value]
+        for operand in (part for root in roots for part in _values_in(root)):
+            if type(operand) in _COMPUTED:
+                return f"arithmetic is left\nfunction: {name}\nvalue: {operand}"
+    return ""
+
+
+_COMPUTED = (
+    tirx.Add, tirx.Sub, tirx.Mul, tirx.Div, tirx.Mod, tirx.FloorDiv, tirx.FloorMod, tirx.Min, tirx.Max,
+    tirx.EQ, tirx.NE, tirx.LT, tirx.LE, tirx.GT, tirx.GE, tirx.And, tirx.Or, tirx.Not, tirx.Cast, tirx.Select,
+)  # fmt: skip
+
+
+def _values_in(value: Any) -> Iterator[Any]:
+    """Yield a value and its operands, but nothing of shapes."""
+    if isinstance(value, relax.ShapeExpr):
+        return
+    yield value
+    if isinstance(value, relax.Call):
+        for operand in value.args:
+            yield from _values_in(operand)
+    elif isinstance(value, relax.Tuple):
+        for operand in value.fields:
+            yield from _values_in(operand)
+
+
+def symbols_not_attached(ran: Any) -> str:
+    """Find a function without ``global_symbol``, or with another name there."""
+    for name, function in functions_by_name(ran.after).items():
+        if not isinstance(function, (relax.Function, tirx.PrimFunc)):
+            continue
+        if not has_attribute(function, "global_symbol"):
+            return f"a function has no global_symbol\nfunction: {name}"
+        if str(function.attrs["global_symbol"]) != name:
+            return f"a global_symbol is another name\nfunction: {name}\nsymbol: {function.attrs['global_symbol']}"
+    return ""
+
+
+def anything_changed(ran: Any) -> str:
+    """Say whether the module has changed at all."""
+    return "" if tvm_ffi.structural_equal(ran.before, ran.after) else "the module has changed"
+
+
+# What the stock pipelines claim: the module that they give is ready for the virtual machine, or fused.
+
+
+def legalizable_left_by_pipeline(ran: Any) -> str:
+    """Say what ``LegalizeOps``, built without arguments, would not have left.
+
+    An operator of which some call has operands of unknown shape before the pipeline is not judged: the shape may become
+    known when ``LegalizeOps`` is through.
+    """
+    vague = {
+        operator_of(place.binding.value)
+        for _, function in relax_functions(ran.before)
+        for place in places(function)
+        if any(_is_vague(part) for part in _types_of_call(place.binding.value))
+    }
+    return legalizable_left(SimpleNamespace(before=ran.before, after=ran.after, arguments={"skip_ops": vague}))
+
+
+def _types_of_call(value: Any) -> Iterator[Any]:
+    for part in (value, *getattr(value, "args", ())):
+        yield from parts_of_type(part.ty)
+
+
+def _is_vague(ty: Any) -> bool:
+    if isinstance(ty, relax.ShapeType):
+        return ty.values is None
+    return isinstance(ty, relax.TensorType) and not isinstance(ty.shape, relax.ShapeExpr)
+
+
+_STAGES = "python/tvm/relax/pipeline.py: the passes in it, each of which claims this"
+
+LOWERED_CLAIMS = (
+    Postcondition("no dataflow is left", dataflow_left, _STAGES),
+    Postcondition("no operator that legalizes is left", legalizable_left_by_pipeline, _STAGES),
+    Postcondition(
+        "no lowering step is missing",
+        functools.partial(operators_remain, names=(*DESTINATION_PASSING, *PURE_FORMS, *BUILTINS)),
+        _STAGES,
+    ),
+    Postcondition("nothing is used after it was killed", killed_too_early, _STAGES),
+    Postcondition("only registers are killed", killed_without_register, _STAGES),
+    Postcondition("no arithmetic is left outside of shapes", arithmetic_left, _STAGES),
+    Postcondition("no symbolic shape is left", symbolic_shapes_left, _STAGES),
+    Postcondition("slots of the shape heap are written before they are read", heap_misused, _STAGES),
+    Postcondition("every function has its name as global_symbol", symbols_not_attached, _STAGES),
+)

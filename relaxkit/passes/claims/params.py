@@ -1,0 +1,293 @@
+"""Postconditions of the passes that bind, lift, bundle or retype parameters (``relaxkit.passes.contracts.params``)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tvm_ffi
+from tvm import relax
+
+from relaxkit.ir.functions import functions_by_name, has_attribute, is_public, relax_functions, symbol_of
+from relaxkit.ir.types import parts_of_type, types_in
+from relaxkit.ir.walk import name_of, operator_of, places
+from relaxkit.passes.claims.common import argument, both, relax_pairs, untouched, variables_read
+
+
+def bound_parameter_left(ran: Any) -> str:
+    """Check that the parameters of the named function are the ones that were not bound, in their order."""
+    bound = {_key(key) for key in argument(ran, 1, "params", {})}
+    for name, old, new in relax_pairs(ran):
+        if (symbol_of(old) or name) != str(argument(ran, 0, "func_name")):
+            continue
+        wanted = [name_of(param) for param in old.params if name_of(param) not in bound]
+        found = [name_of(param) for param in new.params]
+        if wanted != found:
+            what = "a bound parameter is left" if set(found) & bound else "other parameters are left"
+            return f"{what}\nfunction: {name}\nexpected: {wanted}\nfound: {found}"
+    return ""
+
+
+def inputs_not_there(ran: Any) -> str:
+    """Say whether ``num_input`` counts more leading parameters than there are left, where it did not before."""
+    for name, old, new in relax_pairs(ran):
+        if has_attribute(new, "num_input") and has_attribute(old, "num_input"):
+            count = int(new.attrs["num_input"])
+            if len(new.params) < count <= len(old.params):
+                return (
+                    "num_input counts parameters that were bound\n"
+                    f"function: {name}\nnum_input: {count}\nparameters: {len(new.params)}, {len(old.params)} before"
+                )
+    return ""
+
+
+def other_functions_changed(ran: Any) -> str:
+    """Say whether BindParams changes a function other than the one it names."""
+    named = str(argument(ran, 0, "func_name"))
+    for name, old, new in both(ran):
+        if isinstance(old, relax.Function) and (symbol_of(old) or name) == named:  # how BindParams finds one
+            continue
+        if not untouched(old, new):
+            return f"a function that was not named is another one\nfunction: {name}"
+    return ""
+
+
+def _key(key: Any) -> str:
+    """Return the name that a key of a binding means: a string, or a variable."""
+    return key if isinstance(key, str) else name_of(key)
+
+
+def bound_symbol_left(ran: Any) -> str:
+    """Find a dim that was bound and is still a symbolic variable of a function that it was bound in."""
+    bound = {_key(key) for key in argument(ran, 0, "binding_map", {})}
+    named = argument(ran, 1, "func_name")
+    given = {name_of(var) for value in argument(ran, 0, "binding_map", {}).values() for var in _symbols_of(value)}
+    for name, function in relax_functions(ran.after):
+        if named is not None and name != str(named):
+            continue
+        left = {name_of(var) for var in relax.analysis.defined_symbolic_vars(function)} & bound
+        if left - given:
+            return f"a bound dim is still symbolic\nfunction: {name}\ndims: {sorted(left)}"
+    return ""
+
+
+def _symbols_of(value: Any) -> list[Any]:
+    if isinstance(value, int):
+        return []
+    return list(relax.analysis.tir_vars_in_type(relax.ShapeType([value])))
+
+
+def unnamed_function_changed(ran: Any) -> str:
+    """Say whether BindSymbolicVars, given a function's name, changes another one."""
+    named = argument(ran, 1, "func_name")
+    if named is None:
+        return ""
+    for name, old, new in both(ran):
+        if name != str(named) and not untouched(old, new):
+            return f"a function that was not named is another one\nfunction: {name}"
+    return ""
+
+
+def _num_input(function: Any) -> int:
+    return int(function.attrs["num_input"]) if has_attribute(function, "num_input") else -1
+
+
+def not_bundled(ran: Any) -> str:
+    """Check that the parameters after ``num_input`` are one tuple of them all, of the name asked for, in their order.
+
+    Functions without the attribute keep their parameters.
+    """
+    wanted = str(argument(ran, 0, "param_tuple_name") or "model_params")
+    for name, old, new in relax_pairs(ran):
+        count = _num_input(old)
+        if count < 0:
+            if not untouched(old, new):
+                return f"a function without num_input is another one\nfunction: {name}"
+            continue
+        found = [name_of(param) for param in new.params]
+        if found != [name_of(param) for param in old.params[:count]] + [wanted]:
+            return f"other parameters than the inputs and the bundle\nfunction: {name}\nparameters: {found}"
+        ty = new.params[count].ty
+        kinds = [type(param.ty).__name__ for param in old.params[count:]]
+        if not isinstance(ty, relax.TupleType) or [type(field).__name__ for field in ty.fields] != kinds:
+            return f"the bundle is not a tuple of the weights\nfunction: {name}\ntype: {ty}\nexpected: {kinds}"
+    return ""
+
+
+def not_lifted(ran: Any) -> str:
+    """Check that each function with ``num_input`` has its transform, whose results are its further parameters."""
+    before = [
+        (name, function)
+        for name, function in relax_functions(ran.before)
+        if _num_input(function) >= 0 and not name.endswith("transform_params")
+    ]
+    shared = argument(ran, 0, "shared_transform", False)
+    if isinstance(shared, list | tuple):
+        before = [(name, function) for name, function in before if name in shared] if shared else before
+    after = functions_by_name(ran.after)
+    for name, old in before:
+        transform = "transform_params" if shared else f"{name}_transform_params"
+        made, new = after.get(transform), after.get(name)
+        if not isinstance(made, relax.Function) or not isinstance(new, relax.Function) or not is_public(made):
+            return f"a function has no public transform of its weights\nfunction: {name}"
+        count = _num_input(old)
+        inputs = [[name_of(param) for param in function.params[:count]] for function in (old, new)]
+        if inputs[0] != inputs[1]:
+            return f"inputs are others\nfunction: {name}\nbefore: {inputs[0]}\nafter: {inputs[1]}"
+        if not isinstance(made.ret_ty, relax.TupleType):
+            return f"the transform gives no tuple\nfunction: {transform}"
+        if len(made.ret_ty.fields) != len(new.params) - count:
+            return (
+                f"the transform gives another number of values than its function takes\nfunction: {name}\n"
+                f"gives: {len(made.ret_ty.fields)}, takes: {len(new.params) - count}"
+            )
+    return ""
+
+
+def liftable_left(ran: Any) -> str:
+    """Find a computation on weights alone that is left in its function, where nothing forbids to lift it.
+
+    Judged where it is certain: each function has its own transform; the binding was in a dataflow block of the
+    function's own body before, calls an operator, and reads nothing but weights of static shape.
+    """
+    if argument(ran, 0, "shared_transform", False):
+        return ""
+    for name, old, new in relax_pairs(ran):
+        count = _num_input(old)
+        if count < 0 or name.endswith("transform_params") or _cut(old):
+            continue
+        weights = set(new.params[count:])
+        for place in places(new):
+            value = place.binding.value
+            if not place.dataflow or len(place.scope) > 1 or not operator_of(value):
+                continue
+            read = list(variables_read(value))
+            if read and set(read) <= weights and all(map(_static, [place.binding.var, *read])):
+                return f"a call on weights alone is left\nfunction: {name}\n{operator_of(value)}: {place.binding.var}"
+    return ""
+
+
+def _cut(function: Any) -> bool:
+    """Say whether something in a function stops lifting: the operator that says so, or what is not in a dataflow
+    block.
+    """
+    return any(
+        operator_of(place.binding.value) == "relax.builtin.stop_lift_params"
+        or not place.dataflow
+        or isinstance(place.binding, relax.MatchCast)
+        for place in places(function)
+    )
+
+
+def _static(var: Any) -> bool:
+    return not any(list(relax.analysis.tir_vars_in_type(part)) for part in parts_of_type(var.ty))
+
+
+def input_not_lazy(ran: Any) -> str:
+    """Check that a public function takes its inputs and a callback, and counts it in ``num_input``; private ones
+    stay.
+    """
+    for name, old, new in relax_pairs(ran):
+        if not is_public(old):
+            if not untouched(old, new):
+                return f"a private function is another one\nfunction: {name}"
+            continue
+        count = max(_num_input(old), 0)
+        found = [name_of(param) for param in new.params]
+        if found != [*(name_of(param) for param in old.params[:count]), "fget_param"]:
+            return f"other parameters than the inputs and the callback\nfunction: {name}\nparameters: {found}"
+        if not isinstance(new.params[count].ty, relax.FuncType):
+            return f"the callback is no function\nfunction: {name}"
+        if _num_input(new) != count + 1:
+            return f"num_input does not count the callback\nfunction: {name}"
+    return ""
+
+
+def output_not_lazy(ran: Any) -> str:
+    """Check that a public function takes a callback behind its inputs, gives nothing, and is impure; private
+    ones stay.
+    """
+    for name, old, new in relax_pairs(ran):
+        if not is_public(old):
+            if not untouched(old, new):
+                return f"a private function is another one\nfunction: {name}"
+            continue
+        place = _num_input(old) if _num_input(old) >= 0 else len(old.params)
+        names = [name_of(param) for param in old.params]
+        found = [name_of(param) for param in new.params]
+        if found != [*names[:place], "fset_output", *names[place:]]:
+            return f"other parameters than before with the callback\nfunction: {name}\nparameters: {found}"
+        if not isinstance(new.ret_ty, relax.TupleType) or len(new.ret_ty.fields):
+            return f"it still gives something\nfunction: {name}\ntype: {new.ret_ty}"
+        if new.is_pure:
+            return f"it is declared pure\nfunction: {name}"
+        if _num_input(old) >= 0 and _num_input(new) != _num_input(old) + 1:
+            return f"num_input does not count the callback\nfunction: {name}"
+    return ""
+
+
+def transform_not_lazy(ran: Any) -> str:
+    """Check that a transform takes its inputs, what the callbacks need besides, and what defines dims; other functions
+    stay.
+    """
+    extra = len(argument(ran, 2, "extra_get_item_params", None) or ())
+    extra += len(argument(ran, 3, "extra_set_item_params", None) or ())
+    for name, old, new in both(ran):
+        if not name.endswith("transform_params") or not isinstance(old, relax.Function):
+            if not untouched(old, new):
+                return f"a function that is no transform is another one\nfunction: {name}"
+            continue
+        wanted = max(_num_input(old), 0) + extra
+        further = new.params[wanted:]
+        if len(new.params) < wanted or any(name_of(param) != "symbolic_var_holder" for param in further):
+            return f"a weight is still a parameter\nfunction: {name}\nparameters: {[str(p) for p in new.params]}"
+    return ""
+
+
+def parameter_type_not_updated(ran: Any) -> str:
+    """Check that a parameter has the type that the callback asks for, or its own where that asks for none."""
+    update = argument(ran, 0, "ty_func")
+    for name, old, new in relax_pairs(ran):
+        for was, now in zip(old.params, new.params):  # noqa: B905  # as many, says another claim
+            asked = update(was)
+            if not tvm_ffi.structural_equal(now.ty, was.ty if asked is None else asked, map_free_vars=True):
+                what = "a parameter has another type though none was asked for"
+                if asked is not None:
+                    what = "a parameter does not have the type asked for"
+                return f"{what}\nfunction: {name}\nparameter: {now}: {now.ty}\nasked: {asked}"
+    return ""
+
+
+def old_device_left(ran: Any) -> str:
+    """Find a type that mentions the device that was replaced."""
+    index, new = int(argument(ran, 1, "index")), argument(ran, 0, "new_vdevice")
+    devices = list(ran.before.global_infos["vdevice"])
+    old = devices[index]
+    if sum(tvm_ffi.structural_equal(old, item) for item in [*devices, new]) > 1:
+        return ""  # the table has it twice, or it is the new one
+    for name, function in relax_functions(ran.after):
+        for ty in types_in(function):
+            device = getattr(ty, "vdevice", None)
+            if device is not None and tvm_ffi.structural_equal(device, old):
+                return f"a type mentions the old device\nfunction: {name}\ntype: {ty}"
+    return ""
+
+
+def device_table_not_updated(ran: Any) -> str:
+    """Check that the table of devices is what it was, with the new device in the place of the old one.
+
+    Whether an equal entry elsewhere is replaced as well depends on whether it is the same object.
+    """
+    index, new = int(argument(ran, 1, "index")), argument(ran, 0, "new_vdevice")
+    devices = list(ran.before.global_infos["vdevice"])
+    wanted = [new if place == index else item for place, item in enumerate(devices)]
+    found = list(ran.after.global_infos.get("vdevice", ()))
+    equal = tvm_ffi.structural_equal
+    if len(found) != len(wanted) or not all(
+        equal(want, now) or (equal(want, devices[index]) and equal(new, now))
+        for want, now in zip(wanted, found, strict=True)
+    ):
+        return f"the table of devices is another one\nexpected: {wanted}\nfound: {found}"
+    for key, entries in ran.before.global_infos.items():
+        if key != "vdevice" and not tvm_ffi.structural_equal(entries, ran.after.global_infos.get(key)):
+            return f"the table {key} is another one"
+    return ""

@@ -1,0 +1,236 @@
+"""Postconditions of the passes that replace operators: legalization, precision, layouts, decomposition, dispatch,
+gradients (``relaxkit.passes.contracts.rewrite``)."""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any
+
+from tvm import relax
+from tvm.ir import Op
+
+from relaxkit.ir.functions import functions_by_name, is_public, relax_functions
+from relaxkit.ir.walk import is_constant, operator_has, operator_of, operators_called, places
+from relaxkit.passes.claims.common import argument, functions_changed, placed, static_dims, untouched
+
+
+def legalizable_left(ran: Any) -> str:
+    """Find an operator that has a legalization, with the shapes that it needs, and was not to be skipped."""
+    skipped = {str(name) for name in argument(ran, 1, "skip_ops") or ()}
+    skipped |= {str(name) for name in argument(ran, 0, "customize_legalize_map") or ()}
+    for name, place in placed(ran.after):
+        value = place.binding.value
+        operator = operator_of(value)
+        if not operator or operator in skipped:
+            continue
+        known = all(map(_known, value.args)) and (operator_has(operator, "FDataDependent") or _known(value))
+        legal = known and operator_has(operator, "FLegalize") and not declined(value)
+        if legal or operator_has(operator, "FCallPacked"):
+            return f"{operator} is left\nfunction: {name}\nbinding: {place.binding.var}"
+    return ""
+
+
+def declined(call: Any) -> bool:
+    """Say whether the operator's legalization, asked again, gives the call back as it is, and logs why.
+
+    One that gives a call back without a word leaves it behind silently, and that is no excuse.
+
+    Which calls these are is written in the legalizations alone (relax/transform/legalize_ops: layouts, dilations), and
+    releases differ: 0.25 also gives back every dropout, dilated transposed convolutions, unknown numbers of channels.
+    """
+    said = _AnythingLogged()
+    root = logging.getLogger()
+    level = root.level
+    root.addHandler(said)
+    root.setLevel(logging.INFO)  # where they say it
+    try:
+        return bool(call.op.get_attr("FLegalize")(relax.BlockBuilder(), call).same_as(call)) and said.anything
+    except Exception:
+        return False  # LegalizeOps, if it had asked, would have raised as well
+    finally:
+        root.setLevel(level)
+        root.removeHandler(said)
+
+
+class _AnythingLogged(logging.Handler):
+    """A handler that notes whether anything was logged."""
+
+    anything = False
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.anything = True
+
+
+def _known(value: Any) -> bool:
+    """Say whether LegalizeOps knows the shape of a value (KnowAllShapeValues of legalize_ops.cc)."""
+    return _known_type(value.ty)
+
+
+def _known_type(ty: Any) -> bool:
+    if isinstance(ty, relax.TensorType):
+        return isinstance(ty.shape, relax.ShapeExpr)
+    if isinstance(ty, relax.ShapeType):
+        return ty.values is not None
+    if isinstance(ty, relax.TupleType):
+        return all(map(_known_type, ty.fields))
+    return type(ty).__name__ == "PrimType"
+
+
+def unlegalized_lost(ran: Any) -> str:
+    """Find an operator without any legalization that is called less often than before.
+
+    With devices the pass ends with DeadCodeElimination, and nothing is claimed.
+    """
+    if "vdevice" in ran.before.global_infos or argument(ran, 0, "customize_legalize_map"):
+        return ""
+    before, after = operators_called(ran.before), operators_called(ran.after)
+    for name in sorted(before):
+        if after[name] < before[name] and not operator_has(name, "FLegalize") and not operator_has(name, "FCallPacked"):
+            return f"an operator without legalization is called less often\n{name}: {before[name]}, {after[name]}"
+    return ""
+
+
+_FOLDED = frozenset(
+    f"relax.{name}" for name in ("add", "subtract", "multiply", "maximum", "minimum", "abs", "negative", "nn.relu")
+)
+MOST_FOLDED = 1024  # elements
+
+
+def foldable_left(ran: Any) -> str:
+    """Find a simple elementwise operator over constants of usual types that is left in a dataflow block.
+
+    Only operators of which it is certain that they become one kernel, which the pass can build and run.
+    """
+    for name, place in placed(ran.after):
+        value = place.binding.value
+        if not place.dataflow or place.local or operator_of(value) not in _FOLDED:
+            continue
+        if all(is_constant(item) and _usual(item) for item in value.args) and _usual(value):
+            return f"a call over constants is left\nfunction: {name}\n{operator_of(value)}: {place.binding.var}"
+    return ""
+
+
+def _usual(value: Any) -> bool:
+    dims = static_dims(value.ty)
+    usual = dims is not None and str(value.ty.dtype) in ("float32", "int32", "int64")
+    return usual and 0 < math.prod(dims or ()) <= MOST_FOLDED
+
+
+def wide_operand_left(ran: Any) -> str:
+    """Find an operand of type float32 of an operator that is always computed in float16, in a dataflow block."""
+    for name, place in placed(ran.after):
+        value = place.binding.value
+        if not place.dataflow or not (operator := operator_of(value)) or not _always_narrow(operator):
+            continue
+        for operand in value.args:
+            if isinstance(operand.ty, relax.TensorType) and str(operand.ty.dtype) == "float32":
+                return f"{operator} has an operand of single precision\nfunction: {name}\n{place.binding.var}"
+    return ""
+
+
+def _always_narrow(operator: str) -> bool:
+    """Say whether the policy of an operator is kAlways, which is 0."""
+    policy = Op.get(operator).get_attr("TMixedPrecisionPolicy")
+    return policy is not None and int(policy) == 0
+
+
+_MEANINGFUL = (
+    "strides", "padding", "dilation", "groups", "data_layout", "kernel_layout", "out_layout",
+    "scale", "causal_mask", "window_size",
+)  # fmt: skip
+
+
+def narrowed_otherwise(ran: Any) -> str:
+    """Say whether operators that are always computed in float16 have lost attributes other than ``out_dtype``."""
+    before, after = _configured(ran.before), _configured(ran.after)
+    for key in sorted(before - after):
+        return f"{key[0]} has lost an attribute\nbefore: {sorted(before - after)}\nafter: {sorted(after - before)}"
+    return ""
+
+
+def _configured(module: Any) -> Counter[tuple[str, ...]]:
+    counted: Counter[tuple[str, ...]] = Counter()
+    for _, place in placed(module):
+        value = place.binding.value
+        if (operator := operator_of(value)) and _always_narrow(operator):
+            counted[(operator, *(str(getattr(value.attrs, key, None)) for key in _MEANINGFUL))] += 1
+    return counted
+
+
+def other_layout_left(ran: Any) -> str:
+    """Find a convolution in a dataflow block whose layouts are others than those asked for, which permute the axes
+    only.
+    """
+    asked = argument(ran, 0, "desired_layouts", {})
+    if argument(ran, 1, "layout_cb") is not None:
+        return ""
+    for name, place in placed(ran.after):
+        value = place.binding.value
+        layouts = [str(layout) for layout in asked.get(operator_of(value), ())]
+        if not place.dataflow or not layouts or not all(layout.isalpha() for layout in layouts):
+            continue
+        if any(getattr(operand.ty, "ndim", -1) < 0 for operand in value.args):
+            continue
+        found = [str(value.attrs.data_layout), str(value.attrs.kernel_layout)]
+        if found[: len(layouts)] != layouts[:2]:
+            return f"a convolution has other layouts than asked for\nfunction: {name}\nasked: {layouts}, found: {found}"
+    return ""
+
+
+def composite_left(ran: Any, names: Iterable[str]) -> str:
+    """Find an operator that is decomposed, left in the function that was named, or anywhere when none was."""
+    named = argument(ran, 0, "func_name")
+    wanted = frozenset(names)
+    for name, function in relax_functions(ran.after):
+        if named is not None and name != str(named):
+            continue
+        for place in places(function):
+            if (operator := operator_of(place.binding.value)) in wanted:
+                return f"{operator} is left\nfunction: {name}\nbinding: {place.binding.var}"
+    return ""
+
+
+def other_function_decomposed(ran: Any) -> str:
+    """Say whether a function other than the one that was named is another one."""
+    named = argument(ran, 0, "func_name")
+    after = functions_by_name(ran.after)
+    for name, old in functions_by_name(ran.before).items() if named is not None else ():
+        if name != str(named) and name in after and not untouched(old, after[name]):
+            return f"a function that was not named is another one\nfunction: {name}"
+    return ""
+
+
+_MOST_PRODUCTS = 9
+
+
+def refused_yet_changed(ran: Any) -> str:
+    """Say whether CombineParallelMatmul combines anything though its check refuses everything.
+
+    A check that looks at the number of products refuses some only: one that accepts any number is not judged.
+    """
+    check = argument(ran, 0, "check")
+    if check is None or any(check(None, [None] * count, [None] * count, {}) for count in range(_MOST_PRODUCTS)):
+        return ""
+    # Fewer products may be dead code that is dropped; combined ones are concatenated and taken apart.
+    if operators_called(ran.after) - operators_called(ran.before):
+        return "products are combined though the check refuses"
+    return functions_changed(ran)
+
+
+def relax_functions_changed(ran: Any) -> str:
+    """Say whether a Relax function is gone or new, where kernels may come.
+
+    Where it makes kernels for devices it ends with DeadCodeElimination, which drops private functions that nothing
+    calls (src/relax/transform/legalize_ops.cc).
+    """
+    before, after = [dict(relax_functions(module)) for module in (ran.before, ran.after)]
+    gone = sorted(name for name in before if name not in after)
+    if "vdevice" in ran.before.global_infos:
+        gone = [name for name in gone if is_public(before[name])]
+    if gone:
+        return f"a Relax function is gone\ngone: {gone}"
+    new = sorted(name for name in after if name not in before)
+    return f"a Relax function is new\nnew: {new}" if new else ""

@@ -1,0 +1,101 @@
+"""Claims of the passes for training, and of passes for machines that are not there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import tvm_ffi
+from tvm import relax
+
+from relaxkit.ir.functions import functions_by_name, relax_functions
+from relaxkit.ir.walk import operator_of, places
+from relaxkit.passes.claims.common import untouched
+from relaxkit.passes.contract import Postcondition, Ran
+
+_SUFFIX = "_adjoint"
+
+
+def adjoint_missing(ran: Ran) -> str:
+    """Say what contradicts that one adjoint was added, or made anew, and nothing else touched."""
+    before, after = functions_by_name(ran.before), functions_by_name(ran.after)
+    for name, function in before.items():
+        if name not in after:
+            return f"{name} is gone"
+        same = bool(tvm_ffi.structural_equal(function, after[name], map_free_vars=True))
+        if not same and not _may_be_adjoint(name, before):
+            return f"{name} is another"
+    added = [name for name in after if name not in before]
+    remade = [name for name in before if _may_be_adjoint(name, before)]
+    if len(added) + len(remade) == 0:
+        return "no adjoint"
+    if len(added) > 1 or not all(_may_be_adjoint(name, before) for name in added):
+        return "more than one adjoint is added"
+    return next((fault for name in added if (fault := _fault(before[name[: -len(_SUFFIX)]], after[name]))), "")
+
+
+def _may_be_adjoint(name: str, functions: Mapping[str, Any]) -> bool:
+    return name.endswith(_SUFFIX) and name[: -len(_SUFFIX)] in functions
+
+
+def _fault(function: Any, adjoint: Any) -> str:
+    """Say what of an adjoint's signature does not fit its function."""
+    if len(function.params) != len(adjoint.params):
+        return "the adjoint takes other parameters"
+    ty = adjoint.body.ty
+    if not isinstance(ty, relax.TupleType) or len(ty.fields) != 2 or not isinstance(ty.fields[1], relax.TupleType):
+        return "the adjoint returns no pair of result and gradients"
+    if len(ty.fields[1].fields) > len(function.params):
+        return "the adjoint returns more gradients than there are parameters"
+    return ""
+
+
+ADJOINT_ADDED = Postcondition(
+    "one adjoint is added, and nothing else changes",
+    adjoint_missing,
+    'documentation of relax.transform.Gradient: "it generates a new function with the name func_name + _adjoint"',
+)
+
+
+# What passes for training claim to have added.
+
+
+def loss_not_appended(ran: Ran) -> str:
+    """Say what is wrong with the function that computes the loss; empty when it stands beside the others, unchanged."""
+    backbone = str(ran.arguments["0"])
+    name = str(ran.arguments.get("new_func_name", ran.arguments.get("3")) or f"{backbone}_loss")
+    before, after = functions_by_name(ran.before), functions_by_name(ran.after)
+    if after.keys() != {*before, name}:
+        return f"other functions than the loss function came or went\n{sorted(after.keys() ^ before.keys())}"
+    if not all(untouched(function, after[key]) for key, function in before.items()):
+        return "a function other than the loss function changed"
+    made, whole = after[name], before[backbone]
+    if len(made.body.blocks) != 1 or not isinstance(made.body.blocks[0], relax.DataflowBlock):
+        return "the loss function is not one dataflow block"
+    first = made.ret_ty.fields[0] if isinstance(made.ret_ty, relax.TupleType) else made.ret_ty
+    if not isinstance(first, relax.TensorType) or first.ndim != 0:
+        return f"the loss is no scalar\n{made.ret_ty}"
+    if len(made.params) < len(whole.params):
+        return "the loss function takes less than its backbone"
+    return ""
+
+
+# What passes for machines that are not there claim: that they leave everything else alone.
+
+
+def calls_differ(ran: Ran) -> str:
+    """Find which function calls other operators than before; types, which type inference may write otherwise, do not
+    count.
+
+    Empty blocks, blocks of one kind side by side and functions' order do not count either.
+    """
+    before, after = (
+        {name: [operator_of(place.binding.value) for place in places(function)] for name, function in functions}
+        for functions in (relax_functions(ran.before), relax_functions(ran.after))
+    )
+    if before.keys() != after.keys():
+        return f"other functions than before\n{sorted(before.keys() ^ after.keys())}"
+    for name, operators in before.items():
+        if operators != after[name]:
+            return f"other calls than before\n{name}: {operators}\n{after[name]}"
+    return ""

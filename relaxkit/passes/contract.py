@@ -1,0 +1,400 @@
+"""Pass contracts: what a pass promises, as data.  The table itself is in ``relaxkit.passes.contracts``."""
+
+from __future__ import annotations
+
+import enum
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from relaxkit.compat.tables import newest
+
+if TYPE_CHECKING:
+    import tvm
+
+
+class Idempotence(enum.Enum):
+    """Changes that a second run of the pass on its own output may make."""
+
+    IDEMPOTENT = "idempotent"  # P(P(m)) == P(m)
+    FIXPOINT = "fixpoint"  # some P^k is a fixed point, k <= Contract.fixpoint_runs
+    NEVER = "never"  # never converges, by design; the second run must still be safe
+    UNKNOWN = "unknown"  # nothing promised (a user's pass); the second run must still be safe
+    REFUSES = "refuses"  # the second run may refuse, with one of Contract.second_run_refusals
+
+
+class NumericPromise(enum.Enum):
+    """Distance of the transformed program's results from the original's."""
+
+    BIT_EXACT = "bit-exact"
+    REASSOCIATION = "reassociation"  # same real-number formula, other order of rounding
+    APPROXIMATE = "approximate"  # polynomial approximations of transcendental functions
+    LOSSY = "lossy"  # narrower intermediates (float16)
+    NONE = "none"  # results legitimately change
+
+
+class Abi(enum.Enum):
+    """Change of callers that is needed so that outputs compare with the original's."""
+
+    SAME = "same"
+    LIFT_TRANSFORM_PARAMS = "lift-transform-params"
+    BUNDLE_MODEL_PARAMS = "bundle-model-params"
+    LAZY_GET_INPUT = "lazy-get-input"
+    LAZY_SET_OUTPUT = "lazy-set-output"
+    LAZY_TRANSFORM_PARAMS = "lazy-transform-params"
+    BIND_PARAMS = "bind-params"  # parameters are gone, their values are constants
+    RETYPE_PARAMS = "retype-params"  # parameters and results take other dtypes
+    ADDS_FUNCTIONS = "adds-functions"  # public signatures stay, new public functions appear
+    GRADIENT = "gradient"  # as above; the new function is the adjoint of one that is there
+    OTHER = "other"  # changed in a way no adapter knows: numbers are not compared
+
+
+class Locality(enum.Enum):
+    """Part of the module that may decide what the pass does to a function."""
+
+    FUNCTION = "function"  # the function itself, and what it reaches through calls
+    CALLERS = "callers"  # the same, and who else calls what it calls: the pass changes callees for their callers
+    MODULE = "module"  # anything: functions are joined, shared or chosen over the whole module
+    UNKNOWN = "unknown"  # nothing promised (a user's pass): it may be meant for modules of one function
+
+
+class Stage(enum.Enum):
+    """Form of the IR that a pass needs or gives."""
+
+    HIGH_LEVEL = "high-level"
+    LEGALIZED = "legalized"
+    ANNOTATED = "annotated"
+    FUSED = "fused"
+    LOWERED = "lowered"
+
+
+class Trait(enum.Enum):
+    """A role of a pass that others than the pass itself must know: what judges it, or draws it."""
+
+    LEGALIZES = "makes kernels of all operators, and is blamed for kernels that compute something else"
+    LOWERS_OPERATORS = "decides how operators are computed, alone or inside"
+    LIFTS_CLOSURES = "makes functions of closures, and calls them as pure or impure ones"
+    PLACES = "decides on which device a tensor is"
+    IN_PLACE = "makes calls that overwrite an operand: a value is right at its moment only"
+    CAPTURES = "keeps what it captured for later calls"
+    PUBLISHES = "makes private functions public"
+    FORGETS_SHAPES = "puts symbolic dims where type inference does not see them"
+    KILLS = "ends the life of variables"
+    KEEPS_KILLS = (
+        "puts neither another name nor an equal value for a variable that is killed, nor counts a kill as a use"
+    )
+    NAMES_THE_GIVEN = "has arguments that name kernels, parameters or devices of the module that was given"
+    RETYPES_THE_GIVEN = "has arguments that are types chosen by the caller for the module that was given"
+
+
+class Circumstance(enum.Enum):
+    """Something around a run of a pass that its result must not depend on, unless the contract says so.
+
+    The values name what ``oracles.metamorphic.circumstances`` does; they stand in signatures.
+    """
+
+    INSTRUMENT = "under a pass instrument"
+    TIMING = "under PassTimingInstrument"
+    IMMUTABLE = "under testing.immutable_module"
+    LEVEL_0 = "at opt_level zero"
+    LEVEL_1 = "at opt_level one"
+    LEVEL_3 = "at opt_level three"
+    NO_TARGET = "outside of a target"
+    OTHER_TARGET = "under another target"
+    OTHER_PASS = "after other passes"
+    FAILED_PASS = "after a pass that raised"
+    OTHER_MODULE = "after a run on another module"
+    REBUILT = "as another object"
+    THREAD = "in another thread"
+
+
+LEVELS = frozenset({Circumstance.LEVEL_0, Circumstance.LEVEL_1, Circumstance.LEVEL_3})
+TARGETS = frozenset({Circumstance.NO_TARGET, Circumstance.OTHER_TARGET})
+
+
+@dataclass(frozen=True, slots=True)
+class Dependence:
+    """Circumstances that a pass's result may depend on.
+
+    Attributes:
+        on: Which.
+        source: What establishes that they are meant to matter.
+    """
+
+    on: frozenset[Circumstance]
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A documented error by which a pass refuses an input.
+
+    Attributes:
+        error: Name of the exception type.
+        pattern: Regular expression searched in the message.
+        reason: Short phrase under which the reject is counted.
+        source: What establishes that this is a refusal and not a defect.
+    """
+
+    error: str
+    pattern: str
+    reason: str
+    source: str
+
+    def matches(self, error: str, message: str) -> bool:
+        """Say whether an exception of type name ``error`` with ``message`` is this refusal."""
+        return error == self.error and re.search(self.pattern, newest(message)) is not None
+
+
+class Kept(enum.Enum):
+    """Things that a pass leaves as they are, unless its contract lists it in :attr:`Contract.changes`."""
+
+    MODULE_ATTRIBUTES = "module attributes"  # each is still there, with its value; new ones may come
+    GLOBAL_INFOS = "global infos"  # each table is still there, with its entries in their places
+    FUNCTION_ATTRIBUTES = "function attributes"  # of functions whose name is still there; new ones may come
+    PARAMETER_NAMES = "parameter names"  # of public Relax functions
+    PURITY = "purity"  # the flag of Relax functions whose name is still there
+    KERNELS = "kernels"  # PrimFuncs whose name is still there
+    EXTERNALS = "external functions"  # ExternFuncs
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """One run of a pass, as a postcondition sees it.
+
+    Attributes:
+        before: The module that the pass was applied to, as it was before.
+        after: The module that it gave.
+        arguments: What the pass was built with: keywords by name, positional ones under ``"0"``, ``"1"``, ...
+            Where the text of its reference cannot tell, every look into it raises
+            ``relaxkit.passes.arguments.NotLiteral``, and the postcondition that looks is not judged.
+    """
+
+    before: tvm.IRModule
+    after: tvm.IRModule
+    arguments: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Postcondition:
+    """Something that a pass claims to have done.
+
+    Attributes:
+        claim: Short phrase, which names the claim in signatures and tables ("no operator is left that legalizes").
+        violation: Takes a run and says what contradicts the claim; empty when nothing does. The first line goes into
+            the signature: no names, numbers or types of the module; details follow on further lines. A function at the
+            top level of its file, or ``functools.partial`` of one with literals by keyword, so that a script can copy
+            it.
+        source: What establishes that the pass claims it: documentation, a test of TVM's, or a measurement.
+    """
+
+    claim: str
+    violation: Callable[[Ran], str]
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Operators:
+    """The claim that operators are called as often as before, but for some.
+
+    Attributes:
+        source: What establishes that the pass claims it.
+        fewer: Operators that may be called less often; ``"*"`` stands for all.
+        more: Operators that may be called more often; ``"*"`` stands for all that were called before.
+        said: The claim in words, where they say more than these.
+    """
+
+    source: str
+    fewer: tuple[str, ...] = ()
+    more: tuple[str, ...] = ()
+    said: str = ""
+
+    @property
+    def claim(self) -> str:
+        """The claim in words."""
+        if self.said or "*" not in self.fewer:
+            return self.said or "no operator comes or goes"
+        return "no kind of operator comes" if "*" in self.more else f"no {'other ' * bool(self.more)}operator comes"
+
+
+@dataclass(frozen=True, slots=True)
+class Functions:
+    """The claim that no function of the module goes, or comes, or both.
+
+    Attributes:
+        source: What establishes that the pass claims it.
+        may_go: Whether functions may go.
+        may_come: Whether functions may come.
+    """
+
+    source: str
+    may_go: bool = False
+    may_come: bool = False
+
+    @property
+    def claim(self) -> str:
+        """The claim in words."""
+        return "no function comes" if self.may_go else f"no function {'' if self.may_come else 'comes or '}goes"
+
+
+class NumericCheck(enum.Enum):
+    """A part of the numeric oracle that a limit may stop."""
+
+    RESULTS = "results are compared"
+    DTYPES = "results keep their dtypes"
+    BUILD = "the output builds"
+    RUN = "the output runs"
+
+
+@dataclass(frozen=True, slots=True)
+class NumericLimit:
+    """A check that is not made of a pass in some situations, where it would be unfair.
+
+    Attributes:
+        stops: The check.
+        reason: Short phrase under which the skip is counted.
+        source: What establishes that this is no defect of the pass.
+        when: Says of a ``relaxkit.passes.limits.Situation`` whether it holds; ``None``: always.
+        error: Regular expression that must be found in the raised error's message, in the words of the newest release.
+    """
+
+    stops: NumericCheck
+    reason: str
+    source: str
+    when: Callable[[Any], bool] | None = None
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """Other promises of a pass, where its arguments match a pattern.
+
+    Attributes:
+        arguments: Regular expression that is searched in the text of the pass.
+        changes: Attributes of the contract that are others then.
+        source: What establishes that.
+    """
+
+    arguments: str
+    changes: Mapping[str, Any]
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Contract:
+    """Promises of one pass.
+
+    Attributes:
+        name: Name of the pass; the key of the table.
+        where: The module that has the pass under its name.
+        prepare: Names of passes (built without arguments) that bring a high-level module to the stage this one needs.
+        needs: Stage that the pass needs.
+        gives: Stage that the pass yields.
+        idempotence: What a second run may do.
+        fixpoint_runs: For ``FIXPOINT``: after at most so many runs another one changes nothing.
+        numeric: How close the results stay.
+        abi: How callers must change.
+        preconditions: Each takes the module and returns ``None``, or why the pass is not meant for it (a skip).
+        refusals: Documented errors of the first run.
+        second_run_refusals: Documented errors of a second run.
+        tolerated_ill_formedness: Regular expressions of complaints of TVM's checker that the pass causes by design.
+        keeps_public_signatures: Whether public functions keep name, parameter and return types.
+        keeps_calls_fitting: Whether calls within the module fit the called functions afterwards. Where not, the user
+            chose new parameters for one of them, or running the program shows whether callers were adapted.
+        notes: Surprising claims, each with what established it.
+        prepared_when: Says of a module that ``prepare_ready``, instead of ``prepare``, is all the preparation it needs.
+        prepare_ready: Names of those passes.
+        fixpoint_extra: For ``FIXPOINT``: runs granted besides ``fixpoint_runs``, computed from the module.
+        address_ordered: Whether the order in the output follows addresses of objects, so that two runs can be
+            compared only when they start from the same objects.
+        costly: Whether one run takes milliseconds (Python legalization, compiling kernels); the determinism
+            oracle then repeats it once instead of several times.
+        any_stage: Whether it may run at every later stage as well, between or after the lowering passes.
+        merges_kernels: Whether it makes one kernel of several.  What one writes and the next reads is then no tensor
+            any more but a temporary, and those of bfloat16 and float8 are computed in float32 (documentation of
+            ``tvm.tirx.transform.BF16ComputeLegalize``: "Promote unsupported BF16 computations and internal temporaries
+            to float32"), so that a rounding to them is gone and the ``numeric`` promise weaker where there are any.
+        composed: Whether it is a pipeline of other public passes; a failure is then blamed on the inner pass.
+        postconditions: What it claims to have done.
+        operators: How it changes which operators are called; ``None``: it makes no such claim.
+        functions: How it changes which functions there are; ``None``: it makes no such claim.
+        changes: What it changes of the things that a pass leaves as they are; its source is in a comment beside.
+        locality: How far what it does to one function depends on others.
+        environment: Circumstances that its result may depend on.
+        traits: Roles that others must know.
+        not_after: Names of passes that it must not follow.
+        limits: Where its results are not judged although its promises would allow it.
+        variants: What it promises otherwise with some arguments; each that matches is applied, in order.
+    """
+
+    name: str
+    where: str = "relax.transform"
+    prepare: tuple[str, ...] = ()
+    needs: Stage = Stage.HIGH_LEVEL
+    gives: Stage = Stage.HIGH_LEVEL
+    idempotence: Idempotence = Idempotence.IDEMPOTENT
+    fixpoint_runs: int = 1
+    numeric: NumericPromise = NumericPromise.BIT_EXACT
+    abi: Abi = Abi.SAME
+    preconditions: tuple[Callable[[tvm.IRModule], str | None], ...] = ()
+    refusals: tuple[Refusal, ...] = ()
+    second_run_refusals: tuple[Refusal, ...] = ()
+    tolerated_ill_formedness: tuple[str, ...] = ()
+    keeps_public_signatures: bool = True
+    keeps_calls_fitting: bool = True
+    notes: str = ""
+    prepared_when: Callable[[tvm.IRModule], bool] | None = None
+    prepare_ready: tuple[str, ...] = ()
+    fixpoint_extra: Callable[[tvm.IRModule], int] | None = None
+    address_ordered: bool = False
+    costly: bool = False
+    any_stage: bool = False
+    merges_kernels: bool = False
+    composed: bool = False
+    postconditions: tuple[Postcondition, ...] = ()
+    operators: Operators | None = None
+    functions: Functions | None = None
+    changes: frozenset[Kept] = frozenset()
+    locality: Locality = Locality.FUNCTION
+    environment: tuple[Dependence, ...] = ()
+    traits: frozenset[Trait] = frozenset()
+    not_after: tuple[str, ...] = ()
+    limits: tuple[NumericLimit, ...] = ()
+    variants: tuple[Variant, ...] = ()
+
+
+def default_contract(name: str) -> Contract:
+    """Return the conservative contract of a pass that the user brings without one.
+
+    Idempotence is not promised (the second run must only be safe), results may be reassociated,
+    public signatures stay; attributes, kernels and the like may change; level and target may matter, and so may other
+    functions of the module.
+    """
+    return Contract(
+        name,
+        idempotence=Idempotence.UNKNOWN,
+        numeric=NumericPromise.REASSOCIATION,
+        changes=frozenset(Kept),
+        locality=Locality.UNKNOWN,
+        environment=(Dependence(LEVELS | TARGETS, "a pass may read them: both are given to it for that"),),
+    )
+
+
+class OracleName(str, enum.Enum):
+    """The oracles, by the name that the command line, the store and the reports use."""
+
+    CRASH = "crash"
+    MUTATION = "mutation"
+    DETERMINISM = "determinism"
+    SEQUENTIAL = "sequential"
+    IDEMPOTENCE = "idempotence"
+    WELL_FORMED = "well-formed"
+    POSTCONDITION = "postcondition"
+    ROUNDTRIP = "roundtrip"
+    LOCALITY = "locality"
+    ENVIRONMENT = "environment"
+    NUMERIC = "numeric"
+
+    def __str__(self) -> str:
+        return self.value

@@ -1,0 +1,331 @@
+"""Contracts of high-level passes that clean up, reorder or restructure without changing what callers see.
+
+Source, where no other is given: the pass catalogue of this project, measured on TVM 0.27.0.post1.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+from relaxkit.ir.functions import private_call_depth
+from relaxkit.ir.walk import alias_depth
+from relaxkit.passes.claims import clean, common, restructure
+from relaxkit.passes.claims import clean as order
+from relaxkit.passes.contract import (
+    Contract,
+    Functions,
+    Idempotence,
+    Locality,
+    Operators,
+    Postcondition,
+    Refusal,
+    Trait,
+    Variant,
+)
+from relaxkit.passes.contracts.shared import NO_SUCH_FUNCTION, PARTS_OF_LEVEL_ONE, UNKNOWN_DEVICE
+from relaxkit.passes.preconditions import no_calls_in_place, nothing_killed
+
+F = Idempotence.FIXPOINT
+
+_BINDINGS_ONLY = "its documentation: it moves, joins or drops bindings of variables and tuples, and calls nothing new"
+_FUNCTION_PASS = "it works on each function of the module by itself"
+_DROPS_ONLY = "its documentation: it removes and replaces, and makes nothing new"
+
+ROWS: tuple[Contract, ...] = (
+    Contract(
+        "CanonicalizeBindings",
+        any_stage=True,
+        preconditions=(nothing_killed,),
+        idempotence=F,
+        fixpoint_runs=3,
+        refusals=(
+            Refusal(
+                "ValueError",
+                r"MatchCast statements must be consistent",
+                "contradictory match_cast",
+                "src/relax/transform/canonicalize_bindings.cc: says that two casts provably disagree",
+            ),
+        ),
+        notes="a constant bound to a dataflow variable that reaches an output through aliases needs three runs",
+        environment=PARTS_OF_LEVEL_ONE,
+        operators=Operators(_BINDINGS_ONLY),
+        functions=Functions(_FUNCTION_PASS),
+        postconditions=(
+            Postcondition(
+                "no alias is left",
+                clean.alias_left,
+                "src/relax/transform/canonicalize_bindings.cc: cases 1 to 4 of CanonicalizePlanner",
+            ),
+            Postcondition(
+                "no projection of a tuple built here is left",
+                clean.projection_left,
+                "src/relax/transform/canonicalize_bindings.cc: UnwrapKnownValue",
+            ),
+            Postcondition(
+                "no visible variable of a dataflow block that only it reads is left",
+                clean.escaped_name_left,
+                "src/relax/transform/canonicalize_bindings.cc: such a variable becomes a dataflow variable",
+            ),
+        ),
+    ),
+    Contract(
+        "ConvertToDataflow",
+        idempotence=F,
+        fixpoint_runs=3,
+        notes="ends with CanonicalizeBindings, whose fixed point it inherits",
+        environment=PARTS_OF_LEVEL_ONE,
+        operators=Operators(_BINDINGS_ONLY),
+        functions=Functions(_FUNCTION_PASS),
+        postconditions=(
+            Postcondition(
+                "no run of min_size pure bindings is left outside",
+                clean.pure_run_left,
+                "documentation of min_size: the minimum number of consecutive dataflow bindings to be extracted",
+            ),
+        ),
+    ),
+    Contract(
+        "DeadCodeElimination",
+        any_stage=True,
+        idempotence=F,
+        fixpoint_runs=3,
+        refusals=(NO_SUCH_FUNCTION,),
+        notes="what only a dead local function captured is dead for the next run",
+        operators=Operators(_DROPS_ONLY, fewer=("*",)),
+        functions=Functions(_DROPS_ONLY, may_go=True),
+        postconditions=(
+            Postcondition(
+                "no unreached function is left",
+                restructure.unreached_function_left,
+                "its documentation: unused Relax functions in the module, traced from the entry functions",
+            ),
+            Postcondition(
+                "no dead binding is left",
+                clean.dead_binding_left,
+                "its documentation: unused local VarBindings, where no impure operation is used",
+            ),
+            Postcondition(
+                "no effect is lost", clean.effect_lost, "its documentation: bindings of impure operations stay"
+            ),
+        ),
+    ),
+    Contract(
+        "EliminateCommonSubexpr",
+        any_stage=True,
+        preconditions=(nothing_killed, no_calls_in_place),
+        idempotence=F,
+        fixpoint_runs=3,
+        fixpoint_extra=alias_depth,
+        notes="aliases are retargeted one level a run",
+        operators=Operators(_DROPS_ONLY, fewer=("*",)),
+        functions=Functions(_FUNCTION_PASS),
+        postconditions=(
+            Postcondition(
+                "no two equal calls are left",
+                clean.equal_calls_left,
+                "its documentation: replaces repeated expressions; tests/python/relax/test_transform_cse.py",
+            ),
+        ),
+    ),
+    Contract(
+        "ExpandTupleArguments",
+        idempotence=F,
+        fixpoint_runs=3,
+        fixpoint_extra=private_call_depth,
+        notes="ends with CanonicalizeBindings and DeadCodeElimination",
+        environment=PARTS_OF_LEVEL_ONE,
+        operators=Operators(_DROPS_ONLY, fewer=("*",)),
+        functions=Functions(_DROPS_ONLY, may_go=True),
+        postconditions=(
+            Postcondition(
+                "no private function takes a tuple",
+                restructure.tuple_parameter_left,
+                "its documentation: expand tuple arguments to internal functions",
+            ),
+        ),
+    ),
+    Contract(
+        "InlinePrivateFunctions",
+        operators=Operators(_DROPS_ONLY, fewer=("*",), more=("*",)),
+        functions=Functions(_DROPS_ONLY, may_go=True),
+        postconditions=(
+            Postcondition(
+                "no private function is left but recursive ones",
+                restructure.private_function_left,
+                "its documentation: inline all private relax functions",
+            ),
+        ),
+    ),
+    Contract(
+        "LambdaLift",
+        traits=frozenset({Trait.LIFTS_CLOSURES}),
+        any_stage=True,
+        operators=Operators(
+            "src/relax/transform/lambda_lift.cc: makes closures of what captures, and calls them",
+            fewer=("relax.invoke_closure", "relax.invoke_pure_closure"),
+            more=("relax.make_closure", "relax.invoke_closure", "relax.invoke_pure_closure"),
+            said="no operator comes or goes but those of closures",
+        ),
+        functions=Functions("its documentation: lifts only", may_come=True),
+        postconditions=(
+            Postcondition(
+                "no local function is left",
+                restructure.local_function_left,
+                "its documentation: lift local functions into global scope",
+            ),
+            Postcondition(
+                "no impure function is called as a pure one",
+                restructure.impure_closure_called_as_pure,
+                "documentation of relax.op.invoke_pure_closure: for calls that in reality cause no side effects",
+            ),
+        ),
+    ),
+    Contract(
+        "Normalize",
+        traits=frozenset({Trait.KEEPS_KILLS}),
+        any_stage=True,
+        operators=Operators(_BINDINGS_ONLY),
+        functions=Functions(_FUNCTION_PASS),
+        postconditions=(
+            Postcondition(
+                "what is in normal form stays",
+                clean.normal_form_changed,
+                "measured on generated modules; src/relax/ir/block_builder.cc keeps what is a leaf or bound",
+            ),
+            Postcondition(
+                "all types are set", clean.untyped_left, "its documentation: the ty of every expression is available"
+            ),
+        ),
+    ),
+    Contract(
+        "NormalizeGlobalVar",
+        any_stage=True,
+        refusals=(
+            Refusal(
+                "InternalError",
+                r"duplicate global symbol",
+                "duplicate global symbol",
+                "src/relax/transform/normalize.cc: two public functions claim one symbol",
+            ),
+        ),
+        operators=Operators(_BINDINGS_ONLY),
+        postconditions=(
+            Postcondition(
+                "public functions stand under their symbols",
+                restructure.misnamed_left,
+                "its documentation: public functions appear as their global_symbol",
+            ),
+            Postcondition("no symbol comes or goes", restructure.symbols_changed, "its documentation: renames only"),
+        ),
+    ),
+    Contract(
+        "RemoveRedundantReshape",
+        preconditions=(no_calls_in_place,),
+        operators=Operators("rewrite_call drops what nothing reads, too", fewer=("*",)),
+        functions=Functions(_FUNCTION_PASS),
+        postconditions=(
+            Postcondition(
+                "no reshape to the same shape is left",
+                clean.redundant_reshape_left,
+                "its documentation; relax/transform/remove_redundant_reshape.py",
+            ),
+        ),
+    ),
+    Contract(
+        "RemoveUnusedOutputs",
+        idempotence=F,
+        fixpoint_runs=3,
+        fixpoint_extra=private_call_depth,
+        locality=Locality.CALLERS,  # what nobody reads is known from all callers
+        notes="one level of a chain of private calls a run: a chain of two needs two runs",
+        environment=PARTS_OF_LEVEL_ONE,
+        operators=Operators(_DROPS_ONLY, fewer=("*",)),
+        functions=Functions(_DROPS_ONLY, may_go=True),
+        postconditions=(
+            Postcondition(
+                "no unread field of a result is left",
+                restructure.unused_output_left,
+                "its documentation: remove unused outputs from internal functions",
+            ),
+        ),
+    ),
+    Contract(
+        "RemoveUnusedParameters",
+        idempotence=F,
+        fixpoint_runs=1,
+        fixpoint_extra=private_call_depth,
+        notes="one level of a chain of private calls a run: a chain of three needs three runs",
+        operators=Operators(_DROPS_ONLY, fewer=("*",)),
+        functions=Functions(_FUNCTION_PASS),
+        postconditions=(
+            Postcondition(
+                "no unread parameter is left",
+                restructure.unused_parameter_left,
+                "its documentation: remove unused parameters from internal functions; src: dims come as shapes",
+            ),
+        ),
+    ),
+    Contract(
+        "TopologicalSort",
+        variants=(
+            Variant(
+                r"breadth-first.*from-outputs",
+                {"idempotence": Idempotence.NEVER},
+                "modules of TVM's own tests: ties flip on each run; the other three orders settle at once",
+            ),
+        ),
+        preconditions=(no_calls_in_place,),
+        operators=Operators(_BINDINGS_ONLY),
+        functions=Functions(_FUNCTION_PASS),
+        postconditions=(
+            Postcondition(
+                "blocks keep their bindings",
+                order.bindings_changed,
+                "its documentation: sort bindings in each dataflow block",
+            ),
+            Postcondition(
+                "the order is of the kind asked for",
+                order.order_of_another_kind,
+                "its documentation of order and direction; src/relax/transform/topological_sort.cc",
+            ),
+        ),
+    ),
+    Contract(
+        "RealizeVDevice",
+        traits=frozenset({Trait.PLACES}),
+        any_stage=True,
+        keeps_public_signatures=False,
+        notes="a device is propagated back into the types of parameters, which is what the pass is for",
+        refusals=UNKNOWN_DEVICE,
+        operators=Operators(
+            "src/relax/transform/realize_vdevice.cc: a hint becomes to_vdevice where devices differ",
+            fewer=("relax.hint_on_device",),
+            more=("relax.to_vdevice",),
+            said="no operator comes or goes but moves between devices",
+        ),
+        functions=Functions(_FUNCTION_PASS),
+        postconditions=(
+            Postcondition(
+                "no hint is left",
+                partial(common.operators_left_over, names=("relax.hint_on_device",)),
+                "its documentation: propagate virtual device information; hint_on_device is consumed",
+            ),
+        ),
+    ),
+    Contract(
+        "AttachExternModules",
+        notes="drawn with an empty list only: a runtime module in an attribute has no structural hash, so that what "
+        "the pass gives could not be compared (measured); a second attach raises, a defect "
+        "(attach-extern-modules-again)",
+        postconditions=(
+            Postcondition(
+                "the modules are attached",
+                clean.external_modules_missing,
+                "relax/transform/attach_external_modules.py: the attribute is set, by an empty list as well",
+            ),
+            Postcondition(
+                "functions stay", common.functions_differ, "relax/transform/attach_external_modules.py: with_attr only"
+            ),
+        ),
+    ),
+)

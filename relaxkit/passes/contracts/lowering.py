@@ -1,0 +1,249 @@
+"""Contracts of the lowering passes, each with the chain that must run before it."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from relaxkit.passes.claims import kills, lowering, memory_plan, shape_heap
+from relaxkit.passes.claims.cuda_graph import CUDA_GRAPH_CLAIMS
+from relaxkit.passes.contract import (
+    Contract,
+    Idempotence,
+    Kept,
+    Locality,
+    Postcondition,
+    Refusal,
+    Stage,
+    Trait,
+    Variant,
+)
+from relaxkit.passes.contracts.shared import IMPURE_IN_DATAFLOW, MAY_GIVE_BACK
+from relaxkit.passes.preconditions import no_cuda_graphs, no_library_prefix, no_lowered_allocations, nothing_killed
+
+LEGALIZED = ("RealizeVDevice", "DispatchSampling", "DispatchSortScan", "LambdaLift", "LegalizeOps")
+PLAIN = (*LEGALIZED, "ToNonDataflow")
+IMPURE = (*PLAIN, "RemovePurityChecking")
+CALLS = (*IMPURE, "CallTIRRewrite")
+ALLOCATED = (*CALLS, "LowerAllocTensor")
+BUILTIN = (*ALLOCATED, "LowerRuntimeBuiltin")
+PRIMS = (*BUILTIN, "ComputePrimValue")
+
+LOWERED = Stage.LOWERED
+
+_OTHER_DEVICES = Refusal(
+    "InternalError",
+    r"virtual_device_id == 0",
+    "storages on several devices",
+    "src/relax/transform/rewrite_cuda_graph.cc, MergeAllocationPlans: storages of the first device only",
+)
+
+ROWS: tuple[Contract, ...] = (
+    Contract(
+        "RewriteDataflowReshape",
+        prepare=("LegalizeOps",),
+        needs=Stage.LEGALIZED,
+        gives=Stage.LEGALIZED,
+        postconditions=(
+            Postcondition(
+                "kernels that reshape became relax.reshape",
+                lowering.reshapes_left,
+                "its documentation, and rewrite_dataflow_reshape.cc",
+            ),
+            Postcondition(
+                "values keep their types",
+                lowering.reshapes_changed,
+                "rewrite_dataflow_reshape.cc replaces a call by one of its shape",
+            ),
+        ),
+    ),
+    Contract(
+        "ToNonDataflow",
+        traits=frozenset({Trait.KEEPS_KILLS}),
+        any_stage=True,
+        postconditions=(
+            Postcondition(
+                "no dataflow is left",
+                lowering.dataflow_left,
+                "its documentation: 'Transform all dataflow structure to non-dataflow'",
+            ),
+            Postcondition(
+                "bindings stay",
+                lowering.operator_sequence_changed,
+                "src/relax/transform/to_non_dataflow.cc renews variables only",
+            ),
+        ),
+    ),
+    Contract(
+        "RemovePurityChecking",
+        traits=frozenset({Trait.KEEPS_KILLS}),
+        prepare=("ToNonDataflow",),
+        any_stage=True,
+        tolerated_ill_formedness=(IMPURE_IN_DATAFLOW,),
+        notes="its documentation says to run it after ToNonDataflow; what makes dataflow blocks again undoes that",
+        postconditions=(
+            Postcondition(
+                "functions are forced pure", lowering.purity_checked, "its documentation: 'set relax.force_pure'"
+            ),
+            Postcondition(
+                "no pure form of an impure call is left",
+                partial(lowering.operators_remain, names=lowering.PURE_FORMS),
+                "its documentation: 'unwrap all pure override ops'",
+            ),
+        ),
+    ),
+    Contract(
+        "CallTIRRewrite",
+        prepare=IMPURE,
+        needs=Stage.LEGALIZED,
+        gives=LOWERED,
+        postconditions=(
+            Postcondition(
+                "no call in destination-passing style is left",
+                partial(lowering.operators_remain, names=lowering.DESTINATION_PASSING),
+                "its documentation: 'Perform explicit tensor allocation for call_tir and call_dps_packed'",
+            ),
+            Postcondition("kernels are called as often", lowering.calls_not_kept, "the example in its documentation"),
+            Postcondition(
+                "each output is allocated", lowering.outputs_not_allocated, "the example in its documentation"
+            ),
+        ),
+    ),
+    Contract(
+        "StaticPlanBlockMemory",
+        limits=(MAY_GIVE_BACK,),
+        prepare=CALLS,
+        needs=LOWERED,
+        gives=LOWERED,
+        postconditions=memory_plan.STATIC_PLAN,
+    ),
+    Contract(
+        "RewriteCUDAGraph",
+        limits=(MAY_GIVE_BACK,),
+        variants=(
+            Variant(
+                r"use_cuda_graph\": True",
+                {
+                    "prepare": (*CALLS, "StaticPlanBlockMemory"),
+                    "idempotence": Idempotence.NEVER,
+                    "postconditions": CUDA_GRAPH_CLAIMS,
+                    "refusals": (_OTHER_DEVICES,),
+                    "locality": Locality.MODULE,  # storages are shared, and captures numbered over the module
+                },
+                'rewrite_cuda_graph.cc: "This transformation is expected to run after `StaticPlanBlockMemory`". '
+                "A second run lifts the allocations of the function that the first one made for them into another",
+            ),
+        ),
+        traits=frozenset({Trait.CAPTURES}),
+        prepare=CALLS,
+        needs=LOWERED,
+        gives=LOWERED,
+        preconditions=(no_cuda_graphs, no_lowered_allocations),
+        postconditions=(
+            Postcondition(
+                "without CUDA graphs nothing changes",
+                lowering.anything_changed,
+                "rewrite_cuda_graph.cc: only with relax.backend.use_cuda_graph",
+            ),
+        ),
+    ),
+    Contract(
+        "LowerAllocTensor",
+        prepare=CALLS,
+        needs=LOWERED,
+        gives=LOWERED,
+        keeps_public_signatures=False,
+        keeps_calls_fitting=False,  # so that an argument has no device where the called function's parameter has one
+        notes="the device of a tensor is an argument of its allocation from here on and no longer part of its type, "
+        "nor of the return type that follows from it (generated modules)",
+        postconditions=(
+            Postcondition(
+                "no builtin.alloc_tensor is left",
+                partial(lowering.operators_remain, names=("relax.builtin.alloc_tensor",)),
+                "its documentation: 'Lower all instances of relax.builtin.alloc_tensor'",
+            ),
+            Postcondition("storages hold the tensors", memory_plan.storage_too_small, "what the runtime checks"),
+            Postcondition(
+                "each tensor is allocated as it was",
+                memory_plan.planned_elsewhere,
+                "lower_alloc_tensor.cc keeps the operands",
+            ),
+        ),
+    ),
+    Contract(
+        "KillAfterLastUse",
+        traits=frozenset({Trait.KILLS}),
+        prepare=ALLOCATED,
+        needs=LOWERED,
+        gives=LOWERED,
+        preconditions=(nothing_killed,),
+        idempotence=Idempotence.NEVER,
+        keeps_public_signatures=False,
+        keeps_calls_fitting=False,  # as LowerAllocTensor; and an argument may be known by rank only
+        notes="begins with CanonicalizeBindings, for which its own output is not meant: a variable comes to stand for "
+        "one that was killed; without the match_cast that this removes a return type may be known by rank only, which "
+        "no longer matters at this stage (generated modules)",
+        postconditions=kills.KILL_AFTER_LAST_USE,
+    ),
+    Contract(
+        "LowerRuntimeBuiltin",
+        prepare=ALLOCATED,
+        needs=LOWERED,
+        gives=LOWERED,
+        refusals=(
+            Refusal(
+                "InternalError",
+                r"VMBuiltinLower encountered .*alloc_tensor",
+                "alloc_tensor not lowered",
+                "src/relax/backend/vm/lower_runtime_builtin.cc: LowerAllocTensor must run first",
+            ),
+        ),
+        postconditions=(
+            Postcondition(
+                "no operator of the runtime is left",
+                partial(lowering.operators_remain, names=lowering.BUILTINS),
+                "src/relax/backend/vm/lower_runtime_builtin.cc: 'This pass lowers most ops to VM specific builtins'",
+            ),
+        ),
+    ),
+    Contract(
+        "ComputePrimValue",
+        prepare=BUILTIN,
+        needs=LOWERED,
+        gives=LOWERED,
+        postconditions=(
+            Postcondition(
+                "no arithmetic is left outside of shapes",
+                lowering.arithmetic_left,
+                "its documentation: 'Compute all R.prim_value instances'",
+            ),
+        ),
+    ),
+    Contract(
+        "VMShapeLower",
+        # The heap of shapes is one that type inference knows nothing of: a pass after it that infers types afresh finds
+        # ranks where shapes were (measured on DeadCodeElimination, LowerRuntimeBuiltin and LowerGPUIPCAllocStorage,
+        # which keep signatures at any other stage). At run time types of public functions no longer matter then.
+        traits=frozenset({Trait.FORGETS_SHAPES}),
+        prepare=PRIMS,
+        needs=LOWERED,
+        gives=LOWERED,
+        idempotence=Idempotence.NEVER,
+        address_ordered=True,
+        postconditions=shape_heap.SHAPE_LOWER,
+    ),
+    Contract(
+        "AttachGlobalSymbol",
+        traits=frozenset({Trait.PUBLISHES, Trait.KEEPS_KILLS}),
+        any_stage=True,
+        preconditions=(no_library_prefix,),
+        notes="with the module attribute system_lib_prefix the prefix is put in front at each run, by design",
+        changes=frozenset({Kept.KERNELS, Kept.FUNCTION_ATTRIBUTES}),  # the attribute that it attaches
+        postconditions=(
+            Postcondition(
+                "every function has its name as global_symbol",
+                lowering.symbols_not_attached,
+                "its documentation: 'Attach global_symbol to Relax functions and TIR Primfuncs for codegen'",
+            ),
+        ),
+    ),
+)

@@ -1,0 +1,384 @@
+"""Contracts of high-level passes that bind, lift or retype parameters: callers change."""
+
+from __future__ import annotations
+
+from relaxkit.passes.claims import params
+from relaxkit.passes.contract import (
+    Abi,
+    Contract,
+    Functions,
+    Idempotence,
+    Kept,
+    Locality,
+    NumericCheck,
+    NumericLimit,
+    NumericPromise,
+    Operators,
+    Postcondition,
+    Refusal,
+    Trait,
+    Variant,
+)
+from relaxkit.passes.contracts.shared import IMPURE_IN_DATAFLOW, NO_SUCH_FUNCTION, PARTS_OF_LEVEL_ONE, UNKNOWN_DEVICE
+from relaxkit.passes.limits import (
+    binds_a_callee,
+    binds_dims_of_a_cast,
+    is_refusal,
+    replaces_a_hinted_device,
+    says_types_of_packed,
+    takes_a_callback,
+)
+from relaxkit.passes.preconditions import (
+    has_transform_params,
+    needs_num_input,
+    needs_transform_params,
+    needs_vdevices,
+    valid_num_input,
+)
+
+_INFERENCE = "type inference on the types that the caller chose"
+_RETYPED = (
+    Refusal("TypeError", r".", "new types do not fit an operator", _INFERENCE),
+    Refusal("ValueError", r".", "new types do not fit an operator or a callee", _INFERENCE),
+)
+
+_HINTS = (
+    "relax.op.hint_on_device: hints name devices by type and number; when one is replaced they are the user's to change"
+)
+
+ROWS: tuple[Contract, ...] = (
+    Contract(
+        "BindParams",
+        limits=(
+            NumericLimit(
+                NumericCheck.RESULTS,
+                "bound function is called inside the module",
+                "the request names the function; who asks for it must change its callers: the parameter is gone",
+                binds_a_callee,
+            ),
+        ),
+        traits=frozenset({Trait.NAMES_THE_GIVEN}),
+        idempotence=Idempotence.REFUSES,
+        abi=Abi.BIND_PARAMS,
+        keeps_public_signatures=False,
+        keeps_calls_fitting=False,
+        refusals=(
+            Refusal(
+                "InternalError",
+                r"(does not have parameter|not a parameter|duplicate|ambiguous)",
+                "no such parameter",
+                "src/relax/transform/bind_params.cc: the key must name exactly one parameter",
+            ),
+        ),
+        second_run_refusals=(
+            Refusal(
+                "InternalError",
+                r"does not have parameter with name",
+                "parameter bound already",
+                "src/relax/transform/bind_params.cc: the first run removed the parameter",
+            ),
+        ),
+        changes=frozenset({Kept.PARAMETER_NAMES}),  # bound parameters are gone, by its documentation
+        operators=Operators("it changes parameters, and what reads them, only"),
+        functions=Functions("it works on functions that are there"),
+        postconditions=(
+            Postcondition(
+                "bound parameters are gone",
+                params.bound_parameter_left,
+                "its documentation: bind params of function of the module to constant tensors",
+            ),
+            Postcondition(
+                "num_input counts parameters that are there",
+                params.inputs_not_there,
+                "the passes that read it assert so (BundleModelParams), or die of it (LiftTransformParams: SIGSEGV)",
+            ),
+            Postcondition(
+                "other functions stay",
+                params.other_functions_changed,
+                "src/relax/transform/bind_params.cc: the function is found by its symbol, a private one by its name",
+            ),
+        ),
+    ),
+    Contract(
+        "BindSymbolicVars",
+        limits=(
+            NumericLimit(
+                NumericCheck.RESULTS,
+                "bound dim is one that a match_cast defines",
+                "which inputs have the dim, only a run would say",
+                binds_dims_of_a_cast,
+            ),
+            NumericLimit(
+                NumericCheck.RESULTS,
+                "bound function is called inside the module",
+                "the request names the function; who asks for it must change its callers: other shapes are an error",
+                binds_a_callee,
+            ),
+        ),
+        idempotence=Idempotence.REFUSES,
+        keeps_public_signatures=False,
+        keeps_calls_fitting=False,
+        refusals=(
+            Refusal(
+                "InternalError",
+                r"did not correspond to any symbolic variables",
+                "no such symbolic variable",
+                "src/relax/transform/bind_symbolic_vars.cc: every key must be used",
+            ),
+            NO_SUCH_FUNCTION,
+            Refusal(
+                "InternalError",
+                r"multiple symbolic variables",
+                "ambiguous name of a symbolic variable",
+                "src/relax/transform/bind_symbolic_vars.cc: the key must name one variable",
+            ),
+            Refusal(
+                "InternalError",
+                r"does not use symbolic var",
+                "no such symbolic variable",
+                "src/relax/transform/bind_symbolic_vars.cc: every key must be used",
+            ),
+        ),
+        second_run_refusals=(
+            Refusal(
+                "InternalError",
+                r"(did not correspond to any symbolic variables|does not use symbolic var)",
+                "symbolic variable bound already",
+                "src/relax/transform/bind_symbolic_vars.cc: the first run substituted the variable",
+            ),
+        ),
+        notes="results agree for inputs that satisfy the binding only",
+        operators=Operators("it changes parameters, and what reads them, only"),
+        functions=Functions("it works on functions that are there"),
+        postconditions=(
+            Postcondition(
+                "bound dims are gone",
+                params.bound_symbol_left,
+                "its documentation: bind symbolic variables of the module",
+            ),
+            Postcondition("other functions stay", params.unnamed_function_changed, "its documentation of func_name"),
+        ),
+    ),
+    Contract(
+        "BundleModelParams",
+        idempotence=Idempotence.NEVER,
+        abi=Abi.BUNDLE_MODEL_PARAMS,
+        preconditions=(valid_num_input,),
+        keeps_public_signatures=False,
+        keeps_calls_fitting=False,
+        notes="wraps the tuple in a tuple at each run",
+        changes=frozenset({Kept.PARAMETER_NAMES}),  # its documentation: several parameters become one
+        operators=Operators("it changes parameters, and what reads them, only"),
+        functions=Functions("it works on functions that are there"),
+        postconditions=(
+            Postcondition(
+                "weights are one tuple",
+                params.not_bundled,
+                "its documentation: bundle several model parameters into a single tuple parameter",
+            ),
+        ),
+    ),
+    Contract(
+        "LiftTransformParams",
+        variants=(
+            Variant(
+                r"consume_params",
+                {"idempotence": Idempotence.NEVER},
+                "lift_transform_params.cc, post_proc: each run lets go of the weights of every function named "
+                "..._transform_params",
+            ),
+            Variant(
+                r"shared_transform=(True|\[)",
+                {"locality": Locality.MODULE},
+                "its documentation: one transform function for all, or for those that are named",
+            ),
+        ),
+        abi=Abi.LIFT_TRANSFORM_PARAMS,
+        preconditions=(needs_num_input, valid_num_input),
+        keeps_public_signatures=False,
+        keeps_calls_fitting=False,
+        refusals=(
+            Refusal(
+                "InternalError",
+                r"functions\.size\(\)",
+                "shared transform of no function",
+                "src/relax/transform/lift_transform_params.cc: shared_transform needs a function with num_input",
+            ),
+            Refusal(
+                "InternalError",
+                r"all function names must occur within the IRModule",
+                "no such function",
+                "src/relax/transform/lift_transform_params.cc: the message says what is wrong",
+            ),
+            Refusal(
+                "InternalError",
+                r"MatchCast is not supported",
+                "match_cast under a shared transform",
+                "src/relax/transform/lift_transform_params.cc: the message says what is not supported",
+            ),
+            Refusal(
+                "InternalError",
+                r"The number of parameters should be the same for all target functions",
+                "functions of a shared transform differ",
+                "src/relax/transform/lift_transform_params.cc, ParamRemapper: the message says what is asked for",
+            ),
+        ),
+        notes="idempotent since upstream issue 17200 was repaired; TVM's test_lift_transform_is_idempotent says so",
+        # its documentation: the weights are replaced by what the lifted function gives
+        changes=frozenset({Kept.PARAMETER_NAMES}),
+        environment=PARTS_OF_LEVEL_ONE,
+        functions=Functions("its documentation: lifts only", may_come=True),
+        postconditions=(
+            Postcondition(
+                "each function has its transform",
+                params.not_lifted,
+                "its documentation; src/relax/transform/lift_transform_params.cc",
+            ),
+            Postcondition(
+                "no computation on weights alone is left",
+                params.liftable_left,
+                "src/relax/transform/lift_transform_params.cc: conditions 1 to 5 of CanLiftBinding",
+            ),
+        ),
+    ),
+    Contract(
+        "LazyGetInput",
+        idempotence=Idempotence.NEVER,
+        abi=Abi.LAZY_GET_INPUT,
+        preconditions=(valid_num_input,),
+        keeps_public_signatures=False,
+        keeps_calls_fitting=False,
+        notes="each run adds another callback",
+        # num_input counts the callback, too (src/relax/transform/lazy_transform_params.cc)
+        changes=frozenset({Kept.PARAMETER_NAMES, Kept.FUNCTION_ATTRIBUTES}),
+        operators=Operators("src/relax/transform/lazy_transform_params.cc: ends with RemoveAllUnused", fewer=("*",)),
+        functions=Functions("it works on functions that are there"),
+        postconditions=(
+            Postcondition(
+                "inputs come from a callback",
+                params.input_not_lazy,
+                "its documentation: a function fget_item that lazily loads the weights",
+            ),
+        ),
+    ),
+    Contract(
+        "LazySetOutput",
+        prepare=("ToNonDataflow",),
+        idempotence=Idempotence.NEVER,
+        abi=Abi.LAZY_SET_OUTPUT,
+        preconditions=(valid_num_input,),
+        keeps_public_signatures=False,
+        keeps_calls_fitting=False,
+        tolerated_ill_formedness=(IMPURE_IN_DATAFLOW,),
+        notes="ToNonDataflow must run first: otherwise impure calls land in a dataflow block (calibration on the "
+        "modules of TVM's own tests counts that as a false alarm; the result still executes)",
+        # num_input counts the callback, too, whose calls are impure (src/relax/transform/lazy_transform_params.cc)
+        changes=frozenset({Kept.PARAMETER_NAMES, Kept.FUNCTION_ATTRIBUTES, Kept.PURITY}),
+        operators=Operators("it changes parameters, and what reads them, only"),
+        functions=Functions("it works on functions that are there"),
+        postconditions=(
+            Postcondition(
+                "outputs go to a callback",
+                params.output_not_lazy,
+                "its documentation: a function fset_output receives the outputs",
+            ),
+        ),
+    ),
+    Contract(
+        "LazyTransformParams",
+        prepare=("LiftTransformParams", "ToNonDataflow", "RemovePurityChecking"),
+        prepared_when=has_transform_params,
+        prepare_ready=("ToNonDataflow", "RemovePurityChecking"),
+        idempotence=Idempotence.REFUSES,
+        abi=Abi.LAZY_TRANSFORM_PARAMS,
+        preconditions=(needs_transform_params,),
+        tolerated_ill_formedness=(IMPURE_IN_DATAFLOW,),
+        keeps_public_signatures=False,
+        keeps_calls_fitting=False,
+        second_run_refusals=(
+            Refusal("IndexError", r"", "no parameters left", "the first run removed all parameters"),
+            Refusal("AssertionError", r"", "no parameters left", "the first run removed all parameters"),
+        ),
+        notes="the pass's own output is outside its contract: it has no tuple of parameters any more",
+        # the parameters are gone, by its documentation; calls of get_item and set_item are impure, and it takes
+        # relax.force_pure away (relax/transform/lazy_transform_params.py)
+        changes=frozenset({Kept.PARAMETER_NAMES, Kept.FUNCTION_ATTRIBUTES, Kept.PURITY}),
+        functions=Functions("it works on functions that are there"),
+        postconditions=(
+            Postcondition(
+                "weights are no parameters",
+                params.transform_not_lazy,
+                "its documentation: convert transform_params functions into a lazy version",
+            ),
+        ),
+    ),
+    Contract(
+        "UpdateParamType",
+        limits=(
+            NumericLimit(
+                NumericCheck.RESULTS,
+                "a packed call says which type it gives",
+                "relax.op.call_pure_packed: ty_args say which type the result has, whatever it then gives",
+                says_types_of_packed,
+            ),
+            NumericLimit(
+                NumericCheck.RESULTS,
+                "a callback is handed values of the types that the caller chose",
+                "documentation of LazySetOutput: the callback receives the outputs",
+                takes_a_callback,
+            ),
+        ),
+        variants=(
+            Variant(
+                r"TensorType\(",
+                {"refusals": _RETYPED, "tolerated_ill_formedness": (r"FValidate",)},
+                '"ty_func(Var) -> Type": the caller chooses new types, and what type inference then says of the body '
+                "is the answer to that choice. Only where nothing is retyped is every error the pass's own",
+            ),
+        ),
+        traits=frozenset({Trait.RETYPES_THE_GIVEN}),
+        numeric=NumericPromise.LOSSY,
+        abi=Abi.RETYPE_PARAMS,
+        keeps_public_signatures=False,
+        keeps_calls_fitting=False,
+        operators=Operators("it changes parameters, and what reads them, only"),
+        functions=Functions("it works on functions that are there"),
+        postconditions=(
+            Postcondition(
+                "parameters have the types asked for",
+                params.parameter_type_not_updated,
+                "its documentation: ty_func gives the type with which each parameter should be updated",
+            ),
+        ),
+    ),
+    Contract(
+        "UpdateVDevice",
+        limits=(
+            NumericLimit(
+                NumericCheck.RESULTS,
+                "hint may name a replaced device",
+                _HINTS,
+                replaces_a_hinted_device,
+            ),
+            NumericLimit(NumericCheck.BUILD, "hint names a replaced device", _HINTS, is_refusal(UNKNOWN_DEVICE)),
+        ),
+        traits=frozenset({Trait.NAMES_THE_GIVEN}),
+        preconditions=(needs_vdevices,),
+        keeps_public_signatures=False,
+        changes=frozenset({Kept.GLOBAL_INFOS}),  # its documentation: it replaces an entry
+        operators=Operators("it changes parameters, and what reads them, only"),
+        functions=Functions("it works on functions that are there"),
+        postconditions=(
+            Postcondition(
+                "no type mentions the old device",
+                params.old_device_left,
+                "its documentation: update the virtual device",
+            ),
+            Postcondition(
+                "the table names the new device",
+                params.device_table_not_updated,
+                "src/relax/transform/update_vdevice.cc: Run",
+            ),
+        ),
+    ),
+)

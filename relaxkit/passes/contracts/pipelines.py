@@ -1,0 +1,82 @@
+"""Contracts of the stock pipelines, judged as one pass each; a failure is blamed on the pass inside."""
+
+from __future__ import annotations
+
+from relaxkit.passes.claims import fusion, lowering
+from relaxkit.passes.contract import Contract, Idempotence, Kept, Postcondition, Stage, Trait
+from relaxkit.passes.contracts.shared import (
+    MAY_GIVE_BACK,
+    NEEDS_TARGET,
+    PARTS_OF_LEVEL_ONE,
+    UNSUPPORTED_DTYPE,
+    WINDOWED_ATTENTION,
+)
+from relaxkit.passes.pass_ref import PassRef
+
+PIPELINES: dict[str, str] = {
+    "build:default": 'relax.get_pipeline("default_build")',
+    "build:cpu": 'relax.get_default_pipeline(tvm.target.Target("llvm"))',
+    "build:zero": 'relax.get_pipeline("zero")',
+}
+
+
+def pipeline(name: str) -> PassRef:
+    """Return the reference to a stock pipeline, ``build:default``, ``build:cpu`` or ``build:zero``."""
+    return PassRef(name, PIPELINES[name])
+
+
+# The stock pipelines contain neither pass, and document neither: hints and local functions would be refused at
+# the end (VMShapeLower: "do not work for local functions, make sure to run it after LambdaLift").
+_BEFORE = ("RealizeVDevice", "LambdaLift")
+
+ROWS: tuple[Contract, ...] = (
+    Contract(
+        "build:default",
+        limits=(MAY_GIVE_BACK,),
+        traits=frozenset({Trait.LOWERS_OPERATORS}),
+        postconditions=lowering.LOWERED_CLAIMS,
+        prepare=_BEFORE,
+        gives=Stage.LOWERED,
+        idempotence=Idempotence.UNKNOWN,
+        address_ordered=True,
+        costly=True,
+        composed=True,
+        refusals=(UNSUPPORTED_DTYPE, WINDOWED_ATTENTION),
+        changes=frozenset({Kept.KERNELS}),  # AnnotateTIROpPattern, AttachGlobalSymbol
+        environment=(NEEDS_TARGET,),
+    ),
+    Contract(
+        "build:cpu",
+        limits=(MAY_GIVE_BACK,),
+        traits=frozenset({Trait.LOWERS_OPERATORS}),
+        postconditions=lowering.LOWERED_CLAIMS,
+        merges_kernels=True,
+        prepare=_BEFORE,
+        gives=Stage.LOWERED,
+        idempotence=Idempotence.UNKNOWN,
+        address_ordered=True,
+        costly=True,
+        composed=True,
+        refusals=(UNSUPPORTED_DTYPE, WINDOWED_ATTENTION),
+        changes=frozenset({Kept.KERNELS}),  # AnnotateTIROpPattern, AttachGlobalSymbol
+        environment=(*PARTS_OF_LEVEL_ONE, NEEDS_TARGET),
+    ),
+    Contract(
+        "build:zero",
+        traits=frozenset({Trait.LOWERS_OPERATORS}),
+        postconditions=(
+            Postcondition(
+                "no operator that legalizes is left", lowering.legalizable_left_by_pipeline, lowering._STAGES
+            ),
+            Postcondition("no primitive function is left", fusion.groups_left, lowering._STAGES),
+        ),
+        merges_kernels=True,
+        gives=Stage.FUSED,
+        idempotence=Idempotence.UNKNOWN,
+        costly=True,
+        composed=True,
+        refusals=(UNSUPPORTED_DTYPE, WINDOWED_ATTENTION),
+        changes=frozenset({Kept.KERNELS}),  # AnnotateTIROpPattern, AttachGlobalSymbol
+        environment=PARTS_OF_LEVEL_ONE,
+    ),
+)

@@ -1,0 +1,76 @@
+"""Refusals, dependences and complaints that contracts of several themes share."""
+
+from __future__ import annotations
+
+from relaxkit.passes.contract import Circumstance, Dependence, NumericCheck, NumericLimit, Refusal
+from relaxkit.passes.limits import may_give_back_its_argument
+
+# What TVM's checker says of an impure call in a dataflow block.
+IMPURE_IN_DATAFLOW = r"[Ii]mpure function call .* (occurs )?within a dataflow block"
+"""A complaint of TVM's checker about an impure call in a dataflow block."""
+
+# What passes that are made of passes share.
+PARTS_OF_LEVEL_ONE = (
+    Dependence(
+        frozenset({Circumstance.LEVEL_0}),
+        "a Sequential leaves out what is above the context's level (src/ir/transform.cc, PassEnabled), and parts of "
+        "this one are of level 1, as an instrument shows (DeadCodeElimination, LambdaLift, CanonicalizeRelaxBindings)",
+    ),
+)
+NEEDS_TARGET = Dependence(
+    frozenset({Circumstance.NO_TARGET}),
+    'python/tvm/relax/backend/utils.py: "Target not found. Please ensure that the target is annotated within the '
+    'module, or alternatively, execute this within a specified target context."',
+)
+
+
+NO_SUCH_FUNCTION = Refusal(
+    "ValueError",
+    r"Cannot find global var \"",
+    "no such function",
+    "src/ir/module.cc: the message names the function that an argument of the pass asks for and lists the module's",
+)
+
+
+# A pass that legalizes may meet an operator whose kernel says itself which dtypes it has.
+UNSUPPORTED_DTYPE = Refusal(
+    "InternalError",
+    r"only support float32 and float16 for now|Data type .* not supported for \w+ ops?\b",
+    "kernel for some dtypes only",
+    "include/tvm/topi/nn: instance_norm, group_norm and layer_norm name what they support; tirx/op/op.cc: isnan, "
+    "isinf, isfinite and abs name what they do not",
+)
+
+
+# Operators that legalization declines by name.
+WINDOWED_ATTENTION = Refusal(
+    "AssertionError",
+    r"Legalization for sliding-window attention is not supported yet",
+    "operator without a legalization",
+    "relax/transform/legalize_ops/nn.py: _nn_attention says so",
+)
+
+UNKNOWN_DEVICE = tuple(
+    Refusal(
+        "ValueError",
+        pattern,
+        "hinted device not in global_infos",
+        "src/relax/transform/realize_vdevice.cc: the hint names a device that global_infos does not list",
+    )
+    for pattern in (r"target VDevice in the GlobalInfos was not found", r"Expected to find device")
+)
+
+MAY_GIVE_BACK = NumericLimit(
+    NumericCheck.RESULTS,
+    "a packed call may return its argument",
+    'documentation of StaticPlanBlockMemory: it "assumes external function calls via `call_packed` do not retain '
+    'memory from the arguments"; what returns an argument has kept it. The pipelines run it, and RewriteCUDAGraph '
+    "keeps for later runs the storages that it, or the author of the module, has planned",
+    may_give_back_its_argument,
+)
+
+OWN_MODE = (
+    "DecomposeOpsForTraining takes every batch_norm for one of training, DecomposeOpsForInference and "
+    "FoldBatchnormToConv2D for one of inference: the attribute `training` says which it is, and the passes are "
+    "documented for their own mode only"
+)

@@ -1,0 +1,202 @@
+"""References to passes, by source text that can be stored and pasted into a script; and steps of pipelines."""
+
+from __future__ import annotations
+
+import enum
+import functools
+import importlib
+import importlib.util
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from relaxkit.passes.contract import Contract
+
+USER_PREFIX = "user:"
+
+
+class Substitute(enum.Enum):
+    """A thing that a pass, or what it gives, needs and a CPU lacks; built here, the pass has one of ours."""
+
+    CODEGEN = "a registered code generator (``relaxkit.runtime.external``)"
+    CUDA_GRAPH = "builtins of CUDA graphs (``relaxkit.runtime.cuda_graph``)"
+
+
+_SUBSTITUTES = {"RunCodegen": Substitute.CODEGEN, "RewriteCUDAGraph": Substitute.CUDA_GRAPH}
+
+
+@functools.cache
+def namespace() -> dict[str, Any]:
+    """Return the names that a pass expression may use; repro scripts import or define the same ones."""
+    import numpy as np
+    import tvm
+    from tvm import relax, tirx
+    from tvm.relax.dpl import is_const, is_op, is_tuple, is_tuple_get_item, wildcard
+    from tvm.script import ir
+    from tvm.script import relax as script_relax
+    from tvm.script import tirx as script_tirx
+
+    from relaxkit.passes.configured import configured
+
+    return {
+        "np": np, "tvm": tvm, "relax": relax, "tirx": tirx, "is_const": is_const, "is_op": is_op, "is_tuple": is_tuple,
+        "is_tuple_get_item": is_tuple_get_item, "wildcard": wildcard, "I": ir, "R": script_relax, "T": script_tirx,
+        "configured": configured,
+    }  # fmt: skip
+
+
+class PassReferenceError(ValueError):
+    """A pass reference that does not import, is not callable, raises, or does not give a pass."""
+
+
+@dataclass(frozen=True, slots=True)
+class PassRef:
+    """A pass under test, by name and by the text that builds it.
+
+    Attributes:
+        name: Name of the pass, the key of its contract (``LiftTransformParams``).
+        expression: A Python expression over the names of :func:`namespace`, for instance
+            ``relax.transform.ToMixedPrecision(out_dtype="float16")``; or ``user:FILE.py:FACTORY`` or
+            ``user:package.module:FACTORY`` for a pass that the user brings.
+    """
+
+    name: str
+    expression: str
+
+    @property
+    def is_user(self) -> bool:
+        """Say whether the user brought this pass."""
+        return self.expression.startswith(USER_PREFIX)
+
+    @property
+    def substitute(self) -> Substitute | None:
+        """Say what it needs of ours when it is built here."""
+        return None if self.is_user else _SUBSTITUTES.get(self.name)
+
+    @property
+    def target(self) -> str:
+        """The factory of a user's pass, ``FILE.py:FACTORY`` or ``package.module:FACTORY``; else the expression."""
+        return self.expression.removeprefix(USER_PREFIX)
+
+    @property
+    def place(self) -> str:
+        """The file, or the module, of a user's pass."""
+        return self.target.rpartition(":")[0]
+
+    @property
+    def in_file(self) -> bool:
+        """Say whether a user's pass is in a file, and not in a module that can be imported."""
+        return self.place.endswith(".py")
+
+    @property
+    def factory(self) -> tuple[str, str]:
+        """The file of a user's pass, from the root of the file system, or its module; and the name of its factory."""
+        place = str(Path(self.place).resolve()) if self.in_file else self.place
+        return place, self.target.rpartition(":")[2]
+
+    def build(self) -> Any:
+        """Build the ``tvm.ir.transform.Pass``; raises ``PassReferenceError`` for a user's pass that cannot be built."""
+        if self.is_user:
+            return _call_factory(self.target)
+        built = eval(self.expression, namespace())  # the text is our own strategy's or a stored case's
+        return built if self.substitute is None else _with(self.substitute, built)
+
+
+@dataclass(frozen=True, slots=True)
+class GivenPass(PassRef):
+    """A pass that exists already as an object, given to ``oracles.check``; it cannot be stored.
+
+    Attributes:
+        given: The ``tvm.ir.transform.Pass``.
+    """
+
+    given: Any = None
+
+    def build(self) -> Any:
+        """Return the pass."""
+        return self.given
+
+
+def _with(substitute: Substitute, built: Any) -> Any:
+    if substitute is Substitute.CUDA_GRAPH:
+        from relaxkit.runtime.cuda_graph import with_cuda_graph
+
+        return with_cuda_graph(built)
+    from relaxkit.runtime import session
+    from relaxkit.runtime.external import with_codegen
+
+    return with_codegen(built, lambda module: session().build(module))
+
+
+def load_factory(target: str) -> Callable[[], Any]:
+    """Import ``FILE.py:NAME`` or ``package.module:NAME`` and return the callable; raises ``PassReferenceError``."""
+    where, separator, name = target.rpartition(":")
+    if not separator or not where or not name:
+        raise PassReferenceError(f"'{target}' is not FILE.py:FACTORY or package.module:FACTORY")
+    try:
+        module = import_file(Path(where)) if where.endswith(".py") else importlib.import_module(where)
+    except PassReferenceError:
+        raise
+    except BaseException as error:
+        if isinstance(error, KeyboardInterrupt):
+            raise
+        raise PassReferenceError(f"'{where}' does not import: {type(error).__name__}: {error}") from error
+    factory = getattr(module, name, None)
+    if factory is None:
+        raise PassReferenceError(f"'{where}' has no '{name}'")
+    if not callable(factory):
+        raise PassReferenceError(f"'{target}' is not callable: it is a {type(factory).__name__}")
+    return factory  # type: ignore[no-any-return]  # callable() narrows to a callable of unknown result
+
+
+def _call_factory(target: str) -> Any:
+    import tvm
+
+    factory = load_factory(target)
+    if isinstance(factory, tvm.ir.transform.Pass):
+        return factory  # a function under `@module_pass` is one
+    try:
+        built = factory()
+    except Exception as error:
+        raise PassReferenceError(f"'{target}' raised {type(error).__name__}: {error}") from error
+    if not isinstance(built, tvm.ir.transform.Pass):
+        raise PassReferenceError(f"'{target}' gave a {type(built).__name__}, not a tvm.ir.transform.Pass")
+    return built
+
+
+def import_file(path: Path) -> ModuleType:
+    """Import a file of the user's, once in a process; raises ``PassReferenceError`` and whatever it raises itself."""
+    if not path.is_file():
+        raise PassReferenceError(f"'{path}' is not a file")
+    name = f"relaxfuzz_user_{path.stem}_{abs(hash(str(path.resolve())))}"
+    if name in sys.modules:
+        return sys.modules[name]
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise PassReferenceError(f"'{path}' cannot be imported")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]
+        raise
+    return module
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One pass of a pipeline.
+
+    Attributes:
+        ref: The pass.
+        contract: What it promises.
+        inserted: Whether it was put in because the next one needs it, and not drawn.
+    """
+
+    ref: PassRef
+    contract: Contract
+    inserted: bool = False

@@ -1,0 +1,130 @@
+"""Preconditions of passes: each takes the module and says why the pass is not meant for it, or ``None``.
+
+A precondition may only state what a pass documents about its input. It must not step round a defect.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tvm import relax
+
+from relaxkit.ir.functions import has_attribute, relax_functions
+from relaxkit.ir.lowered import KILLING
+from relaxkit.ir.walk import expressions_in, operator_of
+
+
+def has_transform_params(module: Any) -> bool:
+    """Say whether some Relax function's name ends in ``transform_params``."""
+    return any(name.endswith("transform_params") for name, _ in relax_functions(module))
+
+
+def needs_transform_params(module: Any) -> str | None:
+    """LazyTransformParams works on functions whose name ends in ``transform_params``, and on nothing else.
+
+    What LazyGetInput made of one takes a callback already: it is outside the contract, as is the pass's own output.
+    """
+    found = [function for name, function in relax_functions(module) if name.endswith("transform_params")]
+    if not found:
+        return "no transform_params function"
+    if any(isinstance(param.ty, relax.FuncType) for function in found for param in function.params):
+        return "the transform function takes a callback"
+    fetched = (relax.TensorType, relax.TupleType)
+    if not any(isinstance(param.ty, fetched) for function in found for param in function.params):
+        return "the transform function takes nothing"
+    return None
+
+
+def needs_num_input(module: Any) -> str | None:
+    """LiftTransformParams and BundleModelParams work on functions with the attribute ``num_input``."""
+    if any(has_attribute(function, "num_input") for _, function in relax_functions(module)):
+        return None
+    return "no function with num_input"
+
+
+def valid_num_input(module: Any) -> str | None:
+    """``num_input`` counts leading parameters; more than there are is meaningless (the passes ICHECK it)."""
+    for _, function in relax_functions(module):
+        if has_attribute(function, "num_input") and int(function.attrs["num_input"]) > len(function.params):
+            return "num_input exceeds the parameters"
+    return None
+
+
+def needs_vdevices(module: Any) -> str | None:
+    """UpdateVDevice replaces an entry of ``global_infos["vdevice"]``, which must exist."""
+    return None if "vdevice" in module.global_infos else "no vdevice in global_infos"
+
+
+def no_cuda_graphs(module: Any) -> str | None:
+    """RewriteCUDAGraph puts what a graph may hold into functions of their own; those are not for it to rewrite."""
+
+    def launches(expr: Any) -> bool:
+        return isinstance(expr, relax.ExternFunc) and str(expr.global_symbol).startswith("vm.builtin.cuda_graph.")
+
+    return "has CUDA graphs already" if any(map(launches, expressions_in(module))) else None
+
+
+def no_lowered_allocations(module: Any) -> str | None:
+    """RewriteCUDAGraph knows storages by the operators that LowerRuntimeBuiltin lowers; TVM's pipelines run it before.
+
+    A lowered allocation it takes for a call like any other, and captures it (transform/rewrite_cuda_graph.cc).
+    """
+    lowered = ("relax.vm.alloc_storage", "relax.vm.alloc_tensor")
+    return "allocations are lowered" if any(operator_of(expr) in lowered for expr in expressions_in(module)) else None
+
+
+def no_calls_in_place(module: Any) -> str | None:
+    """A pass that moves bindings as far as dataflow allows, or puts one for an equal one, reads an operand later.
+
+    Such calls are for passes "that have checked whether it is safe" (docstring of ``call_tir_inplace``): that nothing
+    reads the operand later, in the order of that moment. Dataflow does not show that a call overwrites an operand.
+    """
+    found = any(operator_of(expr) == "relax.call_tir_inplace" for expr in expressions_in(module))
+    return "calls a kernel in place" if found else None
+
+
+def nothing_killed(module: Any) -> str | None:
+    """A pass that lets one variable stand for another has later uses of it, which may be behind where it is killed.
+
+    KillAfterLastUse is documented to drop "all tensor/storage objects after last use": of the uses of that moment.
+    """
+    return "variables are killed" if any(operator_of(expr) in KILLING for expr in expressions_in(module)) else None
+
+
+def no_library_prefix(module: Any) -> str | None:
+    """AttachGlobalSymbol puts the attribute ``system_lib_prefix`` in front of every name, and so renames functions."""
+    return "has a system_lib_prefix" if has_attribute(module, "system_lib_prefix") else None
+
+
+def no_altered_kernels(module: Any) -> str | None:
+    """AlterOpImpl is told the layouts of kernels by name, and keeps the names: its own output has other layouts.
+
+    Its documentation: the replacement may have "different layouts on i/o buffers"; layout transformations are inserted
+    at the call sites of what is replaced. Where LegalizeOps has lowered them since, the replacement is known by the
+    name that transform/alter_op_impl.cc gives it, ``<operator_name>_replacement``.
+    """
+
+    def altered(expr: Any) -> bool:
+        for block in expr.blocks if isinstance(expr, relax.SeqExpr) else ():
+            values = {binding.var: binding.value for binding in block.bindings}
+            for value in values.values():
+                if operator_of(value) == "relax.call_tir" and has_attribute(module[value.args[0]], "operator_name"):
+                    made = [values.get(item) for item in value.args[1].fields if isinstance(item, relax.Var)]
+                    laid_out = any(operator_of(item) == "relax.layout_transform" for item in made)
+                    if laid_out or "_replacement" in value.args[0].name_hint:
+                        return True
+        return False
+
+    return "kernels are altered already" if any(map(altered, expressions_in(module))) else None
+
+
+def private_composites(module: Any) -> str | None:
+    """MergeCompositeFunctions makes local functions of composite ones, and keeps their attributes.
+
+    Those of FuseOpsByPattern, whose output it is for, are private. One with a symbol (AttachGlobalSymbol gives it one
+    "for codegen", the last step) becomes a local function with the symbol of a global one.
+    """
+    for _, function in relax_functions(module):
+        if has_attribute(function, "Composite") and has_attribute(function, "global_symbol"):
+            return "a composite function is public"
+    return None

@@ -1,0 +1,117 @@
+"""Passes by their text, and the text of passes that were given as objects."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import re
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from relaxkit.passes.pass_ref import USER_PREFIX, PassRef, PassReferenceError
+
+_NAME = re.compile(r"[A-Za-z_]\w*")
+_DOTTED = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)+")
+
+
+@functools.cache
+def pass_named(text: str) -> PassRef:
+    """Return the pass that a text names.
+
+    Args:
+        text: ``FILE.py:FACTORY`` or ``package.module:FACTORY``; an expression such as
+            ``relax.transform.FuseOps(fuse_opt_level=0)``; the name of a pass in ``relax.transform``; or the name under
+            which C++ registered a global function without arguments that makes the pass (``mine.transform.Fold``).
+
+    Raises:
+        PassReferenceError: It is none of these, there is no such pass, or it cannot be built so.
+    """
+    ref = _read(text)
+    try:
+        ref.build()
+    except PassReferenceError:
+        raise
+    except Exception as error:
+        said = (str(error).strip().splitlines() or [""])[0]
+        raise PassReferenceError(f"'{text}' cannot be built: {type(error).__name__}: {said}") from error
+    return ref
+
+
+def _read(text: str) -> PassRef:
+    import tvm
+    from tvm import relax
+
+    if "(" in text:
+        return PassRef(text.split("(", 1)[0].rsplit(".", 1)[-1], text)
+    if ":" in text:
+        where, _, name = text.rpartition(":")
+        if where.endswith(".py"):
+            where = str(Path(where).resolve())
+        return PassRef(name, f"{USER_PREFIX}{where}:{name}")
+    if _NAME.fullmatch(text):
+        if not hasattr(relax.transform, text):
+            raise PassReferenceError(f"relax.transform has no '{text}'")
+        return PassRef(text, f"relax.transform.{text}()")
+    if not _DOTTED.fullmatch(text):
+        raise PassReferenceError(f"'{text}' names no pass")
+    if tvm.get_global_func(text, allow_missing=True) is None:
+        raise PassReferenceError(f"no global function is registered as '{text}'; is the library loaded that has it?")
+    return PassRef(text.rsplit(".", 1)[-1], f'tvm.get_global_func("{text}")()')
+
+
+def text_of_pass(built: Any, around: Mapping[str, Any] | None = None) -> PassRef:
+    """Return a reference by which another process builds the same pass as this object.
+
+    Found are objects that a module has under a name, classes under ``@module_pass`` or ``@function_pass`` that were
+    called without arguments, and passes of TVM's that take none. Whether a pass of TVM's was built with arguments its
+    object does not tell: whoever uses the reference must see for themselves that it does the same.
+
+    Args:
+        built: The pass.
+        around: Names of the module that uses it, where else than in the module of its class it may be found.
+
+    Raises:
+        PassReferenceError: Nothing tells how to build it; the message says what would.
+    """
+    from tvm import relax
+
+    name = str(built.info.name)
+    for key, value in dict(around or {}).items():
+        if value is built:
+            return _user(str((around or {})["__name__"]), key)
+    kind = type(built)
+    made = getattr(sys.modules.get(kind.__module__), kind.__name__, None)
+    if made is kind:
+        if kind.__module__.startswith("tvm."):
+            short = name.rpartition(".")[2]
+            if hasattr(relax.transform, short):
+                return PassRef(short, f"relax.transform.{short}()")
+        elif _as_without_arguments(built, kind):
+            return _user(kind.__module__, kind.__name__)
+        else:
+            raise PassReferenceError(
+                f"{kind.__name__} was built with arguments, which an object does not tell: "
+                f'give a function that builds it, check(module, "FILE.py:FUNCTION")'
+            )
+    raise PassReferenceError(
+        f'nothing tells how another process would build {name}: give it as text, check(module, "FILE.py:FUNCTION")'
+    )
+
+
+def _as_without_arguments(built: Any, kind: type[Any]) -> bool:
+    try:
+        plain = kind()
+        return bool(vars(built._inst) == vars(plain._inst))
+    except Exception:  # it needs arguments, or they cannot be compared
+        return False
+
+
+def _user(module: str, name: str) -> PassRef:
+    """Return a name of a module: by its file, which another process finds, or by its package."""
+    loaded = sys.modules.get(module) or importlib.import_module(module)
+    file = getattr(loaded, "__file__", None)
+    alone = not getattr(loaded, "__package__", "")
+    where = str(Path(file).resolve()) if alone and file and file.endswith(".py") else module
+    return PassRef(name, f"{USER_PREFIX}{where}:{name}")

@@ -1,0 +1,227 @@
+"""Calls of operators, packed functions and kernels, and the memory that kernels write into."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import tvm
+from tvm import relax
+
+from relaxkit.proof.legalize import Legalizer
+from relaxkit.proof.memory import Refuted, State, Storage, Tensor
+from relaxkit.proof.terms import Open, Term, Terms
+from relaxkit.proof.values import Closure, External, Kernel, TupleValue, Value, all_dims, outline
+
+# What these give is their first operand, wherever it lies and whatever a later pass is told by them.
+_IDENTITIES = frozenset(
+    {
+        "relax.hint_on_device", "relax.to_vdevice", "relax.wrap_param", "relax.builtin.stop_lift_params",
+    }
+)  # fmt: skip
+_STORAGES = frozenset({"relax.memory.alloc_storage", "relax.vm.alloc_storage"})
+_TENSORS = frozenset({"relax.builtin.alloc_tensor", "relax.memory.alloc_tensor", "relax.vm.alloc_tensor"})
+_KILLS = frozenset({"relax.memory.kill_tensor", "relax.memory.kill_storage", "relax.vm.kill_object"})
+KILLED = TupleValue((TupleValue(()),))
+"""What a variable holds behind its kill."""
+
+
+@dataclass(slots=True)
+class Frame:
+    """A function that is being evaluated.
+
+    Attributes:
+        values: Values of its variables.
+        dims: Its symbolic dims and scalars, as expressions over the variables of the table.
+    """
+
+    values: dict[Any, Value]
+    dims: dict[Any, Any]
+
+
+class Calls(ABC):
+    """The part of an evaluator that knows operators.
+
+    Args:
+        terms: The table, shared by the modules that are compared.
+        shapes: Dims of terms that are known to be tensors or shapes, shared like the table.
+
+    Attributes:
+        state: What the program has done so far.
+        allocated: Tensors and storages that it has allocated.
+        legalizer: Says what operators compute; without it they are uninterpreted.
+    """
+
+    def __init__(self, terms: Terms, shapes: dict[Term, tuple[Term, ...]]) -> None:
+        self.terms = terms
+        self.shapes = shapes
+        self.state = State(terms.make("start"))
+        self.allocated = 0
+        self.legalizer: Legalizer | None = None
+
+    @abstractmethod
+    def expression(self, expression: Any, frame: Frame) -> Value:
+        """Evaluate an expression."""
+
+    @abstractmethod
+    def invoke(self, closure: Closure, arguments: Sequence[Value]) -> Value:
+        """Call a function value."""
+
+    @abstractmethod
+    def term(self, value: Value) -> Term:
+        """Return the term of a value."""
+
+    @abstractmethod
+    def number(self, dim: Any, frame: Frame) -> Term:
+        """Return the term of a dim or a scalar."""
+
+    def call(self, expression: Any, frame: Frame) -> Value:
+        """Evaluate a call of an operator or of a function value."""
+        op = expression.op
+        if isinstance(op, tvm.ir.Op):
+            return self._operator(op, expression, frame)
+        called = self.expression(op, frame)
+        arguments = [self.expression(each, frame) for each in expression.args]
+        if isinstance(called, Closure):
+            return self.invoke(called, arguments)
+        if isinstance(called, Kernel):
+            return self._write(called, arguments)
+        if isinstance(called, External):
+            self._check_written(arguments)
+            term = self._made("external", (called.name, *self._types(expression)), arguments, expression, frame)
+            pure = isinstance(op.ty, relax.FuncType) and bool(op.ty.purity)
+            return self.unpacked(term if pure else self.impure(term), expression.ty)
+        raise Open("a call of a function value")
+
+    def _operator(self, op: Any, expression: Any, frame: Frame) -> Value:
+        name = str(op.name)
+        if name in _IDENTITIES:
+            return self.expression(expression.args[0], frame)
+        if name in _KILLS:
+            frame.values[expression.args[0]] = KILLED
+            return TupleValue(())
+        if name == "relax.call_inplace_packed":
+            raise Open("a packed function that writes into memory")
+        arguments = [self.expression(each, frame) for each in expression.args]
+        if name in _STORAGES:
+            self.allocated += 1
+            return Storage(self.allocated)
+        if name in _TENSORS:
+            return self._allocate(arguments, expression)
+        match name:
+            case "relax.call_tir" | "relax.call_tir_inplace" if isinstance(arguments[0], Kernel):
+                return self._call_kernel(arguments[0], arguments[1:], expression, frame)
+            case "relax.shape_of" if isinstance(arguments[0], int) and arguments[0] in self.shapes:
+                return self.terms.make("shape", None, self.shapes[arguments[0]])
+            case "relax.make_closure":
+                closure, bound = arguments
+                if isinstance(closure, Closure) and isinstance(bound, TupleValue):
+                    return Closure(closure.function, closure.values, closure.dims, (*bound.fields, *closure.bound))
+                raise Open("a closure of something else than a function")
+            case "relax.invoke_closure" | "relax.invoke_pure_closure":
+                closure, given = arguments
+                if isinstance(closure, Closure) and isinstance(given, TupleValue):
+                    return self.invoke(closure, given.fields)
+                raise Open("a call of a function value")
+            case "relax.call_pure_packed" if isinstance(arguments[0], Closure):
+                return self.invoke(arguments[0], arguments[1:])
+        if self.legalizer is not None and (value := self.legalizer.value(expression, arguments)) is not None:
+            return value
+        self._check_written(arguments)
+        label = (name, self.terms.objects.number(expression.attrs), *self._types(expression))
+        term = self._made("op", label, arguments, expression, frame)
+        return self.unpacked(term if op.get_attr("FPurity") else self.impure(term), expression.ty)
+
+    # -- kernels and memory ------------------------------------------------------------------------------------
+
+    def _allocate(self, arguments: Sequence[Value], expression: Any) -> Value:
+        """Allocate a tensor, in a storage or in one of its own."""
+        self.allocated += 1
+        shape = next(each for each in arguments if isinstance(each, int) and self.terms[each].head == "shape")
+        if isinstance(arguments[0], Storage) and self.terms[self.term(arguments[1])].label != 0:
+            raise Open("a tensor that begins in the middle of a storage")
+        storage = arguments[0].number if isinstance(arguments[0], Storage) else self.allocated
+        return Tensor(self.allocated, storage, outline(expression.ty), self.terms[shape].children)
+
+    def _write(self, kernel: Kernel, arguments: Sequence[Value]) -> Value:
+        """Call a kernel that writes into tensors that the program has allocated."""
+        if kernel.stored is None:
+            raise Open("a kernel that runs code of others")
+        self._check_overlap(kernel.stored, arguments)
+        operands = []
+        for place, value in enumerate(arguments):
+            if place in kernel.stored and isinstance(value, Tensor) and value.number not in self.state.contents:
+                operands.append(self.terms.make("output", value.outline, value.dims))
+            else:
+                operands.append(self.term(value))
+        for place in sorted(kernel.stored):
+            target = arguments[place]
+            if not isinstance(target, Tensor):
+                raise Open("a kernel that writes into what was not allocated")
+            self.state.write(target, self.terms.make("kernel", (kernel.number, place), tuple(operands)))
+        return TupleValue(())
+
+    def _check_written(self, arguments: Sequence[Value]) -> None:
+        """Leave open what a function does with a tensor that nobody has written: it may write it."""
+        if any(isinstance(each, Tensor) and each.number not in self.state.contents for each in _leaves(arguments)):
+            raise Open("a packed function that writes into memory")
+
+    def _check_overlap(self, stored: frozenset[int], arguments: Sequence[Value]) -> None:
+        """Refute a kernel that writes where another of its tensors lies: it may write before it has read."""
+        tensors = [(place, value) for place, value in enumerate(arguments) if isinstance(value, Tensor)]
+        for place, target in tensors:
+            for other, value in tensors if place in stored else ():
+                if other != place and value.storage == target.storage and value.number != target.number:
+                    raise Refuted("a kernel writes into the storage of another of its tensors")
+
+    def _call_kernel(self, kernel: Kernel, arguments: Sequence[Value], expression: Any, frame: Frame) -> Value:
+        """Call a kernel that returns what it writes; in place, into what it is given."""
+        if kernel.stored is None or not isinstance(arguments[0], TupleValue):
+            raise Open("a kernel that runs code of others")
+        operands = [self.term(each) for each in arguments[0].fields]
+        (ty,) = expression.ty_args
+        outputs = list(ty.fields) if isinstance(ty, relax.TupleType) else [ty]
+        reused = [-1] * len(outputs)
+        if str(expression.op.name) == "relax.call_tir_inplace":
+            reused = [int(each) for each in expression.attrs.inplace_indices]
+        places = []
+        for index, output in zip(reused, outputs, strict=True):
+            places.append(len(operands) if index < 0 else index)
+            if index < 0:
+                dims = tuple(self.number(dim, frame) for dim in all_dims(output))
+                operands.append(self.terms.make("output", outline(output), dims))
+        for scalars in arguments[1:]:
+            operands += self.terms[self.term(scalars)].children
+        results = tuple(self.terms.make("kernel", (kernel.number, place), tuple(operands)) for place in places)
+        self.state.consumed.update(operands[index] for index in reused if index >= 0)
+        return TupleValue(results) if isinstance(ty, relax.TupleType) else results[0]
+
+    def _made(
+        self, head: str, label: tuple[Any, ...], arguments: Sequence[Value], expression: Any, frame: Frame
+    ) -> Term:
+        """Make the term of a call whose type arguments say what it returns: their dims are operands."""
+        dims = tuple(self.number(dim, frame) for ty in expression.ty_args for dim in all_dims(ty))
+        return self.terms.make(head, label, (*(self.term(each) for each in arguments), *dims))
+
+    def _types(self, expression: Any) -> tuple[str, ...]:
+        """Return the type arguments of a call without their dims, and without where they lie."""
+        return tuple(outline(ty) for ty in expression.ty_args)
+
+    def impure(self, term: Term) -> Term:
+        """Put a call behind the effects so far; what it returns depends on them."""
+        self.state.effect = self.terms.make("effect", None, (self.state.effect, term))
+        return self.terms.make("after", None, (self.state.effect,))
+
+    def unpacked(self, term: Term, ty: Any) -> Value:
+        """Return a term as the value of its type: a tuple is a tuple of its elements."""
+        if not isinstance(ty, relax.TupleType):
+            return term
+        arity = len(ty.fields)
+        items = [self.terms.make("item", (index, arity), (term,)) for index in range(arity)]
+        return TupleValue(tuple(self.unpacked(item, each) for item, each in zip(items, ty.fields, strict=True)))
+
+
+def _leaves(values: Sequence[Value]) -> list[Value]:
+    return [leaf for each in values for leaf in (_leaves(each.fields) if isinstance(each, TupleValue) else [each])]

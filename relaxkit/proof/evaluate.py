@@ -1,0 +1,372 @@
+"""The language, symbolically: functions, blocks, branches, tuples, closures, calls, effects."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+from collections.abc import Sequence
+from typing import Any
+
+import tvm
+from tvm import relax, tirx
+
+from relaxkit.ir.lowered import stored_parameters
+from relaxkit.proof.calls import KILLED, Calls, Frame
+from relaxkit.proof.dims import DimTable
+from relaxkit.proof.memory import Refuted, State, Storage, Tensor
+from relaxkit.proof.terms import Open, Term, Terms
+from relaxkit.proof.values import Closure, External, Kernel, TupleValue, Value, dims_of, is_scalar, outline
+
+MOST_CALLS = 64
+"""Functions that may be inside one another."""
+MOST_STEPS = 100_000
+"""Bindings that are evaluated for one module, those of inlined calls included."""
+
+
+class Evaluator(Calls):
+    """Evaluates the functions of one module into terms.
+
+    Args:
+        module: The ``tvm.IRModule``.
+        terms: The table, shared by the modules that are compared.
+        dims: The dims of that table.
+        shapes: Dims of terms that are known to be tensors or shapes, shared like the table.
+    """
+
+    def __init__(
+        self, module: tvm.IRModule, terms: Terms, dims: DimTable, shapes: dict[Term, tuple[Term, ...]]
+    ) -> None:
+        super().__init__(terms, shapes)
+        self._dims = dims
+        self._functions = {var.name_hint: function for var, function in module.functions_items()}
+        self._kernels: dict[str, Kernel] = {}
+        self._active: list[Any] = []
+        self._recursive = _recursive(self._functions)
+        self._abstract: list[Any] = []
+        self._results: dict[Any, tuple[Value, Term]] = {}
+        self._steps = 0
+        self._parameters = 0
+
+    def function(self, name: str) -> tuple[Term, Term]:
+        """Evaluate a public function on its parameters: the terms of its result and of its effects.
+
+        Raises:
+            Open: Something in it is not modelled.
+        """
+        function = self._functions[name]
+        arguments = tuple(
+            self._leaf(("param", index, outline(param.ty)), param.ty) for index, param in enumerate(function.params)
+        )
+        self.state = State(self.terms.make("start"))
+        return self.term(self.invoke(Closure(function), arguments)), self.state.effect
+
+    def only_function(self, arguments: Sequence[Value]) -> Value:
+        """Evaluate the only Relax function of the module on some arguments; it has no effects."""
+        (function,) = (each for each in self._functions.values() if isinstance(each, relax.Function))
+        self.state = State(self.terms.make("start"))
+        return self._settled(self.invoke(Closure(function), arguments))
+
+    # -- values and terms -------------------------------------------------------------------------------------
+
+    def term(self, value: Value) -> Term:
+        """Return the term of a value; a function value is the term of its result on parameters of its own."""
+        if isinstance(value, int):
+            return value
+        if isinstance(value, TupleValue):
+            children = tuple(self.term(each) for each in value.fields)
+            return self._whole_tuple(children) or self.terms.make("tuple", None, children)
+        if isinstance(value, External):
+            return self.terms.make("text", f"external {value.name}")
+        if isinstance(value, Kernel):
+            return self.terms.make("kernel function", value.number)
+        if isinstance(value, Tensor):
+            return self.state.read(value)
+        if isinstance(value, Storage):
+            raise Open("a storage that is used as a value")
+        self._parameters += 1
+        outside, self.state = self.state, State(self.terms.make("start"))
+        try:
+            count = len(value.function.params) - len(value.bound)
+            arguments = tuple(
+                self._leaf(("bound", self._parameters, index), param.ty)
+                for index, param in enumerate(value.function.params[:count])
+            )
+            result = self.term(self.invoke(value, arguments))
+            return self.terms.make("function", count, (result, self.state.effect))
+        finally:
+            self._parameters -= 1
+            self.state = outside
+
+    def _whole_tuple(self, children: tuple[Term, ...]) -> Term | None:
+        """Return the tuple whose elements, all of them and in their order, these are."""
+        if not children or self.terms[children[0]].head != "item":
+            return None
+        whole = self.terms[children[0]].children[0]
+        arity = self.terms[children[0]].label[1]  # type: ignore[index]
+        same = all(
+            self.terms[each].head == "item"
+            and self.terms[each].children[0] == whole
+            and self.terms[each].label == (index, arity)
+            for index, each in enumerate(children)
+        )
+        return whole if same and arity == len(children) else None
+
+    def _leaf(self, label: tuple[Any, ...], ty: Any) -> Value:
+        if isinstance(ty, relax.FuncType):
+            raise Open("a function is a parameter")
+        return self.unpacked(self.terms.make("param", label), ty)
+
+    # -- dims --------------------------------------------------------------------------------------------------
+
+    def _match(self, ty: Any, value: Value, frame: Frame) -> None:
+        """Let dims that a type names, and that have no value yet, take that of the value's dims."""
+        if isinstance(ty, relax.TupleType):
+            if isinstance(value, TupleValue) and len(value.fields) == len(ty.fields):
+                for each, part in zip(ty.fields, value.fields, strict=True):
+                    self._match(each, part, frame)
+            return
+        dims = dims_of(ty)
+        if dims is not None and isinstance(value, int):
+            for axis, dim in enumerate(dims):
+                if isinstance(dim, tirx.Var) and dim not in frame.dims:
+                    frame.dims[dim] = self._dims.expression(self._size(value, axis))
+
+    def _size(self, value: Term, axis: int) -> Term:
+        known = self.shapes.get(value)
+        if known is None:
+            return self.terms.make("size", axis, (value,))
+        if axis >= len(known):
+            raise Open("a value of another rank than declared")
+        return known[axis]
+
+    def _learn(self, ty: Any, value: Value, frame: Frame) -> None:
+        """Remember the dims of a value whose type tells all of them."""
+        if not isinstance(value, int) or value in self.shapes:
+            return
+        dims = dims_of(ty)
+        if dims is None:
+            return
+        with contextlib.suppress(Open):  # a dim that a callee or a local function has defined
+            self.shapes[value] = tuple(self.number(dim, frame) for dim in dims)
+
+    def number(self, dim: Any, frame: Frame) -> Term:
+        """Return the term of a dim or a scalar."""
+        return self._dims.number(self._dims.substituted(dim, frame.dims))
+
+    # -- calls of functions --------------------------------------------------------------------------------------
+
+    def invoke(self, closure: Closure, arguments: Sequence[Value]) -> Value:
+        """Inline a call of a function value."""
+        function, arguments = closure.function, (*arguments, *closure.bound)
+        if not isinstance(function, relax.Function):
+            raise Open("call of something else than a Relax function")
+        if len(arguments) != len(function.params):
+            raise Open("a call with another number of arguments")
+        key = None
+        if not closure.values and not closure.dims and all(isinstance(each, int) for each in arguments):
+            key = (function, tuple(arguments), self.state.effect)
+            if key in self._results:
+                value, self.state.effect = self._results[key]
+                return value
+        if function in self._recursive:
+            return self._recursion(function, arguments)
+        if len(self._active) >= MOST_CALLS:
+            raise Open("calls too deep")
+        self._active.append(function)
+        before = self.allocated, len(self.state.consumed)
+        try:
+            result = self.expression(function.body, self._entered(closure, arguments))
+        finally:
+            self._active.pop()
+        if key is not None and before == (self.allocated, len(self.state.consumed)):
+            self._results[key] = result, self.state.effect
+        return result
+
+    def _recursion(self, function: Any, arguments: Sequence[Value]) -> Value:
+        """Apply a recursive function: the term of its body, in which it stands for itself.
+
+        Two of them with one body compute the same wherever both end: by induction over the depth of the recursion.
+        """
+        if function in self._abstract:
+            itself = self.terms.make("itself", self._abstract.index(function))
+        else:
+            self._abstract.append(function)
+            outside, self.state = self.state, State(self.terms.make("start"))
+            try:
+                params = [
+                    self._leaf(("recursive", len(self._abstract), index), param.ty)
+                    for index, param in enumerate(function.params)
+                ]
+                body = self.term(self.expression(function.body, self._entered(Closure(function), params)))
+                itself = self.terms.make("recursive", len(params), (body, self.state.effect))
+            finally:
+                self._abstract.pop()
+                self.state = outside
+        term = self.terms.make("apply", None, (itself, *(self.term(each) for each in arguments)))
+        return self.unpacked(term if function.is_pure else self.impure(term), function.ret_ty)
+
+    def _entered(self, closure: Closure, arguments: Sequence[Value]) -> Frame:
+        """Enter a function: its parameters have values, and the dims that their types name."""
+        frame = Frame(dict(closure.values), dict(closure.dims))
+        pairs = list(zip(closure.function.params, arguments, strict=True))
+        for param, value in pairs:
+            self._bind(param, value, frame)
+        for param, value in pairs:
+            self._match(param.ty, value, frame)
+            self._learn(param.ty, value, frame)
+        return frame
+
+    def _bind(self, var: Any, value: Value, frame: Frame) -> None:
+        frame.values[var] = value
+        if isinstance(value, int) and is_scalar(var.ty):
+            frame.dims[var] = self._scalar(value, var.ty)
+
+    def _scalar(self, value: Term, ty: Any) -> Any:
+        node = self.terms[value]
+        return self._dims.expression(value) if node.head in ("number", "dim") else self._dims.variable(value, ty)
+
+    # -- expressions -------------------------------------------------------------------------------------------
+
+    def expression(self, expression: Any, frame: Frame) -> Value:
+        """Evaluate an expression of a function that is being evaluated."""
+        match expression:
+            case relax.SeqExpr():
+                return self._sequence(expression, frame)
+            case relax.Call():
+                return self.call(expression, frame)
+            case tirx.Var() if expression in frame.values:
+                return self._held(frame.values[expression])
+            case relax.Tuple():
+                return TupleValue(tuple(self.expression(each, frame) for each in expression.fields))
+            case relax.TupleGetItem():
+                return self._item(self.expression(expression.tuple_value, frame), expression)
+            case relax.If():
+                return self._if(expression, frame)
+            case tvm.ir.GenericConst():
+                return self._constant(expression)
+            case relax.ShapeExpr():
+                shape = tuple(self.number(each, frame) for each in expression.values)
+                term = self.terms.make("shape", None, shape)
+                self.shapes.setdefault(term, shape)
+                return term
+            case relax.Function():
+                return Closure(expression, frame.values, frame.dims)
+            case relax.GlobalVar():
+                return self._global(expression)
+            case relax.ExternFunc():
+                return External(str(expression.global_symbol))
+            case tvm.ir.StringImm():
+                return self.terms.make("text", str(expression.value))
+        if isinstance(expression, tirx.Var) and not is_scalar(expression.ty):
+            raise Open("a variable without a value")  # as in a local function that calls itself
+        if is_scalar(getattr(expression, "ty", None)):
+            return self.number(expression, frame)
+        raise Open(f"expression {type(expression).__name__}")
+
+    def _sequence(self, expression: Any, frame: Frame) -> Value:
+        for block in expression.blocks:
+            for binding in block.bindings:
+                self._steps += 1
+                if self._steps > MOST_STEPS:
+                    raise Open("too many bindings")
+                value = self.expression(binding.value, frame)
+                if isinstance(binding, relax.MatchCast):
+                    self._learn(binding.value.ty, value, frame)
+                    self._match(binding.ty, value, frame)
+                self._bind(binding.var, value, frame)
+                self._learn(binding.var.ty, value, frame)
+        return self.expression(expression.body, frame)
+
+    def _if(self, expression: Any, frame: Frame) -> Value:
+        condition = self.term(self.expression(expression.cond, frame))
+        before = self.state
+        ends = []
+        for branch in (expression.true_branch, expression.false_branch):
+            self.state = before.copy()
+            value = self.expression(branch, Frame(dict(frame.values), dict(frame.dims)))
+            ends.append((self._settled(value), self.state))
+        (one, one_state), (other, other_state) = ends
+        before.join(self.terms, condition, one_state, other_state)
+        self.state = before
+        return self._chosen(condition, one, other)
+
+    def _settled(self, value: Value) -> Value:
+        """Take a value out of memory: what a tensor holds at the end of a branch."""
+        if isinstance(value, TupleValue):
+            return TupleValue(tuple(self._settled(each) for each in value.fields))
+        return self.state.read(value) if isinstance(value, Tensor) else value
+
+    def _chosen(self, condition: Term, one: Value, other: Value) -> Value:
+        if isinstance(one, TupleValue) and isinstance(other, TupleValue) and len(one.fields) == len(other.fields):
+            pairs = zip(one.fields, other.fields, strict=True)
+            return TupleValue(tuple(self._chosen(condition, each, its) for each, its in pairs))
+        return self.terms.choice(condition, self.term(one), self.term(other))
+
+    def _held(self, value: Value) -> Value:
+        """Return the value of a variable.
+
+        Raises:
+            Refuted: Nobody may read it any more.
+        """
+        if value is KILLED:
+            raise Refuted("a variable is read behind its kill")
+        if isinstance(value, int) and value in self.state.consumed:
+            raise Refuted("a tensor is read that a call in place has overwritten")
+        return value
+
+    def _item(self, value: Value, expression: Any) -> Value:
+        if isinstance(value, TupleValue):
+            return self._held(value.fields[int(expression.index)])
+        arity = len(expression.tuple_value.ty.fields)
+        item = self.terms.make("item", (int(expression.index), arity), (self.term(value),))
+        return self.unpacked(item, expression.ty)
+
+    def _constant(self, expression: Any) -> Term:
+        value = expression.value
+        if not isinstance(value, tvm.runtime.Tensor):
+            return self.terms.make("text", str(value))
+        array = value.numpy()
+        digest = hashlib.sha256(array.tobytes()).hexdigest()
+        term = self.terms.make("const", (str(value.dtype), tuple(int(dim) for dim in array.shape), digest))
+        self.shapes.setdefault(term, tuple(self._dims.number(int(dim)) for dim in array.shape))
+        return term
+
+    def _global(self, expression: Any) -> Value:
+        function = self._functions.get(expression.name_hint)
+        if isinstance(function, relax.Function):
+            return Closure(function)
+        if isinstance(function, tirx.PrimFunc):
+            return self._kernel(expression.name_hint, function)
+        if isinstance(function, relax.ExternFunc):
+            return External(str(function.global_symbol))
+        raise Open("a function that the module does not have")
+
+    def _kernel(self, name: str, function: Any) -> Kernel:
+        """Return a kernel by its body; its name and its attributes say nothing of what it computes."""
+        if name not in self._kernels:
+            stored = stored_parameters(function)
+            for key in [] if function.attrs is None else list(function.attrs.keys()):
+                function = function.without_attr(key)
+            self._kernels[name] = Kernel(self.terms.objects.number(function), stored)
+        return self._kernels[name]
+
+
+def _recursive(functions: dict[str, Any]) -> frozenset[Any]:
+    """Return the functions of a module that call themselves, directly or by others."""
+    calls = {
+        name: [each.name_hint for each in relax.analysis.all_global_vars(function)]
+        for name, function in functions.items()
+        if isinstance(function, relax.Function)
+    }
+    found = set()
+    for name in calls:
+        reached: set[str] = set()
+        waiting = list(calls[name])
+        while waiting:
+            each = waiting.pop()
+            if each not in reached:
+                reached.add(each)
+                waiting += calls.get(each, [])
+        if name in reached:
+            found.add(functions[name])
+    return frozenset(found)

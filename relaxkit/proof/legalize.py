@@ -1,0 +1,74 @@
+"""Legalization as an axiom: an operator computes what TVM lowers that one call to, on its own."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import tvm
+from tvm import relax
+
+from relaxkit.proof.terms import Open, Terms
+from relaxkit.proof.values import TupleValue, Value
+
+Apply = Callable[[tvm.IRModule], Callable[[Sequence[Value]], Value]]
+_NAME = "call"
+
+
+class Legalizer:
+    """Lowers single calls, each kind of them once.
+
+    Args:
+        terms: The table; its objects tell whether two calls are of one kind.
+        apply: Makes of a module a function that evaluates the module's only function.
+    """
+
+    def __init__(self, terms: Terms, apply: Apply) -> None:
+        self._terms = terms
+        self._apply = apply
+        self._known: dict[int, Callable[[Sequence[Value]], Value] | None] = {}
+
+    def value(self, call: Any, arguments: Sequence[Value]) -> Value | None:
+        """Return what a call computes by its legalization; ``None`` where it has none on its own."""
+        if not call.op.has_attr("FLegalize") or not call.op.get_attr("FPurity"):
+            return None
+        params: list[relax.Var] = []
+        values: list[Value] = []
+        operands = [_abstracted(each, value, params, values) for each, value in zip(call.args, arguments, strict=True)]
+        function = relax.Function(
+            params,
+            relax.SeqExpr([], relax.Call(call.op, operands, call.attrs, call.ty_args)),
+            call.ty,
+        )
+        if relax.analysis.free_symbolic_vars(function) or relax.analysis.free_vars(function):
+            return None  # a dim that none of its tensors defines
+        kind = self._terms.objects.number(function)
+        if kind not in self._known:
+            self._known[kind] = self._lowered(function)
+        run = self._known[kind]
+        if run is not None:
+            with contextlib.suppress(Open):
+                return run(values)
+        return None
+
+    def _lowered(self, function: relax.Function) -> Callable[[Sequence[Value]], Value] | None:
+        try:
+            builder = relax.BlockBuilder()
+            builder.add_func(function.with_attr("global_symbol", _NAME), _NAME)
+            module = relax.transform.Normalize()(builder.get())
+            return self._apply(relax.transform.LegalizeOps()(module))
+        except Exception:  # what cannot be lowered alone has no axiom
+            return None
+
+
+def _abstracted(operand: Any, value: Value, params: list[relax.Var], values: list[Value]) -> Any:
+    """Put a parameter in the place of each tensor of an operand; constants and shapes stay: legalization reads them."""
+    if isinstance(operand, relax.Tuple) and isinstance(value, TupleValue):
+        pairs = zip(operand.fields, value.fields, strict=True)
+        return relax.Tuple([_abstracted(each, its, params, values) for each, its in pairs])
+    if not isinstance(operand, relax.Var):
+        return operand
+    params.append(relax.Var(f"p{len(params)}", operand.ty))
+    values.append(value)
+    return params[-1]

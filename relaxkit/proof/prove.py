@@ -1,0 +1,119 @@
+"""Compare two modules by their terms."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+
+import tvm
+from tvm import relax
+
+from relaxkit.proof.dims import DimTable
+from relaxkit.proof.evaluate import Evaluator
+from relaxkit.proof.legalize import Legalizer
+from relaxkit.proof.memory import Refuted
+from relaxkit.proof.terms import Open, Term, Terms
+
+
+class Result(str, enum.Enum):
+    """The end of a proof."""
+
+    PROVED = "proved"  # the same for all inputs
+    DIFFERENT = "different"  # other terms, which may have the same values all the same
+    OPEN = "open"  # something is not modelled
+
+    def __str__(self) -> str:
+        return self.value
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """A statement about two modules that holds for all inputs.
+
+    Attributes:
+        result: How it ended.
+        function: The public function that is different or open; empty for the module as a whole.
+        reason: Where the terms part, in words of the program; or why it is open, a short phrase to be counted.
+    """
+
+    result: Result
+    function: str = ""
+    reason: str = ""
+
+    def __str__(self) -> str:
+        where = f" in {self.function}" if self.function else ""
+        return f"{self.result}{where}: {self.reason}" if self.reason else f"{self.result}{where}"
+
+
+def prove(before: tvm.IRModule, after: tvm.IRModule) -> Proof:
+    """Compare every public function of ``before`` with that of the same name in ``after``, for all inputs.
+
+    Args:
+        before: A well-formed module of high-level Relax.
+        after: What a pass made of it.
+
+    Returns:
+        ``PROVED``: each returns the same value with the same effects in the same order, for all arguments and all
+        symbolic dims. ``DIFFERENT``: the terms differ, and say where first, which proves nothing; or ``after`` reads
+        memory that it must not read, which does. ``OPEN``: something
+        in one of the modules is not modelled. docs/proof.md has the assumptions.
+    """
+    names, left = _public(before), _public(after)
+    if missing := [name for name in names if name not in left]:
+        return Proof(Result.OPEN, missing[0], "a public function is gone")
+    proof = _compared(before, after, names, left, legalized=False)
+    if proof.result is Result.DIFFERENT:
+        # A pass that legalizes keeps the meaning that legalization gives to each call.
+        again = _compared(before, after, names, left, legalized=True)
+        return again if again.result is Result.PROVED else proof
+    return proof
+
+
+def _compared(
+    before: tvm.IRModule,
+    after: tvm.IRModule,
+    names: dict[str, relax.Function],
+    left: dict[str, relax.Function],
+    legalized: bool,
+) -> Proof:
+    terms = Terms()
+    dims, shapes = DimTable(terms), dict[Term, tuple[Term, ...]]()
+    one, other = Evaluator(before, terms, dims, shapes), Evaluator(after, terms, dims, shapes)
+    if legalized:
+        one.legalizer = other.legalizer = Legalizer(
+            terms, lambda module: Evaluator(module, terms, dims, shapes).only_function
+        )
+    for name, function in names.items():
+        if len(function.params) != len(left[name].params):
+            return Proof(Result.OPEN, name, "another number of parameters")
+        expected = None
+        try:
+            expected = one.function(name)
+            observed = other.function(name)
+        except (Open, Refuted) as reason:
+            refuted = isinstance(reason, Refuted) and expected is not None  # what the original does is its own affair
+            return Proof(Result.DIFFERENT if refuted else Result.OPEN, name, str(reason))
+        except RecursionError:
+            return Proof(Result.OPEN, name, "expressions too deep")
+        for mine, its, what in zip(expected, observed, ("", "effects: "), strict=True):
+            if mine != its:
+                return Proof(Result.DIFFERENT, name, what + _words(terms, mine, its))
+    return Proof(Result.PROVED)
+
+
+def _public(module: tvm.IRModule) -> dict[str, relax.Function]:
+    """Return the public Relax functions, by name in the module."""
+    return {
+        var.name_hint: function
+        for var, function in module.functions_items()
+        if isinstance(function, relax.Function) and function.attrs is not None and "global_symbol" in function.attrs
+    }
+
+
+def _words(terms: Terms, left: Term, right: Term) -> str:
+    way, one, other = terms.parting(left, right)
+    first, second = terms.name(one), terms.name(other)
+    if first == second:
+        first, second = f"{first} with some attributes or types", "others"
+    where = f"the {way[-1]}" if way else "the result"
+    return f"{where} was {first} and is {second}"

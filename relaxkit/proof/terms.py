@@ -1,0 +1,143 @@
+"""The table of terms: each is interned, so that equal terms have equal numbers and are shared."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import Any
+
+import tvm_ffi
+
+Term = int
+"""The number of a term in its table."""
+
+MOST_TERMS = 200_000
+"""Terms of one table; a module that needs more is left open."""
+
+
+class Open(Exception):
+    """Something that is not modelled; the message is a short phrase without names or numbers of the module."""
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A term.
+
+    Attributes:
+        head: What it is: ``param``, ``op``, ``if``, ``tuple``, ``dim`` ...
+        label: What tells it from other terms of its head: the operator and its attributes, a position, bytes.
+        children: Numbers of its operands.
+    """
+
+    head: str
+    label: Hashable
+    children: tuple[Term, ...]
+
+
+class Objects:
+    """Numbers for objects of TVM that are equal by structure: attributes, types, kernels."""
+
+    def __init__(self) -> None:
+        self._buckets: dict[int, list[tuple[Any, int]]] = {}
+        self._count = 0
+
+    def number(self, value: Any) -> int:
+        """Return the number of an object; 0 for ``None``."""
+        if value is None:
+            return 0
+        bucket = self._buckets.setdefault(int(tvm_ffi.structural_hash(value)), [])
+        for other, number in bucket:
+            if tvm_ffi.structural_equal(other, value):
+                return number
+        self._count += 1
+        bucket.append((value, self._count))
+        return self._count
+
+
+class Terms:
+    """A table of terms, of both modules that are compared."""
+
+    def __init__(self) -> None:
+        self.objects = Objects()
+        self._nodes: list[Node] = []
+        self._numbers: dict[Node, Term] = {}
+
+    def __len__(self) -> int:
+        return len(self._nodes)
+
+    def __getitem__(self, term: Term) -> Node:
+        return self._nodes[term]
+
+    def make(self, head: str, label: Hashable = None, children: tuple[Term, ...] = ()) -> Term:
+        """Return the number of a term.
+
+        Raises:
+            Open: The table is full.
+        """
+        node = Node(head, label, children)
+        known = self._numbers.get(node)
+        if known is not None:
+            return known
+        if len(self._nodes) >= MOST_TERMS:
+            raise Open("too many terms")
+        self._nodes.append(node)
+        self._numbers[node] = len(self._nodes) - 1
+        return len(self._nodes) - 1
+
+    def choice(self, condition: Term, one: Term, other: Term) -> Term:
+        """Return what a branch gives; the same on both ways is no branch."""
+        return one if one == other else self.make("if", None, (condition, one, other))
+
+    def parting(self, left: Term, right: Term) -> tuple[tuple[str, ...], Term, Term]:
+        """Find the first place where two different terms part: the way to it, and the two terms there.
+
+        Of terms of one head and label the first child that differs is followed.
+        """
+        way: list[str] = []
+        while True:
+            one, other = self[left], self[right]
+            if (one.head, one.label, len(one.children)) != (other.head, other.label, len(other.children)):
+                return tuple(way), left, right
+            pairs = zip(one.children, other.children, strict=True)
+            place = next(index for index, (each, its) in enumerate(pairs) if each != its)
+            way.append(f"{ordinal(place + 1)} operand of {self.name(left)}")
+            left, right = one.children[place], other.children[place]
+
+    def name(self, term: Term) -> str:
+        """Name a term in words of the program: the operator, the parameter, the constant."""
+        node = self[term]
+        label: Any = node.label
+        match node.head:
+            case "op" | "external":
+                return str(label[0])
+            case "param":
+                return f"parameter {label[1]}"
+            case "item":
+                return f"element {label[0]} of {self.name(node.children[0])}"
+            case "const":
+                return f"a constant of {label[0]}{list(label[1])}"
+            case "size":
+                return f"dim {label} of {self.name(node.children[0])}"
+            case "dim":
+                return f"the dim {label[1]}"
+            case "kernel":
+                return "what a kernel writes"
+            case "effect":
+                return f"the effect of {self.name(node.children[-1])}"
+            case "start":
+                return "no effect"
+            case "text":
+                return repr(label)
+            case "number":
+                return str(label)
+            case "apply":
+                return "a call of a recursive function"
+            case "after":
+                return f"the result of {self.name(self[node.children[0]].children[-1])}"
+        return {"if": "an If"}.get(node.head, f"a {node.head}")
+
+
+def ordinal(number: int) -> str:
+    """Write a position: ``1st``, ``2nd``, ``11th``."""
+    ending = "th" if number % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number}{ending}"

@@ -1,0 +1,93 @@
+"""Values of the symbolic evaluation, and what their types say."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import tvm
+from tvm import relax
+
+from relaxkit.proof.memory import Storage, Tensor
+from relaxkit.proof.terms import Term
+
+
+@dataclass(frozen=True)
+class Closure:
+    """A function value.
+
+    Attributes:
+        function: The ``relax.Function``.
+        values: Values of the variables outside of it.
+        dims: Dims outside of it, as expressions over the variables of the table.
+        bound: Arguments that ``make_closure`` bound; the call's own come first.
+    """
+
+    function: Any
+    values: Mapping[Any, Value] = field(default_factory=dict)
+    dims: Mapping[Any, Any] = field(default_factory=dict)
+    bound: tuple[Value, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class External:
+    """A packed function, by its name."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """A ``PrimFunc``.
+
+    Attributes:
+        number: Number of its body.
+        stored: Places of the parameters that it writes into; ``None`` where it runs code that may write anywhere.
+    """
+
+    number: int
+    stored: frozenset[int] | None
+
+
+@dataclass(frozen=True, slots=True)
+class TupleValue:
+    """A tuple that the program has built."""
+
+    fields: tuple[Value, ...]
+
+
+Value = Term | Closure | External | Kernel | TupleValue | Tensor | Storage
+
+
+def is_scalar(ty: Any) -> bool:
+    """Say whether a type is that of a scalar."""
+    return isinstance(ty, tvm.ir.PrimType)
+
+
+def dims_of(ty: Any) -> Sequence[Any] | None:
+    """Return the dims that a type names, ``None`` where it names none."""
+    if isinstance(ty, relax.TensorType) and isinstance(ty.shape, relax.ShapeExpr):
+        return list(ty.shape.values)
+    if isinstance(ty, relax.ShapeType) and ty.values is not None:
+        return list(ty.values)
+    return None
+
+
+def all_dims(ty: Any) -> list[Any]:
+    """Return the dims that a type names, those of the fields of a tuple in their order."""
+    if isinstance(ty, relax.TupleType):
+        return [dim for each in ty.fields for dim in all_dims(each)]
+    return list(dims_of(ty) or ())
+
+
+def outline(ty: Any) -> str:
+    """Write a type without the dims that it names, and without where its values lie."""
+    if isinstance(ty, relax.TupleType):
+        return f"({', '.join(outline(each) for each in ty.fields)})"
+    if isinstance(ty, relax.TensorType):
+        dims = dims_of(ty)
+        return f"tensor {ty.dtype} {ty.ndim if dims is None else len(dims)}{'' if dims is not None else '?'}"
+    if isinstance(ty, relax.ShapeType):
+        return f"shape {ty.ndim}"
+    return str(ty)

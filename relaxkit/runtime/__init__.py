@@ -1,0 +1,40 @@
+"""Execution of Relax modules through CodeGenVM, with each kernel compiled once."""
+
+from relaxkit.runtime.compile.diskcache import DiskCache, default_directory
+from relaxkit.runtime.compile.fast_lowering import movable_constants, private_constants
+from relaxkit.runtime.compile.kernels import KernelCache
+from relaxkit.runtime.compile.lowering import erase_markers, lower, reference_pipeline
+from relaxkit.runtime.run import (
+    Program,
+    Session,
+    cxx_available,
+    judge_of_record,
+    plain_build,
+    plain_build_and_run,
+    session,
+)
+from relaxkit.runtime.values import ExecMode, Opaque, ShapeValue, Value, from_tvm, to_tvm
+
+__all__ = [
+    "DiskCache",
+    "ExecMode",
+    "KernelCache",
+    "Opaque",
+    "Program",
+    "Session",
+    "ShapeValue",
+    "Value",
+    "cxx_available",
+    "default_directory",
+    "erase_markers",
+    "from_tvm",
+    "judge_of_record",
+    "lower",
+    "movable_constants",
+    "plain_build",
+    "plain_build_and_run",
+    "private_constants",
+    "reference_pipeline",
+    "session",
+    "to_tvm",
+]

@@ -1,0 +1,1 @@
+"""Lower a module and link it with kernels that are compiled once."""

@@ -1,0 +1,167 @@
+"""A bounded directory of object files that several processes share.
+
+An entry is one file: a digest of the payload, then the payload.  It is written to a temporary name and renamed, so a
+reader sees all of it or nothing; an entry whose digest does not fit is dropped and built again.  Keys that share a
+payload are hard links to one file.  The least recently used entries go when the directory outgrows its limit.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+DEFAULT_LIMIT = 2 << 30
+ENVIRONMENT = "RELAXFUZZ_CACHE"
+_MAGIC = b"relaxfuzz-object-1\n"
+_DIGEST = hashlib.sha256().digest_size
+_STORES_BETWEEN_SWEEPS = 256
+_SECONDS_BETWEEN_SWEEPS = 60.0
+_TEMPORARY = ".tmp"
+
+
+def default_directory() -> Path:
+    """``$RELAXFUZZ_CACHE``, else ``relaxfuzz`` in the XDG cache directory."""
+    chosen = os.environ.get(ENVIRONMENT)
+    if chosen:
+        return Path(chosen)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "relaxfuzz"
+
+
+class DiskCache:
+    """Payloads by key on disk; a directory that cannot be written just caches nothing.
+
+    Args:
+        directory: Where the entries live; created on the first store.
+        limit: Bytes that the entries may take together; a sweep runs every 256 stores of a process, but
+            not twice a minute, so the directory can exceed the limit by what is stored meanwhile.
+    """
+
+    def __init__(self, directory: Path, limit: int = DEFAULT_LIMIT) -> None:
+        self.directory = directory
+        self.limit = limit
+        self._stores = _STORES_BETWEEN_SWEEPS  # the first store of a process sweeps
+
+    def load(self, key: str) -> bytes | None:
+        """Payload of a key, or ``None`` when there is none or it is damaged (which removes it)."""
+        path = self._path(key)
+        try:
+            data = path.read_bytes()
+        except OSError:
+            return None
+        payload = _checked(data)
+        with contextlib.suppress(OSError):
+            if payload is None:
+                path.unlink()
+            else:
+                os.utime(path)  # the time of last use, which the sweep goes by
+        return payload
+
+    def store(self, keys: Sequence[str], payload: bytes) -> None:
+        """Keep a payload under some keys; a full disk or a read-only directory is no error, only no cache."""
+        with contextlib.suppress(OSError):
+            self.directory.mkdir(parents=True, exist_ok=True)
+            handle, temporary = tempfile.mkstemp(dir=self.directory, prefix=".", suffix=_TEMPORARY)
+            try:
+                with os.fdopen(handle, "wb") as file:
+                    file.write(_MAGIC + hashlib.sha256(payload).digest() + payload)
+                for number, key in enumerate(keys[1:]):
+                    self._link(temporary, number, key)
+                self._put(temporary, keys[0])
+            except OSError:
+                with contextlib.suppress(OSError):
+                    os.unlink(temporary)
+                raise
+        self._stores += len(keys)
+        if self._stores >= _STORES_BETWEEN_SWEEPS:
+            self._stores = 0
+            if self._is_due():
+                self.sweep()
+
+    def _put(self, temporary: str, key: str) -> None:
+        path = self._path(key)
+        path.parent.mkdir(exist_ok=True)
+        os.replace(temporary, path)
+
+    def _link(self, source: str, number: int, key: str) -> None:
+        """One more key of a file, by way of a name of its own: a link cannot replace what is there, a rename can."""
+        link = f"{source[: -len(_TEMPORARY)]}.{number}{_TEMPORARY}"
+        try:
+            os.link(source, link)
+        except OSError:  # no hard links here
+            shutil.copyfile(source, link)
+        try:
+            self._put(link, key)
+        except OSError:
+            os.unlink(link)
+            raise
+
+    def _is_due(self) -> bool:
+        """Say whether no process swept within the last minute: looking at a full directory takes seconds."""
+        marker = self.directory / ".swept"
+        with contextlib.suppress(OSError):
+            if time.time() - marker.stat().st_mtime < _SECONDS_BETWEEN_SWEEPS:
+                return False
+        with contextlib.suppress(OSError):
+            marker.touch()
+        return True
+
+    def sweep(self) -> int:
+        """Remove the least recently used entries until nine tenths of the limit are kept; returns how many went."""
+        entries = []
+        with contextlib.suppress(OSError):
+            for path in self.directory.rglob("*"):
+                with contextlib.suppress(OSError):
+                    stat = path.stat()
+                    if path.is_file():
+                        entries.append((stat.st_mtime_ns, stat.st_size // stat.st_nlink, path))
+        total = sum(size for _, size, _ in entries)
+        if total <= self.limit:
+            return 0
+        removed = 0
+        for _, size, path in sorted(entries, key=lambda entry: entry[0]):
+            if total <= self.limit * 9 // 10:
+                break
+            with contextlib.suppress(OSError):  # another process was faster
+                path.unlink()
+                removed += 1
+            total -= size
+        return removed
+
+    def _path(self, key: str) -> Path:
+        return self.directory / key[:2] / f"{key}.o"
+
+
+def _checked(data: bytes) -> bytes | None:
+    start = len(_MAGIC) + _DIGEST
+    payload = data[start:]
+    if data[: len(_MAGIC)] != _MAGIC or data[len(_MAGIC) : start] != hashlib.sha256(payload).digest():
+        return None
+    return payload
+
+
+# Relocatable object files of what LLVM's code generator has made.
+
+
+def object_file(library: Any) -> bytes:
+    """Return the object file of a module of TVM's LLVM code generator; raises whatever TVM raises."""
+    if hasattr(os, "memfd_create"):  # TVM writes to a path; this one is in memory
+        handle = os.memfd_create("kernels.o")
+        try:
+            library.write_to_file(f"/proc/self/fd/{handle}", "o")
+            return os.pread(handle, os.fstat(handle).st_size, 0)
+        finally:
+            os.close(handle)
+    handle, path = tempfile.mkstemp(suffix=".o")
+    os.close(handle)
+    try:
+        library.write_to_file(path, "o")
+        return Path(path).read_bytes()
+    finally:
+        os.unlink(path)

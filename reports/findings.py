@@ -1,0 +1,125 @@
+"""Findings as every report shows them: whether one fails a build, its message in a line, its module and its script."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from fuzzer.core.text import first_line
+from fuzzer.gate.judge import GateResult
+from fuzzer.store.records import FindingRecord, FindingState
+
+# A module that was not minimized may be long; the report is to be read.
+_MAX_LINES = 200
+MOST_BYTES = 400_000
+"""Scripts beyond this are named, not shown: constants of weights may be in them."""
+
+
+class Disposition(str, enum.Enum):
+    """The meaning of a finding for a build."""
+
+    FAILS = "fails"
+    NOTED = "noted"  # new, but the policy only notes it, or takes it over from the baseline
+    KNOWN = "known"
+    SUSPECT = "suspect"  # seen, but not proven
+
+    def __str__(self) -> str:
+        return self.value
+
+
+@dataclass(frozen=True, slots=True)
+class Dispositions:
+    """The meaning of a campaign's findings for a build, under a policy or without one.
+
+    Attributes:
+        policy: By id, what the policy makes of each; ``None`` without a policy, where the campaign's own list decides.
+        excuses: By id, the reference and the reason of known ones.
+        families: By id, the family as people decided, where a policy was asked.
+    """
+
+    policy: Mapping[str, Disposition] | None = None
+    excuses: Mapping[str, str] = field(default_factory=dict)
+    families: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def under(cls, result: GateResult | None) -> Dispositions:
+        """Take what a gate's result makes of the findings; without one, what the campaign itself says."""
+        if result is None:
+            return cls()
+        found = result.findings
+        policy = {record.id: Disposition.FAILS for record in found.new}
+        policy |= {record.id: Disposition.NOTED for record in (*found.noted, *found.accepted)}
+        policy |= {record.id: Disposition.SUSPECT for record in found.suspects}
+        policy |= {record.id: Disposition.KNOWN for record, _ in found.known}
+        excuses = {record.id: f"{entry.reference}: {entry.reason}" for record, entry in found.known}
+        excuses |= {record.id: "in the baseline" for record in found.accepted}
+        return cls(policy, excuses, {seen.id: seen.family for seen in result.measured.seen})
+
+    def of(self, finding: FindingRecord) -> Disposition:
+        """Return what one finding means."""
+        if self.policy is not None:
+            return self.policy.get(finding.id, Disposition.FAILS)
+        if finding.state is FindingState.KNOWN:
+            return Disposition.KNOWN
+        return Disposition.SUSPECT if finding.suspect else Disposition.FAILS
+
+    def fails(self, finding: FindingRecord) -> bool:
+        """Say whether a finding fails a build."""
+        return self.of(finding) is Disposition.FAILS
+
+    def family(self, finding: FindingRecord) -> str:
+        """Return the id of its family."""
+        return self.families.get(finding.id) or finding.family.id
+
+    def why(self, finding: FindingRecord) -> str:
+        """Say why it does not fail; empty when it does or nothing is known of it."""
+        return self.excuses.get(finding.id) or first_line(finding.note)
+
+
+def message_line(finding: FindingRecord) -> str:
+    """Return the first line of a finding's message, printable, or else its kind."""
+    return first_line(finding.message, finding.kind)
+
+
+def shown_lines(text: str) -> str:
+    """Cut a module's text to as many lines as are shown."""
+    lines = text.rstrip().splitlines()
+    if len(lines) > _MAX_LINES:
+        lines = [*lines[:_MAX_LINES], f"# ... {len(lines) - _MAX_LINES} more lines"]
+    return "\n".join(lines)
+
+
+def module_text(finding: FindingRecord) -> str:
+    """Print the minimized module, or else the case's, as TVMScript; empty when it cannot be printed.
+
+    Prints it in this process, so it dies where TVM's printer dies; ``reports.page.tvm_worker`` survives that.
+    """
+    import tvm
+
+    case = finding.minimized or finding.case
+    try:
+        return shown_lines(str(tvm.ir.load_json(case.module_json).script()))
+    except Exception:
+        return ""
+
+
+def passes_text(finding: FindingRecord) -> str:
+    """Return the expressions of the passes that were applied, one a line."""
+    case = finding.minimized or finding.case
+    return "\n".join(ref.expression for ref in case.passes)
+
+
+def script_text(directory: Path, repro: str | None) -> str | None:
+    """Read the script at ``repro`` in a campaign's directory; ``None`` when there is none that may be shown."""
+    if repro is None:
+        return None
+    path = directory / repro
+    try:
+        # A campaign's record may come from elsewhere: nothing outside of its directory is shown.
+        if not path.resolve().is_relative_to(directory.resolve()) or path.stat().st_size > MOST_BYTES:
+            return None
+        return path.read_text(encoding="utf-8", errors="replace")
+    except (OSError, ValueError):  # a path may hold what no path can
+        return None

@@ -1,0 +1,70 @@
+"""An isolated process for what the reports need TVM for: printers crash and hang as passes do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from fuzzer.core.coverage import Coverage
+from fuzzer.store.writer import FindingRecord
+from reports.findings import shown_lines
+from reports.page.passes import coverage_object
+
+_MODULE_SECONDS = 30.0
+"""For one module; a campaign's own limit judged passes, not printers."""
+_TABLES_SECONDS = 300.0
+"""For the tables of what can be generated, which are ours and do not hang."""
+
+
+class TvmWorker:
+    """An isolated process that prints modules and knows what can be generated; started on first use.
+
+    A module is printed once, whatever number of reports show it.
+    """
+
+    def __init__(self) -> None:
+        from fuzzer.worker.worker import IsolatedWorker
+
+        self._worker = IsolatedWorker(time_limit=_MODULE_SECONDS)
+        self._printed: dict[str, str] = {}
+
+    def __enter__(self) -> TvmWorker:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._worker.close()
+
+    def module(self, finding: FindingRecord) -> str:
+        """Print the minimized module, or else the case's, as TVMScript; empty when it cannot be printed."""
+        from fuzzer.worker.death import Died
+        from fuzzer.worker.worker import ChildError
+
+        text: str | Died | None
+        if finding.id not in self._printed:
+            try:
+                text = self._worker.call(_script, (finding.minimized or finding.case).module_json)
+            except ChildError:
+                text = None
+            self._printed[finding.id] = shown_lines(text) if isinstance(text, str) else ""
+        return self._printed[finding.id]
+
+    def modules(self, findings: Sequence[FindingRecord]) -> Mapping[str, str]:
+        """Print the modules of all findings, by id."""
+        return {finding.id: self.module(finding) for finding in findings}
+
+    def coverage(self, coverage: Coverage, modules: int) -> dict[str, Any]:
+        """Return what the page shows of the coverage of so many modules."""
+        found = self._worker.call(_coverage, (coverage, modules), _TABLES_SECONDS)
+        if not isinstance(found, dict):
+            raise RuntimeError(f"the tables of operators and features cannot be read: {found}")
+        return found
+
+
+def _script(module_json: str) -> str:
+    import tvm
+
+    return str(tvm.ir.load_json(module_json).script())
+
+
+def _coverage(request: tuple[Coverage, int]) -> dict[str, Any]:
+    return coverage_object(*request)

@@ -1,0 +1,118 @@
+"""Parts that nothing uses across a boundary: parameters, outputs of dataflow blocks, outputs of private functions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from tvm import relax, tirx
+from tvm.ir import PrimType
+
+from relaxkit.ir.dims import symbols_of
+from relaxkit.ir.types import dims_in
+from strategies.constructs import shapes
+from strategies.scope.body import _blocks_with_unused
+from strategies.scope.bounds import default_bounds
+from strategies.scope.dims import SYMBOL_RANGE
+from strategies.scope.features import Feature
+from strategies.scope.filler import filled_with
+from strategies.scope.frame import FunctionFrame, Infeasible
+from strategies.scope.scope import Scope
+from strategies.scope.values import Value
+
+
+def parameter(scope: Scope) -> None:
+    """Add a parameter that no step sees: a tensor, a shape, a primitive value or a tuple."""
+    frame = scope.frame
+    way = scope.index(8)
+    if way == 5 and scope.has(Feature.SHAPE_PARAMS):
+        frame.add_parameter(relax.ShapeType([1 + scope.index(4), 2]), None)
+    elif way == 6 and scope.has(Feature.PRIM_PARAMS):
+        made = frame.add_parameter(PrimType("int64"), None)
+        frame.symbols[made.expr] = SYMBOL_RANGE
+    elif way == 7 and scope.has(Feature.TUPLES):
+        shapes.tuple_parameter(scope, 1 + scope.index(2))
+    else:
+        dtype = scope.pick_dtype(None)
+        frame.add_parameter(frame.tensor_type(scope.draw_shape(), dtype), default_bounds(dtype))
+
+
+def output(scope: Scope) -> Value:
+    """Bind an output of the open dataflow block that is used in the block and nowhere else.
+
+    Raises:
+        Infeasible: outside of a dataflow block.
+    """
+    if not scope.in_dataflow:
+        raise Infeasible("only a dataflow block has outputs")
+    keep = scope.keep_outputs
+    value = scope.tensor()
+    scope.keep_outputs = True
+    inner = filled_with(scope, value)
+    outer = scope.emit(relax.op.permute_dims(inner.expr, list(range(value.rank))[::-1]), inner.bounds)
+    scope.keep_outputs = keep
+    scope.values.remove(inner)
+    return outer
+
+
+def unused_parameters(function: Any) -> list[Any]:
+    """Return parameters that a function would be well formed without: neither they nor symbols that only they define
+    are used.
+
+    Args:
+        function: A ``relax.Function``.
+    """
+    return _unused(list(function.params), function.body)
+
+
+def without_parameters(frame: FunctionFrame, sequence: Any) -> None:
+    """Take the parameters that nothing uses out of a function under construction."""
+    gone = set(_unused([value.expr for value in frame.parameters], sequence))
+    frame.parameters = [value for value in frame.parameters if value.expr not in gone]
+    frame.weights = [value for value in frame.weights if value.expr not in gone]
+
+
+def _unused(parameters: Sequence[Any], body: Any) -> list[Any]:
+    free = set(relax.analysis.free_vars(body)) | set(relax.analysis.free_symbolic_vars(body))
+    # TVM's analysis takes some symbols that only branches use for defined there.
+    free |= set(relax.analysis.defined_symbolic_vars(body))
+    # TVM takes a symbol in the type of a local function's parameter for defined there, also when it is used elsewhere.
+    free |= {symbol for inner in _local_parameters(body) for symbol in (*_defined(inner.ty), *_mentioned(inner.ty))}
+    gone: list[Any] = []
+    for parameter in reversed(parameters):
+        rest = [other for other in parameters if other is not parameter and other not in gone]
+        own = set(_defined(parameter.ty))
+        elsewhere = {symbol for other in rest for symbol in _defined(other.ty)}
+        needed = free | {symbol for other in rest for symbol in _mentioned(other.ty)}
+        if parameter not in needed and not (own - elsewhere) & needed:
+            gone.append(parameter)
+    return gone
+
+
+def _local_parameters(sequence: Any) -> Iterable[Any]:
+    """Return parameters of the local functions of a ``SeqExpr``, branches included."""
+    for block in sequence.blocks:
+        for binding in block.bindings:
+            value = binding.value
+            if isinstance(value, relax.If):
+                yield from _local_parameters(value.true_branch)
+                yield from _local_parameters(value.false_branch)
+            elif isinstance(value, relax.Function):
+                yield from value.params
+                yield from _local_parameters(value.body)
+
+
+def _defined(ty: Any) -> list[Any]:
+    """Return symbols that a parameter of a type defines: those that stand alone."""
+    return [dim for dim in dims_in(ty) if isinstance(dim, tirx.Var)]
+
+
+def _mentioned(ty: Any) -> list[Any]:
+    """Return symbols in expressions of a type, which something else must define."""
+    return [symbol for dim in dims_in(ty) if not isinstance(dim, (int, tirx.Var)) for symbol in symbols_of(dim)]
+
+
+def unused_outputs(sequence: Any) -> int:
+    """Say how many outputs of dataflow blocks of a ``SeqExpr`` (its branches not counted) are used in their blocks
+    only."""
+    return sum(len(found) for _, found in _blocks_with_unused(sequence.blocks, sequence.body))

@@ -1,0 +1,294 @@
+"""Facts about a module that decide which constructor arguments of a pass make sense."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
+
+import tvm
+import tvm_ffi
+from tvm import relax, tirx
+from tvm.ir import GenericConst
+
+from relaxkit.ir.dims import symbols_of
+from relaxkit.ir.functions import called_names, has_attribute, is_composite, is_public
+from strategies.constructs.composites import EXTERNAL
+from strategies.constructs.differentiable import Loss, loss_of
+from strategies.detect.kernels import is_lowered
+from strategies.scope.chains import Term, chains_of, longest
+from strategies.scope.features import dtype_feature, is_prim_type
+from strategies.scope.values import dims_of
+from strategies.seeds.replacements import REPLACEMENTS
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A tensor parameter of known shape: its name, dims (symbolic ones by name, computed ones ``None``) and dtype."""
+
+    name: str
+    dims: tuple[int | str | None, ...]
+    dtype: str
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionFacts:
+    """A public Relax function.
+
+    Attributes:
+        name: Its name.
+        parameters: Its tensor parameters.
+        symbols: Symbolic dims that its parameters define.
+        num_input: The attribute, -1 without.
+        outputs: Of a function of one dataflow block that returns variables of tensors of static shape: those.
+        cast_symbols: Symbolic dims that a ``match_cast`` of its own blocks defines.
+        called: Whether a function of the module calls it or passes it on.
+    """
+
+    name: str
+    parameters: tuple[Parameter, ...]
+    symbols: tuple[str, ...]
+    num_input: int
+    outputs: tuple[Parameter, ...] = ()
+    cast_symbols: tuple[str, ...] = ()
+    called: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """The facts of a module that the argument tables ask for.
+
+    Attributes:
+        functions: The public Relax functions, composites excepted.
+        relax_functions: How many Relax functions there are, composites excepted.
+        operators: Names of the operators that are called in the functions' own blocks.
+        vdevices: Length of the vdevice table.
+        kernels: Whether there are PrimFuncs.
+        external: Whether there are functions for the external code generator.
+        workspace: Whether an external function asks for a workspace.
+        lowered: Whether a function is lowered already, in part or as a whole.
+        calls: How often each operator is called there, without ``relax.``.
+        repeated: Whether two of those calls are equal.
+        function_calls: Whether a function is called.
+        local_functions: Whether a function is bound there.
+        composites: Whether there are composite functions.
+        simple: Whether there is neither an ``If`` nor a ``match_cast``.
+        prims: Whether a primitive value is computed.
+        constants: Whether a call takes nothing but constants.
+        shared_left: Whether two ``matmul`` share their left side.
+        constant_left: Whether the left side of a ``matmul`` is a constant.
+        idioms: Names of the idioms that were planted in the module, where that is known.
+        replaceable: Attribute ``operator_name`` of the kernels that ``AlterOpImpl`` may replace.
+        losses: The public functions that ``Gradient`` may differentiate.
+        chains: Chains of operators in dataflow blocks.
+        not_single: Names of parameters, of whatever function, that are no tensors of float32.
+    """
+
+    functions: tuple[FunctionFacts, ...] = ()
+    relax_functions: int = 0
+    operators: frozenset[str] = frozenset()
+    vdevices: int = 0
+    kernels: bool = False
+    external: bool = False
+    workspace: bool = False
+    lowered: bool = False
+    calls: Mapping[str, int] = field(default_factory=dict)
+    repeated: bool = False
+    function_calls: bool = False
+    local_functions: bool = False
+    composites: bool = False
+    simple: bool = True
+    prims: bool = False
+    constants: bool = False
+    shared_left: bool = False
+    constant_left: bool = False
+    idioms: tuple[str, ...] = ()
+    replaceable: tuple[str, ...] = ()
+    losses: tuple[Loss, ...] = ()
+    chains: tuple[Term, ...] = ()
+    not_single: frozenset[str] = frozenset()
+
+    def called(self, name: str) -> int:
+        """Say how often an operator is called in the functions' own blocks, by its name without ``relax.``."""
+        return self.calls.get(name, 0)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the public functions, ``main`` first when it is among them; ``("main",)`` when there are none."""
+        names = sorted((f.name for f in self.functions), key=lambda name: name != "main")
+        return tuple(names) or ("main",)
+
+
+_MATMUL = tvm.ir.Op.get("relax.matmul")
+
+
+@dataclass(slots=True)
+class _BindingFacts:
+    """Contents of the functions' own blocks."""
+
+    calls: Counter[str] = field(default_factory=Counter)
+    marks: set[int] = field(default_factory=set)
+    repeated: bool = False
+    function_calls: bool = False
+    local_functions: bool = False
+    simple: bool = True
+    prims: bool = False
+    constants: bool = False
+    lefts: set[Any] = field(default_factory=set)
+    shared_left: bool = False
+    constant_left: bool = False
+
+    def look(self, function: Any) -> None:
+        """Look at the bindings of one function."""
+        self.marks.clear()
+        self.lefts.clear()
+        for block in function.body.blocks:
+            for binding in block.bindings:
+                value = binding.value
+                if isinstance(binding, relax.MatchCast) or isinstance(value, relax.If):
+                    self.simple = False
+                elif isinstance(value, relax.Function):
+                    self.local_functions = True
+                elif isinstance(value, relax.Call):
+                    self._call(value)
+                elif is_prim_type(binding.var.ty) and not isinstance(value, (relax.Var, tirx.IntImm)):
+                    self.prims = True
+
+    def facts(self) -> dict[str, Any]:
+        """Return the fields of :class:`Facts` of the same names."""
+        return {each.name: getattr(self, each.name) for each in fields(self) if each.name not in ("marks", "lefts")}
+
+    def _call(self, call: Any) -> None:
+        if not isinstance(call.op, tvm.ir.Op):
+            self.function_calls = True
+            return
+        self.calls[str(call.op.name).removeprefix("relax.")] += 1
+        if call.op == _MATMUL:
+            left = call.args[0]
+            self.constant_left = self.constant_left or not isinstance(left, relax.Var)
+            self.shared_left = self.shared_left or left in self.lefts
+            self.lefts.add(left)
+        mark = int(tvm_ffi.structural_hash(call))
+        self.repeated = self.repeated or mark in self.marks
+        self.marks.add(mark)
+        if call.args and all(isinstance(argument, (GenericConst, relax.ShapeExpr)) for argument in call.args):
+            self.constants = True
+
+
+def facts_of(module: tvm.IRModule | None, idioms: Iterable[str] = ()) -> Facts:
+    """Collect the facts; of ``None``, those of an empty module.  ``idioms`` are those planted in it."""
+    if module is None:
+        return Facts()
+    functions, losses, count, kernels, seen = [], [], 0, False, _BindingFacts()
+    external = workspace = lowered = composites = False
+    names: set[str] = set()
+    not_single: set[str] = set()
+    chains: list[Term] = []
+    for var, function in module.functions.items():
+        if not isinstance(function, relax.Function):
+            kernels = True
+            if function.attrs is not None and "operator_name" in function.attrs:
+                names.add(str(function.attrs["operator_name"]))
+            continue
+        seen.look(function)
+        not_single |= {
+            str(param.name)
+            for param in function.params
+            if not (isinstance(param.ty, relax.TensorType) and str(param.ty.dtype) == "float32")
+        }
+        lowered = lowered or is_lowered(function)
+        attrs = function.attrs
+        if has_attribute(function, "Codegen"):
+            external |= str(attrs["Codegen"]) == EXTERNAL
+            workspace |= "WorkspaceSize" in attrs
+        if is_composite(function):
+            composites |= "Composite" in attrs
+            continue
+        count += 1
+        chains += chains_of(function)
+        if is_public(function):
+            functions.append(_function(var.name_hint, function))
+            if (loss := loss_of(var.name_hint, function)) is not None:
+                losses.append(loss)
+    if seen.function_calls:
+        called = called_names(module)
+        functions = [replace(each, called=each.name in called) for each in functions]
+    replaceable = tuple(sorted(name for name in names if name.partition(".")[0] in REPLACEMENTS))
+    vdevices = len(module.global_infos["vdevice"]) if "vdevice" in module.global_infos else 0
+    operators = frozenset(f"relax.{name}" for name in seen.calls)
+    return Facts(
+        tuple(functions), count, operators, vdevices, kernels, external, workspace, lowered, composites=composites,
+        idioms=tuple(idioms), replaceable=replaceable, losses=tuple(losses), chains=longest(chains),
+        not_single=frozenset(not_single), **seen.facts(),
+    )  # fmt: skip
+
+
+def _function(name: str, function: Any) -> FunctionFacts:
+    parameters = []
+    symbols: dict[str, None] = {}
+    for parameter in function.params:
+        ty = parameter.ty
+        if isinstance(ty, relax.TensorType) and isinstance(ty.shape, relax.ShapeExpr) and ty.dtype is not None:
+            dims = dims_of(ty.shape)
+            parameters.append(Parameter(parameter.name, tuple(_name(dim) for dim in dims), str(ty.dtype)))
+            for dim in dims:
+                if not isinstance(dim, int):
+                    symbols.update((var.name, None) for var in symbols_of(dim))
+    count = int(function.attrs["num_input"]) if "num_input" in function.attrs else -1
+    cast = {var.name: None for var in _cast_dims(function) if var.name not in symbols}
+    return FunctionFacts(name, tuple(parameters), tuple(symbols), count, _outputs(function), tuple(cast))
+
+
+def _cast_dims(function: Any) -> Iterator[Any]:
+    """List symbolic dims of tensors that a ``match_cast`` in the function's own blocks may define."""
+    for block in function.body.blocks:
+        for binding in block.bindings:
+            if isinstance(binding, relax.MatchCast) and isinstance(binding.ty, relax.TensorType):
+                yield from relax.analysis.definable_tir_vars_in_type(binding.ty)
+
+
+def _outputs(function: Any) -> tuple[Parameter, ...]:
+    """Return what a function of one dataflow block returns, when that is variables of tensors of static shape."""
+    blocks, result = function.body.blocks, function.body.body
+    if len(blocks) != 1 or not isinstance(blocks[0], relax.DataflowBlock):
+        return ()
+    returned = list(result.fields) if isinstance(result, relax.Tuple) else [result]
+    found = []
+    for each in returned:
+        ty = each.ty
+        if not isinstance(each, relax.Var) or not isinstance(ty, relax.TensorType) or ty.dtype is None:
+            return ()
+        dims = dims_of(ty.shape) if isinstance(ty.shape, relax.ShapeExpr) else (None,)
+        if not all(isinstance(dim, int) for dim in dims):
+            return ()
+        found.append(Parameter(each.name, tuple(_name(dim) for dim in dims), str(ty.dtype)))
+    return tuple(found)
+
+
+def _name(dim: Any) -> int | str | None:
+    if isinstance(dim, int):
+        return dim
+    return str(dim.name) if isinstance(dim, tirx.Var) else None
+
+
+def array_text(parameter: Parameter, size: int, way: int = 0) -> str:
+    """Return source text of an array that fits a parameter: symbolic dims are ``size``, elements in the default domain.
+
+    Of the ``way``s in which elements vary, the last is that they do not.
+    """
+    dims = tuple(size if isinstance(dim, str) else dim for dim in parameter.dims)
+    count = 1
+    for dim in dims:
+        count *= dim or 0
+    feature = dtype_feature(parameter.dtype)
+    counted = f"np.full({count}, 3)" if way == 3 else f"np.arange({count}) * {(1, 3, 7)[way]}"
+    if parameter.dtype == "bool":
+        numbers = f"{counted} % 2 == 0"
+    elif feature is None or "float" in parameter.dtype:
+        numbers = f"({counted} * 7 % 17 - 8) / 8"
+    elif parameter.dtype.startswith("uint"):
+        numbers = f"{counted} % 4"
+    else:
+        numbers = f"{counted} % 5 - 2"
+    return f'({numbers}).reshape({dims}).astype("{parameter.dtype}")'

@@ -1,0 +1,185 @@
+"""Features around shapes, blocks, unused parts and devices, read from the IR."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import tvm
+from tvm import relax
+
+from relaxkit.ir.dims import symbols_of
+from relaxkit.ir.functions import is_composite, is_public, relax_functions
+from relaxkit.ir.types import dims_in, flat
+from relaxkit.ir.walk import expressions, operator_of
+from strategies.constructs.unused import unused_outputs, unused_parameters
+from strategies.operators import OPERATORS
+from strategies.scope.features import Feature
+
+DATA_DEPENDENT_OPS = frozenset(row.name for row in OPERATORS if row.feature is Feature.DATA_DEPENDENT)
+"""Operators whose result has, or is, a shape that data decides."""
+
+
+def shape_features(module: tvm.IRModule) -> frozenset[Feature]:
+    """Return the features of this file's theme that a module has; composite functions and their insides do not count.
+
+    ``UNUSED_PARAMETERS`` counts a parameter that a function would be well formed without, or a field of a private
+    function's tuple parameter that is only ever taken apart, never taking this one. ``UNUSED_OUTPUTS`` counts an output
+    of a dataflow block that only its block uses, or a field of a private function's result that no caller takes.
+    ``SEVERAL_VDEVICES`` counts a table of two entries or more with values on two of them.
+    """
+    found: set[Feature] = set()
+    functions = {name: f for name, f in relax_functions(module) if not is_composite(f)}
+    for function in functions.values():
+        _function(function, not is_public(function), found)
+    _outputs(functions, found)
+    infos = module.global_infos
+    if "vdevice" in infos and len(infos["vdevice"]) > 1 and _devices(functions) > 1:
+        found.add(Feature.SEVERAL_VDEVICES)
+    return frozenset(found)
+
+
+def _function(function: Any, private: bool, found: set[Feature]) -> None:
+    if unused_parameters(function):
+        found.add(Feature.UNUSED_PARAMETERS)
+    for parameter in function.params:
+        fields = parameter.ty.fields if private and isinstance(parameter.ty, relax.TupleType) else ()
+        if len(fields) and (taken := _taken(function.body, parameter)) is not None and len(taken) < len(fields):
+            found.add(Feature.UNUSED_PARAMETERS)
+    _symbols(function, found)
+    for sequence, inside in _sequences(function.body, False):
+        if unused_outputs(sequence):
+            found.add(Feature.UNUSED_OUTPUTS)
+        if sum(isinstance(block, relax.DataflowBlock) for block in sequence.blocks) > 1:
+            found.add(Feature.SEVERAL_BLOCKS)
+        for binding in _bindings(sequence):
+            if inside and isinstance(binding.value, relax.If):
+                found.add(Feature.NESTED_IF)
+            if operator_of(binding.value) in DATA_DEPENDENT_OPS:
+                found.add(Feature.DATA_DEPENDENT)
+
+
+def _bindings(sequence: Any) -> Iterator[Any]:
+    for block in sequence.blocks:
+        yield from block.bindings
+
+
+def _sequences(sequence: Any, inside: bool) -> Iterator[tuple[Any, bool]]:
+    """List the ``SeqExpr`` of a function, of its local functions and of branches, with whether it is in a branch."""
+    yield sequence, inside
+    for binding in _bindings(sequence):
+        if isinstance(binding.value, relax.If):
+            yield from _sequences(binding.value.true_branch, True)
+            yield from _sequences(binding.value.false_branch, True)
+        elif isinstance(binding.value, relax.Function):
+            yield from _sequences(binding.value.body, False)
+
+
+def _symbols(function: Any, found: set[Feature]) -> None:
+    """Find symbols that a cast or a Shape parameter alone defines, and that something later uses."""
+    tensors: set[Any] = set()
+    shapes: set[Any] = set()
+    for parameter in function.params:
+        for ty in flat(parameter.ty):
+            (shapes if isinstance(ty, relax.ShapeType) else tensors).update(_symbols_of(ty))
+        tensors.add(parameter)  # a primitive parameter is a symbol itself
+    shapes -= tensors
+    casts: set[Any] = set()
+    used: set[Any] = set()
+    for sequence, _ in _sequences(function.body, False):
+        for binding in _bindings(sequence):
+            if isinstance(binding, relax.MatchCast):
+                symbols = set(_symbols_of(binding.ty))
+                used |= symbols & casts
+                casts |= symbols - tensors - shapes
+                used |= symbols & shapes
+            else:
+                used.update(_symbols_of(binding.var.ty))
+                used.update(_in_arguments(binding.value))
+    if casts & used:
+        found.add(Feature.CAST_SYMBOLS)
+    if shapes & used:
+        found.add(Feature.SHAPE_SYMBOLS)
+
+
+def _symbols_of(ty: Any) -> Iterator[Any]:
+    """Yield the symbols in a type, through tuples; not those in the types of functions."""
+    for dim in dims_in(ty):
+        yield from symbols_of(dim)
+
+
+def _in_arguments(value: Any) -> Iterator[Any]:
+    """List the symbols in shapes and primitive expressions that a binding holds or a call takes."""
+    if isinstance(value, relax.Call):
+        for argument in value.args:
+            yield from _in_arguments(argument)
+    elif isinstance(value, relax.Tuple):
+        for field in value.fields:
+            yield from _in_arguments(field)
+    elif isinstance(value, relax.ShapeExpr):
+        for dim in value.values:
+            yield from symbols_of(dim)
+    elif isinstance(value, relax.If):
+        yield from symbols_of(value.cond)
+    elif not isinstance(value, relax.Function):
+        yield from symbols_of(value)
+
+
+def _taken(body: Any, var: Any) -> set[int] | None:
+    """Say which fields of a tuple a body takes; ``None`` when it uses the tuple as a whole."""
+    taken: set[int] = set()
+    whole = False
+
+    for expr in expressions(body):
+        if isinstance(expr, relax.TupleGetItem) and expr.tuple_value.same_as(var):
+            taken.add(int(expr.index))
+        elif isinstance(expr, relax.Call):
+            whole = whole or any(_mentions(argument, var) for argument in expr.args)
+        elif isinstance(expr, relax.Tuple):
+            whole = whole or _mentions(expr, var)
+        elif isinstance(expr, relax.SeqExpr):
+            whole = whole or _mentions(expr.body, var)
+            whole = whole or any(_mentions(binding.value, var) for binding in _bindings(expr))
+    return None if whole else taken
+
+
+def _mentions(expr: Any, var: Any) -> bool:
+    if isinstance(expr, relax.Tuple):
+        return any(_mentions(field, var) for field in expr.fields)
+    return isinstance(expr, relax.Var) and bool(expr.same_as(var))
+
+
+def _outputs(functions: dict[str, Any], found: set[Feature]) -> None:
+    """Find fields of a private function's result that no caller takes."""
+    taken: dict[str, set[int] | None] = {}
+    for function in functions.values():
+        for sequence, _ in _sequences(function.body, False):
+            for binding in _bindings(sequence):
+                call = binding.value
+                if not isinstance(call, relax.Call) or not isinstance(call.op, tvm.ir.GlobalVar):
+                    continue
+                name = call.op.name_hint
+                own = _taken(function.body, binding.var)
+                known = taken.get(name, set())
+                taken[name] = None if own is None or known is None else known | own
+    for name, fields in taken.items():
+        callee = functions.get(name)
+        if callee is None or fields is None or not isinstance(callee.ret_ty, relax.TupleType):
+            continue
+        if not is_public(callee) and len(fields) < len(callee.ret_ty.fields):
+            found.add(Feature.UNUSED_OUTPUTS)
+
+
+def _devices(functions: dict[str, Any]) -> int:
+    """Count the entries of the vdevice table on which there are values."""
+    seen: set[str] = set()
+    for function in functions.values():
+        variables = [*function.params]
+        for sequence, _ in _sequences(function.body, False):
+            variables += [binding.var for binding in _bindings(sequence)]
+        for var in variables:
+            for ty in flat(var.ty):
+                if isinstance(ty, relax.TensorType) and ty.vdevice is not None:
+                    device = ty.vdevice
+                    seen.add(f"{device.target} {device.vdevice_id} {device.memory_scope}")
+    return len(seen)

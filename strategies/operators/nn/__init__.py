@@ -1,0 +1,1 @@
+"""Draw calls of operators of neural networks, a family a file."""

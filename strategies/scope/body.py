@@ -1,0 +1,231 @@
+"""Bodies: the sequence of dataflow and ordinary blocks of a function or branch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tvm import relax
+from tvm.relax.expr import _update_type
+
+from relaxkit.ir.edits import without_dead
+from strategies.scope.features import Feature
+from strategies.scope.filler import filled_with
+from strategies.scope.scope import Scope
+from strategies.scope.values import Value
+
+
+def _blocks_with_unused(blocks: Sequence[Any], result: Any) -> list[tuple[Any, set[Any]]]:
+    """Return each block with those of its outputs that nothing behind it uses."""
+    needed = set(relax.analysis.free_vars(result))
+    found = []
+    for block in reversed(list(blocks)):
+        outputs: set[Any] = set()
+        if isinstance(block, relax.DataflowBlock):
+            outputs = {b.var for b in block.bindings if not isinstance(b.var, relax.DataflowVar)} - needed
+        for binding in block.bindings:
+            needed.update(relax.analysis.free_vars(binding.value))
+        found.append((block, outputs))
+    return found[::-1]
+
+
+def without_outputs(blocks: Sequence[Any], result: Any) -> list[Any]:
+    """Return the blocks with outputs that nothing outside uses made local to their dataflow blocks."""
+    return [_local(block, outputs) if outputs else block for block, outputs in _blocks_with_unused(blocks, result)]
+
+
+def _local(block: Any, outputs: set[Any]) -> Any:
+    renaming = _Renaming()
+    bindings = []
+    for binding in block.bindings:
+        value = renaming.visit_expr(binding.value)
+        var = binding.var
+        if var in outputs:
+            var = relax.DataflowVar(var.name, var.ty)
+            renaming.known[binding.var] = var
+        cast = isinstance(binding, relax.MatchCast)
+        bindings.append(relax.MatchCast(var, value, binding.ty) if cast else relax.VarBinding(var, value))
+    return relax.DataflowBlock(bindings)
+
+
+@relax.expr_functor.mutator
+class _Renaming(relax.PyExprMutator):
+    """Puts other variables in the place of some."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.known: dict[Any, Any] = {}
+
+    def visit_var_(self, op: Any) -> Any:
+        return self.known.get(op, op)
+
+    def visit_dataflow_var_(self, op: Any) -> Any:
+        return op
+
+
+class FunctionBody:
+    """The blocks of one function, local function or branch under construction.
+
+    Between :meth:`open` and :meth:`close` the builder has a block to emit into; values of a closed dataflow block that
+    are not its outputs leave the scope.
+    """
+
+    def __init__(self, scope: Scope) -> None:
+        self.scope = scope
+        self.blocks: list[Any] = []
+        self._outer = scope.in_dataflow
+        self._outputs = 0
+
+    def open(self, dataflow: bool) -> None:
+        """Begin a block."""
+        if dataflow and self.scope.forbids(Feature.SEVERAL_BLOCKS) and self._dataflow_blocks():
+            dataflow = isinstance(self.blocks[-1], relax.DataflowBlock)  # the two become one
+        if dataflow:
+            self.scope.builder._begin_dataflow_block()
+        else:
+            self.scope.builder._begin_binding_block()
+        self._outputs, self.scope.outputs = self.scope.outputs, 0
+        self.scope.in_dataflow = dataflow
+
+    def turn(self) -> None:
+        """End the open block and begin another one of a drawn kind; one more dataflow block needs SEVERAL_BLOCKS."""
+        scope = self.scope
+        ordinary, several = scope.has(Feature.ORDINARY_BLOCKS), scope.has(Feature.SEVERAL_BLOCKS)
+        if scope.in_dataflow and not ordinary and not several:
+            return
+        self.close()
+        dataflow = (several or not self._dataflow_blocks()) and not (ordinary and scope.index(2))
+        self.open(dataflow or not ordinary)
+
+    def may_enter_dataflow(self) -> bool:
+        """Say whether a dataflow block is open, or may be: one more needs SEVERAL_BLOCKS."""
+        return self.scope.in_dataflow or self.scope.has(Feature.SEVERAL_BLOCKS) or not self._dataflow_blocks()
+
+    def enter_dataflow(self) -> None:
+        """End an ordinary block, and begin a dataflow block where one may be."""
+        if not self.scope.in_dataflow:
+            self.close()
+            self.open(True)
+
+    def leave_dataflow(self) -> None:
+        """End a dataflow block, and begin an ordinary one."""
+        if self.scope.in_dataflow:
+            self.close()
+            self.open(False)
+
+    def twice(self) -> Value:
+        """Add two dataflow blocks of which the second takes what the first gives."""
+        scope = self.scope
+        keep, value = scope.keep_outputs, None
+        scope.keep_outputs = True
+        between = scope.has(Feature.ORDINARY_BLOCKS) and scope.index(2)
+        for dataflow in (True, False, True) if between else (True, True):
+            self.close()
+            self.open(dataflow)
+            value = value or scope.tensor()  # not before: what the open block keeps to itself is gone now
+            value = filled_with(scope, value)
+        scope.keep_outputs = keep
+        assert value is not None
+        return value
+
+    def _dataflow_blocks(self) -> int:
+        return sum(isinstance(block, relax.DataflowBlock) for block in self.blocks)
+
+    def close(self) -> None:
+        """End the block; an empty one vanishes, and a dataflow block gets an output when it has none."""
+        scope = self.scope
+        if scope.in_dataflow:
+            local = [value for value in scope.values if value.is_local]
+            if local and scope.outputs == 0:
+                _output(scope, local[-1])
+            if local:
+                scope.values = [value for value in scope.values if not value.is_local]
+        block = scope.builder._end_block()
+        if len(block.bindings):
+            self.blocks.append(block)
+        scope.in_dataflow = self._outer
+        scope.outputs = self._outputs
+
+    def abandon(self) -> None:
+        """Throw away the open block: what was to be built has no room under the features of this case."""
+        self.scope.builder._end_block()
+        self.scope.in_dataflow = self._outer
+        self.scope.outputs = self._outputs
+
+    def sequence(self, result: Any) -> Any:
+        """Return the ``SeqExpr`` of the closed blocks with a result; without DEAD_CODE, without what nothing uses."""
+        scope = self.scope
+        blocks = self.blocks if scope.has(Feature.DEAD_CODE) else without_dead(self.blocks, result)
+        if scope.forbids(Feature.SEVERAL_BLOCKS):
+            blocks = _merged(blocks)
+        if scope.forbids(Feature.UNUSED_OUTPUTS):
+            blocks = without_outputs(_merged(blocks), result)  # what normalising makes one has fewer uses outside
+        return relax.SeqExpr(blocks, result)
+
+
+def apart(sequence: Any, drawn: Any) -> Any:
+    """Return a normalised ``SeqExpr`` with the dataflow blocks that were drawn side by side, which normalising made
+    one.
+
+    Args:
+        sequence: The normalised form of ``drawn``.
+        drawn: What :meth:`FunctionBody.sequence` gave.
+    """
+    sizes: list[tuple[bool, int]] = []
+    for block in drawn.blocks:
+        dataflow, size = isinstance(block, relax.DataflowBlock), len(block.bindings)
+        if sizes and not dataflow and not sizes[-1][0]:
+            size += sizes.pop()[1]
+        sizes.append((dataflow, size))
+    bindings = [binding for block in sequence.blocks for binding in block.bindings]
+    if len(sizes) == len(sequence.blocks) or sum(size for _, size in sizes) != len(bindings):
+        return sequence
+    made = []
+    for dataflow, size in sizes:
+        kind = relax.DataflowBlock if dataflow else relax.BindingBlock
+        made.append(kind(bindings[:size]))
+        del bindings[:size]
+    whole = relax.SeqExpr(made, sequence.body)
+    _update_type(whole, sequence.ty)  # what normalising would give it; that would also join the blocks again
+    return whole
+
+
+def _merged(blocks: list[Any]) -> list[Any]:
+    """Return the blocks with dataflow blocks that stand side by side made one."""
+    merged: list[Any] = []
+    for block in blocks:
+        if merged and isinstance(block, relax.DataflowBlock) and isinstance(merged[-1], relax.DataflowBlock):
+            block = relax.DataflowBlock([*merged.pop().bindings, *block.bindings])
+        merged.append(block)
+    return merged
+
+
+def _output(scope: Scope, value: Value) -> None:
+    """Make the value of a dataflow variable seen behind its block: by an alias, or by a no-op where none may be."""
+    expr = value.expr
+    part_of = None
+    if scope.forbids(Feature.ALIASES):
+        if value.is_tuple:
+            expr, part_of = relax.TupleGetItem(value.expr, 0), value
+        elif value.rank >= 0:
+            expr = relax.op.permute_dims(value.expr, list(range(value.rank)))
+    keep, scope.keep_outputs = scope.keep_outputs, True
+    scope.emit(expr, value.bounds, parts=value.parts, part_of=part_of, device=value.device)
+    scope.keep_outputs = keep
+
+
+def split(sequence: Any) -> Any:
+    """Cut the first ordinary block of two and more bindings of a normalised ``SeqExpr`` in two; as it is without one.
+
+    No builder leaves two blocks of a kind side by side: it would join the halves again, so that what it gives a type
+    when it normalises gets it by hand here.
+    """
+    for index, block in enumerate(sequence.blocks):
+        if isinstance(block, relax.DataflowBlock) or len(block.bindings) < 2:
+            continue
+        middle = len(block.bindings) // 2
+        halves = [relax.BindingBlock(block.bindings[:middle]), relax.BindingBlock(block.bindings[middle:])]
+        made = relax.SeqExpr([*sequence.blocks[:index], *halves, *sequence.blocks[index + 1 :]], sequence.body)
+        _update_type(made, sequence.ty)
+        return made
+    return sequence

@@ -1,0 +1,256 @@
+"""The block under construction: what is bound in it, and what became visible by that.
+
+One way leads into a function's body, :meth:`BindingEmitter.emit`; it refuses what the caller of ``ir_modules`` forbade,
+and makes an output of what must outlive a dataflow block.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import tvm_ffi
+from tvm import relax
+from tvm.ir import Op
+
+from strategies.scope.bounds import Bounds, is_float
+from strategies.scope.choices import Choices, Draw
+from strategies.scope.features import Feature
+from strategies.scope.frame import FunctionFrame, Infeasible, ModuleFrame
+from strategies.scope.values import Dim, Value
+
+
+class BindingEmitter(Choices):
+    """Binds expressions in the open block of a function.
+
+    Attributes:
+        draw: The Hypothesis draw function; prefer the small draws of :class:`~strategies.scope.choices.Choices`.
+        features: The features that this case may use.
+        builder: The ``relax.BlockBuilder`` with an open block.
+        executable: Whether the module must be executable on a CPU.
+        module: What the functions of the module share.
+        frame: The function under construction.
+        values: The visible values, oldest first.
+        in_dataflow: Whether the open block is a dataflow block.
+        keep_outputs: While true, every value emitted in a dataflow block becomes one of its outputs.
+        outputs: Outputs of the open dataflow block so far.
+    """
+
+    def __init__(self, draw: Draw, module: ModuleFrame, frame: FunctionFrame) -> None:
+        super().__init__(draw)
+        self.module = module
+        self.frame = frame
+        self.features = module.features
+        self.builder = module.builder
+        self.executable = module.executable
+        self.values: list[Value] = []
+        self.in_dataflow = False
+        self.keep_outputs = False
+        self.outputs = 0
+
+    def has(self, feature: Feature) -> bool:
+        """Say whether a feature is on in this case."""
+        return feature in self.features
+
+    def forbids(self, feature: Feature) -> bool:
+        """Say whether the caller of ``ir_modules`` forbade a feature (more than that it is off in this case)."""
+        return feature in self.module.forbidden
+
+    def emit(
+        self,
+        expr: Any,
+        bounds: Bounds | None = None,
+        hint: str = "lv",
+        *,
+        parts: Sequence[Value] = (),
+        part_of: Value | None = None,
+        device: int | None = None,
+    ) -> Value:
+        """Bind ``expr`` to a new variable that later requests see; returns it with the type that TVM inferred.
+
+        Args:
+            expr: A leaf or a call of leaves.
+            bounds: What every element of the result lies in, for all inputs of the default domain.
+            hint: Name of the variable in a dataflow or ordinary block.
+            parts: For a tuple, what is known of its elements.
+            part_of: For a ``TupleGetItem``, the tuple: what is known of the element is taken from it.
+            device: Index of the vdevice that the value was moved to.
+
+        Raises:
+            Infeasible: when the caller of ``ir_modules`` forbade what the result would be.
+        """
+        if isinstance(expr, relax.Call) and len(expr.args) == 1 and expr.op in _variables_only():
+            (argument,) = expr.args
+            if not isinstance(argument, relax.Var):
+                expr = relax.Call(expr.op, [self.emit(argument, bounds).expr], expr.attrs)
+        if self.module.watched:
+            expr = self.builder.normalize(expr)
+            self.module.refuse(expr.ty)
+            self.module.refuse_constants(expr)
+            if (known := self._repeated(expr)) is not None:
+                return known
+        self._use(expr)
+        output = False
+        if self.in_dataflow:
+            expr = self.builder.normalize(expr)
+            if isinstance(expr.ty, relax.ShapeType) and self.forbids(Feature.UNUSED_OUTPUTS):
+                raise Infeasible("a shape must be an output, which nothing may come to use")
+            # A type may speak of a shape variable only when that is seen outside of the block, and not outlive it.
+            output = (self.keep_outputs and not _depends(expr.ty)) or isinstance(expr.ty, relax.ShapeType)
+        if output:
+            var = self.builder.emit_output(expr, "gv")
+            self.outputs += 1
+        else:
+            var = self.builder.emit(expr, hint)
+            if _depends(var.ty):  # its type speaks of a shape variable, which must not be seen outside of the block
+                return Value(var, var.ty, bounds)
+        if self.module.watched:
+            self.frame.bound[tvm_ffi.structural_hash(expr)] = var
+        if part_of is not None and part_of.parts:
+            part = part_of.parts[expr.index]
+            return self.see(Value(var, var.ty, part.bounds, part.parts, part.actual, part.device))
+        return self.see(Value(var, var.ty, bounds, tuple(parts), device=device))
+
+    def emit_rounded(self, expr: Any, bounds: Bounds, dtype: str, steps: int = 4) -> Value:
+        """Emit a call whose elements lie in ``bounds``: widened for the rounding of a float, whole for an integer.
+
+        ``steps`` says how often a result of low precision is rounded on the way.
+        """
+        if is_float(dtype):
+            return self.emit(expr, bounds.rounded_as(dtype, steps))
+        return self.emit(expr, Bounds(bounds.lo // 1, -(-bounds.hi // 1), True))
+
+    def emit_tuple(self, expr: Any, types: Sequence[Any], bounds: Sequence[Bounds | None]) -> Value:
+        """Emit what gives a tuple of values of these types and bounds."""
+        return self.emit(expr, parts=[Value(None, ty, known) for ty, known in zip(types, bounds, strict=True)])
+
+    def item(self, whole: Value, index: int) -> Value:
+        """Bind an element of a tuple, with what is known of it."""
+        return self.emit(relax.TupleGetItem(whole.expr, index), part_of=whole)
+
+    def _use(self, expr: Any) -> None:
+        """Remember the variables that a call or tuple takes."""
+        items = expr.args if isinstance(expr, relax.Call) else expr.fields if isinstance(expr, relax.Tuple) else ()
+        for item in items:
+            if isinstance(item, relax.Var):
+                self.frame.used.add(item)
+            elif isinstance(item, relax.Tuple):
+                self._use(item)
+
+    def _repeated(self, expr: Any) -> Value | None:
+        """Return the value bound to an equal call before, where duplicated code is forbidden; ``Infeasible`` when it is
+        gone."""
+        if not self.forbids(Feature.DUPLICATE_CODE) or not isinstance(expr, (relax.Call, relax.Tuple)):
+            return None
+        mark = tvm_ffi.structural_hash(expr)
+        var = self.frame.bound.get(mark)
+        if var is None:
+            return None
+        for value in self.values:
+            if var.same_as(value.expr):
+                return value
+        raise Infeasible("bound before, and out of sight")
+
+    def variable(self, value: Value) -> Value:
+        """Return the value as a variable, for the few operators that take no constant."""
+        if isinstance(value.expr, relax.Var):
+            return value
+        if self.forbids(Feature.ALIASES) and value.rank >= 0:
+            return self.emit(relax.op.permute_dims(value.expr, list(range(value.rank))), value.bounds)
+        return self.emit(value.expr, value.bounds)
+
+    def see(self, value: Value) -> Value:
+        """Make a value visible."""
+        self.values.append(value)
+        return value
+
+    def match_cast(self, value: Value, dims: Sequence[Dim], dtype: str | None = None) -> Value:
+        """Bind ``match_cast(value, Tensor(dims, dtype))``; the dims must hold at run time.
+
+        Raises:
+            Infeasible: when the caller of ``ir_modules`` forbade casts.
+        """
+        if self.forbids(Feature.MATCH_CAST):
+            raise Infeasible("casts are forbidden")
+        ty = relax.TensorType(list(dims), dtype or value.dtype, value.ty.vdevice)
+        self.module.refuse(ty)
+        var = self.cast_variable(value.expr, ty)
+        return self.see(Value(var, ty, value.bounds, device=value.device))
+
+    def cast_variable(self, expr: Any, ty: Any) -> Any:
+        """Bind ``match_cast(expr, ty)`` to a variable that outlives its block where values of this place do."""
+        if not (self.in_dataflow and self.keep_outputs):
+            return self.builder.match_cast(expr, ty, "lv")
+        var = relax.Var(self.builder.get_unique_name("gv"), ty)
+        self.builder.emit_normalized(relax.MatchCast(var, expr, ty))
+        self.outputs += 1
+        return var
+
+    @contextlib.contextmanager
+    def symbols_in_scope(self) -> Iterator[None]:
+        """Tell the builder all symbolic dims known so far, or it would forget them in the type of an ``If``."""
+        self.builder.begin_scope([relax.Var("symbols", relax.ShapeType(list(self.frame.symbols)))])
+        try:
+            yield
+        finally:
+            self.builder.end_scope()
+
+    def shape_expr(self, dims: Sequence[Dim]) -> Any:
+        """Return a ``ShapeExpr``; a static one is the same object in every function of the module (as upstream's passes
+        see it after a builder shared it)."""
+        if not all(isinstance(dim, int) for dim in dims):
+            return relax.ShapeExpr(list(dims))
+        return self.module.shared_shape(tuple(dims))
+
+
+@functools.cache
+def _variables_only() -> frozenset[Any]:
+    """Return operators whose type inference takes no constant."""
+    return frozenset(Op.get(f"relax.grad.{name}") for name in ("start_checkpoint", "end_checkpoint"))
+
+
+def block_function(
+    builder: Any,
+    parameters: Sequence[Any],
+    body: Callable[[Callable[..., Any]], Any],
+    attrs: Mapping[str, Any] | None = None,
+    dataflow: bool = True,
+) -> Any:
+    """Make a ``relax.Function`` of one block, which is not added to the module.
+
+    Args:
+        builder: The block builder.
+        parameters: Its variables.
+        body: Gives the result, or a tuple of results, from what binds an expression (and takes a name for it).
+        attrs: Attributes of the function.
+        dataflow: Whether the block is a dataflow block.
+    """
+    builder.begin_scope(list(parameters))
+    if dataflow:
+        builder._begin_dataflow_block()
+    else:
+        builder._begin_binding_block()
+    result = body(builder.emit)
+    if dataflow:
+        fields = result.fields if isinstance(result, relax.Tuple) else [result]
+        outputs = [builder.emit_output(each) for each in fields]
+        result = relax.Tuple(outputs) if isinstance(result, relax.Tuple) else outputs[0]
+    sequence = builder.normalize(relax.SeqExpr([builder._end_block()], result))
+    builder.end_scope()
+    return with_attrs(relax.Function(list(parameters), sequence), attrs or {})
+
+
+def with_attrs(function: Any, attrs: Mapping[str, Any]) -> Any:
+    """Set attributes of a function, one by one: their order shows in its script."""
+    for key, value in attrs.items():
+        function = function.with_attr(key, value)
+    return function
+
+
+def _depends(ty: Any) -> bool:
+    """Say whether a type's shape is a variable bound in the block (``R.Tensor(lv, "float32")``)."""
+    if isinstance(ty, relax.TupleType):
+        return any(_depends(field) for field in ty.fields)
+    return isinstance(ty, relax.TensorType) and isinstance(ty.shape, relax.Var)

@@ -1,0 +1,272 @@
+"""Features: the switches of a generated module, thrown anew for every case (swarm testing).
+
+A case that may use everything uses everything a little; a case with half of the features off meets far more often the
+combinations that make a pass act (Groce et al., "Swarm Testing", ISSTA 2012).
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterable
+from typing import Any
+
+from tvm import relax, tirx
+from tvm.ir import PrimType
+
+from strategies.scope.bounds import LOW_PRECISION
+from strategies.scope.choices import Draw, pocket
+from strategies.scope.dims import LARGE
+from strategies.scope.values import dims_of
+
+
+class Feature(str, enum.Enum):
+    """A feature that a module may contain; the value is the name in reports.
+
+    Attributes:
+        odds: Chance to be on, in 64ths, before what requires it is counted; half where nothing is said.
+    """
+
+    def __new__(cls, name: str, odds: int = 32) -> Feature:
+        """Make a member, whose value is its name."""
+        feature = str.__new__(cls, name)
+        feature._value_, feature.odds = name, odds
+        return feature
+
+    odds: int
+    _value_: str
+
+    SYMBOLIC_SHAPES = "symbolic-shapes"
+    MATCH_CAST = "match-cast"
+    SHAPE_EXPRESSIONS = "shape-expressions"
+    UNKNOWN_SHAPES = "unknown-shapes", 28
+    SHAPE_PARAMS = "shape-params", 16
+    PRIM_PARAMS = "prim-params", 16
+    UPPER_BOUNDS = "upper-bounds", 24
+    IF = "if", 40
+    TUPLES = "tuples"
+    NESTED_TUPLES = "nested-tuples"
+    CONSTANTS = "constants", 44
+    ORDINARY_BLOCKS = "ordinary-blocks", 44
+    MULTIPLE_FUNCTIONS = "multiple-functions", 40
+    PRIVATE_CALLS = "private-calls", 48
+    LOCAL_FUNCTIONS = "local-functions", 34
+    KERNELS = "kernels"
+    VDEVICE = "vdevice", 18
+    DEVICE_HINTS = "device-hints", 48
+    COMPOSITE = "composite", 30
+    CODEGEN = "codegen", 44
+    WEIGHTS = "weights", 20
+    STOP_LIFT = "stop-lift", 12
+    NON_EXECUTABLE = "non-executable", 6
+    HALF = "half"
+    DOUBLE = "double"
+    INTEGERS = "integers"
+    BOOLEANS = "booleans", 44
+    EMPTY_TENSORS = "empty-tensors", 12
+    DEAD_CODE = "dead-code"
+    DUPLICATE_CODE = "duplicate-code"
+    ALIASES = "aliases"
+    LOW_PRECISION = "low-precision", 10
+    LARGE_TENSORS = "large-tensors", 12
+    DEEP_CALLS = "deep-calls"
+    RECURSION = "recursion", 52
+    CAPTURES = "captures", 46
+    RETURNED_CLOSURES = "returned-closures", 44
+    NESTED_CLOSURES = "nested-closures", 40
+    MADE_CLOSURES = "made-closures", 40
+    IMPURE_CALLS = "impure-calls"
+    PACKED_CALLS = "packed-calls"
+    MODULE_ATTRS = "module-attrs", 16
+    FUNCTION_ATTRS = "function-attrs", 16
+    KERNEL_OUTPUTS = "kernel-outputs"
+    SYMBOLIC_KERNELS = "symbolic-kernels"
+    INPLACE_KERNELS = "inplace-kernels"
+    DRAWN_KERNELS = "drawn-kernels"
+    EXTERNAL_CODEGEN = "external-codegen"
+    LOWERED = "lowered"
+    NESTED_IF = "nested-if", 40
+    SEVERAL_BLOCKS = "several-blocks", 48
+    CAST_SYMBOLS = "cast-symbols", 60
+    SHAPE_SYMBOLS = "shape-symbols", 60
+    DATA_DEPENDENT = "data-dependent", 28
+    UNUSED_PARAMETERS = "unused-parameters", 24
+    UNUSED_OUTPUTS = "unused-outputs"
+    SEVERAL_VDEVICES = "several-vdevices", 36
+
+    def __str__(self) -> str:
+        return str.__str__(self)
+
+
+REQUIRES: dict[Feature, tuple[Feature, ...]] = {
+    Feature.SHAPE_EXPRESSIONS: (Feature.SYMBOLIC_SHAPES,),
+    Feature.UPPER_BOUNDS: (Feature.SYMBOLIC_SHAPES,),
+    Feature.NESTED_TUPLES: (Feature.TUPLES,),
+    Feature.PRIVATE_CALLS: (Feature.MULTIPLE_FUNCTIONS,),
+    Feature.DEVICE_HINTS: (Feature.VDEVICE,),
+    Feature.STOP_LIFT: (Feature.WEIGHTS,),
+    Feature.CODEGEN: (Feature.COMPOSITE,),
+    Feature.IF: (Feature.ORDINARY_BLOCKS, Feature.BOOLEANS),
+    Feature.LOCAL_FUNCTIONS: (Feature.ORDINARY_BLOCKS,),
+    Feature.DEEP_CALLS: (Feature.PRIVATE_CALLS,),
+    Feature.RECURSION: (Feature.PRIVATE_CALLS, Feature.IF),
+    Feature.CAPTURES: (Feature.LOCAL_FUNCTIONS,),
+    Feature.RETURNED_CLOSURES: (Feature.CAPTURES,),
+    Feature.NESTED_CLOSURES: (Feature.LOCAL_FUNCTIONS,),
+    Feature.MADE_CLOSURES: (Feature.PRIVATE_CALLS, Feature.ORDINARY_BLOCKS),
+    Feature.IMPURE_CALLS: (Feature.ORDINARY_BLOCKS,),
+    Feature.KERNEL_OUTPUTS: (Feature.KERNELS, Feature.TUPLES),
+    Feature.SYMBOLIC_KERNELS: (Feature.KERNELS, Feature.SYMBOLIC_SHAPES),
+    Feature.INPLACE_KERNELS: (Feature.KERNELS,),
+    Feature.DRAWN_KERNELS: (Feature.KERNELS,),
+    Feature.EXTERNAL_CODEGEN: (Feature.CODEGEN,),
+    Feature.LOWERED: (Feature.KERNELS, Feature.ORDINARY_BLOCKS),
+    Feature.NESTED_IF: (Feature.IF,),
+    Feature.CAST_SYMBOLS: (Feature.MATCH_CAST, Feature.SYMBOLIC_SHAPES, Feature.UNKNOWN_SHAPES),
+    Feature.SHAPE_SYMBOLS: (Feature.SHAPE_PARAMS, Feature.SYMBOLIC_SHAPES),
+    Feature.DATA_DEPENDENT: (Feature.UNKNOWN_SHAPES,),
+    Feature.SEVERAL_VDEVICES: (Feature.DEVICE_HINTS,),
+}
+"""A feature on the left cannot occur without those on the right."""
+
+NEVER_EXECUTABLE = frozenset({Feature.NON_EXECUTABLE, Feature.STOP_LIFT})
+"""Features that keep a module from being built by the reference pipeline."""
+
+PLANTED: dict[Feature, int] = {
+    Feature.IF: 16,
+    Feature.LOCAL_FUNCTIONS: 24,
+    Feature.KERNELS: 16,
+    Feature.KERNEL_OUTPUTS: 10,
+    Feature.LOWERED: 6,
+    Feature.NON_EXECUTABLE: 48,
+    Feature.STOP_LIFT: 48,
+    Feature.SHAPE_EXPRESSIONS: 16,
+    Feature.EMPTY_TENSORS: 16,
+    Feature.NESTED_IF: 24,
+    Feature.CAST_SYMBOLS: 32,
+    Feature.SHAPE_SYMBOLS: 32,
+    Feature.DATA_DEPENDENT: 24,
+    Feature.SEVERAL_VDEVICES: 40,
+    Feature.UNUSED_OUTPUTS: 8,
+    Feature.CAPTURES: 16,
+    Feature.RETURNED_CLOSURES: 20,
+    Feature.NESTED_CLOSURES: 16,
+    Feature.MADE_CLOSURES: 28,
+    Feature.IMPURE_CALLS: 16,
+}
+"""Chance, in 64ths, that the last function is planned to have a feature that is on; others come by themselves."""
+
+_FEATURES = tuple(Feature)
+
+
+def draw_swarm(draw: Draw, demand: Iterable[Feature] = (), forbid: Iterable[Feature] = ()) -> frozenset[Feature]:
+    """Draw the features that one case may use; four draws, none of them filtered.
+
+    All-zero draws (what a shrinker aims for) switch everything off but the demanded features.
+
+    Raises:
+        ValueError: when a demanded feature, or one that it requires, is forbidden.
+    """
+    demanded = closure(demand)
+    forbidden = frozenset(forbid)
+    if clash := demanded & forbidden:
+        raise ValueError(f"features both demanded and forbidden: {', '.join(sorted(clash))}")
+    on = set(demanded)
+    for start in range(0, len(_FEATURES), 8):
+        for feature, byte in zip(_FEATURES[start : start + 8], draw(pocket()), strict=False):
+            if byte >= 256 - 4 * feature.odds:
+                on.add(feature)
+    return without(on, forbidden)
+
+
+def without(features: Iterable[Feature], gone: Iterable[Feature]) -> frozenset[Feature]:
+    """Return the features less those that are gone and those that require them."""
+    on = set(features) - set(gone)
+    # What lost its ground goes too; a fixed point is reached after as many rounds as the table is deep.
+    while lost := {f for f in on if any(need not in on for need in REQUIRES.get(f, ()))}:
+        on -= lost
+    return frozenset(on)
+
+
+def closure(features: Iterable[Feature]) -> frozenset[Feature]:
+    """Return the features with all that they require."""
+    found: set[Feature] = set()
+    todo = list(features)
+    while todo:
+        feature = todo.pop()
+        if feature not in found:
+            found.add(feature)
+            todo.extend(REQUIRES.get(feature, ()))
+    return frozenset(found)
+
+
+TYPE_FEATURES = frozenset(
+    {
+        Feature.HALF,
+        Feature.DOUBLE,
+        Feature.INTEGERS,
+        Feature.BOOLEANS,
+        Feature.UNKNOWN_SHAPES,
+        Feature.SYMBOLIC_SHAPES,
+        Feature.SHAPE_EXPRESSIONS,
+        Feature.EMPTY_TENSORS,
+        Feature.NESTED_TUPLES,
+        Feature.LOW_PRECISION,
+        Feature.LARGE_TENSORS,
+    }
+)
+"""Those that :func:`type_features` can find."""
+
+
+def type_features(ty: Any) -> frozenset[Feature]:
+    """Return the features that a Relax type shows, through tuples."""
+    found: set[Feature] = set()
+    _collect(ty, found)
+    return frozenset(found)
+
+
+def _collect(ty: Any, found: set[Feature]) -> None:
+    if isinstance(ty, relax.TensorType):
+        if ty.dtype is not None and (feature := dtype_feature(str(ty.dtype))) is not None:
+            found.add(feature)
+        if isinstance(ty.shape, relax.ShapeExpr):
+            dims = dims_of(ty.shape)
+            _collect_dims(dims, found)
+            if any(isinstance(dim, int) and dim > LARGE for dim in dims):
+                found.add(Feature.LARGE_TENSORS)
+        else:
+            found.add(Feature.UNKNOWN_SHAPES)
+    elif isinstance(ty, relax.ShapeType) and ty.values is not None:
+        _collect_dims([int(dim) if isinstance(dim, tirx.IntImm) else dim for dim in ty.values], found)
+    elif isinstance(ty, relax.TupleType):
+        for field in ty.fields:
+            if isinstance(field, relax.TupleType):
+                found.add(Feature.NESTED_TUPLES)
+            _collect(field, found)
+
+
+def _collect_dims(dims: Any, found: set[Feature]) -> None:
+    for dim in dims:
+        if not isinstance(dim, int):
+            found.add(Feature.SYMBOLIC_SHAPES)
+            if not isinstance(dim, tirx.Var):
+                found.add(Feature.SHAPE_EXPRESSIONS)
+        elif dim == 0:
+            found.add(Feature.EMPTY_TENSORS)
+
+
+def dtype_feature(dtype: str) -> Feature | None:
+    """Return the feature that stands for an element type; ``None`` for float32 and what has none."""
+    return _OF_DTYPE.get(dtype, Feature.INTEGERS if "int" in dtype else None)
+
+
+_OF_DTYPE = {
+    "float16": Feature.HALF,
+    "float64": Feature.DOUBLE,
+    "bool": Feature.BOOLEANS,
+    **dict.fromkeys(LOW_PRECISION, Feature.LOW_PRECISION),
+}
+
+
+def is_prim_type(ty: Any) -> bool:
+    """Say whether a type is that of a primitive (not a tensor) value."""
+    return isinstance(ty, PrimType)

@@ -1,0 +1,111 @@
+"""Mutations of seeds: small changes after which the module is still well formed.
+
+A change that TVM's type inference or checker does not take is undone, and counted: a seed is never lost as a whole.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from tvm import relax
+
+from strategies.scope.choices import Choices
+from strategies.seeds import mutate_bindings as bindings
+from strategies.seeds import mutate_functions as functions
+from strategies.seeds.file import SeedStage
+from strategies.seeds.replacements import Unchanged
+
+MOST_MUTATIONS = 6
+
+
+class Mutation(str, enum.Enum):
+    """The changes that can be made to a seed; the value is the name in reports."""
+
+    ALIAS = "alias"
+    REPLACE = "replace-operator"
+    INSERT = "insert-operator"
+    SWAP = "swap-operands"
+    DUPLICATE = "duplicate-binding"
+    DROP = "drop-binding"
+    TUPLE = "through-tuple"
+    CAST = "match-cast"
+    COPY = "copy-function"
+    WRAP = "wrap-into-function"
+    RESIZE = "change-dim"
+
+    def __str__(self) -> str:
+        return self.value
+
+
+ALL = tuple(Mutation)
+OF_LOWERED = (Mutation.ALIAS, Mutation.TUPLE, Mutation.COPY)
+"""Of lowered code: an operator among calls of the VM would be no lowered code any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mutated:
+    """A mutated seed.
+
+    Attributes:
+        module: The module.
+        applied: The mutations in it, in order.
+        undone: How many were tried and did not come out well formed.
+    """
+
+    module: Any
+    applied: tuple[Mutation, ...] = ()
+    undone: int = 0
+
+
+def mutate(choices: Choices, module: Any, stage: SeedStage) -> Mutated:
+    """Draw mutations and apply them to a module, which itself stays as it is.
+
+    Args:
+        choices: Where decisions come from; zeros change nothing.
+        module: A well-formed module.
+        stage: Its stage.
+    """
+    kinds = OF_LOWERED if stage is SeedStage.LOWERED else ALL
+    state = _Mutating(module)
+    for _ in range(1 + choices.index(MOST_MUTATIONS)):
+        choices.span(lambda: state.change(choices, choices.pick(kinds)))
+    return Mutated(state.module, tuple(state.applied), state.undone)
+
+
+class _Mutating:
+    def __init__(self, module: Any) -> None:
+        self.module = module
+        self.applied: list[Mutation] = []
+        self.undone = 0
+
+    def change(self, choices: Choices, kind: Mutation) -> None:
+        try:
+            made = _ACTIONS[kind](choices, self.module)
+        except Unchanged:
+            return
+        except Exception:  # TVM refuses what came out: the change is undone, whatever it says
+            self.undone += 1
+            return
+        if relax.analysis.check_well_formed(made):
+            self.module = made
+            self.applied.append(kind)
+        else:
+            self.undone += 1
+
+
+_ACTIONS: dict[Mutation, Callable[[Choices, Any], Any]] = {
+    Mutation.ALIAS: bindings.at_binding(bindings.alias),
+    Mutation.REPLACE: bindings.at_binding(bindings.replace),
+    Mutation.INSERT: bindings.at_binding(bindings.insert),
+    Mutation.SWAP: bindings.at_binding(bindings.swap),
+    Mutation.DUPLICATE: bindings.at_binding(bindings.duplicate),
+    Mutation.DROP: bindings.at_binding(bindings.drop),
+    Mutation.TUPLE: bindings.at_binding(bindings.through_tuple),
+    Mutation.CAST: bindings.at_binding(bindings.cast),
+    Mutation.COPY: functions.copy,
+    Mutation.WRAP: functions.wrap,
+    Mutation.RESIZE: functions.resize,
+}

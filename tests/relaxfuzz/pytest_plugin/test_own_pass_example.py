@@ -1,0 +1,66 @@
+"""docs/examples/own_pass, run as its author would: the bug is found and shown small, the mended pass is green."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+EXAMPLE = Path(__file__).resolve().parents[3] / "docs" / "examples" / "own_pass"
+SECONDS = 60
+CROWDED = 5
+"""On a machine where others work, waiting is no fault: so many times the seconds, by the clock."""
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    ignored = shutil.ignore_patterns("__pycache__", ".pytest_cache", ".hypothesis")
+    return Path(shutil.copytree(EXAMPLE, tmp_path / "own_pass", ignore=ignored))
+
+
+def run(project: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "pytest", *arguments]
+    return subprocess.run(command, cwd=project, capture_output=True, text=True, timeout=CROWDED * SECONDS, check=False)
+
+
+def test_the_bug_is_found_and_shown_small(project: Path) -> None:
+    began = time.monotonic()
+    patient = ("--relaxfuzz-minimize", "4m")  # of which it takes seconds, but on a crowded machine
+    done = run(project, "tests/test_buggy.py", "--relaxfuzz-seed", "1", "--relaxfuzz-out", "scripts", *patient)
+    said = done.stdout
+    seconds = time.monotonic() - began
+    assert done.returncode == 1, said + done.stderr
+    module = re.search(r'MODULE = r"""\n(.*?)"""', said, re.DOTALL)
+    assert module is not None, said
+    assert "R.clip(" in module.group(1)
+    assert len(module.group(1).splitlines()) <= 8, "not minimized"
+    assert "BuggyLowerClip changes the result" in said
+    assert "Traceback" not in said
+    assert "Failing test case" not in said, "a page of repr"
+    if os.getloadavg()[0] <= (os.cpu_count() or 1):  # else the clock tells of others
+        assert seconds < SECONDS
+    script = re.search(r"python (scripts/\S+\.py)", said)
+    assert script is not None, said
+    assert "which says: BUG: " in said
+    here = {"PYTHONPATH": str(project), "PATH": "/usr/bin:/bin"}
+    again = subprocess.run(
+        [sys.executable, script.group(1)], cwd=project, capture_output=True, text=True, env=here, timeout=120
+    )
+    assert again.returncode == 1, again.stdout + again.stderr
+    assert again.stdout.startswith("BUG: ")
+
+
+@pytest.mark.slow
+def test_the_mended_pass_is_green_and_was_judged(project: Path) -> None:
+    done = run(project, "tests/test_mended.py", "--hypothesis-profile", "relaxfuzz-quick", "--relaxfuzz-seed", "1")
+    assert done.returncode == 0, done.stdout + done.stderr
+    counts = re.search(r"(\d+) modules judged, (\d+) of them changed", done.stdout)
+    assert counts is not None, done.stdout
+    assert int(counts.group(1)) == 25
+    assert int(counts.group(2)) > 0, "the pass had nothing to do"

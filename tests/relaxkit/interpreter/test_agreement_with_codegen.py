@@ -1,0 +1,29 @@
+"""The judge of agreement between interpreter and CodeGenVM notices a result that rounding does not explain."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from one_operator import module_of
+from tvm import relax
+
+from oracles.semantics.agreement import Agreement, judge_alone
+from relaxkit.interpreter.registry import OPERATORS, implementation
+
+
+def judged(module: Any) -> Agreement:
+    module["main"] = module["main"].with_attr("global_symbol", "main")
+    return judge_alone(module, 7).verdict
+
+
+def test_rounding_is_agreement() -> None:
+    assert judged(module_of(relax.op.nn.softmax, np.zeros((3, 5), "float32"))) is Agreement.AGREES
+
+
+def test_a_wrong_float_is_a_difference(monkeypatch: pytest.MonkeyPatch) -> None:
+    right = implementation("relax.nn.softmax")
+    assert right is not None
+    monkeypatch.setitem(OPERATORS, "relax.nn.softmax", lambda request: right(request) * np.float32(1.001))
+    assert judged(module_of(relax.op.nn.softmax, np.zeros((3, 5), "float32"))) is Agreement.DIFFERS

@@ -1,0 +1,127 @@
+from __future__ import annotations
+
+import multiprocessing
+import os
+from pathlib import Path
+
+import pytest
+
+from relaxkit.runtime.compile import diskcache
+from relaxkit.runtime.compile.diskcache import DEFAULT_LIMIT, DiskCache, default_directory
+
+
+def test_two_gibibytes_are_kept_unless_told_otherwise(tmp_path: Path) -> None:
+    assert DiskCache(tmp_path).limit == DEFAULT_LIMIT == 2 * 1024**3
+
+
+def test_what_was_stored_is_loaded(tmp_path: Path) -> None:
+    cache = DiskCache(tmp_path)
+    assert cache.load("ab12") is None
+    cache.store(["ab12"], b"payload")
+    assert DiskCache(tmp_path).load("ab12") == b"payload"
+
+
+@pytest.mark.parametrize("damage", [b"", b"relaxfuzz-object-1\n", b"\0" * 100])
+def test_a_damaged_entry_is_dropped(tmp_path: Path, damage: bytes) -> None:
+    cache = DiskCache(tmp_path)
+    cache.store(["ab12"], b"payload")
+    (path,) = tmp_path.rglob("*.o")
+    path.write_bytes(damage)
+    assert cache.load("ab12") is None
+    assert not path.exists()
+    cache.store(["ab12"], b"payload")
+    assert cache.load("ab12") == b"payload"
+
+
+def test_a_changed_byte_is_noticed(tmp_path: Path) -> None:
+    cache = DiskCache(tmp_path)
+    cache.store(["ab12"], b"payload")
+    (path,) = tmp_path.rglob("*.o")
+    path.write_bytes(path.read_bytes()[:-1] + b"X")
+    assert cache.load("ab12") is None
+
+
+def test_the_least_recently_used_entries_go_first(tmp_path: Path) -> None:
+    cache = DiskCache(tmp_path, limit=10_000)
+    for number in range(20):
+        cache.store([f"{number:02d}key"], bytes(1000))
+    for age, path in enumerate(sorted(tmp_path.rglob("*.o"))):
+        os.utime(path, ns=(age, age))
+    assert cache.load("00key") is not None  # the oldest becomes the newest
+    assert cache.sweep() > 0
+    kept = list(tmp_path.rglob("*.o"))
+    assert sum(path.stat().st_size for path in kept) <= 9_000
+    assert {path.stem for path in kept} >= {"00key", "19key"}
+    assert "01key" not in {path.stem for path in kept}
+
+
+def test_keys_that_share_a_payload_share_its_bytes(tmp_path: Path) -> None:
+    cache = DiskCache(tmp_path)
+    cache.store(["ab12", "cd34", "cd56"], b"payload")
+    assert [cache.load(key) for key in ("ab12", "cd34", "cd56")] == [b"payload"] * 3
+    assert {path.stat().st_nlink for path in tmp_path.rglob("*.o")} == {3}
+    cache.store(["cd34"], b"other")
+    assert (cache.load("cd34"), cache.load("ab12")) == (b"other", b"payload")
+    assert not list(tmp_path.rglob("*.tmp"))
+
+
+def test_a_payload_counts_once_however_many_keys_it_has(tmp_path: Path) -> None:
+    cache = DiskCache(tmp_path, limit=10_000)
+    cache.store([f"{number:02d}key" for number in range(20)], bytes(5000))
+    assert cache.sweep() == 0
+
+
+def test_where_there_are_no_hard_links_payloads_are_copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise PermissionError
+
+    monkeypatch.setattr(os, "link", refuse)
+    cache = DiskCache(tmp_path)
+    cache.store(["ab12", "cd34"], b"payload")
+    assert [cache.load(key) for key in ("ab12", "cd34")] == [b"payload"] * 2
+    assert not list(tmp_path.rglob("*.tmp"))
+
+
+def test_the_directory_stays_near_its_limit_without_being_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(diskcache, "_SECONDS_BETWEEN_SWEEPS", 0.0)
+    monkeypatch.setattr(diskcache, "_STORES_BETWEEN_SWEEPS", 8)
+    cache = DiskCache(tmp_path, limit=10_000)
+    for number in range(50):
+        cache.store([f"{number:02d}key"], bytes(1000))
+    assert sum(path.stat().st_size for path in tmp_path.rglob("*.o")) <= 10_000 + 8 * 1_060
+
+
+def test_a_directory_that_cannot_be_written_is_no_error(tmp_path: Path) -> None:
+    blocked = tmp_path / "file"
+    blocked.write_text("in the way")
+    cache = DiskCache(blocked)
+    cache.store(["ab12"], b"payload")
+    assert cache.load("ab12") is None
+
+
+def _hammer(directory: str) -> int:
+    cache, wrong = DiskCache(Path(directory), limit=40_000), 0
+    for turn in range(300):
+        key = f"{turn % 7:02d}key"
+        cache.store([key], key.encode() * 1000)
+        found = cache.load(key)
+        wrong += found is not None and found != key.encode() * 1000
+        if turn % 50 == 0:
+            cache.sweep()
+    return wrong
+
+
+def test_several_processes_share_a_directory(tmp_path: Path) -> None:
+    with multiprocessing.get_context("fork").Pool(4) as pool:
+        assert pool.map(_hammer, [str(tmp_path)] * 4) == [0] * 4
+    assert not list(tmp_path.rglob("*.tmp"))
+
+
+def test_the_directory_follows_the_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("RELAXFUZZ_CACHE", str(tmp_path / "own"))
+    assert default_directory() == tmp_path / "own"
+    monkeypatch.delenv("RELAXFUZZ_CACHE")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert default_directory() == tmp_path / "relaxfuzz"

@@ -1,0 +1,77 @@
+from __future__ import annotations
+
+import hashlib
+import random
+import subprocess
+import sys
+
+import pytest
+import tvm
+from hypothesis import strategies as st
+
+from strategies import ir_modules, module_and_passes
+from strategies.scope.from_bytes import draw_from_bytes
+
+SCRIPT = """
+import hashlib, random, tvm
+from strategies import ir_modules
+from strategies.scope.from_bytes import draw_from_bytes
+source = random.Random(9)
+digest = hashlib.sha256()
+for _ in range(30):
+    digest.update(tvm.ir.save_json(draw_from_bytes(ir_modules(), source.randbytes(8192))).encode())
+print(digest.hexdigest())
+"""
+
+
+def test_equal_bytes_give_equal_modules():
+    source = random.Random(4)
+    strategy = module_and_passes()
+    for _ in range(40):
+        data = source.randbytes(8192)
+        first, second = draw_from_bytes(strategy, data), draw_from_bytes(strategy, data)
+        assert tvm.ir.save_json(first[0]) == tvm.ir.save_json(second[0])
+        assert first[1] == second[1]
+
+
+def test_what_was_drawn_before_does_not_matter():
+    data = random.Random(5).randbytes(8192)
+    before = tvm.ir.save_json(draw_from_bytes(ir_modules(), data))
+    for seed in range(20):
+        draw_from_bytes(ir_modules(), random.Random(seed).randbytes(8192))
+    assert tvm.ir.save_json(draw_from_bytes(ir_modules(), data)) == before
+
+
+def test_another_process_draws_the_same():
+    digests = set()
+    for hash_seed in ("1", "2"):
+        run = subprocess.run(
+            [sys.executable, "-c", SCRIPT],
+            capture_output=True,
+            text=True,
+            check=True,
+            env={**__import__("os").environ, "PYTHONHASHSEED": hash_seed},
+        )
+        digests.add(run.stdout.strip())
+    assert len(digests) == 1
+    assert len(digests.pop()) == len(hashlib.sha256().hexdigest())
+
+
+def test_too_few_bytes_give_none():
+    assert draw_from_bytes(ir_modules(), b"\x00") is None
+
+
+def test_few_cases_are_discarded():
+    source = random.Random(6)
+    cases = [draw_from_bytes(ir_modules(), source.randbytes(4096)) for _ in range(200)]
+    assert sum(case is None for case in cases) <= 2
+
+
+def test_errors_of_a_strategy_are_not_swallowed():
+    @st.composite
+    def broken(draw):
+        draw(st.integers(0, 3))
+        raise RuntimeError("broken")
+
+    with pytest.raises(RuntimeError, match="broken"):
+        draw_from_bytes(broken(), bytes(64))
