@@ -14,6 +14,7 @@ import argparse
 import contextlib
 import json
 import os
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -65,7 +66,7 @@ def role(process: psutil.Process, coordinator: int) -> str:
 
 def sample(session: int, out: Path, begun: float) -> Sample | None:
     """Look at the campaign; ``None`` when it is over or records nothing yet."""
-    from fuzzer.store import Store, StoreError
+    from fuzzer.store.writer import Store, StoreError
 
     resident: dict[str, float] = {}
     try:
@@ -90,6 +91,13 @@ def size_of(path: Path) -> int:
             if each.is_file():
                 seen[each.stat().st_ino] = each.stat().st_size
     return sum(seen.values())
+
+
+def database_size(path: Path) -> int:
+    """Bytes of the database with its log written back: a sample that ends after the campaign leaves the log behind."""
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    return size_of(path)
 
 
 def watch(options: argparse.Namespace, directory: Path) -> tuple[list[Sample], list[int]]:
@@ -156,7 +164,7 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
         windows = rates(samples, options.window)
         roles = sorted({name for each in samples for name in each.resident})
         half = len(samples) // 2
-        database = sum(size_of(path) for path in out.glob("campaign.sqlite*"))
+        database = database_size(out / "campaign.sqlite")
         return {
             "seconds": round(last.at, 1),
             "cases": last.cases,
@@ -178,7 +186,7 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def main() -> int:
-    from fuzzer.config import parse_duration
+    from fuzzer.core.config import parse_duration
 
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--time", default="1h")
