@@ -20,7 +20,7 @@ from fuzzer.findings.signature import signature
 from fuzzer.shard.draw import SHARD_EXAMPLES
 from fuzzer.shard.shard import TRIAGE, ShardTask
 from fuzzer.store.records import FindingState, ShardResult, SignatureHits
-from fuzzer.store.writer import Store, StoreError, verdict_of
+from fuzzer.store.writer import Store, StoreError
 from fuzzer.triage.finding import TriageJob, TriageResult, TriageState
 
 GRACE_SHARE = 0.2
@@ -210,7 +210,7 @@ class Campaign:
         finding = self.store.finding(finding_id)
         config = self.config
         return TriageJob(
-            finding.id, finding.signature, verdict_of(finding), finding.case, self.store.directory.resolve(),
+            finding.id, finding.signature, finding.verdict, finding.case, self.store.directory.resolve(),
             seconds=config.case_timeout, memory=config.memory_limit, start=finding.minimized,
             save=partial(self._best.__setitem__, finding.id), stop=self._stop.is_set,
         )  # fmt: skip
@@ -280,7 +280,7 @@ class Campaign:
             note = "; ".join(["met while another finding was minimized", *([note] if note else [])])
         self.store.save_triage(
             result.id, state, result.minimized, result.bindings, result.repro, note, result.traits, result.seconds,
-            result.parts,
+            result.parts, result.assessment,
         )  # fmt: skip
         self._record_met(result)
         self.store.spend({(TRIAGE, ""): result.seconds})

@@ -59,7 +59,7 @@ def minimize_input(options: argparse.Namespace, seconds: float) -> MinimizeInput
 
 def _of_finding(options: argparse.Namespace, seconds: float) -> MinimizeInput:
     from fuzzer.minimizer.judge.criterion import OracleCriterion
-    from fuzzer.store.writer import Store, verdict_of
+    from fuzzer.store.writer import Store
 
     if options.directory is None or options.finding is None:
         raise UsageError("give DIR and ID, or --module, --pass and --oracle")
@@ -68,7 +68,7 @@ def _of_finding(options: argparse.Namespace, seconds: float) -> MinimizeInput:
             raise UsageError(f"--{name} goes with --module; a finding has its own")
     with Store.open(options.directory) as store:
         finding = store.finding(options.finding)
-    verdict = verdict_of(finding)
+    verdict = finding.verdict
     return MinimizeInput(
         finding.case, OracleCriterion(verdict, seconds=seconds), str(verdict.oracle), finding.minimized
     )

@@ -28,7 +28,7 @@ from fuzzer.store.writer import Store
 Row = dict[str, Any]
 Rows = dict[str, list[Row]]
 
-_OF_THE_SMALLEST = ("state", "minimized_json", "bindings", "repro", "parts", "traits", "bisected")
+_OF_THE_SMALLEST = ("state", "minimized_json", "bindings", "repro", "parts", "traits", "bisected", "assessment")
 """What a finding has from the campaign with the smallest module."""
 OTHERS = ("meta", "shards", "findings", "growth", "regressions")
 """Tables with a rule of their own."""
@@ -130,7 +130,7 @@ def _findings(sources: Sequence[list[Row]]) -> tuple[list[Row], dict[str, int]]:
             "count": sum(row["count"] for _, row in rows_of),
             "first_seen": min(row["first_seen"] for _, row in rows_of),
             "last_seen": max(row["last_seen"] for _, row in rows_of),
-            **{name: best[name] for name in _OF_THE_SMALLEST},
+            **{name: best.get(name) for name in _OF_THE_SMALLEST},
             "note": note,
         })  # fmt: skip
     return joined, chosen

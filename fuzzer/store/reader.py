@@ -13,14 +13,14 @@ import msgspec
 
 from fuzzer.core.case import Case
 from fuzzer.core.coverage import Coverage
+from fuzzer.findings.assessment import Assessment
 from fuzzer.findings.family import UNKNOWN, Traits
 from fuzzer.findings.releases import Bisected
 from fuzzer.findings.script_parts import ScriptParts
 from fuzzer.store import timeline
 from fuzzer.store.database import COVERAGE, StoreError, store_error
 from fuzzer.store.records import CampaignInfo, Cost, Earlier, FindingRecord, FindingState, Tally
-from oracles.core.verdict import Evidence, Outcome, Verdict
-from relaxkit.passes.contract import OracleName
+from oracles.core.verdict import Evidence
 
 _Record = TypeVar("_Record")
 
@@ -123,11 +123,6 @@ class StoreReader:
             raise store_error(error, self.directory) from error
 
 
-def verdict_of(finding: FindingRecord) -> Verdict:
-    """The failing verdict that a finding was recorded with."""
-    return Verdict(OracleName(finding.oracle), Outcome.FAIL, finding.culprit, evidence=finding.evidence)
-
-
 def _finding(row: sqlite3.Row) -> FindingRecord:
     return FindingRecord(
         id=row["id"], signature=row["signature"], oracle=row["oracle"], culprit=row["culprit"],
@@ -136,7 +131,7 @@ def _finding(row: sqlite3.Row) -> FindingRecord:
         case=Case.from_json(row["case_json"]), minimized=_record(row["minimized_json"], Case), bindings=row["bindings"],
         repro=row["repro"], note=row["note"], traits=_record(row["traits"], Traits) or UNKNOWN,
         bisected=_record(row["bisected"], Bisected),
-        parts=_record(row["parts"], ScriptParts),
+        parts=_record(row["parts"], ScriptParts), assessed=_record(dict(row).get("assessment"), Assessment),
     )  # fmt: skip
 
 

@@ -12,6 +12,7 @@ from typing import Any, Generic, TypeVar
 
 from fuzzer.core.case import Case
 from fuzzer.core.coverage import Coverage, add_counts
+from fuzzer.findings.assessment import Assessment, provisional
 from fuzzer.findings.family import UNKNOWN, Family, Traits, family
 from fuzzer.findings.releases import Bisected
 from fuzzer.findings.script_parts import ScriptParts
@@ -159,6 +160,7 @@ class FindingRecord:
         traits: Where it shows first, and what the minimized module is made of.
         bisected: In which releases of TVM it is, once that was asked.
         parts: What the script at ``repro`` is made of.
+        assessed: How much it weighs, once triage has looked.
     """
 
     id: str
@@ -178,6 +180,7 @@ class FindingRecord:
     traits: Traits = UNKNOWN
     bisected: Bisected | None = None
     parts: ScriptParts | None = None
+    assessed: Assessment | None = None
 
     @property
     def kind(self) -> str:
@@ -197,8 +200,17 @@ class FindingRecord:
     @property
     def family(self) -> Family:
         """The family that the rule puts it into; people may have decided otherwise (``fuzzer.findings.file``)."""
-        verdict = Verdict(OracleName(self.oracle), Outcome.FAIL, self.culprit, evidence=self.evidence)
-        return family(verdict, self.traits)
+        return family(self.verdict, self.traits)
+
+    @property
+    def verdict(self) -> Verdict:
+        """The failing verdict that it was recorded with."""
+        return Verdict(OracleName(self.oracle), Outcome.FAIL, self.culprit, evidence=self.evidence)
+
+    @property
+    def assessment(self) -> Assessment:
+        """How much it weighs; before triage has looked, as far as its evidence tells."""
+        return self.assessed or provisional(self.verdict)
 
     def to_object(self) -> dict[str, object]:
         """Give what ``relaxfuzz findings --json`` prints of it."""
@@ -210,6 +222,7 @@ class FindingRecord:
             "bindings": self.bindings, "repro": self.repro, "note": self.note,
             "family": self.family.id, "origin": self.traits.culprit, "operators": list(self.traits.skeleton.operators),
             "constructs": list(self.traits.skeleton.constructs),
+            **self.assessment.to_object(),
             "releases": None if self.bisected is None else self.bisected.judgement,
         }  # fmt: skip
 

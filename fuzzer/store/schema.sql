@@ -31,7 +31,8 @@ CREATE TABLE findings (
     id TEXT PRIMARY KEY, signature TEXT NOT NULL, oracle TEXT NOT NULL, culprit TEXT NOT NULL, evidence TEXT NOT NULL,
     count INTEGER NOT NULL, state TEXT NOT NULL, first_seen REAL NOT NULL, last_seen REAL NOT NULL,
     shard INTEGER NOT NULL, number INTEGER NOT NULL, case_json TEXT NOT NULL,
-    minimized_json TEXT, bindings INTEGER, repro TEXT, parts TEXT, note TEXT NOT NULL DEFAULT '', traits TEXT, bisected TEXT
+    minimized_json TEXT, bindings INTEGER, repro TEXT, parts TEXT, note TEXT NOT NULL DEFAULT '', traits TEXT, bisected TEXT,
+    assessment TEXT
 );
 -- What waits for triage is asked after each shard; without the index all evidence would be read.
 CREATE INDEX findings_by_state ON findings (state, shard, number, id);

@@ -15,12 +15,13 @@ import msgspec
 
 from fuzzer.core.case import Case
 from fuzzer.core.config import Config
+from fuzzer.findings.assessment import Assessment
 from fuzzer.findings.family import UNKNOWN, Traits
 from fuzzer.findings.releases import Bisected
 from fuzzer.findings.script_parts import ScriptParts
 from fuzzer.store import timeline
 from fuzzer.store.database import COVERAGE, FILE_NAME, LOCK_NAME, StoreError, add_rows, connect, store_error, take_lock
-from fuzzer.store.reader import StoreReader, verdict_of
+from fuzzer.store.reader import StoreReader
 from fuzzer.store.records import CampaignInfo, Earlier, FindingRecord, FindingState, ShardResult, SignatureHits, Tally
 from relaxkit.passes.plugins import announce
 
@@ -33,7 +34,6 @@ __all__ = [
     "StoreError",
     "Tally",
     "store_error",
-    "verdict_of",
 ]
 
 FORMAT = "relaxfuzz-campaign-5"
@@ -108,6 +108,8 @@ class Store(StoreReader):
             with cls(directory, connect(path, read_only=True), None) as reader:
                 reader._check()
             store = cls(directory, connect(path, read_only), lock)
+            if not read_only:
+                store._complete()
         except StoreError:
             if lock is not None:
                 os.close(lock)
@@ -126,6 +128,12 @@ class Store(StoreReader):
             raise StoreError(f"'{self.directory / FILE_NAME}' is damaged: {found[0] if found else 'empty'}")
         if self.meta().get("format") != FORMAT:
             raise StoreError(f"'{self.directory / FILE_NAME}' is not a campaign of this version")
+
+    def _complete(self) -> None:
+        """Add the column that campaigns lack that were begun before findings were assessed."""
+        if "assessment" not in {row["name"] for row in self._query("PRAGMA table_info(findings)")}:
+            with self._writing():
+                self._db.execute("ALTER TABLE findings ADD COLUMN assessment TEXT")
 
     def close(self) -> None:
         """Close the file and let other campaigns have the directory."""
@@ -260,13 +268,14 @@ class Store(StoreReader):
         traits: Traits = UNKNOWN,
         seconds: float = 0.0,
         parts: ScriptParts | None = None,
+        assessed: Assessment | None = None,
     ) -> None:
         """Record what triage found out, and the seconds that it took."""
         text = None if minimized is None else minimized.to_json()
         with self._writing():
             self._db.execute(
                 "UPDATE findings SET state = ?, minimized_json = ?, bindings = ?, repro = ?, parts = ?, note = ?, "
-                "traits = coalesce(?, traits) WHERE id = ?",
+                "traits = coalesce(?, traits), assessment = coalesce(?, assessment) WHERE id = ?",
                 (
                     state.value,
                     text,
@@ -275,6 +284,7 @@ class Store(StoreReader):
                     parts and _text(parts),
                     note,
                     None if traits == UNKNOWN else _text(traits),
+                    assessed and _text(assessed),
                     finding_id,
                 ),
             )

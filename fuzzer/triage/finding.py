@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fuzzer.findings.assessment import Assessment
 from fuzzer.findings.family import UNKNOWN, Traits
 from fuzzer.findings.script_parts import ScriptParts
 from fuzzer.minimizer.judge.criterion import Confirmation, OracleCriterion, WorkerFactory, isolated_worker
@@ -95,6 +96,7 @@ class TriageResult:
         steps: The accepted reductions.
         traits: Where it shows first, and what the minimized module is made of.
         parts: What the script is made of.
+        assessment: How much it weighs; ``None`` where nothing was confirmed.
     """
 
     id: str
@@ -109,6 +111,7 @@ class TriageResult:
     steps: tuple[str, ...] = ()
     traits: Traits = UNKNOWN
     parts: ScriptParts | None = None
+    assessment: Assessment | None = None
 
 
 def triage_finding(job: TriageJob, worker_factory: WorkerFactory = isolated_worker) -> TriageResult:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from relaxkit.passes.contract import OracleName
+from relaxkit.passes.contract import EvidenceClass, OracleName
 
 UNCHANGED = "pass changed nothing"
 """The numeric oracle's reason not to execute a module that came out as it went in: it computes what it computed."""
@@ -121,6 +121,7 @@ class Details:
         operator: The operator that cannot be built, or that is computed or differentiated wrongly.
         death: How the process ended, where that is the failure.
         code: The signal or exit code of that.
+        rests_on: The ground that the failure stands on, where its kind does not tell.
     """
 
     oracle: OracleName | None = None
@@ -137,6 +138,7 @@ class Details:
     operator: str = ""
     death: Death | None = None
     code: int = 0
+    rests_on: EvidenceClass | None = None
 
     @property
     def step(self) -> str:

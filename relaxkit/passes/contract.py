@@ -176,6 +176,20 @@ class Ran:
     arguments: Mapping[str, Any]
 
 
+class EvidenceClass(str, enum.Enum):
+    """The ground that a failure stands on.
+
+    The last one is a question to the maintainers of TVM, and no finding: what they never said may be meant otherwise.
+    """
+
+    HARD = "hard"  # a crash, TVM's checker, other numbers than before, an edited input, a text that is not read back
+    DOCUMENTED = "documented"  # against a sentence, or a test, of TVM
+    OURS = "ours"  # against what we expect
+
+    def __str__(self) -> str:
+        return self.value
+
+
 @dataclass(frozen=True, slots=True)
 class Postcondition:
     """Something that a pass claims to have done.

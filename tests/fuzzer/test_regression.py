@@ -170,9 +170,7 @@ def test_what_was_found_before_is_not_looked_into_again_and_news_is(
 
 
 def _verdict(finding: Any) -> Any:
-    from fuzzer.store.writer import verdict_of
-
-    return verdict_of(finding)
+    return finding.verdict
 
 
 def test_a_resumed_campaign_judges_nothing_twice(tmp_path: Path, mend: Callable[[str], object]) -> None:

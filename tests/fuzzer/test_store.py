@@ -15,7 +15,7 @@ from sample_records import META, hit, shard
 
 from fuzzer.core.case import Case
 from fuzzer.store.records import FindingState
-from fuzzer.store.writer import FILE_NAME, Store, StoreError, verdict_of
+from fuzzer.store.writer import FILE_NAME, Store, StoreError
 from oracles.core.verdict import Outcome
 from relaxkit.passes.contract import OracleName
 from relaxkit.passes.pass_ref import PassRef
@@ -32,7 +32,7 @@ def test_what_is_recorded_is_read(tmp_path: Path) -> None:
     assert (finding.count, finding.state, finding.first_seen_seconds) == (2, FindingState.NEW, 1.5)
     assert (finding.oracle, finding.culprit, finding.kind) == ("crash", "FuseOps", "InternalError")
     assert finding.case == hit("", 0).case
-    failed = verdict_of(finding)
+    failed = finding.verdict
     assert (failed.oracle, failed.outcome, failed.evidence) == (
         OracleName.CRASH,
         Outcome.FAIL,

@@ -101,11 +101,10 @@ def script_of(finding: FindingRecord, directory: Path, *, fresh: bool = False) -
             return path.read_text(encoding="utf-8"), finding.parts
         except OSError as error:
             raise UsageError(f"'{path}': {error.strerror}") from error
-    from fuzzer.store.writer import verdict_of
     from fuzzer.triage.script import repro_script
 
     try:
-        script = repro_script(finding.minimized or finding.case, verdict_of(finding))
+        script = repro_script(finding.minimized or finding.case, finding.verdict)
     except RuntimeError as error:
         raise UsageError(f"finding {finding.id} ({finding.state}): {error}") from error
     return script.text, script.parts
@@ -115,12 +114,11 @@ def _report(
     finding: FindingRecord, info: CampaignInfo, script: str, parts: ScriptParts | None, options: argparse.Namespace
 ) -> str:
     from fuzzer.repro.markdown import bug_report
-    from fuzzer.store.writer import verdict_of
 
     bisected = finding.bisected if options.bisection is None else _bisected(options.bisection, finding.id)
     if parts is None:
         raise UsageError(f"finding {finding.id}: nothing is known of the parts of its script; ask for a --fresh one")
-    return bug_report(finding, verdict_of(finding), info, script, parts, bisected)
+    return bug_report(finding, finding.verdict, info, script, parts, bisected)
 
 
 def _bisected(path: Path, finding_id: str) -> Bisected:

@@ -1,0 +1,109 @@
+"""How much a finding weighs: what it rests on, how grave it is, and whom it blames.
+
+The rules follow an independent judgement of eighty findings (docs/triage.md).  What a finding rests on, and the gravest
+that its kind can be, follow from its evidence alone; what makes it less grave is found out by triage, which asks of the
+minimized case (``fuzzer.triage.assess``).
+"""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from relaxkit.passes.contract import EvidenceClass, OracleName
+
+if TYPE_CHECKING:
+    from oracles.core.verdict import Verdict
+
+__all__ = ["Assessment", "EvidenceClass", "Severity", "evidence_class", "gravest", "provisional"]
+
+
+class Severity(str, enum.Enum):
+    """Classes of severity, the gravest first."""
+
+    S1 = "S1"  # a silent wrong result, or a memory error, on an ordinary program with ordinary inputs
+    S2 = "S2"  # the same, but only with special values, dims of 0 or float8, or behind rare constructs
+    S3 = "S3"  # a crash, an ill-formed module, one that does not build, an edited input: on an ordinary program
+    S4 = "S4"  # the same on a program of rare constructs, or in an order of passes that no shipped pipeline has
+    S5 = "S5"  # round trips, environment, cosmetics
+
+    def __str__(self) -> str:
+        return self.value
+
+
+@dataclass(frozen=True, slots=True)
+class Assessment:
+    """The weight of a finding.
+
+    Attributes:
+        evidence: What it rests on; a finding that rests on a claim of ours is a question.
+        severity: How grave it is.
+        blame: The name of what is at fault: a pass, of Relax or TIR, or another part of TVM (``Culprit``).
+        reason: Why it is no graver, and how it is known that something else than the judged pass is at fault; empty
+            where there is nothing to say.
+        stock: Whether a default pipeline runs the judged pass.
+        final: Whether triage has looked at the minimized case.
+    """
+
+    evidence: EvidenceClass
+    severity: Severity
+    blame: str
+    reason: str = ""
+    stock: bool = False
+    final: bool = False
+
+    @property
+    def question(self) -> bool:
+        """Say whether it is a question to the maintainers of TVM, and no finding."""
+        return self.evidence is EvidenceClass.OURS
+
+    def to_object(self) -> dict[str, object]:
+        """Give what ``--json`` prints of it."""
+        return {
+            "class": self.evidence.value, "severity": self.severity.value, "blame": self.blame,
+            "severity_reason": self.reason, "final": self.final,
+        }  # fmt: skip
+
+
+_SILENT = frozenset(
+    {
+        "wrong-value", "wrong-dtype", "wrong-shape", "wrong-structure", "wrong-gradient", "not-as-documented",
+        "other-effects", "input-overwritten", "output-overwritten", "second-call-differs", "later-call-differs",
+        "uninitialized-read",
+    }
+)  # fmt: skip
+"""Kinds of evidence of which nobody is told when the program runs: the results are others."""
+_COSMETIC = frozenset({OracleName.ROUNDTRIP, OracleName.ENVIRONMENT})
+_AGAINST_DOCUMENTATION = frozenset({"not-as-documented", "wrong-gradient", "mistyped-call", "contradicted-type"})
+"""Kinds that contradict what TVM says of operators, of ``Gradient``, and of the types of calls and of bindings."""
+_UNPROMISED = frozenset({"not-equal", "not-local", "healed", "signature"})
+"""Kinds that differ from what an oracle expects of passes in general."""
+
+
+def evidence_class(verdict: Verdict) -> EvidenceClass:
+    """Return what a failure rests on; raises ``ValueError`` for a verdict without evidence."""
+    if verdict.evidence is None:
+        raise ValueError(f"a verdict that is {verdict.outcome} rests on nothing")
+    if verdict.evidence.details.rests_on is not None:
+        return verdict.evidence.details.rests_on
+    kind = verdict.evidence.kind
+    if kind in _AGAINST_DOCUMENTATION or verdict.oracle in (OracleName.POSTCONDITION, OracleName.SEQUENTIAL):
+        return EvidenceClass.DOCUMENTED
+    return EvidenceClass.OURS if kind in _UNPROMISED else EvidenceClass.HARD
+
+
+def gravest(verdict: Verdict) -> Severity:
+    """Return the severity of a failure on an ordinary program with ordinary inputs; raises as above."""
+    rests_on, evidence = evidence_class(verdict), verdict.evidence
+    assert evidence is not None
+    if evidence.kind in _SILENT:
+        return Severity.S1
+    if verdict.oracle in _COSMETIC and not evidence.is_death:
+        return Severity.S5
+    return Severity.S5 if rests_on is EvidenceClass.OURS else Severity.S3
+
+
+def provisional(verdict: Verdict) -> Assessment:
+    """Return the assessment of a failure that triage has not looked at: by its evidence alone; raises as above."""
+    return Assessment(evidence_class(verdict), gravest(verdict), verdict.culprit)

@@ -1,0 +1,86 @@
+"""How much a finding weighs: by its evidence alone, and as triage has found out."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+from sample_records import META, hit, shard
+
+from fuzzer.findings.assessment import Assessment, EvidenceClass, Severity, provisional
+from fuzzer.store.records import FindingState
+from fuzzer.store.writer import FILE_NAME, Store
+from oracles.core.verdict import Death, Details, Evidence, Outcome, Verdict
+from relaxkit.passes.contract import OracleName
+
+HARD, DOCUMENTED, OURS = EvidenceClass
+S1, _, S3, _, S5 = Severity
+
+
+def verdict(oracle: OracleName, kind: str, details: Details | None = None) -> Verdict:
+    return Verdict(oracle, Outcome.FAIL, "FuseOps", evidence=Evidence(kind, "wrong", details=details or Details()))
+
+
+@pytest.mark.parametrize(
+    ("oracle", "kind", "expected"),
+    [
+        (OracleName.NUMERIC, "wrong-value", (HARD, S1)),
+        (OracleName.NUMERIC, "input-overwritten", (HARD, S1)),
+        (OracleName.NUMERIC, "not-as-documented", (DOCUMENTED, S1)),
+        (OracleName.NUMERIC, "does-not-build", (HARD, S3)),
+        (OracleName.CRASH, "InternalError", (HARD, S3)),
+        (OracleName.MUTATION, "mutated", (HARD, S3)),
+        (OracleName.WELL_FORMED, "ill-formed", (HARD, S3)),
+        (OracleName.WELL_FORMED, "mistyped-call", (DOCUMENTED, S3)),
+        (OracleName.IDEMPOTENCE, "not-equal", (OURS, S5)),
+        (OracleName.IDEMPOTENCE, "InternalError", (HARD, S3)),
+        (OracleName.LOCALITY, "not-local", (OURS, S5)),
+        (OracleName.POSTCONDITION, "not-done", (DOCUMENTED, S3)),
+        (OracleName.ROUNDTRIP, "not-parsed", (HARD, S5)),
+        (OracleName.ENVIRONMENT, "InternalError", (HARD, S5)),
+    ],
+)
+def test_the_kind_of_evidence_tells_what_it_rests_on(
+    oracle: OracleName, kind: str, expected: tuple[EvidenceClass, Severity]
+) -> None:
+    found = provisional(verdict(oracle, kind))
+    assert (found.evidence, found.severity) == expected
+    assert (found.blame, found.question, found.final) == ("FuseOps", expected[0] is OURS, False)
+
+
+def test_the_oracle_may_say_what_its_failure_rests_on() -> None:
+    found = provisional(verdict(OracleName.POSTCONDITION, "not-done", Details(rests_on=OURS)))
+    assert (found.evidence, found.severity) == (OURS, S5)
+
+
+def test_a_death_is_grave_whatever_the_oracle() -> None:
+    found = provisional(verdict(OracleName.ENVIRONMENT, "signal 11", Details(death=Death.SIGNAL, code=11)))
+    assert (found.evidence, found.severity) == (HARD, S3)
+
+
+def test_the_store_keeps_what_triage_found_out(tmp_path: Path) -> None:
+    heavy = Assessment(HARD, Severity.S4, "LambdaLift", "only with a local function", stock=True, final=True)
+    with Store.create(tmp_path, META) as store:
+        (name,) = store.record_shard(shard(0, hit("boom", 1)), 1.0)
+        before = store.finding(name)
+        assert before.assessed is None
+        assert before.assessment == provisional(before.verdict)
+        store.save_triage(name, FindingState.CONFIRMED, None, None, None, "", assessed=heavy)
+        store.save_triage(name, FindingState.CONFIRMED, None, None, None, "again, and asked of nothing")
+        found = store.finding(name)
+    assert found.assessment == heavy
+    assert found.to_object().items() >= {"class": "hard", "severity": "S4", "blame": "LambdaLift"}.items()
+
+
+def test_a_campaign_that_was_begun_before_is_read_and_completed(tmp_path: Path) -> None:
+    with Store.create(tmp_path, META) as store:
+        (name,) = store.record_shard(shard(0, hit("boom", 1)), 1.0)
+    with sqlite3.connect(tmp_path / FILE_NAME) as database:
+        database.execute("ALTER TABLE findings DROP COLUMN assessment")
+    with Store.open(tmp_path) as reader:
+        assert reader.finding(name).assessment.severity is S3
+    heavy = Assessment(HARD, S1, "FuseOps", final=True)
+    with Store.open(tmp_path, read_only=False) as writer:
+        writer.save_triage(name, FindingState.CONFIRMED, None, None, None, "", assessed=heavy)
+        assert writer.finding(name).assessment == heavy
