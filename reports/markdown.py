@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from fuzzer.core.text import SUSPECTS_ARE, split_suspects
 from fuzzer.store.writer import FindingRecord
 from reports.findings import message_line, module_text, passes_text
-from reports.tables import ORACLE_COLUMNS, Report, duration, oracle_rows, reason_rows
+from reports.tables import ORACLE_COLUMNS, Report, agreements_text, duration, oracle_rows, reason_rows
 
 _SPECIAL = re.compile(r"([\\`*_\[\]~|#])")
 
@@ -31,6 +31,8 @@ def render_markdown(report: Report, module_of: Callable[[FindingRecord], str] = 
         *oracle_table(report),
         "",
     ]
+    if agreed := agreements_text(report.tallies):
+        lines += [f"{agreed}.", ""]
     reasons = reason_rows(report.tallies)
     if reasons:
         lines += ["## What judged nothing", "", *table(("oracle", "outcome", "why", "count"), reasons, "lllr"), ""]

@@ -17,7 +17,7 @@ from reports.markdown import render_markdown
 from reports.page.data import page_object
 from reports.page.history import history
 from reports.page.tvm_worker import TvmWorker
-from reports.tables import ORACLE_COLUMNS, Report, load_report, oracle_rows, reason_rows
+from reports.tables import ORACLE_COLUMNS, Report, agreements, load_report, oracle_rows, reason_rows
 from reports.text import render_text
 
 MARKDOWN_NAME = "report.md"
@@ -38,6 +38,7 @@ def report_object(
             {name.replace(" ", "_"): value for name, value in zip(ORACLE_COLUMNS, row.values, strict=True)}
             for row in oracle_rows(report.tallies)
         ],
+        "agreements": {str(way): count for way, count in agreements(report.tallies).items()},
         "not_judged": [
             {"oracle": oracle, "outcome": outcome, "reason": reason, "count": count}
             for oracle, outcome, reason, count in reason_rows(report.tallies)

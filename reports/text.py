@@ -10,7 +10,16 @@ from tabulate import tabulate
 from fuzzer.core.text import SUSPECTS_ARE, columns, counted, first_line, printable, shorten, split_suspects
 from fuzzer.store.writer import FindingRecord, FindingState
 from reports.findings import message_line
-from reports.tables import ORACLE_COLUMNS, Report, duration, oracle_rows, ordered, reason_rows, states_text
+from reports.tables import (
+    ORACLE_COLUMNS,
+    Report,
+    agreements_text,
+    duration,
+    oracle_rows,
+    ordered,
+    reason_rows,
+    states_text,
+)
 
 WIDTH = 80
 _REASONS = 8
@@ -39,7 +48,9 @@ def _oracles(report: Report) -> str:
     rows = [row.cells for row in oracle_rows(report.tallies)]
     if not rows:
         return "No verdicts yet."
-    return tabulate(rows, ORACLE_COLUMNS, tablefmt="simple", colalign=("left", *["right"] * 6), disable_numparse=True)
+    columns_at = ("left", *["right"] * 6)
+    table = tabulate(rows, ORACLE_COLUMNS, tablefmt="simple", colalign=columns_at, disable_numparse=True)
+    return f"{table}\n{agreements_text(report.tallies)}".rstrip()
 
 
 def _reasons(report: Report) -> str:

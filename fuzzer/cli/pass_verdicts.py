@@ -28,10 +28,11 @@ _OUTCOMES = tuple(outcome.value for outcome in Outcome)
 
 @dataclass(slots=True)
 class Judged:
-    """The verdicts of one oracle on one pass: counts of outcomes, and of the reasons of those that are no verdicts."""
+    """The verdicts of one oracle on one pass: counts of outcomes, of reasons not to judge, of ways to an agreement."""
 
     outcomes: Counter[str] = field(default_factory=Counter)
     reasons: Counter[tuple[str, str]] = field(default_factory=Counter)
+    reached: Counter[str] = field(default_factory=Counter)
 
     @property
     def verdicts(self) -> int:
@@ -47,6 +48,8 @@ def by_pass(tallies: Iterable[Tally]) -> dict[str, dict[str, Judged]]:
         judged.outcomes[tally.outcome] += tally.count
         if tally.outcome not in _VERDICTS:
             judged.reasons[tally.outcome, tally.reason] += tally.count
+        elif tally.reason:
+            judged.reached[tally.reason] += tally.count
     order = {oracle.value: index for index, oracle in enumerate(OracleName)}
     return {
         name: dict(sorted(oracles.items(), key=lambda each: order.get(each[0], len(order))))
@@ -72,6 +75,7 @@ def seen(name: str, oracles: dict[str, Judged], coverage: Coverage) -> dict[str,
         "oracles": {
             oracle: {
                 **{outcome: judged.outcomes[outcome] for outcome in _OUTCOMES},
+                "reached": dict(judged.reached),
                 "reasons": [
                     {"outcome": outcome, "reason": reason, "count": count}
                     for (outcome, reason), count in judged.reasons.most_common()
@@ -110,7 +114,9 @@ def table(rows: list[dict[str, Any]]) -> str:
 
 def _counts(counted: dict[str, Any]) -> str:
     counts = [(outcome, counted[outcome]) for outcome in _OUTCOMES]
-    return " ".join(f"{count:>8} {outcome}" for outcome, count in counts if count or outcome == Outcome.PASS.value)
+    text = " ".join(f"{count:>8} {outcome}" for outcome, count in counts if count or outcome == Outcome.PASS.value)
+    ways = ", ".join(f"{count} {way}" for way, count in sorted(counted["reached"].items(), key=lambda each: -each[1]))
+    return f"{text} ({ways})" if ways else text
 
 
 def _reason(each: dict[str, Any]) -> str:

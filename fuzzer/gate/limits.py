@@ -8,14 +8,14 @@ they are compared as they stand.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from fuzzer.core.text import counted, shorten
 from fuzzer.gate.measured import Cell, GateSubject, MeasuredCampaign, SeenFinding
 from fuzzer.gate.policy import Rule
 from fuzzer.gate.ruling import Requirement, Ruling, RulingStatus, percent
 from fuzzer.gate.statistics import needed_without_failure, wilson
-from oracles.core.verdict import UNDECIDED, Outcome
+from oracles.core.verdict import UNDECIDED, Outcome, Reached
 
 _REASONS = 2
 _WIDTH = 60
@@ -36,6 +36,8 @@ def apply(rule: Rule, measured: MeasuredCampaign, excused: Iterable[SeenFinding]
         rulings.append(_pass_rate(rule, cell, excused_of(rule.subject, cell, excused), confidence))
     shares = (_share(rule, measured, cell, *row) for row in _SHARES)
     rulings += [ruling for ruling in shares if ruling is not None]
+    if rule.limit.max_unproved_share is not None:
+        rulings.append(_unproved(rule, dict(measured.reasons(rule.subject, Outcome.PASS))))
     if rule.limit.min_trigger_rate is not None:
         rulings.append(_trigger(rule, *measured.trigger(rule.subject), confidence))
     return rulings
@@ -133,6 +135,18 @@ def _share(
     # Nothing said is no evidence that little is skipped, but that is for min_checks to find.
     status = RulingStatus.FAIL if share is not None and share > most else RulingStatus.OK
     return _ruling(status, requirement, rule, detail, share=share, limit=most, count=count, total=total)
+
+
+def _unproved(rule: Rule, ways: Mapping[str, int]) -> Ruling:
+    most = rule.limit.max_unproved_share
+    assert most is not None
+    total = sum(ways.values())
+    count = total - ways.get(Reached.PROVED.value, 0)
+    share = count / total if total else None
+    detail = f"{percent(share)} of agreements not proved (at most {percent(most)}; {count} of {total})"
+    # Without an agreement nothing was proved: that is no evidence.
+    status = RulingStatus.SHORT if share is None else RulingStatus.FAIL if share > most else RulingStatus.OK
+    return _ruling(status, Requirement.UNPROVED, rule, detail, share=share, limit=most, count=count, total=total)
 
 
 def _trigger(rule: Rule, judged: int, changed: int, confidence: float) -> Ruling:

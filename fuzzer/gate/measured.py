@@ -102,7 +102,8 @@ class MeasuredCampaign:
         cells: Counts by oracle and pass.
         triggers: By pass, subjects that were judged and those of them that the pass changed.
         seen: The findings.
-        silences: Why nothing was judged: counts by oracle, pass, outcome and reason; a baseline keeps none.
+        silences: Why nothing was judged, and how agreements were reached: counts by oracle, pass, outcome and reason; a
+            baseline keeps none.
         records: The findings in full; a baseline keeps none.
     """
 
@@ -125,7 +126,7 @@ class MeasuredCampaign:
     def reasons(
         self, subject: GateSubject, outcome: Outcome, among: frozenset[str] | None = None
     ) -> list[tuple[str, int]]:
-        """List why there was no judgement, most frequent first; of ``among`` alone, where that is given."""
+        """List the reasons of an outcome, most frequent first; of ``among`` alone, where that is given."""
         counts: Counter[str] = Counter()
         for (oracle, culprit, said, reason), count in self.silences.items():
             if said == outcome.value and subject.holds(oracle, culprit) and (among is None or reason in among):
@@ -160,7 +161,7 @@ def measured(
     for tally in tallies:
         key = (str(tally.oracle), tally.culprit)
         cells[key] = cells.get(key, Cell()) + _cell(tally)
-        if tally.outcome not in (Outcome.PASS, Outcome.FAIL):
+        if tally.reason:
             silences[(*key, str(tally.outcome), tally.reason)] += tally.count
     seen = [_seen(each, decisions or Decisions()) for each in records]
     return MeasuredCampaign(info, cells, triggers, seen, silences, records)

@@ -61,6 +61,7 @@ class OracleLimit(Struct, frozen=True):
         max_reject_share: Greatest share of documented refusals among all verdicts.
         max_undecidable_share: Greatest share of comparisons that could not be decided among those that were made.
         max_invalid_share: Greatest share of verdicts in which the harness was wrong.
+        max_unproved_share: Greatest share of agreements that were tried on some inputs, and not proved for all.
         regression: Whether the subject is compared with the baseline.
         new_findings: What a finding does that is not known; ``None`` leaves it to the wider rule, at last to ``FAIL``.
     """
@@ -71,6 +72,7 @@ class OracleLimit(Struct, frozen=True):
     max_reject_share: Share | None = None
     max_undecidable_share: Share | None = None
     max_invalid_share: Share | None = None
+    max_unproved_share: Share | None = None
     regression: Flag = True
     new_findings: _Weight | None = None
 

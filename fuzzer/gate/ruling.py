@@ -42,6 +42,7 @@ class Requirement(str, enum.Enum):
     REJECTS = "max_reject_share"
     UNDECIDABLE = "max_undecidable_share"
     INVALID = "max_invalid_share"
+    UNPROVED = "max_unproved_share"
     TRIGGER = "min_trigger_rate"
     REGRESSION = "regression"
     COLLAPSE = "trigger_collapse"

@@ -51,6 +51,17 @@ class Undecided(str, enum.Enum):
         return self.value
 
 
+class Reached(str, enum.Enum):
+    """The ways in which the numeric oracle comes to say that results agree, the strongest first."""
+
+    PROVED = "proved"  # for all inputs, by terms (docs/proof.md); one subject in some is executed all the same
+    INTERPRETED = "interpreted"  # to the bit on drawn inputs, by the reference interpreter
+    EXECUTED = "executed"  # on drawn inputs, within the promised tolerance, by CodeGenVM
+
+    def __str__(self) -> str:
+        return self.value
+
+
 UNDECIDED = frozenset(reason.value for reason in Undecided)
 
 
@@ -182,7 +193,8 @@ class Verdict:
         outcome: What it said.
         culprit: The pass that is judged; in a pipeline, the pass that is to blame.
         reason: Why it was skipped, rejected or invalid: a short phrase without names or numbers of
-            the module, so that equal reasons can be counted.  Empty for pass and fail.
+            the module, so that equal reasons can be counted; of a pass of the numeric oracle, the value of the
+            ``Reached`` that says how.  Else empty.
         evidence: Present exactly when the outcome is ``FAIL`` or ``INVALID``.
     """
 

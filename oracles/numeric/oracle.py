@@ -12,24 +12,27 @@ from oracles.calling import NoAdapter
 from oracles.core.applicability import ill_formed_output, no_output
 from oracles.core.module_facts import equal
 from oracles.core.subject import Subject
-from oracles.core.verdict import UNCHANGED, Outcome, Phase, Verdict
+from oracles.core.verdict import UNCHANGED, Outcome, Phase, Reached, Verdict
 from oracles.measure.input_variations import Variation
 from oracles.measure.interpret import Interpreted, compare_interpreted, interpretable
 from oracles.measure.original import Original, Reporter, original_of
 from oracles.numeric.blame import LEGALIZATION, culprit_of
 from oracles.numeric.compare_call import candidate_of, input_of, promise_of
-from oracles.numeric.compare_programs import Undecidable, examine
+from oracles.numeric.compare_programs import Candidate, Undecidable, examine
 from oracles.semantics import WrongCall, wrong_call
 from relaxkit.passes.arguments import Given, NotLiteral, given_of
 from relaxkit.passes.contract import NumericCheck, NumericPromise, OracleName, Trait
 from relaxkit.passes.contracts import any_has
 from relaxkit.passes.limits import Situation, reason_against
+from relaxkit.proof import Result, prove
 
 # One subject in so many is executed in compiled mode, too: what glues its kernels is compiled for it.
 COMPILED_SHARE = 8
 # Subjects on one module in so many are built and executed even where the interpreter finds that nothing has changed:
 # what a pass leaves may be right and yet not build.
 EXECUTED_SHARE = 3
+# The same where the results are proved equal: the proof takes kernels and operators for what they are called.
+PROVED_SHARE = 3 * EXECUTED_SHARE  # modules whose original is executed anyway
 # What a call that gives other results each time shows as well, at random.
 _PERHAPS_OF_THE_ORIGINAL = frozenset({"wrong-value", "second-call-differs", "later-call-differs", "uninitialized-read"})
 REFERENCE = "reference pipeline"
@@ -80,12 +83,13 @@ def _compared(subject: Subject) -> Verdict:
             said = compare_interpreted(original.module, candidate.module, subject.input_seed, given, variation)
             return said is Interpreted.EQUAL
 
-        if not _executed(subject) and means_the_same():
-            return Verdict(OracleName.NUMERIC, Outcome.PASS, subject.judged)
+        proved = _proved(original, candidate)
+        if not _executed(subject, PROVED_SHARE if proved else EXECUTED_SHARE) and (proved or means_the_same()):
+            return _agreed(subject, Reached.PROVED if proved else Reached.INTERPRETED)
         compiled = _draws_compiled(subject)
         finding = examine(original, candidate, subject, compiled)
         if finding is None:
-            return Verdict(OracleName.NUMERIC, Outcome.PASS, subject.judged)
+            return _agreed(subject, Reached.PROVED if proved else Reached.EXECUTED)
         # Where both mean the same, and are executed with other results, one of them is lowered to something else.
         lowered_otherwise = finding.evidence.kind == "wrong-value" and means_the_same(finding.variation)
         culprit = finding.culprit or (LEGALIZATION if lowered_otherwise else culprit_of(subject, original, finding))
@@ -151,14 +155,25 @@ def _draws_compiled(subject: Subject) -> bool:
     return hashlib.sha256(f"{subject.input_seed}:{subject.name}".encode()).digest()[0] % COMPILED_SHARE == 0
 
 
-def _executed(subject: Subject) -> bool:
-    """Say whether this subject is executed, whatever its interpretation says: outside of a campaign, every one is.
+def _proved(original: Original, candidate: Candidate) -> bool:
+    """Say whether the results are the same for all inputs, by terms; callers that must change are not modelled."""
+    return not candidate.adapters and prove(original.module, candidate.module).result is Result.PROVED
+
+
+def _agreed(subject: Subject, reached: Reached) -> Verdict:
+    return Verdict(OracleName.NUMERIC, Outcome.PASS, subject.judged, reached.value)
+
+
+def _executed(subject: Subject, share: int) -> bool:
+    """Say whether this subject, one in ``share``, is executed, whatever else is known of its results.
+
+    Outside of a campaign, every one is.
 
     Decided by module and not by subject: most of what an execution costs is the original's, which all subjects share.
     """
     if not subject.sampled or any(step.ref.is_user for step in subject.plan.steps):
         return True
-    return hashlib.sha256(f"execute:{subject.input_seed}".encode()).digest()[0] % EXECUTED_SHARE == 0
+    return hashlib.sha256(f"execute:{subject.input_seed}".encode()).digest()[0] % share == 0
 
 
 def _skip(subject: Subject, reason: str) -> Verdict:

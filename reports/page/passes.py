@@ -21,7 +21,8 @@ def matrix(tallies: Sequence[Tally]) -> dict[str, Any]:
     """Return oracles, passes by name, reasons, and for each pass a cell an oracle, ``None`` where nothing was judged.
 
     A cell holds the counts of ``Outcome`` in order (``n``), the ends of the 95 % interval of the pass rate (``ci``) and
-    the reasons of what judged nothing (``why``: outcome, number of the reason, count).
+    the reasons of what judged nothing (``why``: outcome, number of the reason, count), and how agreements were reached
+    (``how``).
     """
     judged = by_pass(tallies)
     oracles = [str(name) for name in OracleName if any(str(name) in row for row in judged.values())]
@@ -43,6 +44,7 @@ def matrix(tallies: Sequence[Tally]) -> dict[str, Any]:
                         [outcome, reasons.setdefault(reason, len(reasons)), count]
                         for (outcome, reason), count in cell.reasons.most_common()
                     ],
+                    "how": dict(cell.reached),
                 }
             )
         rows.append({"name": name, "cells": cells})

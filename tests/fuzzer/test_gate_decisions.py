@@ -205,6 +205,20 @@ def test_too_much_without_judgement(gate: Gate, changes: dict[tuple[str, str, st
     assert gate.lines[0].startswith(line)
 
 
+@pytest.mark.parametrize(("proved", "code"), [(100, 1), (700, 0)])
+def test_a_share_of_proof_can_be_demanded(gate: Gate, proved: int, code: int) -> None:
+    agreements = {
+        ("numeric", "FuseOps", "pass", "proved"): proved,
+        ("numeric", "FuseOps", "pass", "executed"): 1000 - proved,
+    }
+    policy = "[oracles.numeric]\nmax_unproved_share = 0.5\n"
+    assert gate(campaign(gate.directory / "now", {**_only("crash"), **agreements}), policy) == code
+    share = "90 %" if code else "30 %"
+    line = f"numeric: {share} of agreements not proved (at most 50 %; {1000 - proved} of 1000)"
+    assert any(line in each for each in gate.lines)
+    assert gate(campaign(gate.directory / "other", _only("crash")), policy) == 3
+
+
 def test_regression(gate: Gate) -> None:
     """2 % of the crash oracle's checks of one pass fail, all of known findings before, half of them unknown now."""
     policy = gate.baseline(CLEAN) + 'known = "known.toml"\n[oracles.crash]\nnew_findings = "note"\n'

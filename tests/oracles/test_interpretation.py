@@ -10,7 +10,7 @@ import pytest
 from tvm import relax
 
 from oracles.core.subject import Subject
-from oracles.core.verdict import Evidence, Outcome
+from oracles.core.verdict import Evidence, Outcome, Reached
 from oracles.measure.interpret import Interpreted, compare_interpreted, interpretable
 from oracles.numeric import oracle as numeric
 from oracles.numeric.compare_programs import NOT_DEFINED, Finding
@@ -82,7 +82,10 @@ def test_lowered_and_adapted_programs_are_for_the_virtual_machine() -> None:
     assert not interpretable(steps("LegalizeOps"), adapted=False)
 
 
-def test_what_is_interpreted_need_not_be_built(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("proved", "share"), [(False, numeric.EXECUTED_SHARE), (True, numeric.PROVED_SHARE)])
+def test_what_is_proved_or_interpreted_need_not_be_built(
+    proved: bool, share: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     ref = PassRef("CanonicalizeBindings", "relax.transform.CanonicalizeBindings()")
     x = samples.var("x")
 
@@ -97,14 +100,26 @@ def test_what_is_interpreted_need_not_be_built(monkeypatch: pytest.MonkeyPatch) 
         raise AssertionError("built")
 
     monkeypatch.setattr(numeric, "examine", unbuilt)
+    if not proved:
+        monkeypatch.setattr(numeric, "_proved", lambda *_: False)
     outcomes = {}
     for seed in range(1, 40):
         subject = Subject(module, [ref], input_seed=seed, sampled=True)
-        if not numeric._executed(subject):
-            outcomes[seed] = numeric.judge_numeric(subject).outcome
-    assert set(outcomes.values()) == {Outcome.PASS}
-    assert 15 < len(outcomes) < 35
-    assert numeric._executed(Subject(module, [ref], input_seed=min(outcomes)))
+        if not numeric._executed(subject, share):
+            outcomes[seed] = numeric.judge_numeric(subject)
+    reached = Reached.PROVED if proved else Reached.INTERPRETED
+    assert {(said.outcome, said.reason) for said in outcomes.values()} == {(Outcome.PASS, reached.value)}
+    assert (30 if proved else 15) < len(outcomes) < (39 if proved else 35)
+    assert numeric._executed(Subject(module, [ref], input_seed=min(outcomes)), share)
+
+
+def test_an_execution_says_whether_the_results_are_proved(monkeypatch: pytest.MonkeyPatch) -> None:
+    x = samples.var("x")
+    module = samples.function([x], lambda bb: bb.emit(op.add(op.add(x, x), x)))
+    ref = PassRef("LegalizeOps", "relax.transform.LegalizeOps()")
+    assert numeric.judge_numeric(Subject(module, [ref], input_seed=1)).reason == Reached.PROVED.value
+    monkeypatch.setattr(numeric, "_proved", lambda *_: False)
+    assert numeric.judge_numeric(Subject(module, [ref], input_seed=1)).reason == Reached.EXECUTED.value
 
 
 def layer_norm_without_shift() -> Any:

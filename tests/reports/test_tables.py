@@ -2,9 +2,10 @@ import pytest
 from sample_findings import finding
 
 from fuzzer.core.text import counted
+from fuzzer.store.records import Tally
 from fuzzer.store.writer import FindingState as State
 from oracles.core.verdict import Outcome
-from reports.tables import Report, duration, oracle_rows, pass_rows, percent, reason_rows, states_text
+from reports.tables import Report, agreements_text, duration, oracle_rows, pass_rows, percent, reason_rows, states_text
 
 
 def test_oracle_rows_keep_the_oracles_order_and_add_up(report: Report) -> None:
@@ -25,6 +26,17 @@ def test_reasons_by_frequency(report: Report) -> None:
     assert [row.number for row in rows] == [7, 4, 3, 1]
     assert (rows[0].reason, rows[0].outcome) == ("pass changed nothing", Outcome.SKIP)
     assert len(reason_rows(report.tallies, 2)) == 2
+
+
+def test_agreements_say_how_they_were_reached() -> None:
+    tallies = [
+        Tally("numeric", "FuseOps", "pass", "proved", 3),
+        Tally("numeric", "FuseTIR", "pass", "executed", 2),
+        Tally("numeric", "FuseTIR", "skip", "no output", 9),
+        Tally("crash", "FuseTIR", "pass", "", 5),
+    ]
+    assert agreements_text(tallies) == "Results agree: 3 proved for all inputs, 0 interpreted, 2 executed"
+    assert agreements_text(tallies[2:]) == ""
 
 
 def test_open_findings_come_first_and_suspects_last(report: Report) -> None:

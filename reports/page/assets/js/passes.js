@@ -77,6 +77,8 @@ RF.behind = function (row, cell, oracle) {
     said > 0 && RF.table(["verdict", "#count", "share"], names.map((name, index) => RF.h("tr", null, RF.h("th", { scope: "row" }, name),
       RF.h("td", { class: "n" }, RF.number(cell.n[index])),
       RF.h("td", null, RF.meter(cell.n[index] / said), RF.share(cell.n[index] / said)))), { class: "plain" }),
+    cell && Object.keys(cell.how).length > 0 && RF.h("p", null, "Results agree: ",
+      Object.entries(cell.how).map(([way, count]) => `${RF.number(count)} ${way}`).join(", "), "."),
     cell && cell.why.length > 0 && [RF.h("h3", null, "Why nothing was judged"),
       RF.table(["#count", "verdict", "reason"], cell.why.map(([outcome, reason, count]) => RF.h("tr", null,
         RF.h("td", { class: "n" }, RF.number(count)), RF.h("td", null, outcome),
