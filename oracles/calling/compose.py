@@ -15,6 +15,7 @@ from oracles.calling.parameters import BindParams, BundleModelParams, CastParams
 from relaxkit.ir.functions import public_functions
 from relaxkit.passes.arguments import NotLiteral, arguments_of, binding_of
 from relaxkit.passes.contract import Abi
+from relaxkit.passes.preconditions import has_transform_params
 from relaxkit.runtime import Program, Value, from_tvm, to_tvm
 
 
@@ -66,10 +67,12 @@ def adapters_of(conventions: Sequence[Convention]) -> tuple[Adapter, ...]:
             adapter = make(arguments_of(convention.expression), convention)
         except (NotLiteral, TypeError) as error:
             raise NoAdapter("no adapter for these arguments of the pass") from error
-        if isinstance(adapter, LiftTransformParams) and any(isinstance(a, LiftTransformParams) for a in adapters):
-            if adapters[-1] != adapter:
-                raise NoAdapter("no adapter for lifting twice")  # the functions of both take each other's parameters
-            continue  # the second run makes one transform of both
+        if isinstance(adapter, LiftTransformParams) and has_transform_params(convention.before):
+            # The new transform takes what the one that was there takes: only where this was lifted from the same
+            # weights is that known.  A second run makes one transform of both.
+            if adapters[-1:] != [adapter]:
+                raise NoAdapter("no adapter for a transform behind another")
+            continue
         if adapter is not None:
             adapters.append(adapter)
     return tuple(adapters)

@@ -89,6 +89,13 @@ class VariedRun(Rerun):
         assert found is not None
         return self.subject.plan.steps[found[0]], found[1]
 
+    def one_form(self) -> bool:
+        """Say whether the two results are alike in the form of the step at fault."""
+        step, _ = self.differing_step
+        chains = zip(self.subject.chain, self.chain, strict=True)
+        before, after = next(each for each in chains if self.differing(each[0].module, each[1].module) is not None)
+        return any(self.differing(form(before.module), form(after.module)) is None for form in step.contract.forms)
+
     def culprit(self, subject: Subject) -> str:
         """Return the pass that raised in only one run; else the first that treats a function otherwise."""
         if self.first.error is not None:
@@ -231,6 +238,7 @@ RELATION = Relation(
                     "the whole module decides",
                     lambda _, run: run.differing_step[0].contract.locality is Locality.MODULE,
                 ),
+                when("one meaning in two forms", lambda _, run: run.one_form()),
                 when("prepared module is ill-formed", lambda _, run: run.differing_step[0].inserted),
                 when("varied module is ill-formed", lambda _, run: complaint(run.variation.module)),
                 lambda subject, run: subject.incomparable,  # asked last: it costs several runs

@@ -76,7 +76,7 @@ def examine(original: Original, candidate: Candidate, subject: Subject, compiled
         assert error is not None
         if original.program is None and not left_unlegalized(error):
             raise Undecidable("original does not build")
-        if reason := reason_against(NumericCheck.BUILD, Situation(subject.plan.steps, failure=error)):
+        if reason := reason_against(NumericCheck.BUILD, Situation(subject.plan.steps, None, error, candidate.module)):
             raise Undecidable(reason)
         if not candidate.lowered and _dead_code_alone(candidate.module, original.module):
             raise Undecidable("dead code does not build")

@@ -198,8 +198,7 @@ class Postcondition:
         claim: Short phrase, which names the claim in signatures and tables ("no operator is left that legalizes").
         violation: Takes a run and says what contradicts the claim; empty when nothing does. The first line goes into
             the signature: no names, numbers or types of the module; details follow on further lines. A function at the
-            top level of its file, or ``functools.partial`` of one with literals by keyword, so that a script can copy
-            it.
+            top level of its file, or ``functools.partial`` of one with literals by keyword: scripts copy it.
         source: What establishes that the pass claims it: documentation, a test of TVM's, or a measurement.
     """
 
@@ -301,13 +300,13 @@ class Contract:
 
     Attributes:
         name: Name of the pass; the key of the table.
-        where: The module that has the pass under its name.
+        where: The module that has it.
         prepare: Names of passes (built without arguments) that bring a high-level module to the stage this one needs.
         needs: Stage that the pass needs.
         gives: Stage that the pass yields.
         idempotence: What a second run may do.
         fixpoint_runs: For ``FIXPOINT``: after at most so many runs another one changes nothing.
-        numeric: How close the results stay.
+        numeric: How close results stay.
         abi: How callers must change.
         preconditions: Each takes the module and returns ``None``, or why the pass is not meant for it (a skip).
         refusals: Documented errors of the first run.
@@ -315,26 +314,27 @@ class Contract:
         tolerated_ill_formedness: Regular expressions of complaints of TVM's checker that the pass causes by design.
         keeps_public_signatures: Whether public functions keep name, parameter and return types.
         keeps_calls_fitting: Whether calls within the module fit the called functions afterwards. Where not, the user
-            chose new parameters for one of them, or running the program shows whether callers were adapted.
+            chose new parameters, or running the program shows whether callers were adapted.
         notes: Surprising claims, each with what established it.
         prepared_when: Says of a module that ``prepare_ready``, instead of ``prepare``, is all the preparation it needs.
         prepare_ready: Names of those passes.
         fixpoint_extra: For ``FIXPOINT``: runs granted besides ``fixpoint_runs``, computed from the module.
-        address_ordered: Whether the order in the output follows addresses of objects, so that two runs can be
-            compared only when they start from the same objects.
+        address_ordered: Whether the order in the output follows addresses, so that two runs can be compared only when
+            they start from the same objects.
         costly: Whether one run takes milliseconds (Python legalization, compiling kernels); the determinism
             oracle then repeats it once instead of several times.
-        any_stage: Whether it may run at every later stage as well, between or after the lowering passes.
+        any_stage: Whether it may run at every later stage, too.
         merges_kernels: Whether it makes one kernel of several.  What one writes and the next reads is then no tensor
             any more but a temporary, and those of bfloat16 and float8 are computed in float32 (documentation of
-            ``tvm.tirx.transform.BF16ComputeLegalize``: "Promote unsupported BF16 computations and internal temporaries
-            to float32"), so that a rounding to them is gone and the ``numeric`` promise weaker where there are any.
+            ``BF16ComputeLegalize``: "Promote unsupported BF16 computations and internal temporaries to float32"), so
+            that a rounding to them is gone and the ``numeric`` promise weaker.
         composed: Whether it is a pipeline of other public passes; a failure is then blamed on the inner pass.
         postconditions: What it claims to have done.
         operators: How it changes which operators are called; ``None``: it makes no such claim.
         functions: How it changes which functions there are; ``None``: it makes no such claim.
-        changes: What it changes of the things that a pass leaves as they are; its source is in a comment beside.
+        changes: What it changes of what a pass leaves as it is; its source is in a comment beside.
         locality: How far what it does to one function depends on others.
+        forms: What brings results into one form where others may decide on it; its source is in a comment beside.
         environment: Circumstances that its result may depend on.
         traits: Roles that others must know.
         not_after: Names of passes that it must not follow.
@@ -371,6 +371,7 @@ class Contract:
     functions: Functions | None = None
     changes: frozenset[Kept] = frozenset()
     locality: Locality = Locality.FUNCTION
+    forms: tuple[Callable[[tvm.IRModule], tvm.IRModule], ...] = ()
     environment: tuple[Dependence, ...] = ()
     traits: frozenset[Trait] = frozenset()
     not_after: tuple[str, ...] = ()
@@ -381,9 +382,8 @@ class Contract:
 def default_contract(name: str) -> Contract:
     """Return the conservative contract of a pass that the user brings without one.
 
-    Idempotence is not promised (the second run must only be safe), results may be reassociated,
-    public signatures stay; attributes, kernels and the like may change; level and target may matter, and so may other
-    functions of the module.
+    Idempotence is not promised (the second run must only be safe), results may be reassociated, public signatures stay;
+    attributes and kernels may change; level, target and other functions of the module may matter.
     """
     return Contract(
         name,

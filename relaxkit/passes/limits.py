@@ -15,8 +15,8 @@ import tvm
 from tvm import relax
 
 from relaxkit.compat.tables import newest
-from relaxkit.ir.functions import called_names, relax_functions
-from relaxkit.ir.walk import expressions_in, operator_of
+from relaxkit.ir.functions import called_names, has_attribute, relax_functions
+from relaxkit.ir.walk import expressions_in, operator_has, operator_of
 from relaxkit.passes.arguments import arguments_of, binding_of, leaves_operator
 from relaxkit.passes.contract import Abi, Contract, NumericCheck, NumericLimit, Refusal, Trait
 
@@ -273,13 +273,47 @@ def _parameter_dims(function: relax.Function) -> set[str]:
     return {str(var.name) for param in function.params for var in relax.analysis.definable_tir_vars_in_type(param.ty)}
 
 
+_MARKERS = {
+    "call_tir_with_grad": 'relax.op.call_tir_with_grad: the gradient function "will be called by the Gradient pass"',
+    "builtin.stop_lift_params": 'relax.op.builtin.stop_lift_params: "An indicator that the consumers of input tensor '
+    'should not be lifted to transform_params function", which LiftTransformParams takes away',
+    "wrap_param": "src/relax/transform/to_mixed_precision.cc, 'Key design: wrap_param op': that pass puts it around "
+    "parameters, and makes a cast of it",
+}
+"""Operators that no legalization knows and no pipeline of TVM lowers, since one pass reads them and takes them away.
+
+A program with one builds where nobody needs its result, until a pass makes a user of it stay.
+"""
+
+
+def _emitted(operator: str) -> str:
+    """Return the pattern of the code generator's refusal of an operator."""
+    return rf"\b{operator}: CodeGenVM cannot emit|CodeGenVM cannot emit[^:]*call:\s*R\.{operator}\("
+
+
+def _for_a_code_generator(situation: Situation) -> bool:
+    """Say whether the operator that is left has no legalization, and stands in functions with ``Codegen`` only."""
+    assert situation.found is not None
+    if situation.output is None:
+        return False
+    name = f"relax.{next(filter(None, situation.found.groups()))}"
+    holders = [each for _, each in relax_functions(situation.output) if _calls(tvm.IRModule({"main": each}), name)]
+    external = [has_attribute(each, "Codegen") for each in holders]
+    return bool(holders) and all(external) and not operator_has(name, "FLegalize")
+
+
 OF_EVERY_PASS = (
+    *(
+        NumericLimit(NumericCheck.BUILD, f"{name} is for another pass to take away", source, error=_emitted(name))
+        for name, source in _MARKERS.items()
+    ),
     NumericLimit(
         NumericCheck.BUILD,
-        "call_tir_with_grad is for Gradient to lower",
-        'relax.op.call_tir_with_grad: the gradient function "will be called by the Gradient pass", the only pass that '
-        "lowers the operator. A program builds where nobody needs its result, until a pass makes a user of it stay",
-        error=r"call_tir_with_grad: CodeGenVM cannot emit|CodeGenVM cannot emit[^:]*call:\s*R\.call_tir_with_grad",
+        "an operator that an external code generator is given",
+        "src/relax/transform/run_codegen.cc: relax.ext.<name> compiles what has the attribute Codegen; here it is "
+        "lowered like any other function, which knows other operators",
+        _for_a_code_generator,
+        error=_emitted(r"([\w.]+)"),
     ),
     NumericLimit(
         NumericCheck.RUN,

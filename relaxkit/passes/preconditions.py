@@ -32,6 +32,32 @@ def needs_transform_params(module: Any) -> str | None:
     fetched = (relax.TensorType, relax.TupleType)
     if not any(isinstance(param.ty, fetched) for function in found for param in function.params):
         return "the transform function takes nothing"
+    if not all(isinstance(function.ret_ty, relax.TupleType) for function in found):
+        return "the transform function gives no tuple"
+    return None
+
+
+def transforms_of_weights(module: Any) -> str | None:
+    """LiftTransformParams reserves names that end in ``transform_params``: each is a transform of weights.
+
+    It makes all of them public, and a new one takes what the old one gives: "If the module already contains
+    `transform_params`, the functions are composed together" (TVM's test_lift_transform_when_one_already_exists).
+    So the function takes one bundle behind its inputs and gives a tuple of its function's weights.
+    """
+    functions = dict(relax_functions(module))
+    for name, transform in functions.items():
+        if not name.endswith("transform_params"):
+            continue
+        bundled = [isinstance(param.ty, relax.TupleType) for param in transform.params]
+        count = int(transform.attrs["num_input"]) if has_attribute(transform, "num_input") else -1
+        gives = transform.ret_ty
+        if bundled[count:] != [True] or count < 0 or not isinstance(gives, relax.TupleType):
+            return "a function has a reserved name, and is no transform"
+        user = functions.get(name.removesuffix("_transform_params")) if name != "transform_params" else None
+        if user is not None and has_attribute(user, "num_input"):
+            weights = relax.TupleType([param.ty for param in user.params[int(user.attrs["num_input"]) :]])
+            if relax.analysis.type_base_check(weights, gives) == relax.analysis.BaseCheckResult.FAIL_L0:
+                return "a transform gives other weights than its function takes"
     return None
 
 

@@ -219,7 +219,7 @@ THREE = bound('np.arange(3).astype("float32")')
     ),
     Row(
         "gradient-kernel", lambda: relax.transform.ToNonDataflow()(with_gradient(used=False)),
-        (ref("RemovePurityChecking"),), SKIP, "call_tir_with_grad is for Gradient to lower",
+        (ref("RemovePurityChecking"),), SKIP, "call_tir_with_grad is for another pass to take away",
     ),
     Row(
         "gradient-of-nothing", loss(0), (ref("Gradient", '"loss"'),), SKIP, "undecidable: gradient of no elements"

@@ -23,6 +23,7 @@ from relaxkit.passes.contract import (
     Variant,
 )
 from relaxkit.passes.contracts.shared import NO_SUCH_FUNCTION, PARTS_OF_LEVEL_ONE, UNKNOWN_DEVICE
+from relaxkit.passes.forms import with_called_closures
 from relaxkit.passes.preconditions import no_calls_in_place, nothing_killed
 
 F = Idempotence.FIXPOINT
@@ -159,6 +160,9 @@ ROWS: tuple[Contract, ...] = (
     Contract(
         "LambdaLift",
         traits=frozenset({Trait.LIFTS_CLOSURES}),
+        # lambda_lift.cc asks whether a value is a closure of the functions that it has lifted until then; codegen_vm.cc
+        # calls a variable by vm.builtin.invoke_closure either way
+        forms=(with_called_closures,),
         any_stage=True,
         operators=Operators(
             "src/relax/transform/lambda_lift.cc: makes closures of what captures, and calls them",

@@ -20,6 +20,7 @@ from relaxkit.passes.contract import (
     Variant,
 )
 from relaxkit.passes.contracts.shared import IMPURE_IN_DATAFLOW, NO_SUCH_FUNCTION, PARTS_OF_LEVEL_ONE, UNKNOWN_DEVICE
+from relaxkit.passes.forms import with_called_closures
 from relaxkit.passes.limits import (
     binds_a_callee,
     binds_dims_of_a_cast,
@@ -33,6 +34,7 @@ from relaxkit.passes.preconditions import (
     needs_num_input,
     needs_transform_params,
     needs_vdevices,
+    transforms_of_weights,
     valid_num_input,
 )
 
@@ -194,7 +196,7 @@ ROWS: tuple[Contract, ...] = (
             ),
         ),
         abi=Abi.LIFT_TRANSFORM_PARAMS,
-        preconditions=(needs_num_input, valid_num_input),
+        preconditions=(needs_num_input, valid_num_input, transforms_of_weights),
         keeps_public_signatures=False,
         keeps_calls_fitting=False,
         refusals=(
@@ -227,6 +229,7 @@ ROWS: tuple[Contract, ...] = (
         # its documentation: the weights are replaced by what the lifted function gives
         changes=frozenset({Kept.PARAMETER_NAMES}),
         environment=PARTS_OF_LEVEL_ONE,
+        forms=(with_called_closures,),  # LambdaLift is its second part
         functions=Functions("its documentation: lifts only", may_come=True),
         postconditions=(
             Postcondition(

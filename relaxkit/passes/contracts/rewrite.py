@@ -21,6 +21,7 @@ from relaxkit.passes.contract import (
     Variant,
 )
 from relaxkit.passes.contracts.shared import NEEDS_TARGET, OWN_MODE, UNSUPPORTED_DTYPE, WINDOWED_ATTENTION
+from relaxkit.passes.forms import without_dead_code
 from relaxkit.passes.limits import is_told_to_leave, of_other_mode, retypes_a_callee, retypes_inputs
 from relaxkit.passes.preconditions import no_calls_in_place
 
@@ -175,6 +176,9 @@ ROWS: tuple[Contract, ...] = (
             ),
         ),
         traits=frozenset({Trait.LEGALIZES, Trait.LOWERS_OPERATORS}),
+        # legalize_ops.cc: where a kernel is for a device, the one that is for none "no longer has any callers, and
+        # should be removed", by DeadCodeElimination of the whole module
+        forms=(without_dead_code,),
         gives=Stage.LEGALIZED,
         costly=True,
         refusals=(
