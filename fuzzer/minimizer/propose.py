@@ -6,12 +6,13 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import tvm
-import tvm_ffi
 from tvm_ffi.serialization import from_json_graph_str
 
+from fuzzer.minimizer.entering import stands
 from fuzzer.minimizer.reductions import REDUCTIONS
 from fuzzer.minimizer.safety import hazards, is_safe
 from fuzzer.minimizer.search.messages import Key, ProposalRequest, ProposedModules, SmallerModule, StartFacts
+from relaxkit.ir.equality import digest
 from relaxkit.ir.retype import Invalid
 from relaxkit.ir.sketch.emit import emit
 from relaxkit.ir.sketch.sketch import bindings_of, take
@@ -50,6 +51,7 @@ def _edited(
     at: Callable[[Key], None] | None,
 ) -> Iterator[tuple[Key, Callable[[], tuple[Any, str] | None]]]:
     """Yield the edits from ``start`` on: each gives a smaller module and its digest, or ``None`` without effect."""
+    standing = stands(module, request.passes)
     for key, edit in REDUCTIONS[request.reduction].edits(take(module)):
         if start is not None and (key < start or (skip_start and key == start)):
             continue
@@ -65,6 +67,8 @@ def _edited(
             except Invalid:
                 return None
             if request.hazards is not None and not is_safe(smaller, request.hazards):
+                return None
+            if standing and not stands(smaller, request.passes):
                 return None
             return smaller, f"renamed {digest(smaller)}" if sketch.rename else digest(smaller)
 
@@ -88,11 +92,6 @@ def _together(module: tvm.IRModule, request: ProposalRequest, at: Callable[[Key]
     if len(names) < 3 or start is None:
         return None
     return SmallerModule(start, str(tvm.ir.save_json(current)), names[-1])
-
-
-def digest(module: object) -> str:
-    """Structural hash of a module, as text."""
-    return f"{tvm_ffi.structural_hash(module, map_free_vars=True):x}"
 
 
 def facts(module_json: str) -> StartFacts:

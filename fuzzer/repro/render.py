@@ -18,9 +18,9 @@ from fuzzer.repro.checks.table import EXTERNAL_PIECES, PIECES, check_of, words_o
 from fuzzer.repro.module.format import wrapped
 from fuzzer.repro.module.source import ModuleSource, module_source
 from fuzzer.repro.older_releases import names_for_older
-from relaxkit.passes.contracts import contract_for
+from oracles.core.subject import Subject
+from oracles.core.verdict import Phase
 from relaxkit.passes.pass_ref import PassRef, Substitute
-from relaxkit.passes.plan import plan_of
 
 if TYPE_CHECKING:
     from fuzzer.core.case import Case
@@ -159,8 +159,10 @@ def render(case: Case, verdict: Verdict, signature: str, nearest: Nearest | None
     """Render the script; see ``fuzzer.repro.run.render_repro``."""
     words = words_of(verdict)
     module = from_json_graph_str(case.module_json)
-    plan = plan_of(case.passes, tuple(contract_for(ref) for ref in case.passes), module)
-    prepare, judged = [expression(ref) for ref in plan.prepare], [expression(step.ref) for step in plan.steps]
+    subject = Subject(module, case.passes, input_seed=case.input_seed)
+    died_preparing = verdict.evidence is not None and verdict.evidence.details.stage is Phase.PREPARE
+    needed = subject.plan.prepare if died_preparing else subject.preparing  # what changes nothing is not shown
+    prepare, judged = [*map(expression, needed)], [expression(step.ref) for step in subject.plan.steps]
     if (alone := shown_alone(case, verdict, module)) is not None:
         module, prepare, judged, nearest = alone.call.module, [], [LEGALIZE], None
     check = check_of(case, verdict, module) if alone is None else documented_check(alone)

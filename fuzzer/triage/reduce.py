@@ -190,9 +190,10 @@ def _search(
             notes.append("not minimized: the module cannot be taken apart")
             return Minimized(begun, reproduced=True)
         return Search(
-            begun, criterion.id, pool.failures, pool.propose, replace(facts, digest=started.digest),
-            numeric=criterion.guarded, limits=criterion.limits(plan.limits), tasks=pool.tasks, save=plan.save,
-            stop=plan.stop,
+            begun, criterion.id, pool.failures, pool.propose,
+            replace(facts, digest=started.digest, hazards=facts.hazards | started.hazards),
+            enter=pool.enter, numeric=criterion.guarded, limits=criterion.limits(plan.limits), tasks=pool.tasks,
+            save=plan.save, stop=plan.stop,
         ).run()  # fmt: skip
 
 

@@ -120,6 +120,20 @@ class Subject:
             facts = ready
         return facts
 
+    @cached_property
+    def preparing(self) -> tuple[PassRef, ...]:
+        """The preparing passes that change what they are given: none where the module stands as the passes need it."""
+        if self.facts is None:
+            return self.plan.prepare
+        facts, changing = self.original_facts, []
+        for ref in self.plan.prepare:
+            ready = facts.prepared(ref)
+            assert not isinstance(ready, Evidence)
+            if ready.fingerprint != facts.fingerprint:
+                changing.append(ref)
+            facts = ready
+        return tuple(changing)
+
     @property
     def module(self) -> tvm.IRModule:
         """The module that the passes are applied to, after preparation; ``None`` when that failed."""

@@ -16,7 +16,7 @@ from tvm import relax, tirx
 
 from oracles.measure.input_variations import MAX_DIM, Variation, generator, hard_values, hardened, varied_dim
 from relaxkit.ir.dims import DimEnvironment, UndefinedScalar, UnknownScalar
-from relaxkit.ir.domain import BOOLEANS, FLOATS, domain_of
+from relaxkit.ir.domain import BOOLEANS, FLOATS, ORDINARY, domain_of
 from relaxkit.ir.types import dims_in, dims_of
 from relaxkit.passes.arguments import Given
 
@@ -71,6 +71,7 @@ class _Materializer:
             param: given.values[name, param.name] for param in function.params if (name, param.name) in given.values
         }
         self.random = generator(seed, name, variation)
+        self.ordinary = ORDINARY.get(seed, ())
         self.dims = DimEnvironment(self._draw_dim)
         self.bounds = _upper_bounds(function)
         self.numbers = {str(param.name) for param in function.params if isinstance(param.ty, tvm.ir.PrimType)}
@@ -99,7 +100,7 @@ class _Materializer:
         if self.variation is not Variation.DEFAULT:
             random = generator(self.seed, self.name, self.variation, f"dim {name}")
             return varied_dim(random, self.variation, most, least=int(name in self.numbers))
-        return int(self.random.integers(1, most + 1))
+        return min(2, most) if self.ordinary else int(self.random.integers(1, most + 1))
 
     def _bind(self, ty: tvm.ir.Type, param: relax.Var = None) -> None:
         """Give every symbolic dim that stands alone a value, in order of appearance."""
@@ -150,7 +151,7 @@ class _Materializer:
         shape = self._shape(ty, param)
         if int(np.prod(shape, dtype=np.int64)) > MAX_ELEMENTS:
             raise Unmaterializable("parameter too large")
-        plain = draw_array(self.random, shape, dtype)
+        plain = draw_array(self.random, shape, dtype, self.ordinary)
         return plain if self.variation is Variation.DEFAULT else hardened(self.random, plain, self.variation)
 
     def _shape(self, ty: tvm.ir.Type, param: relax.Var) -> list[int]:
@@ -183,12 +184,19 @@ class _Materializer:
         raise Unmaterializable("prim parameter of unsupported dtype")
 
 
-def draw_array(random: np.random.Generator, shape: list[int], dtype: str) -> np.ndarray[Any, Any]:
-    """Draw an array of the default domain; raises ``Unmaterializable`` for a dtype NumPy does not know."""
+def draw_array(
+    random: np.random.Generator, shape: list[int], dtype: str, ordinary: tuple[float, ...] = ()
+) -> np.ndarray[Any, Any]:
+    """Draw an array of the default domain; raises ``Unmaterializable`` for a dtype NumPy does not know.
+
+    Where there are ``ordinary`` values, those of them that the dtype has are taken in turn.
+    """
     domain = domain_of(dtype)
     if domain is None:
         raise Unmaterializable("parameter of unsupported dtype")
-    return np.asarray(random.integers(*domain.multiples, shape) * domain.step).astype(numpy_dtype(dtype))
+    chosen = [value for value in ordinary if domain.lo <= value <= domain.hi and value % domain.step == 0]
+    steps = np.resize(chosen, shape) if chosen else random.integers(*domain.multiples, shape) * domain.step
+    return np.asarray(steps).astype(numpy_dtype(dtype))
 
 
 def numpy_dtype(dtype: str) -> Any:

@@ -27,6 +27,11 @@ def all_same(new: Sequence[tvm.runtime.Object], old: Sequence[tvm.runtime.Object
     return len(new) == len(old) and all(map(same, new, old))
 
 
+def digest(module: object) -> str:
+    """Return the structural hash of a module, as text."""
+    return f"{tvm_ffi.structural_hash(module, map_free_vars=True):x}"
+
+
 def describe(left: Any, right: Any) -> str:
     """Return what kind of part differs, in words that do not name anything of the module; empty when nothing does.
 

@@ -7,7 +7,15 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from fuzzer.minimizer.search.messages import Failing, Key, ProposalRequest, ProposedModules, StartFacts
+from fuzzer.minimizer.search.messages import (
+    EnteredCase,
+    EnterRequest,
+    Failing,
+    Key,
+    ProposalRequest,
+    ProposedModules,
+    StartFacts,
+)
 from fuzzer.worker.worker import DEFAULT_MEMORY_LIMIT, DEFAULT_TIME_LIMIT
 
 if TYPE_CHECKING:
@@ -72,6 +80,15 @@ def facts_request(module_json: str) -> StartFacts:
     from fuzzer.minimizer.propose import facts
 
     return facts(module_json)
+
+
+def enter_request(request: EnterRequest) -> tuple[EnteredCase, ...]:
+    """Return, in the worker, the cases that begin at the pass at fault."""
+    from fuzzer.minimizer.entering import entered
+    from fuzzer.worker.child import breadcrumb
+
+    breadcrumb(_STAGE)
+    return entered(request)
 
 
 class Judge:

@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from fuzzer.minimizer.search.messages import Failing, ProposalRequest, ProposedModules
+from fuzzer.minimizer.judge.judge import enter_request
+from fuzzer.minimizer.search.messages import EnteredCase, EnterRequest, Failing, ProposalRequest, ProposedModules
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -140,3 +141,9 @@ class JudgePool:
         """Return candidates, or ``None`` when they cannot be had."""
         with self.judge() as judge:
             return judge.propose(request)
+
+    def enter(self, request: EnterRequest) -> tuple[EnteredCase, ...] | None:
+        """Return the cases that begin at the pass at fault, or ``None`` when they cannot be had."""
+        with self.judge() as judge:
+            answer = judge.ask(enter_request, request)
+            return answer if isinstance(answer, tuple) else None

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from fuzzer.core.case import Case
     from oracles.core.verdict import Verdict
+    from relaxkit.passes.pass_ref import PassRef
 
 Key = tuple[int, ...]
 
@@ -23,6 +25,7 @@ class ProposalRequest:
         count: How many candidates to give at most.
         hazards: When the finding is numeric: the guarded operands of the original (see ``safety``), else ``None``.
         fold: When above 1, the first candidate is so many edits in a row, as if each of them had been accepted.
+        passes: The passes of the case: where the module stands as they need it, candidates must, too.
     """
 
     module_json: str
@@ -32,6 +35,7 @@ class ProposalRequest:
     count: int = 8
     hazards: frozenset[str] | None = None
     fold: int = 1
+    passes: tuple[PassRef, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +53,23 @@ class ProposedModules:
 
     candidates: tuple[SmallerModule, ...]
     last: Key | None
+
+
+@dataclass(frozen=True, slots=True)
+class EnterRequest:
+    """A question to :func:`fuzzer.minimizer.entering.entered`: a case, and the pass that is at fault in it."""
+
+    case: Case
+    culprit: str
+
+
+@dataclass(frozen=True, slots=True)
+class EnteredCase:
+    """A case that begins at the pass at fault, the digest of its module, and its guarded operands."""
+
+    case: Case
+    digest: str
+    hazards: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,19 +15,32 @@ from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any
 
 from fuzzer.minimizer.judge.pool import Tasks
-from fuzzer.minimizer.search.messages import Failing, ProposalRequest, ProposedModules, SmallerModule, StartFacts
+from fuzzer.minimizer.search.messages import (
+    EnteredCase,
+    EnterRequest,
+    Failing,
+    ProposalRequest,
+    ProposedModules,
+    SmallerModule,
+    StartFacts,
+)
 from fuzzer.minimizer.search.passes import shorter, simpler
+from relaxkit.ir.domain import ORDINARY
 
 if TYPE_CHECKING:
     from fuzzer.core.case import Case
 
 Query = Callable[["Case"], "Sequence[Failing]"]
 Proposer = Callable[[ProposalRequest], "ProposedModules | None"]
-Mark = tuple[str, tuple[str, ...]]
+Entering = Callable[[EnterRequest], "tuple[EnteredCase, ...] | None"]
+Mark = tuple[str, int, tuple[str, ...]]
 
 MOST_OTHERS = 16
 """Other failures that are kept; a search that meets more of them has found a module that breaks everything."""
 _MOST_FOLDED = 32
+_UNTIL_ENTERED = 0.6
+"""Share of the limits for the case with all that leads up to the pass at fault; the rest is for what is left of it."""
+_MOST_ENTRIES = 3
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -124,7 +137,7 @@ class _Reached:
     @property
     def mark(self) -> Mark:
         """Equal for cases that cannot be told apart."""
-        return self.digest, tuple(item.expression for item in self.case.passes)
+        return self.digest, self.case.input_seed, tuple(item.expression for item in self.case.passes)
 
 
 @dataclasses.dataclass
@@ -139,6 +152,7 @@ class Search:
         facts: Facts of the case's module.
         numeric: Whether candidates must stay inside the operators' domains.
         limits: When to stop.
+        enter: Gives cases that begin at the pass at fault (``minimizer.entering.entered``).
         tasks: Runs the queries; both ``query`` and ``propose`` must bear it.
         save: Is given each new best case at once.
         stop: Says that the search is to end with what it has.
@@ -152,6 +166,7 @@ class Search:
     _: dataclasses.KW_ONLY
     numeric: bool = False
     limits: SearchLimits = SearchLimits()
+    enter: Entering | None = None
     tasks: Tasks = dataclasses.field(default_factory=Tasks)
     save: Callable[[Case], None] | None = None
     stop: Callable[[], bool] | None = None
@@ -167,6 +182,7 @@ class Search:
         self.answers: dict[Mark, bool] = {}
         self.asked: dict[Mark, Future[Any]] = {}
         self.started = time.monotonic()
+        self.share = 1.0
 
     def run(self) -> Minimized:
         """Reduce until nothing applies any more or a limit is reached."""
@@ -188,8 +204,36 @@ class Search:
     # -- the order of things ----------------------------------------------------------------------------------------
 
     def _reduce(self) -> None:
-        """Rounds until one changes nothing; of states that follow on each other in a circle, always the same one."""
+        """Reduce the case as it was met, which is cheap, then what is left of it where the pass at fault begins."""
         self._empty()
+        self.share, through = _UNTIL_ENTERED if self.enter else 1.0, True
+        try:
+            self._rounds()
+        except _Stop as stop:
+            if stop.why is Stopped.INTERRUPT or self.share == 1.0:
+                raise
+            through = False
+        self.share = 1.0
+        for _ in range(_MOST_ENTRIES):
+            if not self._enter() and through:
+                return
+            self._rounds()
+            through = True
+
+    def _enter(self) -> bool:
+        """Begin at the pass at fault, if the failure shows there."""
+        answer = self.enter(EnterRequest(self.state.case, self.culprit)) if self.enter else ()
+        entries = answer if isinstance(answer, tuple) else ()  # nothing where the process died
+        states = [_Reached(item.case, item.digest) for item in entries]
+        found = self._first(states)
+        if found is None:
+            return False
+        self._take(states[found], "begin at the pass at fault")
+        self.hazards = entries[found].hazards if self.numeric else None
+        return True
+
+    def _rounds(self) -> None:
+        """Rounds until one changes nothing; of states that follow on each other in a circle, always the same one."""
         circle: list[_Reached] = []
         while self.state not in circle:
             circle.append(self.state)
@@ -206,6 +250,7 @@ class Search:
             self._passes()
             if final:
                 self._arguments()
+                self._inputs()
             for index, (_, polishes) in enumerate(self.facts.reductions):
                 if polishes is final:
                     self._exhaust(index)
@@ -239,6 +284,15 @@ class Search:
                 place += 1
             else:
                 self._take(states[found], "simplify arguments of a pass")
+
+    def _inputs(self) -> None:
+        """Run programs on ordinary values, if they show it there."""
+        case = self.state.case
+        if self.numeric and case.input_seed not in ORDINARY:
+            states = [_Reached(dataclasses.replace(case, input_seed=seed), self.state.digest) for seed in ORDINARY]
+            found = self._first(states)
+            if found is not None:
+                self._take(states[found], "ordinary inputs")
 
     def _empty(self) -> None:
         """Try the empty module: a pass that fails on everything fails on nothing at all."""
@@ -292,7 +346,7 @@ class Search:
                 row, request = 0, following
 
     def _request(self, index: int) -> ProposalRequest:
-        return ProposalRequest(self.state.case.module_json, index, hazards=self.hazards)
+        return ProposalRequest(self.state.case.module_json, index, hazards=self.hazards, passes=self.state.case.passes)
 
     def _state(self, candidate: SmallerModule) -> _Reached:
         return _Reached(dataclasses.replace(self.state.case, module_json=candidate.module_json), candidate.digest)
@@ -351,7 +405,7 @@ class Search:
     def _check(self) -> None:
         if self.stop is not None and self.stop():
             raise _Stop(Stopped.INTERRUPT)
-        if self.queries >= self.limits.queries:
+        if self.queries >= self.share * self.limits.queries:
             raise _Stop(Stopped.QUERIES)
-        if time.monotonic() - self.started >= self.limits.seconds:
+        if time.monotonic() - self.started >= self.share * self.limits.seconds:
             raise _Stop(Stopped.TIME)
