@@ -19,10 +19,12 @@ from typing import Any
 from tabulate import tabulate
 
 LENGTHS = (10, 100, 1_000, 10_000)
+NO_PROGRAM = ("no output", "output is ill-formed", "results may change")
+"""Why a subject has no results to compare: a defect that other oracles report, or a pass that promises none."""
 
 
-def subjects(seed: int, shards: int) -> Any:
-    """Draw subjects; yields the prepared module, the output, the name of the pass and whether it is a lowering one."""
+def subjects(seed: int, shard: int) -> Any:
+    """Draw the subjects of a shard; yields each that a pass has changed, and whether the pass is a lowering one."""
     from fuzzer.campaign.setup import pass_names
     from fuzzer.core.config import Config
     from fuzzer.shard.draw import SHARD_EXAMPLES, draw_subjects, subjects_per_module
@@ -31,18 +33,17 @@ def subjects(seed: int, shards: int) -> Any:
     from relaxkit.passes.contract import OracleName, Stage
 
     config = Config(seed, pass_names(), (), tuple(OracleName), None, 1.0, 1)
-    for shard in range(shards):
-        for number in range(SHARD_EXAMPLES // subjects_per_module(config)):
-            drawn = draw_subjects(config, shard, number)
-            if drawn is None:
+    for number in range(SHARD_EXAMPLES // subjects_per_module(config)):
+        drawn = draw_subjects(config, shard, number)
+        if drawn is None:
+            continue
+        facts = ModuleFacts(drawn.module)
+        for passes in drawn.pipelines:
+            subject = Subject(facts.module, passes, facts=facts)
+            if subject.facts is None or subject.facts.complaint is not None or not subject.changed:
                 continue
-            facts = ModuleFacts(drawn.module)
-            for passes in drawn.pipelines:
-                subject = Subject(facts.module, passes, facts=facts)
-                if subject.facts is None or subject.facts.complaint is not None or not subject.changed:
-                    continue
-                lowering = any(contract.gives is not Stage.HIGH_LEVEL for contract in subject.contracts)
-                yield subject.module, subject.output_module, subject.judged, lowering
+            lowering = any(contract.gives is not Stage.HIGH_LEVEL for contract in subject.contracts)
+            yield subject, lowering
 
 
 def chain(length: int) -> Any:
@@ -74,26 +75,41 @@ def growth() -> dict[int, float]:
     return found
 
 
+def proofs(task: tuple[int, int]) -> Any:
+    """Prove the subjects of one shard; yields the judged pass, whether it lowers, the result, its reason and the ms."""
+    from oracles.numeric.oracle import proof_of
+
+    for subject, lowering in subjects(*task):
+        start = time.process_time()
+        proof = proof_of(subject)
+        if proof.reason not in NO_PROGRAM:
+            milliseconds = 1000 * (time.process_time() - start)
+            yield subject.judged, lowering, str(proof.result), proof.reason, milliseconds
+
+
 def measure(seed: int, shards: int) -> dict[str, Any]:
     """Prove what is drawn."""
-    from relaxkit.proof import Result, prove
+    from fuzzer.worker.death import Died
+    from fuzzer.worker.worker import IsolatedWorker
 
-    results: Counter[tuple[bool, Result]] = Counter()
+    results: Counter[tuple[bool, str]] = Counter()
     by_pass: defaultdict[str, Counter[str]] = defaultdict(Counter)
     reasons: Counter[str] = Counter()
     times = []
-    for before, after, name, lowering in subjects(seed, shards):
-        start = time.process_time()
-        proof = prove(before, after)
-        times.append(1000 * (time.process_time() - start))
-        results[lowering, proof.result] += 1
-        by_pass[name][str(proof.result)] += 1
-        if proof.result is Result.OPEN:
-            reasons[proof.reason] += 1
+    with IsolatedWorker() as worker:
+        for item in (item for shard in range(shards) for item in worker.stream(proofs, (seed, shard))):
+            if isinstance(item, Died):  # a pass that crashes; the rest of its shard is left out
+                continue
+            name, lowering, result, reason, milliseconds = item
+            times.append(milliseconds)
+            results[lowering, result] += 1
+            by_pass[name][result] += 1
+            if result == "open":
+                reasons[reason] += 1
 
     def share(*kinds: bool) -> float:
         all_of = sum(count for (lowering, _), count in results.items() if lowering in kinds)
-        return sum(results[lowering, Result.PROVED] for lowering in kinds) / max(1, all_of)
+        return sum(results[lowering, "proved"] for lowering in kinds) / max(1, all_of)
 
     return {
         "subjects": sum(results.values()),

@@ -9,6 +9,8 @@ from typing import Any
 from tvm_ffi.serialization import from_json_graph_str
 
 from oracles.calling import NoAdapter
+from oracles.calling.gradient import Gradient
+from oracles.calling.symbolic import AdaptedCall
 from oracles.core.applicability import ill_formed_output, no_output
 from oracles.core.module_facts import equal
 from oracles.core.subject import Subject
@@ -24,7 +26,7 @@ from relaxkit.passes.arguments import Given, NotLiteral, given_of
 from relaxkit.passes.contract import NumericCheck, NumericPromise, OracleName, Trait
 from relaxkit.passes.contracts import any_has
 from relaxkit.passes.limits import Situation, reason_against
-from relaxkit.proof import Result, prove
+from relaxkit.proof import Proof, Result, prove
 
 # One subject in so many is executed in compiled mode, too: what glues its kernels is compiled for it.
 COMPILED_SHARE = 8
@@ -83,7 +85,9 @@ def _compared(subject: Subject) -> Verdict:
             said = compare_interpreted(original.module, candidate.module, subject.input_seed, given, variation)
             return said is Interpreted.EQUAL
 
-        proved = _proved(original, candidate)
+        # The adjoint that a pass adds is measured: no term of the original says what it is.
+        differentiates = any(isinstance(each, Gradient) for each in candidate.adapters)
+        proved = not differentiates and _proof(original, candidate, given).result is Result.PROVED
         if not _executed(subject, PROVED_SHARE if proved else EXECUTED_SHARE) and (proved or means_the_same()):
             return _agreed(subject, Reached.PROVED if proved else Reached.INTERPRETED)
         compiled = _draws_compiled(subject)
@@ -155,9 +159,25 @@ def _draws_compiled(subject: Subject) -> bool:
     return hashlib.sha256(f"{subject.input_seed}:{subject.name}".encode()).digest()[0] % COMPILED_SHARE == 0
 
 
-def _proved(original: Original, candidate: Candidate) -> bool:
-    """Say whether the results are the same for all inputs, by terms; callers that must change are not modelled."""
-    return not candidate.adapters and prove(original.module, candidate.module).result is Result.PROVED
+def proof_of(subject: Subject) -> Proof:
+    """Compare a subject's results before and after its passes for all inputs, by terms; nothing is executed.
+
+    Returns:
+        ``OPEN``, too, where there is no result to compare, or callers must change in a way that no adapter knows.
+    """
+    if reason := _unfit(subject):
+        return Proof(Result.OPEN, "", reason)
+    try:
+        given = given_of([(step.ref.name, step.ref.expression) for step in subject.plan.steps])
+        original = _original(subject, given)
+        return _proof(original, candidate_of(subject, original, len(subject.plan.steps) - 1), given)
+    except (NoAdapter, NotLiteral) as error:
+        return Proof(Result.OPEN, "", str(error))
+
+
+def _proof(original: Original, candidate: Candidate, given: Given) -> Proof:
+    caller = AdaptedCall(candidate.adapters, original.module, candidate.module) if candidate.adapters else None
+    return prove(original.module, candidate.module, caller, given.values)
 
 
 def _agreed(subject: Subject, reached: Reached) -> Verdict:

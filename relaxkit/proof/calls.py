@@ -13,7 +13,7 @@ from tvm import relax
 from relaxkit.proof.legalize import Legalizer
 from relaxkit.proof.memory import Refuted, State, Storage, Tensor
 from relaxkit.proof.terms import Open, Term, Terms
-from relaxkit.proof.values import Closure, External, Kernel, TupleValue, Value, all_dims, outline
+from relaxkit.proof.values import Callback, Closure, External, Kernel, TupleValue, Value, all_dims, outline
 
 # What these give is their first operand, wherever it lies and whatever a later pass is told by them.
 _IDENTITIES = frozenset(
@@ -88,6 +88,8 @@ class Calls(ABC):
             return self.invoke(called, arguments)
         if isinstance(called, Kernel):
             return self._write(called, arguments)
+        if isinstance(called, Callback):
+            return called.call(arguments)
         if isinstance(called, External):
             self._check_written(arguments)
             term = self._made("external", (called.name, *self._types(expression)), arguments, expression, frame)
@@ -102,9 +104,9 @@ class Calls(ABC):
         if name in _KILLS:
             frame.values[expression.args[0]] = KILLED
             return TupleValue(())
-        if name == "relax.call_inplace_packed":
-            raise Open("a packed function that writes into memory")
         arguments = [self.expression(each, frame) for each in expression.args]
+        if name == "relax.call_inplace_packed":
+            return self._packed_in_place(arguments, expression, frame)
         if name in _STORAGES:
             self.allocated += 1
             return Storage(self.allocated)
@@ -127,12 +129,24 @@ class Calls(ABC):
                 raise Open("a call of a function value")
             case "relax.call_pure_packed" if isinstance(arguments[0], Closure):
                 return self.invoke(arguments[0], arguments[1:])
+            case "relax.call_pure_packed" if isinstance(arguments[0], Callback):
+                return arguments[0].call(arguments[1:])
         if self.legalizer is not None and (value := self.legalizer.value(expression, arguments)) is not None:
             return value
         self._check_written(arguments)
         label = (name, self.terms.objects.number(expression.attrs), *self._types(expression))
         term = self._made("op", label, arguments, expression, frame)
         return self.unpacked(term if op.get_attr("FPurity") else self.impure(term), expression.ty)
+
+    def _packed_in_place(self, arguments: Sequence[Value], expression: Any, frame: Frame) -> Value:
+        """Call a packed function that returns some of its operands, overwritten, and uses these up."""
+        indices = [int(each) for each in expression.attrs.inplace_indices]
+        if any(isinstance(each, Tensor) for each in _leaves(arguments)):
+            raise Open("a packed function that writes into memory")
+        label = ("packed in place", self.terms.objects.number(expression.attrs), *self._types(expression))
+        term = self._made("op", label, arguments, expression, frame)
+        self.state.consumed.update(self.term(arguments[1 + index]) for index in indices if index >= 0)
+        return self.unpacked(term, expression.ty)
 
     # -- kernels and memory ------------------------------------------------------------------------------------
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
 
+import numpy as np
 import tvm
 from tvm import relax, tirx
 
@@ -15,12 +16,22 @@ from relaxkit.proof.calls import KILLED, Calls, Frame
 from relaxkit.proof.dims import DimTable
 from relaxkit.proof.memory import Refuted, State, Storage, Tensor
 from relaxkit.proof.terms import Open, Term, Terms
-from relaxkit.proof.values import Closure, External, Kernel, TupleValue, Value, dims_of, is_scalar, outline
+from relaxkit.proof.values import Callback, Closure, External, Kernel, TupleValue, Value, dims_of, is_scalar, outline
+
+Fixed = Mapping[tuple[str, str], "np.ndarray[Any, Any]"]
+"""Arrays of the parameters that are bound to one, by the function's name in the module and the parameter's."""
 
 MOST_CALLS = 64
 """Functions that may be inside one another."""
 MOST_STEPS = 100_000
 """Bindings that are evaluated for one module, those of inlined calls included."""
+
+
+class Caller(Protocol):
+    """A way to call a function of a program, by the name and with the arguments that it had before the pass."""
+
+    def __call__(self, program: Evaluator, name: str, arguments: Sequence[Value], /) -> Value:
+        """Call it; raises ``Open`` where that is not modelled."""
 
 
 class Evaluator(Calls):
@@ -31,6 +42,10 @@ class Evaluator(Calls):
         terms: The table, shared by the modules that are compared.
         dims: The dims of that table.
         shapes: Dims of terms that are known to be tensors or shapes, shared like the table.
+
+    Attributes:
+        externals: Packed functions that are the caller's, by name.
+        branches: Branches that the evaluation is in.
     """
 
     def __init__(
@@ -46,25 +61,41 @@ class Evaluator(Calls):
         self._results: dict[Any, tuple[Value, Term]] = {}
         self._steps = 0
         self._parameters = 0
+        self.externals: dict[str, Callback] = {}
+        self.branches = 0
 
-    def function(self, name: str) -> tuple[Term, Term]:
-        """Evaluate a public function on its parameters: the terms of its result and of its effects.
+    def parameters(self, name: str, fixed: Fixed) -> tuple[Value, ...]:
+        """Return the parameters of a function as values: those that are fixed as constants.
+
+        Raises:
+            Open: A function is a parameter.
+        """
+        return tuple(
+            self._array(fixed[name, param.name])
+            if (name, param.name) in fixed
+            else self._leaf(("param", index, outline(param.ty)), param.ty)
+            for index, param in enumerate(self._functions[name].params)
+        )
+
+    def result(self, call: Caller, name: str, arguments: Sequence[Value]) -> tuple[Term, Term]:
+        """Call a function in a program that has just begun: the terms of its result and of its effects.
 
         Raises:
             Open: Something in it is not modelled.
+            Refuted: It reads what it must not read.
         """
-        function = self._functions[name]
-        arguments = tuple(
-            self._leaf(("param", index, outline(param.ty)), param.ty) for index, param in enumerate(function.params)
-        )
         self.state = State(self.terms.make("start"))
-        return self.term(self.invoke(Closure(function), arguments)), self.state.effect
+        return self.term(call(self, name, arguments)), self.state.effect
+
+    def call_function(self, name: str, arguments: Sequence[Value]) -> Value:
+        """Call a function of the module where the program is now."""
+        return self.invoke(Closure(self._functions[name]), arguments)
 
     def only_function(self, arguments: Sequence[Value]) -> Value:
         """Evaluate the only Relax function of the module on some arguments; it has no effects."""
         (function,) = (each for each in self._functions.values() if isinstance(each, relax.Function))
         self.state = State(self.terms.make("start"))
-        return self._settled(self.invoke(Closure(function), arguments))
+        return self.settled(self.invoke(Closure(function), arguments))
 
     # -- values and terms -------------------------------------------------------------------------------------
 
@@ -83,6 +114,8 @@ class Evaluator(Calls):
             return self.state.read(value)
         if isinstance(value, Storage):
             raise Open("a storage that is used as a value")
+        if isinstance(value, Callback):
+            raise Open("a callback that is used as a value")
         self._parameters += 1
         outside, self.state = self.state, State(self.terms.make("start"))
         try:
@@ -254,7 +287,7 @@ class Evaluator(Calls):
             case relax.GlobalVar():
                 return self._global(expression)
             case relax.ExternFunc():
-                return External(str(expression.global_symbol))
+                return self._external(str(expression.global_symbol))
             case tvm.ir.StringImm():
                 return self.terms.make("text", str(expression.value))
         if isinstance(expression, tirx.Var) and not is_scalar(expression.ty):
@@ -281,19 +314,21 @@ class Evaluator(Calls):
         condition = self.term(self.expression(expression.cond, frame))
         before = self.state
         ends = []
+        self.branches += 1
         for branch in (expression.true_branch, expression.false_branch):
             self.state = before.copy()
             value = self.expression(branch, Frame(dict(frame.values), dict(frame.dims)))
-            ends.append((self._settled(value), self.state))
+            ends.append((self.settled(value), self.state))
+        self.branches -= 1
         (one, one_state), (other, other_state) = ends
         before.join(self.terms, condition, one_state, other_state)
         self.state = before
         return self._chosen(condition, one, other)
 
-    def _settled(self, value: Value) -> Value:
+    def settled(self, value: Value) -> Value:
         """Take a value out of memory: what a tensor holds at the end of a branch."""
         if isinstance(value, TupleValue):
-            return TupleValue(tuple(self._settled(each) for each in value.fields))
+            return TupleValue(tuple(self.settled(each) for each in value.fields))
         return self.state.read(value) if isinstance(value, Tensor) else value
 
     def _chosen(self, condition: Term, one: Value, other: Value) -> Value:
@@ -325,9 +360,11 @@ class Evaluator(Calls):
         value = expression.value
         if not isinstance(value, tvm.runtime.Tensor):
             return self.terms.make("text", str(value))
-        array = value.numpy()
+        return self._array(value.numpy())
+
+    def _array(self, array: np.ndarray[Any, Any]) -> Term:
         digest = hashlib.sha256(array.tobytes()).hexdigest()
-        term = self.terms.make("const", (str(value.dtype), tuple(int(dim) for dim in array.shape), digest))
+        term = self.terms.make("const", (array.dtype.name, tuple(int(dim) for dim in array.shape), digest))
         self.shapes.setdefault(term, tuple(self._dims.number(int(dim)) for dim in array.shape))
         return term
 
@@ -338,8 +375,11 @@ class Evaluator(Calls):
         if isinstance(function, tirx.PrimFunc):
             return self._kernel(expression.name_hint, function)
         if isinstance(function, relax.ExternFunc):
-            return External(str(function.global_symbol))
+            return self._external(str(function.global_symbol))
         raise Open("a function that the module does not have")
+
+    def _external(self, name: str) -> Value:
+        return self.externals.get(name) or External(name)
 
     def _kernel(self, name: str, function: Any) -> Kernel:
         """Return a kernel by its body; its name and its attributes say nothing of what it computes."""

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import tvm
 from tvm import relax
 
+from relaxkit.ir.functions import has_attribute, is_public
 from relaxkit.proof.dims import DimTable
-from relaxkit.proof.evaluate import Evaluator
+from relaxkit.proof.evaluate import Caller, Evaluator, Fixed
 from relaxkit.proof.legalize import Legalizer
 from relaxkit.proof.memory import Refuted
 from relaxkit.proof.terms import Open, Term, Terms
@@ -45,12 +46,14 @@ class Proof:
         return f"{self.result}{where}: {self.reason}" if self.reason else f"{self.result}{where}"
 
 
-def prove(before: tvm.IRModule, after: tvm.IRModule) -> Proof:
+def prove(before: tvm.IRModule, after: tvm.IRModule, caller: Caller | None = None, fixed: Fixed | None = None) -> Proof:
     """Compare every public function of ``before`` with that of the same name in ``after``, for all inputs.
 
     Args:
         before: A well-formed module of high-level Relax.
         after: What a pass made of it.
+        caller: Calls ``after`` where the pass has changed how functions are called.
+        fixed: Parameters of ``before`` that have one value.
 
     Returns:
         ``PROVED``: each returns the same value with the same effects in the same order, for all arguments and all
@@ -58,13 +61,23 @@ def prove(before: tvm.IRModule, after: tvm.IRModule) -> Proof:
         memory that it must not read, which does. ``OPEN``: something
         in one of the modules is not modelled. docs/proof.md has the assumptions.
     """
-    names, left = _public(before), _public(after)
-    if missing := [name for name in names if name not in left]:
-        return Proof(Result.OPEN, missing[0], "a public function is gone")
-    proof = _compared(before, after, names, left, legalized=False)
+    left = _public(after)
+    # What is meant for another code generator is called by the module only, and may be replaced as a whole.
+    names = {
+        name: function
+        for name, function in _public(before).items()
+        if name in left or not has_attribute(function, "Codegen")
+    }
+    if caller is None:
+        if missing := [name for name in names if name not in left]:
+            return Proof(Result.OPEN, missing[0], "a public function is gone")
+        for name, function in names.items():
+            if len(function.params) != len(left[name].params):
+                return Proof(Result.OPEN, name, "another number of parameters")
+    proof = _compared(before, after, names, caller, fixed or {}, legalized=False)
     if proof.result is Result.DIFFERENT:
         # A pass that legalizes keeps the meaning that legalization gives to each call.
-        again = _compared(before, after, names, left, legalized=True)
+        again = _compared(before, after, names, caller, fixed or {}, legalized=True)
         return again if again.result is Result.PROVED else proof
     return proof
 
@@ -73,7 +86,8 @@ def _compared(
     before: tvm.IRModule,
     after: tvm.IRModule,
     names: dict[str, relax.Function],
-    left: dict[str, relax.Function],
+    caller: Caller | None,
+    fixed: Fixed,
     legalized: bool,
 ) -> Proof:
     terms = Terms()
@@ -83,13 +97,15 @@ def _compared(
         one.legalizer = other.legalizer = Legalizer(
             terms, lambda module: Evaluator(module, terms, dims, shapes).only_function
         )
-    for name, function in names.items():
-        if len(function.params) != len(left[name].params):
-            return Proof(Result.OPEN, name, "another number of parameters")
+    for name in names:
         expected = None
         try:
-            expected = one.function(name)
-            observed = other.function(name)
+            arguments = one.parameters(name, fixed)
+            expected = one.result(Evaluator.call_function, name, arguments)
+            if caller is None:
+                observed = other.result(Evaluator.call_function, name, other.parameters(name, fixed))
+            else:
+                observed = other.result(caller, name, arguments)
         except (Open, Refuted) as reason:
             refuted = isinstance(reason, Refuted) and expected is not None  # what the original does is its own affair
             return Proof(Result.DIFFERENT if refuted else Result.OPEN, name, str(reason))
@@ -106,7 +122,7 @@ def _public(module: tvm.IRModule) -> dict[str, relax.Function]:
     return {
         var.name_hint: function
         for var, function in module.functions_items()
-        if isinstance(function, relax.Function) and function.attrs is not None and "global_symbol" in function.attrs
+        if isinstance(function, relax.Function) and is_public(function)
     }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -38,6 +38,17 @@ class External:
 
 
 @dataclass(frozen=True, slots=True)
+class Callback:
+    """A function of the caller's, which the program is given or finds by its name.
+
+    Attributes:
+        call: Gives what it returns for some arguments.
+    """
+
+    call: Callable[[Sequence[Value]], Value]
+
+
+@dataclass(frozen=True, slots=True)
 class Kernel:
     """A ``PrimFunc``.
 
@@ -57,7 +68,7 @@ class TupleValue:
     fields: tuple[Value, ...]
 
 
-Value = Term | Closure | External | Kernel | TupleValue | Tensor | Storage
+Value = Term | Closure | External | Callback | Kernel | TupleValue | Tensor | Storage
 
 
 def is_scalar(ty: Any) -> bool:

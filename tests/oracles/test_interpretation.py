@@ -17,6 +17,7 @@ from oracles.numeric.compare_programs import NOT_DEFINED, Finding
 from relaxkit.passes.arguments import Given
 from relaxkit.passes.contracts import contract_for
 from relaxkit.passes.pass_ref import PassRef, Step
+from relaxkit.proof import Proof, Result
 
 op = relax.op
 
@@ -101,7 +102,7 @@ def test_what_is_proved_or_interpreted_need_not_be_built(
 
     monkeypatch.setattr(numeric, "examine", unbuilt)
     if not proved:
-        monkeypatch.setattr(numeric, "_proved", lambda *_: False)
+        monkeypatch.setattr(numeric, "_proof", lambda *_: Proof(Result.OPEN))
     outcomes = {}
     for seed in range(1, 40):
         subject = Subject(module, [ref], input_seed=seed, sampled=True)
@@ -118,7 +119,7 @@ def test_an_execution_says_whether_the_results_are_proved(monkeypatch: pytest.Mo
     module = samples.function([x], lambda bb: bb.emit(op.add(op.add(x, x), x)))
     ref = PassRef("LegalizeOps", "relax.transform.LegalizeOps()")
     assert numeric.judge_numeric(Subject(module, [ref], input_seed=1)).reason == Reached.PROVED.value
-    monkeypatch.setattr(numeric, "_proved", lambda *_: False)
+    monkeypatch.setattr(numeric, "_proof", lambda *_: Proof(Result.OPEN))
     assert numeric.judge_numeric(Subject(module, [ref], input_seed=1)).reason == Reached.EXECUTED.value
 
 

@@ -17,6 +17,7 @@ from tvm import relax
 from oracles import Subject, judge
 from oracles.core.verdict import Outcome
 from oracles.measure.interpret import Interpreted, compare_interpreted
+from oracles.numeric.oracle import proof_of
 from relaxkit.passes.arguments import given_of
 from relaxkit.passes.contract import OracleName
 from relaxkit.passes.contracts import CONTRACTS, contract_for
@@ -32,7 +33,7 @@ def proved(subject: Any) -> bool:
     """Whether the output differs from the input and is proved to compute the same."""
     if subject.facts is None or subject.facts.complaint is not None or subject.output.error is not None:
         return False
-    return bool(subject.changed) and prove(subject.module, subject.output_module).result is Result.PROVED
+    return bool(subject.changed) and proof_of(subject).result is Result.PROVED
 
 
 @pytest.mark.parametrize("planted", NUMERIC, ids=lambda planted: planted.id)

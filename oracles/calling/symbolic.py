@@ -1,0 +1,193 @@
+"""Calls in terms: a module whose calling convention a pass has changed, called for all arguments at once.
+
+The adapters of :mod:`oracles.calling` call a program with values. Here each is composed with the terms of
+:mod:`relaxkit.proof` instead, so that results are proved equal whatever the arguments are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import tvm
+
+from oracles.calling.compose import num_input_of
+from oracles.calling.frame import Adapter, CallFrame, as_it_is
+from oracles.calling.gradient import Gradient
+from oracles.calling.lazy import SUFFIX, LazyGetInput, LazySetOutput, LazyTransformParams
+from oracles.calling.parameters import (
+    SHARED_NAME,
+    BindParams,
+    BundleModelParams,
+    CastParams,
+    LiftTransformParams,
+    dtypes_of,
+)
+from relaxkit.ir.functions import symbol_of
+from relaxkit.proof.evaluate import Evaluator
+from relaxkit.proof.terms import Open
+from relaxkit.proof.values import Callback, TupleValue, Value
+
+
+class AdaptedCall:
+    """Calls the functions of a transformed module with the arguments of the original's.
+
+    Args:
+        adapters: Those of the passes, in order.
+        before: The original.
+        after: The transformed module.
+    """
+
+    def __init__(self, adapters: Sequence[Adapter], before: tvm.IRModule, after: tvm.IRModule) -> None:
+        self._adapters = adapters
+        self._functions = {name.name_hint: function for name, function in before.functions_items()}
+        self._names = {symbol_of(function): name.name_hint for name, function in after.functions_items()}
+
+    def __call__(self, program: Evaluator, name: str, arguments: Sequence[Value]) -> Value:
+        """Call a function; raises ``Open`` where an adapter has no form in terms."""
+        function = self._functions[name]
+        for adapter in self._adapters:
+            if isinstance(adapter, CastParams):
+                _check_dtypes(adapter, function)
+        frame = CallFrame(symbol_of(function), tuple(arguments), num_input_of(function), as_it_is)
+        return self._called(program, frame, 0)
+
+    def _called(self, program: Evaluator, frame: CallFrame, first: int) -> Value:
+        for index in range(first, len(self._adapters)):
+            frame = self._adapted(program, frame, index)
+        if frame.function not in self._names:
+            raise Open("a public function is gone")
+        result: Value = frame.finish(program.call_function(self._names[frame.function], frame.arguments))
+        return result
+
+    def _adapted(self, program: Evaluator, frame: CallFrame, index: int) -> CallFrame:
+        adapter = self._adapters[index]
+        match adapter:
+            case BindParams():
+                return adapter.adapt(frame, _NoRunner())
+            case CastParams() | Gradient():
+                return frame
+            case BundleModelParams() if frame.num_input is None:
+                return frame
+            case BundleModelParams():
+                return frame.with_weights((TupleValue(frame.weights),))
+            case LiftTransformParams():
+                return self._lifted(adapter, program, frame, index)
+            case LazyGetInput():
+                first = frame.num_input or 0
+                weights = frame.arguments[first:]
+                fetch = Callback(lambda given: weights[_number(program, given[0])])
+                return replace(frame, arguments=(*frame.arguments[:first], fetch), num_input=first + 1)
+            case LazySetOutput():
+                return _set_output(adapter, program, frame)
+            case LazyTransformParams() if not adapter.extra_get and not adapter.extra_set:
+                return _lazy_transform(adapter, program, frame)
+        raise Open("a calling convention without a form in terms")
+
+    def _lifted(self, adapter: LiftTransformParams, program: Evaluator, frame: CallFrame, index: int) -> CallFrame:
+        if frame.num_input is None:
+            return frame
+        if not isinstance(adapter.shared, bool) and frame.function not in adapter.shared:
+            return frame
+        name = SHARED_NAME if adapter.shared else f"{frame.function}_{SHARED_NAME}"
+        if name not in self._names:
+            return frame
+        lifted = self._called(program, CallFrame(name, (TupleValue(frame.weights),), 0, as_it_is), index + 1)
+        return frame.with_weights(_fields(lifted))
+
+
+class _NoRunner:
+    """The runner of adapters that call nothing."""
+
+    def has(self, function: str) -> bool:
+        """Say that the program has no other function."""
+        return False
+
+    def call_later(self, frame: CallFrame) -> Any:
+        """Refuse a call."""
+        raise Open("a calling convention without a form in terms")
+
+
+@dataclass
+class _Received:
+    """What a program hands over through a callback, each output once and on no branch.
+
+    Attributes:
+        program: The evaluation.
+        values: Outputs by index.
+    """
+
+    program: Evaluator
+    values: dict[int, Value]
+
+    def put(self, given: Sequence[Value]) -> Value:
+        """Take an output."""
+        index = _number(self.program, given[0])
+        if index in self.values or self.program.branches:
+            raise Open("an output that is set on a branch, or twice")
+        self.values[index] = self.program.settled(given[1])
+        return TupleValue(())
+
+    def collected(self, arity: int | None) -> Value:
+        """Make the result: one value, or a tuple of so many fields, of as many as there are for -1."""
+        length = 1 if arity is None else len(self.values) if arity < 0 else arity
+        if sorted(self.values) != list(range(length)):
+            raise Open("an output that is never set")
+        return self.values[0] if arity is None else TupleValue(tuple(self.values[index] for index in range(length)))
+
+
+def _set_output(adapter: LazySetOutput, program: Evaluator, frame: CallFrame) -> CallFrame:
+    if frame.function in adapter.nested or frame.silent:
+        raise Open("an output that is a tuple")
+    received = _Received(program, {})
+    position = len(frame.arguments) if frame.num_input is None else frame.num_input
+    arguments = (*frame.arguments[:position], Callback(received.put), *frame.arguments[position:])
+    number = None if frame.num_input is None else frame.num_input + 1
+    return replace(
+        frame, arguments=arguments, num_input=number, silent=True,
+        finish=_then(frame, received, adapter.arity.get(frame.function, -1)),
+    )  # fmt: skip
+
+
+def _lazy_transform(adapter: LazyTransformParams, program: Evaluator, frame: CallFrame) -> CallFrame:
+    if not frame.function.endswith(SUFFIX):
+        return frame
+    inputs = () if frame.num_input is None else frame.inputs
+    items = _unbundled(frame.arguments[len(inputs) :])
+    program.externals[adapter.get_item] = Callback(lambda given: items[_number(program, given[-1])])
+    finish, silent = frame.finish, frame.silent
+    if adapter.set_item is not None:
+        received = _Received(program, {})
+        program.externals[adapter.set_item] = Callback(received.put)
+        finish, silent = _then(frame, received, -1), True
+    return replace(frame, arguments=tuple(inputs), finish=finish, silent=silent)
+
+
+def _then(frame: CallFrame, received: _Received, arity: int | None) -> Callable[[Value], Value]:
+    finish = frame.finish
+    return lambda _: finish(received.collected(arity))
+
+
+def _unbundled(items: tuple[Value, ...]) -> tuple[Value, ...]:
+    return items[0].fields if len(items) == 1 and isinstance(items[0], TupleValue) else items
+
+
+def _fields(value: Value) -> tuple[Value, ...]:
+    if not isinstance(value, TupleValue):
+        raise Open("a transform that returns no tuple")
+    return value.fields
+
+
+def _number(program: Evaluator, value: Value) -> int:
+    """Return the index that a callback is given; raises ``Open`` for one that is not known."""
+    node = program.terms[program.term(value)]
+    if node.head != "number" or not isinstance(node.label, int):
+        raise Open("an index of a callback that is computed")
+    return node.label
+
+
+def _check_dtypes(adapter: CastParams, function: Any) -> None:
+    wanted = adapter.dtypes.get(symbol_of(function), ())
+    if wanted != tuple(dtypes_of(param.ty) for param in function.params):
+        raise Open("parameters of other dtypes")
