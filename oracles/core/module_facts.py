@@ -14,7 +14,7 @@ from tvm_ffi.serialization import from_json_graph_str
 from oracles.core.evidence import evidence_of
 from oracles.core.function_signatures import mistyped_call
 from oracles.core.verdict import Evidence
-from relaxkit.ir.equality import graph_of, text_of
+from relaxkit.ir.equality import graph_of, module_of, text_of
 from relaxkit.passes.pass_ref import PassRef
 
 
@@ -92,6 +92,15 @@ def reloads(module: tvm.IRModule) -> bool:
     return copy is not None and equal(copy, module)
 
 
+def copied(module: tvm.IRModule, graph: Any = None) -> tvm.IRModule | None:
+    """Return a copy made by way of JSON in memory, ``None`` where it is not equal; ``graph`` where that is known."""
+    try:
+        copy = module_of(graph_of(module) if graph is None else graph)
+    except Exception:
+        return None
+    return copy if equal(copy, module) else None
+
+
 class ModuleFacts:
     """Facts of one module, computed when asked for.
 
@@ -117,8 +126,7 @@ class ModuleFacts:
     @cached_property
     def reload(self) -> tvm.IRModule | None:
         """A copy that shares no object with the module, or ``None`` when the module does not equal its own copy."""
-        copy = load(self.snapshot)
-        return copy if copy is not None and equal(copy, self.module) else None
+        return copied(self.module, self.graph)
 
     @cached_property
     def complaint(self) -> Evidence | None:
@@ -132,8 +140,7 @@ class ModuleFacts:
 
     def observe(self) -> None:
         """Compute what must be known before a pass runs, since the pass may modify the module."""
-        assert self.snapshot
-        self.reload  # noqa: B018  # computed and kept
+        self.graph  # noqa: B018  # computed and kept
 
     def modified(self) -> bool:
         """Return whether the module's structural hash is another one than at first.

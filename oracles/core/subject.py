@@ -48,6 +48,7 @@ class Subject:
         defined: Whether running the module has a defined result; where not, it is only built.
         original_facts: Facts of the original module, which may be shared with other subjects on the same module.
         unmet: Once the passes were run: why one of them was not meant for what it got; empty when all were.
+        agrees: Once it was asked (``oracles.metamorphic.environment``): whether another run gives what the first gave.
     """
 
     def __init__(
@@ -80,6 +81,7 @@ class Subject:
         self._built: dict[int, tvm.ir.transform.Pass] = {}
         self.unprepared: str = ""
         self.unmet: str = ""
+        self.agrees: bool | None = None
 
     def stage(
         self,
@@ -217,8 +219,8 @@ class Subject:
         """Return the module that a step was applied to."""
         return self.module if index == 0 else self.chain[index - 1].module
 
-    def grouped(self, count: int, module: tvm.IRModule | None = None) -> Result:
-        """Apply ``Sequential`` of the first ``count`` steps to ``module``, by default the subject's.
+    def grouped(self, count: int) -> Result:
+        """Apply ``Sequential`` of the first ``count`` steps to the module.
 
         ``Sequential`` leaves out a pass above the context's level (2 by default), a direct call does not: the
         level is raised where a user's pass asks for more, so that both run it.
@@ -226,7 +228,7 @@ class Subject:
         built = [self.built(index) for index in range(count)]
         level = max([2, *(int(each.info.opt_level) for each in built)])
         with tvm.transform.PassContext(opt_level=level) if level > 2 else contextlib.nullcontext():
-            return apply(tvm.transform.Sequential(built), self.module if module is None else module)
+            return apply(tvm.transform.Sequential(built), self.module)
 
     @property
     def costly(self) -> bool:
@@ -242,19 +244,6 @@ class Subject:
     def repeats(self) -> int:
         """The number of runs that must agree before a difference is held against a pass."""
         return COSTLY_REPEATS if self.costly else REPEATS
-
-    @cached_property
-    def agrees(self) -> bool:
-        """For costly passes: whether ``Sequential`` on a reloaded copy of the input gives the output.
-
-        One run that answers both the determinism and the sequential oracle; when it says no, they run on their
-        own and say why.
-        """
-        if not self.costly or self.ordered or self.facts is None or self.facts.reload is None:
-            return False
-        self.stage(OracleName.DETERMINISM)
-        result = self.grouped(len(self.plan.steps), self.facts.reload)
-        return result.error is None and self.output.error is None and equal(result.module, self.output.module)
 
     def retrace(self, module: tvm.IRModule | None = None) -> Iterator[tuple[int, tvm.IRModule, Result]]:
         """Run the steps once more, by default on a copy of the input; yield number, input and result of each.

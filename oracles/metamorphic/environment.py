@@ -13,11 +13,11 @@ from __future__ import annotations
 
 import functools
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import tvm
 
-from oracles.core.applicability import ILL_FORMED_OUTPUT, Inapplicable, tolerated
+from oracles.core.applicability import ILL_FORMED_OUTPUT, Inapplicable, modified_input, tolerated
 from oracles.core.blame import PassTrace
 from oracles.core.evidence import evidence_of
 from oracles.core.module_facts import Result, apply, complaint, equal, load
@@ -30,8 +30,44 @@ from relaxkit.passes.contracts import CONTRACTS
 from relaxkit.passes.pass_ref import GivenPass, PassRef
 
 
+def agrees(subject: Subject) -> bool:
+    """Return whether one more run, on a copy of the input, gives what the first gave.
+
+    Each step runs in a ``Sequential`` and under its circumstance, so that one run answers three oracles: determinism,
+    environment and, of a single pass, sequential.  Where it says no, each of them makes runs of its own, which say why.
+    They always do where the subject is not one of a campaign's many, but for costly passes.
+    """
+    if subject.agrees is None:
+        subject.agrees = (
+            (subject.sampled or subject.costly)
+            and not subject.ordered
+            and not (subject.output.error or subject.unmet or modified_input(subject))
+            and _agrees(subject)
+        )
+    return subject.agrees
+
+
+def _agrees(subject: Subject) -> bool:
+    module = None if subject.facts is None else subject.facts.reload
+    for index, direct in enumerate(subject.chain if module is not None else ()):
+        step = subject.plan.steps[index]
+        subject.stage(OracleName.ENVIRONMENT, step.ref.name)
+        how = circumstance(subject.input_seed, step.ref, step.contract)
+        again = _run(subject, index, how, subject.built(index), module, wrap=_sequential)
+        if not agree(direct, again):
+            return False
+        module = again.module
+    return module is not None
+
+
+def _sequential(built: tvm.ir.transform.Pass) -> tvm.ir.transform.Pass:
+    return tvm.transform.Sequential([built])
+
+
 def reruns(subject: Subject) -> Iterator[Rerun]:
     """Run each step again under its circumstance, and once more where it then gives something else."""
+    if agrees(subject):
+        return
     for index, direct in enumerate(subject.chain):
         step = subject.plan.steps[index]
         how = circumstance(subject.input_seed, step.ref, step.contract)
@@ -77,16 +113,18 @@ def agree(left: Result, right: Result) -> bool:
 def _run(
     subject: Subject,
     index: int,
-    how: Circumstance,
+    how: Circumstance | None,
     built: tvm.ir.transform.Pass,
     module: tvm.IRModule,
     trace: PassTrace | None = None,
+    wrap: Callable[[tvm.ir.transform.Pass], tvm.ir.transform.Pass] = lambda each: each,
 ) -> Result:
     plan = subject.plan
     before = (*plan.prepare, *(step.ref for step in plan.steps[:index]))
-    rebuild = plan.steps[index].ref.build
+    words, build = "" if how is None else how.value, plan.steps[index].ref.build
     try:
-        return Result(run_under(how.value, built, rebuild, lambda: _other(before), module, trace))
+        made = run_under(words, wrap(built), lambda: wrap(build()), lambda: _other(before), module, trace)
+        return Result(made)
     except Exception as error:
         return Result(None, evidence_of(error))
 

@@ -31,7 +31,6 @@ from oracles.core.verdict import Details, Outcome
 from oracles.metamorphic.engine import Disagreement, EvidenceTemplate, Relation, Rerun
 from oracles.metamorphic.locality_compare import differing
 from oracles.metamorphic.locality_variation import Change, ModuleVariation, draw
-from relaxkit.ir.walk import holds_empty_constant
 from relaxkit.passes.contract import Locality, OracleName, Trait
 from relaxkit.passes.contracts import any_has
 from relaxkit.passes.pass_ref import Step
@@ -72,14 +71,7 @@ class VariedRun(Rerun):
         """Return the first function that was left alone and differs, with what it reaches, in both modules."""
         variation, subject = self.variation, self.subject
         made = _made_again(subject, variation)
-        try:
-            return differing(subject.module, before, after, variation.roots, variation.fixed, made)
-        except tvm.error.InternalError:
-            # Functions are renamed in a module's JSON, which TVM does not read back then (case json-empty-constant).
-            results = (*subject.chain, *self.chain)
-            if any(holds_empty_constant(each.module) for each in results if each.module is not None):
-                raise Inapplicable("has a constant without elements, which JSON does not carry") from None
-            raise
+        return differing(subject.module, before, after, variation.roots, variation.fixed, made)
 
     @cached_property
     def differing_step(self) -> tuple[Step, Pair]:

@@ -5,13 +5,11 @@ A repro script contains the source of what it needs of this file: only TVM and t
 
 from __future__ import annotations
 
-from typing import Any
-
 import tvm
 import tvm_ffi
 from tvm import relax
 
-from relaxkit.ir.edits import functions_of, graph_of, renamed_graph
+from relaxkit.ir.edits import functions_of, renamed
 from relaxkit.ir.functions import symbol_of
 
 
@@ -87,19 +85,15 @@ def _canonical(module: tvm.IRModule, root: str, fixed: frozenset[str]) -> tvm.IR
     functions = functions_of(module)
     order = [name for name in reached(functions, root) if name in functions]
     twins = _twins({name: _without_symbol(name, functions[name], fixed) for name in order if name not in fixed})
-    while True:
-        # AttachGlobalSymbol makes a symbol of every name: what is a name only is not compared.
-        order = [name for name in order if name not in twins]
-        items = {module.get_global_var(name): _without_symbol(name, functions[name], fixed) for name in order}
-        graph = _merged(graph_of(tvm.IRModule(items)), twins)
-        nodes = graph["nodes"]
-        used = {nodes[node["data"]["name_hint"]]["data"] for node in nodes if node["type"] == "ir.GlobalVar"}
-        more = sorted(name for name in used if name in functions and name not in order and name not in twins)
-        if not more:
-            break
-        order += more  # what kernels call
-    names = {name: f"private.{index}" for index, name in enumerate(order) if name not in fixed and name != root}
-    return renamed_graph(graph, names)
+    kept, called = [name for name in order if name not in twins], set[str]()
+    for name in kept:  # grows by what kernels call
+        if isinstance(functions[name], tvm.tirx.PrimFunc):
+            tvm_ffi.structural_walk(functions[name], (tvm.ir.GlobalVar, lambda var: called.add(str(var.name_hint))))
+            kept += sorted(other for other in called if other in functions and other not in {*kept, *twins})
+    # AttachGlobalSymbol makes a symbol of every name: what is a name only is not compared.
+    items = {module.get_global_var(name): _without_symbol(name, functions[name], fixed) for name in kept}
+    names = {name: f"private.{index}" for index, name in enumerate(kept) if name not in fixed and name != root}
+    return renamed(tvm.IRModule(items), {**names, **{twin: names.get(one, one) for twin, one in twins.items()}})
 
 
 def _twins(functions: dict[str, tvm.ir.BaseFunc]) -> dict[str, str]:
@@ -115,23 +109,6 @@ def _twins(functions: dict[str, tvm.ir.BaseFunc]) -> dict[str, str]:
             else:
                 twins[name] = equal
     return twins
-
-
-def _merged(graph: Any, twins: dict[str, str]) -> Any:
-    """Return the graph, which is changed, with calls of kernels that have a twin as calls of the twin.
-
-    Kernels are called as the operator of a call, or are one of its arguments; other mentions stay as they are.
-    """
-    nodes = graph["nodes"]
-    at = {nodes[node["data"]["name_hint"]]["data"]: i for i, node in enumerate(nodes) if node["type"] == "ir.GlobalVar"}
-    instead = {at[name]: at[twin] for name, twin in twins.items() if name in at and twin in at}
-    for node in nodes if instead else ():
-        data = node.get("data")
-        if node["type"] == "ffi.Array":
-            node["data"] = [instead.get(item, item) for item in data]
-        elif isinstance(data, dict) and "op" in data:  # a call; its type has another name in each release
-            data["op"] = instead.get(data["op"], data["op"])
-    return graph
 
 
 def _without_symbol(name: str, function: tvm.ir.BaseFunc, fixed: frozenset[str]) -> tvm.ir.BaseFunc:

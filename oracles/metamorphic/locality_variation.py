@@ -7,15 +7,17 @@ import functools
 import random
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import tvm
 
-from oracles.core.module_facts import apply, load
+from oracles.core.module_facts import apply
 from oracles.core.subject import Subject
 from oracles.metamorphic import unrelated as locality_unrelated
 from oracles.metamorphic.locality_compare import reached
 from oracles.metamorphic.unrelated import NAME, unmistakable, unrelated_twin
 from relaxkit.ir.edits import functions_of, joined, renamed, reordered, without
+from relaxkit.ir.equality import graph_of, module_of
 from relaxkit.ir.functions import has_attribute, is_public
 from relaxkit.passes.arguments import names_in
 from relaxkit.passes.contract import Locality, Stage, Trait
@@ -128,7 +130,7 @@ def _twin(subject: Subject, chance: random.Random) -> tuple[str, tvm.IRModule | 
     module = subject.module
     root = chance.choice(sorted(_public(module)))
     legalize = chance.random() < 0.5 and subject.contract.needs is Stage.HIGH_LEVEL
-    if not _reloads(subject):
+    if subject.facts is None or subject.facts.reload is None:
         return "", None
     try:
         return f"unrelated_twin(module, {root!r}, {legalize})", unrelated_twin(module, root, legalize)
@@ -168,7 +170,7 @@ def _renamed(subject: Subject, chance: random.Random, reach: Locality) -> Module
     changes = {name: prefix + name for name in chosen}
     if taken := _taken(subject, chance):
         changes[chance.choice(chosen)] = taken
-    if set(changes.values()) & set(names) or not _reloads(subject):
+    if set(changes.values()) & set(names):
         return None
     call, varied = f"renamed(module, {changes!r})", renamed(module, changes)
     return ModuleVariation(Change.RENAMED, call, varied, fixed, tuple(sorted(fixed)))
@@ -184,10 +186,6 @@ def _reordered(subject: Subject, chance: random.Random, reach: Locality) -> Modu
         return None
     call, varied = f"reordered(module, {order!r})", reordered(module, order)
     return ModuleVariation(Change.REORDERED, call, varied, fixed, tuple(sorted(fixed)))
-
-
-def _reloads(subject: Subject) -> bool:
-    return subject.facts is not None and subject.facts.reload is not None
 
 
 def _taken(subject: Subject, chance: random.Random) -> str:
@@ -227,15 +225,15 @@ def prepared(builder: str, names: tuple[str, ...]) -> tvm.IRModule | None:
 
     ``None`` when a preparing pass fails or leaves nothing.
     """
-    text = _prepared_text(builder, names)
-    return load(text) if text else None
+    graph = _prepared_graph(builder, names)
+    return None if graph is None else module_of(graph)
 
 
 @functools.cache
-def _prepared_text(builder: str, names: tuple[str, ...]) -> str:
+def _prepared_graph(builder: str, names: tuple[str, ...]) -> Any:
     module = BUILDERS[builder]()
     for name in names:
         module = apply(preparing(name).build(), module).module
         if module is None:
-            return ""
-    return str(tvm.ir.save_json(unmistakable(module))) if module.functions else ""
+            return None
+    return graph_of(unmistakable(module)) if module.functions else None

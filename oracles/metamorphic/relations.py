@@ -39,7 +39,7 @@ REPEATS = 2
 
 def _repeated(subject: Subject) -> Iterator[Rerun]:
     """Run the passes on a copy that shares no object with the input, and again on the same object."""
-    if subject.agrees:
+    if environment.agrees(subject):
         return
     assert subject.facts is not None
     reload = None if subject.ordered else subject.facts.reload
@@ -59,7 +59,7 @@ def _grouped(subject: Subject) -> Iterator[Rerun]:
     (level 2, nothing disabled) runs all public passes either way.
     """
     direct, steps = subject.output, subject.plan.steps
-    if direct.error is None and subject.agrees and not ill_formed_output(subject):
+    if not subject.is_pipeline and environment.agrees(subject) and not ill_formed_output(subject):
         return
     subject.stage(OracleName.SEQUENTIAL)
     grouped = subject.grouped(len(steps))

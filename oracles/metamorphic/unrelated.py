@@ -13,7 +13,7 @@ import tvm
 from tvm import relax, tirx
 
 from oracles.metamorphic.locality_compare import reached
-from relaxkit.ir.edits import functions_of, renamed, with_functions
+from relaxkit.ir.edits import copy_of, functions_of, renamed, with_functions
 from relaxkit.ir.functions import is_public
 
 NAME = "unrelated"
@@ -34,7 +34,7 @@ def unrelated_twin(module: tvm.IRModule, root: str, legalize: bool) -> tvm.IRMod
     functions = functions_of(module)
     names = [name for name in reached(functions, root) if name in functions]
     part = with_functions(module, [(module.get_global_var(name), functions[name]) for name in names])
-    copy = unmistakable(part)
+    copy = unmistakable(copy_of(part))
     for var, function in list(copy.functions.items()):
         if is_public(function):
             copy.update_func(var, function.with_attr("global_symbol", var.name_hint))

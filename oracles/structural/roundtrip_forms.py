@@ -165,8 +165,10 @@ def own_faults(module: tvm.IRModule) -> list[Loss]:
     found = []
     if any(not name.isidentifier() or keyword.iskeyword(name) for name in functions_by_name(module)):
         found.append((UNPRINTABLE_NAME, "the name of a function is no identifier"))
+    devices: list[relax.VDevice] = []
+    tvm_ffi.structural_walk(module, (relax.VDevice, devices.append))
     try:
-        text = str(module.script())
+        text = str(module.script()) if devices else ""  # printing is most of the time
     except Exception:
         return found
     # The printer writes -1 for a device that it does not find in the module's table.

@@ -50,11 +50,31 @@ def reordered(module: tvm.IRModule, names: list[str]) -> Any:
 
 
 def renamed(module: tvm.IRModule, names: dict[str, str]) -> Any:
-    """Return a copy of the module in which private functions, and all that refers to them, have other names.
+    """Return the module with other names of private functions, and of all that refers to them.
 
-    TVM's own mutators would normalize what they copy; the names are changed in the module's JSON instead.
+    What refers to a function that is not in the module may get the name of one that is, and then refers to that.
+    TVM's own mutators of Relax would normalize what they copy, and so change more than names.
     """
-    return renamed_graph(graph_of(module), names)
+    if not hasattr(tvm_ffi, "structural_map"):  # until TVM 0.26
+        return _renamed_graph(graph_of(module), names)
+    fresh: dict[str, tvm.ir.GlobalVar] = {}
+
+    def replaced(var: tvm.ir.GlobalVar) -> tvm.ir.GlobalVar:
+        if (new := names.get(str(var.name_hint))) is None:
+            return var
+        if new not in fresh:
+            fresh[new] = tvm.ir.GlobalVar(new)
+            relax.expr._update_type(fresh[new], var.ty)
+        return fresh[new]
+
+    items = [(replaced(var), function) for var, function in module.functions.items()]
+    pair = (tvm.ir.GlobalVar, replaced)
+    return with_functions(module, [(var, tvm_ffi.structural_map(function, pair)) for var, function in items])
+
+
+def copy_of(module: tvm.IRModule) -> Any:
+    """Return a copy that shares no object with the module."""
+    return tvm_ffi.serialization.from_json_graph_str(str(tvm.ir.save_json(module)))
 
 
 def graph_of(module: tvm.IRModule) -> Any:
@@ -62,15 +82,23 @@ def graph_of(module: tvm.IRModule) -> Any:
     return json.loads(str(tvm.ir.save_json(module)))
 
 
-def renamed_graph(graph: Any, names: dict[str, str]) -> Any:
+def _renamed_graph(graph: Any, names: dict[str, str]) -> Any:
     """Return the module of a graph, which is changed, with other names of functions."""
-    nodes = graph["nodes"]
-    for node in list(nodes):
+    nodes, first, instead = graph["nodes"], dict[str, int](), dict[int, int]()
+    for index, node in enumerate(list(nodes)):
         if node["type"] == "ir.GlobalVar":
-            new = names.get(nodes[node["data"]["name_hint"]]["data"])
-            if new is not None:
+            name = nodes[node["data"]["name_hint"]]["data"]
+            instead[index] = first.setdefault(names.get(name, name), index)
+            if name in names:
                 node["data"]["name_hint"] = len(nodes)
-                nodes.append({"type": "ffi.String", "data": new})
+                nodes.append({"type": "ffi.String", "data": names[name]})
+    # Functions are called as the operator of a call, or are one of its arguments; other mentions stay as they are.
+    for node in nodes if len(first) < len(instead) else ():
+        data = node.get("data")
+        if node["type"] == "ffi.Array":
+            node["data"] = [instead.get(item, item) for item in data]
+        elif isinstance(data, dict) and "op" in data:  # a call; its type has another name in each release
+            data["op"] = instead.get(data["op"], data["op"])
     copy = tvm_ffi.serialization.from_json_graph_str(json.dumps(graph))  # no other release wrote it: nothing to upgrade
     return with_functions(copy, list(copy.functions.items()))  # the copy looks functions up by their old names
 

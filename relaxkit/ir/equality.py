@@ -69,10 +69,11 @@ def _script(module: tvm.IRModule) -> list[str]:
 
 
 @functools.cache
-def _functions() -> tuple[Any, Any] | None:
-    """Return what makes a graph, and what makes text of it; ``None`` where tvm_ffi has only both in one."""
-    found = [tvm_ffi.get_global_func(name, allow_missing=True) for name in ("ffi.ToJSONGraph", "ffi.json.Stringify")]
-    return None if None in found else (found[0], found[1])
+def _functions() -> tuple[Any, Any, Any] | None:
+    """Return what makes a graph, text of it, and a module of it; ``None`` where tvm_ffi has only the text."""
+    names = ("ffi.ToJSONGraph", "ffi.json.Stringify", "ffi.FromJSONGraph")
+    found = [tvm_ffi.get_global_func(name, allow_missing=True) for name in names]
+    return None if None in found else (found[0], found[1], found[2])
 
 
 def graph_of(module: tvm.IRModule) -> Any:
@@ -87,6 +88,12 @@ def text_of(graph: Any) -> str:
     """Return the text of a graph, which is what ``save_json`` gives."""
     functions = _functions()
     return graph if functions is None else str(functions[1](graph, None))
+
+
+def module_of(graph: Any) -> tvm.IRModule:
+    """Return the module that a graph describes; it shares no object with the one that the graph was made of."""
+    functions = _functions()
+    return tvm_ffi.serialization.from_json_graph_str(graph) if functions is None else functions[2](graph)
 
 
 def same_graph(left: Any, right: Any) -> bool:

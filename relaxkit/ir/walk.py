@@ -165,12 +165,6 @@ def operator_has(name: str, attribute: str) -> bool:
     return tvm.ir.Op.get(name).get_attr(attribute) is not None
 
 
-def holds_empty_constant(module: tvm.IRModule) -> bool:
-    """Say whether a constant of a Relax function has no elements."""
-    values = (expr.value for expr in expressions_in(module) if isinstance(expr, tvm.ir.GenericConst))
-    return any(isinstance(value, tvm.runtime.Tensor) and 0 in value.shape for value in values)
-
-
 def has_nested_functions(module: tvm.IRModule) -> bool:
     """Say whether a Relax function is nested in another."""
     return any(isinstance(expr, relax.Function) for expr in expressions_in(module))

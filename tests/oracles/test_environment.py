@@ -167,7 +167,8 @@ def test_a_costly_pass_is_repeated_less_often_before_a_difference_counts(under: 
         assert verdict.outcome is Outcome.FAIL
         return len(found)
 
-    assert runs(costly=False) - runs(costly=True) == REPEATS - COSTLY_REPEATS
+    # A costly pass is run once more before, for several oracles in one.
+    assert runs(costly=False) - runs(costly=True) == REPEATS - COSTLY_REPEATS - 1
 
 
 def test_what_other_oracles_see_is_left_to_them(under: Any) -> None:
