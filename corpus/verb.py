@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fuzzer.cli.options import inform
-from fuzzer.core.verb import OK, UsageError, Verb
+from fuzzer.cli.options import add_trust, inform
+from fuzzer.core.verb import OK, RUNS_CODE, UsageError, Verb
 
 if TYPE_CHECKING:
     from corpus.case import KnownCase
@@ -60,6 +60,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     adding.add_argument("--explanation", required=True, help="what is wrong in TVM, in one sentence")
     adding.add_argument("--upstream", default="", metavar="REF", help="where it is reported, as apache/tvm#17205")
     adding.add_argument("--slug", help="name of the case (default: made of the pass and the title)")
+    add_trust(adding)
     for action in (listing, checking, matching, adding):
         action.add_argument("--root", type=Path, help="directory of the cases (default: the corpus itself)")
 
@@ -140,10 +141,12 @@ def _match(options: argparse.Namespace) -> int:
 def _add(options: argparse.Namespace) -> int:
     from corpus.case import CASES, KnownCase
     from corpus.findings import add_case, make_slug
+    from fuzzer.store.trust import require_trust
     from fuzzer.store.writer import Store
     from relaxkit.passes.contract import OracleName
 
     with Store.open(options.directory) as store:
+        require_trust(store, options.trust)
         finding = store.finding(options.id)
     found = finding.minimized or finding.case
     slug = options.slug or make_slug(found.passes[-1].name, options.title)
@@ -220,4 +223,5 @@ VERB = Verb(
     example="relaxfuzz corpus check merge-composite-if",
     add_arguments=_add_arguments,
     run=_run,
+    code=RUNS_CODE,
 )

@@ -9,6 +9,8 @@ from pathlib import Path
 
 from fuzzer.core.text import first_line
 from fuzzer.gate.judge import GateResult
+from fuzzer.store.database import StoreError
+from fuzzer.store.door import read_script
 from fuzzer.store.records import FindingRecord, FindingState
 
 # A module that was not minimized may be long; the report is to be read.
@@ -113,13 +115,7 @@ def passes_text(finding: FindingRecord) -> str:
 
 def script_text(directory: Path, repro: str | None) -> str | None:
     """Read the script at ``repro`` in a campaign's directory; ``None`` when there is none that may be shown."""
-    if repro is None:
-        return None
-    path = directory / repro
     try:
-        # A campaign's record may come from elsewhere: nothing outside of its directory is shown.
-        if not path.resolve().is_relative_to(directory.resolve()) or path.stat().st_size > MOST_BYTES:
-            return None
-        return path.read_text(encoding="utf-8", errors="replace")
-    except (OSError, ValueError):  # a path may hold what no path can
+        return read_script(directory, repro, MOST_BYTES)
+    except StoreError:
         return None

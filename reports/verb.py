@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fuzzer.cli.options import add_triage
-from fuzzer.core.verb import OK, UsageError, Verb
+from fuzzer.core.verb import OK, READS_ONLY, UsageError, Verb
 
 if TYPE_CHECKING:
     from fuzzer.findings.file import Decisions
@@ -142,4 +142,5 @@ VERB = Verb(
     example="relaxfuzz report campaign --html page --junit junit.xml",
     add_arguments=_add_arguments,
     run=_run,
+    code=READS_ONLY,
 )

@@ -19,8 +19,10 @@ from fuzzer.core.case import Case
 from fuzzer.core.config import Config, ConfigError
 from fuzzer.findings.signature import death_verdict, signature
 from fuzzer.minimizer.judge.judge import JudgeRequest, judge_request
-from fuzzer.repro.run import check_repro
+from fuzzer.repro.run import check_text
+from fuzzer.store.door import SCRIPTS, read_script
 from fuzzer.store.records import Earlier, EarlierState, FindingState
+from fuzzer.store.trust import require_trust
 from fuzzer.store.writer import FILE_NAME, Store, StoreError
 from fuzzer.worker.death import Died
 from fuzzer.worker.worker import ChildError, IsolatedWorker
@@ -70,13 +72,14 @@ class EarlierCases:
 # -- choosing --------------------------------------------------------------------------------------------------------
 
 
-def chosen(given: Sequence[str] | None, config: Config, directory: Path) -> EarlierCases:
+def chosen(given: Sequence[str] | None, config: Config, directory: Path, trust: bool = False) -> EarlierCases:
     """Choose the cases that ``--regress`` means.
 
     Args:
         given: Its values; ``None`` without it.
         config: Of the campaign.
         directory: Its directory, which is not its own past.
+        trust: Whether to judge what campaigns from elsewhere found.
 
     Raises:
         fuzzer.core.config.ConfigError: when ``off`` is not alone.
@@ -90,7 +93,7 @@ def chosen(given: Sequence[str] | None, config: Config, directory: Path) -> Earl
             raise ConfigError("--regress off cannot be given with other values of --regress")
         return EarlierCases()
     places = [Path(each) for each in given if each not in names]
-    return EarlierCases(tuple(each for each in names if each in given), tuple(gather(places, directory)))
+    return EarlierCases(tuple(each for each in names if each in given), tuple(gather(places, directory, trust)))
 
 
 def campaigns_in(directory: Path) -> list[Path]:
@@ -112,12 +115,13 @@ def campaigns_in(directory: Path) -> list[Path]:
     return [path for _, path in sorted(begun)]
 
 
-def gather(directories: Sequence[Path], own: Path | None = None) -> list[Earlier]:
+def gather(directories: Sequence[Path], own: Path | None = None, trust: bool = False) -> list[Earlier]:
     """Gather what campaigns found and knew of earlier ones; of each finding what the latest campaign says.
 
     Args:
         directories: Each as for :func:`campaigns_in`.
         own: The campaign that is about to run, which is not its own past.
+        trust: As of :func:`chosen`.
 
     Raises:
         fuzzer.store.database.StoreError: as of :func:`campaigns_in`.
@@ -127,6 +131,7 @@ def gather(directories: Sequence[Path], own: Path | None = None) -> list[Earlier
         if own is not None and path.resolve() == own.resolve():
             continue
         with Store.open(path) as store:
+            require_trust(store, trust)
             # Cases of collections, which are none of the store's, are judged by their own collection.
             found.update((each.id, each) for each in store.regressions() if each.cases)
             found.update((each.id, each) for each in _found_by(store, str(path)))
@@ -141,7 +146,7 @@ def _found_by(store: Store, source: str) -> Iterator[Earlier]:
         yield Earlier(
             source, each.id, each.signature, each.oracle, each.culprit, each.message, EarlierState.FAILS,
             failed_on=version, cases=(each.case,) if each.minimized is None else (each.minimized, each.case),
-            script="" if each.repro is None else str((store.directory / each.repro).resolve()), bindings=each.bindings,
+            script="" if each.repro is None else str(store.directory.resolve() / each.repro), bindings=each.bindings,
             at_work=each.evidence.details.oracle,
         )  # fmt: skip
 
@@ -333,9 +338,11 @@ def _compare(earlier: Earlier, verdicts: list[Verdict]) -> Replayed:
 
 
 def _run_script(path: Path, note: str) -> Replayed:
-    if not path.is_file():
+    try:
+        text = read_script(path.parent.parent, f"{SCRIPTS}/{path.name}")
+    except StoreError:
         return EarlierState.UNDECIDED, f"{note}; its script is gone"
-    result = check_repro(path)
+    result = check_text(text)
     if result.confirmed:
         return EarlierState.FAILS, "by its script"
     if result.exit_code == 0:

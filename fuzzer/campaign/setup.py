@@ -24,7 +24,9 @@ from fuzzer.core.config import (
     user_pass,
 )
 from fuzzer.core.installed import Versions
+from fuzzer.core.verb import UsageError
 from fuzzer.findings.file import Decisions, KnownFindings, load_decisions, load_known
+from fuzzer.store.trust import require_trust
 from fuzzer.store.writer import FILE_NAME, Store
 from fuzzer.worker.death import Died
 from fuzzer.worker.worker import DEFAULT_MEMORY_LIMIT, DEFAULT_TIME_LIMIT, IsolatedWorker
@@ -169,14 +171,14 @@ def probe(ref: PassRef) -> str:
     return ""
 
 
-def open_campaign(directory: Path, config: Config, versions: Versions) -> Opened:
-    """Resume the campaign in ``directory``, or begin one there.
+def open_campaign(directory: Path, config: Config, versions: Versions, trust: bool = False) -> Opened:
+    """Resume the campaign in ``directory``, wherever it is from where there is ``trust``, or begin one there.
 
     Raises:
         ConfigError: when there is another campaign.
         fuzzer.store.writer.StoreError: when the directory or the database in it cannot be used.
     """
-    if not (directory / FILE_NAME).exists():
+    if not os.path.lexists(directory / FILE_NAME):
         return Opened(Store.create(directory, _facts(config, versions)), resumed=False)
     store = Store.open(directory, read_only=False)
     meta = store.meta()
@@ -190,9 +192,13 @@ def open_campaign(directory: Path, config: Config, versions: Versions) -> Opened
             f"'{directory}' holds a campaign on TVM {meta.get('tvm_version')} with ffi {meta.get('ffi_version')}, "
             f"installed are {versions.tvm} and {versions.ffi}; give another --out"
         )
-    if complaint:
+    try:
+        if complaint:
+            raise ConfigError(complaint)
+        require_trust(store, trust)
+    except UsageError:
         store.close()
-        raise ConfigError(complaint)
+        raise
     return Opened(store, resumed=True)
 
 
@@ -212,7 +218,7 @@ def _difference(meta: Mapping[str, str], config: Config) -> str:
         return "of other passes"
     if json.loads(meta["oracles"]) != [name.value for name in config.oracles]:
         return "of other oracles"
-    if (digest := Config.from_json(meta["config"]).seeds_digest) != config.seeds_digest:
+    if "config" in meta and (digest := Config.from_json(meta["config"]).seeds_digest) != config.seeds_digest:
         return f"with {_seeds_text(digest)}, not {_seeds_text(config.seeds_digest)}"
     return "of other passes of the user's"
 

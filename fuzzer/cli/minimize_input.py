@@ -59,6 +59,7 @@ def minimize_input(options: argparse.Namespace, seconds: float) -> MinimizeInput
 
 def _of_finding(options: argparse.Namespace, seconds: float) -> MinimizeInput:
     from fuzzer.minimizer.judge.criterion import OracleCriterion
+    from fuzzer.store.trust import require_trust
     from fuzzer.store.writer import Store
 
     if options.directory is None or options.finding is None:
@@ -67,6 +68,7 @@ def _of_finding(options: argparse.Namespace, seconds: float) -> MinimizeInput:
         if getattr(options, "passes" if name == "pass" else name.replace("-", "_")) is not None:
             raise UsageError(f"--{name} goes with --module; a finding has its own")
     with Store.open(options.directory) as store:
+        require_trust(store, options.trust)
         finding = store.finding(options.finding)
     verdict = finding.verdict
     return MinimizeInput(

@@ -21,6 +21,15 @@ def add_campaign(parser: argparse.ArgumentParser, more: str = "") -> None:
     parser.add_argument("directory", type=Path, metavar="DIR", help=f"the campaign's directory{more}")
 
 
+def add_trust(parser: argparse.ArgumentParser) -> None:
+    """Add the option of the verbs that run what a campaign holds, as ``trust``."""
+    parser.add_argument(
+        "--trust",
+        action="store_true",
+        help="run the scripts, passes and plugins that a campaign holds although it was not made on this machine",
+    )
+
+
 def add_triage(parser: argparse.ArgumentParser) -> None:
     """Add the file of decisions on families, as ``triage``: ``None`` for that of the working directory."""
     parser.add_argument(
@@ -71,7 +80,7 @@ def parser_of(verb: Verb) -> Parser:
     parser = Parser(
         prog=f"{PROGRAM} {verb.name}",
         description=verb.help,
-        epilog=f"example: {verb.example}",
+        epilog="\n".join(filter(None, [verb.code, f"example: {verb.example}"])),
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )

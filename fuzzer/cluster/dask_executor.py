@@ -35,8 +35,9 @@ from fuzzer.cluster.messages import (
     environment_key,
     needed_files,
 )
-from fuzzer.core.text import write_atomically
+from fuzzer.core.files import write_atomically
 from fuzzer.store.database import store_error
+from fuzzer.store.door import SCRIPTS
 from fuzzer.store.records import ShardResult
 from fuzzer.worker import session_files as logfile
 
@@ -267,7 +268,7 @@ class DaskExecutor:
         reply: TriageReply = await self._ask(dask_worker.run_triage, parcel, "relaxfuzz-triage", 0)
         self._keep_log(reply.log)
         if reply.script is not None and reply.result.repro is not None:
-            path = self._directory / reply.result.repro
+            path = self._directory / SCRIPTS / f"{reply.result.id}.py"
             try:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 write_atomically(path, reply.script)

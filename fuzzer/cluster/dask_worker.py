@@ -33,6 +33,7 @@ from fuzzer.cluster.messages import (
     relocated,
     unpack,
 )
+from fuzzer.store.door import read_script
 from fuzzer.store.records import ShardResult
 from fuzzer.triage.finding import triage_finding
 from fuzzer.worker.worker import ChildError
@@ -122,7 +123,7 @@ def run_triage(parcel: TriageRequest, files: Sequence[SentFile]) -> TriageReply:
         stop = _abandonment(session)
         job = replace(relocated(parcel.job, places), directory=directory, save=None, stop=stop)
         result = triage_finding(job, session.workers.new)
-        script = None if result.repro is None else (directory / result.repro).read_text(encoding="utf-8")
+        script = None if result.repro is None else read_script(directory, result.repro)
         return relocated(TriageReply(result, script, session.printed()), _back(places))
 
 

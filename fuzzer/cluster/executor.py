@@ -15,7 +15,8 @@ import psutil
 from fuzzer.shard.run import run_isolated
 from fuzzer.shard.shard import OTHER
 from fuzzer.store.database import store_error
-from fuzzer.triage.finding import REPRO_DIRECTORY, TriageJob, TriageResult, triage_finding
+from fuzzer.store.door import SCRIPTS
+from fuzzer.triage.finding import TriageJob, TriageResult, triage_finding
 from fuzzer.worker.worker import IsolatedWorker
 
 if TYPE_CHECKING:
@@ -78,7 +79,7 @@ class WorkerPool:
         scripts: What stands in the path of each script that triage runs in this process.
     """
 
-    def __init__(self, config: Config, log: Path, stop: threading.Event, scripts: str = REPRO_DIRECTORY) -> None:
+    def __init__(self, config: Config, log: Path, stop: threading.Event, scripts: str = SCRIPTS) -> None:
         self._config = config
         self._log = log
         self._stop = stop

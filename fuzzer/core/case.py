@@ -99,7 +99,7 @@ class CaseFile:
 
 def write_case(path: Path, what: CaseFile) -> None:
     """Write a case, at once or not at all; raises ``OSError``."""
-    from fuzzer.core.text import write_atomically
+    from fuzzer.core.files import write_atomically
 
     raw: dict[str, Any] = {"format": FORMAT, "oracle": what.oracle, "id": what.id, "signature": what.text}
     write_atomically(path, json.dumps({**raw, **json.loads(what.case.to_json())}))

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from typing import Protocol, TypeVar
 
 
@@ -29,13 +27,6 @@ def columns(heads: Sequence[str], rows: Sequence[Sequence[object]]) -> list[str]
     widths = [max(len(head), *(len(row[at]) for row in texts), 0) for at, head in enumerate(heads)]
     lines = [list(heads), ["-" * width for width in widths], *texts]
     return ["  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines]
-
-
-def write_atomically(path: Path, text: str) -> None:
-    """Write a text file so that a reader never sees half of it."""
-    partial = path.with_name(f".{path.name}.{os.getpid()}")
-    partial.write_text(text, encoding="utf-8")
-    os.replace(partial, path)
 
 
 # Findings told apart from suspects (``fuzzer.store.records.SUSPECTS``), and numbers of things in words.

@@ -14,6 +14,11 @@ NO_EVIDENCE = 3
 INTERNAL = 70
 
 
+READS_ONLY = "Code: runs nothing that a campaign holds."
+RUNS_CODE = "Code: runs scripts, passes and plugins that a campaign holds; one from elsewhere needs --trust."
+"""What verbs say of the code of others in their help (docs/security.md)."""
+
+
 class UsageError(Exception):
     """Bad input, or what cannot be used or written: the message is the one line that the user sees, the exit code 2.
 
@@ -40,6 +45,7 @@ class Verb:
         add_arguments: Adds the verb's arguments to its parser.
         run: Does the work; returns the exit code; raises ``UsageError`` for bad input.
         needs_tvm: Whether TVM must be installed in a working pair.
+        code: What of other people's it runs, for its help.
     """
 
     name: str
@@ -48,6 +54,7 @@ class Verb:
     add_arguments: Callable[[argparse.ArgumentParser], None]
     run: Callable[[argparse.Namespace], int]
     needs_tvm: bool = True
+    code: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,7 +35,7 @@ from typing import Annotated
 from msgspec import Meta, Struct, field
 from packaging.specifiers import InvalidSpecifier, Specifier
 
-from fuzzer.core.text import write_atomically
+from fuzzer.core.files import write_atomically
 from fuzzer.core.toml import Line, TomlFile, near_matches, parse_toml, read_record, read_tables, read_toml
 from fuzzer.core.verb import UsageError
 from fuzzer.findings.family import MARK, Family

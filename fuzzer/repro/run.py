@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -76,6 +77,14 @@ def check_repro(
         said = error.stdout or ""
         return ReproResult(None, said.decode(errors="replace") if isinstance(said, bytes) else said)
     return ReproResult(done.returncode, done.stdout if done.returncode in (0, 1, 2) else done.stdout + done.stderr)
+
+
+def check_text(text: str) -> ReproResult:
+    """Run the text of a script, as :func:`check_repro`, in a directory of its own."""
+    with tempfile.TemporaryDirectory(prefix="relaxfuzz-") as scratch:
+        path = Path(scratch) / "repro.py"
+        path.write_text(text, encoding="utf-8")
+        return check_repro(path)
 
 
 def render_repro(case: Case, verdict: Verdict, signature: str, nearest: Nearest | None = None) -> RenderedScript:

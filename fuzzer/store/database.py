@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from fuzzer.core.text import printable, shorten
 from fuzzer.core.verb import UsageError
 
 FILE_NAME = "campaign.sqlite"
@@ -63,7 +64,7 @@ def connect(path: Path, read_only: bool = False) -> sqlite3.Connection:
 
 def take_lock(directory: Path) -> int:
     """Keep other campaigns out of a directory until the descriptor is closed; raises ``StoreError``."""
-    descriptor = os.open(directory / LOCK_NAME, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    descriptor = os.open(directory / LOCK_NAME, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
@@ -76,9 +77,11 @@ def take_lock(directory: Path) -> int:
 
 def store_error(error: Exception, directory: Path) -> StoreError:
     """Describe an error of SQLite or the system in one line for the user."""
-    text = str(error)
+    text = shorten(printable(str(error)), 300)
     if "full" in text or (isinstance(error, OSError) and error.errno == errno.ENOSPC):
         return StoreError(f"the disk is full: '{directory}' (what was recorded is kept; run again to resume)")
+    if text == "interrupted":
+        return StoreError(f"'{directory / FILE_NAME}' is damaged: reading it takes too long")
     if "malformed" in text or "not a database" in text or "no such table" in text:
         return StoreError(f"'{directory / FILE_NAME}' is damaged: {text}")
     return StoreError(f"cannot use '{directory / FILE_NAME}': {text}")

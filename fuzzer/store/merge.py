@@ -17,10 +17,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from fuzzer.core.config import Config
+from fuzzer.core.files import write_atomically
 from fuzzer.core.verb import UsageError
 from fuzzer.store.database import FILE_NAME, SUMMED, StoreError, connect, store_error
-from fuzzer.store.records import EarlierState, FindingState
+from fuzzer.store.door import SCRIPTS, read_script
+from fuzzer.store.records import EarlierState, FindingState, MergedCampaign
+from fuzzer.store.trust import made_here
 from fuzzer.store.writer import Store
 
 # The tables of campaigns that are joined: which are added up, and how findings and growth become one.
@@ -30,10 +35,10 @@ Rows = dict[str, list[Row]]
 
 _OF_THE_SMALLEST = ("state", "minimized_json", "bindings", "repro", "parts", "traits", "bisected", "assessment")
 """What a finding has from the campaign with the smallest module."""
-OTHERS = ("meta", "shards", "findings", "growth", "regressions")
-"""Tables with a rule of their own."""
 STRIDE = 1 << 44
 """Shards of the second campaign are numbered from here, and so on; met findings have numbers from 1 << 40 on."""
+_NUMBERED = {"shards": "number", "findings": "shard"}
+"""Tables with a column for the number of a shard."""
 
 _RANKS = (
     FindingState.CONFIRMED, FindingState.KNOWN, FindingState.UNSCRIPTED, FindingState.FLAKY, FindingState.NEW,
@@ -50,19 +55,6 @@ _FATES = (
     EarlierState.WAITING,
 )
 _COUNTED = {"operators": "operators", "operands": "operands", "pairs": "pairs", "rewrites": "rewrites"}
-
-
-def read_rows(connection: sqlite3.Connection) -> Rows:
-    """All tables of a campaign; raises ``StoreError`` for one that has no rule here."""
-    names = [row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
-    ruled = (*SUMMED, *OTHERS)
-    unknown = sorted(name for name in names if name not in ruled and not name.startswith("sqlite_"))
-    if unknown:
-        raise StoreError(f"a campaign of another version of relaxfuzz: it has the tables {', '.join(unknown)}")
-    rows: Rows = {name: [] for name in ruled}
-    for name in rows.keys() & set(names):
-        rows[name] = [dict(row) for row in connection.execute(f"SELECT * FROM {name}")]
-    return rows
 
 
 def joined_rows(sources: Sequence[Rows], numbers: Sequence[Mapping[int, int]]) -> tuple[Rows, dict[str, int]]:
@@ -193,15 +185,6 @@ class MergeError(UsageError):
 
 
 @dataclass(frozen=True, slots=True)
-class MergedCampaign:
-    """A campaign as it was run: its seed, how many cases it judged, when it began."""
-
-    seed: int
-    examples: int
-    started_at: str
-
-
-@dataclass(frozen=True, slots=True)
 class MergeSource:
     """A campaign to be joined with others.
 
@@ -210,12 +193,14 @@ class MergeSource:
         meta: Its facts.
         parts: The campaigns that it was joined from, by seed; itself if it was not.
         rows: Its tables.
+        own: Whether it was made on this machine.
     """
 
     directory: Path
     meta: dict[str, str]
     parts: tuple[MergedCampaign, ...]
     rows: dict[str, list[dict[str, Any]]]
+    own: bool
 
     @property
     def seeds(self) -> frozenset[int]:
@@ -245,21 +230,20 @@ def merge(directories: Sequence[Path], out: Path) -> list[str]:
 
 def read(directory: Path) -> MergeSource:
     """All of a campaign at one moment; raises ``StoreError``."""
-    Store.open(directory).close()  # says what is wrong with it
-    connection = connect(directory / FILE_NAME, read_only=True)
-    try:
-        with contextlib.closing(connection):
-            connection.execute("BEGIN")
-            rows = read_rows(connection)
-    except sqlite3.Error as error:
-        raise store_error(error, directory) from error
+    with Store.open(directory) as store:
+        own, rows = made_here(store), store.rows()
     meta = {row["key"]: row["value"] for row in rows.pop("meta")}
     if MERGED in meta:
-        parts = tuple(MergedCampaign(**part) for part in json.loads(meta[MERGED]))
+        parts = msgspec.json.decode(meta[MERGED], type=tuple[MergedCampaign, ...])
     else:
         examples = sum(row["examples"] for row in rows["shards"])
         parts = (MergedCampaign(int(meta["seed"]), examples, meta["started_at"]),)
-    return MergeSource(directory, meta, parts, rows)
+    for table, column in _NUMBERED.items():
+        if any(row[column] >= STRIDE * len(parts) for row in rows[table]):
+            raise StoreError(
+                f"'{directory / FILE_NAME}' is damaged: table '{table}', field '{column}': of no campaign in it"
+            )
+    return MergeSource(directory, meta, parts, rows, own)
 
 
 def _kind(meta: dict[str, str]) -> dict[str, str]:
@@ -315,13 +299,13 @@ def _order(source: MergeSource) -> tuple[Any, ...]:
 
 def _joined_meta(sources: Sequence[MergeSource]) -> dict[str, str]:
     if len(sources) == 1:
-        return dict(sources[0].meta)
+        return {key: value for key, value in sources[0].meta.items() if key != "seal"}
     metas = [source.meta for source in sources]
     parts = _parts(sources)
     seeds = [part.seed for part in parts]
     ended = {meta["state"] for meta in metas} == {"finished"}
     return {
-        **metas[0],
+        **{key: value for key, value in metas[0].items() if key != "seal"},
         "seed": str(seeds[0]),
         "workers": str(sum(int(meta["workers"]) for meta in metas)),
         "elapsed": str(max((meta["elapsed"] for meta in metas), key=float)),
@@ -345,7 +329,7 @@ def _write(sources: Sequence[MergeSource], out: Path) -> None:
     numbers = [{at: order.index(part.seed) for at, part in enumerate(source.parts)} for source in sources]
     rows, scripts = joined_rows([source.rows for source in sources], numbers)
     try:
-        Store.create(partial, _joined_meta(sources)).close()
+        Store.create(partial, _joined_meta(sources), own=all(source.own for source in sources)).close()
         connection = connect(partial / FILE_NAME)
         with contextlib.closing(connection), connection:
             connection.execute("BEGIN IMMEDIATE")
@@ -354,10 +338,10 @@ def _write(sources: Sequence[MergeSource], out: Path) -> None:
                     names, marks = ", ".join(row), ", ".join("?" * len(row))
                     connection.execute(f"INSERT INTO {table} ({names}) VALUES ({marks})", tuple(row.values()))
         for name, index in scripts.items():
-            source = sources[index].directory / name
-            if source.is_file():
-                (partial / name).parent.mkdir(parents=True, exist_ok=True)
-                shutil.copyfile(source, partial / name)
+            directory = sources[index].directory
+            if os.path.lexists(directory / name):
+                (partial / SCRIPTS).mkdir(exist_ok=True)
+                write_atomically(partial / name, read_script(directory, name))
         out.parent.mkdir(parents=True, exist_ok=True)
         partial.replace(out)
     except (sqlite3.Error, OSError) as error:

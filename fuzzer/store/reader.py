@@ -19,6 +19,7 @@ from fuzzer.findings.releases import Bisected
 from fuzzer.findings.script_parts import ScriptParts
 from fuzzer.store import timeline
 from fuzzer.store.database import COVERAGE, StoreError, store_error
+from fuzzer.store.door import COLUMNS
 from fuzzer.store.records import CampaignInfo, Cost, Earlier, FindingRecord, FindingState, Tally
 from oracles.core.verdict import Evidence
 
@@ -115,6 +116,16 @@ class StoreReader:
         """Findings that triage has not seen: the shard of their case, and their id."""
         query = "SELECT shard, id FROM findings WHERE state = ? ORDER BY shard, number, id"
         return [(row["shard"], row["id"]) for row in self._query(query, (FindingState.NEW.value,))]
+
+    def rows(self) -> dict[str, list[dict[str, Any]]]:
+        """All tables at one moment."""
+        try:
+            self._db.execute("BEGIN")
+            found = {table: [dict(row) for row in self._query(f"SELECT * FROM {table}")] for table in COLUMNS}
+            self._db.execute("COMMIT")
+        except sqlite3.Error as error:
+            raise store_error(error, self.directory) from error
+        return found
 
     def _query(self, text: str, values: tuple[Any, ...] = ()) -> Iterator[Any]:
         try:

@@ -128,6 +128,15 @@ class CampaignInfo:
 
 
 @dataclass(frozen=True, slots=True)
+class MergedCampaign:
+    """A campaign as it was run: its seed, how many cases it judged, when it began."""
+
+    seed: int
+    examples: int
+    started_at: str
+
+
+@dataclass(frozen=True, slots=True)
 class Tally:
     """Count of equal verdicts of an oracle on a pass; strings, as the store keeps them."""
 

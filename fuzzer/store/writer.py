@@ -14,16 +14,15 @@ from pathlib import Path
 import msgspec
 
 from fuzzer.core.case import Case
-from fuzzer.core.config import Config
 from fuzzer.findings.assessment import Assessment
 from fuzzer.findings.family import UNKNOWN, Traits
 from fuzzer.findings.releases import Bisected
 from fuzzer.findings.script_parts import ScriptParts
-from fuzzer.store import timeline
+from fuzzer.store import door, timeline
 from fuzzer.store.database import COVERAGE, FILE_NAME, LOCK_NAME, StoreError, add_rows, connect, store_error, take_lock
 from fuzzer.store.reader import StoreReader
 from fuzzer.store.records import CampaignInfo, Earlier, FindingRecord, FindingState, ShardResult, SignatureHits, Tally
-from relaxkit.passes.plugins import announce
+from fuzzer.store.trust import seal
 
 __all__ = [
     "FILE_NAME",
@@ -36,7 +35,6 @@ __all__ = [
     "store_error",
 ]
 
-FORMAT = "relaxfuzz-campaign-5"
 MET_SHARD = 1 << 40
 """Added to the shard of a finding whose minimization met another one: behind all that are drawn."""
 MOST_MET = 20
@@ -58,8 +56,8 @@ class Store(StoreReader):
     # -- opening ------------------------------------------------------------------------------------------------
 
     @classmethod
-    def create(cls, directory: Path, meta: dict[str, str]) -> Store:
-        """A new campaign in an empty or missing directory; raises ``StoreError``."""
+    def create(cls, directory: Path, meta: dict[str, str], *, own: bool = True) -> Store:
+        """A new campaign in an empty or missing directory, this user's ``own`` or not; raises ``StoreError``."""
         directory = Path(directory)
         try:
             directory.mkdir(parents=True, exist_ok=True)
@@ -77,8 +75,11 @@ class Store(StoreReader):
                 left.unlink()
             fresh = sqlite3.connect(partial)
             fresh.executescript(resources.files("fuzzer.store").joinpath("schema.sql").read_text())
-            begun = {"format": FORMAT, "started_at": datetime.datetime.now(datetime.timezone.utc).isoformat(),
+            fresh.execute("PRAGMA journal_mode = WAL")  # here: a database with a journal beside it is none of ours
+            begun = {"format": door.FORMAT, "started_at": datetime.datetime.now(datetime.timezone.utc).isoformat(),
                      "elapsed": "0", "state": "running", **meta}  # fmt: skip
+            if own and (sealed := seal(begun, partial)):
+                begun["seal"] = sealed
             with fresh:
                 fresh.executemany("INSERT INTO meta VALUES (?, ?)", begun.items())
             fresh.close()
@@ -94,22 +95,16 @@ class Store(StoreReader):
     def open(cls, directory: Path, read_only: bool = True) -> Store:
         """An existing campaign; raises ``StoreError`` when there is none, it is damaged, or another writes it."""
         directory = Path(directory)
-        path = directory / FILE_NAME
-        if not directory.exists():
-            raise StoreError(f"'{directory}' does not exist")
-        if not directory.is_dir():
-            raise StoreError(f"'{directory}' is not a directory")
-        if not path.is_file():
-            raise StoreError(f"'{directory}' holds no campaign (no {FILE_NAME})")
         lock = None
         try:
-            lock = None if read_only else take_lock(directory)
-            # Looked at by a reader first: a file that is not ours, or damaged, is left as it is.
-            with cls(directory, connect(path, read_only=True), None) as reader:
-                reader._check()
-            store = cls(directory, connect(path, read_only), lock)
-            if not read_only:
-                store._complete()
+            connection = door.enter(directory)
+            if read_only:
+                return cls(directory, connection, None)
+            connection.close()  # a file that is not ours, or damaged, is left as it is
+            lock = take_lock(directory)
+            store = cls(directory, connect(directory / FILE_NAME), lock)
+            store._complete()
+            return store
         except StoreError:
             if lock is not None:
                 os.close(lock)
@@ -118,16 +113,6 @@ class Store(StoreReader):
             if lock is not None:
                 os.close(lock)
             raise store_error(error, directory) from error
-        if (config := store.meta().get("config")) is not None:
-            announce(Config.from_json(config).plugins)
-        return store
-
-    def _check(self) -> None:
-        found = self._db.execute("PRAGMA quick_check(1)").fetchone()
-        if found is None or found[0] != "ok":
-            raise StoreError(f"'{self.directory / FILE_NAME}' is damaged: {found[0] if found else 'empty'}")
-        if self.meta().get("format") != FORMAT:
-            raise StoreError(f"'{self.directory / FILE_NAME}' is not a campaign of this version")
 
     def _complete(self) -> None:
         """Add the column that campaigns lack that were begun before findings were assessed."""

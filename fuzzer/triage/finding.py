@@ -16,6 +16,7 @@ from fuzzer.minimizer.judge.criterion import Confirmation, OracleCriterion, Work
 from fuzzer.minimizer.judge.judge import HANG, Judge, dies_running, values_matter
 from fuzzer.minimizer.search.search import Minimized, Other, SearchLimits
 from fuzzer.repro.nearest.search import NEAREST_SECONDS
+from fuzzer.store.door import SCRIPTS
 from fuzzer.triage.reduce import NotReduced, ReductionPlan, reduce
 from fuzzer.triage.script import NoScript, write_checked
 from fuzzer.triage.traits import find_traits
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from oracles.core.verdict import Verdict
     from relaxkit.passes.pass_ref import PassRef
 
-REPRO_DIRECTORY = "repros"
 MOST_OTHERS = 3
 """Other failures that a minimization met and that are handed on: more of them are seldom more defects."""
 _SAID = 300
@@ -176,7 +176,7 @@ class _Triage:
             self.notes.append(f"{name} case: came back in {confirmation}")
             return False
         job = self.job
-        path = job.directory / REPRO_DIRECTORY / f"{job.id}.py"
+        path = job.directory / SCRIPTS / f"{job.id}.py"
         try:
             result, parts = write_checked(
                 self.judge, case, confirmation.verdict, job.signature, path, job.nearest_seconds

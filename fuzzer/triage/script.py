@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from fuzzer.core.text import write_atomically
+from fuzzer.core.files import write_atomically
 from fuzzer.core.verb import UsageError
 from fuzzer.findings.script_parts import Nearest, RenderedScript, ScriptParts
 from fuzzer.findings.signature import signature

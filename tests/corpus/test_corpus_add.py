@@ -32,6 +32,10 @@ def failure(ref: PassRef, oracle: str) -> Verdict:
     return Verdict(OracleName(oracle), Outcome.FAIL, ref.name, evidence=Evidence("k", "m"))
 
 
+META = dict.fromkeys(("budget", "tvm_version", "ffi_version"), "") | {"seed": "7", "workers": "1"}
+META |= {"passes": "[]", "oracles": "[]"}
+
+
 def campaign(tmp_path: Path, slug: str, ref: PassRef, oracle: str) -> Path:
     """A campaign with one finding, whose module is that of a case."""
     (known,) = load([slug])
@@ -39,7 +43,7 @@ def campaign(tmp_path: Path, slug: str, ref: PassRef, oracle: str) -> Path:
     verdict = failure(ref, oracle)
     result = ShardResult(0, examples=1, modules=1)
     result.hits = {signature(verdict).id: SignatureHits.of(signature(verdict), verdict, case, 0, 1)}
-    with Store.create(tmp_path / "campaign", {"seed": "7", "passes": "[]", "oracles": "[]"}) as store:
+    with Store.create(tmp_path / "campaign", META) as store:
         store.record_shard(result, 5.0)
     return tmp_path / "campaign"
 

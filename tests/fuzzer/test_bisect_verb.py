@@ -84,8 +84,8 @@ def add_scripted(store: Store, campaign: Path, failed: SignatureHits) -> None:
     """A finding with a script that says present, then fixed."""
     store.record_shard(shard(0, failed), 1.0)
     (campaign / "repros").mkdir()
-    (campaign / "repros" / "it.py").write_text(FIXED_IN_026)
-    store.save_triage(failed.signature.id, FindingState.CONFIRMED, None, None, "repros/it.py", "")
+    (campaign / "repros" / f"{failed.signature.id}.py").write_text(FIXED_IN_026)
+    store.save_triage(failed.signature.id, FindingState.CONFIRMED, None, None, f"repros/{failed.signature.id}.py", "")
 
 
 def test_a_finding_of_a_campaign(fake: FakePython, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -107,9 +107,9 @@ def test_a_finding_of_a_campaign(fake: FakePython, tmp_path: Path, capsys: pytes
     assert main(["bisect", str(campaign), "--json", *options]) == 0
     (found,) = json.loads(capsys.readouterr().out)
     assert (found["finding"], found["trend"]) == (failed.signature.id, "present in all")
-    (campaign / "repros" / "it.py").unlink()
+    (campaign / "repros" / f"{failed.signature.id}.py").unlink()
     assert main(["bisect", str(campaign), failed.signature.id, *options]) == 2
-    assert "it.py': No such file" in capsys.readouterr().err
+    assert ".py': No such file" in capsys.readouterr().err
 
 
 def test_what_a_bisection_came_to_is_kept(fake: FakePython, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

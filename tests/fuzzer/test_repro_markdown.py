@@ -111,8 +111,8 @@ def test_the_verb_prints_it_and_refuses_what_it_cannot_read(tmp_path: Path, caps
             ShardResult(0, 0, 8, 8, 8, hits={name.id: SignatureHits.of(name, VERDICT, case(), 0, 3)}), 1.0
         )
         (directory / "repros").mkdir()
-        (directory / "repros" / "script.py").write_text(script().text)
-        store.save_triage(name.id, FindingState.CONFIRMED, case(), 1, "repros/script.py", "", parts=script().parts)
+        (directory / "repros" / f"{name.id}.py").write_text(script().text)
+        store.save_triage(name.id, FindingState.CONFIRMED, case(), 1, f"repros/{name.id}.py", "", parts=script().parts)
     rows = [{"release": "0.26.0", "outcome": "present", "said": "it fails"}]
     bisection = tmp_path / "bisection.json"
     bisection.write_text(json.dumps({"releases": rows, "judgement": "present in all", "finding": name.id}))

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fuzzer.cli.options import add_campaign, add_triage, file_errors
-from fuzzer.core.verb import GATE_FAILED, OK, UsageError, Verb
+from fuzzer.core.verb import GATE_FAILED, OK, READS_ONLY, UsageError, Verb
 
 if TYPE_CHECKING:
     from fuzzer.gate.measured import MeasuredCampaign
@@ -66,4 +66,5 @@ VERB = Verb(
     add_arguments=_add_arguments,
     run=_run,
     needs_tvm=False,
+    code=READS_ONLY,
 )

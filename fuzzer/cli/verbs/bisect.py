@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fuzzer.cli.options import file_errors, inform
-from fuzzer.core.verb import NO_EVIDENCE, OK, UsageError, Verb
+from fuzzer.cli.options import add_trust, file_errors, inform
+from fuzzer.core.verb import NO_EVIDENCE, OK, RUNS_CODE, UsageError, Verb
 
 if TYPE_CHECKING:
     from fuzzer.bisect.bisect import ReleaseRun
@@ -58,6 +58,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--runs", default="1", metavar="N", help="runs in each release; one that shows it is enough")
     parser.add_argument("--time", default="2m", metavar="TIME", help="time limit of one run (default: 2m)")
     parser.add_argument("--json", action="store_true", help="one object instead of lines")
+    add_trust(parser)
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -127,11 +128,13 @@ def _of_campaign(options: argparse.Namespace) -> list[_Target]:
     from fuzzer.cli.verbs.repro import script_of
     from fuzzer.core.installed import require_working_pair
     from fuzzer.core.text import first_line
+    from fuzzer.store.trust import require_trust
     from fuzzer.store.writer import Store
 
     if options.directory is None:
         raise UsageError("give DIR, or DIR and ID, or --script")
     with Store.open(options.directory) as store:
+        require_trust(store, options.trust)
         if options.finding is not None:
             findings = [store.finding(options.finding)]
         else:
@@ -188,4 +191,5 @@ VERB = Verb(
     add_arguments=_add_arguments,
     run=_run,
     needs_tvm=False,
+    code=RUNS_CODE,
 )

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from fuzzer.cli.options import add_campaign, add_triage
-from fuzzer.core.verb import OK, UsageError, Verb
+from fuzzer.core.verb import OK, READS_ONLY, UsageError, Verb
 
 if TYPE_CHECKING:
     from fuzzer.store.grouping import FamilyGroup
@@ -165,4 +165,5 @@ VERB = Verb(
     example="relaxfuzz findings campaign --json",
     add_arguments=_add_arguments,
     run=_run,
+    code=READS_ONLY,
 )

@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 
 from fuzzer.cli.options import add_campaign, add_triage
-from fuzzer.core.verb import Verb
+from fuzzer.core.verb import READS_ONLY, Verb
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -48,4 +48,5 @@ VERB = Verb(
     add_arguments=_add_arguments,
     run=_run,
     needs_tvm=False,
+    code=READS_ONLY,
 )

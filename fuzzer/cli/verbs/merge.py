@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 
 from fuzzer.cli.options import inform
-from fuzzer.core.verb import OK, Verb
+from fuzzer.core.verb import OK, READS_ONLY, Verb
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -43,4 +43,5 @@ VERB = Verb(
     add_arguments=_add_arguments,
     run=_run,
     needs_tvm=False,
+    code=READS_ONLY,
 )

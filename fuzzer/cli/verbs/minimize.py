@@ -7,8 +7,8 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fuzzer.cli.options import file_errors, inform
-from fuzzer.core.verb import OK, Verb
+from fuzzer.cli.options import add_trust, file_errors, inform
+from fuzzer.core.verb import OK, RUNS_CODE, Verb
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -61,6 +61,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         "--others", type=Path, metavar="DIR", help="write a case there for each other failure that was met on the way"
     )
     output.add_argument("--json", action="store_true", help="print one JSON object")
+    add_trust(parser)
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -150,4 +151,5 @@ VERB = Verb(
     example="relaxfuzz minimize --module model.py --pass FuseOps --oracle crash",
     add_arguments=_add_arguments,
     run=_run,
+    code=RUNS_CODE,
 )

@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fuzzer.core.verb import OK, UsageError, Verb
+from fuzzer.core.verb import OK, READS_ONLY, UsageError, Verb
 
 if TYPE_CHECKING:
     from fuzzer.cli.pass_verdicts import Judged
@@ -147,4 +147,5 @@ VERB = Verb(
     example="relaxfuzz passes --campaign campaign",
     add_arguments=_add_arguments,
     run=_run,
+    code=READS_ONLY,
 )

@@ -5,12 +5,11 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fuzzer.cli.options import add_campaign, file_errors
-from fuzzer.core.verb import OK, USAGE, UsageError, Verb
+from fuzzer.cli.options import add_campaign, add_trust, file_errors
+from fuzzer.core.verb import OK, RUNS_CODE, USAGE, UsageError, Verb
 
 if TYPE_CHECKING:
     from fuzzer.findings.releases import Bisected
@@ -49,16 +48,20 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--json", action="store_true", help="print one JSON object: the script or report, and what --check saw"
     )
+    add_trust(parser)
 
 
 def _run(options: argparse.Namespace) -> int:
     if options.bisection is not None and not options.markdown:
         raise UsageError("--bisection goes with --markdown")
-    from fuzzer.core.text import write_atomically
+    from fuzzer.core.files import write_atomically
+    from fuzzer.store.trust import require_trust
     from fuzzer.store.writer import Store
 
     with Store.open(options.directory) as store:
         finding, info = store.finding(options.finding), store.info()
+        if options.check or options.fresh or finding.repro is None:
+            require_trust(store, options.trust)
     script, parts = script_of(finding, options.directory, fresh=options.fresh)
     text = _report(finding, info, script, parts, options) if options.markdown else script
     if options.output is not None:
@@ -95,12 +98,10 @@ def script_of(finding: FindingRecord, directory: Path, *, fresh: bool = False) -
     Raises:
         UsageError: There is none, and none can be made.
     """
+    from fuzzer.store.door import read_script
+
     if finding.repro is not None and not fresh:
-        path = directory / finding.repro
-        try:
-            return path.read_text(encoding="utf-8"), finding.parts
-        except OSError as error:
-            raise UsageError(f"'{path}': {error.strerror}") from error
+        return read_script(directory, finding.repro), finding.parts
     from fuzzer.triage.script import repro_script
 
     try:
@@ -139,12 +140,9 @@ def _bisected(path: Path, finding_id: str) -> Bisected:
 
 
 def _check(text: str) -> ReproResult:
-    from fuzzer.repro.run import check_repro
+    from fuzzer.repro.run import check_text
 
-    with tempfile.TemporaryDirectory(prefix="relaxfuzz-") as scratch:
-        path = Path(scratch) / "repro.py"
-        path.write_text(text, encoding="utf-8")
-        result = check_repro(path)
+    result = check_text(text)
     if result.exit_code is None:
         print("relaxfuzz: the script did not end in time", file=sys.stderr)
     return result
@@ -162,4 +160,5 @@ VERB = Verb(
     example="relaxfuzz repro campaign 1f0c2ab934 --check",
     add_arguments=_add_arguments,
     run=_run,
+    code=RUNS_CODE,
 )

@@ -12,8 +12,8 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fuzzer.cli.options import inform
-from fuzzer.core.verb import OK, OPTIONS, UsageError, Verb
+from fuzzer.cli.options import add_trust, inform
+from fuzzer.core.verb import OK, OPTIONS, RUNS_CODE, UsageError, Verb
 
 if TYPE_CHECKING:
     from fuzzer.campaign.campaign import Campaign
@@ -31,6 +31,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         parser.add_argument(f"--{option.name}", metavar=option.metavar, help=option.help, action=action)
     parser.add_argument("--config", metavar="FILE", type=Path, help="a TOML file with these options as keys")
     parser.add_argument("--json", action="store_true", help="print the closing summary as one JSON object")
+    add_trust(parser)
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -50,8 +51,8 @@ def _run(options: argparse.Namespace) -> int:
         known, decided = known_findings(values), decisions(values)
         directory = Path(str(values.get("out") or f"campaign-{config.seed}"))
         workers, executor = _executor(values, config, held)
-        past = chosen(values.get("regress"), config, directory)
-        opened = open_campaign(directory, config, versions)
+        past = chosen(values.get("regress"), config, directory, options.trust)
+        opened = open_campaign(directory, config, versions, options.trust)
         store = held.enter_context(opened.store)
         _announce(replace(config, workers=workers), store, directory, opened.resumed)
         if compiler() is None:
@@ -154,4 +155,5 @@ VERB = Verb(
     example="relaxfuzz run --time 10m --seed 7 --workers 2 --out campaign",
     add_arguments=_add_arguments,
     run=_run,
+    code=RUNS_CODE,
 )

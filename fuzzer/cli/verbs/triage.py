@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fuzzer.core.verb import OK, UsageError, Verb
+from fuzzer.core.verb import OK, READS_ONLY, UsageError, Verb
 
 if TYPE_CHECKING:
     from fuzzer.findings.file import Decision, Decisions
@@ -96,4 +96,5 @@ VERB = Verb(
     add_arguments=_add_arguments,
     run=_run,
     needs_tvm=False,
+    code=READS_ONLY,
 )

@@ -1,0 +1,69 @@
+"""Files that somebody names, or that came with a campaign: read to a limit, never waited for, links not followed."""
+
+from __future__ import annotations
+
+import errno
+import os
+import secrets
+import stat
+from pathlib import Path
+
+MOST_BYTES = 64 << 20
+"""Of a file that is read as a whole."""
+
+
+def read_regular(path: Path, *, links: bool = True, most: int = MOST_BYTES) -> bytes:
+    """Read a regular file.
+
+    Args:
+        path: The file.
+        links: Whether it, or the directory that it lies in, may be a symbolic link: those that a user names may.
+        most: Bytes that it may have.
+
+    Raises:
+        OSError: It cannot be read, is of another kind, such as a pipe or a device, or is too large.
+    """
+    no_links = 0 if links else os.O_NOFOLLOW
+    parent = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | no_links)
+    try:
+        # A pipe that nobody writes to would else be waited for.
+        handle = os.open(path.name, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | no_links, dir_fd=parent)
+    finally:
+        os.close(parent)
+    with os.fdopen(handle, "rb") as file:
+        found = os.fstat(handle)
+        if stat.S_ISDIR(found.st_mode):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+        if not stat.S_ISREG(found.st_mode):
+            raise OSError(errno.EINVAL, "not a regular file", str(path))
+        data = file.read(most + 1)
+    if len(data) > most:
+        raise OSError(errno.EFBIG, f"larger than {most >> 20} MiB", str(path))
+    return data
+
+
+def write_atomically(path: Path, text: str | bytes) -> None:
+    """Write a file so that a reader never sees half of it; a symbolic link in its place is replaced, not followed.
+
+    Raises:
+        OSError: It cannot be written.
+    """
+    data = text.encode("utf-8", errors="replace") if isinstance(text, str) else text
+    if path.exists() and not (path.is_file() or path.is_dir()):  # a terminal, a pipe: nothing to replace
+        path.write_bytes(data)
+        return
+    partial = path.with_name(f".{path.name[:100]}.{secrets.token_hex(8)}")
+    try:
+        with partial.open("xb") as file:  # a new file, whatever links lie there
+            file.write(data)
+        os.replace(partial, path)
+    except BaseException:
+        partial.unlink(missing_ok=True)
+        raise
+
+
+def append(path: Path, text: str) -> None:
+    """Write to the end of a file, which is no symbolic link; raises ``OSError``."""
+    handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
+    with os.fdopen(handle, "w", encoding="utf-8", errors="replace") as file:
+        file.write(text)

@@ -1,0 +1,321 @@
+"""The door through which campaigns are read: a directory may come from anywhere, and is checked before it is used.
+
+Beyond it the files are regular ones, the tables are those of ``schema.sql``, and each row is what its record demands.
+"""
+
+from __future__ import annotations
+
+import functools
+import sqlite3
+import stat
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from importlib import resources
+from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta
+
+from fuzzer.core.case import Case
+from fuzzer.core.config import Config
+from fuzzer.core.files import read_regular
+from fuzzer.core.text import printable, shorten
+from fuzzer.findings.assessment import Assessment
+from fuzzer.findings.family import Traits
+from fuzzer.findings.releases import Bisected
+from fuzzer.findings.script_parts import ScriptParts
+from fuzzer.store.database import FILE_NAME, LOCK_NAME, StoreError, connect
+from fuzzer.store.records import Earlier, FindingState, MergedCampaign
+from oracles.core.verdict import Evidence, Outcome
+from relaxkit.passes.contract import OracleName
+
+FORMAT = "relaxfuzz-campaign-5"
+SCRIPTS = "repros"
+"""Directory of the scripts in that of a campaign."""
+
+MOST_BYTES = 4 << 30
+"""Of a file of the database; eight hours of a campaign take some 100 MB."""
+MOST_SCRIPT = 16 << 20
+"""Bytes of a script."""
+MOST_VALUE = 64 << 20
+"""Bytes of one value."""
+MOST_ROWS = 5_000_000
+"""Rows of one table."""
+_SECONDS, _BYTES_A_SECOND = 6.0, 10 << 20
+"""So much time is given to any database, and for so many bytes of it one second more."""
+_STEPS = 10_000
+"""Instructions of SQLite's machine between two looks at the clock."""
+_ROWS_AT_ONCE = 500
+
+Whole = Annotated[int, Meta(ge=0, le=1 << 48)]
+_Number = Annotated[int, Meta(ge=0, le=(1 << 62) - 1)]
+_Seed = Annotated[int, Meta(ge=0, le=(1 << 63) - 1)]
+_Seconds = Annotated[float, Meta(ge=0, le=1e12)]
+_NAME = r"^[^\x00-\x1f\x7f-\x9f\u2028\u2029]*\Z"
+_Name = Annotated[str, Meta(min_length=1, max_length=500, pattern=_NAME)]
+_Line = Annotated[str, Meta(max_length=5_000, pattern=_NAME)]
+_Text = Annotated[str, Meta(max_length=1 << 20)]
+_Id = Annotated[str, Meta(pattern=r"^[0-9a-f]{10}\Z")]
+_Digest = Annotated[str, Meta(pattern=r"^[0-9a-f]{1,64}\Z")]
+_Rank = Annotated[int, Meta(ge=-1, le=1000)]
+
+
+class _Pass(msgspec.Struct):
+    name: _Name
+    expression: Annotated[str, Meta(min_length=1, max_length=1 << 20)]
+
+
+class _Case(msgspec.Struct):
+    module_json: str
+    passes: Annotated[list[_Pass], Meta(min_length=1, max_length=100)]
+    input_seed: _Seed
+
+
+class _Evidence(msgspec.Struct):
+    kind: _Name
+    message: _Text
+    frames: Annotated[list[_Line], Meta(max_length=1000)]
+
+
+class _Earlier(msgspec.Struct):
+    id: _Name
+    oracle: OracleName
+    culprit: _Name
+    cases: Annotated[list[_Case], Meta(max_length=10)] = []
+
+
+@dataclass(frozen=True, slots=True)
+class _Json:
+    """The types that the JSON of a column must all be; ``absent``: it may be missing."""
+
+    kinds: tuple[Any, ...]
+    absent: bool = False
+
+    def check(self, text: str | None) -> None:
+        if text is None and self.absent:
+            return
+        for kind in self.kinds:
+            msgspec.json.decode(text or "", type=kind)
+
+
+def _wholes(names: str) -> dict[str, Any]:
+    return dict.fromkeys(names.split(), Whole)
+
+
+_TALLY = {"name": _Name, "count": Whole}
+COLUMNS: dict[str, dict[str, Any]] = {
+    "meta": {"key": _Name, "value": _Text},
+    "shards": {"number": _Number, **_wholes("first stop examples modules discarded bindings")},
+    "tallies": {"oracle": OracleName, "culprit": _Name, "outcome": Outcome, "reason": _Line, "count": Whole},
+    **dict.fromkeys(("features", "idioms", "operators", "judged", "changed"), _TALLY),
+    "operands": {"operator": _Name, "dtype": _Line, "rank": _Rank, "count": Whole},
+    "pairs": {"producer": _Name, "consumer": _Name, "count": Whole},
+    "rewrites": {"culprit": _Name, "rewrite": _Line, "count": Whole},
+    "findings": {
+        "id": _Id, "signature": _Text, "oracle": OracleName, "culprit": _Name, "evidence": _Json((Evidence, _Evidence)),
+        "count": Whole, "state": FindingState, "first_seen": _Seconds, "last_seen": _Seconds, "shard": _Number,
+        "number": Whole, "case_json": _Json((Case, _Case)), "minimized_json": _Json((Case, _Case), absent=True),
+        "bindings": Whole | None, "repro": _Name | None, "parts": _Json((ScriptParts,), absent=True), "note": _Text,
+        "traits": _Json((Traits,), absent=True), "bisected": _Json((Bisected,), absent=True),
+        "assessment": _Json((Assessment,), absent=True),
+    },
+    "costs": {"id": _Id, "judging": _Seconds, "triage": _Seconds},
+    "regressions": {"source": _Line, "id": _Name, "state": _Name, "body": _Json((Earlier, _Earlier))},
+    "growth": {"at": _Seconds, **_wholes("examples modules findings operators operands pairs rewrites")},
+    "sightings": {"finding": _Id, "at": _Seconds, "count": Whole},
+    "spent": {"step": _Name, "culprit": _Line, "seconds": _Seconds},
+}  # fmt: skip
+"""Types of all columns of all tables, in the order in which ``schema.sql`` has them."""
+LATER = frozenset({"assessment"})
+"""Columns that a campaign may lack."""
+
+_FACTS: dict[str, Any] = {
+    "seed": _Seed, "started_at": datetime, "elapsed": _Seconds, "workers": Whole, "state": _Name, "budget": _Line,
+    "tvm_version": _Line, "ffi_version": _Line, "passes": _Json((list[_Name],)), "oracles": _Json((list[OracleName],)),
+}  # fmt: skip
+"""Facts that each campaign has."""
+_MORE_FACTS: dict[str, Any] = {
+    "identity": _Digest, "seal": _Digest, "config": _Json((Config,)), "merged": _Json((list[MergedCampaign],)),
+}  # fmt: skip
+
+
+def enter(directory: Path) -> sqlite3.Connection:
+    """Open a campaign for reading, with all that it holds checked; raises ``StoreError`` and what SQLite raises."""
+    size = _check_files(directory)
+    connection = connect(directory / FILE_NAME, read_only=True)
+    try:
+        _limit(connection, _SECONDS + size / _BYTES_A_SECOND)
+        _Check(directory / FILE_NAME, connection).run()
+        connection.set_progress_handler(None, 0)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _check_files(directory: Path) -> int:
+    """Look at all files that SQLite or a campaign opens by name; the size of the database."""
+    if not directory.exists():
+        raise StoreError(f"'{directory}' does not exist")
+    if not directory.is_dir():
+        raise StoreError(f"'{directory}' is not a directory")
+    size = 0
+    for name in (FILE_NAME, f"{FILE_NAME}-wal", f"{FILE_NAME}-shm", f"{FILE_NAME}-journal", LOCK_NAME, "workers.log"):
+        try:
+            found = (directory / name).lstat()
+        except FileNotFoundError:
+            if name == FILE_NAME:
+                raise StoreError(f"'{directory}' holds no campaign (no {FILE_NAME})") from None
+            continue
+        if not stat.S_ISREG(found.st_mode):
+            raise StoreError(f"'{directory / name}' is not a regular file")
+        if name.endswith("-journal"):  # none of ours has one: it could name other files, which SQLite would remove
+            raise StoreError(f"'{directory / name}' belongs to no campaign")
+        size += found.st_size if name.startswith(FILE_NAME) else 0
+    if size > MOST_BYTES:
+        raise StoreError(f"'{directory / FILE_NAME}' is too large: {size >> 20} MiB, at most {MOST_BYTES >> 20}")
+    return size
+
+
+def _limit(connection: sqlite3.Connection, seconds: float) -> None:
+    """Bound what one statement may take, and let nothing that a schema says be run."""
+    deadline = time.monotonic() + seconds
+    connection.set_progress_handler(lambda: time.monotonic() > deadline, _STEPS)
+    if hasattr(connection, "setlimit"):  # Python 3.11
+        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MOST_VALUE)
+    for setting in ("trusted_schema = OFF", "cell_size_check = ON", "query_only = ON"):
+        connection.execute(f"PRAGMA {setting}")
+
+
+class _Check:
+    """Goes through all of a database once."""
+
+    def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
+        self.path = path
+        self._db = connection
+
+    def run(self) -> None:
+        self._db.execute("BEGIN")  # all of it at one moment, though a campaign writes
+        found = self._db.execute("PRAGMA quick_check(1)").fetchone()
+        if found is None or found[0] != "ok":
+            raise StoreError(f"'{self.path}' is damaged: {found[0] if found else 'empty'}")
+        if self._format() != FORMAT:
+            raise StoreError(f"'{self.path}' is not a campaign of this version")
+        self._schema()
+        for table, columns in COLUMNS.items():
+            self._rows(table, columns)
+        self._facts()
+        self._db.execute("COMMIT")
+
+    def _format(self) -> str:
+        if not self._db.execute("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'meta'").fetchone():
+            return ""
+        rows = self._db.execute("SELECT value FROM meta WHERE key = 'format'").fetchmany(1)
+        return str(rows[0][0]) if rows else ""
+
+    def _schema(self) -> None:
+        found, ours = _objects(self._db), _own_objects()
+        for name in sorted(found.keys() | ours.keys()):
+            if name not in ours:
+                raise self._error(f"{found[name][0]} '{name}' is none of a campaign's")
+            if found.get(name) != ours[name]:
+                raise self._error(
+                    f"{ours[name][0]} '{name}' is {'not as in a campaign' if name in found else 'missing'}"
+                )
+
+    def _rows(self, table: str, columns: Mapping[str, Any]) -> None:
+        there = {row[0] for row in self._db.execute("SELECT name FROM pragma_table_xinfo(?)", (table,))}
+        names = [name if name in there else f"NULL AS {name}" for name in columns]
+        cursor = self._db.execute(f"SELECT {', '.join(names)} FROM {table} LIMIT {MOST_ROWS + 1}")
+        cursor.row_factory = None
+        kinds, decoded = _compiled(table)
+        number = 0
+        while rows := cursor.fetchmany(_ROWS_AT_ONCE):
+            try:
+                msgspec.convert(rows, kinds)
+                for row in rows:
+                    for at, check in decoded:
+                        check(row[at])
+                    if table == "findings" and row[_REPRO] not in (None, f"{SCRIPTS}/{row[0]}.py"):
+                        raise msgspec.ValidationError
+            except (msgspec.MsgspecError, RecursionError, ValueError):
+                self._name_fault(table, columns, rows, number)
+                raise
+            if (number := number + len(rows)) > MOST_ROWS:
+                raise self._error(f"table '{table}' has more than {MOST_ROWS} rows")
+
+    def _name_fault(self, table: str, columns: Mapping[str, Any], rows: Sequence[Any], before: int) -> None:
+        """Raise the error of the first value that is wrong."""
+        for number, row in enumerate(rows, start=before + 1):
+            for (name, kind), value in zip(columns.items(), row, strict=True):
+                self._check_value(f"table '{table}', row {number}, field '{name}'", kind, value)
+            if table == "findings" and row[_REPRO] not in (None, f"{SCRIPTS}/{row[0]}.py"):
+                raise self._error(f"table 'findings', row {number}, field 'repro': Expected `{SCRIPTS}/{row[0]}.py`")
+
+    def _facts(self) -> None:
+        facts = dict(self._db.execute("SELECT key, value FROM meta"))
+        for key, kind in (_FACTS | _MORE_FACTS).items():
+            if key in facts:
+                self._check_value(f"table 'meta', row '{key}', field 'value'", kind, facts[key], strict=False)
+            elif key in _FACTS:
+                raise self._error(f"table 'meta', row '{key}' is missing")
+
+    def _check_value(self, where: str, kind: Any, value: Any, *, strict: bool = True) -> None:
+        try:
+            if isinstance(kind, _Json):
+                msgspec.convert(value, str | None)
+                kind.check(value)
+            else:
+                msgspec.convert(value, kind, strict=strict)
+        except RecursionError:
+            raise self._error(f"{where}: nested too deeply") from None
+        except (msgspec.MsgspecError, ValueError) as error:
+            raise self._error(f"{where}: {error}") from error
+
+    def _error(self, text: str) -> StoreError:
+        return StoreError(f"'{self.path}' is damaged: {shorten(printable(text), 300)}")
+
+
+_REPRO = list(COLUMNS["findings"]).index("repro")
+
+
+@functools.cache
+def _compiled(table: str) -> tuple[Any, list[tuple[int, Callable[[str | None], None]]]]:
+    """The type of a list of rows of a table, and the checks of its columns of JSON."""
+    columns = COLUMNS[table].values()
+    plain = [str | None if isinstance(kind, _Json) else kind for kind in columns]
+    return list[tuple[tuple(plain)]], [  # type: ignore[misc]  # made of values
+        (at, kind.check) for at, kind in enumerate(columns) if isinstance(kind, _Json)
+    ]
+
+
+def _objects(connection: sqlite3.Connection) -> dict[str, tuple[Any, ...]]:
+    """The kind and the columns of all tables, the text of all else that a schema has."""
+    found: dict[str, tuple[Any, ...]] = {}
+    for name, kind, text, root in connection.execute("SELECT name, type, sql, rootpage FROM sqlite_master"):
+        found[str(name)] = (kind, text)
+        if kind == "table" and root and name in COLUMNS:  # a virtual one has no page, and is not asked
+            columns = connection.execute("SELECT * FROM pragma_table_xinfo(?)", (name,)).fetchall()
+            # Where a column stands in its table is of no account: newer ones were added to older tables.
+            found[str(name)] = (kind, *(tuple(each)[1:] for each in columns if each[1] not in LATER))
+    return found
+
+
+@functools.cache
+def _own_objects() -> dict[str, tuple[Any, ...]]:
+    with sqlite3.connect(":memory:") as connection:
+        connection.executescript(resources.files("fuzzer.store").joinpath("schema.sql").read_text())
+        return _objects(connection)
+
+
+def read_script(directory: Path, repro: str | None, most: int = MOST_SCRIPT) -> str:
+    """Read the script of a finding; raises ``StoreError`` where there is none that is a file of the campaign."""
+    if repro is None:
+        raise StoreError(f"'{directory}': the finding has no script")
+    try:
+        return read_regular(directory / repro, links=False, most=most).decode("utf-8", errors="replace")
+    except OSError as error:
+        raise StoreError(f"'{directory / repro}': {error.strerror}") from error

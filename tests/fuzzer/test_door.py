@@ -1,0 +1,151 @@
+"""The door of the store: what a directory from elsewhere holds is refused in one line, or fits its records."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from sample_records import META, hit, shard
+
+from fuzzer.store import door
+from fuzzer.store.records import FindingState
+from fuzzer.store.writer import FILE_NAME, Store, StoreError
+
+
+@pytest.fixture
+def campaign(tmp_path: Path) -> Path:
+    with Store.create(tmp_path / "campaign", META) as store:
+        (name,) = store.record_shard(shard(0, hit("Check failed: boom", 5, 2)), 1.5)
+        store.save_triage(name, FindingState.CONFIRMED, None, None, f"repros/{name}.py", "")
+    (tmp_path / "campaign/repros").mkdir()
+    (tmp_path / f"campaign/repros/{name}.py").write_text("print('BUG: boom')\nraise SystemExit(1)\n")
+    return tmp_path / "campaign"
+
+
+def change(directory: Path, *statements: str) -> None:
+    with closing(sqlite3.connect(directory / FILE_NAME)) as database, database:
+        for statement in statements:
+            database.execute(statement)
+
+
+def test_the_columns_are_those_of_the_schema() -> None:
+    with closing(sqlite3.connect(":memory:")) as database:
+        database.executescript(Path(door.__file__).with_name("schema.sql").read_text())
+        tables = [row[0] for row in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        found = {name: [row[1] for row in database.execute(f"PRAGMA table_info({name})")] for name in tables}
+    assert found == {name: list(columns) for name, columns in door.COLUMNS.items()}
+
+
+CASE = json.dumps({"module_json": "{}", "passes": [{"name": "A", "expression": "a()"}], "input_seed": 3})
+NO_PASS = json.dumps({**json.loads(CASE), "passes": []})
+LONE = CASE.replace("A", "\\ud800")
+
+
+@pytest.mark.parametrize(
+    ("statement", "said"),
+    [
+        ("UPDATE findings SET id = '../../x'", "table 'findings', row 1, field 'id'"),
+        ("UPDATE findings SET repro = '../../../etc/passwd'", "table 'findings', row 1, field 'repro'"),
+        ("UPDATE findings SET repro = 'repros/0123456789.py'", "table 'findings', row 1, field 'repro'"),
+        ("UPDATE findings SET count = -1", "table 'findings', row 1, field 'count'"),
+        ("UPDATE findings SET count = 'many'", "table 'findings', row 1, field 'count'"),
+        ("UPDATE findings SET state = 'proven'", "table 'findings', row 1, field 'state'"),
+        ("UPDATE findings SET oracle = 'delphi'", "table 'findings', row 1, field 'oracle'"),
+        ("UPDATE findings SET culprit = 'a' || char(27) || '[2J'", "table 'findings', row 1, field 'culprit'"),
+        ("UPDATE findings SET first_seen = 9e999", "table 'findings', row 1, field 'first_seen'"),
+        ("UPDATE findings SET evidence = '[]'", "table 'findings', row 1, field 'evidence'"),
+        (f"UPDATE findings SET evidence = '{'[' * 100_000}'", "table 'findings', row 1, field 'evidence'"),
+        (f"UPDATE findings SET case_json = '{CASE.replace('3', '1' * 5000)}'", "field 'case_json'"),
+        (f"UPDATE findings SET case_json = '{LONE}'", "field 'case_json'"),
+        (f"UPDATE findings SET case_json = '{NO_PASS}'", "field 'case_json'"),
+        ("UPDATE findings SET note = x'ff'", "table 'findings', row 1, field 'note'"),
+        ("UPDATE findings SET note = CAST(x'ff' AS TEXT)", "Could not decode"),
+        ("UPDATE tallies SET outcome = reason || 'w' || count", "table 'tallies', row 1, field 'outcome'"),
+        ("UPDATE shards SET examples = 1 << 60", "table 'shards', row 1, field 'examples'"),
+        ("UPDATE meta SET value = 'ten' WHERE key = 'elapsed'", "table 'meta', row 'elapsed'"),
+        ("UPDATE meta SET value = '1e999' WHERE key = 'elapsed'", "table 'meta', row 'elapsed'"),
+        ("UPDATE meta SET value = '{}' WHERE key = 'passes'", "table 'meta', row 'passes'"),
+        ("DELETE FROM meta WHERE key = 'seed'", "table 'meta', row 'seed' is missing"),
+        ("DELETE FROM meta WHERE key = 'format'", "is not a campaign of this version"),
+        ("CREATE VIEW spare AS SELECT 1", "view 'spare' is none of a campaign's"),
+        ("CREATE TRIGGER t AFTER INSERT ON meta BEGIN DELETE FROM meta; END", "trigger 't' is none of a campaign's"),
+        ("CREATE VIRTUAL TABLE v USING fts5(a)", "'v' is none of a campaign's"),
+        ("ALTER TABLE findings ADD COLUMN more TEXT", "table 'findings' is not as in a campaign"),
+        ("DROP TABLE spent", "table 'spent' is missing"),
+    ],
+)
+def test_what_no_campaign_holds_is_refused_in_one_line(campaign: Path, statement: str, said: str) -> None:
+    change(campaign, statement)
+    for read_only in (True, False):
+        with pytest.raises(StoreError) as caught:
+            Store.open(campaign, read_only=read_only)
+        assert said in str(caught.value)
+        assert str(caught.value).isprintable()
+        assert len(str(caught.value)) < 600
+
+
+def test_a_view_in_place_of_a_table_is_not_run(campaign: Path) -> None:
+    endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i FROM n) SELECT 'format' AS key, i AS value FROM n"
+    change(campaign, "DROP TABLE meta", f"CREATE VIEW meta AS {endless}")
+    with pytest.raises(StoreError, match="is not a campaign of this version"):
+        Store.open(campaign)
+
+
+def test_reading_has_a_limit(campaign: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(door, "MOST_ROWS", 1)
+    change(campaign, "INSERT INTO spent VALUES ('a', 'b', 1), ('c', 'd', 1)")
+    with pytest.raises(StoreError, match=r"has more than 1 rows"):
+        Store.open(campaign)
+    monkeypatch.setattr(door, "_SECONDS", -1e9)
+    monkeypatch.setattr(door, "_STEPS", 1)
+    with pytest.raises(StoreError, match="takes too long"):
+        Store.open(campaign)
+    monkeypatch.setattr(door, "MOST_BYTES", 1)
+    with pytest.raises(StoreError, match="is too large"):
+        Store.open(campaign)
+
+
+def _link(path: Path) -> None:
+    path.symlink_to("/etc/hostname")
+
+
+@pytest.mark.parametrize("make", [_link, os.mkfifo, Path.mkdir])
+@pytest.mark.parametrize("name", [FILE_NAME, f"{FILE_NAME}-wal", "campaign.lock", "workers.log"])
+def test_no_file_of_another_kind_is_opened(campaign: Path, name: str, make: Callable[[Path], None]) -> None:
+    (campaign / name).unlink(missing_ok=True)
+    make(campaign / name)
+    with pytest.raises(StoreError, match="is not a regular file"):
+        Store.open(campaign, read_only=False)
+
+
+def test_a_journal_is_none_of_ours(campaign: Path) -> None:
+    (campaign / f"{FILE_NAME}-journal").write_bytes(b"x")
+    with pytest.raises(StoreError, match="belongs to no campaign"):
+        Store.open(campaign)
+
+
+@pytest.mark.parametrize("where", ["file", "directory", "pipe", "large"])
+def test_a_script_is_a_file_of_the_campaign(campaign: Path, tmp_path: Path, where: str) -> None:
+    (script,) = (campaign / "repros").iterdir()
+    name = f"repros/{script.name}"
+    assert "BUG" in door.read_script(campaign, name)
+    script.unlink()
+    if where == "file":
+        script.symlink_to("/etc/hostname")
+    elif where == "pipe":
+        os.mkfifo(script)
+    elif where == "large":
+        script.write_text("x" * (1 << 20))
+    else:
+        shutil.rmtree(campaign / "repros")
+        (tmp_path / "elsewhere").mkdir()
+        (tmp_path / "elsewhere" / script.name).write_text("secret")
+        (campaign / "repros").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(StoreError, match="repros/"):
+        door.read_script(campaign, name, 1000)
