@@ -18,7 +18,15 @@ if TYPE_CHECKING:
     from oracles.core.subject import Subject
     from oracles.core.verdict import Evidence, Outcome, Verdict
     from oracles.judge import judge
-    from relaxkit.passes.contract import Contract, OracleName, default_contract
+    from relaxkit.passes.contract import (
+        Contract,
+        Idempotence,
+        Kept,
+        Locality,
+        NumericPromise,
+        OracleName,
+        default_contract,
+    )
     from relaxkit.passes.contracts import CONTRACTS, contract_for
     from relaxkit.passes.pass_ref import PassRef
     from relaxkit.proof import Proof, prove
@@ -27,7 +35,11 @@ __all__ = [
     "CONTRACTS",
     "Contract",
     "Evidence",
+    "Idempotence",
+    "Kept",
+    "Locality",
     "ModuleFacts",
+    "NumericPromise",
     "OracleFailure",
     "OracleName",
     "Outcome",
@@ -46,7 +58,11 @@ _HOMES = {
     "CONTRACTS": "relaxkit.passes.contracts",
     "Contract": "relaxkit.passes.contract",
     "Evidence": "oracles.core.verdict",
+    "Idempotence": "relaxkit.passes.contract",
+    "Kept": "relaxkit.passes.contract",
+    "Locality": "relaxkit.passes.contract",
     "ModuleFacts": "oracles.core.module_facts",
+    "NumericPromise": "relaxkit.passes.contract",
     "OracleFailure": "oracles.check",
     "OracleName": "oracles.core.verdict",
     "Outcome": "oracles.core.verdict",

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from oracles.core.subject import Subject
 from oracles.core.verdict import Outcome, Verdict
 from oracles.judge import judge
 from relaxkit.passes.contract import Contract, OracleName
-from relaxkit.passes.pass_ref import GivenPass, PassRef
-from relaxkit.passes.render import pass_named
+from relaxkit.passes.pass_ref import GivenPass, PassRef, PassReferenceError
+from relaxkit.passes.render import HOW_TO_NAME, pass_named
 
 if TYPE_CHECKING:
     import tvm
@@ -28,20 +29,25 @@ class OracleFailure(AssertionError):
         super().__init__("\n".join(line(verdict) for verdict in verdicts if verdict.outcome in _BAD))
 
 
+HOW_TO_GIVE = (
+    "give a pass, MyPass(), or a class or function that makes one without arguments, or text: "
+    f"{HOW_TO_NAME}; a function that transforms modules becomes a pass under @tvm.transform.module_pass(opt_level=0)"
+)
+"""What ``check`` takes for a pass."""
 _BAD = (Outcome.FAIL, Outcome.INVALID)
 
 
 class Watch(Protocol):
     """Who is told of each call of :func:`check`: the plugin for pytest, which runs tests in processes that may die."""
 
-    def begin(self, subject: Subject, oracles: Iterable[OracleName] | None, *, own_contract: bool) -> None:
-        """A subject will be judged; ``own_contract``: by a contract that was given to the call."""
+    def begin(self, subject: Subject, oracles: Iterable[OracleName] | None, *, own_contract: bool) -> bool:
+        """Say whether a subject will be judged; ``own_contract``: by a contract that was given to the call."""
 
     def stage(self, stage: str) -> None:
         """A step that may kill the process will be taken."""
 
-    def end(self, verdicts: list[Verdict]) -> None:
-        """It was judged."""
+    def end(self, verdicts: list[Verdict]) -> list[Verdict]:
+        """It was judged; gives the verdicts that count."""
 
 
 _watch: Watch | None = None
@@ -59,34 +65,55 @@ def check(
     oracles: Iterable[OracleName] | None = None,
     contract: Contract | None = None,
     input_seed: int = 0,
+    known: Iterable[str] = (),
 ) -> list[Verdict]:
     """Judge ``passes`` on ``module`` and return the verdicts.
 
     Args:
         module: A well-formed ``tvm.IRModule``.
-        passes: ``tvm.ir.transform.Pass`` objects, ``PassRef``, or text
-            (:func:`relaxkit.passes.render.pass_named`); several make a pipeline.
+        passes: ``tvm.ir.transform.Pass`` objects, classes or functions without arguments that make one, ``PassRef``,
+            or text (:func:`relaxkit.passes.render.pass_named`); several make a pipeline.
         oracles: Which oracles to ask; all by default.
         contract: What each of the passes promises; by default the pass's own attribute ``contract``, the
             table's row for a pass of TVM's, or the conservative default.
         input_seed: Seed of the inputs of the numeric oracle.
+        known: Failures that are accepted for now: each is the beginning of ``ORACLE: PASS: KIND: MESSAGE``, as the
+            failure shows it.
 
     Raises:
         OracleFailure: An oracle said ``fail``, or the harness itself was wrong.
-        ValueError: No pass was given.
+        ValueError: No pass was given, or (``PassReferenceError``) something that is none.
     """
-    refs = [_ref(each) for each in passes]
+    __tracebackhide__ = True  # in pytest the caller's line is shown
+    try:
+        refs = [_ref(each) for each in passes]
+    except PassReferenceError as error:
+        raise PassReferenceError(str(error)) from None
     contracts = None if contract is None else [contract] * len(refs)
     watch = _watch
     subject = Subject(module, refs, contracts, input_seed, stage=None if watch is None else watch.stage)
+    if watch is not None and not watch.begin(subject, oracles, own_contract=contract is not None):
+        return []
+    accepted = tuple(known)
+    verdicts = [_known(verdict, accepted) for verdict in judge(subject, oracles)]
     if watch is not None:
-        watch.begin(subject, oracles, own_contract=contract is not None)
-    verdicts = judge(subject, oracles)
-    if watch is not None:
-        watch.end(verdicts)
+        verdicts = watch.end(verdicts)
     if any(verdict.outcome in _BAD for verdict in verdicts):
         raise OracleFailure(verdicts)
     return verdicts
+
+
+def title(verdict: Verdict) -> str:
+    """Return the line of a failure that ``known`` is held against."""
+    assert verdict.evidence is not None
+    message = verdict.evidence.message.strip().partition("\n")[0]
+    return f"{verdict.oracle}: {verdict.culprit}: {verdict.evidence.kind}: {message}"
+
+
+def _known(verdict: Verdict, known: tuple[str, ...]) -> Verdict:
+    if verdict.outcome is Outcome.FAIL and known and title(verdict).startswith(known):
+        return replace(verdict, outcome=Outcome.SKIP, reason="known", evidence=None)
+    return verdict
 
 
 def _ref(given: Any) -> PassRef:
@@ -95,7 +122,24 @@ def _ref(given: Any) -> PassRef:
     return pass_named(given) if isinstance(given, str) else _given(given)
 
 
-def _given(built: tvm.ir.transform.Pass) -> GivenPass:
+def _given(given: Any) -> GivenPass:
+    """Return the reference to a pass, or to what a class or a function without arguments makes.
+
+    Raises:
+        PassReferenceError: It is neither.
+    """
+    import tvm
+
+    called, built = "", given
+    if callable(given) and not isinstance(given, tvm.ir.transform.Pass):
+        called = f"{getattr(given, '__name__', type(given).__name__)}()"
+        try:
+            built = given()
+        except Exception as error:
+            raise PassReferenceError(f"{called} raised {type(error).__name__}: {error}; {HOW_TO_GIVE}") from None
+    if not isinstance(built, tvm.ir.transform.Pass):
+        what = f"{called} gives" if called else "check was given"
+        raise PassReferenceError(f"{what} a {type(built).__name__}, and no pass; {HOW_TO_GIVE}")
     name = str(built.info.name)
     return GivenPass(name.removeprefix("relax."), f"<{name}>", built)
 
@@ -111,5 +155,5 @@ def line(verdict: Verdict) -> str:
         for label, value in (("expected", evidence.expected), ("observed", evidence.observed)):
             if value:
                 text += f"\n  {label}: {value}"
-        text += "".join(f"\n  at {frame}" for frame in evidence.frames)
+        text += "".join(f"\n  at {frame}" for frame in evidence.details.raised_at[::-1] or evidence.frames)
     return text

@@ -11,6 +11,7 @@ from oracles.core.subject import Subject
 from oracles.core.verdict import Evidence, Outcome, Verdict
 from oracles.metamorphic.relations import RELATIONS
 from oracles.structural import crash_and_mutation, postcondition, roundtrip, well_formed
+from oracles.users_pass import considered
 from relaxkit.ir.lowered import is_lowered
 from relaxkit.passes.contract import OracleName
 from relaxkit.passes.plan import out_of_order
@@ -60,12 +61,25 @@ def judge(
 ) -> list[Verdict]:
     """Return the verdicts of the chosen oracles (default: all), in a fixed order.
 
-    After a failure of which ``enough`` says so, all other oracles are skipped.
+    After a failure of which ``enough`` says so, all other oracles are skipped. Of a user's pass there is more to say:
+    ``oracles.users_pass``.
 
     Never raises for an error of TVM or of a pass: those are verdicts. An error of our own becomes an
     ``INVALID`` verdict with the traceback as evidence.
     """
-    wanted = frozenset(OracleName) if oracles is None else frozenset(oracles)
+    verdicts = _verdicts(subject, frozenset(OracleName) if oracles is None else frozenset(oracles), enough)
+    try:
+        verdicts = considered(subject, verdicts, lambda other, names: _verdicts(other, frozenset(names), None))
+    except Exception as error:
+        verdicts.append(_invalid(OracleName.CRASH, error, subject))
+    if subject.facts is not None:
+        _protect(subject, verdicts)
+    return verdicts
+
+
+def _verdicts(
+    subject: Subject, wanted: frozenset[OracleName], enough: Callable[[Verdict], bool] | None
+) -> list[Verdict]:
     unsuitable = _guarded(OracleName.CRASH, _unsuitable, subject)
     assert not isinstance(unsuitable, tuple)
     verdicts: list[Verdict] = []
@@ -86,8 +100,6 @@ def judge(
             found = [answer] if isinstance(answer, Verdict) else [*answer]
             verdicts += found
             ended = enough is not None and any(each.outcome is Outcome.FAIL and enough(each) for each in found)
-    if not isinstance(unsuitable, Verdict):
-        _protect(subject, verdicts)
     return verdicts
 
 
@@ -120,6 +132,10 @@ def _guarded(
     try:
         return ask(subject)
     except Exception as error:
-        found = evidence_of(error)
-        evidence = Evidence(found.kind, found.message, found.frames, observed=traceback.format_exc())
-        return Verdict(name, Outcome.INVALID, subject.judged, f"harness error: {found.kind}", evidence)
+        return _invalid(name, error, subject)
+
+
+def _invalid(name: OracleName, error: Exception, subject: Subject) -> Verdict:
+    found = evidence_of(error)
+    evidence = Evidence(found.kind, found.message, found.frames, observed=traceback.format_exc())
+    return Verdict(name, Outcome.INVALID, subject.judged, f"harness error: {found.kind}", evidence)

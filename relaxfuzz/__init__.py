@@ -20,7 +20,11 @@ if TYPE_CHECKING:
         CONTRACTS,
         Contract,
         Evidence,
+        Idempotence,
+        Kept,
+        Locality,
         ModuleFacts,
+        NumericPromise,
         OracleFailure,
         OracleName,
         Outcome,
@@ -37,6 +41,7 @@ if TYPE_CHECKING:
     from strategies import (
         DrawnPass,
         Feature,
+        Fragment,
         features_of,
         ir_modules,
         module_and_passes,
@@ -47,10 +52,10 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
-    "CONTRACTS", "Contract", "DrawnPass", "Evidence", "Feature", "ModuleFacts", "OracleFailure", "OracleName",
-    "Outcome", "PassRef", "Proof", "Subject", "Verdict", "check", "contract_for", "default_contract", "features_of",
-    "ir_modules", "judge", "module_and_passes", "operators_of", "passes", "passes_for", "pipelines",
-    "prove",
+    "CONTRACTS", "Contract", "DrawnPass", "Evidence", "Feature", "Fragment", "Idempotence", "Kept", "Locality",
+    "ModuleFacts", "NumericPromise", "OracleFailure", "OracleName", "Outcome", "PassRef", "Proof", "Subject", "Verdict",
+    "check", "contract_for", "default_contract", "features_of", "ir_modules", "judge", "module_and_passes",
+    "operators_of", "passes", "passes_for", "pipelines", "prove",
 ]  # fmt: skip
 
 if not TYPE_CHECKING:  # a type checker would take any name for one that exists

@@ -12,13 +12,14 @@ Then ``detect`` reads the module, and ``passes`` draws passes that suit it, with
 import relaxkit.compat  # noqa: F401  (first of all: it prepares the installed TVM)
 from relaxkit.ir.walk import operators_of
 from strategies.detect.features import features_of
-from strategies.modules import ir_modules
+from strategies.modules import Fragment, ir_modules
 from strategies.passes import DrawnPass, module_and_passes, passes, passes_for, pipelines
 from strategies.scope.features import Feature
 
 __all__ = [
     "DrawnPass",
     "Feature",
+    "Fragment",
     "features_of",
     "ir_modules",
     "module_and_passes",

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import difflib
 import enum
 import functools
 import operator
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -20,13 +21,14 @@ from relaxkit.ir.functions import mentioned_names, relax_functions
 from strategies import actions
 from strategies.constructs import attributes, devices, recursion
 from strategies.functions import FunctionPlan, build
-from strategies.idioms import Planned, aimed
+from strategies.idioms import BlockKind, Idiom, Planned, aimed
 from strategies.operators import OPERATORS, OperatorRow
 from strategies.pass_arguments.table import aimed_weights
 from strategies.scope.choices import Choices, Draw
 from strategies.scope.features import NEVER_EXECUTABLE, PLANTED, Feature, closure, draw_swarm, without
 from strategies.scope.frame import CalleeSignature, FunctionFrame, ModuleFrame
 from strategies.scope.scope import Scope
+from strategies.scope.values import Value
 from strategies.seeds import splice
 from strategies.seeds.collection import SeedRef
 
@@ -67,6 +69,35 @@ class Described:
     notes: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Fragment:
+    """Code of a user's that drawn modules hold.
+
+    Attributes:
+        make: Takes tensors (``relax.Var`` or constants) and returns the ``relax.Expr`` that it computes of them.
+        shapes: Static shapes of the tensors.
+        dtype: Their element type.
+    """
+
+    make: Callable[..., Any]
+    shapes: tuple[tuple[int, ...], ...] = ((2, 3),)
+    dtype: str = "float32"
+
+    def draw(self, scope: Scope) -> Value:
+        """Plant it."""
+        operands = [scope.make(list(shape), self.dtype) for shape in self.shapes]
+        return scope.emit(scope.module.builder.normalize(self.make(*(operand.expr for operand in operands))))
+
+    @property
+    def planned(self) -> Planned:
+        """The fragment as an idiom that no pass of TVM is known to act on."""
+        return Planned(Idiom(getattr(self.make, "__name__", "fragment"), self.draw, (), place=BlockKind.ANYWHERE))
+
+
+SHARE = 10
+"""The weight of all operators together, beside which those of ``ir_modules(operators=...)`` count."""
+
+
 @st.composite
 def _modules(
     draw: Draw,
@@ -76,9 +107,12 @@ def _modules(
     max_bindings: int,
     executable: bool | None,
     seeds: SeedRef | None,
+    operators: tuple[tuple[OperatorRow, int], ...],
+    plant: tuple[Fragment, ...],
 ) -> Described:
     features = draw_swarm(draw, demand, forbid)
-    planned = _idioms(draw, forbid, executable is True)
+    features |= closure(row.feature for row, _ in operators if row.feature is not None) - forbid
+    planned = (*(each.planned for each in plant), *_idioms(draw, forbid, executable is True))
     needed = frozenset().union(*(each.needs for each in planned))
     cleared = frozenset().union(*(each.idiom.clears for each in planned)) - closure(demand | needed)
     features = without(features | needed, cleared)
@@ -88,6 +122,8 @@ def _modules(
     top = Scope(draw, frame, FunctionFrame())
     frame.function_room = max_functions - 1
     frame.rows, frame.unrunnable = _rows(top)
+    most = len(frame.rows)
+    frame.rows += tuple(row for row, weight in operators for _ in range(round(most * weight / SHARE)))
     top.renew()
     if top.has(Feature.VDEVICE):
         frame.vdevices = devices.table(top)
@@ -131,6 +167,8 @@ def ir_modules(
     max_functions: int = 5,
     max_bindings: int = 12,
     executable: bool | None = None,
+    operators: Mapping[str, int] | None = None,
+    plant: Fragment | Callable[..., Any] | Iterable[Fragment | Callable[..., Any]] = (),
 ) -> st.SearchStrategy[Any]:
     """Return a strategy of well-formed ``tvm.IRModule``s of Relax functions.
 
@@ -144,11 +182,18 @@ def ir_modules(
         max_bindings: Most steps in all functions together; a step is one operator with the guards that it needs.
         executable: ``True``: only modules that the minimal reference pipeline builds for a CPU; ``False``: only modules
             with an operator that never executes; ``None``: mostly executable ones.
+        operators: Weights of operators that are drawn more often, beside 10 for all operators together:
+            ``{"relax.split": 5}`` makes every third operator a ``split``.
+        plant: Code of yours that modules hold: a function of one float32 tensor of shape (2, 3), or a ``Fragment`` with
+            other operands, or several. They are defined where your code is: no guard is put around it.
 
     Raises:
-        ValueError: when a feature is both demanded and forbidden, or the counts are out of range.
+        ValueError: when a feature is both demanded and forbidden, the counts are out of range, or an operator is
+            unknown.
     """
-    return described_modules(demand, forbid, max_functions, max_bindings, executable).map(_MODULE)
+    return described_modules(
+        demand, forbid, max_functions, max_bindings, executable, operators=operators, plant=plant
+    ).map(_MODULE)
 
 
 _MODULE = operator.attrgetter("module")
@@ -161,6 +206,8 @@ def described_modules(
     max_bindings: int = 12,
     executable: bool | None = None,
     seeds: SeedRef | None = None,
+    operators: Mapping[str, int] | None = None,
+    plant: Fragment | Callable[..., Any] | Iterable[Fragment | Callable[..., Any]] = (),
 ) -> st.SearchStrategy[Described]:
     """Return the modules of :func:`ir_modules`, same arguments, with what their IR does not tell.
 
@@ -175,7 +222,19 @@ def described_modules(
         raise ValueError(f"features both demanded and forbidden: {', '.join(sorted(clash))}")
     if not 1 <= max_functions <= 5 or max_bindings < 1:
         raise ValueError(f"no modules of {max_functions} functions and {max_bindings} bindings")
-    return expressible(_modules(wanted, unwanted, max_functions, max_bindings, executable, seeds))
+    weighted = tuple((_row_named(name), weight) for name, weight in (operators or {}).items())
+    fragments = (plant,) if isinstance(plant, Fragment) or callable(plant) else tuple(plant)
+    planted = tuple(each if isinstance(each, Fragment) else Fragment(each) for each in fragments)
+    return expressible(_modules(wanted, unwanted, max_functions, max_bindings, executable, seeds, weighted, planted))
+
+
+def _row_named(name: str) -> OperatorRow:
+    rows = {row.name: row for row in OPERATORS}
+    full = name if name.startswith("relax.") else f"relax.{name}"
+    if full not in rows:
+        near = difflib.get_close_matches(full, rows, 1)
+        raise ValueError(f"no operator '{name}' is drawn{f'; is {near[0]} meant?' if near else ''} (`relaxfuzz ops`)")
+    return rows[full]
 
 
 @functools.cache

@@ -15,7 +15,7 @@ from fuzzer.core.toml import TomlError, TomlFile, near_matches, read_toml
 from fuzzer.core.verb import OPTIONS, UsageError
 from fuzzer.worker.worker import DEFAULT_MEMORY_LIMIT, DEFAULT_TIME_LIMIT
 from relaxkit.passes.contract import OracleName
-from relaxkit.passes.pass_ref import USER_PREFIX, PassRef
+from relaxkit.passes.pass_ref import USER_PREFIX, PassRef, PassReferenceError, split_target
 
 MAX_WORKERS = 256
 MAX_SECONDS = 366 * 86400
@@ -155,16 +155,17 @@ def parse_passes(text: str, known: tuple[str, ...]) -> tuple[str, ...]:
 
 def user_pass(target: str) -> PassRef:
     """Reference to a pass of the user's, ``FILE.py:FACTORY`` or ``package.module:FACTORY``; raises ``ConfigError``."""
-    where, separator, name = target.rpartition(":")
-    if not separator or not where or not name.isidentifier():
-        raise ConfigError(f"--pass '{target}' is not FILE.py:FACTORY or package.module:FACTORY")
+    try:
+        where, name, arguments = split_target(target)
+    except PassReferenceError as error:
+        raise ConfigError(f"--pass {error}") from None
     if where.endswith(".py"):
         # Absolute: the worker, the repro script and a resumed campaign may run somewhere else.
         path = Path(where)
         if not path.is_file():
             raise ConfigError(f"--pass '{target}': '{where}' is not a file")
         where = str(path.resolve())
-    return PassRef(name, f"{USER_PREFIX}{where}:{name}")
+    return PassRef(name, f"{USER_PREFIX}{where}:{name}{arguments}")
 
 
 _BY_NAME = {option.name: option for option in OPTIONS}

@@ -206,7 +206,7 @@ def expression(ref: PassRef) -> str:
     """Return the Python expression that builds a pass inside a script."""
     if not ref.is_user:
         return _SUBSTITUTES[ref.substitute].format(ref.expression)
-    return f"user_pass({', '.join(map(repr, ref.factory))})"
+    return f"user_pass({', '.join([*map(repr, ref.factory), *filter(None, [ref.arguments])])})"
 
 
 def _module(source: ModuleSource, nearest: Nearest | None) -> str:
@@ -241,6 +241,7 @@ def _facts(verdict: Verdict, words: Words, signature: str) -> list[str]:
     facts = {
         "expected": words.expected,
         "observed": words.observed,
+        "raised at": "" if verdict.evidence is None else "".join(verdict.evidence.details.raised_at[-1:]),
         "pass": verdict.culprit,
         "oracle": verdict.oracle.value,
         "found with": versions,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import sysconfig
 import traceback
 from collections.abc import Iterable
 from pathlib import PurePath
@@ -23,7 +25,9 @@ _INFRASTRUCTURE = frozenset(
     }
 )
 _ROOT = PurePath(__file__).parents[2].as_posix()
-_OURS = (f"{_ROOT}/oracles/", f"{_ROOT}/relaxkit/")
+_OURS = tuple(f"{_ROOT}/{package}/" for package in ("oracles", "relaxkit", "fuzzer", "strategies", "relaxfuzz"))
+_PYTHON = PurePath(sysconfig.get_path("stdlib")).as_posix() + "/"
+_PACKAGES = PurePath(sysconfig.get_path("purelib")).as_posix() + "/"  # below the directory of the standard library
 _TVM = PurePath(tvm.__file__).parent.as_posix() + "/"
 _CXX_SOURCE = re.compile(r"(?:^|/)((?:src|include)/.+\.(?:cc|h|cpp|hpp))$")
 _TEMPLATE = re.compile(r"<(?!lambda)[^<>]*>")
@@ -33,7 +37,8 @@ _MAX_FRAMES = 12
 
 def evidence_of(error: BaseException) -> Evidence:
     """Make the evidence of an exception: kind is its type's name, message its text, frames innermost first."""
-    return Evidence(kind=type(error).__name__, message=str(error), frames=frames_of(error))
+    details = Details(raised_at=users_frames(error))
+    return Evidence(type(error).__name__, str(error), frames_of(error), details=details)
 
 
 def left_unlegalized(error: Evidence) -> bool:
@@ -78,10 +83,18 @@ def frames_of(error: BaseException) -> tuple[str, ...]:
     """
     summary = traceback.extract_tb(error.__traceback__)
     inside = [name for frame in summary if (name := _tvm_frame(frame.filename, frame.name)) is not None]
-    inside = [name for name in inside if name not in _INFRASTRUCTURE] or inside[-1:]
-    if not inside:
-        inside = [f"{PurePath(frame.filename).name}:{frame.name}" for frame in summary if not _is_ours(frame.filename)]
+    users = [f"{PurePath(frame.filename).name}:{frame.name}" for frame in summary if _is_users(frame)]
+    inside = [name for name in inside if name not in _INFRASTRUCTURE] or users or inside[-1:]
     return tuple(reversed(inside))[:_MAX_FRAMES]
+
+
+def users_frames(error: BaseException) -> tuple[str, ...]:
+    """Return the frames of ``error`` in a user's files, innermost last: ``FILE:LINE in FUNCTION: SOURCE``."""
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if _is_users(frame)]
+    return tuple(
+        f"{os.path.relpath(frame.filename)}:{frame.lineno} in {frame.name}: {frame.line}"
+        for frame in frames[-_MAX_FRAMES:]
+    )
 
 
 def _tvm_frame(filename: str, function: str) -> str | None:
@@ -100,9 +113,12 @@ def _tvm_frame(filename: str, function: str) -> str | None:
     return f"{tail}:{function}"
 
 
-def _is_ours(filename: str) -> bool:
-    path = filename.replace("\\", "/")
-    return path.startswith((*_OURS, _TVM)) or "/tvm_ffi/" in path or path.endswith(".pxi")
+def _is_users(frame: traceback.FrameSummary) -> bool:
+    """Say whether a frame lies in a Python file that is neither ours nor TVM's nor Python's."""
+    path = frame.filename.replace("\\", "/")
+    if not path.endswith(".py") or path.startswith((*_OURS, _TVM)) or "/tvm_ffi/" in path:
+        return False
+    return path.startswith(_PACKAGES) or not path.startswith(_PYTHON)
 
 
 def short_function(name: str) -> str:

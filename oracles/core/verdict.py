@@ -12,6 +12,9 @@ from relaxkit.passes.contract import EvidenceClass, OracleName
 UNCHANGED = "pass changed nothing"
 """The numeric oracle's reason not to execute a module that came out as it went in: it computes what it computed."""
 
+NOTE = "note: "
+"""What the reason of a verdict begins with that has something to say of a user's pass, and decides nothing."""
+
 NOT_AS_DOCUMENTED = "not-as-documented"
 """The kind of the numeric oracle's evidence that an operator is lowered to something else than is documented."""
 
@@ -133,6 +136,7 @@ class Details:
         death: How the process ended, where that is the failure.
         code: The signal or exit code of that.
         rests_on: The ground that the failure stands on, where its kind does not tell.
+        raised_at: Where a user's pass raised, innermost last: ``FILE:LINE in FUNCTION: SOURCE``.
     """
 
     oracle: OracleName | None = None
@@ -150,6 +154,7 @@ class Details:
     death: Death | None = None
     code: int = 0
     rests_on: EvidenceClass | None = None
+    raised_at: tuple[str, ...] = ()
 
     @property
     def step(self) -> str:

@@ -138,5 +138,5 @@ def _evidence(template: EvidenceTemplate, run: Rerun, found: Disagreement) -> Ev
     error = run.again.error or run.first.error or Evidence(found.value, "")
     message, expected, observed = (each.format(run=run, error=error.message) for each in template[:3])
     stage = Phase.FIRST_RUN if found is Disagreement.HEALED else Phase.SECOND_RUN
-    details = replace(run.details, stage=stage, error=error.message)
+    details = replace(run.details, stage=stage, error=error.message, raised_at=error.details.raised_at)
     return Evidence(template.kind or error.kind, message, error.frames, expected, observed, details)

@@ -33,7 +33,7 @@ from oracles.core.applicability import ill_formed_output, no_output
 from oracles.core.blame import first_step
 from oracles.core.module_facts import copied, equal, load
 from oracles.core.subject import Subject
-from oracles.core.verdict import Details, Evidence, Notation, Outcome, Verdict
+from oracles.core.verdict import NOTE, Details, Evidence, Notation, Outcome, Verdict
 from oracles.structural.roundtrip_forms import (
     ATTRIBUTES,
     REFINED,
@@ -170,7 +170,9 @@ class _Losses:
             self.by_pass.setdefault(key, Verdict(OracleName.ROUNDTRIP, Outcome.FAIL, culprit, evidence=evidence))
             return
         where = f"{notation} cannot hold the output" if known is None else f"input does not survive {notation}"
-        self.reason = where
+        self.reason = (
+            f"{NOTE}what it makes does not survive {notation}: {kind}" if self.users and known is None else where
+        )
         if not self.users and (known is None or _key(known) != key or self.inherited):
             verdict = Verdict(OracleName.ROUNDTRIP, Outcome.FAIL, notation, evidence=evidence)
             self.by_notation.setdefault(f"{notation} {key}", verdict)

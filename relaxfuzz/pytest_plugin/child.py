@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 import pickle
 import random
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from fuzzer.core.case import Case
+from fuzzer.findings.signature import signature
 from fuzzer.worker.child import begin_case, breadcrumb, die_if_out_of_memory
 from oracles.check import OracleFailure, watched_by
-from oracles.core.verdict import Outcome, Verdict
+from oracles.core.verdict import NOTE, Outcome, Verdict
+from relaxkit.ir.walk import operators_of
 from relaxkit.passes.contract import OracleName
 from relaxkit.passes.pass_ref import GivenPass, PassRef, PassReferenceError
 from relaxkit.passes.render import text_of_pass
@@ -41,6 +44,16 @@ class JudgedModule:
     unknown: str = ""
     verdicts: tuple[Verdict, ...] = ()
 
+    @property
+    def key(self) -> str:
+        """What tells the module from others."""
+        return hashlib.sha256(self.case.module_json.encode()).hexdigest()
+
+    @property
+    def failure(self) -> Verdict:
+        """The first verdict that fails."""
+        return next(verdict for verdict in self.verdicts if verdict.outcome is Outcome.FAIL)
+
 
 @dataclass(frozen=True, slots=True)
 class BodyResult:
@@ -49,16 +62,18 @@ class BodyResult:
     Attributes:
         outcome: ``passed``, ``failed``, ``skipped`` or ``xfailed``.
         text: The reason, or the failure as pytest shows it.
-        judged: The check that failed, where one did.
+        judged: The checks that failed, one for each signature.
         error: The pickled exception, where it can be pickled.
         counts: What was judged.
+        notes: What a user's pass does that no contract speaks of, and on how many modules.
     """
 
     outcome: str
     text: str = ""
-    judged: JudgedModule | None = None
+    judged: tuple[JudgedModule, ...] = ()
     error: bytes = b""
     counts: dict[str, int] = field(default_factory=dict)
+    notes: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +86,8 @@ class TestBody:
         seconds: See :func:`run_hypothesis`.
         seed: The same.
         shrink: The same.
+        known: Ids of findings that are accepted.
+        passed_over: Modules that are not judged (:attr:`JudgedModule.key`).
     """
 
     item: pytest.Function
@@ -78,10 +95,16 @@ class TestBody:
     seconds: float | None
     seed: int | None
     shrink: bool = False
+    known: frozenset[str] = frozenset()
+    passed_over: frozenset[str] = frozenset()
 
 
 LAST = "judged"
 STDERR = "stderr"
+MOST_FAILURES = 3
+"""Signatures that one test reports."""
+SECONDS_MORE = 5.0
+"""For other failures, once there is one."""
 ROUND = 50
 """Examples of one run of Hypothesis where time is the limit: the runs go on with other seeds until it is over."""
 _SETTINGS = "_hypothesis_internal_use_settings"  # what Hypothesis's own plugin for pytest sets, too
@@ -107,15 +130,19 @@ def last_judged(folder: Path) -> JudgedModule | None:
 class _CheckRecorder:
     """Records each check of the body."""
 
-    def __init__(self, folder: Path, around: dict[str, Any]) -> None:
-        self._file = folder / LAST
+    def __init__(self, body: TestBody, around: dict[str, Any]) -> None:
+        self._file = body.folder / LAST
+        self._body = body
         self._around = around
+        self._operators: set[str] = set()
+        self.seen: set[str] = set()
+        self.notes: Counter[str] = Counter()
         self._now: JudgedModule | None = None
         self._subject: Subject | None = None
         self.failed: JudgedModule | None = None
         self.counts: Counter[str] = Counter()
 
-    def begin(self, subject: Subject, oracles: Iterable[OracleName] | None, *, own_contract: bool) -> None:
+    def begin(self, subject: Subject, oracles: Iterable[OracleName] | None, *, own_contract: bool) -> bool:
         refs, unknown = [], ""
         for ref in subject.passes:
             try:
@@ -129,23 +156,50 @@ class _CheckRecorder:
             )
         self._subject = subject
         self._now = JudgedModule(Case(subject.original_facts.snapshot, tuple(refs), subject.input_seed), unknown)
+        if self._now.key in self._body.passed_over:
+            return False
+        self._operators.update(operators_of(subject.original))
         self._file.write_bytes(pickle.dumps(self._now))
         begin_case()
+        return True
 
     def stage(self, stage: str) -> None:
         breadcrumb(stage)
 
-    def end(self, verdicts: list[Verdict]) -> None:
+    def end(self, verdicts: list[Verdict]) -> list[Verdict]:
         die_if_out_of_memory(verdicts)
+        verdicts = [self._considered(verdict) for verdict in verdicts]
         assert self._now is not None
         assert self._subject is not None
         self.counts["checks"] += 1
         self.counts["changed"] += bool(self._subject.ran and self._subject.changed)
+        self.counts["operators"] = len(self._operators)
         self.counts.update(str(verdict.outcome) for verdict in verdicts)
+        self.notes.update(
+            {verdict.reason.removeprefix(NOTE) for verdict in verdicts if verdict.reason.startswith(NOTE)}
+        )
         if any(verdict.outcome is Outcome.FAIL for verdict in verdicts):
             self.failed = JudgedModule(self._now.case, self._now.unknown, tuple(verdicts))
         self._file.unlink(missing_ok=True)
         breadcrumb("")
+        return verdicts
+
+    def _considered(self, verdict: Verdict) -> Verdict:
+        """Pass over a failure that is accepted, or was reported by this test."""
+        if verdict.outcome is Outcome.FAIL:
+            found = signature(verdict).id
+            if found in self._body.known or found in self.seen:
+                reason = "known" if found in self._body.known else "reported above"
+                return replace(verdict, outcome=Outcome.SKIP, reason=reason, evidence=None)
+        return verdict
+
+    def report(self) -> JudgedModule | None:
+        """Return the check that failed last, and pass over its failures from now on."""
+        found, self.failed = self.failed, None
+        for verdict in () if found is None else found.verdicts:
+            if verdict.outcome is Outcome.FAIL:
+                self.seen.add(signature(verdict).id)
+        return found
 
     def example(self) -> None:
         """Record that an example begins."""
@@ -159,25 +213,47 @@ def run_body(_: object) -> Iterator[BodyResult]:
     item = _body.item
     if item.config.getoption("capture", "no") == "fd":
         _native_messages_to(_body.folder / STDERR)
-    watch = _CheckRecorder(_body.folder, dict(vars(item.module)) if getattr(item, "module", None) is not None else {})
+    watch = _CheckRecorder(_body, dict(vars(item.module)) if getattr(item, "module", None) is not None else {})
     watched_by(watch)
-    arguments = {name: item.funcargs[name] for name in item._fixtureinfo.argnames}
-    outcome, text, error = "passed", "", b""
-    failed: JudgedModule | None = None
     try:
-        _run(_body, watch, lambda: item.obj(**arguments))
-    except pytest.skip.Exception as skipped:
-        outcome, text = "skipped", str(skipped.msg)
-    except pytest.xfail.Exception as expected:
-        outcome, text = "xfailed", str(expected.msg)
-    except BaseException as raised:
-        outcome = "failed"
-        text = str(item.repr_failure(pytest.ExceptionInfo.from_exception(raised)))
-        error = _pickled(raised)
-        failed = watch.failed if _by_check(raised) else None
+        first, judged = _end_of(_body, watch), []
+        if (failed := watch.report()) is not None and first.by_check:
+            judged.append(failed)
+            several = uses_hypothesis(item.obj) and not _body.shrink and not failed.unknown
+            until = time.monotonic() + SECONDS_MORE
+            while several and len(judged) < MOST_FAILURES and (left := until - time.monotonic()) > 0:
+                _end_of(replace(_body, seconds=left), watch)
+                if (failed := watch.report()) is None:
+                    break
+                judged.append(failed)
     finally:
         watched_by(None)
-    yield BodyResult(outcome, text, failed, error, dict(watch.counts))
+    yield BodyResult(first.outcome, first.text, tuple(judged), first.error, dict(watch.counts), dict(watch.notes))
+
+
+@dataclass(frozen=True, slots=True)
+class _End:
+    """The end of one run of the body; ``by_check``: because a check failed."""
+
+    outcome: str
+    text: str = ""
+    error: bytes = b""
+    by_check: bool = False
+
+
+def _end_of(body: TestBody, watch: _CheckRecorder) -> _End:
+    item = body.item
+    arguments = {name: item.funcargs[name] for name in item._fixtureinfo.argnames}
+    try:
+        _run(body, watch, lambda: item.obj(**arguments))
+    except pytest.skip.Exception as skipped:
+        return _End("skipped", str(skipped.msg))
+    except pytest.xfail.Exception as expected:
+        return _End("xfailed", str(expected.msg))
+    except BaseException as raised:
+        text = str(item.repr_failure(pytest.ExceptionInfo.from_exception(raised)))
+        return _End("failed", text, _pickled(raised), _by_check(raised))
+    return _End("passed")
 
 
 def _native_messages_to(path: Path) -> None:

@@ -14,7 +14,6 @@ import pytest
 
 from fuzzer.core.case import Case
 from fuzzer.core.text import printable
-from fuzzer.findings.signature import signature
 from fuzzer.minimizer.search.search import SearchLimits
 from fuzzer.repro.run import check_repro
 from fuzzer.triage.reduce import NotReduced, Reduced, reduce_case, script_request
@@ -37,20 +36,44 @@ def failure_text(item: pytest.Function, case: Case, verdict: Verdict, options: O
         reduced = reduce_case(case, verdict, SearchLimits(10**9, options.minimize), options.case_timeout)
     except NotReduced as error:
         again = "; a pass with arguments is best given as text, check(module, 'relax.transform.FuseOps(0)')"
-        return unreduced_text(verdict, case, f"not made small: {error}{again}")
+        return unreduced_text(verdict, case, f"not minimized: {error}{again}")
     small, seen = reduced.minimized.case, reduced.verdict or verdict
-    head = [printable(signature(verdict).text), "", _size(reduced), *reduced.notes, ""]
+    criterion, trace = reduced.criterion, _trace(seen)
     try:
         script = repro_script(small, seen, nearest=False)
     except RuntimeError as error:
-        return "\n".join([*head, reduced.script.rstrip(), "", _observed(seen), "", f"No script: {error}"])
-    path = _folder(item, options) / f"{re.sub(r'[^A-Za-z0-9_]+', '_', item.name)}-{reduced.criterion.id}.py"
+        said = [_observed(seen), "", *_size(reduced), "", _shortened(reduced.script), "", f"no script: {error}"]
+        return "\n".join(said)
+    words = script.parts.words
+    head = [printable(words.title), f"expected: {printable(words.expected)}", f"observed: {printable(words.observed)}"]
+    path = _folder(item, options) / f"{re.sub(r'[^A-Za-z0-9_]+', '_', item.name)}-{criterion.id}.py"
     write_repro(script.text, path)
     roots = _roots(small)
     checked = check_repro(path, environment={**os.environ, **roots})
     setting = ["env", *(f"{name}={value}" for name, value in roots.items())] if roots else []
-    tail = ["The whole script, for others to run:", f"    {shlex.join([*setting, 'python', str(path)])}"]
-    return "\n".join([*head, script.front, "", *tail, f"which says: {printable(checked.said)}"])
+    tail = [
+        f"script: {shlex.join([*setting, 'python', str(path)])}",
+        f"which says: {printable(checked.said)}",
+        f'to accept it: check(..., known=["{verdict.oracle}: {verdict.culprit}"]); its id: {criterion.id}',
+    ]
+    return "\n".join(
+        [*head, *trace, "", *_size(reduced), "", _shortened(script.parts.module or reduced.script), "", *tail]
+    )
+
+
+_MOST_FRAMES, _MOST_LINES = 5, 18
+
+
+def _trace(verdict: Verdict) -> list[str]:
+    """Write where in the user's files an exception was raised."""
+    frames = verdict.evidence.details.raised_at if verdict.evidence is not None else ()
+    return ["raised at, innermost last:", *(f"    {frame}" for frame in frames[-_MOST_FRAMES:])] if frames else []
+
+
+def _shortened(module: str) -> str:
+    lines = module.strip("\n").splitlines()
+    left = len(lines) - _MOST_LINES
+    return "\n".join(lines if left <= 1 else [*lines[:_MOST_LINES], f"# ... and {left} lines more, in the script"])
 
 
 def unreduced_text(verdict: Verdict, case: Case, why: str) -> str:
@@ -61,16 +84,17 @@ def unreduced_text(verdict: Verdict, case: Case, why: str) -> str:
     with IsolatedWorker() as worker:
         script = Judge(worker, ()).ask(script_request, case.module_json)
     shown = script.rstrip() if isinstance(script, str) else "# TVM cannot print this module"
-    return "\n".join([printable(signature(verdict).text), "", why, "", shown, "", _observed(verdict)])
+    return "\n".join([_observed(verdict), "", why, "", _shortened(shown)])
 
 
-def _size(reduced: Reduced) -> str:
+def _size(reduced: Reduced) -> list[str]:
     found = reduced.minimized
     ended = "" if found.stopped is None else f", stopped by --relaxfuzz-minimize ({found.stopped})"
-    return (
-        f"The module: {reduced.bindings_before or 0} bindings, made {reduced.bindings or 0} in "
-        f"{found.seconds:.0f} s{ended}; it came back in {reduced.before} in fresh processes."
-    )
+    bindings = f"minimized from {reduced.bindings_before or 0} bindings to {reduced.bindings or 0}"
+    return [
+        f"{bindings} in {found.seconds:.0f} s{ended}; reproduced {reduced.before.hits}/{reduced.before.runs} times",
+        *reduced.notes,
+    ]
 
 
 def _observed(verdict: Verdict) -> str:

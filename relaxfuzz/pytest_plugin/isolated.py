@@ -9,16 +9,16 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 
 from fuzzer.core.text import printable
-from fuzzer.findings.signature import death_verdict
+from fuzzer.findings.signature import death_verdict, signature
+from fuzzer.triage.reduce import failures
 from fuzzer.worker.death import Died
 from fuzzer.worker.worker import ChildError, IsolatedWorker
-from oracles.check import OracleFailure
-from oracles.core.verdict import Outcome, Verdict
+from oracles.check import OracleFailure, line
 from relaxfuzz.pytest_plugin.child import (
     STDERR,
     BodyResult,
@@ -30,13 +30,21 @@ from relaxfuzz.pytest_plugin.child import (
     uses_hypothesis,
 )
 from relaxfuzz.pytest_plugin.failure_text import failure_text, unreduced_text
-from relaxfuzz.pytest_plugin.options import PROPERTY, Options, options_of
+from relaxfuzz.pytest_plugin.options import MARKER, PROPERTY, Options, options_of
+from relaxkit.passes.pass_ref import USER_PREFIX
 
 _LAST_WORDS = 5
+_MOST_DEATHS = 4
+_ENOUGH = 20
+"""Modules after which it means something that a pass changed none."""
 
 
 class BodyDied(Exception):
     """A test whose process ended while no pass was judged."""
+
+
+class NothingShown(AssertionError):
+    """A test whose pass changed too few modules."""
 
 
 class BodyFailed(AssertionError):
@@ -47,19 +55,60 @@ def run_isolated(item: pytest.Function) -> None:
     """Run a test in a copy of this process; raises what it raises, with ``relaxfuzz_text`` as what to show of it."""
     options = options_of(item.config)
     with tempfile.TemporaryDirectory(prefix="relaxfuzz-pytest-") as folder:
-        body = TestBody(item, Path(folder), options.seconds, options.seed)
-        answer = _answer(body, options)
-        if isinstance(answer, Died):
-            _count(item, {})
-            _raise_death(item, answer, body.folder, options)
-            return
-        _count(item, answer.counts)
+        body = TestBody(item, Path(folder), options.seconds, options.seed, known=options.known)
+        for tries in range(1, _MOST_DEATHS + 1):
+            answer = _answer(body, options)
+            if not isinstance(answer, Died):
+                break
+            judged = last_judged(body.folder)
+            if tries == _MOST_DEATHS or judged is None or not _excused(judged, answer, options):
+                _count(item, {}, {})
+                _raise_death(item, answer, judged, body.folder, options)
+            else:
+                body = replace(body, passed_over=body.passed_over | {judged.key})
+        assert isinstance(answer, BodyResult)
+        _count(item, answer.counts, answer.notes)
         if answer.outcome == "skipped":
             pytest.skip(answer.text)
         if answer.outcome == "xfailed":
             pytest.xfail(answer.text)
         if answer.outcome == "failed":
             _raise_failure(body, answer, options)
+        _require_changes(item, answer.counts, options)
+
+
+def _excused(judged: JudgedModule, died: Died, options: Options) -> bool:
+    """Say whether a death is accepted, or TVM's alone: the same happens under an identity in place of the pass."""
+    verdict = death_verdict(died, judged.case.name)
+    if signature(verdict).id in options.known:
+        return True
+    identity = f"{USER_PREFIX}oracles.users_pass:Identity"
+    passes = tuple(replace(ref, expression=identity) if ref.is_user else ref for ref in judged.case.passes)
+    if passes == judged.case.passes:
+        return False
+    control = replace(judged.case, passes=passes)
+    assert verdict.evidence is not None
+    return any(
+        found.evidence is not None and found.evidence.is_death and found.evidence.kind == verdict.evidence.kind
+        for found in failures(control, seconds=options.case_timeout)
+    )
+
+
+def _require_changes(item: pytest.Function, counts: dict[str, int], options: Options) -> None:
+    """Fail a test whose pass changed too few of the modules: it is green and says nothing."""
+    marker = item.get_closest_marker(MARKER)
+    least = options.min_changed if marker is None else marker.kwargs.get("min_changed", options.min_changed)
+    judged, changed = counts.get("checks", 0), counts.get("changed", 0)
+    if least is None:
+        least = int(uses_hypothesis(item.obj) and judged >= _ENOUGH)
+    if judged and changed < least:
+        raise _shown(
+            NothingShown(item.nodeid),
+            f"the pass changed {changed} of the {judged} modules that were judged, and at least {least} are demanded: "
+            "what it does was not tested.\nDraw modules that it acts on: ir_modules(demand=..., operators=..., "
+            "plant=...) (docs/drawing-modules.md); or demand less: relaxfuzz_min_changed in pytest's configuration, "
+            "@pytest.mark.relaxfuzz(min_changed=0).",
+        )
 
 
 def _answer(body: TestBody, options: Options) -> BodyResult | Died:
@@ -85,8 +134,8 @@ def _quiet_fork() -> Iterator[None]:
         yield
 
 
-def _count(item: pytest.Function, counts: dict[str, int]) -> None:
-    item.user_properties.append((PROPERTY, counts))
+def _count(item: pytest.Function, counts: dict[str, int], notes: dict[str, int]) -> None:
+    item.user_properties.append((PROPERTY, {"counts": counts, "notes": notes}))
 
 
 def _last_words(folder: Path) -> str:
@@ -99,8 +148,9 @@ def _last_words(folder: Path) -> str:
     return "".join(f"\n{each}" for each in ["Its last words:", *lines[-_LAST_WORDS:]]) if lines else ""
 
 
-def _raise_death(item: pytest.Function, died: Died, folder: Path, options: Options) -> None:
-    judged = last_judged(folder)
+def _raise_death(
+    item: pytest.Function, died: Died, judged: JudgedModule | None, folder: Path, options: Options
+) -> NoReturn:
     if judged is None:
         raise _shown(
             BodyDied(died.detail),
@@ -110,28 +160,29 @@ def _raise_death(item: pytest.Function, died: Died, folder: Path, options: Optio
     verdict = death_verdict(died, judged.case.name)
     failure = OracleFailure([verdict])
     if judged.unknown:
-        raise _shown(failure, unreduced_text(verdict, judged.case, f"not made small: {judged.unknown}"))
+        raise _shown(failure, unreduced_text(verdict, judged.case, f"not minimized: {judged.unknown}"))
     raise _shown(failure, failure_text(item, judged.case, verdict, options))
 
 
-def _raise_failure(body: TestBody, ended: BodyResult, options: Options) -> None:
+def _raise_failure(body: TestBody, ended: BodyResult, options: Options) -> NoReturn:
     judged = ended.judged
-    verdict = None if judged is None else next(_failing(judged))
-    if judged is not None and verdict is not None and not judged.unknown:
-        raise _shown(OracleFailure(list(judged.verdicts)), failure_text(body.item, judged.case, verdict, options))
+    if judged and not judged[0].unknown:
+        first, *others = judged
+        texts = [failure_text(body.item, first.case, first.failure, options)]
+        if others:
+            texts.append(f"{len(others)} other failure{'s' * (len(others) > 1)} in this test, not minimized:")
+            texts += ["\n".join(printable(each) for each in line(other.failure).splitlines()[:3]) for other in others]
+        raise _shown(OracleFailure([verdict for each in judged for verdict in each.verdicts]), "\n\n".join(texts))
     if uses_hypothesis(body.item.obj):  # Hypothesis can shrink what no other process can build
         again = _answer(replace(body, shrink=True, seconds=None), options)
         if isinstance(again, BodyResult) and again.outcome == "failed":
             ended, judged = again, again.judged
-    if judged is not None:
-        verdict = next(_failing(judged))
-        text = unreduced_text(verdict, judged.case, f"shrunk by Hypothesis, without a script: {judged.unknown}")
-        raise _shown(OracleFailure(list(judged.verdicts)), text)
+    if judged:
+        text = unreduced_text(
+            judged[0].failure, judged[0].case, f"shrunk by Hypothesis, without a script: {judged[0].unknown}"
+        )
+        raise _shown(OracleFailure(list(judged[0].verdicts)), text)
     raise _shown(pickle.loads(ended.error) if ended.error else BodyFailed(ended.text), ended.text)
-
-
-def _failing(judged: JudgedModule) -> Iterator[Verdict]:
-    return (verdict for verdict in judged.verdicts if verdict.outcome is Outcome.FAIL)
 
 
 def _shown(error: BaseException, text: str) -> BaseException:

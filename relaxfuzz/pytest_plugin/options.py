@@ -17,6 +17,7 @@ import pytest
 MARKER = "relaxfuzz"
 PROPERTY = "relaxfuzz"
 """Name of the user property of a test that holds what was counted in it."""
+MIN_CHANGED = "relaxfuzz_min_changed"
 _FACE = "relaxfuzz"
 _ROOMS = ("oracles", "strategies")
 _HOME = Path(__file__).resolve().parents[2]
@@ -31,6 +32,7 @@ OPTIONS = {
     "seed": ("N", None, "decides what these tests draw (default: as Hypothesis does)"),
     "minimize": ("TIME", "30s", "spend at most so long on making a failing module small (default: 30s)"),
     "case-timeout": ("TIME", "20s", "one module may take so long in a test, more is a hang (default: 20s)"),
+    "known": ("FILE", None, "accept the findings that this file lists in [[known]] tables, by id or signature"),
     "out": ("DIR", None, "write repro scripts there (default: in pytest's cache)"),
 }
 """The options behind ``--relaxfuzz-``: name of the value, default, help."""
@@ -46,6 +48,8 @@ class Options:
         minimize: Seconds for making a failing module small.
         case_timeout: Seconds for one example.
         out: Directory of the repro scripts; ``None``: pytest's cache.
+        known: Ids of findings that are accepted.
+        min_changed: Least modules that the pass of a test must change; ``None``: one, where enough were drawn.
     """
 
     seconds: float | None
@@ -53,6 +57,8 @@ class Options:
     minimize: float
     case_timeout: float
     out: Path | None
+    known: frozenset[str] = frozenset()
+    min_changed: int | None = None
 
 
 def given_options(config: pytest.Config) -> dict[str, str | None]:
@@ -66,9 +72,12 @@ def options_of(config: pytest.Config) -> Options:
     Raises:
         pytest.UsageError: One of them makes no sense.
     """
-    from fuzzer.core.config import ConfigError, parse_duration, parse_whole
+    from fuzzer.core.config import parse_duration, parse_whole
+    from fuzzer.core.verb import UsageError
+    from fuzzer.findings.file import load_known
 
-    seconds, seed, minimize, case_timeout, out = given_options(config).values()
+    seconds, seed, minimize, case_timeout, known, out = given_options(config).values()
+    least = str(config.getini(MIN_CHANGED))
     try:
         return Options(
             None if seconds is None else parse_duration(seconds),
@@ -76,8 +85,10 @@ def options_of(config: pytest.Config) -> Options:
             parse_duration(str(minimize)),
             parse_duration(str(case_timeout)),
             None if out is None else Path(out),
+            frozenset() if known is None else load_known(Path(known)).ids(),
+            parse_whole(least, MIN_CHANGED, 0, 10**6) if least else None,
         )
-    except ConfigError as error:
+    except UsageError as error:
         text = str(error)
         raise pytest.UsageError(text if text.startswith("--") else f"--relaxfuzz: {text}") from error
 

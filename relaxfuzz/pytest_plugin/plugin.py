@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from typing import Any
 
 import pytest
 
-from relaxfuzz.pytest_plugin.options import MARKER, OPTIONS, PROPERTY, given_options, judges_passes, options_of
+from relaxfuzz.pytest_plugin.options import (
+    MARKER,
+    MIN_CHANGED,
+    OPTIONS,
+    PROPERTY,
+    given_options,
+    judges_passes,
+    options_of,
+)
 
 ISOLATE = "relaxfuzz_isolate"
 _TEXT = "relaxfuzz_text"
@@ -21,15 +29,20 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     for name, (metavar, default, text) in OPTIONS.items():
         group.addoption(f"--relaxfuzz-{name}", metavar=metavar, default=default, help=text)
     parser.addini(ISOLATE, "run tests that judge passes in processes of their own", type="bool", default=True)
+    parser.addini(
+        MIN_CHANGED, "least modules that the pass of a test must change (default: 1, of 20 or more)", default=""
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Check the options."""
     config.addinivalue_line(
         "markers",
-        f"{MARKER}(isolate=True): run the test in a process of its own, which may crash; isolate=False: do not",
+        f"{MARKER}(isolate=True, min_changed=1): run the test in a process of its own, which may crash (isolate=False: "
+        "do not), and fail it when its pass changed fewer modules",
     )
-    if any(value != OPTIONS[name][1] for name, value in given_options(config).items() if name != "out"):
+    given = any(value != OPTIONS[name][1] for name, value in given_options(config).items() if name != "out")
+    if given or config.getini(MIN_CHANGED):
         options_of(config)
 
 
@@ -65,20 +78,28 @@ def pytest_runtest_makereport(
 
 @pytest.hookimpl(wrapper=True)
 def pytest_terminal_summary(terminalreporter: Any) -> Generator[None, None, None]:
-    """Say how much was judged: a green test that judged nothing says nothing."""
-    total: Counter[str] = Counter()
+    """Say of each test how much was judged: a green test that judged nothing says nothing."""
     for reports in terminalreporter.stats.values():
         for report in reports:
             for name, value in getattr(report, "user_properties", ()):
                 if name == PROPERTY and getattr(report, "when", "") == "call":
-                    total.update({"tests": 1, **value})
-    if total:
-        terminalreporter.write_line(
-            f"relaxfuzz: {total['tests']} test{'' if total['tests'] == 1 else 's'}, {total['examples']} examples, "
-            f"{total['checks']} modules judged, {total['changed']} of them changed by the pass; verdicts: "
-            f"{total['pass']} pass, {total['skip']} skipped, {total['fail']} fail"
-        )
+                    for line in _evidence(value):
+                        terminalreporter.write_line(
+                            f"relaxfuzz: {report.nodeid.partition('/')[2] or report.nodeid}: {line}"
+                        )
     return (yield)
+
+
+def _evidence(value: dict[str, dict[str, int]]) -> Iterator[str]:
+    """Write what a test rests on: its counts, and what is worth a note."""
+    total = Counter(value["counts"])
+    yield (
+        f"{total['examples']} examples, {total['checks']} modules judged, {total['changed']} of them changed by the "
+        f"pass, {total['operators']} operators met; checks: {total['pass']} passed, {total['skip']} skipped, "
+        f"{total['fail']} failed"
+    )
+    for note, count in value["notes"].items():
+        yield f"note ({count} module{'s' * (count > 1)}): {note}"
 
 
 def _isolates(config: pytest.Config) -> bool:

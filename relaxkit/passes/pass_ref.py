@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import difflib
 import enum
 import functools
 import importlib
 import importlib.util
+import re
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -48,6 +50,9 @@ def namespace() -> dict[str, Any]:
     }  # fmt: skip
 
 
+_TARGET = re.compile(r"(.+?):([A-Za-z_]\w*)(\(.*\))?", re.DOTALL)
+
+
 class PassReferenceError(ValueError):
     """A pass reference that does not import, is not callable, raises, or does not give a pass."""
 
@@ -84,7 +89,7 @@ class PassRef:
     @property
     def place(self) -> str:
         """The file, or the module, of a user's pass."""
-        return self.target.rpartition(":")[0]
+        return split_target(self.target)[0]
 
     @property
     def in_file(self) -> bool:
@@ -95,7 +100,12 @@ class PassRef:
     def factory(self) -> tuple[str, str]:
         """The file of a user's pass, from the root of the file system, or its module; and the name of its factory."""
         place = str(Path(self.place).resolve()) if self.in_file else self.place
-        return place, self.target.rpartition(":")[2]
+        return place, split_target(self.target)[1]
+
+    @property
+    def arguments(self) -> str:
+        """The text of the arguments of a user's factory, without the brackets."""
+        return split_target(self.target)[2][1:-1]
 
     def build(self) -> Any:
         """Build the ``tvm.ir.transform.Pass``; raises ``PassReferenceError`` for a user's pass that cannot be built."""
@@ -131,11 +141,19 @@ def _with(substitute: Substitute, built: Any) -> Any:
     return with_codegen(built, lambda module: session().build(module))
 
 
+def split_target(target: str) -> tuple[str, str, str]:
+    """Return place, name and arguments, in brackets, of ``PLACE:FACTORY(...)``; raises ``PassReferenceError``."""
+    found = _TARGET.fullmatch(target)
+    if found is None:
+        raise PassReferenceError(
+            f"'{target}' is not FILE.py:FACTORY or package.module:FACTORY, perhaps with arguments, FACTORY(5)"
+        )
+    return found[1], found[2], found[3] or ""
+
+
 def load_factory(target: str) -> Callable[[], Any]:
     """Import ``FILE.py:NAME`` or ``package.module:NAME`` and return the callable; raises ``PassReferenceError``."""
-    where, separator, name = target.rpartition(":")
-    if not separator or not where or not name:
-        raise PassReferenceError(f"'{target}' is not FILE.py:FACTORY or package.module:FACTORY")
+    where, name, _ = split_target(target)
     try:
         module = import_file(Path(where)) if where.endswith(".py") else importlib.import_module(where)
     except PassReferenceError:
@@ -146,7 +164,8 @@ def load_factory(target: str) -> Callable[[], Any]:
         raise PassReferenceError(f"'{where}' does not import: {type(error).__name__}: {error}") from error
     factory = getattr(module, name, None)
     if factory is None:
-        raise PassReferenceError(f"'{where}' has no '{name}'")
+        near = difflib.get_close_matches(name, vars(module), 1)
+        raise PassReferenceError(f"'{where}' has no '{name}'{f'; is {near[0]} meant?' if near else ''}")
     if not callable(factory):
         raise PassReferenceError(f"'{target}' is not callable: it is a {type(factory).__name__}")
     return factory  # type: ignore[no-any-return]  # callable() narrows to a callable of unknown result
@@ -156,10 +175,11 @@ def _call_factory(target: str) -> Any:
     import tvm
 
     factory = load_factory(target)
-    if isinstance(factory, tvm.ir.transform.Pass):
+    arguments = split_target(target)[2]
+    if isinstance(factory, tvm.ir.transform.Pass) and not arguments:
         return factory  # a function under `@module_pass` is one
     try:
-        built = factory()
+        built = eval(f"factory{arguments}", {**namespace(), "factory": factory}) if arguments else factory()
     except Exception as error:
         raise PassReferenceError(f"'{target}' raised {type(error).__name__}: {error}") from error
     if not isinstance(built, tvm.ir.transform.Pass):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import functools
 import importlib
 import re
@@ -10,8 +11,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from relaxkit.passes.pass_ref import USER_PREFIX, PassRef, PassReferenceError
+from relaxkit.passes.pass_ref import USER_PREFIX, PassRef, PassReferenceError, split_target
 
+HOW_TO_NAME = 'write "FoldConstant", "relax.transform.FuseOps(0)", "FILE.py:FACTORY" or "package.module:FACTORY(5)"'
+"""The forms of a pass as text."""
 _NAME = re.compile(r"[A-Za-z_]\w*")
 _DOTTED = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)+")
 
@@ -43,19 +46,21 @@ def _read(text: str) -> PassRef:
     import tvm
     from tvm import relax
 
-    if "(" in text:
-        return PassRef(text.split("(", 1)[0].rsplit(".", 1)[-1], text)
-    if ":" in text:
-        where, _, name = text.rpartition(":")
+    if ":" in text.partition("(")[0]:
+        where, name, arguments = split_target(text)
         if where.endswith(".py"):
             where = str(Path(where).resolve())
-        return PassRef(name, f"{USER_PREFIX}{where}:{name}")
-    if _NAME.fullmatch(text):
-        if not hasattr(relax.transform, text):
-            raise PassReferenceError(f"relax.transform has no '{text}'")
-        return PassRef(text, f"relax.transform.{text}()")
+        return PassRef(name, f"{USER_PREFIX}{where}:{name}{arguments}")
+    if "(" in text:
+        return PassRef(text.split("(", 1)[0].rsplit(".", 1)[-1], text)
+    name = text.removeprefix("relax.").removeprefix("transform.")  # as C++ names those of TVM, too
+    if _NAME.fullmatch(name):
+        if not hasattr(relax.transform, name):
+            near = difflib.get_close_matches(name, dir(relax.transform), 1)
+            raise PassReferenceError(f"relax.transform has no '{name}'{f'; is {near[0]} meant?' if near else ''}")
+        return PassRef(name, f"relax.transform.{name}()")
     if not _DOTTED.fullmatch(text):
-        raise PassReferenceError(f"'{text}' names no pass")
+        raise PassReferenceError(f"'{text}' names no pass: {HOW_TO_NAME}")
     if tvm.get_global_func(text, allow_missing=True) is None:
         raise PassReferenceError(f"no global function is registered as '{text}'; is the library loaded that has it?")
     return PassRef(text.rsplit(".", 1)[-1], f'tvm.get_global_func("{text}")()')
@@ -93,7 +98,7 @@ def text_of_pass(built: Any, around: Mapping[str, Any] | None = None) -> PassRef
         else:
             raise PassReferenceError(
                 f"{kind.__name__} was built with arguments, which an object does not tell: "
-                f'give a function that builds it, check(module, "FILE.py:FUNCTION")'
+                f'give it as text, check(module, "{kind.__module__}:{kind.__name__}(...)")'
             )
     raise PassReferenceError(
         f'nothing tells how another process would build {name}: give it as text, check(module, "FILE.py:FUNCTION")'

@@ -19,7 +19,9 @@ from fuzzer.repro.checks.check import (
     seen_line,
 )
 from fuzzer.repro.pieces.frame import complaint, equal, expected_error, first_line, run_passes
+from oracles.core.subject import REPEATS
 from oracles.core.verdict import Evidence
+from oracles.users_pass import LATER_EDIT
 from relaxkit.ir.walk import joinable_blocks
 from relaxkit.passes.contract import Idempotence, OracleName
 from relaxkit.passes.contracts import contract_for
@@ -53,18 +55,20 @@ CRASH = ScriptCheck(OracleName.CRASH, _build_crash, _tell_crash)
 
 
 def _build_mutation(failure: FailingCase) -> Check:
-    return ALONE if failure.died else Check("check_mutation(module, passes)", RUN_PIECES)
+    later = f", runs={REPEATS}" if failure.evidence.message == LATER_EDIT else ""
+    return ALONE if failure.died else Check(f"check_mutation(module, passes{later})", RUN_PIECES)
 
 
 def _tell_mutation(culprit: str, evidence: Evidence) -> Told:
     return f"{culprit} modifies its input module", evidence.expected, seen_line(evidence) or evidence.message
 
 
-def check_mutation(module: Any, passes: list[Any]) -> tuple[str, str]:
+def check_mutation(module: Any, passes: list[Any], runs: int = 1) -> tuple[str, str]:
     """Compare the input's JSON before and after the passes ran on it, whether or not they raised."""
     before = str(tvm.ir.save_json(module))
     try:
-        run_passes(passes, module)
+        for _ in range(runs):
+            run_passes(passes, module)
     except Exception as error:
         print(f"note: the passes raised {type(error).__name__}")
     if str(tvm.ir.save_json(module)) == before:

@@ -65,10 +65,10 @@ def expected_error(error: BaseException, name: str, fragments: list[Any]) -> boo
     )
 
 
-def user_pass(where: str, factory: str) -> Any:
+def user_pass(where: str, factory: str, *arguments: Any, **named: Any) -> Any:
     """Return the pass that ``factory`` in a file (or an importable module) builds, or is."""
     found = getattr(user_module(where), factory)
-    return found if isinstance(found, tvm.ir.transform.Pass) else found()
+    return found if isinstance(found, tvm.ir.transform.Pass) else found(*arguments, **named)
 
 
 def user_module(where: str) -> Any:

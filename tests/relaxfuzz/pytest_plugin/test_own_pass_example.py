@@ -36,12 +36,13 @@ def test_the_bug_is_found_and_shown_small(project: Path) -> None:
     said = done.stdout
     seconds = time.monotonic() - began
     assert done.returncode == 1, said + done.stderr
-    module = re.search(r'MODULE = r"""\n(.*?)"""', said, re.DOTALL)
+    module = re.search(r"^@I.ir_module\n(.*?)\n\n", said, re.DOTALL | re.MULTILINE)
     assert module is not None, said
     assert "R.clip(" in module.group(1)
     assert len(module.group(1).splitlines()) <= 8, "not minimized"
     assert "BuggyLowerClip changes the result" in said
     assert "Traceback" not in said
+    assert len(said.partition("= FAILURES =")[2].splitlines()) <= 40, said
     assert "Failing test case" not in said, "a page of repr"
     if os.getloadavg()[0] <= (os.cpu_count() or 1):  # else the clock tells of others
         assert seconds < SECONDS

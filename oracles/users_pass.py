@@ -1,0 +1,174 @@
+"""What is asked of a user's pass besides: is TVM at fault without it, and what does it do that no contract speaks of?
+
+TVM has defects that show on drawn modules whatever the pass does. So a failure of a user's pass is asked of a
+*control*, too: the same module under an identity that rebuilds the functions which the pass changed. What fails there
+in the same way is TVM's, and is skipped.
+
+A pass without a contract has promised neither idempotence, nor locality, nor what it keeps. It is asked nevertheless;
+where it does not hold, the verdict carries a *note*, which names the line of contract that would promise or waive it.
+A note fails nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import tvm
+import tvm_ffi
+from tvm import relax
+from tvm.relax.expr_functor import PyExprMutator, mutator
+
+from oracles.core.module_facts import load
+from oracles.core.subject import Subject
+from oracles.core.verdict import NOTE, Evidence, Outcome, Verdict
+from relaxkit.ir.equality import describe
+from relaxkit.ir.functions import functions_by_name
+from relaxkit.passes.claims.kept import KEPT
+from relaxkit.passes.contract import Contract, Idempotence, Kept, Locality, OracleName
+from relaxkit.passes.contracts import CONTRACTS
+from relaxkit.passes.pass_ref import GivenPass, PassRef
+
+Ask = Callable[[Subject, Iterable[OracleName]], list[Verdict]]
+"""Gives the verdicts of some oracles on a subject."""
+
+TVM_ALONE = "TVM fails the same way without the pass"
+LATER_EDIT = "a later run modified the input module"
+
+_UNSAID: tuple[tuple[Callable[[Contract], bool], dict[str, Any]], ...] = (
+    (lambda contract: contract.idempotence is Idempotence.UNKNOWN, {"idempotence": Idempotence.IDEMPOTENT}),
+    (lambda contract: contract.locality is Locality.UNKNOWN, {"locality": Locality.FUNCTION}),
+    (lambda contract: contract.changes == frozenset(Kept), {"changes": frozenset[Kept]()}),
+)
+"""When a contract leaves something open, and what is asked then."""
+_NOTES = {
+    OracleName.IDEMPOTENCE: "a second run changes the module again "
+    "(Contract: idempotence=Idempotence.NEVER allows it, Idempotence.IDEMPOTENT forbids it)",
+    OracleName.LOCALITY: "an unrelated function decides what it does "
+    "(Contract: locality=Locality.MODULE allows it, Locality.FUNCTION forbids it)",
+}
+
+
+@mutator
+class _Rebuild(PyExprMutator):
+    """Visits everything and changes nothing."""
+
+
+@tvm.transform.module_pass(opt_level=0, name="Identity")
+class Identity:
+    """An identity that builds functions anew.
+
+    Args:
+        names: The functions; ``None``: all of Relax.
+    """
+
+    def __init__(self, names: Iterable[str] | None = None) -> None:
+        self.names = None if names is None else frozenset(names)
+
+    def transform_module(self, module: tvm.IRModule, context: Any) -> tvm.IRModule:
+        """Rebuild them."""
+        rebuild = _Rebuild(module)
+        for var, function in module.functions_items():
+            if isinstance(function, relax.Function) and (self.names is None or str(var.name_hint) in self.names):
+                rebuild.builder_.update_func(var, rebuild.visit_expr(function))
+        return rebuild.builder_.get()
+
+
+def is_users(ref: PassRef) -> bool:
+    """Say whether a pass is none of TVM's."""
+    return ref.is_user or (isinstance(ref, GivenPass) and ref.name not in CONTRACTS)
+
+
+def considered(subject: Subject, verdicts: list[Verdict], ask: Ask) -> list[Verdict]:
+    """Return the verdicts on a user's pass without what is TVM's, and with what is worth a note."""
+    if not subject.ran or not any(map(is_users, subject.passes)) or isinstance(subject.passes[0], _ControlPass):
+        return verdicts
+    verdicts = [_seen_later(subject, verdict) for verdict in verdicts]
+    wanted = {verdict.oracle for verdict in verdicts}
+    noted = {} if subject.is_pipeline else _noted(subject, wanted, ask)
+    failed = [each for each in (*verdicts, *noted.values()) if each.outcome is Outcome.FAIL]
+    alone = ask(_control(subject), {each.oracle for each in failed}) if failed else []
+    tvms = {_essence(each) for each in alone if each.outcome is Outcome.FAIL}
+    considered = []
+    for verdict in verdicts:
+        note = noted.get(verdict.oracle)
+        undone = verdict.oracle is OracleName.POSTCONDITION  # an identity does not do what a pass claims to do
+        if verdict.outcome is Outcome.FAIL and not undone and _essence(verdict) in tvms:
+            considered.append(replace(verdict, outcome=Outcome.SKIP, reason=TVM_ALONE, evidence=None))
+        elif verdict.outcome is not Outcome.FAIL and note is not None and _essence(note) not in tvms:
+            considered.append(replace(verdict, reason=_note(note)))
+        else:
+            considered.append(verdict)
+    return considered
+
+
+def _seen_later(subject: Subject, verdict: Verdict) -> Verdict:
+    """Let the mutation oracle see an edit of the input that came after the first run, too."""
+    facts = subject.facts
+    if verdict.oracle is not OracleName.MUTATION or verdict.outcome is not Outcome.PASS:
+        return verdict
+    if facts is None or not facts.modified():
+        return verdict
+    before = subject.original_facts if facts is subject.original_facts else facts
+    observed = describe(before.reload, facts.module) if before.reload is not None else ""
+    evidence = Evidence("mutated", LATER_EDIT, expected="the input module stays as it was", observed=observed)
+    return replace(verdict, outcome=Outcome.FAIL, evidence=evidence)
+
+
+def _noted(subject: Subject, wanted: set[OracleName], ask: Ask) -> dict[OracleName, Verdict]:
+    """Return the failures of what a contract leaves open."""
+    stricter = subject.contract
+    for is_open, asked in _UNSAID:
+        if is_open(subject.contract):
+            stricter = replace(stricter, **asked)
+    if stricter == subject.contract or subject.output.error is not None:
+        return {}
+    curious = _like(subject, subject.passes, [stricter])
+    oracles = {OracleName.IDEMPOTENCE, OracleName.LOCALITY, OracleName.POSTCONDITION} & wanted
+    return {each.oracle: each for each in ask(curious, oracles) if each.outcome is Outcome.FAIL}
+
+
+def _note(failure: Verdict) -> str:
+    assert failure.evidence is not None
+    said = _NOTES.get(failure.oracle)
+    if said is None:
+        claim = failure.evidence.details.claim
+        kept = next((str(each) for each, condition in KEPT.items() if condition.claim == claim), "")
+        said = f"it breaks '{claim}' (Contract: changes=frozenset({{{kept}}}) allows it, frozenset() forbids it)"
+    return NOTE + said
+
+
+class _ControlPass(GivenPass):
+    """The identity, in the place of a pass."""
+
+
+def _control(subject: Subject) -> Subject:
+    passes = [
+        _ControlPass(ref.name, "<identity>", Identity(_changed(subject))) if is_users(ref) else ref
+        for ref in subject.passes
+    ]
+    return _like(subject, passes, subject.contracts)
+
+
+def _like(subject: Subject, passes: Sequence[PassRef], contracts: Sequence[Contract]) -> Subject:
+    """Return a subject on a copy of the module as it was: the pass may have edited the one that it was given."""
+    copy = load(subject.original_facts.snapshot) or subject.original
+    return Subject(copy, passes, contracts, subject.input_seed)
+
+
+def _changed(subject: Subject) -> list[str] | None:
+    """Return the functions that come out otherwise; ``None`` where nothing came out."""
+    after = subject.output.module
+    if after is None:
+        return None
+    before, after = functions_by_name(subject.module), functions_by_name(after)
+    return [name for name in before if not tvm_ffi.structural_equal(before[name], after.get(name))]
+
+
+def _essence(verdict: Verdict) -> tuple[str, ...]:
+    """Return what two failures of one cause have in common, whatever the module."""
+    evidence = verdict.evidence
+    assert evidence is not None
+    place = evidence.frames[:1] or (evidence.message.partition("\n")[0],)
+    return (verdict.oracle.value, evidence.kind, *place)

@@ -1,0 +1,164 @@
+"""A user's pass: what TVM does without it is not held against it, and what no contract speaks of is a note."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import tvm
+from tvm import relax
+from tvm.script import ir as I
+from tvm.script import relax as R
+
+from oracles import Contract, Idempotence, Kept, Locality, OracleFailure, OracleName, Outcome, Verdict, check
+from oracles.check import line
+from oracles.core.module_facts import equal
+from oracles.core.verdict import NOTE
+from oracles.users_pass import LATER_EDIT, TVM_ALONE, Identity
+
+
+@I.ir_module
+class Sum:
+    @R.function
+    def main(x: R.Tensor((2,), "float32")) -> R.Tensor((2,), "float32"):
+        R.func_attr({"mine": 1})
+        lv: R.Tensor((2,), "float32") = R.add(x, x)
+        return lv
+
+
+def rebuilt(module: tvm.IRModule, negations: int, keep: bool = True) -> tvm.IRModule:
+    old, builder = module["main"], relax.BlockBuilder()
+    x = relax.Var("x", old.params[0].ty)
+    with builder.function("main", [x], attrs={"mine": 1} if keep else None):
+        value = x
+        for _ in range(negations):
+            value = builder.emit(relax.op.negative(value))
+        builder.emit_func_output(builder.emit(relax.op.add(value, value)))
+    return builder.get()
+
+
+def made(transform: Callable[[tvm.IRModule], tvm.IRModule]) -> Any:
+    return tvm.transform.module_pass(lambda module, _: transform(module), opt_level=0, name="Mine")
+
+
+def of(verdicts: list[Verdict], oracle: OracleName) -> Verdict:
+    return next(each for each in verdicts if each.oracle is oracle)
+
+
+def bindings(module: tvm.IRModule) -> int:
+    return sum(len(block.bindings) for block in module["main"].body.blocks)
+
+
+def test_what_no_contract_speaks_of_is_a_note() -> None:
+    grows = made(lambda module: rebuilt(module, 2 * bindings(module), keep=False))
+    verdicts = check(Sum, grows)
+    again, kept = of(verdicts, OracleName.IDEMPOTENCE), of(verdicts, OracleName.POSTCONDITION)
+    assert again.outcome is Outcome.PASS
+    assert again.reason.startswith(NOTE)
+    assert "idempotence=Idempotence.NEVER" in again.reason
+    assert "Kept.FUNCTION_ATTRIBUTES" in kept.reason
+
+
+def test_a_contract_that_says_so_ends_the_note_or_makes_it_a_failure() -> None:
+    grows = made(lambda module: rebuilt(module, 2 * bindings(module), keep=False))
+    says = {"changes": frozenset({Kept.FUNCTION_ATTRIBUTES}), "locality": Locality.MODULE}
+    verdicts = check(Sum, grows, contract=Contract("Mine", idempotence=Idempotence.NEVER, **says))  # type: ignore[arg-type]
+    assert not any(each.reason.startswith(NOTE) for each in verdicts)
+    with pytest.raises(OracleFailure, match="idempotence fail"):
+        check(Sum, grows, contract=Contract("Mine", idempotence=Idempotence.IDEMPOTENT, **says))  # type: ignore[arg-type]
+
+
+def test_a_pass_that_does_nothing_strange_has_no_note() -> None:
+    assert not any(each.reason.startswith(NOTE) for each in check(Sum, made(lambda module: rebuilt(module, 0))))
+
+
+def test_an_edit_of_the_input_in_a_later_run_is_seen() -> None:
+    runs = 0
+
+    def edits(module: tvm.IRModule) -> tvm.IRModule:
+        nonlocal runs
+        runs += 1
+        if runs == 3:
+            module.update_func(module.get_global_var("main"), module["main"].with_attr("edited", 1))
+        return module
+
+    with pytest.raises(OracleFailure) as caught:
+        check(tvm.IRModule({"main": Sum["main"]}), made(edits))
+    verdict = of(caught.value.verdicts, OracleName.MUTATION)
+    assert verdict.evidence is not None
+    assert verdict.evidence.message == LATER_EDIT
+
+
+def refuses(module: tvm.IRModule) -> tvm.IRModule:
+    raise ValueError("no module like this")
+
+
+def test_what_tvm_does_without_the_pass_is_not_held_against_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(OracleFailure, match="no module like this"):
+        check(Sum, made(refuses))
+    monkeypatch.setattr("oracles.users_pass.Identity", lambda names=None: made(refuses))
+    verdicts = check(Sum, made(refuses))
+    assert of(verdicts, OracleName.CRASH).reason == TVM_ALONE
+
+
+def test_the_identity_rebuilds_and_changes_nothing() -> None:
+    after = Identity()(Sum)
+    assert not after["main"].same_as(Sum["main"])
+    assert equal(after, Sum)
+
+
+def test_the_frames_of_the_users_file_are_told_with_their_lines() -> None:
+    with pytest.raises(OracleFailure) as caught:
+        check(Sum, made(refuses))
+    evidence = of(caught.value.verdicts, OracleName.CRASH).evidence
+    assert evidence is not None
+    last = evidence.details.raised_at[-1]
+    assert "tests/oracles/test_users_pass.py:" in last
+    assert last.endswith('in refuses: raise ValueError("no module like this")')
+    assert evidence.frames[0] == "test_users_pass.py:refuses"
+    assert last in line(of(caught.value.verdicts, OracleName.CRASH))
+
+
+def test_known_failures_are_accepted() -> None:
+    assert of(check(Sum, made(refuses), known=["crash: Mine: ValueError"]), OracleName.CRASH).reason == "known"
+    with pytest.raises(OracleFailure):
+        check(Sum, made(refuses), known=["crash: Other"])
+
+
+class Plain:
+    """No pass."""
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (Plain, "Plain() gives a Plain, and no pass; give a pass, MyPass()"),
+        (lambda module: module, "<lambda>() raised TypeError"),
+        (None, "check was given a NoneType, and no pass"),
+        ("FoldConstnt", "relax.transform has no 'FoldConstnt'; is FoldConstant meant?"),
+        ("tests.oracles.test_users_pass:mde", "'tests.oracles.test_users_pass' has no 'mde'; is made meant?"),
+        ("a b", 'names no pass: write "FoldConstant"'),
+    ],
+)
+def test_what_is_no_pass_is_one_line_that_says_what_to_write(given: Any, said: str) -> None:
+    with pytest.raises(ValueError) as caught:  # noqa: PT011  # its text is compared below
+        check(Sum, given)
+    assert said in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        Identity,
+        lambda: made(lambda module: module),
+        "relax.transform.FoldConstant",
+        "relax.FoldConstant",
+        "oracles.users_pass:Identity",
+        "oracles.users_pass:Identity(['main'])",
+        'oracles.users_pass:Identity(names=["main"])',
+    ],
+)
+def test_the_forms_of_a_pass(given: Any) -> None:
+    assert all(each.outcome is not Outcome.FAIL for each in check(Sum, given))
