@@ -13,7 +13,7 @@ from tvm import relax
 from relaxkit.proof.legalize import Legalizer
 from relaxkit.proof.memory import Refuted, State, Storage, Tensor
 from relaxkit.proof.terms import Open, Term, Terms
-from relaxkit.proof.values import Callback, Closure, External, Kernel, TupleValue, Value, all_dims, outline
+from relaxkit.proof.values import Callback, Closure, External, Heap, Kernel, TupleValue, Value, all_dims, outline
 
 # What these give is their first operand, wherever it lies and whatever a later pass is told by them.
 _IDENTITIES = frozenset(
@@ -74,6 +74,18 @@ class Calls(ABC):
         """Return the term of a value."""
 
     @abstractmethod
+    def builtin(self, name: str, arguments: Sequence[Value]) -> Value | None:
+        """Call a function of the virtual machine; ``None`` for one that is not modelled."""
+
+    @abstractmethod
+    def shape_function(self, kernel: Kernel, heap: Heap) -> Value:
+        """Call a kernel that computes slots of a shape heap."""
+
+    @abstractmethod
+    def returned(self, kernel: Kernel, arguments: Sequence[Value]) -> Value:
+        """Call a kernel that writes nothing."""
+
+    @abstractmethod
     def number(self, dim: Any, frame: Frame) -> Term:
         """Return the term of a dim or a scalar."""
 
@@ -91,6 +103,8 @@ class Calls(ABC):
         if isinstance(called, Callback):
             return called.call(arguments)
         if isinstance(called, External):
+            if (value := self.builtin(called.name, arguments)) is not None:
+                return value
             self._check_written(arguments)
             term = self._made("external", (called.name, *self._types(expression)), arguments, expression, frame)
             pure = isinstance(op.ty, relax.FuncType) and bool(op.ty.purity)
@@ -113,6 +127,10 @@ class Calls(ABC):
         if name in _TENSORS:
             return self._allocate(arguments, expression)
         match name:
+            case "relax.call_builtin_with_ctx" if isinstance(arguments[0], External):
+                handed = arguments[1].fields if isinstance(arguments[1], TupleValue) else arguments[1:]
+                if (value := self.builtin(arguments[0].name, handed)) is not None:
+                    return value
             case "relax.call_tir" | "relax.call_tir_inplace" if isinstance(arguments[0], Kernel):
                 return self._call_kernel(arguments[0], arguments[1:], expression, frame)
             case "relax.shape_of" if isinstance(arguments[0], int) and arguments[0] in self.shapes:
@@ -157,12 +175,17 @@ class Calls(ABC):
         if isinstance(arguments[0], Storage) and self.terms[self.term(arguments[1])].label != 0:
             raise Open("a tensor that begins in the middle of a storage")
         storage = arguments[0].number if isinstance(arguments[0], Storage) else self.allocated
-        return Tensor(self.allocated, storage, outline(expression.ty), self.terms[shape].children)
+        dims = self.terms[shape].children
+        return Tensor(self.allocated, storage, f"tensor {expression.ty.dtype} {len(dims)}", dims)
 
     def _write(self, kernel: Kernel, arguments: Sequence[Value]) -> Value:
         """Call a kernel that writes into tensors that the program has allocated."""
         if kernel.stored is None:
             raise Open("a kernel that runs code of others")
+        if len(arguments) == 1 and isinstance(arguments[0], Heap):
+            return self.shape_function(kernel, arguments[0])
+        if not kernel.stored:
+            return self.returned(kernel, arguments)
         self._check_overlap(kernel.stored, arguments)
         operands = []
         for place, value in enumerate(arguments):

@@ -12,11 +12,23 @@ import tvm
 from tvm import relax, tirx
 
 from relaxkit.ir.lowered import stored_parameters
-from relaxkit.proof.calls import KILLED, Calls, Frame
+from relaxkit.proof.builtins import Builtins
+from relaxkit.proof.calls import KILLED, Frame
 from relaxkit.proof.dims import DimTable
 from relaxkit.proof.memory import Refuted, State, Storage, Tensor
 from relaxkit.proof.terms import Open, Term, Terms
-from relaxkit.proof.values import Callback, Closure, External, Kernel, TupleValue, Value, dims_of, is_scalar, outline
+from relaxkit.proof.values import (
+    Callback,
+    Closure,
+    External,
+    Heap,
+    Kernel,
+    TupleValue,
+    Value,
+    dims_of,
+    is_scalar,
+    outline,
+)
 
 Fixed = Mapping[tuple[str, str], "np.ndarray[Any, Any]"]
 """Arrays of the parameters that are bound to one, by the function's name in the module and the parameter's."""
@@ -34,7 +46,7 @@ class Caller(Protocol):
         """Call it; raises ``Open`` where that is not modelled."""
 
 
-class Evaluator(Calls):
+class Evaluator(Builtins):
     """Evaluates the functions of one module into terms.
 
     Args:
@@ -51,8 +63,7 @@ class Evaluator(Calls):
     def __init__(
         self, module: tvm.IRModule, terms: Terms, dims: DimTable, shapes: dict[Term, tuple[Term, ...]]
     ) -> None:
-        super().__init__(terms, shapes)
-        self._dims = dims
+        super().__init__(terms, shapes, dims)
         self._functions = {var.name_hint: function for var, function in module.functions_items()}
         self._kernels: dict[str, Kernel] = {}
         self._active: list[Any] = []
@@ -112,7 +123,7 @@ class Evaluator(Calls):
             return self.terms.make("kernel function", value.number)
         if isinstance(value, Tensor):
             return self.state.read(value)
-        if isinstance(value, Storage):
+        if isinstance(value, Storage | Heap):
             raise Open("a storage that is used as a value")
         if isinstance(value, Callback):
             raise Open("a callback that is used as a value")
@@ -159,12 +170,13 @@ class Evaluator(Calls):
                     self._match(each, part, frame)
             return
         dims = dims_of(ty)
-        if dims is not None and isinstance(value, int):
+        if dims is not None and isinstance(value, int | Tensor):
             for axis, dim in enumerate(dims):
                 if isinstance(dim, tirx.Var) and dim not in frame.dims:
-                    frame.dims[dim] = self._dims.expression(self._size(value, axis))
+                    frame.dims[dim] = self._dims.expression(self.dim(value, axis))
 
-    def _size(self, value: Term, axis: int) -> Term:
+    def size(self, value: Term, axis: int) -> Term:
+        """Return the term of a value's dim; raises ``Open`` where it has another rank than declared."""
         known = self.shapes.get(value)
         if known is None:
             return self.terms.make("size", axis, (value,))
@@ -387,7 +399,7 @@ class Evaluator(Calls):
             stored = stored_parameters(function)
             for key in [] if function.attrs is None else list(function.attrs.keys()):
                 function = function.without_attr(key)
-            self._kernels[name] = Kernel(self.terms.objects.number(function), stored)
+            self._kernels[name] = Kernel(self.terms.objects.number(function), stored, function)
         return self._kernels[name]
 
 

@@ -44,16 +44,18 @@ class State:
         contents: Terms of the tensors that were written, by number.
         holders: The tensor that was written last into each storage; 0 where that depends on a branch.
         consumed: Values that a call in place has overwritten.
+        slots: Terms of the slots of shape heaps, by heap and slot.
     """
 
     effect: Term
     contents: dict[int, Term] = field(default_factory=dict)
     holders: dict[int, int] = field(default_factory=dict)
     consumed: set[Term] = field(default_factory=set)
+    slots: dict[tuple[int, int], Term] = field(default_factory=dict)
 
     def copy(self) -> State:
         """Begin a branch."""
-        return State(self.effect, dict(self.contents), dict(self.holders), set(self.consumed))
+        return State(self.effect, dict(self.contents), dict(self.holders), set(self.consumed), dict(self.slots))
 
     def read(self, tensor: Tensor) -> Term:
         """Return what a tensor holds.
@@ -82,6 +84,8 @@ class State:
         self.effect = terms.choice(condition, one.effect, other.effect)
         for number in one.contents.keys() & other.contents.keys():
             self.contents[number] = terms.choice(condition, one.contents[number], other.contents[number])
+        for slot in one.slots.keys() & other.slots.keys():
+            self.slots[slot] = terms.choice(condition, one.slots[slot], other.slots[slot])
         for storage in one.holders.keys() | other.holders.keys():
             mine, its = one.holders.get(storage), other.holders.get(storage)
             self.holders[storage] = mine if mine is not None and mine == its else 0

@@ -55,10 +55,19 @@ class Kernel:
     Attributes:
         number: Number of its body.
         stored: Places of the parameters that it writes into; ``None`` where it runs code that may write anywhere.
+        function: The ``PrimFunc``.
     """
 
     number: int
     stored: frozenset[int] | None
+    function: Any = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Heap:
+    """The heap in which a lowered function keeps its dims, by its number."""
+
+    number: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +77,7 @@ class TupleValue:
     fields: tuple[Value, ...]
 
 
-Value = Term | Closure | External | Callback | Kernel | TupleValue | Tensor | Storage
+Value = Term | Closure | External | Callback | Heap | Kernel | TupleValue | Tensor | Storage
 
 
 def is_scalar(ty: Any) -> bool:
