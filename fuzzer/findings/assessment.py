@@ -8,15 +8,20 @@ minimized case (``fuzzer.triage.assess``).
 from __future__ import annotations
 
 import enum
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from relaxkit.passes.contract import EvidenceClass, OracleName
+from oracles.core.verdict import Death
+from relaxkit.passes.contract import EvidenceClass, Harm, OracleName
 
 if TYPE_CHECKING:
     from oracles.core.verdict import Verdict
 
-__all__ = ["Assessment", "EvidenceClass", "Severity", "evidence_class", "gravest", "provisional"]
+__all__ = [
+    "Assessment", "Blame", "Culprit", "EvidenceClass", "Rarity", "Severity", "assess", "evidence_class", "gravest",
+    "provisional",
+]  # fmt: skip
 
 
 class Severity(str, enum.Enum):
@@ -30,6 +35,52 @@ class Severity(str, enum.Enum):
 
     def __str__(self) -> str:
         return self.value
+
+
+class Rarity(str, enum.Enum):
+    """Things that ordinary programs do not have; a failure that needs one of them is less grave."""
+
+    VALUES = "NaN, infinities or denormals"
+    EMPTY = "dims of 0"
+    FLOAT8 = "float8"
+    LOCAL_FUNCTIONS = "local functions"
+    RECURSION = "recursion"
+    FORCED_PURITY = "forced purity"
+    PUBLIC_CALLS = "public functions that call each other under a pass that changes how they are called"
+    ORDER = "an order of passes that no shipped pipeline has"
+
+    def __str__(self) -> str:
+        return self.value
+
+    @property
+    def special(self) -> bool:
+        """Say whether it is of the data, and not of the program: what fails loudly is no less grave for it."""
+        return self in (Rarity.VALUES, Rarity.EMPTY, Rarity.FLOAT8)
+
+
+class Culprit(str, enum.Enum):
+    """Parts of TVM that are no passes and may be at fault."""
+
+    TYPE_INFERENCE = "type inference"
+    BUILDER = "block builder"
+    LLVM = "LLVM code generator"
+    FLOAT8 = "float8 conversion of TIR"
+
+    def __str__(self) -> str:
+        return self.value
+
+
+@dataclass(frozen=True, slots=True)
+class Blame:
+    """Who is at fault.
+
+    Attributes:
+        name: A pass, of Relax or TIR, or another part of TVM, which begins with the name of a ``Culprit``.
+        reason: How that is known, where it is not the judged pass.
+    """
+
+    name: str
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +126,8 @@ _SILENT = frozenset(
 )  # fmt: skip
 """Kinds of evidence of which nobody is told when the program runs: the results are others."""
 _COSMETIC = frozenset({OracleName.ROUNDTRIP, OracleName.ENVIRONMENT})
+_OF_HARM = {Harm.WRONG: Severity.S1, Harm.BROKEN: Severity.S3, Harm.LESS: Severity.S5}
+_DEMOTED = {Severity.S1: Severity.S2, Severity.S3: Severity.S4}
 _AGAINST_DOCUMENTATION = frozenset({"not-as-documented", "wrong-gradient", "mistyped-call", "contradicted-type"})
 """Kinds that contradict what TVM says of operators, of ``Gradient``, and of the types of calls and of bindings."""
 _UNPROMISED = frozenset({"not-equal", "not-local", "healed", "signature"})
@@ -99,9 +152,32 @@ def gravest(verdict: Verdict) -> Severity:
     assert evidence is not None
     if evidence.kind in _SILENT:
         return Severity.S1
-    if verdict.oracle in _COSMETIC and not evidence.is_death:
+    if evidence.is_death:
+        return Severity.S3
+    if verdict.oracle in _COSMETIC or rests_on is EvidenceClass.OURS:
         return Severity.S5
-    return Severity.S5 if rests_on is EvidenceClass.OURS else Severity.S3
+    return _OF_HARM[evidence.details.harm or Harm.BROKEN]
+
+
+def assess(verdict: Verdict, rare: Sequence[Rarity], blame: Blame, stock: bool) -> Assessment:
+    """Return the assessment of a failure that triage has looked at; raises as above.
+
+    Args:
+        verdict: The failure.
+        rare: Rare things that it needs.
+        blame: Who is at fault.
+        stock: Whether a default pipeline runs the judged pass.
+    """
+    severity, evidence = gravest(verdict), verdict.evidence
+    assert evidence is not None
+    telling = [each for each in rare if severity is Severity.S1 or not each.special]
+    if evidence.details.death is Death.SIGNAL:  # a process that dies is grave on any program that ends
+        telling = [each for each in telling if each is Rarity.RECURSION]
+    why = ""
+    if telling and severity in _DEMOTED:
+        severity, why = _DEMOTED[severity], f"needs {' and '.join(map(str, telling))}"
+    reason = "; ".join(filter(None, (why, blame.reason)))
+    return Assessment(evidence_class(verdict), severity, blame.name, reason, stock, final=True)
 
 
 def provisional(verdict: Verdict) -> Assessment:

@@ -20,6 +20,7 @@ from fuzzer.store.door import SCRIPTS
 from fuzzer.triage.reduce import NotReduced, ReductionPlan, reduce
 from fuzzer.triage.script import NoScript, write_checked
 from fuzzer.triage.traits import find_traits
+from fuzzer.triage.weigh import weigh
 from fuzzer.worker.worker import DEFAULT_MEMORY_LIMIT, DEFAULT_TIME_LIMIT
 
 if TYPE_CHECKING:
@@ -129,6 +130,8 @@ class _Triage:
         self.judge = judge
         self.path: Path | None = None  # of the script, once one shows the finding
         self.parts: ScriptParts | None = None
+        self.traits = UNKNOWN
+        self.assessment: Assessment | None = None
         self.notes: list[str] = []
 
     def run(self) -> TriageResult:
@@ -157,8 +160,9 @@ class _Triage:
             found.queries,
             time.monotonic() - began,
             found.steps,
-            find_traits(self.judge, found.case, job.verdict) if scripted else UNKNOWN,
+            self.traits if scripted else UNKNOWN,
             self.parts,
+            self.assessment if scripted else None,
         )
 
     def _unreliable(self, began: float, confirmation: Confirmation) -> TriageResult:
@@ -176,6 +180,8 @@ class _Triage:
             self.notes.append(f"{name} case: came back in {confirmation}")
             return False
         job = self.job
+        self.traits = find_traits(self.judge, case, job.verdict)
+        self.assessment = weigh(self.judge, case, job.case, confirmation.verdict, self.traits)
         path = job.directory / SCRIPTS / f"{job.id}.py"
         try:
             result, parts = write_checked(

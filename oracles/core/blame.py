@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import TypeVar
 
 import tvm
+import tvm_ffi
 from tvm.ir.instrument import pass_instrument
 
 from oracles.core.module_facts import apply
@@ -71,3 +72,43 @@ def inner_pass(
         apply(built, module)
     public = [name for name in (trace.running if wrong is None else blamed) if name in CONTRACTS]
     return public[-1 if innermost else 0] if public else None
+
+
+def names_inside(built: tvm.ir.transform.Pass, module: tvm.IRModule) -> frozenset[str]:
+    """Return the names of all passes that run inside of a pass."""
+    seen: set[str] = set()
+
+    def observe(running: tuple[str, ...], output: tvm.IRModule) -> None:
+        seen.update(running[1:])
+
+    trace = PassTrace(observe)
+    with tvm.transform.PassContext(instruments=[trace]):
+        apply(built, module)
+    return frozenset((*seen, *trace.running[1:]))
+
+
+def first_writer(built: tvm.ir.transform.Pass, module: tvm.IRModule) -> str:
+    """Return the name of the innermost pass that writes into the module that it is given; empty when none does."""
+    watch = _InputWatch()
+    with tvm.transform.PassContext(instruments=[watch]):
+        apply(built, module)
+    return watch.writer
+
+
+@pass_instrument
+class _InputWatch:
+    """Holds the input of each pass, so that it cannot be the only owner, and looks at it again when the pass ends."""
+
+    def __init__(self) -> None:
+        self.writer = ""
+        self._entered: list[tuple[tvm.IRModule, int]] = []
+
+    def run_before_pass(self, module: tvm.IRModule, info: tvm.ir.transform.PassInfo) -> None:
+        """Keep the input."""
+        self._entered.append((module, int(tvm_ffi.structural_hash(module))))
+
+    def run_after_pass(self, module: tvm.IRModule, info: tvm.ir.transform.PassInfo) -> None:
+        """Compare the input; the innermost pass ends first."""
+        entered, before = self._entered.pop()
+        if not self.writer and int(tvm_ffi.structural_hash(entered)) != before:
+            self.writer = str(info.name)

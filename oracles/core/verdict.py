@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from relaxkit.passes.contract import EvidenceClass, OracleName
+from relaxkit.passes.contract import EvidenceClass, Harm, OracleName
 
 UNCHANGED = "pass changed nothing"
 """The numeric oracle's reason not to execute a module that came out as it went in: it computes what it computed."""
@@ -137,6 +137,7 @@ class Details:
         code: The signal or exit code of that.
         rests_on: The ground that the failure stands on, where its kind does not tell.
         raised_at: Where a user's pass raised, innermost last: ``FILE:LINE in FUNCTION: SOURCE``.
+        harm: The harm of the claim that does not hold.
     """
 
     oracle: OracleName | None = None
@@ -155,6 +156,7 @@ class Details:
     code: int = 0
     rests_on: EvidenceClass | None = None
     raised_at: tuple[str, ...] = ()
+    harm: Harm | None = None
 
     @property
     def step(self) -> str:

@@ -17,7 +17,7 @@ from oracles.core.module_facts import Result, equal
 from oracles.core.subject import Subject
 from oracles.core.verdict import Details, Evidence, Phase, Verdict
 from relaxkit.ir.equality import describe, text_difference
-from relaxkit.passes.contract import OracleName
+from relaxkit.passes.contract import EvidenceClass, OracleName
 
 _NO_DETAILS = Details()
 
@@ -68,6 +68,10 @@ class Rerun:
     def diff(self) -> str:
         """The difference of their texts."""
         return text_difference(*self.modules)
+
+    def rests_on(self, found: Disagreement) -> EvidenceClass | None:
+        """Return what a disagreement rests on, where its kind does not tell."""
+        return None
 
     def culprit(self, subject: Subject) -> str:
         """Return the pass to blame for a disagreement."""
@@ -138,5 +142,7 @@ def _evidence(template: EvidenceTemplate, run: Rerun, found: Disagreement) -> Ev
     error = run.again.error or run.first.error or Evidence(found.value, "")
     message, expected, observed = (each.format(run=run, error=error.message) for each in template[:3])
     stage = Phase.FIRST_RUN if found is Disagreement.HEALED else Phase.SECOND_RUN
-    details = replace(run.details, stage=stage, error=error.message, raised_at=error.details.raised_at)
+    details = replace(
+        run.details, stage=stage, error=error.message, raised_at=error.details.raised_at, rests_on=run.rests_on(found)
+    )
     return Evidence(template.kind or error.kind, message, error.frames, expected, observed, details)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import tvm
+from tvm import relax
 
 from oracles.core.applicability import (
     Inapplicable,
@@ -31,7 +32,7 @@ from oracles.core.verdict import Details, Outcome
 from oracles.metamorphic.engine import Disagreement, EvidenceTemplate, Relation, Rerun
 from oracles.metamorphic.locality_compare import differing
 from oracles.metamorphic.locality_variation import Change, ModuleVariation, draw
-from relaxkit.passes.contract import Locality, OracleName, Trait
+from relaxkit.passes.contract import EvidenceClass, Locality, OracleName, Trait
 from relaxkit.passes.contracts import any_has
 from relaxkit.passes.pass_ref import Step
 
@@ -87,6 +88,18 @@ class VariedRun(Rerun):
         chains = zip(self.subject.chain, self.chain, strict=True)
         before, after = next(each for each in chains if self.differing(each[0].module, each[1].module) is not None)
         return any(self.differing(form(before.module), form(after.module)) is None for form in step.contract.forms)
+
+    def rests_on(self, found: Disagreement) -> EvidenceClass | None:
+        """Of a function pass it is documented that other functions do not matter to it.
+
+        ``tvm.relax.transform.FunctionPass``: "A pass that works on each tvm.relax.Function in a module";
+        docs/arch/pass_infra.rst: "they are not aware of the global information".
+        """
+        if found is not Disagreement.UNEQUAL:
+            return None
+        index = self.subject.plan.steps.index(self.differing_step[0])
+        on_functions = isinstance(self.subject.built(index), relax.transform.FunctionPass)
+        return EvidenceClass.DOCUMENTED if on_functions else None
 
     def culprit(self, subject: Subject) -> str:
         """Return the pass that raised in only one run; else the first that treats a function otherwise."""

@@ -10,7 +10,8 @@ import numpy as np
 from tvm import relax
 
 from oracles.core.verdict import NOT_AS_DOCUMENTED, Details, Evidence, Phase
-from oracles.measure.comparison import Mismatch, compare
+from oracles.measure.comparison import Mismatch, compare, is_floating
+from oracles.measure.input_variations import Variation
 from oracles.semantics.expected import Expectation
 from oracles.semantics.nearness import Unsure, expectation
 from oracles.semantics.single import NAME, SingleCall, lowered_by
@@ -85,6 +86,7 @@ class WrongCall:
                 stage=Phase.SINGLE_CALL,
                 entry=self.call.operator,
                 operator=self.guilty,
+                variation=_kind_of(self.call.arguments).value,
                 numbers=(str(list(self.mismatch.path)), self.mismatch.expected, self.mismatch.observed),
             ),
         )
@@ -149,6 +151,17 @@ def run_poisoned(
         return value, tuple(program.output)
     finally:
         program.take_output()
+
+
+def _kind_of(arguments: Any) -> Variation:
+    """Return the inputs that operands are like: ordinary ones, or without elements, NaN, infinite."""
+    arrays = [each for each in flattened(arguments) if isinstance(each, np.ndarray)]
+    if any(each.size == 0 for each in arrays):
+        return Variation.NO_ELEMENTS
+    floats = [each.astype("float64") for each in arrays if is_floating(each.dtype)]
+    if any(bool(np.any(np.isnan(each))) for each in floats):
+        return Variation.NAN
+    return Variation.INFINITIES if any(bool(np.any(np.isinf(each))) for each in floats) else Variation.DEFAULT
 
 
 def _has_small_float8(value: Any) -> bool:

@@ -70,7 +70,12 @@ def judge(subject: Subject) -> Failure | None:
         f"{postcondition.claim}: {first}",
         expected=postcondition.claim,
         observed=violation,
-        details=Details(claim=postcondition.claim, arguments=ref.expression),
+        details=Details(
+            claim=postcondition.claim,
+            arguments=ref.expression,
+            rests_on=postcondition.evidence,
+            harm=postcondition.harm,
+        ),
     )
 
 

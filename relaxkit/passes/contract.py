@@ -190,6 +190,17 @@ class EvidenceClass(str, enum.Enum):
         return self.value
 
 
+class Harm(str, enum.Enum):
+    """The harm that a broken claim does."""
+
+    WRONG = "wrong"  # results are others, or memory is misused
+    BROKEN = "broken"  # somebody who relies on it goes wrong, for instance the next pass
+    LESS = "less"  # less is done than was to be done; the program means what it meant
+
+    def __str__(self) -> str:
+        return self.value
+
+
 @dataclass(frozen=True, slots=True)
 class Postcondition:
     """Something that a pass claims to have done.
@@ -200,11 +211,15 @@ class Postcondition:
             the signature: no names, numbers or types of the module; details follow on further lines. A function at the
             top level of its file, or ``functools.partial`` of one with literals by keyword: scripts copy it.
         source: What establishes that the pass claims it: documentation, a test of TVM's, or a measurement.
+        harm: What a violation does.
+        evidence: What a violation is evidence of: ``OURS`` where the source is no sentence and no test of TVM's.
     """
 
     claim: str
     violation: Callable[[Ran], str]
     source: str
+    harm: Harm = Harm.BROKEN
+    evidence: EvidenceClass = EvidenceClass.DOCUMENTED
 
 
 @dataclass(frozen=True, slots=True)
@@ -329,6 +344,7 @@ class Contract:
             ``BF16ComputeLegalize``: "Promote unsupported BF16 computations and internal temporaries to float32"), so
             that a rounding to them is gone and the ``numeric`` promise weaker.
         composed: Whether it is a pipeline of other public passes; a failure is then blamed on the inner pass.
+        inside: Names of passes whose function it calls, so that no instrument sees them.
         postconditions: What it claims to have done.
         operators: How it changes which operators are called; ``None``: it makes no such claim.
         functions: How it changes which functions there are; ``None``: it makes no such claim.
@@ -366,6 +382,7 @@ class Contract:
     any_stage: bool = False
     merges_kernels: bool = False
     composed: bool = False
+    inside: tuple[str, ...] = ()
     postconditions: tuple[Postcondition, ...] = ()
     operators: Operators | None = None
     functions: Functions | None = None

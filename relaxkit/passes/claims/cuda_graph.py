@@ -15,7 +15,7 @@ from tvm import relax, tirx
 from relaxkit.ir.functions import has_attribute, relax_functions
 from relaxkit.ir.walk import callee_name, operator_of, places
 from relaxkit.passes.claims.paths import number_of
-from relaxkit.passes.contract import Postcondition
+from relaxkit.passes.contract import Harm, Postcondition
 
 LAUNCH = "vm.builtin.cuda_graph.run_or_capture"
 CACHED = "vm.builtin.cuda_graph.get_cached_alloc"
@@ -126,6 +126,7 @@ CUDA_GRAPH_CLAIMS: tuple[Postcondition, ...] = (
         "kernels are called in the order they were called in",
         kernel_order_differs,
         "each static region is lifted to a new function, which is called in its place",
+        harm=Harm.WRONG,
     ),
     Postcondition(
         "captured functions launch kernels and nothing else",
@@ -136,5 +137,6 @@ CUDA_GRAPH_CLAIMS: tuple[Postcondition, ...] = (
         "merged storages are large enough",
         cached_storages_too_small,
         'MergeAllocationPlans: "a single function that allocates the sufficiently large storage to be shared"',
+        harm=Harm.WRONG,
     ),
 )

@@ -19,7 +19,7 @@ from tvm import relax, tirx
 from relaxkit.ir.functions import functions_by_name, is_public
 from relaxkit.ir.walk import name_of
 from relaxkit.passes.claims.common import both, functions_changed, operators_changed
-from relaxkit.passes.contract import Contract, Kept, Postcondition
+from relaxkit.passes.contract import Contract, EvidenceClass, Kept, Postcondition
 
 _SOURCE = (
     "IRModule, attributes and global infos belong to the user: src/relax/ir/transform.cc and IRModuleNode::CopyOnWrite "
@@ -118,13 +118,19 @@ def _lost_of(before: Any, after: Any, what: str, besides: Sequence[str] = ()) ->
 
 
 KEPT: dict[Kept, Postcondition] = {
-    Kept.MODULE_ATTRIBUTES: Postcondition("keeps module attributes", module_attributes_lost, _SOURCE),
-    Kept.GLOBAL_INFOS: Postcondition("keeps global infos", global_infos_lost, _SOURCE),
-    Kept.FUNCTION_ATTRIBUTES: Postcondition("keeps function attributes", function_attributes_lost, _SOURCE),
-    Kept.PARAMETER_NAMES: Postcondition("keeps parameter names", parameter_names_changed, _SOURCE),
-    Kept.PURITY: Postcondition("keeps purity", purity_changed, _SOURCE),
-    Kept.KERNELS: Postcondition("keeps kernels", kernels_changed, _SOURCE),
-    Kept.EXTERNALS: Postcondition("keeps external functions", externals_changed, _SOURCE),
+    Kept.MODULE_ATTRIBUTES: Postcondition(
+        "keeps module attributes", module_attributes_lost, _SOURCE, evidence=EvidenceClass.OURS
+    ),
+    Kept.GLOBAL_INFOS: Postcondition("keeps global infos", global_infos_lost, _SOURCE, evidence=EvidenceClass.OURS),
+    Kept.FUNCTION_ATTRIBUTES: Postcondition(
+        "keeps function attributes", function_attributes_lost, _SOURCE, evidence=EvidenceClass.OURS
+    ),
+    Kept.PARAMETER_NAMES: Postcondition(
+        "keeps parameter names", parameter_names_changed, _SOURCE, evidence=EvidenceClass.OURS
+    ),
+    Kept.PURITY: Postcondition("keeps purity", purity_changed, _SOURCE, evidence=EvidenceClass.OURS),
+    Kept.KERNELS: Postcondition("keeps kernels", kernels_changed, _SOURCE, evidence=EvidenceClass.OURS),
+    Kept.EXTERNALS: Postcondition("keeps external functions", externals_changed, _SOURCE, evidence=EvidenceClass.OURS),
 }
 """The claim behind each member of :class:`~relaxkit.passes.contract.Kept`."""
 
@@ -143,7 +149,9 @@ def stated_claims(contract: Contract) -> tuple[Postcondition, ...]:
 
 def _generic(claim: str, violation: Callable[..., str], source: str, allowed: dict[str, Any]) -> Postcondition:
     given = {name: value for name, value in allowed.items() if value}
-    return Postcondition(claim, partial(violation, **given) if given else violation, source)
+    return Postcondition(
+        claim, partial(violation, **given) if given else violation, source, evidence=EvidenceClass.OURS
+    )
 
 
 def claims_of(contract: Contract) -> tuple[Postcondition, ...]:

@@ -17,7 +17,7 @@ from relaxkit.ir.walk import functions_inside, operator_of, places, sequences
 from relaxkit.passes.claims.common import variables_read
 from relaxkit.passes.claims.memory_plan import STORING
 from relaxkit.passes.claims.paths import ways
-from relaxkit.passes.contract import Postcondition
+from relaxkit.passes.contract import Harm, Postcondition
 
 
 def killed_too_early(ran: Any) -> str:
@@ -121,13 +121,13 @@ def _survivor(sequence: Any) -> Any:
 _KILLS = "its documentation, 'Drop all tensor/storage objects after last use'"
 
 KILL_AFTER_LAST_USE = (
-    Postcondition("nothing is used after it was killed", killed_too_early, _KILLS),
+    Postcondition("nothing is used after it was killed", killed_too_early, _KILLS, harm=Harm.WRONG),
     Postcondition(
         "only registers are killed",
         killed_without_register,
         "src/relax/transform/kill_after_last_use.cc: 'the VM requires that objects to be killed only exist in VM "
         "registers'",
     ),
-    Postcondition("everything is killed behind its last use", not_killed, _KILLS),
+    Postcondition("everything is killed behind its last use", not_killed, _KILLS, harm=Harm.LESS),
 )
 """Claims of ``KillAfterLastUse``."""

@@ -21,7 +21,7 @@ from relaxkit.passes.claims.common import measured_otherwise, placed, relax_pair
 from relaxkit.passes.claims.kills import killed_too_early, killed_without_register
 from relaxkit.passes.claims.rewrite import legalizable_left
 from relaxkit.passes.claims.shape_heap import heap_misused, symbolic_shapes_left
-from relaxkit.passes.contract import Postcondition
+from relaxkit.passes.contract import Harm, Postcondition
 
 DESTINATION_PASSING = ("relax.call_tir", "relax.call_tir_inplace", "relax.call_dps_packed")
 PURE_FORMS = ("relax.call_pure_packed", "relax.call_inplace_packed", "relax.invoke_pure_closure")
@@ -274,10 +274,10 @@ LOWERED_CLAIMS = (
         functools.partial(operators_remain, names=(*DESTINATION_PASSING, *PURE_FORMS, *BUILTINS)),
         _STAGES,
     ),
-    Postcondition("nothing is used after it was killed", killed_too_early, _STAGES),
+    Postcondition("nothing is used after it was killed", killed_too_early, _STAGES, harm=Harm.WRONG),
     Postcondition("only registers are killed", killed_without_register, _STAGES),
     Postcondition("no arithmetic is left outside of shapes", arithmetic_left, _STAGES),
     Postcondition("no symbolic shape is left", symbolic_shapes_left, _STAGES),
-    Postcondition("slots of the shape heap are written before they are read", heap_misused, _STAGES),
+    Postcondition("slots of the shape heap are written before they are read", heap_misused, _STAGES, harm=Harm.WRONG),
     Postcondition("every function has its name as global_symbol", symbols_not_attached, _STAGES),
 )

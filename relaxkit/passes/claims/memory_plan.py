@@ -22,7 +22,7 @@ from relaxkit.ir.lowered import KILLING
 from relaxkit.ir.walk import operator_of, places
 from relaxkit.passes.claims.common import relax_pairs, variables_read
 from relaxkit.passes.claims.paths import PathStep, builtin_of, number_of, symbols_of, ways
-from relaxkit.passes.contract import Postcondition
+from relaxkit.passes.contract import Harm, Postcondition
 
 LENDING = frozenset({"relax.memory.alloc_tensor", "relax.vm.alloc_tensor"})
 STORING = frozenset({"relax.memory.alloc_storage", "relax.vm.alloc_storage"})
@@ -365,10 +365,14 @@ def _escaped(function: Any, kernels: frozenset[str]) -> set[Any]:
 _PLAN = "header of src/relax/transform/static_plan_block_memory.cc"
 
 STATIC_PLAN = (
-    Postcondition("tensors in use at the same time share no memory", shared_while_in_use, _PLAN),
-    Postcondition("storages hold their tensors", storage_too_small, f"{_PLAN}, and what the runtime checks"),
+    Postcondition("tensors in use at the same time share no memory", shared_while_in_use, _PLAN, harm=Harm.WRONG),
+    Postcondition(
+        "storages hold their tensors", storage_too_small, f"{_PLAN}, and what the runtime checks", harm=Harm.WRONG
+    ),
     Postcondition("each tensor is allocated as it was", planned_elsewhere, _PLAN),
-    Postcondition("upper bounds of dims make sizes static", bound_not_used, _PLAN),
-    Postcondition("what may be planned is planned", left_unplanned, f"{_PLAN}: the list in StorageTokenNode"),
+    Postcondition("upper bounds of dims make sizes static", bound_not_used, _PLAN, harm=Harm.LESS),
+    Postcondition(
+        "what may be planned is planned", left_unplanned, f"{_PLAN}: the list in StorageTokenNode", harm=Harm.LESS
+    ),
 )
 """Claims of ``StaticPlanBlockMemory``."""

@@ -18,7 +18,7 @@ from relaxkit.ir.functions import functions_by_name, relax_functions
 from relaxkit.ir.walk import places
 from relaxkit.passes.claims.common import placed
 from relaxkit.passes.claims.paths import ARITHMETIC, PathStep, builtin_of, number_of, symbols_of, ways
-from relaxkit.passes.contract import Postcondition
+from relaxkit.passes.contract import Harm, Postcondition
 
 HEAP = "vm.builtin.alloc_shape_heap"
 # include/tvm/runtime/vm/builtin.h: MatchShapeCode and MakeShapeCode
@@ -240,7 +240,7 @@ _HEAP = "header of src/relax/backend/vm/vm_shape_lower.cc, and include/tvm/runti
 
 SHAPE_LOWER = (
     Postcondition("no symbolic shape is left", symbolic_shapes_left, _HEAP),
-    Postcondition("slots of the shape heap are written before they are read", heap_misused, _HEAP),
-    Postcondition("shapes are made of the same numbers", shapes_differ, _HEAP),
+    Postcondition("slots of the shape heap are written before they are read", heap_misused, _HEAP, harm=Harm.WRONG),
+    Postcondition("shapes are made of the same numbers", shapes_differ, _HEAP, harm=Harm.WRONG),
 )
 """Claims of ``VMShapeLower``."""

@@ -6,13 +6,14 @@ from relaxkit.passes.claims import algebra, rewrite
 from relaxkit.passes.contract import (
     Contract,
     Functions,
+    Harm,
     NumericCheck,
     NumericLimit,
     NumericPromise,
     Operators,
     Postcondition,
 )
-from relaxkit.passes.contracts.shared import OWN_MODE
+from relaxkit.passes.contracts.shared import OWN_MODE, REWRITER
 from relaxkit.passes.limits import of_other_mode
 from relaxkit.passes.preconditions import no_calls_in_place
 
@@ -25,6 +26,7 @@ _REWRITE_CALL = "its documentation names what it makes; rewrite_call drops what 
 ROWS: tuple[Contract, ...] = (
     Contract(
         "AdjustMatmulOrder",
+        inside=REWRITER,
         numeric=REASSOCIATION,
         operators=Operators(_REWRITE_CALL, fewer=("*",), more=("relax.matmul", "relax.permute_dims")),
         functions=Functions(_ONE_BY_ONE),
@@ -33,11 +35,13 @@ ROWS: tuple[Contract, ...] = (
                 "no product of three is in the dearer order",
                 algebra.dearer_order_left,
                 "its documentation: reorder x*(A*B) to (x*A)*B where that reduces operations",
+                harm=Harm.LESS,
             ),
         ),
     ),
     Contract(
         "CombineParallelMatmul",
+        inside=REWRITER,
         numeric=REASSOCIATION,
         operators=Operators(_REWRITE_CALL, fewer=("*",), more=("relax.concat", "relax.split")),
         functions=Functions(_ONE_BY_ONE),
@@ -46,12 +50,14 @@ ROWS: tuple[Contract, ...] = (
                 "no two products of one tensor are left",
                 algebra.parallel_products_left,
                 "its documentation: combine multiple matmul operators sharing the same LHS matrix into one",
+                harm=Harm.LESS,
             ),
             Postcondition("what the check refuses stays", rewrite.refused_yet_changed, "its documentation of check"),
         ),
     ),
     Contract(
         "ExpandMatmulOfSum",
+        inside=REWRITER,
         numeric=REASSOCIATION,
         operators=Operators(_REWRITE_CALL, fewer=("*",), more=("relax.matmul", "relax.add", "relax.permute_dims")),
         functions=Functions(_ONE_BY_ONE),
@@ -60,11 +66,13 @@ ROWS: tuple[Contract, ...] = (
                 "no product of a sum is left",
                 algebra.product_of_sum_left,
                 "its documentation: expand matmul(x, A+B) to matmul(x,A) + matmul(x,B)",
+                harm=Harm.LESS,
             ),
         ),
     ),
     Contract(
         "FoldBatchnormToConv2D",
+        inside=REWRITER,
         limits=(
             NumericLimit(
                 NumericCheck.RESULTS,
@@ -93,6 +101,7 @@ ROWS: tuple[Contract, ...] = (
                 "no batch_norm that folds is left",
                 algebra.foldable_batch_norm_left,
                 "its documentation: fuse batch_norm into its previous conv2d",
+                harm=Harm.LESS,
             ),
         ),
     ),
@@ -110,11 +119,13 @@ ROWS: tuple[Contract, ...] = (
                 "no product with a transposed matrix is left",
                 algebra.product_of_transposed_left,
                 "its documentation: fuse transpose and matmul",
+                harm=Harm.LESS,
             ),
         ),
     ),
     Contract(
         "OptimizeLayoutTransform",
+        inside=REWRITER,
         preconditions=(no_calls_in_place,),
         operators=Operators(_REWRITE_CALL, fewer=("*",)),
         functions=Functions(_ONE_BY_ONE),
@@ -123,11 +134,13 @@ ROWS: tuple[Contract, ...] = (
                 "no transformation that is undone is left",
                 algebra.undone_transform_left,
                 "its documentation: remove redundant transform layout operators",
+                harm=Harm.LESS,
             ),
         ),
     ),
     Contract(
         "ReorderPermuteDimsAfterConcat",
+        inside=REWRITER,
         operators=Operators(_REWRITE_CALL, fewer=("*",), more=("relax.concat", "relax.permute_dims")),
         functions=Functions(_ONE_BY_ONE),
         postconditions=(
@@ -135,11 +148,13 @@ ROWS: tuple[Contract, ...] = (
                 "no concatenation of permuted tensors is left",
                 algebra.concat_of_permuted_left,
                 "its documentation: reorder concat(permute_dims(A), permute_dims(B)) into permute_dims(concat(A,B))",
+                harm=Harm.LESS,
             ),
         ),
     ),
     Contract(
         "ReorderTakeAfterMatmul",
+        inside=REWRITER,
         numeric=REASSOCIATION,
         operators=Operators(
             _REWRITE_CALL,
@@ -152,6 +167,7 @@ ROWS: tuple[Contract, ...] = (
                 "no product with taken columns is left",
                 algebra.product_of_take_left,
                 "its documentation: reorder matmul(x, take(weights, indices)) to take(matmul(x,weights),indices)",
+                harm=Harm.LESS,
             ),
         ),
     ),

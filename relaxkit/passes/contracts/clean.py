@@ -13,7 +13,9 @@ from relaxkit.passes.claims import clean, common, restructure
 from relaxkit.passes.claims import clean as order
 from relaxkit.passes.contract import (
     Contract,
+    EvidenceClass,
     Functions,
+    Harm,
     Idempotence,
     Locality,
     Operators,
@@ -22,7 +24,7 @@ from relaxkit.passes.contract import (
     Trait,
     Variant,
 )
-from relaxkit.passes.contracts.shared import NO_SUCH_FUNCTION, PARTS_OF_LEVEL_ONE, UNKNOWN_DEVICE
+from relaxkit.passes.contracts.shared import NO_SUCH_FUNCTION, PARTS_OF_LEVEL_ONE, REWRITER, UNKNOWN_DEVICE
 from relaxkit.passes.forms import with_called_closures
 from relaxkit.passes.preconditions import no_calls_in_place, nothing_killed
 
@@ -56,16 +58,19 @@ ROWS: tuple[Contract, ...] = (
                 "no alias is left",
                 clean.alias_left,
                 "src/relax/transform/canonicalize_bindings.cc: cases 1 to 4 of CanonicalizePlanner",
+                harm=Harm.LESS,
             ),
             Postcondition(
                 "no projection of a tuple built here is left",
                 clean.projection_left,
                 "src/relax/transform/canonicalize_bindings.cc: UnwrapKnownValue",
+                harm=Harm.LESS,
             ),
             Postcondition(
                 "no visible variable of a dataflow block that only it reads is left",
                 clean.escaped_name_left,
                 "src/relax/transform/canonicalize_bindings.cc: such a variable becomes a dataflow variable",
+                harm=Harm.LESS,
             ),
         ),
     ),
@@ -82,6 +87,7 @@ ROWS: tuple[Contract, ...] = (
                 "no run of min_size pure bindings is left outside",
                 clean.pure_run_left,
                 "documentation of min_size: the minimum number of consecutive dataflow bindings to be extracted",
+                harm=Harm.LESS,
             ),
         ),
     ),
@@ -99,14 +105,19 @@ ROWS: tuple[Contract, ...] = (
                 "no unreached function is left",
                 restructure.unreached_function_left,
                 "its documentation: unused Relax functions in the module, traced from the entry functions",
+                harm=Harm.LESS,
             ),
             Postcondition(
                 "no dead binding is left",
                 clean.dead_binding_left,
                 "its documentation: unused local VarBindings, where no impure operation is used",
+                harm=Harm.LESS,
             ),
             Postcondition(
-                "no effect is lost", clean.effect_lost, "its documentation: bindings of impure operations stay"
+                "no effect is lost",
+                clean.effect_lost,
+                "its documentation: bindings of impure operations stay",
+                harm=Harm.WRONG,
             ),
         ),
     ),
@@ -125,6 +136,7 @@ ROWS: tuple[Contract, ...] = (
                 "no two equal calls are left",
                 clean.equal_calls_left,
                 "its documentation: replaces repeated expressions; tests/python/relax/test_transform_cse.py",
+                harm=Harm.LESS,
             ),
         ),
     ),
@@ -142,11 +154,13 @@ ROWS: tuple[Contract, ...] = (
                 "no private function takes a tuple",
                 restructure.tuple_parameter_left,
                 "its documentation: expand tuple arguments to internal functions",
+                harm=Harm.LESS,
             ),
         ),
     ),
     Contract(
         "InlinePrivateFunctions",
+        inside=("CanonicalizeBindings", "DeadCodeElimination"),  # inline_functions.cc: Finalize
         operators=Operators(_DROPS_ONLY, fewer=("*",), more=("*",)),
         functions=Functions(_DROPS_ONLY, may_go=True),
         postconditions=(
@@ -154,6 +168,7 @@ ROWS: tuple[Contract, ...] = (
                 "no private function is left but recursive ones",
                 restructure.private_function_left,
                 "its documentation: inline all private relax functions",
+                harm=Harm.LESS,
             ),
         ),
     ),
@@ -195,6 +210,8 @@ ROWS: tuple[Contract, ...] = (
                 "what is in normal form stays",
                 clean.normal_form_changed,
                 "measured on generated modules; src/relax/ir/block_builder.cc keeps what is a leaf or bound",
+                harm=Harm.LESS,
+                evidence=EvidenceClass.OURS,
             ),
             Postcondition(
                 "all types are set", clean.untyped_left, "its documentation: the ty of every expression is available"
@@ -224,6 +241,7 @@ ROWS: tuple[Contract, ...] = (
     ),
     Contract(
         "RemoveRedundantReshape",
+        inside=REWRITER,
         preconditions=(no_calls_in_place,),
         operators=Operators("rewrite_call drops what nothing reads, too", fewer=("*",)),
         functions=Functions(_FUNCTION_PASS),
@@ -232,6 +250,7 @@ ROWS: tuple[Contract, ...] = (
                 "no reshape to the same shape is left",
                 clean.redundant_reshape_left,
                 "its documentation; relax/transform/remove_redundant_reshape.py",
+                harm=Harm.LESS,
             ),
         ),
     ),
@@ -250,6 +269,7 @@ ROWS: tuple[Contract, ...] = (
                 "no unread field of a result is left",
                 restructure.unused_output_left,
                 "its documentation: remove unused outputs from internal functions",
+                harm=Harm.LESS,
             ),
         ),
     ),
@@ -266,6 +286,7 @@ ROWS: tuple[Contract, ...] = (
                 "no unread parameter is left",
                 restructure.unused_parameter_left,
                 "its documentation: remove unused parameters from internal functions; src: dims come as shapes",
+                harm=Harm.LESS,
             ),
         ),
     ),
@@ -291,6 +312,7 @@ ROWS: tuple[Contract, ...] = (
                 "the order is of the kind asked for",
                 order.order_of_another_kind,
                 "its documentation of order and direction; src/relax/transform/topological_sort.cc",
+                harm=Harm.LESS,
             ),
         ),
     ),
@@ -328,7 +350,10 @@ ROWS: tuple[Contract, ...] = (
                 "relax/transform/attach_external_modules.py: the attribute is set, by an empty list as well",
             ),
             Postcondition(
-                "functions stay", common.functions_differ, "relax/transform/attach_external_modules.py: with_attr only"
+                "functions stay",
+                common.functions_differ,
+                "relax/transform/attach_external_modules.py: with_attr only",
+                evidence=EvidenceClass.OURS,
             ),
         ),
     ),

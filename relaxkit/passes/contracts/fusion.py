@@ -9,6 +9,8 @@ from relaxkit.passes.contract import (
     Abi,
     Contract,
     Dependence,
+    EvidenceClass,
+    Harm,
     Idempotence,
     Kept,
     Locality,
@@ -37,9 +39,13 @@ ROWS: tuple[Contract, ...] = (
                 "every kernel has a pattern",
                 fusion.kernels_not_annotated,
                 "its documentation: 'Annotate Op Pattern Kind'",
+                harm=Harm.LESS,
             ),
             Postcondition(
-                "reductions are no elementwise kernels", fusion.reductions_misjudged, "OpPatternKind in op_attr_types.h"
+                "reductions are no elementwise kernels",
+                fusion.reductions_misjudged,
+                "OpPatternKind in op_attr_types.h",
+                harm=Harm.LESS,
             ),
         ),
         prepare=LEGALIZED,
@@ -59,10 +65,17 @@ ROWS: tuple[Contract, ...] = (
                 "new functions are Primitive", fusion.groups_not_marked, "fuse_ops.cc: FunctionCreator::CreateFunction"
             ),
             Postcondition(
-                "only what goes together is fused", fusion.fused_what_may_not, "OpPatternKind, and graph_partitioner.cc"
+                "only what goes together is fused",
+                fusion.fused_what_may_not,
+                "OpPatternKind, and graph_partitioner.cc",
+                harm=Harm.LESS,
             ),
             Postcondition(
-                "level 0 fuses nothing", fusion.fused_at_level_zero, "graph_partitioner.cc: 'if (opt_level_ == 0)'"
+                "level 0 fuses nothing",
+                fusion.fused_at_level_zero,
+                "graph_partitioner.cc: 'if (opt_level_ == 0)'",
+                harm=Harm.LESS,
+                evidence=EvidenceClass.OURS,
             ),
         ),
         prepare=ANNOTATED,
@@ -85,6 +98,7 @@ ROWS: tuple[Contract, ...] = (
                 "a group becomes one kernel",
                 fusion.launches_not_kept,
                 "its documentation: 'into a larger TIR function'",
+                harm=Harm.LESS,
             ),
         ),
         merges_kernels=True,
@@ -141,6 +155,7 @@ ROWS: tuple[Contract, ...] = (
                 "certain matches are grouped",
                 external.certain_matches_left,
                 "its documentation: 'Apply pattern matching to each function in the given module'",
+                harm=Harm.LESS,
             ),
         ),
         abi=Abi.ADDS_FUNCTIONS,
@@ -244,6 +259,7 @@ ROWS: tuple[Contract, ...] = (
                 "layout_free_buffers are the weights and constants",
                 fusion.free_buffers_wrong,
                 "its documentation: 'the layout free buffers are the model weights and relax constants'",
+                harm=Harm.LESS,
             ),
         ),
         prepare=LEGALIZED,

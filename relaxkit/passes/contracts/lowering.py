@@ -8,6 +8,8 @@ from relaxkit.passes.claims import kills, lowering, memory_plan, shape_heap
 from relaxkit.passes.claims.cuda_graph import CUDA_GRAPH_CLAIMS
 from relaxkit.passes.contract import (
     Contract,
+    EvidenceClass,
+    Harm,
     Idempotence,
     Kept,
     Locality,
@@ -48,11 +50,13 @@ ROWS: tuple[Contract, ...] = (
                 "kernels that reshape became relax.reshape",
                 lowering.reshapes_left,
                 "its documentation, and rewrite_dataflow_reshape.cc",
+                harm=Harm.LESS,
             ),
             Postcondition(
                 "values keep their types",
                 lowering.reshapes_changed,
                 "rewrite_dataflow_reshape.cc replaces a call by one of its shape",
+                evidence=EvidenceClass.OURS,
             ),
         ),
     ),
@@ -70,6 +74,7 @@ ROWS: tuple[Contract, ...] = (
                 "bindings stay",
                 lowering.operator_sequence_changed,
                 "src/relax/transform/to_non_dataflow.cc renews variables only",
+                evidence=EvidenceClass.OURS,
             ),
         ),
     ),
@@ -143,6 +148,8 @@ ROWS: tuple[Contract, ...] = (
                 "without CUDA graphs nothing changes",
                 lowering.anything_changed,
                 "rewrite_cuda_graph.cc: only with relax.backend.use_cuda_graph",
+                harm=Harm.LESS,
+                evidence=EvidenceClass.OURS,
             ),
         ),
     ),
@@ -161,16 +168,20 @@ ROWS: tuple[Contract, ...] = (
                 partial(lowering.operators_remain, names=("relax.builtin.alloc_tensor",)),
                 "its documentation: 'Lower all instances of relax.builtin.alloc_tensor'",
             ),
-            Postcondition("storages hold the tensors", memory_plan.storage_too_small, "what the runtime checks"),
+            Postcondition(
+                "storages hold the tensors", memory_plan.storage_too_small, "what the runtime checks", harm=Harm.WRONG
+            ),
             Postcondition(
                 "each tensor is allocated as it was",
                 memory_plan.planned_elsewhere,
                 "lower_alloc_tensor.cc keeps the operands",
+                evidence=EvidenceClass.OURS,
             ),
         ),
     ),
     Contract(
         "KillAfterLastUse",
+        inside=("CanonicalizeBindings",),  # kill_after_last_use.cc
         traits=frozenset({Trait.KILLS}),
         prepare=ALLOCATED,
         needs=LOWERED,

@@ -6,7 +6,9 @@ from relaxkit.passes.claims import params
 from relaxkit.passes.contract import (
     Abi,
     Contract,
+    EvidenceClass,
     Functions,
+    Harm,
     Idempotence,
     Kept,
     Locality,
@@ -98,6 +100,7 @@ ROWS: tuple[Contract, ...] = (
                 "other functions stay",
                 params.other_functions_changed,
                 "src/relax/transform/bind_params.cc: the function is found by its symbol, a private one by its name",
+                evidence=EvidenceClass.OURS,
             ),
         ),
     ),
@@ -182,6 +185,7 @@ ROWS: tuple[Contract, ...] = (
     ),
     Contract(
         "LiftTransformParams",
+        inside=("CanonicalizeBindings", "DeadCodeElimination"),  # lift_transform_params.cc
         variants=(
             Variant(
                 r"consume_params",
@@ -241,11 +245,13 @@ ROWS: tuple[Contract, ...] = (
                 "no computation on weights alone is left",
                 params.liftable_left,
                 "src/relax/transform/lift_transform_params.cc: conditions 1 to 5 of CanLiftBinding",
+                harm=Harm.LESS,
             ),
         ),
     ),
     Contract(
         "LazyGetInput",
+        inside=("EliminateCommonSubexpr", "DeadCodeElimination"),  # lazy_transform_params.cc
         idempotence=Idempotence.NEVER,
         abi=Abi.LAZY_GET_INPUT,
         preconditions=(valid_num_input,),

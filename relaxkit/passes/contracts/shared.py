@@ -17,6 +17,9 @@ PARTS_OF_LEVEL_ONE = (
         "this one are of level 1, as an instrument shows (DeadCodeElimination, LambdaLift, CanonicalizeRelaxBindings)",
     ),
 )
+# src/relax/ir/dataflow_expr_rewriter.cc: what a pattern's rewriting ends with, until nothing changes.
+REWRITER = ("CanonicalizeBindings", "EliminateCommonSubexpr", "DeadCodeElimination")
+"""Passes whose functions the rewriter of patterns calls."""
 NEEDS_TARGET = Dependence(
     frozenset({Circumstance.NO_TARGET}),
     'python/tvm/relax/backend/utils.py: "Target not found. Please ensure that the target is annotated within the '

@@ -7,12 +7,14 @@ before they act: they visit every expression of every module.
 from __future__ import annotations
 
 from relaxkit.passes.claims.training import calls_differ
-from relaxkit.passes.contract import Contract, Idempotence, Postcondition, Stage
+from relaxkit.passes.contract import Contract, EvidenceClass, Idempotence, Postcondition, Stage
 from relaxkit.passes.preconditions import no_calls_in_place, nothing_killed
 
 
 def _nothing_without(what: str, source: str) -> tuple[Postcondition, ...]:
-    return (Postcondition(f"a module without {what} stays as it is", calls_differ, source),)
+    return (
+        Postcondition(f"a module without {what} stays as it is", calls_differ, source, evidence=EvidenceClass.OURS),
+    )
 
 
 _DISTRIBUTED = _nothing_without(

@@ -1,0 +1,342 @@
+"""Who is at fault: the pass that was judged, one inside of it or behind it, or a part of TVM that is no pass.
+
+Where a module does not build or run, the first pass behind the judged one that raises on a well-formed module, or makes
+an ill-formed one of it, is at fault; it may be a pass of TIR, on a kernel.  Where a pass raises or gives an ill-formed
+module, a pass that runs inside of it is at fault if it does the same by itself; and type inference is if rebuilding the
+module, with the types that were asked for, is all that it takes.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from fuzzer.findings.assessment import Blame, Culprit
+from fuzzer.findings.signature import normalise
+from relaxkit.passes.contract import Circumstance, OracleName, Trait
+
+if TYPE_CHECKING:
+    from fuzzer.core.case import Case
+    from oracles.core.subject import Subject
+    from oracles.core.verdict import Evidence, Verdict
+
+_UNBUILT = frozenset({"does-not-build", "run-error"})
+_WRONG = frozenset({"wrong-value", "not-as-documented"})
+_Step = tuple[str, Callable[[Any], Any]]
+"""Its name, empty for one of our own, and the pass."""
+
+
+@dataclass(frozen=True, slots=True)
+class BlameQuestion:
+    """The question for :func:`blame_request`.
+
+    Attributes:
+        case: The minimized case.
+        verdict: Its verdict.
+        elementary: The most elementary pass at which the failure shows (``fuzzer.triage.traits``).
+        float8: Whether it needs float8.
+    """
+
+    case: Case
+    verdict: Verdict
+    elementary: str
+    float8: bool
+
+
+def blame_request(question: BlameQuestion) -> Blame:
+    """Return, in a worker, who is at fault; the judged pass where nothing speaks for another."""
+    from fuzzer.core.case import load_module
+    from fuzzer.worker.child import breadcrumb
+    from oracles.core.subject import Subject
+
+    breadcrumb("traits")
+    case, verdict = question.case, question.verdict
+    evidence = verdict.evidence
+    assert evidence is not None
+    subject = Subject(load_module(case), case.passes, input_seed=case.input_seed)
+    found = None
+    if evidence.kind in _UNBUILT:
+        found = _behind(subject, verdict.culprit, evidence)
+    elif evidence.kind in _WRONG and question.float8:
+        found = _float8(subject)
+    elif evidence.kind == "mutated" or evidence.details.circumstance == Circumstance.IMMUTABLE.value:
+        found = _writer(subject, verdict.culprit)
+    elif verdict.oracle is not OracleName.NUMERIC:
+        found = _inside(subject, verdict.culprit, question.elementary) or _inference(subject, verdict.culprit, evidence)
+    return found if found is not None and found.name != verdict.culprit else Blame(verdict.culprit)
+
+
+def _step_of(subject: Subject, name: str) -> int | None:
+    """Return the number of the step that is a pass, or runs it."""
+    steps = list(enumerate(subject.plan.steps))
+    named = [index for index, step in steps if step.ref.name == name]
+    return next(iter([*named, *(index for index, step in steps if step.contract.composed)]), None)
+
+
+# Behind the judged pass.
+
+
+def _behind(subject: Subject, judged: str, evidence: Evidence) -> Blame | None:
+    """Find the pass of the lowering that is at fault for what does not build or run."""
+    from relaxkit.ir.lowered import is_lowered
+
+    index = _step_of(subject, judged)
+    if subject.facts is None or subject.output.error is not None:
+        return None
+    module = subject.module if index is None else subject.chain[index].module
+    rest = range(0 if index is None else index + 1, len(subject.chain))
+    steps: list[_Step] = [(subject.plan.steps[number].ref.name, subject.built(number)) for number in rest]
+    if not is_lowered(subject.output.module):
+        steps += _lowering()
+    found, lowered = first_at_fault(module, steps)
+    built = evidence.kind == "does-not-build" and found is None and lowered is not None
+    return _of_kernels(lowered, evidence) if built else found
+
+
+def _lowering() -> list[_Step]:
+    """List the steps of the reference pipeline (``relaxkit.runtime.compile.lowering``)."""
+    from tvm import relax
+
+    from relaxkit.runtime.compile.lowering import erase_markers, from_pure, keep_closure_types, until_pure
+
+    dispatch = [relax.backend.DispatchSampling(), relax.backend.DispatchSortScan()]
+    first = until_pure(dispatch, relax.transform.LegalizeOps())
+    named = [[(str(each.info.name), each) for each in half] for half in (first, from_pure())]
+    return [("", erase_markers), *named[0], ("", keep_closure_types), *named[1]]
+
+
+def first_at_fault(module: Any, steps: list[_Step]) -> tuple[Blame | None, Any]:
+    """Run passes one after the other; return the first at fault, and else what they give.
+
+    At fault is the first that raises on a well-formed module, or makes an ill-formed one of it.  Where the module was
+    ill-formed before all of them, or one refuses it as its contract says, nobody here is; then no module is returned.
+    """
+    from oracles.core.applicability import refusal_of
+    from oracles.core.module_facts import apply
+    from relaxkit.passes.contracts import CONTRACTS
+
+    if _unsound(module):
+        return None, None
+    seen: list[tuple[str, Any]] = [("", module)]
+    for name, run in steps:
+        result = apply(run, module)
+        if result.error is not None:
+            contract = CONTRACTS.get(name)
+            if not name or (contract is not None and refusal_of(result.error, contract.refusals) is not None):
+                return None, None
+            # Nobody can do anything with some modules, though the checker accepts them.
+            name = next((maker for maker, each in seen if _raises(each, result.error)), name)
+            return (Blame(name, "it is the first that raises on a module, or spoils it") if name else None), None
+        if _unsound(result.module):
+            return (Blame(name, "it makes an ill-formed module of a well-formed one") if name else None), None
+        module = result.module
+        seen.append((name, module))
+    return None, module
+
+
+def _raises(module: Any, wanted: Evidence) -> bool:
+    """Say whether rebuilding a module raises what a pass raised on it."""
+    return any(_same(error, wanted) for error, _ in rebuilt(module))
+
+
+def _same(left: Evidence, right: Evidence) -> bool:
+    """Say whether two errors are one; of those of C++ containers no place is known."""
+    placed = left.frames and right.frames and left.frames[0].startswith("src/")
+    if left.kind != right.kind or placed:
+        return left.kind == right.kind and left.frames[0] == right.frames[0]
+    return normalise(left.message) == normalise(right.message)
+
+
+def _unsound(module: Any) -> bool:
+    """Say whether TVM's checker objects to a module, a call does not fit its function, or a cast cannot succeed."""
+    from tvm import relax
+
+    from oracles.core.function_signatures import mistyped_call
+    from oracles.core.module_facts import complaint
+    from relaxkit.ir.functions import relax_functions
+    from relaxkit.ir.walk import places
+
+    if complaint(module) is not None or mistyped_call(module) is not None:
+        return True
+    casts = [place.binding for _, function in relax_functions(module) for place in places(function)]
+    return any(
+        relax.analysis.type_base_check(cast.ty, cast.value.ty) == relax.analysis.BaseCheckResult.FAIL_L0
+        for cast in casts
+        if isinstance(cast, relax.MatchCast)
+    )
+
+
+def _of_kernels(module: Any, evidence: Evidence) -> Blame | None:
+    """Find the pass of TIR, or the code generator, that refuses a well-formed kernel."""
+    import tvm
+
+    from oracles.core.blame import PassTrace
+    from relaxkit.runtime.compile.kernels import Checks, compile_object
+
+    for var, kernel in module.functions.items():
+        if not isinstance(kernel, tvm.tirx.PrimFunc) or not tvm.tirx.analysis.verify_well_formed(kernel, False):
+            continue
+        trace = PassTrace(lambda running, output: None)
+        try:
+            with tvm.transform.PassContext(instruments=[trace]):
+                compile_object({"kernel": kernel}, checks=Checks.TVM)
+        except Exception as error:
+            if str(error).splitlines()[:1] != evidence.details.error.splitlines()[:1]:
+                continue
+            name = trace.running[-1] if trace.running else str(Culprit.LLVM)
+            return Blame(name, f"it raises on the well-formed kernel {var.name_hint}")
+    return None
+
+
+# Inside of the judged pass.
+
+
+def _inside(subject: Subject, judged: str, elementary: str) -> Blame | None:
+    """Find the pass inside of the judged one that does the same by itself."""
+    from oracles.core.blame import names_inside
+
+    if elementary == judged or not elementary:
+        return None
+    index = _step_of(subject, judged)
+    if index is None:
+        return None
+    step = subject.plan.steps[index]
+    if elementary in step.contract.inside or elementary in names_inside(subject.built(index), subject.input_of(index)):
+        return Blame(elementary, f"it does the same by itself, and {judged} runs it")
+    return None
+
+
+def _inference(subject: Subject, judged: str, evidence: Evidence) -> Blame | None:
+    """Blame type inference, or the block builder, where rebuilding the module raises in the same place."""
+    index = _step_of(subject, judged)
+    if index is None:
+        return None
+    step = subject.plan.steps[index]
+    asked = _asked_types(step.ref) if Trait.RETYPES_THE_GIVEN in step.contract.traits else None
+    for error, operator in rebuilt(subject.input_of(index), asked):
+        if _same(error, evidence):
+            inferred = operator and not error.frames[0].startswith("src/relax/ir/")
+            part = f"{Culprit.TYPE_INFERENCE} of {operator}" if inferred else str(Culprit.BUILDER)
+            return Blame(part, "rebuilding the module by the block builder alone raises the same")
+    return None
+
+
+def rebuilt(module: Any, asked: Callable[[Any], Any] | None = None) -> Iterator[tuple[Evidence, str]]:
+    """Rebuild each function by the block builder alone; yield what that raises, with the operator that it came to.
+
+    Args:
+        module: The module.
+        asked: Gives a parameter another type.
+    """
+    from oracles.core.evidence import evidence_of
+    from relaxkit.ir.functions import relax_items
+
+    builder = _rebuilder()(module)
+    works = [functools.partial(builder.rebuild, function, asked) for _, function in relax_items(module)]
+    for work in (*works, builder.builder_.finalize):
+        try:
+            work()
+        except Exception as error:
+            yield evidence_of(error), builder.operator
+
+
+def _asked_types(ref: Any) -> Callable[[Any], Any] | None:
+    from oracles.structural.postcondition import arguments
+    from relaxkit.passes.arguments import NotLiteral
+
+    try:
+        given = arguments(ref)
+        return next((value for value in given.values() if callable(value)), None)
+    except (NotLiteral, TypeError):
+        return None
+
+
+@functools.cache
+def _rebuilder() -> Any:
+    """Return the mutator that rebuilds a function, with the types of parameters that were asked for."""
+    from tvm import relax
+
+    from relaxkit.ir.walk import operator_of
+
+    @relax.expr_functor.mutator
+    class Rebuilder(relax.PyExprMutator):
+        operator = ""
+
+        def rebuild(self, function: Any, asked: Callable[[Any], Any] | None) -> Any:
+            if asked is None:
+                return self.visit_expr(function)
+            params = [relax.Var(param.name, asked(param) or param.ty) for param in function.params]
+            for old, new in zip(function.params, params, strict=True):
+                self.set_var_remap(old, new)
+            self.builder_.begin_scope(params)
+            body = self.visit_expr(function.body)
+            self.builder_.end_scope()
+            return body
+
+        def visit_call_(self, call: Any) -> Any:
+            self.operator = (operator_of(call) or "a call").removeprefix("relax.")
+            return super().visit_call_(call)
+
+    return Rebuilder
+
+
+def _writer(subject: Subject, judged: str) -> Blame | None:
+    """Find the innermost pass, of Relax or TIR, that writes into the module that it is given."""
+    from oracles.core.blame import first_writer
+
+    index = _step_of(subject, judged)
+    if index is None or subject.facts is None:
+        return None
+    name = first_writer(subject.plan.steps[index].ref.build(), subject.input_of(index))
+    return None if name in ("", judged) else Blame(name, f"it writes into its input, inside of {judged}")
+
+
+# Numbers.
+
+
+def _float8(subject: Subject) -> Blame | None:
+    """Blame the conversion of float8 where a kernel that does nothing but convert is wrong."""
+    dtypes = sorted({str(part) for part in _dtypes(subject.original) if str(part).startswith("float8")})
+    wrong = next((dtype for dtype in dtypes if not converts_rightly(dtype)), None)
+    return None if wrong is None else Blame(str(Culprit.FLOAT8), f"a bare cast of {wrong} is as wrong")
+
+
+def _dtypes(module: Any) -> Iterator[Any]:
+    from relaxkit.ir.sketch.sketch import take
+    from relaxkit.ir.sketch.slots import types_of
+    from relaxkit.ir.types import parts_of_type
+
+    for ty in types_of(take(module)):
+        yield from (getattr(part, "dtype", "") for part in parts_of_type(ty))
+
+
+def _cast(operand: Any, dtype: str, index: Any) -> Any:
+    return operand[index].astype(dtype)
+
+
+def converts_rightly(dtype: str) -> bool:
+    """Say whether a bare cast of each number of a narrow dtype to float32, and back, gives that number."""
+    import ml_dtypes
+    import numpy as np
+    import tvm
+    from tvm import te
+
+    narrow = np.dtype(getattr(ml_dtypes, dtype, dtype))
+    every = np.arange(2 ** (8 * narrow.itemsize), dtype=f"uint{8 * narrow.itemsize}").view(narrow)
+    every = every[np.isfinite(every.astype("float32"))]
+    for source, given in ((dtype, every), ("float32", every.astype("float32"))):
+        to = "float32" if source == dtype else dtype
+        operand = te.placeholder((len(given),), source, name="x")
+        result = te.compute((len(given),), functools.partial(_cast, operand, to), name="y")
+        try:
+            run = tvm.compile(tvm.IRModule({"main": te.create_prim_func([operand, result])}), "llvm")
+            output = tvm.runtime.empty((len(given),), to)
+            run["main"](tvm.runtime.tensor(given), output)
+        except Exception:
+            return False
+        expected = given.astype("float32" if to == "float32" else narrow)
+        if not np.array_equal(output.numpy().astype("float32"), expected.astype("float32")):
+            return False
+    return True

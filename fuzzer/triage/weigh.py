@@ -1,0 +1,223 @@
+"""The weight of a minimized finding: what rare things it needs, and whom it blames.
+
+A construct that minimization has not got rid of may still be there by chance.  Where it has an ordinary counterpart the
+case is judged once more with that: what fails all the same does not need it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from fuzzer.findings.assessment import Assessment, Blame, Rarity, assess
+from fuzzer.minimizer.judge.judge import Judge
+from fuzzer.triage.blame import BlameQuestion, blame_request
+from oracles.core.verdict import Outcome
+from relaxkit.passes.pass_ref import PassRef
+from relaxkit.passes.shipped import in_default_pipeline, in_shipped_order
+
+if TYPE_CHECKING:
+    from fuzzer.core.case import Case
+    from fuzzer.findings.family import Traits
+    from oracles.core.verdict import Verdict
+    from relaxkit.ir.sketch.sketch import Sketch
+    from relaxkit.passes.contract import OracleName
+
+_FLOAT8 = "float8"
+_FORCED = "relax.force_pure"
+
+
+@dataclass(frozen=True, slots=True)
+class Ordinary:
+    """The question for :func:`ordinary_request`: does a case still fail in the same way without something rare?"""
+
+    case: Case
+    rarity: Rarity
+    oracles: tuple[OracleName, ...]
+    kind: str
+    culprit: str
+
+
+def weigh(judge: Judge, case: Case, first: Case, verdict: Verdict, traits: Traits) -> Assessment:
+    """Return the assessment of a failure; never raises for what TVM does.
+
+    Args:
+        judge: Of the failure's oracle.
+        case: The smallest case that shows it.
+        first: The case that showed it first: what that does not have is not needed.
+        verdict: The verdict on ``case``.
+        traits: What else is known of ``case``.
+    """
+    found = [judge.ask(rare_request, each) for each in {case, first}]
+    present = frozenset[Rarity].intersection(*(each if isinstance(each, frozenset) else frozenset() for each in found))
+    rare = [each for each in Rarity if each in present and _needed(judge, case, verdict, each)]
+    rare = sorted({*rare, *_of_the_inputs(verdict)}, key=list(Rarity).index)
+    blame = judge.ask(blame_request, BlameQuestion(case, verdict, traits.culprit, Rarity.FLOAT8 in rare))
+    at_fault = blame if isinstance(blame, Blame) else Blame(verdict.culprit)
+    return assess(verdict, rare, at_fault, in_default_pipeline(verdict.culprit))
+
+
+def _of_the_inputs(verdict: Verdict) -> list[Rarity]:
+    """Say on which special inputs a program went wrong, if it did: it is run on ordinary ones first."""
+    from oracles.measure.input_variations import SPECIAL, Variation
+
+    asked = "" if verdict.evidence is None else verdict.evidence.details.variation
+    if asked == Variation.NO_ELEMENTS.value:
+        return [Rarity.EMPTY]
+    return [Rarity.VALUES] if asked in {each.value for each in SPECIAL} else []
+
+
+def _needed(judge: Judge, case: Case, verdict: Verdict, rarity: Rarity) -> bool:
+    if rarity not in _EDITS and rarity is not Rarity.ORDER:
+        return True  # minimization has tried to do without
+    assert verdict.evidence is not None
+    still = judge.ask(ordinary_request, Ordinary(case, rarity, judge.oracles, verdict.evidence.kind, verdict.culprit))
+    return still is False  # and not where the process died once more
+
+
+def rare_request(case: Case) -> frozenset[Rarity]:
+    """Return, in a worker, the rare things that a case has."""
+    from fuzzer.core.case import load_module
+    from fuzzer.worker.child import breadcrumb
+    from relaxkit.ir.sketch.sketch import take
+    from relaxkit.ir.sketch.slots import types_of
+    from relaxkit.ir.types import parts_of_type
+    from strategies.detect.features import features_of
+    from strategies.scope.features import Feature
+
+    breadcrumb("traits")
+    module = load_module(case)
+    features, sketch = features_of(module), take(module)
+    parts = [part for ty in types_of(sketch) for part in parts_of_type(ty)]
+    dtypes = [str(getattr(part, "dtype", "")) for part in parts]
+    signs = {
+        Rarity.VALUES: any(map(_special, _constants(sketch))),
+        Rarity.EMPTY: Feature.EMPTY_TENSORS in features,
+        Rarity.FLOAT8: any(dtype.startswith(_FLOAT8) for dtype in dtypes),
+        Rarity.LOCAL_FUNCTIONS: Feature.LOCAL_FUNCTIONS in features,
+        Rarity.RECURSION: Feature.RECURSION in features,
+        Rarity.FORCED_PURITY: any(_FORCED in func.attrs for func in sketch.relax_functions().values()),
+        Rarity.PUBLIC_CALLS: bool(_called_public(sketch)) and _changes_calls(case),
+        Rarity.ORDER: len(case.passes) > 1 and not in_shipped_order([ref.name for ref in case.passes]),
+    }
+    return frozenset(rarity for rarity, shown in signs.items() if shown)
+
+
+def _changes_calls(case: Case) -> bool:
+    from relaxkit.passes.contract import Abi
+    from relaxkit.passes.contracts import contract_for
+
+    return any(contract_for(ref).abi not in (Abi.SAME, Abi.ADDS_FUNCTIONS, Abi.GRADIENT) for ref in case.passes)
+
+
+def _called_public(sketch: Sketch) -> list[str]:
+    from relaxkit.ir.sketch import uses
+
+    called = uses.callers(sketch)
+    return [name for name, func in sketch.relax_functions().items() if called[name] and "global_symbol" in func.attrs]
+
+
+def ordinary_request(question: Ordinary) -> bool:
+    """Say, in a worker, whether the case fails without something rare.
+
+    No where it cannot be taken away, or nothing is judged then.
+    """
+    import tvm
+    from tvm import relax
+
+    from fuzzer.core.case import load_module
+    from fuzzer.minimizer.judge.judge import JudgeRequest, judge_request
+    from fuzzer.worker.child import breadcrumb
+    from relaxkit.ir.retype import Invalid
+    from relaxkit.ir.sketch.emit import emit
+    from relaxkit.ir.sketch.sketch import take
+
+    breadcrumb("traits")
+    case = question.case
+    if question.rarity is Rarity.ORDER:
+        alone = PassRef(question.culprit, f"relax.transform.{question.culprit}()")
+        case = replace(case, passes=(next((ref for ref in case.passes if ref.name == question.culprit), alone),))
+    else:
+        sketch = take(load_module(case))
+        _EDITS[question.rarity](sketch)
+        try:
+            module = emit(sketch)
+            if not relax.analysis.check_well_formed(module):
+                return False
+        except (Invalid, RuntimeError, TypeError, ValueError):
+            return False  # types that do not hold any more
+        case = replace(case, module_json=str(tvm.ir.save_json(module)))
+    verdicts = judge_request(JudgeRequest(case, question.oracles))
+    failed = [each for each in verdicts if each.outcome is Outcome.FAIL and each.evidence is not None]
+    return any(each.evidence is not None and each.evidence.kind == question.kind for each in failed)
+
+
+def _constants(sketch: Sketch) -> list[Any]:
+    import tvm
+    from tvm import relax
+
+    from relaxkit.ir.sketch.uses import expressions, leaves_in
+
+    leaves = [leaf for _, body, _ in sketch.bodies() for expr in expressions(body) for leaf in leaves_in(expr)]
+    return [leaf for leaf in leaves if isinstance(leaf, tvm.ir.GenericConst) and isinstance(leaf.ty, relax.TensorType)]
+
+
+def _special(constant: Any) -> bool:
+    """Say whether a constant holds NaN, an infinity or a denormal."""
+    import numpy as np
+
+    from oracles.measure.comparison import is_floating
+    from relaxkit.interpreter.operands import limits
+
+    values = constant.value.numpy()
+    if not is_floating(values.dtype):
+        return False
+    wide = values.astype("float64")
+    return bool(np.any(~np.isfinite(wide) | ((wide != 0) & (np.abs(wide) < float(limits(values.dtype).tiny)))))
+
+
+def _plain_values(sketch: Sketch) -> None:
+    import numpy as np
+    from tvm import relax
+
+    from relaxkit.ir.sketch.uses import replace_in
+
+    ones = [
+        (item, relax.const(np.ones(item.value.numpy().shape, item.value.numpy().dtype), str(item.ty.dtype)))
+        for item in _constants(sketch)
+        if _special(item)
+    ]
+    replace_in(sketch, lambda leaf: next((one for old, one in ones if leaf.same_as(old)), leaf))
+
+
+def _two_elements(sketch: Sketch) -> None:
+    sketch.retype.dims[0] = 2
+
+
+def _float16(sketch: Sketch) -> None:
+    from relaxkit.ir.sketch.slots import types_of
+    from relaxkit.ir.types import parts_of_type
+
+    dtypes = {str(getattr(part, "dtype", "")) for ty in types_of(sketch) for part in parts_of_type(ty)}
+    sketch.retype.dtypes.update(dict.fromkeys((each for each in dtypes if each.startswith(_FLOAT8)), "float16"))
+
+
+def _unforced(sketch: Sketch) -> None:
+    for func in sketch.relax_functions().values():
+        func.attrs.pop(_FORCED, None)
+
+
+def _private(sketch: Sketch) -> None:
+    for name in _called_public(sketch):
+        del sketch.functions[name].attrs["global_symbol"]
+
+
+_EDITS: dict[Rarity, Callable[[Sketch], None]] = {
+    Rarity.VALUES: _plain_values,
+    Rarity.EMPTY: _two_elements,
+    Rarity.FLOAT8: _float16,
+    Rarity.FORCED_PURITY: _unforced,
+    Rarity.PUBLIC_CALLS: _private,
+}
+"""How a rare thing is replaced by an ordinary one."""

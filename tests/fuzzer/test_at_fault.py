@@ -1,0 +1,217 @@
+"""Who is at fault: the six findings that an independent judgement found to blame the wrong pass, and planted faults."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+import tvm
+from tvm import relax
+from tvm.script import ir as I
+from tvm.script import relax as R
+from tvm.script import tirx as T
+
+from corpus.case import load, load_module
+from fuzzer.core.case import Case
+from fuzzer.findings.assessment import Assessment, Blame
+from fuzzer.minimizer.judge.judge import Judge
+from fuzzer.triage.blame import converts_rightly, first_at_fault, rebuilt
+from fuzzer.triage.traits import find_traits
+from fuzzer.triage.weigh import weigh
+from fuzzer.worker.worker import IsolatedWorker
+from relaxkit.passes.contract import OracleName
+from relaxkit.passes.pass_ref import PassRef
+
+
+@pytest.fixture(scope="module")
+def worker() -> Iterator[IsolatedWorker]:
+    with IsolatedWorker() as worker:
+        yield worker
+
+
+def weighed(worker: IsolatedWorker, case: Case, oracle: OracleName) -> Assessment:
+    judge = Judge(worker, (oracle,))
+    verdict = judge.verdicts(case)[0]
+    return weigh(judge, case, case, verdict, find_traits(judge, case, verdict))
+
+
+def case_of(module: Any, *names: str) -> Case:
+    passes = tuple(PassRef(name, f"relax.transform.{name}()") for name in names)
+    return Case(str(tvm.ir.save_json(module)), passes, 0)
+
+
+def of_corpus(worker: IsolatedWorker, slug: str) -> Assessment:
+    (known,) = load([slug])
+    case = Case(str(tvm.ir.save_json(load_module(known))), known.passes, known.input_seed)
+    return weighed(worker, case, known.oracle)
+
+
+def of_weights() -> Any:
+    """Return a module whose ``main`` has a value of a shape that another variable of its block holds."""
+    x, weight = relax.Var("x", R.Tensor((2,), "int64")), relax.Var("weight", R.Tensor((1, 2, 2), "float32"))
+    builder = relax.BlockBuilder()
+    with builder.function("main", [x, weight], attrs={"num_input": 1}):
+        with builder.dataflow():
+            shape = builder.emit_output(relax.op.tensor_to_shape(x))
+            result = builder.emit_output(relax.op.reshape(weight, shape))
+        builder.emit_func_output(result)
+    return builder.get()
+
+
+def in_private() -> Any:
+    """Return the same as a private function that ``main`` calls."""
+    function = of_weights()["main"].without_attr("global_symbol").without_attr("num_input")
+    builder = relax.BlockBuilder()
+    inner = builder.add_func(function, "inner")
+    params = [relax.Var(param.name, param.ty) for param in function.params]
+    with builder.function("main", params):
+        builder.emit_func_output(builder.emit(relax.Call(inner, params)))
+    return builder.get()
+
+
+@I.ir_module
+class OnDevice:
+    I.module_global_infos({"vdevice": [I.vdevice("llvm", 0)]})
+
+    @R.function
+    def main(x: R.Tensor((2,), "float32", "llvm:0")) -> R.Tensor((), "float32", "llvm:0"):
+        with R.dataflow():
+            lv: R.Tensor((4,), "float32", "llvm:0") = R.concat((x, x), axis=0)
+            lv1: R.Tensor((4,), "float32", "llvm:0") = R.abs(lv)
+            lv2: R.Tensor((), "float32", "llvm:0") = R.min(lv1)
+            R.output(lv2)
+        return lv2
+
+
+@I.ir_module
+class Capturing:
+    @R.function
+    def main(x: R.Tensor((2,), "float32"), x1: R.Tensor(("n",), "float32")) -> R.Tensor((2,), "float32"):
+        n = T.int64()
+
+        @R.function(pure=False)
+        def inner() -> R.Tensor((2,), "float32"):
+            lv: R.Tensor((n,), "float32") = R.full(R.shape([n]), R.const(1.0, "float32"), dtype="float32")
+            R.print(lv, format=R.str("note {}"))
+            return x
+
+        return x
+
+
+def test_type_inference_is_blamed_for_what_the_builder_alone_raises(worker: IsolatedWorker) -> None:
+    found = of_corpus(worker, "update-param-type-eye-like")
+    assert found.blame == "type inference of eye_like"
+    assert "by the block builder alone" in found.reason
+
+
+def test_the_rebuilt_module_is_asked_with_the_types_that_the_pass_was_asked_for() -> None:
+    (known,) = load(["update-param-type-eye-like"])
+    module = load_module(known)
+    assert not list(rebuilt(module))
+    assert not list(rebuilt(module, lambda var: var.ty))
+    ((_, operator),) = rebuilt(module, lambda var: relax.TensorType(dtype=var.ty.dtype, ndim=var.ty.ndim))
+    assert operator == "eye_like"
+
+
+@pytest.mark.parametrize(
+    ("make", "judged"), [(in_private, "InlinePrivateFunctions"), (of_weights, "LiftTransformParams")]
+)
+def test_a_pass_inside_is_blamed_for_what_it_does_by_itself(
+    worker: IsolatedWorker, make: Callable[[], Any], judged: str
+) -> None:
+    found = weighed(worker, case_of(make(), judged), OracleName.WELL_FORMED)
+    assert found.blame == "CanonicalizeBindings"
+    assert judged in found.reason
+
+
+@pytest.mark.parametrize(
+    ("module", "judged", "behind"),
+    [(OnDevice, "FuseOps", "LowerAllocTensor"), (Capturing, "LegalizeOps", "LambdaLift")],
+)
+def test_a_pass_of_the_lowering_is_blamed_for_what_does_not_build(
+    worker: IsolatedWorker, module: Any, judged: str, behind: str
+) -> None:
+    found = weighed(worker, case_of(module, judged), OracleName.NUMERIC)
+    assert found.blame == behind
+
+
+def test_float8_is_blamed_where_a_bare_cast_is_as_wrong(worker: IsolatedWorker) -> None:
+    found = of_corpus(worker, "legalize-astype-float8-zero")
+    assert found.blame == "float8 conversion of TIR"
+    assert converts_rightly("float16"), "the check must be one that can pass"
+    assert not converts_rightly("float8_e4m3fn")
+
+
+def test_a_pass_of_tir_is_blamed_for_writing_into_its_input(worker: IsolatedWorker) -> None:
+    found = of_corpus(worker, "fold-constant-immutable-module")
+    assert found.blame == "tirx.AnnotateEntryFunc"
+
+
+def test_the_judged_pass_is_blamed_where_nothing_speaks_for_another(worker: IsolatedWorker) -> None:
+    found = of_corpus(worker, "merge-composite-if")
+    assert (found.blame, found.reason) == ("MergeCompositeFunctions", "")
+
+
+# A planted pass behind the judged one, and its clean twin.
+
+
+def planted(name: str, run: Callable[[Any], Any]) -> tuple[str, Any]:
+    return name, tvm.transform.module_pass(lambda module, _: run(module), opt_level=0, name=name)
+
+
+def forgetful(module: Any) -> Any:
+    """Drop all bindings of a function whose result is one of them."""
+    function = module["main"]
+    body = relax.SeqExpr([], function.body.body)
+    return with_main(module, relax.Function(function.params, body, function.ret_ty, True, function.attrs))
+
+
+def refusing(module: Any) -> Any:
+    raise RuntimeError("cannot handle it")
+
+
+def renewed(module: Any) -> Any:
+    return with_main(module, module["main"].with_attr("seen", 1))
+
+
+def with_main(module: Any, function: Any) -> Any:
+    made = module.clone()
+    made.update_func(module.get_global_var("main"), function)
+    return made
+
+
+@pytest.mark.parametrize("fault", [forgetful, refusing])
+def test_a_planted_pass_behind_the_judged_one_is_blamed(fault: Callable[[Any], Any]) -> None:
+    clean = [planted("Renewed", renewed), ("ToNonDataflow", relax.transform.ToNonDataflow())]
+    found, made = first_at_fault(OfPlain, [*clean, planted("Planted", fault), *clean])
+    assert isinstance(found, Blame)
+    assert (found.name, made) == ("Planted", None)
+    found, made = first_at_fault(OfPlain, [*clean, planted("Planted", renewed), *clean])
+    assert found is None, "the clean twin is not blamed"
+    assert "seen" in made["main"].attrs
+
+
+def test_nobody_behind_is_blamed_for_a_module_that_came_ill_formed() -> None:
+    assert first_at_fault(forgetful(OfPlain), [planted("Planted", refusing)]) == (None, None)
+
+
+def test_a_refusal_that_is_documented_is_nobodys_fault() -> None:
+    _, refuses = planted("RealizeVDevice", refusing)
+    found, _ = first_at_fault(OfPlain, [("RealizeVDevice", refuses)])
+    assert found is not None, "of another error"
+
+    def documented(module: Any) -> Any:
+        raise ValueError("The target VDevice in the GlobalInfos was not found.")
+
+    assert first_at_fault(OfPlain, [planted("RealizeVDevice", documented)]) == (None, None)
+
+
+@I.ir_module
+class OfPlain:
+    @R.function
+    def main(x: R.Tensor((2,), "float32")) -> R.Tensor((2,), "float32"):
+        with R.dataflow():
+            lv: R.Tensor((2,), "float32") = R.abs(x)
+            R.output(lv)
+        return lv

@@ -1,0 +1,146 @@
+"""How grave a finding is: what rare things it needs, asked on cases of the corpus in an isolated process."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import tvm
+from tvm.script import relax as R
+
+from corpus.case import load, load_module
+from fuzzer.core.case import Case
+from fuzzer.findings.assessment import Assessment, Blame, EvidenceClass, Rarity, Severity, assess
+from fuzzer.findings.family import UNKNOWN
+from fuzzer.minimizer.judge.judge import Judge
+from fuzzer.triage.weigh import rare_request, weigh
+from fuzzer.worker.worker import IsolatedWorker
+from oracles.core.verdict import Death, Details, Evidence, Outcome, Verdict
+from relaxkit.ir.sketch.emit import emit
+from relaxkit.ir.sketch.params import add_param
+from relaxkit.ir.sketch.sketch import take
+from relaxkit.passes.contract import Harm, OracleName
+from relaxkit.passes.pass_ref import PassRef
+from relaxkit.passes.shipped import in_default_pipeline, in_shipped_order
+
+HARD, DOCUMENTED, OURS = EvidenceClass
+S1, S2, S3, S4, S5 = Severity
+WRONG = "legalize-layer-norm-axes-order"
+
+
+@pytest.fixture(scope="module")
+def worker() -> Iterator[IsolatedWorker]:
+    with IsolatedWorker() as worker:
+        yield worker
+
+
+def case_of(slug: str) -> tuple[Case, OracleName]:
+    (known,) = load([slug])
+    return Case(str(tvm.ir.save_json(load_module(known))), known.passes, known.input_seed), known.oracle
+
+
+def weighed(worker: IsolatedWorker, case: Case, oracle: OracleName, first: Case | None = None) -> Assessment:
+    judge = Judge(worker, (oracle,))
+    verdict = judge.verdicts(case)[0]
+    return weigh(judge, case, first or case, verdict, UNKNOWN)
+
+
+def with_parameter(case: Case, ty: Any) -> Case:
+    """Give ``main`` a parameter that nothing reads."""
+    sketch = take(tvm.ir.load_json(case.module_json))
+    add_param(sketch, "main", tvm.relax.Var("unread", ty))
+    return replace(case, module_json=str(tvm.ir.save_json(emit(sketch))))
+
+
+@pytest.mark.parametrize(
+    ("slug", "expected", "reason"),
+    [
+        (WRONG, (DOCUMENTED, S1), ""),
+        ("static-plan-inplace-packed", (DOCUMENTED, S1), ""),
+        ("legalize-not-equal-nan", (DOCUMENTED, S2), "needs NaN, infinities or denormals"),
+        ("legalize-sum-empty-symbolic", (DOCUMENTED, S2), "needs dims of 0"),
+        ("legalize-astype-float8-zero", (DOCUMENTED, S2), "needs float8"),
+        ("merge-composite-if", (HARD, S3), ""),
+        ("lazy-get-input-caller", (HARD, S4), "needs public functions that call each other"),
+        ("lazy-set-output-force-pure", (HARD, S4), "needs forced purity"),
+        ("run-codegen-recursion", (HARD, S4), "needs recursion"),
+        ("merge-composite-closure", (HARD, S4), "needs local functions"),
+        ("script-boxed-attribute", (HARD, S5), ""),
+        ("remove-unused-parameters-elsewhere", (OURS, S5), ""),
+    ],
+)
+def test_a_case_of_each_severity(
+    worker: IsolatedWorker, slug: str, expected: tuple[EvidenceClass, Severity], reason: str
+) -> None:
+    found = weighed(worker, *case_of(slug))
+    assert (found.evidence, found.severity) == expected
+    assert found.reason.startswith(reason)
+    assert bool(reason) == found.reason.startswith("needs")
+    assert found.final
+
+
+@pytest.mark.parametrize("ty", [R.Tensor((2,), "float8_e4m3fn"), R.Tensor((0, 2), "float32")])
+def test_what_fails_without_something_rare_does_not_need_it(worker: IsolatedWorker, ty: Any) -> None:
+    case, oracle = case_of(WRONG)
+    odd = with_parameter(case, ty)
+    rare = Judge(worker, (oracle,)).ask(rare_request, odd)
+    assert rare in ({Rarity.FLOAT8}, {Rarity.EMPTY})
+    assert weighed(worker, odd, oracle).severity is S1
+
+
+def test_what_the_first_case_does_not_have_is_not_needed(worker: IsolatedWorker) -> None:
+    case, oracle = case_of("legalize-astype-float8-zero")
+    ordinary, _ = case_of(WRONG)
+    assert weighed(worker, case, oracle, first=ordinary).severity is S1
+
+
+def test_an_order_is_needed_only_where_the_pass_alone_does_not_fail(worker: IsolatedWorker) -> None:
+    case, oracle = case_of(WRONG)
+    names = ("CanonicalizeBindings", "LegalizeOps", "TopologicalSort")
+    odd = replace(case, passes=tuple(PassRef(name, f"relax.transform.{name}()") for name in names))
+    assert Judge(worker, (oracle,)).ask(rare_request, odd) == {Rarity.ORDER}
+    assert weighed(worker, odd, oracle).severity is S1
+
+
+def verdict(oracle: OracleName, kind: str, details: Details | None = None) -> Verdict:
+    return Verdict(oracle, Outcome.FAIL, "FuseOps", evidence=Evidence(kind, "wrong", details=details or Details()))
+
+
+BLAME = Blame("FuseOps")
+
+
+@pytest.mark.parametrize(
+    ("oracle", "kind", "rare", "expected"),
+    [
+        (OracleName.NUMERIC, "wrong-value", [Rarity.ORDER], S2),
+        (OracleName.CRASH, "InternalError", [Rarity.ORDER], S4),
+        (OracleName.CRASH, "InternalError", [Rarity.FLOAT8], S3),  # loud is loud, whatever the data
+        (OracleName.ROUNDTRIP, "not-parsed", [Rarity.LOCAL_FUNCTIONS], S5),
+    ],
+)
+def test_what_a_finding_needs_demotes_it(oracle: OracleName, kind: str, rare: list[Rarity], expected: Severity) -> None:
+    assert assess(verdict(oracle, kind), rare, BLAME, stock=False).severity is expected
+
+
+def test_a_signal_is_grave_unless_the_module_recurses() -> None:
+    died = verdict(OracleName.CRASH, "signal 11", Details(death=Death.SIGNAL, code=11))
+    assert assess(died, [Rarity.LOCAL_FUNCTIONS, Rarity.ORDER], BLAME, stock=False).severity is S3
+    assert assess(died, [Rarity.LOCAL_FUNCTIONS, Rarity.RECURSION], BLAME, stock=False).severity is S4
+
+
+@pytest.mark.parametrize(("harm", "expected"), [(Harm.WRONG, S1), (Harm.BROKEN, S3), (Harm.LESS, S5)])
+def test_a_broken_claim_is_as_grave_as_its_harm(harm: Harm, expected: Severity) -> None:
+    broken = verdict(OracleName.POSTCONDITION, "not-done", Details(rests_on=DOCUMENTED, harm=harm))
+    assert assess(broken, [], BLAME, stock=False).severity is expected
+    ours = verdict(OracleName.POSTCONDITION, "not-done", Details(rests_on=OURS, harm=harm))
+    assert assess(ours, [], BLAME, stock=False).question
+
+
+def test_the_shipped_pipelines_tell_orders_and_what_is_stock() -> None:
+    assert in_shipped_order(["LegalizeOps", "FuseTIR", "ToNonDataflow", "VMShapeLower"])
+    assert not in_shipped_order(["FuseTIR", "LegalizeOps"])
+    assert in_default_pipeline("FoldConstant")
+    assert in_default_pipeline("build:zero")
+    assert not in_default_pipeline("ConvertLayout"), "one target's alone"
