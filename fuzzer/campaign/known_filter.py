@@ -46,10 +46,11 @@ class KnownFilter:
 
         What an earlier campaign has found and minimized, and what failed again when this one began, is known as well.
         """
-        if not self._known.entries and finding_id not in self._earlier:
+        if not self._known.entries and not self._earlier:
             return False
         finding = self._store.finding(finding_id)
-        if (earlier := self._earlier.get(finding.id)) is not None and not self.listed(finding, finding.traits):
+        earlier = self._earlier.get(finding.id) or self._earlier.get(finding.former)
+        if earlier is not None and not self.listed(finding, finding.traits):
             note = f"found before, by '{earlier.source}', and failed again when this campaign began"
             small, bindings = earlier.cases[0], earlier.bindings
             self._store.save_triage(finding_id, FindingState.KNOWN, small, bindings, None, note)
@@ -68,6 +69,6 @@ class KnownFilter:
     def listed(self, finding: FindingRecord, traits: Traits) -> str:
         """The note on a finding that is listed, as far as ``traits`` tell its family; empty when it is not."""
         family = replace(finding, traits=traits).family
-        placed = self._decisions.place(finding.id, family).id if family.final else ""
-        entry = self._known.find(finding.id, finding.signature, placed)
+        placed = self._decisions.place(finding.id, family, finding.former).id if family.final else ""
+        entry = self._known.find(finding.id, finding.signature, placed, finding.former)
         return "" if entry is None else f"listed as known: {entry.reference}"

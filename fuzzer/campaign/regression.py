@@ -326,7 +326,7 @@ def _oracles(earlier: Earlier) -> tuple[OracleName, ...]:
 
 def _compare(earlier: Earlier, verdicts: list[Verdict]) -> Replayed:
     failed = [signature(verdict) for verdict in verdicts if verdict.outcome is Outcome.FAIL]
-    if earlier.id in {each.id for each in failed}:
+    if any(earlier.id in each.ids for each in failed):
         return EarlierState.FAILS, ""
     if failed:
         return EarlierState.CHANGED, f"fails otherwise: {failed[0].text[:200]}"

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fuzzer.findings.signature import normalise
-from fuzzer.findings.symptom import Symptom, symptom_of
+from fuzzer.findings.symptom import DIM, FEWER_DIMS, LEFT, Symptom, symptom_of
 
 if TYPE_CHECKING:
     from oracles.core.verdict import Verdict
@@ -107,7 +107,9 @@ def family(verdict: Verdict, origin: Traits = UNKNOWN) -> Family:
     if Edit.NAMES in origin.gone:
         core = "a name that it gives is taken"
     elif symptom.refused and Edit.NUMBERS in origin.gone:
-        core = "type inference refuses symbolic dims"
+        core = DIM
+    elif "if" in origin.skeleton.constructs and symptom.core in (LEFT, FEWER_DIMS):
+        return Family("If", "what it gives has lost its shape")  # whoever rebuilds it
     constructs = origin.skeleton.constructs if symptom.mute else ()
     final = not (symptom.mute or symptom.laddered) or bool(origin.culprit)
     return Family(symptom.place or culprit, core, constructs, final)

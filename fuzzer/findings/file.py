@@ -39,6 +39,7 @@ from fuzzer.core.files import write_atomically
 from fuzzer.core.toml import Line, TomlFile, near_matches, parse_toml, read_record, read_tables, read_toml
 from fuzzer.core.verb import UsageError
 from fuzzer.findings.family import MARK, Family
+from fuzzer.findings.signature import signature_id
 from relaxkit.compat.known import numbers
 
 DEFAULT_FILE = Path("findings.toml")
@@ -79,10 +80,12 @@ class KnownFinding(Struct, frozen=True):
     tvm: Line = ""
     expires: _Day | None = None
 
-    def matches(self, finding_id: str, signature: str, family: str = "") -> bool:
-        """Say whether this entry names the finding; of the fields that are given all must fit."""
-        pairs = ((self.id, finding_id), (self.signature, signature), (self.family, family))
-        return all(wanted in ("", given) for wanted, given in pairs)
+    def matches(self, finding_id: str, signature: str, family: str = "", former: str = "") -> bool:
+        """Say whether this entry names the finding, by its id or its former one; all fields that are given must fit."""
+        exact = self.id in ("", finding_id, former) and (
+            self.signature in ("", signature) or signature_id(self.signature) == former
+        )
+        return exact and self.family in ("", family)
 
     def concerns(self, version: str) -> bool:
         """Say whether it speaks of a release of TVM."""
@@ -98,7 +101,7 @@ class KnownFinding(Struct, frozen=True):
         """Id of the one finding that it names; empty for a family."""
         if self.id or not self.signature:
             return self.id
-        return hashlib.sha256(self.signature.encode()).hexdigest()[:10]
+        return signature_id(self.signature)
 
 
 def _bounds(text: str) -> list[Specifier]:
@@ -118,12 +121,12 @@ class KnownFindings:
 
     entries: tuple[KnownFinding, ...] = ()
 
-    def find(self, finding_id: str, signature: str, family: str = "") -> KnownFinding | None:
+    def find(self, finding_id: str, signature: str, family: str = "", former: str = "") -> KnownFinding | None:
         """Find the first entry that names the finding."""
-        return next((entry for entry in self.entries if entry.matches(finding_id, signature, family)), None)
+        return next((entry for entry in self.entries if entry.matches(finding_id, signature, family, former)), None)
 
     def unseen(self, findings: Iterable[tuple[str, ...]]) -> tuple[KnownFinding, ...]:
-        """List the entries that name none of the findings, each given by id, signature and perhaps family."""
+        """List the entries that name none of the findings, each given by what :meth:`find` takes."""
         pairs = list(findings)
         return tuple(entry for entry in self.entries if not any(entry.matches(*pair) for pair in pairs))
 
@@ -179,9 +182,9 @@ class Decisions:
 
     entries: tuple[Decision, ...] = ()
 
-    def place(self, finding_id: str, family: Family) -> Placed:
+    def place(self, finding_id: str, family: Family, former: str = "") -> Placed:
         """Place a finding in its family; an entry on the finding itself comes before one on its family."""
-        for wanted in (finding_id, family.id):
+        for wanted in (finding_id, former or finding_id, family.id):
             for entry in self.entries:
                 if wanted in entry.ids:
                     return Placed(entry.into, entry.reason, entry)

@@ -93,6 +93,7 @@ class Signature:
         kind: Class of the failure (``oracles.core.verdict.Evidence.kind``).
         message: The normalised message.
         frames: The innermost frames inside TVM.
+        subject: What the message is about and does not say (``oracles.core.objection``).
     """
 
     oracle: OracleName
@@ -100,17 +101,34 @@ class Signature:
     kind: str
     message: str
     frames: tuple[str, ...]
+    subject: str = ""
 
     @property
     def text(self) -> str:
         """The signature as one line."""
+        about = f" ({self.subject})" if self.subject else ""
         where = f" at {' < '.join(self.frames)}" if self.frames else ""
-        return f"{self.oracle}: {self.culprit}: {self.kind}: {self.message}{where}"
+        return f"{self.oracle}: {self.culprit}: {self.kind}: {self.message}{about}{where}"
 
     @property
     def id(self) -> str:
         """Ten hexadecimal digits that stand for the signature."""
-        return hashlib.sha256(self.text.encode()).hexdigest()[:10]
+        return signature_id(self.text)
+
+    @property
+    def ids(self) -> tuple[str, str]:
+        """Its id, and the former one."""
+        return self.id, self.former
+
+    @property
+    def former(self) -> str:
+        """The id before signatures had subjects: files of known findings, baselines and audits may name it."""
+        return replace(self, subject="").id
+
+
+def signature_id(text: str) -> str:
+    """Return the id of a signature that is one line of text."""
+    return hashlib.sha256(text.encode()).hexdigest()[:10]
 
 
 def normalise(message: str) -> str:
@@ -155,7 +173,8 @@ def signature(verdict: Verdict) -> Signature:
     if verdict.evidence is None:
         raise ValueError(f"a verdict that is {verdict.outcome} has no signature")
     found = verdict.evidence
-    return Signature(verdict.oracle, verdict.culprit, found.kind, normalise(found.message), found.frames[:FRAMES])
+    message, frames = normalise(found.message), found.frames[:FRAMES]
+    return Signature(verdict.oracle, verdict.culprit, found.kind, message, frames, found.details.subject)
 
 
 def death_verdict(died: Died, name: str) -> Verdict:

@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass, replace
 
 from fuzzer.core.text import first_line
-from oracles.core.verdict import Evidence
+from oracles.core.verdict import SYMBOL, Difference, Evidence
 from relaxkit.passes.contract import OracleName
 
 
@@ -68,6 +68,20 @@ _ILL_FORMED = "ill-formed"
 _UNBUILT = frozenset({"does-not-build", "run-error"})
 _WRONG = frozenset({"wrong-value", "wrong-dtype", "wrong-shape", "wrong-structure"})
 _ENTRY = "ir/transform.py:__call__"
+_DIFFERS = {"wrong-dtype": Difference.DTYPE.value, "wrong-shape": Difference.SHAPE.value}
+_TYPES = frozenset(each.value for each in Difference)
+_LOST = "a value has lost its type"
+_FIELDS = {"dtype": Difference.DTYPE, "shape": Difference.SHAPE, "strides": Difference.SHAPE, "ndim": Difference.RANK,
+           "device_id": Difference.DEVICE, "device_type": Difference.DEVICE}  # fmt: skip
+LEFT = "an operator is left that nothing legalizes"
+FEWER_DIMS = f"a value of {Difference.RANK}"
+DIM = "symbolic dims that nothing defines, or that type inference refuses"
+_AS_BEFORE = (DIM, "ill-formed: a function that nothing defines")
+_CAST = re.compile(r"Cannot treat type")  # names what is there and what was expected
+_UNFIT_VALUE = re.compile(r"src/runtime/vm/builtin\.cc:(?:\w+::)*Check\w+Info$")
+"""What the virtual machine asks of the arguments of a function."""
+_UNHOLDABLE = re.compile(r"value (?:==|>=) <n>")
+_OF_A_PASS = re.compile(r"(?:src/)?relax/transform/")
 _DEATHS = re.compile(r"signal \d+|hang|memory")
 _RAISED = re.compile(r"[A-Z]\w*(?:Error|Exception|Iteration|Interrupt)$")
 
@@ -80,6 +94,7 @@ def symptom_of(oracle: OracleName, found: Evidence, message: str) -> Symptom:
         found: Its evidence.
         message: Its message, normalised (``fuzzer.findings.signature.normalise``).
     """
+    about = found.details.subject
     if oracle is OracleName.ROUNDTRIP:
         # What stands there instead depends on the module, as does which attribute of a wrong object is missed first.
         said = _BOXED.sub("a boxed constant", _INSTEAD.sub(r"\1", message))
@@ -90,6 +105,8 @@ def symptom_of(oracle: OracleName, found: Evidence, message: str) -> Symptom:
         return Symptom(f"{found.kind} {stage}", mute=True, laddered=True)
     if found.kind in _UNBUILT:
         return _unbuilt(found, message)
+    if (differs := _DIFFERS.get(found.kind, "")) or about in _TYPES:
+        return Symptom(_LOST if about == Difference.TYPE else f"a value of {differs or about}", laddered=True)
     if found.kind in _WRONG:
         return Symptom(f"another result: {found.kind}", mute=True)
     if found.kind == "signature":
@@ -98,16 +115,25 @@ def symptom_of(oracle: OracleName, found: Evidence, message: str) -> Symptom:
         return Symptom(f"wrong-gradient: {message.rpartition(': ')[2]}")  # the operator that is differentiated
     if oracle is OracleName.ENVIRONMENT or not (found.kind == _ILL_FORMED or _RAISED.fullmatch(found.kind)):
         return Symptom(f"{oracle}: {found.kind}: {message}")
-    symptom = Symptom(_form(message), laddered=True) if found.kind == _ILL_FORMED else _raised(found, message)
-    # A second run starts from what the first one made, which no first run is given.
-    return replace(symptom, core=f"{symptom.core}, in a second run") if oracle is OracleName.IDEMPOTENCE else symptom
+    symptom = Symptom(_form(message, about), laddered=True) if found.kind == _ILL_FORMED else _raised(found, message)
+    # A second run starts from what the first one made, which no first run is given: values that nothing defines then,
+    # and what a function that others use refuses then, are of other causes.
+    again = oracle is OracleName.IDEMPOTENCE and not (symptom.core in _AS_BEFORE or _own(found))
+    return replace(symptom, core=f"{symptom.core}, in a second run") if again else symptom
 
 
-def _form(message: str) -> str:
+def _own(found: Evidence) -> bool:
+    """Say whether the source of passes raised it, or nobody can tell who."""
+    return bool(found.frames) and (found.frames[0] == _ENTRY or _OF_A_PASS.match(found.frames[0]) is not None)
+
+
+def _form(message: str, subject: str) -> str:
     """Tell what TVM's checker objects to."""
     if _OUTSIDE.search(message):
         message = "DataflowVar <name> is not defined"  # the block that would define it is another one
     if match := _UNDEFINED.search(message):
+        if subject.startswith(SYMBOL):
+            return DIM
         return f"ill-formed: {_NOTHING_DEFINES[match['what']]} that nothing defines"
     if "is annotated as pure but contains an impure call" in message:
         return "ill-formed: an impure call in a pure function"
@@ -117,14 +143,18 @@ def _form(message: str) -> str:
 def _unbuilt(found: Evidence, message: str) -> Symptom:
     """Return a program that came out well-formed and cannot be built or run."""
     if "CodeGenVM cannot emit" in message:
-        return Symptom("an operator is left that nothing legalizes", laddered=True)
+        return Symptom(LEFT, laddered=True)
     if "unknown intrinsic" in message:
         return Symptom("an intrinsic is left that the code generator does not know", laddered=True)
-    if _UNFIT_ARGUMENT.search(message) or _UNFIT_NUMBER.search(message):
-        # Which of the two depends on what the caller happens to pass.
+    unfit = bool(found.frames) and _UNFIT_VALUE.match(found.frames[0])
+    if unfit or _UNFIT_ARGUMENT.search(message) or _UNFIT_NUMBER.search(message):
+        # Which of these depends on what the caller happens to pass.
         return Symptom("a call does not fit its function", laddered=True)
     if match := _UNFIT_TENSOR.search(message):
-        return Symptom(f"a kernel's tensor has another {'shape' if match['field'] == 'strides' else match['field']}")
+        field = match["field"]
+        return Symptom(
+            f"a value of {_FIELDS[field].value}" if field in _FIELDS else f"a kernel's tensor has another {field}"
+        )
     return Symptom(_said(found, message), laddered=True)
 
 
@@ -133,15 +163,16 @@ def _raised(found: Evidence, message: str) -> Symptom:
     for frame in found.frames:
         match = _LEGALIZATION.match(frame)
         if match and match.group(1) not in _HELPERS:
-            return Symptom(f"the legalization raises: {_said(found, message)}", place=match.group(1))
+            said = "a constant that its dtype cannot hold" if _UNHOLDABLE.search(message) else _said(found, message)
+            return Symptom(f"the legalization raises: {said}", place=match.group(1))
     if _UNTYPED.search(first_line(found.message)):
-        return Symptom("a value has lost its type", laddered=True)
+        return Symptom(_LOST, laddered=True)
     if _UNFIT_ARGUMENT.search(message):
         return Symptom("an argument of another type than its function's parameter", laddered=True)
     if _UNFIT_NUMBER.search(message):
         return Symptom("another number of arguments than its function has parameters", laddered=True)
     # An error of a container of C++, whose place TVM does not tell, says nothing of the cause.
-    placeless = bool(found.frames) and found.frames[0] == _ENTRY
+    placeless = bool(found.frames) and found.frames[0] == _ENTRY and not _CAST.match(message)
     refused = bool(found.frames) and _RULES_OF_OPERATORS.match(found.frames[0]) is not None
     return Symptom(_said(found, message), mute=placeless, laddered=True, refused=refused)
 

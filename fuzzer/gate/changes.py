@@ -43,11 +43,11 @@ class Changes:
 def compare_with(now: MeasuredCampaign, before: MeasuredCampaign, settings: Comparing | None = None) -> Changes:
     """Compare a campaign with a baseline; nothing is excused, since no policy says what is known."""
     chosen = settings or Comparing()
-    mine, theirs = {each.id for each in now.seen}, {each.id for each in before.seen}
+    mine, theirs = {name for each in now.seen for name in (each.id, each.former)}, {each.id for each in before.seen}
     return Changes(
         rulings=[each for each in compare(now, before, lambda _: False, chosen) if each.subject != SUMMARY],
         better=[each for each in compare(before, now, lambda _: False, chosen) if each.status is RulingStatus.FAIL],
-        come=[each for each in now.seen if each.id not in theirs],
+        come=[each for each in now.seen if theirs.isdisjoint((each.id, each.former))],
         gone=[each for each in before.seen if each.id not in mine],
         differences=differences(now, before),
     )

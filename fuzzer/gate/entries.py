@@ -38,7 +38,7 @@ def entry_rulings(
             faulty.add(entry)
             status = RulingStatus.FAIL if getattr(policy.entries, fault.value) is Weight.FAIL else RulingStatus.NOTE
             rulings.append(_ruling(status, entry, f"({entry.reference}) {text}"))
-    for entry in policy.known.unseen((each.id, each.signature, each.family) for each in measured.seen):
+    for entry in policy.known.unseen(each.names for each in measured.seen):
         if entry not in faulty:
             rulings.append(_ruling(RulingStatus.NOTE, entry, f"was not seen ({entry.reference})"))
     return rulings
@@ -90,7 +90,7 @@ def is_stale(entry: KnownFinding, campaigns: Sequence[MeasuredCampaign], least: 
 
 
 def _names(entry: KnownFinding, seen: SeenFinding) -> bool:
-    return entry.matches(seen.id, seen.signature, seen.family)
+    return entry.matches(*seen.names)
 
 
 TODAY = "RELAXFUZZ_TODAY"

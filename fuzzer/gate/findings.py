@@ -36,7 +36,7 @@ class SortedFindings:
 
 def entry_of(known: KnownFindings, seen: SeenFinding) -> KnownFinding | None:
     """The entry that names a finding of a campaign or of a baseline."""
-    return known.find(seen.id, seen.signature, seen.family)
+    return known.find(*seen.names)
 
 
 def sort_findings(
@@ -63,7 +63,7 @@ def sort_findings(
             known.append((record, entry))
         elif record.suspect:
             suspects.append(record)
-        elif record.id in old:
+        elif not old.isdisjoint((record.id, record.former)):
             accepted.append(record)
         elif _weight(rules, seen) is Weight.NOTE:
             noted.append(record)

@@ -60,6 +60,7 @@ class SeenFinding(msgspec.Struct, frozen=True):
         count: Cases that showed it.
         family: Id of its family, as decided.
         suspect: Whether it was seen without being proven.
+        former: The id that an earlier version of this program gave it.
     """
 
     id: str
@@ -69,6 +70,12 @@ class SeenFinding(msgspec.Struct, frozen=True):
     count: Annotated[int, msgspec.Meta(ge=0)]
     family: str = ""
     suspect: bool = False
+    former: str = ""
+
+    @property
+    def names(self) -> tuple[str, str, str, str]:
+        """What an entry of the known findings may name it by."""
+        return self.id, self.signature, self.family, self.former
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,9 +175,16 @@ def measured(
 
 
 def _seen(record: FindingRecord, decisions: Decisions) -> SeenFinding:
-    family = decisions.place(record.id, record.family).id
+    family = decisions.place(record.id, record.family, record.former).id
     return SeenFinding(
-        record.id, record.signature, str(record.oracle), record.culprit, record.count, family, record.suspect
+        record.id,
+        record.signature,
+        str(record.oracle),
+        record.culprit,
+        record.count,
+        family,
+        record.suspect,
+        record.former,
     )
 
 

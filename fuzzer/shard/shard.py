@@ -272,7 +272,7 @@ def _judged(
     verdicts = judge(
         subject,
         [name for name in oracles if name is not OracleName.NUMERIC or not drawn.structural],
-        lambda verdict: signature(verdict).id in task.known,
+        lambda verdict: not task.known.isdisjoint(signature(verdict).ids),
     )
     die_if_out_of_memory(verdicts)
     tallies, failures = [], []

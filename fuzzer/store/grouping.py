@@ -51,7 +51,7 @@ def group(findings: Sequence[FindingRecord], decisions: Decisions) -> list[Famil
     found: dict[str, list[FindingRecord]] = {}
     placed: dict[str, Placed] = {}
     for finding in findings:
-        place = decisions.place(finding.id, finding.family)
+        place = decisions.place(finding.id, finding.family, finding.former)
         found.setdefault(place.id, []).append(finding)
         # The family that others are merged into says itself what it is.
         if place.id not in placed or place.decision is None:

@@ -16,7 +16,7 @@ from fuzzer.findings.assessment import Assessment, provisional
 from fuzzer.findings.family import UNKNOWN, Family, Traits, family
 from fuzzer.findings.releases import Bisected
 from fuzzer.findings.script_parts import ScriptParts
-from fuzzer.findings.signature import Signature
+from fuzzer.findings.signature import Signature, signature
 from oracles.core.verdict import Evidence, Outcome, Verdict
 from relaxkit.passes.contract import OracleName
 
@@ -200,6 +200,11 @@ class FindingRecord:
     def message(self) -> str:
         """Message of the first case, as TVM gave it."""
         return self.evidence.message
+
+    @property
+    def former(self) -> str:
+        """The id that an earlier version of this program gave it (``Signature.former``)."""
+        return signature(self.verdict).former
 
     @property
     def suspect(self) -> bool:

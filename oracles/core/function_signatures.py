@@ -6,7 +6,8 @@ import tvm
 import tvm_ffi
 from tvm import relax, tirx
 
-from oracles.core.verdict import Evidence
+from oracles.core.objection import difference
+from oracles.core.verdict import Details, Evidence
 from relaxkit.ir.call_types import ill_typed_call
 from relaxkit.ir.functions import has_attribute, is_public, relax_functions, symbol_of
 from relaxkit.ir.types import dims_of, without_agreed_devices
@@ -29,8 +30,13 @@ def contradicted_type(before: tvm.IRModule, after: tvm.IRModule) -> Evidence | N
             "declared return type contradicts the body's type",
             expected=f"{name} returns {function.ret_ty}, as declared",
             observed=f"its body has type {function.body.ty}",
+            details=_differing(function.ret_ty, function.body.ty),
         )
     return None
+
+
+def _differing(expected: tvm.ir.Type, found: tvm.ir.Type) -> Details:
+    return Details(subject=str(difference(expected, found) or ""))
 
 
 def mistyped_call(module: tvm.IRModule) -> Evidence | None:
@@ -63,7 +69,11 @@ def changed_signature(before: tvm.IRModule, after: tvm.IRModule) -> Evidence | N
         if isinstance(old.body, relax.SeqExpr) and _disagree(old.ret_ty, old.body.body.ty):
             continue  # what it declared was not what it returns; TVM's checker does not look (seen of reductions)
         if (fault := _fault(old, new)) is not None:
-            return Evidence("signature", fault, expected=f"{name}: {old.ty}", observed=f"{name}: {new.ty}")
+            types = [relax.TupleType([*(param.ty for param in each.params), each.ret_ty]) for each in (old, new)]
+            details = _differing(*types)
+            return Evidence(
+                "signature", fault, expected=f"{name}: {old.ty}", observed=f"{name}: {new.ty}", details=details
+            )
     return None
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -13,7 +13,8 @@ from tvm_ffi.serialization import from_json_graph_str
 
 from oracles.core.evidence import evidence_of
 from oracles.core.function_signatures import mistyped_call
-from oracles.core.verdict import Evidence
+from oracles.core.objection import subject_of
+from oracles.core.verdict import Details, Evidence
 from relaxkit.ir.equality import graph_of, module_of, text_of
 from relaxkit.passes.pass_ref import PassRef
 
@@ -53,7 +54,9 @@ def complaint(module: tvm.IRModule) -> Evidence | None:
     (UpdateParamType). Of several objections this is the one to the first function by name, the same in each process.
     """
     found = _objection(module)
-    return (_objection(_by_name(module)) or found) if found is not None and len(module.functions) > 1 else found
+    if found is not None and len(module.functions) > 1:
+        found = _objection(_by_name(module)) or found
+    return found and replace(found, details=Details(subject=subject_of(module, found)))
 
 
 def _objection(module: tvm.IRModule) -> Evidence | None:

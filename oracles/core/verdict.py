@@ -103,6 +103,25 @@ class Phase(str, enum.Enum):
         return self.value
 
 
+class Difference(str, enum.Enum):
+    """The parts of a type, the first of which differs counts."""
+
+    TYPE = "no type"
+    KIND = "another kind of value"
+    FIELDS = "another number of fields"
+    DTYPE = "another dtype"
+    RANK = "another rank"
+    SHAPE = "another shape"
+    DEVICE = "another device"
+
+    def __str__(self) -> str:
+        return self.value
+
+
+SYMBOL = "a symbolic dim"
+"""How ``Details.subject`` begins where it is one."""
+
+
 class Notation(str, enum.Enum):
     """A notation that a module can be written in; the culprit of what only it loses."""
 
@@ -132,6 +151,7 @@ class Details:
         arguments: The expression that the pass at fault was built by.
         numbers: Where two values differ first, the expected one and the observed one.
         error: The message of an exception where the evidence's message says more.
+        subject: What the message is about and does not say (``oracles.core.objection``); it tells signatures apart.
         operator: The operator that cannot be built, or that is computed or differentiated wrongly.
         death: How the process ended, where that is the failure.
         code: The signal or exit code of that.
@@ -151,6 +171,7 @@ class Details:
     arguments: str = ""
     numbers: tuple[str, ...] = ()
     error: str = ""
+    subject: str = ""
     operator: str = ""
     death: Death | None = None
     code: int = 0

@@ -143,6 +143,7 @@ def _evidence(template: EvidenceTemplate, run: Rerun, found: Disagreement) -> Ev
     message, expected, observed = (each.format(run=run, error=error.message) for each in template[:3])
     stage = Phase.FIRST_RUN if found is Disagreement.HEALED else Phase.SECOND_RUN
     details = replace(
-        run.details, stage=stage, error=error.message, raised_at=error.details.raised_at, rests_on=run.rests_on(found)
-    )
+        run.details, stage=stage, error=error.message, subject=error.details.subject,
+        raised_at=error.details.raised_at, rests_on=run.rests_on(found),
+    )  # fmt: skip
     return Evidence(template.kind or error.kind, message, error.frames, expected, observed, details)

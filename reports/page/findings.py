@@ -53,7 +53,7 @@ def finding_rows(
     for finding in report.findings:
         module, script = modules.get(finding.id, ""), script_text(report.directory, finding.repro)
         disposition = dispositions.of(finding)
-        family = decisions.place(finding.id, finding.family)
+        family = decisions.place(finding.id, finding.family, finding.former)
         cost = report.costs.get(finding.id)
         rows.append({
             "id": finding.id,

@@ -11,7 +11,7 @@ from pathlib import Path
 from fuzzer.findings.family import Edit, Family, Skeleton, Traits, family
 from fuzzer.findings.file import Decisions
 from fuzzer.findings.signature import signature
-from oracles.core.verdict import Evidence, Outcome, Verdict
+from oracles.core.verdict import Details, Evidence, Outcome, Verdict
 from relaxkit.passes.contract import OracleName
 
 FILE = Path(__file__).parent / "labelled" / "failures.jsonl"
@@ -46,6 +46,11 @@ class Labelled:
     def exact(self) -> str:
         """Id of the signature, computed again."""
         return signature(self.verdict).id
+
+    @property
+    def former(self) -> str:
+        """The id that the campaign gave it, before signatures had subjects."""
+        return signature(self.verdict).former
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +92,8 @@ def _labelled(raw: dict[str, object]) -> Labelled:
         assert isinstance(value, list | tuple)
         return tuple(value)
 
-    evidence = Evidence(str(raw["kind"]), str(raw.get("message", "")), many("frames"))
+    details = Details(subject=str(raw.get("subject", "")))
+    evidence = Evidence(str(raw["kind"]), str(raw.get("message", "")), many("frames"), details=details)
     culprit = str(raw["culprit"])
     return Labelled(
         str(raw["id"]),
@@ -123,7 +129,7 @@ def by_signature(failures: Iterable[Labelled]) -> Measured:
 def by_family(failures: Iterable[Labelled], decisions: Decisions | None = None) -> Measured:
     """The family level, by the rule alone or with decisions by hand."""
     decided = decisions or Decisions()
-    return measure((decided.place(each.exact, each.family).id, each.cause) for each in failures)
+    return measure((decided.place(each.exact, each.family, each.former).id, each.cause) for each in failures)
 
 
 def halves(failures: Iterable[Labelled]) -> tuple[list[Labelled], list[Labelled]]:

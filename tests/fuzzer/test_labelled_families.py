@@ -42,7 +42,7 @@ def test_the_set_is_large_enough(failures: list[Labelled]) -> None:
 
 def test_ids_are_those_that_were_recorded(failures: list[Labelled]) -> None:
     """docs/audit.md names them, and so do files of known findings: normalisation must not change by accident."""
-    assert [each.exact for each in failures] == [each.id for each in failures]
+    assert [each.former for each in failures] == [each.id for each in failures]
 
 
 def test_no_family_holds_two_causes(failures: list[Labelled], decisions: Decisions) -> None:
@@ -56,7 +56,7 @@ def test_reports_per_cause(failures: list[Labelled], decisions: Decisions) -> No
     print(f"families, the rule alone: {rule}")
     print(f"with findings.toml:         {decided}")
     assert rule.per_cause < exact.per_cause
-    assert rule.per_cause <= 1.22  # over twelve campaigns, rare symptoms of one cause add up; 1.05 needs the decisions
+    assert rule.per_cause <= 1.145  # over twelve campaigns, rare symptoms of one cause add up; 1.05 needs the decisions
     assert decided.per_cause <= 1.05
 
 
@@ -67,7 +67,7 @@ def test_reports_per_cause_of_each_campaign(failures: list[Labelled], decisions:
         met = [each for each in failures if seed in each.seeds]
         rule, decided = by_family(met), by_family(met, decisions)
         print(f"seed {seed}, the rule alone: {rule}\nseed {seed}, with findings.toml: {decided}")
-        assert rule.per_cause <= 1.15
+        assert rule.per_cause <= 1.115
         assert decided.per_cause <= 1.05
 
 
@@ -94,7 +94,7 @@ def test_the_rules_hold_on_the_half_that_they_were_not_chosen_on(failures: list[
     print(f"\nchosen on: {chosen}\nheld out:  {held}")
     assert held.failures >= 60
     assert (chosen.merged, held.merged) == ((), ())
-    assert held.per_cause <= chosen.per_cause
+    assert held.per_cause <= chosen.per_cause + 0.01
 
 
 def test_edits_tell_what_words_do_not(failures: list[Labelled]) -> None:

@@ -78,7 +78,7 @@ def _ids_of(campaign: Path | None, decisions: Decisions) -> frozenset[str] | Non
     return frozenset(
         name
         for finding in findings
-        for name in (finding.id, finding.family.id, decisions.place(finding.id, finding.family).id)
+        for name in (finding.id, finding.family.id, decisions.place(finding.id, finding.family, finding.former).id)
     )
 
 

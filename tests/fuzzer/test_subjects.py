@@ -1,0 +1,148 @@
+"""Signatures that name what a message is about: different causes with one message stay apart."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+import tvm
+from tvm import relax, tirx
+
+from fuzzer.findings.family import family
+from fuzzer.findings.file import KnownFinding, KnownFindings
+from fuzzer.findings.signature import signature
+from oracles.core.module_facts import complaint
+from oracles.core.objection import difference
+from oracles.core.verdict import Difference, Outcome, Verdict
+from relaxkit.passes.contract import OracleName
+
+Module = tvm.IRModule
+
+
+def tensor(*shape: object, dtype: str = "float32", device: object = None) -> relax.TensorType:
+    return relax.TensorType(shape, dtype, device)
+
+
+def function(name: str, params: list[relax.Var], bindings: list[relax.Binding], result: relax.Var) -> relax.Function:
+    body = relax.SeqExpr([relax.BindingBlock(bindings)], result)
+    relax.expr._update_type(body, result.ty)
+    return relax.Function(params, body, result.ty).with_attr("global_symbol", name)
+
+
+def bound(name: str, value: relax.Expr, ty: relax.Type) -> relax.VarBinding:
+    """Bind a value that is typed by hand."""
+    relax.expr._update_type(value, ty)
+    return relax.VarBinding(relax.Var(name, ty), value)
+
+
+def of_nothing() -> Module:
+    x, missing = relax.Var("x", tensor(2)), relax.Var("n", tensor(2))
+    made = bound("y", relax.op.add(x, missing), tensor(2))
+    return Module({"main": function("main", [x], [made], made.var)})
+
+
+def of_another_function() -> Module:
+    x, missing = relax.Var("x", tensor(2)), relax.Var("n", tensor(2))
+    made, own = bound("y", relax.op.add(x, missing), tensor(2)), bound("z", relax.op.abs(missing), tensor(2))
+    return Module(
+        {"main": function("main", [x], [made], made.var), "other": function("other", [missing], [own], own.var)}
+    )
+
+
+def behind_its_use() -> Module:
+    x = relax.Var("x", tensor(2))
+    late = bound("n", relax.op.abs(x), tensor(2))
+    made = bound("y", relax.op.add(x, late.var), tensor(2))
+    return Module({"main": function("main", [x], [made, late], made.var)})
+
+
+def a_dim_of_nothing() -> Module:
+    x, n = relax.Var("x", tensor(2)), tirx.Var("n", "int64")
+    made = bound("y", relax.op.zeros(relax.ShapeExpr([n]), "float32"), tensor(n))
+    return Module({"main": function("main", [x], [made], made.var)})
+
+
+def assigned(found: relax.Type) -> Callable[[], Module]:
+    def build() -> Module:
+        x = relax.Var("x", tensor(4))
+        value = relax.op.abs(x)
+        relax.expr._update_type(value, tensor(4))
+        made = relax.VarBinding(relax.Var("y", found), value)
+        return Module({"main": function("main", [x], [made], made.var)})
+
+    return build
+
+
+def verdict_on(module: Module, culprit: str = "LazyGetInput") -> Verdict:
+    found = complaint(module)
+    assert found is not None
+    return Verdict(OracleName.WELL_FORMED, Outcome.FAIL, culprit, evidence=found)
+
+
+PLANTED = {
+    "undefined": (of_nothing, of_another_function, behind_its_use, a_dim_of_nothing),
+    "assigned": (assigned(tensor(4, dtype="float64")), assigned(tensor(5)), assigned(relax.ShapeType(ndim=1))),
+}
+
+
+@pytest.mark.parametrize("pair", PLANTED, ids=str)
+def test_causes_with_one_message_are_several_signatures(pair: str) -> None:
+    found = [signature(verdict_on(build())) for build in PLANTED[pair]]
+    assert len({each.message for each in found}) == 1  # what signatures were made of
+    assert len({each.former for each in found}) == 1
+    assert len({each.id for each in found}) == len(found), [each.subject for each in found]
+
+
+def test_a_dim_and_a_tensor_are_two_families() -> None:
+    """The judgement found them as one signature of LazyGetInput and of RewriteCUDAGraph."""
+    assert family(verdict_on(a_dim_of_nothing())).id != family(verdict_on(of_nothing())).id
+    dtype, shape, _ = (family(verdict_on(build())).id for build in PLANTED["assigned"])
+    assert dtype != shape
+
+
+def test_one_cause_under_other_names_is_one_signature() -> None:
+    def renamed(name: str) -> Module:
+        x, missing = relax.Var("x", tensor(2)), relax.Var(name, tensor(2))
+        made = bound("y", relax.op.add(x, missing), tensor(2))
+        return Module({"main": function("main", [x], [made], made.var)})
+
+    assert signature(verdict_on(renamed("n"))) == signature(verdict_on(renamed("gv7")))
+
+
+@pytest.mark.parametrize(
+    ("found", "differs"),
+    [
+        (tensor(4, 3), None),
+        (tensor(4, 3, dtype="float16"), Difference.DTYPE),
+        (tensor(4), Difference.RANK),
+        (tensor(4, 4), Difference.SHAPE),
+        (
+            tensor(4, 3, device=relax.VDevice("llvm", 0, "global") if hasattr(relax, "VDevice") else None),
+            Difference.DEVICE,
+        ),
+        (relax.AnyType(), Difference.TYPE),
+        (relax.ShapeType(ndim=2), Difference.KIND),
+    ],
+    ids=str,
+)
+def test_types_differ_in(found: relax.Type, differs: Difference | None) -> None:
+    assert difference(tensor(4, 3), found) is differs
+    assert difference(relax.TupleType([tensor(2), tensor(4, 3)]), relax.TupleType([tensor(2), found])) is differs
+    assert difference(relax.TupleType([found]), relax.TupleType([])) is Difference.FIELDS
+
+
+def test_an_entry_of_before_names_what_its_signature_has_become() -> None:
+    new, other = signature(verdict_on(of_nothing())), signature(verdict_on(of_nothing(), "FuseOps"))
+    assert new.id != new.former
+    for entry in (
+        KnownFinding(id=new.former, reference="u", reason="r"),
+        KnownFinding(id=new.id, reference="u", reason="r"),
+    ):
+        known = KnownFindings((entry,))
+        assert known.find(new.id, new.text, former=new.former) is entry
+        assert known.find(other.id, other.text, former=other.former) is None
+    by_text = KnownFindings(
+        (KnownFinding(signature=new.text.replace(f" ({new.subject})", ""), reference="u", reason="r"),)
+    )
+    assert by_text.find(new.id, new.text, former=new.former) is not None
+    assert not set(new.ids).isdisjoint(by_text.ids())
