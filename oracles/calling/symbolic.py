@@ -25,7 +25,7 @@ from oracles.calling.parameters import (
     dtypes_of,
 )
 from relaxkit.ir.functions import symbol_of
-from relaxkit.proof.evaluate import Evaluator
+from relaxkit.proof.program import SymbolicProgram
 from relaxkit.proof.terms import Open
 from relaxkit.proof.values import Callback, TupleValue, Value
 
@@ -44,7 +44,7 @@ class AdaptedCall:
         self._functions = {name.name_hint: function for name, function in before.functions_items()}
         self._names = {symbol_of(function): name.name_hint for name, function in after.functions_items()}
 
-    def __call__(self, program: Evaluator, name: str, arguments: Sequence[Value]) -> Value:
+    def __call__(self, program: SymbolicProgram, name: str, arguments: Sequence[Value]) -> Value:
         """Call a function; raises ``Open`` where an adapter has no form in terms."""
         function = self._functions[name]
         for adapter in self._adapters:
@@ -53,7 +53,7 @@ class AdaptedCall:
         frame = CallFrame(symbol_of(function), tuple(arguments), num_input_of(function), as_it_is)
         return self._called(program, frame, 0)
 
-    def _called(self, program: Evaluator, frame: CallFrame, first: int) -> Value:
+    def _called(self, program: SymbolicProgram, frame: CallFrame, first: int) -> Value:
         for index in range(first, len(self._adapters)):
             frame = self._adapted(program, frame, index)
         if frame.function not in self._names:
@@ -61,13 +61,15 @@ class AdaptedCall:
         result: Value = frame.finish(program.call_function(self._names[frame.function], frame.arguments))
         return result
 
-    def _adapted(self, program: Evaluator, frame: CallFrame, index: int) -> CallFrame:
+    def _adapted(self, program: SymbolicProgram, frame: CallFrame, index: int) -> CallFrame:
         adapter = self._adapters[index]
         match adapter:
             case BindParams():
                 return adapter.adapt(frame, _NoRunner())
-            case CastParams() | Gradient():
+            case CastParams():
                 return frame
+            case Gradient():  # no term of the original says what it is
+                raise Open("an adjoint, which is measured")
             case BundleModelParams() if frame.num_input is None:
                 return frame
             case BundleModelParams():
@@ -85,7 +87,9 @@ class AdaptedCall:
                 return _lazy_transform(adapter, program, frame)
         raise Open("a calling convention without a form in terms")
 
-    def _lifted(self, adapter: LiftTransformParams, program: Evaluator, frame: CallFrame, index: int) -> CallFrame:
+    def _lifted(
+        self, adapter: LiftTransformParams, program: SymbolicProgram, frame: CallFrame, index: int
+    ) -> CallFrame:
         if frame.num_input is None:
             return frame
         if not isinstance(adapter.shared, bool) and frame.function not in adapter.shared:
@@ -118,7 +122,7 @@ class _Received:
         values: Outputs by index.
     """
 
-    program: Evaluator
+    program: SymbolicProgram
     values: dict[int, Value]
 
     def put(self, given: Sequence[Value]) -> Value:
@@ -137,7 +141,7 @@ class _Received:
         return self.values[0] if arity is None else TupleValue(tuple(self.values[index] for index in range(length)))
 
 
-def _set_output(adapter: LazySetOutput, program: Evaluator, frame: CallFrame) -> CallFrame:
+def _set_output(adapter: LazySetOutput, program: SymbolicProgram, frame: CallFrame) -> CallFrame:
     if frame.function in adapter.nested or frame.silent:
         raise Open("an output that is a tuple")
     received = _Received(program, {})
@@ -150,7 +154,7 @@ def _set_output(adapter: LazySetOutput, program: Evaluator, frame: CallFrame) ->
     )  # fmt: skip
 
 
-def _lazy_transform(adapter: LazyTransformParams, program: Evaluator, frame: CallFrame) -> CallFrame:
+def _lazy_transform(adapter: LazyTransformParams, program: SymbolicProgram, frame: CallFrame) -> CallFrame:
     if not frame.function.endswith(SUFFIX):
         return frame
     inputs = () if frame.num_input is None else frame.inputs
@@ -179,7 +183,7 @@ def _fields(value: Value) -> tuple[Value, ...]:
     return value.fields
 
 
-def _number(program: Evaluator, value: Value) -> int:
+def _number(program: SymbolicProgram, value: Value) -> int:
     """Return the index that a callback is given; raises ``Open`` for one that is not known."""
     node = program.terms[program.term(value)]
     if node.head != "number" or not isinstance(node.label, int):

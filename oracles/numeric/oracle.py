@@ -9,7 +9,6 @@ from typing import Any
 from tvm_ffi.serialization import from_json_graph_str
 
 from oracles.calling import NoAdapter
-from oracles.calling.gradient import Gradient
 from oracles.calling.symbolic import AdaptedCall
 from oracles.core.applicability import ill_formed_output, no_output
 from oracles.core.module_facts import equal
@@ -85,10 +84,10 @@ def _compared(subject: Subject) -> Verdict:
             said = compare_interpreted(original.module, candidate.module, subject.input_seed, given, variation)
             return said is Interpreted.EQUAL
 
-        # The adjoint that a pass adds is measured: no term of the original says what it is.
-        differentiates = any(isinstance(each, Gradient) for each in candidate.adapters)
-        proved = not differentiates and _proof(original, candidate, given).result is Result.PROVED
-        if not _executed(subject, PROVED_SHARE if proved else EXECUTED_SHARE) and (proved or means_the_same()):
+        proved = _proof(original, candidate, given).result is Result.PROVED
+        # No term says where a value lies, and a module whose devices do not fit does not build.
+        share = PROVED_SHARE if proved and not original.module.global_infos.get("vdevice") else EXECUTED_SHARE
+        if not _executed(subject, share) and (proved or means_the_same()):
             return _agreed(subject, Reached.PROVED if proved else Reached.INTERPRETED)
         compiled = _draws_compiled(subject)
         finding = examine(original, candidate, subject, compiled)
@@ -177,7 +176,7 @@ def proof_of(subject: Subject) -> Proof:
 
 def _proof(original: Original, candidate: Candidate, given: Given) -> Proof:
     caller = AdaptedCall(candidate.adapters, original.module, candidate.module) if candidate.adapters else None
-    return prove(original.module, candidate.module, caller, given.values)
+    return prove(original.module, candidate.module, caller, given)
 
 
 def _agreed(subject: Subject, reached: Reached) -> Verdict:

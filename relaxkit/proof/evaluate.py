@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import tvm
@@ -27,23 +27,12 @@ from relaxkit.proof.values import (
     Value,
     dims_of,
     is_scalar,
-    outline,
 )
-
-Fixed = Mapping[tuple[str, str], "np.ndarray[Any, Any]"]
-"""Arrays of the parameters that are bound to one, by the function's name in the module and the parameter's."""
 
 MOST_CALLS = 64
 """Functions that may be inside one another."""
 MOST_STEPS = 100_000
 """Bindings that are evaluated for one module, those of inlined calls included."""
-
-
-class Caller(Protocol):
-    """A way to call a function of a program, by the name and with the arguments that it had before the pass."""
-
-    def __call__(self, program: Evaluator, name: str, arguments: Sequence[Value], /) -> Value:
-        """Call it; raises ``Open`` where that is not modelled."""
 
 
 class Evaluator(Builtins):
@@ -64,10 +53,10 @@ class Evaluator(Builtins):
         self, module: tvm.IRModule, terms: Terms, dims: DimTable, shapes: dict[Term, tuple[Term, ...]]
     ) -> None:
         super().__init__(terms, shapes, dims)
-        self._functions = {var.name_hint: function for var, function in module.functions_items()}
+        self.functions = {var.name_hint: function for var, function in module.functions_items()}
         self._kernels: dict[str, Kernel] = {}
         self._active: list[Any] = []
-        self._recursive = _recursive(self._functions)
+        self._recursive = _recursive(self.functions)
         self._abstract: list[Any] = []
         self._results: dict[Any, tuple[Value, Term]] = {}
         self._steps = 0
@@ -75,36 +64,9 @@ class Evaluator(Builtins):
         self.externals: dict[str, Callback] = {}
         self.branches = 0
 
-    def parameters(self, name: str, fixed: Fixed) -> tuple[Value, ...]:
-        """Return the parameters of a function as values: those that are fixed as constants.
-
-        Raises:
-            Open: A function is a parameter.
-        """
-        return tuple(
-            self._array(fixed[name, param.name])
-            if (name, param.name) in fixed
-            else self._leaf(("param", index, outline(param.ty)), param.ty)
-            for index, param in enumerate(self._functions[name].params)
-        )
-
-    def result(self, call: Caller, name: str, arguments: Sequence[Value]) -> tuple[Term, Term]:
-        """Call a function in a program that has just begun: the terms of its result and of its effects.
-
-        Raises:
-            Open: Something in it is not modelled.
-            Refuted: It reads what it must not read.
-        """
-        self.state = State(self.terms.make("start"))
-        return self.term(call(self, name, arguments)), self.state.effect
-
-    def call_function(self, name: str, arguments: Sequence[Value]) -> Value:
-        """Call a function of the module where the program is now."""
-        return self.invoke(Closure(self._functions[name]), arguments)
-
     def only_function(self, arguments: Sequence[Value]) -> Value:
         """Evaluate the only Relax function of the module on some arguments; it has no effects."""
-        (function,) = (each for each in self._functions.values() if isinstance(each, relax.Function))
+        (function,) = (each for each in self.functions.values() if isinstance(each, relax.Function))
         self.state = State(self.terms.make("start"))
         return self.settled(self.invoke(Closure(function), arguments))
 
@@ -132,7 +94,7 @@ class Evaluator(Builtins):
         try:
             count = len(value.function.params) - len(value.bound)
             arguments = tuple(
-                self._leaf(("bound", self._parameters, index), param.ty)
+                self.leaf(("bound", self._parameters, index), param.ty)
                 for index, param in enumerate(value.function.params[:count])
             )
             result = self.term(self.invoke(value, arguments))
@@ -155,7 +117,8 @@ class Evaluator(Builtins):
         )
         return whole if same and arity == len(children) else None
 
-    def _leaf(self, label: tuple[Any, ...], ty: Any) -> Value:
+    def leaf(self, label: tuple[Any, ...], ty: Any) -> Value:
+        """Return a parameter; raises ``Open`` for a function."""
         if isinstance(ty, relax.FuncType):
             raise Open("a function is a parameter")
         return self.unpacked(self.terms.make("param", label), ty)
@@ -186,6 +149,9 @@ class Evaluator(Builtins):
 
     def _learn(self, ty: Any, value: Value, frame: Frame) -> None:
         """Remember the dims of a value whose type tells all of them."""
+        if isinstance(value, TupleValue) and isinstance(ty, relax.TupleType):
+            for each, part in zip(ty.fields, value.fields, strict=False):
+                self._learn(each, part, frame)
         if not isinstance(value, int) or value in self.shapes:
             return
         dims = dims_of(ty)
@@ -220,7 +186,7 @@ class Evaluator(Builtins):
         self._active.append(function)
         before = self.allocated, len(self.state.consumed)
         try:
-            result = self.expression(function.body, self._entered(closure, arguments))
+            result = self.expression(function.body, self.entered(closure, arguments))
         finally:
             self._active.pop()
         if key is not None and before == (self.allocated, len(self.state.consumed)):
@@ -239,10 +205,10 @@ class Evaluator(Builtins):
             outside, self.state = self.state, State(self.terms.make("start"))
             try:
                 params = [
-                    self._leaf(("recursive", len(self._abstract), index), param.ty)
+                    self.leaf(("recursive", len(self._abstract), index), param.ty)
                     for index, param in enumerate(function.params)
                 ]
-                body = self.term(self.expression(function.body, self._entered(Closure(function), params)))
+                body = self.term(self.expression(function.body, self.entered(Closure(function), params)))
                 itself = self.terms.make("recursive", len(params), (body, self.state.effect))
             finally:
                 self._abstract.pop()
@@ -250,7 +216,7 @@ class Evaluator(Builtins):
         term = self.terms.make("apply", None, (itself, *(self.term(each) for each in arguments)))
         return self.unpacked(term if function.is_pure else self.impure(term), function.ret_ty)
 
-    def _entered(self, closure: Closure, arguments: Sequence[Value]) -> Frame:
+    def entered(self, closure: Closure, arguments: Sequence[Value]) -> Frame:
         """Enter a function: its parameters have values, and the dims that their types name."""
         frame = Frame(dict(closure.values), dict(closure.dims))
         pairs = list(zip(closure.function.params, arguments, strict=True))
@@ -372,16 +338,17 @@ class Evaluator(Builtins):
         value = expression.value
         if not isinstance(value, tvm.runtime.Tensor):
             return self.terms.make("text", str(value))
-        return self._array(value.numpy())
+        return self.array(value.numpy())
 
-    def _array(self, array: np.ndarray[Any, Any]) -> Term:
+    def array(self, array: np.ndarray[Any, Any]) -> Term:
+        """Return the term of a constant: its dtype, its shape and its bytes."""
         digest = hashlib.sha256(array.tobytes()).hexdigest()
         term = self.terms.make("const", (array.dtype.name, tuple(int(dim) for dim in array.shape), digest))
         self.shapes.setdefault(term, tuple(self._dims.number(int(dim)) for dim in array.shape))
         return term
 
     def _global(self, expression: Any) -> Value:
-        function = self._functions.get(expression.name_hint)
+        function = self.functions.get(expression.name_hint)
         if isinstance(function, relax.Function):
             return Closure(function)
         if isinstance(function, tirx.PrimFunc):

@@ -10,9 +10,9 @@ from tvm import relax
 
 from relaxkit.ir.functions import has_attribute, is_public
 from relaxkit.proof.dims import DimTable
-from relaxkit.proof.evaluate import Caller, Evaluator, Fixed
 from relaxkit.proof.legalize import Legalizer
 from relaxkit.proof.memory import Refuted
+from relaxkit.proof.program import Caller, Fixed, SymbolicProgram
 from relaxkit.proof.terms import Open, Term, Terms
 
 
@@ -53,7 +53,7 @@ def prove(before: tvm.IRModule, after: tvm.IRModule, caller: Caller | None = Non
         before: A well-formed module of high-level Relax.
         after: What a pass made of it.
         caller: Calls ``after`` where the pass has changed how functions are called.
-        fixed: Parameters of ``before`` that have one value.
+        fixed: Inputs that have one value.
 
     Returns:
         ``PROVED``: each returns the same value with the same effects in the same order, for all arguments and all
@@ -74,10 +74,10 @@ def prove(before: tvm.IRModule, after: tvm.IRModule, caller: Caller | None = Non
         for name, function in names.items():
             if len(function.params) != len(left[name].params):
                 return Proof(Result.OPEN, name, "another number of parameters")
-    proof = _compared(before, after, names, caller, fixed or {}, legalized=False)
+    proof = _compared(before, after, names, caller, fixed, legalized=False)
     if proof.result is Result.DIFFERENT:
         # A pass that legalizes keeps the meaning that legalization gives to each call.
-        again = _compared(before, after, names, caller, fixed or {}, legalized=True)
+        again = _compared(before, after, names, caller, fixed, legalized=True)
         return again if again.result is Result.PROVED else proof
     return proof
 
@@ -87,23 +87,23 @@ def _compared(
     after: tvm.IRModule,
     names: dict[str, relax.Function],
     caller: Caller | None,
-    fixed: Fixed,
+    fixed: Fixed | None,
     legalized: bool,
 ) -> Proof:
     terms = Terms()
     dims, shapes = DimTable(terms), dict[Term, tuple[Term, ...]]()
-    one, other = Evaluator(before, terms, dims, shapes), Evaluator(after, terms, dims, shapes)
+    one, other = SymbolicProgram(before, terms, dims, shapes), SymbolicProgram(after, terms, dims, shapes)
     if legalized:
         one.legalizer = other.legalizer = Legalizer(
-            terms, lambda module: Evaluator(module, terms, dims, shapes).only_function
+            terms, lambda module: SymbolicProgram(module, terms, dims, shapes).only_function
         )
     for name in names:
         expected = None
         try:
             arguments = one.parameters(name, fixed)
-            expected = one.result(Evaluator.call_function, name, arguments)
+            expected = one.result(SymbolicProgram.call_function, name, arguments)
             if caller is None:
-                observed = other.result(Evaluator.call_function, name, other.parameters(name, fixed))
+                observed = other.result(SymbolicProgram.call_function, name, other.parameters(name, fixed))
             else:
                 observed = other.result(caller, name, arguments)
         except (Open, Refuted) as reason:

@@ -102,3 +102,33 @@ class _Swapping(relax.PyExprMutator):
         if call.op.name != "relax.subtract" if isinstance(call.op, tvm.ir.Op) else True:
             return call
         return relax.Call(call.op, [call.args[1], call.args[0]], call.attrs, call.ty_args)
+
+
+def test_a_parameter_that_admits_fewer_shapes_is_not_proved() -> None:
+    @I.ir_module
+    class Wide:
+        @R.function
+        def main(x: R.Tensor(("n", "m"), "float32")) -> R.Tensor(ndim=2, dtype="float32"):
+            return x
+
+    @I.ir_module
+    class Square:
+        @R.function
+        def main(x: R.Tensor(("n", "n"), "float32")) -> R.Tensor(ndim=2, dtype="float32"):
+            return x
+
+    @I.ir_module
+    class Static:
+        @R.function
+        def main(x: R.Tensor((2, "m"), "float32")) -> R.Tensor(ndim=2, dtype="float32"):
+            return x
+
+    assert prove(Square, Wide).result is Result.PROVED
+    assert prove(Static, Wide).result is Result.PROVED
+    for narrow in (Square, Static):
+        assert str(prove(Wide, narrow)) == "open in main: a parameter with fewer shapes"
+
+
+def test_dims_that_are_bound_are_proved_for_the_values_they_are_bound_to() -> None:
+    expression = "relax.transform.BindSymbolicVars({'n': 3})"
+    assert str(proof_of(subject("BindSymbolicVars", expression, Model))) == "proved"
