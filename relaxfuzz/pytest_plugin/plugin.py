@@ -95,8 +95,9 @@ def _evidence(value: dict[str, dict[str, int]]) -> Iterator[str]:
     total = Counter(value["counts"])
     yield (
         f"{total['examples']} examples, {total['checks']} modules judged, {total['changed']} of them changed by the "
-        f"pass, {total['operators']} operators met; checks: {total['pass']} passed, {total['skip']} skipped, "
-        f"{total['fail']} failed"
+        f"pass, {total['operators']} operators met; "
+        f"proved for all inputs on {total['proved']} of {total['changed']}; "
+        f"checks: {total['pass']} passed, {total['skip']} skipped, {total['fail']} failed"
     )
     for note, count in value["notes"].items():
         yield f"note ({count} module{'s' * (count > 1)}): {note}"

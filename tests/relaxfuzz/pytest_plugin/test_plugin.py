@@ -69,6 +69,23 @@ def test_a_crash_fails_its_test_and_no_other(tmp_path: Path) -> None:
     assert "worker 'gw" not in done.stdout
 
 
+def test_what_is_proved_is_counted(tmp_path: Path) -> None:
+    done = run(
+        tmp_path,
+        """
+        @settings(max_examples=6)
+        @given(ir_modules())
+        def test_proved(module):
+            check(module, relax.transform.ConvertToDataflow(), oracles=["numeric"])
+        """,
+        "--relaxfuzz-seed", "1",
+    )  # fmt: skip
+    counts = re.search(r"(\d+) of them changed .* proved for all inputs on (\d+) of (\d+);", done.stdout)
+    assert counts is not None, done.stdout + done.stderr
+    changed, proved, of = map(int, counts.groups())
+    assert 0 < proved <= changed == of
+
+
 def test_other_outcomes_are_those_of_pytest(tmp_path: Path) -> None:
     done = run(
         tmp_path,
