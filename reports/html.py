@@ -16,6 +16,8 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from fuzzer.core.files import write_atomically
+
 SCRIPTS = (
     "dom", "code", "charts", "overview", "findings", "passes", "coverage", "growth", "unjudged", "history", "app",
 )  # fmt: skip
@@ -61,7 +63,7 @@ def write_page(page: Mapping[str, Any], directory: Path) -> Path:
     tail = "\n".join([*(f'<script src="{name}"></script>' for name in names), f"<script>{_START}</script>"])
     texts[INDEX] = _document(page, policy, '<link rel="stylesheet" href="page.css">', tail)
     for name, text in texts.items():  # the index comes last: it never names what is not there
-        (directory / name).write_text(text, encoding="utf-8", errors="replace")
+        write_atomically(directory / name, text)
     return directory / INDEX
 
 

@@ -8,6 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, TextIO
 
+from fuzzer.core.files import write_atomically
 from fuzzer.findings.file import Decisions
 from fuzzer.gate.judge import GateResult
 from fuzzer.gate.text import as_json as gate_object
@@ -73,8 +74,8 @@ def summarize(store_dir: Path | str, stream: TextIO, as_json: bool = False) -> N
     with TvmWorker() as worker:
         markdown = render_markdown(report, worker.module)
         page = render_html(page_object([report], worker))
-    (directory / MARKDOWN_NAME).write_text(markdown, encoding="utf-8")
-    (directory / HTML_NAME).write_text(page, encoding="utf-8")
+    write_atomically(directory / MARKDOWN_NAME, markdown)
+    write_atomically(directory / HTML_NAME, page)
     if as_json:
         return
     stream.write(f"\nreport: {directory / MARKDOWN_NAME} and {directory / HTML_NAME}\n")

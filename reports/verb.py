@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fuzzer.cli.options import add_triage
+from fuzzer.core.files import append as add_to
+from fuzzer.core.files import write_atomically
 from fuzzer.core.verb import OK, READS_ONLY, UsageError, Verb
 
 if TYPE_CHECKING:
@@ -130,8 +132,7 @@ def _put(target: str, text: str, append: bool = False) -> None:
         sys.stdout.write(text)
         return
     try:
-        with Path(target).open("a" if append else "w", encoding="utf-8") as file:
-            file.write(text)
+        (add_to if append else write_atomically)(Path(target), text)
     except OSError as error:
         raise UsageError(f"cannot write '{target}': {error.strerror}") from error
 

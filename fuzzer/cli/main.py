@@ -10,20 +10,25 @@ import traceback
 
 from fuzzer.cli.options import entry_points, parser_of
 from fuzzer.core.installed import require_working_pair, versions
+from fuzzer.core.text import first_line, printable, shorten
 from fuzzer.core.toml import near_matches
-from fuzzer.core.verb import INTERNAL, OK, USAGE, UsageError, Verb
+from fuzzer.core.verb import INTERNAL, INTERRUPTED, OK, USAGE, UsageError, Verb
+from fuzzer.worker import session_files
 from relaxkit.passes.plugins import PluginError
 
 BROKEN_PIPE = 141
+MOST_SAID = 1500
+"""Characters of a line of ours."""
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run one command; returns its exit code (0 done, 1 gate failed, 2 usage, 3 no evidence, 70 internal error)."""
+    """Run one command; returns its exit code, which :func:`_overview` explains."""
     argv = sys.argv[1:] if arguments is None else arguments
     try:
         return _dispatch(argv)
     except (UsageError, PluginError) as error:
-        print(f"relaxfuzz: error: {' '.join(str(error).split())}", file=sys.stderr)
+        line = shorten(printable(" ".join(str(error).split())), MOST_SAID)
+        print(f"relaxfuzz: error: {line}", file=sys.stderr)
         return USAGE
     except BrokenPipeError:
         # The reader of our output has gone (`relaxfuzz findings | head`): not an error of ours.
@@ -32,7 +37,7 @@ def main(arguments: list[str] | None = None) -> int:
         return BROKEN_PIPE
     except KeyboardInterrupt:
         print("relaxfuzz: interrupted", file=sys.stderr)
-        return 130
+        return INTERRUPTED
     except Exception as error:
         return _internal(error)
 
@@ -65,7 +70,13 @@ def _overview(entries: dict[str, importlib.metadata.EntryPoint]) -> str:
         "",
         "`relaxfuzz VERB --help` says more. Exit codes: 0 done, 1 gate failed or something does not work, 2 bad",
     ]
-    return "\n".join([*lines, "input, 3 not enough evidence for the gate, 70 internal error."])
+    return "\n".join(
+        [
+            *lines,
+            "input or a file that cannot be read or written, 3 not enough evidence for the gate, 70 internal error,",
+            "130 interrupted.",
+        ]
+    )
 
 
 def _internal(error: Exception) -> int:
@@ -73,13 +84,21 @@ def _internal(error: Exception) -> int:
     if os.environ.get("RELAXFUZZ_DEBUG"):
         traceback.print_exc()
         return INTERNAL
-    handle, path = tempfile.mkstemp(prefix="relaxfuzz-error-", suffix=".txt", text=True)
-    with os.fdopen(handle, "w", encoding="utf-8") as file:
-        traceback.print_exc(file=file)
-    first = str(error).strip().splitlines()
-    what = f"{type(error).__name__}: {first[0]}" if first else type(error).__name__
-    print(f"relaxfuzz: internal error: {what} (details in {path})", file=sys.stderr)
+    details = f"details in {path}" if (path := _kept(traceback.format_exc())) else "its details cannot be written"
+    what = f"{type(error).__name__}: {first_line(str(error))}".rstrip(": ")
+    print(f"relaxfuzz: internal error: {shorten(what, MOST_SAID)} ({details})", file=sys.stderr)
     return INTERNAL
+
+
+def _kept(text: str) -> str:
+    """Write a file that outlives this session, whose own temporary files go with it; returns its path."""
+    try:
+        handle, path = tempfile.mkstemp(prefix="relaxfuzz-error-", suffix=".txt", dir=session_files.outside())
+        with os.fdopen(handle, "w", encoding="utf-8", errors="replace") as file:
+            file.write(text)
+    except OSError:
+        return ""
+    return path
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from fuzzer.core.files import read_text
 from fuzzer.core.verb import UsageError
 from relaxkit.passes.pass_ref import PassRef
 
@@ -46,7 +47,7 @@ class Case:
         """Read what :meth:`to_json` wrote; raises ``ValueError`` when ``text`` is something else."""
         try:
             return msgspec.json.decode(text, type=cls)
-        except msgspec.MsgspecError as error:
+        except (msgspec.MsgspecError, RecursionError) as error:
             raise ValueError(f"not a case: {error}") from error
 
 
@@ -112,7 +113,7 @@ def read_case(path: Path) -> CaseFile | None:
         CaseFileError: It cannot be read, or is damaged.
     """
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_text(path)
     except (OSError, UnicodeDecodeError) as error:
         said = error.strerror if isinstance(error, OSError) else "it is not text"
         raise CaseFileError(f"'{path}' cannot be read: {said}") from error
@@ -121,5 +122,5 @@ def read_case(path: Path) -> CaseFile | None:
     try:
         raw = json.loads(text)
         return CaseFile(Case.from_json(text), str(raw["oracle"]), str(raw["id"]), str(raw["signature"]))
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, RecursionError) as error:
         raise CaseFileError(f"'{path}' is damaged: {' '.join(str(error).split())[:200]}") from error

@@ -17,7 +17,7 @@ def read_regular(path: Path, *, links: bool = True, most: int = MOST_BYTES) -> b
 
     Args:
         path: The file.
-        links: Whether it, or the directory that it lies in, may be a symbolic link: those that a user names may.
+        links: Whether it, or the directory that it lies in, may be a link: those that a user names may.
         most: Bytes that it may have.
 
     Raises:
@@ -36,10 +36,17 @@ def read_regular(path: Path, *, links: bool = True, most: int = MOST_BYTES) -> b
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
         if not stat.S_ISREG(found.st_mode):
             raise OSError(errno.EINVAL, "not a regular file", str(path))
+        if not links and found.st_nlink > 1:  # a hard link shows what is elsewhere, too
+            raise OSError(errno.EMLINK, "a hard link", str(path))
         data = file.read(most + 1)
     if len(data) > most:
         raise OSError(errno.EFBIG, f"larger than {most >> 20} MiB", str(path))
     return data
+
+
+def read_text(path: Path) -> str:
+    """Read a text file that a user named; raises ``OSError`` and ``UnicodeDecodeError``."""
+    return read_regular(path).decode("utf-8-sig")
 
 
 def write_atomically(path: Path, text: str | bytes) -> None:

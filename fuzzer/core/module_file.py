@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from fuzzer.core.files import read_text
 from fuzzer.core.verb import UsageError
 
 
@@ -27,7 +28,7 @@ def read_module(path: str) -> str:
     from tvm import relax
 
     try:
-        text = Path(path).read_text(encoding="utf-8")
+        text = read_text(Path(path))
     except (OSError, UnicodeDecodeError) as error:
         raise ModuleFileError(f"'{path}' cannot be read: {_line(error)}") from error
     module = _json(path, text) if text.lstrip().startswith("{") else _script(path, text)

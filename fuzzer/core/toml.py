@@ -12,6 +12,7 @@ from typing import Annotated, Any, TypeVar, get_args
 
 import msgspec
 
+from fuzzer.core.files import read_text
 from fuzzer.core.verb import UsageError
 
 if sys.version_info >= (3, 11):
@@ -86,7 +87,7 @@ class TomlFile:
 def read_toml(path: Path) -> TomlFile:
     """Read and parse; raises ``TomlError``."""
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_text(path)
     except OSError as error:
         raise TomlError(f"{path}: {error.strerror or error}") from error
     except UnicodeDecodeError as error:
@@ -100,6 +101,10 @@ def parse_toml(path: Path, text: str) -> TomlFile:
         return TomlFile(path, text, tomllib.loads(text))
     except tomllib.TOMLDecodeError as error:
         raise TomlError(_syntax_error(path, text, str(error))) from error
+    except RecursionError:
+        raise TomlError(f"{path}: nested too deeply") from None
+    except ValueError as error:  # a number with more digits than Python reads, a date that is none
+        raise TomlError(f"{path}: not TOML: {error}") from error
 
 
 def _syntax_error(path: Path, text: str, message: str) -> str:

@@ -12,6 +12,8 @@ GATE_FAILED = 1
 USAGE = 2
 NO_EVIDENCE = 3
 INTERNAL = 70
+INTERRUPTED = 130
+"""As a shell says of SIGINT; SIGTERM and SIGHUP end a campaign in the same way."""
 
 
 READS_ONLY = "Code: runs nothing that a campaign holds."

@@ -13,6 +13,7 @@ from typing import Annotated, Any, TypeVar
 
 import msgspec
 
+from fuzzer.core.files import read_text
 from fuzzer.core.verb import UsageError
 from fuzzer.gate.measured import Cell, MeasuredCampaign, SeenFinding
 from fuzzer.store.records import CampaignInfo
@@ -76,10 +77,10 @@ def _lines(values: dict[str, Any]) -> str:
 def read_baseline(path: Path) -> MeasuredCampaign:
     """Read a baseline; raises ``BaselineError``."""
     try:
-        values = json.loads(path.read_text(encoding="utf-8"))
+        values = json.loads(read_text(path))
     except OSError as error:
         raise BaselineError(f"{path}: {error.strerror or error}") from error
-    except ValueError as error:  # not JSON, or not UTF-8
+    except (ValueError, RecursionError) as error:  # not JSON, or not UTF-8
         raise BaselineError(f"{path}: is no baseline: {error}") from error
     if not isinstance(values, dict) or "format" not in values:
         raise BaselineError(f"{path}: is no baseline: it has no 'format'")

@@ -63,28 +63,28 @@ _Digest = Annotated[str, Meta(pattern=r"^[0-9a-f]{1,64}\Z")]
 _Rank = Annotated[int, Meta(ge=-1, le=1000)]
 
 
-class _Pass(msgspec.Struct):
+class _PassFields(msgspec.Struct):
     name: _Name
     expression: Annotated[str, Meta(min_length=1, max_length=1 << 20)]
 
 
-class _Case(msgspec.Struct):
+class _CaseFields(msgspec.Struct):
     module_json: str
-    passes: Annotated[list[_Pass], Meta(min_length=1, max_length=100)]
+    passes: Annotated[list[_PassFields], Meta(min_length=1, max_length=100)]
     input_seed: _Seed
 
 
-class _Evidence(msgspec.Struct):
+class _EvidenceFields(msgspec.Struct):
     kind: _Name
     message: _Text
     frames: Annotated[list[_Line], Meta(max_length=1000)]
 
 
-class _Earlier(msgspec.Struct):
+class _EarlierFields(msgspec.Struct):
     id: _Name
     oracle: OracleName
     culprit: _Name
-    cases: Annotated[list[_Case], Meta(max_length=10)] = []
+    cases: Annotated[list[_CaseFields], Meta(max_length=10)] = []
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,15 +115,15 @@ COLUMNS: dict[str, dict[str, Any]] = {
     "pairs": {"producer": _Name, "consumer": _Name, "count": Whole},
     "rewrites": {"culprit": _Name, "rewrite": _Line, "count": Whole},
     "findings": {
-        "id": _Id, "signature": _Text, "oracle": OracleName, "culprit": _Name, "evidence": _Json((Evidence, _Evidence)),
+        "id": _Id, "signature": _Text, "oracle": OracleName, "culprit": _Name, "evidence": _Json((Evidence, _EvidenceFields)),
         "count": Whole, "state": FindingState, "first_seen": _Seconds, "last_seen": _Seconds, "shard": _Number,
-        "number": Whole, "case_json": _Json((Case, _Case)), "minimized_json": _Json((Case, _Case), absent=True),
+        "number": Whole, "case_json": _Json((Case, _CaseFields)), "minimized_json": _Json((Case, _CaseFields), absent=True),
         "bindings": Whole | None, "repro": _Name | None, "parts": _Json((ScriptParts,), absent=True), "note": _Text,
         "traits": _Json((Traits,), absent=True), "bisected": _Json((Bisected,), absent=True),
         "assessment": _Json((Assessment,), absent=True),
     },
     "costs": {"id": _Id, "judging": _Seconds, "triage": _Seconds},
-    "regressions": {"source": _Line, "id": _Name, "state": _Name, "body": _Json((Earlier, _Earlier))},
+    "regressions": {"source": _Line, "id": _Name, "state": _Name, "body": _Json((Earlier, _EarlierFields))},
     "growth": {"at": _Seconds, **_wholes("examples modules findings operators operands pairs rewrites")},
     "sightings": {"finding": _Id, "at": _Seconds, "count": Whole},
     "spent": {"step": _Name, "culprit": _Line, "seconds": _Seconds},
@@ -148,7 +148,7 @@ def enter(directory: Path) -> sqlite3.Connection:
     connection = connect(directory / FILE_NAME, read_only=True)
     try:
         _limit(connection, _SECONDS + size / _BYTES_A_SECOND)
-        _Check(directory / FILE_NAME, connection).run()
+        _Inspection(directory / FILE_NAME, connection).run()
         connection.set_progress_handler(None, 0)
     except BaseException:
         connection.close()
@@ -170,8 +170,8 @@ def _check_files(directory: Path) -> int:
             if name == FILE_NAME:
                 raise StoreError(f"'{directory}' holds no campaign (no {FILE_NAME})") from None
             continue
-        if not stat.S_ISREG(found.st_mode):
-            raise StoreError(f"'{directory / name}' is not a regular file")
+        if not stat.S_ISREG(found.st_mode) or found.st_nlink > 1:
+            raise StoreError(f"'{directory / name}' is not a regular file of its own")
         if name.endswith("-journal"):  # none of ours has one: it could name other files, which SQLite would remove
             raise StoreError(f"'{directory / name}' belongs to no campaign")
         size += found.st_size if name.startswith(FILE_NAME) else 0
@@ -190,7 +190,7 @@ def _limit(connection: sqlite3.Connection, seconds: float) -> None:
         connection.execute(f"PRAGMA {setting}")
 
 
-class _Check:
+class _Inspection:
     """Goes through all of a database once."""
 
     def __init__(self, path: Path, connection: sqlite3.Connection) -> None:

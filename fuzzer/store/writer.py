@@ -51,6 +51,7 @@ class Store(StoreReader):
     def __init__(self, directory: Path, connection: sqlite3.Connection, lock: int | None) -> None:
         super().__init__(directory, connection)
         self._lock = lock
+        self._place = self._found()
         self._growth = timeline.Growth()
 
     # -- opening ------------------------------------------------------------------------------------------------
@@ -284,8 +285,17 @@ class Store(StoreReader):
 
     # -- inside -------------------------------------------------------------------------------------------------
 
+    def _found(self) -> int:
+        """Number of the file that stands where the database should; 0 where none does."""
+        try:
+            return (self.directory / FILE_NAME).stat().st_ino
+        except OSError:
+            return 0
+
     @contextlib.contextmanager
     def _writing(self) -> Iterator[None]:
+        if self._found() != self._place:  # SQLite would write on into a file that has no name any more
+            raise StoreError(f"'{self.directory / FILE_NAME}' is no longer there: nothing more can be recorded")
         try:
             with self._db:
                 self._db.execute("BEGIN IMMEDIATE")

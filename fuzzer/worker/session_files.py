@@ -45,6 +45,12 @@ def claim() -> Path | None:
     return None
 
 
+def outside() -> Path:
+    """Return the directory for temporary files that are to outlive the session."""
+    place = Path(tempfile.gettempdir())
+    return place.parent if place.name.startswith(PREFIX) else place
+
+
 def sweep(base: Path) -> int:
     """Remove the directories in ``base`` whose sessions no longer live; returns how many."""
     removed = 0

@@ -236,3 +236,15 @@ def test_a_known_finding_keeps_the_earliest_case_whichever_worker_was_faster(tmp
         store.record_shard(shard(0, hit("boom", 1, 4, "module 0")), 2.0)
         finding = store.finding(name)
     assert (finding.case.module_json, finding.count, finding.state) == ("module 0", 5, FindingState.KNOWN)
+
+
+def test_a_store_that_is_taken_away_is_told_of(tmp_path: Path) -> None:
+    with Store.create(tmp_path / "campaign", META) as store:
+        store.record_shard(shard(0), 1.5)
+        (tmp_path / "campaign").rename(tmp_path / "elsewhere")
+        with pytest.raises(StoreError, match="is no longer there"):
+            store.record_shard(shard(1), 2.5)
+        with pytest.raises(StoreError, match="is no longer there"):
+            store.set_meta(state="finished")
+    with Store.open(tmp_path / "elsewhere") as store:
+        assert store.shards() == {0: 64}

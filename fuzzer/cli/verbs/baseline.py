@@ -34,6 +34,7 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _write(measured: MeasuredCampaign, target: str) -> int:
+    from fuzzer.core.files import write_atomically
     from fuzzer.core.text import headline
     from fuzzer.gate.baseline import to_text
 
@@ -44,7 +45,7 @@ def _write(measured: MeasuredCampaign, target: str) -> int:
         print(text, end="")
         return OK
     with file_errors("write", target):
-        Path(target).write_text(text, encoding="utf-8")
+        write_atomically(Path(target), text)
     checks = sum(cell.checks for cell in measured.cells.values())
     print(f"{target}: {checks} checks, {headline(measured.seen)} of TVM {measured.info.tvm_version}")
     return OK

@@ -124,15 +124,16 @@ def _report(
 
 def _bisected(path: Path, finding_id: str) -> Bisected:
     """Return what ``relaxfuzz bisect --json`` printed of the finding."""
+    from fuzzer.core.files import read_regular
     from fuzzer.findings.releases import Bisected
 
     with file_errors("read", path):
-        text = path.read_bytes()
+        text = read_regular(path)
     try:
         found = json.loads(text)
         rows = tuple((str(row["release"]), f"{row['outcome']}: {row['said']}") for row in found["releases"])
         judgement, of = str(found["judgement"]), found["finding"]
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise UsageError(f"'{path}' is not what 'relaxfuzz bisect --json' prints: {error}") from error
     if of not in (None, finding_id):
         raise UsageError(f"'{path}' is of finding {of}, not of {finding_id}")

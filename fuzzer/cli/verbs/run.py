@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fuzzer.cli.options import add_trust, inform
-from fuzzer.core.verb import OK, OPTIONS, RUNS_CODE, UsageError, Verb
+from fuzzer.core.verb import INTERRUPTED, OK, OPTIONS, RUNS_CODE, UsageError, Verb
 
 if TYPE_CHECKING:
     from fuzzer.campaign.campaign import Campaign
@@ -60,14 +60,15 @@ def _run(options: argparse.Namespace) -> int:
         for line in (untested(versions), *gap_lines(), *_lacking()):
             if line:
                 inform(line)
+        done = False
         fault = regress_first(store, config, past, versions.tvm, inform, _on_signals)
         if fault is None:
             campaign = Campaign(store, config, Progress(config), known, decided, executor)
-            fault = _until_done(campaign)
-    _summarize(directory, options.json)
-    if fault is not None:
-        raise UsageError(str(fault))
-    return OK
+            done, fault = _until_done(campaign)
+        missing = _summarize(directory, options.json)
+    if fault is not None or missing is not None:
+        raise UsageError(str(fault or f"the summary is not complete: {missing}"))
+    return OK if done else INTERRUPTED
 
 
 def _executor(values: dict[str, Any], config: Config, held: contextlib.ExitStack) -> tuple[int, ExecutorFactory | None]:
@@ -94,36 +95,45 @@ def _lacking() -> list[str]:
     return [f"skipped: {name}: {reason}" for name, reason in (PASSES | OPERATORS).items()]
 
 
-def _until_done(campaign: Campaign) -> Exception | None:
-    """Run the campaign; the error that made recording impossible, if one did."""
+def _until_done(campaign: Campaign) -> tuple[bool, Exception | None]:
+    """Run the campaign; whether it came to its end, and the error that made recording impossible, if one did."""
     from fuzzer.cluster.executor import ExecutorError
     from fuzzer.store.writer import StoreError
 
     restore = _on_signals(campaign.stop)
     try:
-        if campaign.run() == "interrupted":
+        done = campaign.run() == "finished"
+        if not done:
             inform("interrupted; the same command resumes it")
     except (ExecutorError, StoreError) as error:
-        return error
+        return False, error
     finally:
         restore()
-    return None
+    return done, None
 
 
 def _on_signals(stop: Callable[[], None]) -> Callable[[], None]:
-    """Let the first Ctrl-C or SIGTERM end the campaign cleanly, and a second one at once; gives the way back."""
+    """Let the first Ctrl-C, SIGTERM or SIGHUP end the campaign cleanly, and a second one at once; the way back."""
 
     def handle(number: int, frame: Any) -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
         stop()
 
-    before = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = {number: signal.signal(number, handle) for number in _ENDING if _heeded(number)}
 
     def restore() -> None:
         for number, handler in before.items():
             signal.signal(number, handler)
 
     return restore
+
+
+_ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+def _heeded(number: signal.Signals) -> bool:
+    """Say whether a signal is to end the campaign: not one that `nohup` has asked to ignore."""
+    return signal.getsignal(number) is not signal.SIG_IGN
 
 
 def _announce(config: Config, store: Store, directory: Path, resumed: bool) -> None:
@@ -138,7 +148,8 @@ def _announce(config: Config, store: Store, directory: Path, resumed: bool) -> N
         inform(f"resumed after {info.examples} cases and {info.elapsed_seconds:.0f} s")
 
 
-def _summarize(directory: Path, as_json: bool) -> None:
+def _summarize(directory: Path, as_json: bool) -> Exception | None:
+    """Print the summary and write its files; the error that made that impossible, if one did."""
     from fuzzer.store.writer import StoreError
 
     sys.stderr.flush()
@@ -146,7 +157,8 @@ def _summarize(directory: Path, as_json: bool) -> None:
         try:
             entry.load()(directory, sys.stdout, as_json)
         except (OSError, StoreError) as error:
-            inform(f"the summary is not complete: {error}")
+            return error
+    return None
 
 
 VERB = Verb(
