@@ -31,51 +31,53 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from hostile_mutations import DATABASE, MUTATIONS, file_text
+from hostile_mutations import DATABASE, MUTATIONS, file_text, sound_files
 from tabulate import tabulate
 
 SECONDS = 10.0
 SECRET = "secret-of-another-directory"
 FINDINGS = 8
 """Findings that a copy keeps: enough to be changed, few enough to be read often."""
-READING = (
-    "report DIR",
-    "report DIR --json",
-    "report DIR --markdown OUT/report.md",
-    "report DIR --html OUT/page",
-    "report DIR --html OUT/page.html",
-    "report DIR --junit OUT/junit.xml --sarif OUT/out.sarif --step-summary OUT/summary.md --policy OUT/policy.toml",
-    "report DIR --annotations",
-    "report GOOD DIR --html OUT/history.html",
-    "findings DIR",
-    "findings DIR --json",
-    "findings DIR --earlier",
-    "gate DIR --policy OUT/policy.toml --explain",
-    "gate DIR --policy OUT/policy.toml --json",
-    "gate GOOD --policy OUT/policy.toml --history DIR",
-    "baseline DIR --output OUT/baseline.json",
-    "baseline DIR --compare OUT/good.json",
-    "merge DIR GOOD --out OUT/merged",
-    "merge DIR --out OUT/alone",
-    "triage list --campaign DIR",
-    "passes --campaign DIR",
-    "ops --campaign DIR --json",
-    "ops --campaign DIR --pairs",
-    "corpus match DIR",
-    "repro DIR ID",
-    "repro DIR ID --markdown --output OUT/bug.md",
-    "repro DIR ID --json",
-)
-RUNNING = (
-    "repro DIR ID --check",
-    "repro DIR ID --fresh",
-    "bisect DIR ID",
-    "bisect DIR",
-    "minimize DIR ID --time 1s",
-    "corpus add DIR ID --title a --explanation b --root OUT",
-    "run --out DIR --seed SEED --max-examples 1",
-    "run --regress DIR --out OUT/run --max-examples 1",
-)
+_READING = """
+report DIR
+report DIR --json
+report DIR --markdown OUT/report.md
+report DIR --html OUT/page
+report DIR --html OUT/page.html
+report DIR --junit OUT/junit.xml --sarif OUT/out.sarif --step-summary OUT/summary.md --policy OUT/policy.toml
+report DIR --annotations
+report GOOD DIR --html OUT/history.html
+findings DIR
+findings DIR --json
+findings DIR --earlier
+gate DIR --policy OUT/policy.toml --explain
+gate DIR --policy OUT/policy.toml --json
+gate GOOD --policy OUT/policy.toml --history DIR
+baseline DIR --output OUT/baseline.json
+baseline DIR --compare OUT/good.json
+merge DIR GOOD --out OUT/merged
+merge DIR --out OUT/alone
+triage list --campaign DIR
+passes --campaign DIR
+ops --campaign DIR --json
+ops --campaign DIR --pairs
+corpus match DIR
+repro DIR ID
+repro DIR ID --markdown --output OUT/bug.md
+repro DIR ID --json
+"""
+READING = _READING.strip().splitlines()
+_RUNNING = """
+repro DIR ID --check
+repro DIR ID --fresh
+bisect DIR ID
+bisect DIR
+minimize DIR ID --time 1s
+corpus add DIR ID --title a --explanation b --root OUT
+run --out DIR --seed SEED --max-examples 1
+run --regress DIR --out OUT/run --max-examples 1
+"""
+RUNNING = _RUNNING.strip().splitlines()
 """Verbs that run code of a campaign: none of these campaigns was made here, and none is to be trusted."""
 
 
@@ -153,7 +155,9 @@ def trimmed(campaign: Path, out: Path) -> Path:
         for table, column in (("findings", "id"), ("costs", "id"), ("sightings", "finding")):
             database.execute(f"DELETE FROM {table} WHERE {column} NOT IN ({kept})", (FINDINGS,))
         for table in ("operands", "pairs", "rewrites", "tallies", "spent"):
-            database.execute(f"DELETE FROM {table} WHERE abs(random() % 10) > 0")
+            columns = ", ".join(row[1] for row in database.execute(f"PRAGMA table_info({table})") if row[5])
+            some = f"SELECT {columns} FROM {table} ORDER BY {columns} LIMIT 200"
+            database.execute(f"DELETE FROM {table} WHERE ({columns}) NOT IN ({some})")
     ids = {row[0] for row in database.execute("SELECT id FROM findings")}
     database.execute("VACUUM")
     database.close()
@@ -200,7 +204,7 @@ class Range:
         """Make the malformed file of a seed, and let the verb read it that files of its kind are for."""
         place = self._place()
         chance = random.Random(seed)
-        name, verb, good = chance.choice(_files(self.root, self.good))
+        name, verb, good = chance.choice(sound_files(self.root))
         path = place / "out" / name
         path.parent.mkdir(exist_ok=True)
         kind = chance.random()
@@ -333,44 +337,6 @@ def _listing(directory: Path) -> list[tuple[str, int, str]]:
     return sorted(
         (str(each), each.stat().st_size, each.read_text() if each.is_file() else "") for each in directory.rglob("*")
     )
-
-
-def _files(root: Path, good: Path) -> list[tuple[str, str, str]]:
-    """Name, verb and content of a sound file of each kind."""
-    here = Path(__file__).resolve().parents[1]
-    case = next(iter(sorted((here / "corpus/cases").glob("*/case.toml")))).read_text()
-    saved = {
-        "format": "relaxfuzz-case-1",
-        "oracle": "crash",
-        "id": "0123456789",
-        "signature": "a",
-        "module_json": "{}",
-        "passes": [],
-        "input_seed": 0,
-    }
-    known = '[[known]]\nid = "1f0c2ab934"\nreference = "https://example.org/1"\nreason = "known"\n'
-    known += 'pass = "FuseOps"\ntvm = ">=0.26,<0.28"\nexpires = 2027-03-01\n'
-    config = 'seed = 7\npasses = ["FuseOps"]\noracles = "crash"\nmax-examples = 5\n'
-    config += 'workers = 2\ncase-timeout = "5s"\nmemory-limit = "1GiB"\n'
-    decisions = (
-        known
-        + '\n[[merge]]\ninto = "F0c2ab934f"\nids = ["F11d0e2a7c"]\nreason = "one"\n\n[[split]]\nids = ["5e4d3c2b1a"]\nreason = "other"\n'
-    )
-    bisection = '{\n"releases": [{"release": "0.26.0", "outcome": "present", "said": "it"}],\n'
-    bisection += '"judgement": "present in all",\n"finding": null\n}'
-    return [
-        ("bad.toml", "gate GOOD --policy OUT/bad.toml", (here / "docs/policy.toml").read_text() + known),
-        ("bad.toml", "gate GOOD --policy OUT/policy.toml --triage OUT/bad.toml", decisions),
-        ("bad.toml", "triage list --file OUT/bad.toml", decisions),
-        ("bad.toml", "findings GOOD --triage OUT/bad.toml", decisions),
-        ("bad.json", "gate GOOD --policy OUT/policy.toml --baseline OUT/bad.json", (root / "good.json").read_text()),
-        ("bad.json", "baseline GOOD --compare OUT/bad.json", (root / "good.json").read_text()),
-        ("bad.toml", "run --config OUT/bad.toml --out GOOD --seed 1", config),
-        ("bad.toml", "run --known OUT/bad.toml --passes FuseOps --out GOOD --seed 1", known),
-        ("case/case.toml", "corpus list --root OUT", case),
-        ("bad.json", "repro GOOD ID --markdown --bisection OUT/bad.json", bisection),
-        ("bad.json", "minimize --module OUT/bad.json --pass Nothing --oracle crash", json.dumps(saved, indent=0)),
-    ]
 
 
 def measure(campaign: Path, directories: int, files: int, seed: int, root: Path, pages: int = 25) -> dict[str, Any]:

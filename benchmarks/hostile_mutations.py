@@ -109,11 +109,9 @@ def value(directory: Path, outside: Path, chance: random.Random) -> str:
     """Put another value into rows of a table."""
     with closing(_connect(directory)) as database:
         table, column = _columns(database, chance)
-        where = (
-            ""
-            if chance.random() < 0.3
-            else f" WHERE {column} IN (SELECT {column} FROM {table} ORDER BY random() LIMIT 1)"
-        )
+        there = database.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
+        one = f" WHERE {column} IN (SELECT {column} FROM {table} LIMIT 1 OFFSET {chance.randrange(there or 1)})"
+        where = "" if chance.random() < 0.3 else one
         with suppress(sqlite3.Error):
             database.execute(f"UPDATE OR IGNORE {table} SET {column} = ?{where}", (any_value(chance),))
     return f"{table}.{column}"
@@ -235,33 +233,33 @@ def path(directory: Path, outside: Path, chance: random.Random) -> str:
     return target
 
 
-SCHEMAS = (
-    "CREATE VIEW more AS SELECT * FROM findings",
-    "CREATE TRIGGER t AFTER INSERT ON meta BEGIN DELETE FROM meta; END",
-    "CREATE VIRTUAL TABLE more USING fts5(a)",
-    "CREATE VIRTUAL TABLE more USING rtree(a, b, c)",
-    "CREATE TABLE more (a)",
-    "DROP TABLE {table}",
-    "ALTER TABLE {table} RENAME TO older",
-    "ALTER TABLE {table} RENAME COLUMN {column} TO other",
-    "ALTER TABLE {table} ADD COLUMN more TEXT",
-    "ALTER TABLE {table} DROP COLUMN {column}",
-    "CREATE INDEX more ON {table} ({column})",
-    "DELETE FROM {table}",
-    "DROP INDEX findings_by_state",
-    "PRAGMA user_version = 7",
-    "PRAGMA application_id = 7",
-    "ALTER TABLE {table} ADD COLUMN more AS (randomblob(100000000))",
-    "CREATE TABLE copy AS SELECT * FROM {table}; DROP TABLE {table}; CREATE VIEW {table} AS SELECT * FROM copy",
-    "DROP TABLE {table};"
-    "CREATE VIEW {table} AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i FROM n) SELECT i FROM n",
-    "PRAGMA writable_schema = ON; UPDATE sqlite_master SET sql = 'CREATE TABLE {table} (a)' WHERE name = '{table}'",
-    "PRAGMA writable_schema = ON; UPDATE sqlite_master SET rootpage = 1 WHERE name = '{table}'",
-    "PRAGMA writable_schema = ON; UPDATE sqlite_master SET type = 'view' WHERE name = '{table}'",
-    "PRAGMA encoding = 'UTF-16'; VACUUM",
-    "PRAGMA page_size = 512; VACUUM",
-    "PRAGMA auto_vacuum = FULL; VACUUM",
-)
+_SCHEMAS = """
+CREATE VIEW more AS SELECT * FROM findings
+CREATE TRIGGER t AFTER INSERT ON meta BEGIN DELETE FROM meta; END
+CREATE VIRTUAL TABLE more USING fts5(a)
+CREATE VIRTUAL TABLE more USING rtree(a, b, c)
+CREATE TABLE more (a)
+DROP TABLE {table}
+ALTER TABLE {table} RENAME TO older
+ALTER TABLE {table} RENAME COLUMN {column} TO other
+ALTER TABLE {table} ADD COLUMN more TEXT
+ALTER TABLE {table} DROP COLUMN {column}
+CREATE INDEX more ON {table} ({column})
+DELETE FROM {table}
+DROP INDEX findings_by_state
+PRAGMA user_version = 7
+PRAGMA application_id = 7
+ALTER TABLE {table} ADD COLUMN more AS (randomblob(100000000))
+CREATE TABLE copy AS SELECT * FROM {table}; DROP TABLE {table}; CREATE VIEW {table} AS SELECT * FROM copy
+DROP TABLE {table}; CREATE VIEW {table} AS WITH n(i) AS (SELECT 1 UNION ALL SELECT i FROM n) SELECT i FROM n
+PRAGMA writable_schema = ON; UPDATE sqlite_master SET sql = 'CREATE TABLE {table} (a)' WHERE name = '{table}'
+PRAGMA writable_schema = ON; UPDATE sqlite_master SET rootpage = 1 WHERE name = '{table}'
+PRAGMA writable_schema = ON; UPDATE sqlite_master SET type = 'view' WHERE name = '{table}'
+PRAGMA encoding = 'UTF-16'; VACUUM
+PRAGMA page_size = 512; VACUUM
+PRAGMA auto_vacuum = FULL; VACUUM
+"""
+SCHEMAS = _SCHEMAS.strip().splitlines()
 
 
 def schema(directory: Path, outside: Path, chance: random.Random) -> str:
@@ -361,3 +359,35 @@ def file_text(good: str, chance: random.Random) -> bytes:
     said = new.decode("latin-1") if isinstance(new, bytes) else new
     lines[place] = f"{head}{sign} {json.dumps(said)}{',' if sign == ':' else ''}"
     return "\n".join(lines).encode("utf-8", errors="replace")
+
+
+def sound_files(root: Path) -> list[tuple[str, str, str]]:
+    """Name, verb and content of a sound file of each kind."""
+    here = Path(__file__).resolve().parents[1]
+    case = next(iter(sorted((here / "corpus/cases").glob("*/case.toml")))).read_text()
+    saved = '{\n"format": "relaxfuzz-case-1",\n"oracle": "crash",\n"id": "0123456789",\n"signature": "a",\n'
+    saved += '"module_json": "{}",\n"passes": [],\n"input_seed": 0\n}'
+    known = '[[known]]\nid = "1f0c2ab934"\nreference = "https://example.org/1"\nreason = "known"\n'
+    known += 'pass = "FuseOps"\ntvm = ">=0.26,<0.28"\nexpires = 2027-03-01\n'
+    config = 'seed = 7\npasses = ["FuseOps"]\noracles = "crash"\nmax-examples = 5\n'
+    config += 'workers = 2\ncase-timeout = "5s"\nmemory-limit = "1GiB"\n'
+    decisions = (
+        known
+        + '\n[[merge]]\ninto = "F0c2ab934f"\nids = ["F11d0e2a7c"]\nreason = "one"\n'
+        + '\n[[split]]\nids = ["5e4d3c2b1a"]\nreason = "other"\n'
+    )
+    bisection = '{\n"releases": [{"release": "0.26.0", "outcome": "present", "said": "it"}],\n'
+    bisection += '"judgement": "present in all",\n"finding": null\n}'
+    return [
+        ("bad.toml", "gate GOOD --policy OUT/bad.toml", (here / "docs/policy.toml").read_text() + known),
+        ("bad.toml", "gate GOOD --policy OUT/policy.toml --triage OUT/bad.toml", decisions),
+        ("bad.toml", "triage list --file OUT/bad.toml", decisions),
+        ("bad.toml", "findings GOOD --triage OUT/bad.toml", decisions),
+        ("bad.json", "gate GOOD --policy OUT/policy.toml --baseline OUT/bad.json", (root / "good.json").read_text()),
+        ("bad.json", "baseline GOOD --compare OUT/bad.json", (root / "good.json").read_text()),
+        ("bad.toml", "run --config OUT/bad.toml --out GOOD --seed 1", config),
+        ("bad.toml", "run --known OUT/bad.toml --passes FuseOps --out GOOD --seed 1", known),
+        ("case/case.toml", "corpus list --root OUT", case),
+        ("bad.json", "repro GOOD ID --markdown --bisection OUT/bad.json", bisection),
+        ("bad.json", "minimize --module OUT/bad.json --pass Nothing --oracle crash", saved),
+    ]

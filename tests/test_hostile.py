@@ -36,7 +36,7 @@ def test_a_few_hostile_directories_and_files(tmp_path: Path) -> None:
     amount = ("--directories", str(FLOORS["directories"]), "--files", str(FLOORS["files"]), "--seed", str(seed))
     command = [sys.executable, str(ROOT / "benchmarks/hostile.py"), "--campaign", str(campaign), *amount, "--json"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
+    assert done.returncode in (0, 1), done.stderr
     found = json.loads(done.stdout)
     assert not found["problems"], found["problems"]
     assert found["calls"] > 20 * FLOORS["directories"]
-    assert done.returncode == 0, done.stderr

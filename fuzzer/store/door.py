@@ -105,6 +105,7 @@ def _wholes(names: str) -> dict[str, Any]:
     return dict.fromkeys(names.split(), Whole)
 
 
+_CASE, _EVIDENCE = (Case, _CaseFields), _Json((Evidence, _EvidenceFields))
 _TALLY = {"name": _Name, "count": Whole}
 COLUMNS: dict[str, dict[str, Any]] = {
     "meta": {"key": _Name, "value": _Text},
@@ -115,9 +116,9 @@ COLUMNS: dict[str, dict[str, Any]] = {
     "pairs": {"producer": _Name, "consumer": _Name, "count": Whole},
     "rewrites": {"culprit": _Name, "rewrite": _Line, "count": Whole},
     "findings": {
-        "id": _Id, "signature": _Text, "oracle": OracleName, "culprit": _Name, "evidence": _Json((Evidence, _EvidenceFields)),
+        "id": _Id, "signature": _Text, "oracle": OracleName, "culprit": _Name, "evidence": _EVIDENCE,
         "count": Whole, "state": FindingState, "first_seen": _Seconds, "last_seen": _Seconds, "shard": _Number,
-        "number": Whole, "case_json": _Json((Case, _CaseFields)), "minimized_json": _Json((Case, _CaseFields), absent=True),
+        "number": Whole, "case_json": _Json(_CASE), "minimized_json": _Json(_CASE, absent=True),
         "bindings": Whole | None, "repro": _Name | None, "parts": _Json((ScriptParts,), absent=True), "note": _Text,
         "traits": _Json((Traits,), absent=True), "bisected": _Json((Bisected,), absent=True),
         "assessment": _Json((Assessment,), absent=True),
