@@ -14,7 +14,7 @@ import msgspec
 
 from fuzzer.core.toml import Flag, Line, TomlError, TomlFile, read_record, read_toml
 from fuzzer.core.verb import UsageError
-from oracles.core.verdict import Outcome
+from oracles.core.verdict import Evidence, Outcome
 from relaxkit.passes.contract import OracleName
 from relaxkit.passes.pass_ref import PassRef
 
@@ -66,6 +66,7 @@ class CaseContent(msgspec.Struct, frozen=True, kw_only=True):
         expected: Outcome by TVM version (``importlib.metadata`` version of ``apache-tvm``).
         pattern: See :class:`ExpectedVerdict`.
         upstream: Issue or pull request (``apache/tvm#17205``), empty when none is known.
+        subject: What the failure is about, where the message does not say it (``oracles.core.objection``).
         input_seed: Seed of the inputs that the numeric oracle draws.
         isolated: The case kills its process, so it gets one of its own and is judged by all oracles: the death
             may come from any of them and is the crash oracle's verdict.
@@ -85,6 +86,7 @@ class CaseContent(msgspec.Struct, frozen=True, kw_only=True):
     ]
     pattern: str = ""
     upstream: str = ""
+    subject: str = ""
     input_seed: Annotated[int, msgspec.Meta(description="must be an integer")] = 0
     isolated: Flag = False
     replica: Replica | None = None
@@ -108,6 +110,12 @@ class KnownCase(CaseContent, frozen=True, kw_only=True):
         return self.culprit or self.pass_text
 
     @property
+    def reference(self) -> str:
+        """The address of :attr:`upstream`; empty where there is none."""
+        repository, mark, number = self.upstream.partition("#")
+        return f"https://github.com/{repository}/issues/{number}" if mark else self.upstream
+
+    @property
     def pass_text(self) -> str:
         """Names of the passes, joined by arrows."""
         return " -> ".join(ref.name for ref in self.passes)
@@ -116,6 +124,12 @@ class KnownCase(CaseContent, frozen=True, kw_only=True):
     def replica_passes(self) -> tuple[PassRef, ...]:
         """The pass by its own name, built by the replica's factory; none without a replica."""
         return () if self.replica is None else (PassRef(self.passes[0].name, self.replica.expression),)
+
+    def shows_in(self, found: Evidence) -> bool:
+        """Say whether a failure says what this case's does; what an old campaign recorded has no subject."""
+        subject = found.details.subject
+        seen = "\n".join([f"{found.kind}: {found.message}", *found.frames])
+        return subject in ("", self.subject or subject) and re.search(self.pattern, seen) is not None
 
     def expectation_for(self, version: str) -> ExpectedVerdict | None:
         """Return what is expected of a TVM version, ``None`` when the case says nothing of it."""

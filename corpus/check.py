@@ -138,6 +138,8 @@ def _problem(case: KnownCase, expectation: ExpectedVerdict | None, verdict: Verd
         frames = verdict.evidence.frames if verdict.evidence else ()
         if not re.search(expectation.pattern, "\n".join([": ".join(_evidence(verdict)), *frames])):
             return f"fails otherwise than expected: /{expectation.pattern}/ is not in {measured}"
+        if case.subject and verdict.evidence and verdict.evidence.details.subject != case.subject:
+            return f"fails otherwise than expected: is about {verdict.evidence.details.subject}, not {case.subject}"
     return ""
 
 

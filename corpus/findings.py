@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 import shutil
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from corpus.case import CaseError, KnownCase, load, load_module
 from corpus.check import CheckResult, check_case, tvm_version
+from fuzzer.core.toml import read_tables, read_toml
 from fuzzer.store.records import FindingRecord
 from oracles.core.verdict import Evidence, Outcome
 from relaxkit.passes.contract import OracleName
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     import tvm
 
 _SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+_AUDIT = Path(__file__).resolve().parent / "audit.toml"
 _HEADER = """# mypy: ignore-errors
 import tvm
 from tvm.script import ir as I
@@ -45,19 +48,68 @@ class Match:
 
 
 def match(findings: Sequence[FindingRecord], cases: Sequence[KnownCase]) -> list[Match]:
-    """Find the cases that look like each finding, by what their failure says wherever they are known to fail."""
+    """Find the cases that look like each finding, by what their failure says wherever they are known to fail.
+
+    Those come first whose module has its operators, and that the audit names for it.  A finding that is
+    blamed on none of the passes of a case, as another version of this program did, is matched by those that ran.
+    """
     matches = []
     for finding in findings:
-        seen = "\n".join([f"{finding.kind}: {finding.message}", *finding.evidence.frames])
-        near = [(case, _failing_pattern(case)) for case in cases if _same_place(case, finding)]
-        fitting = tuple(case for case, pattern in near if pattern and re.search(pattern, seen))
-        matches.append(Match(finding, fitting, tuple(case for case, pattern in near if pattern == "")))
+        ran = {ref.name for ref in (finding.minimized or finding.case).passes}
+        for blamed in ({finding.culprit}, ran):
+            near = [(case, _failing_pattern(case)) for case in cases if _same_place(case, finding, blamed)]
+            fitting = [case for case, pattern in near if pattern and case.shows_in(finding.evidence)]
+            fitting += [case for case, pattern in near if pattern == "" and _named(case, finding)]
+            if fitting:
+                break
+        fitting.sort(key=lambda case: _rank(case, finding), reverse=True)
+        possible = [case for case, pattern in near if pattern == "" and case not in fitting]
+        matches.append(Match(finding, tuple(fitting), tuple(possible) if blamed == {finding.culprit} else ()))
     return matches
 
 
-def _same_place(case: KnownCase, finding: FindingRecord) -> bool:
+def recognize(findings: Sequence[FindingRecord]) -> dict[str, tuple[str, str, str]]:
+    """Give the case that each finding is, where one is likelier than others: its slug, what is wrong, and upstream."""
+    known = {}
+    for each in match(findings, load()):
+        ranks = [_rank(case, each.finding) for case in each.cases]
+        silent = not each.finding.traits.skeleton.operators
+        if len(ranks) == 1 or (ranks and (ranks[0][0] or (silent and ranks[0] > ranks[1]))):
+            case = each.cases[0]
+            known[each.finding.id] = (case.slug, case.explanation, case.reference)
+    return known
+
+
+def _same_place(case: KnownCase, finding: FindingRecord, blamed: set[str]) -> bool:
     culprits = {case.culprit} if case.culprit else {ref.name for ref in case.passes}
-    return str(case.oracle) == str(finding.oracle) and finding.culprit in culprits
+    return str(case.oracle) == str(finding.oracle) and not culprits.isdisjoint(blamed)
+
+
+def _rank(case: KnownCase, finding: FindingRecord) -> tuple[float, bool]:
+    """Return the share of the finding's operators that the case's module has, and whether the audit names the case."""
+    operators = finding.traits.skeleton.operators
+    text = _text_of(case.directory)
+    has = sum(f"R.{each}(" in text or f'"relax.{each}"' in text for each in operators)
+    return has / max(1, len(operators)), _named(case, finding)
+
+
+def _named(case: KnownCase, finding: FindingRecord) -> bool:
+    return any(case.slug in _audited().get(name, ()) for name in (finding.id, finding.former))
+
+
+@functools.cache
+def _text_of(directory: Path) -> str:
+    files = [path for path in (directory / "module.py", directory / "module.json") if path.is_file()]
+    return files[0].read_text(encoding="utf-8") if files else ""
+
+
+@functools.cache
+def _audited() -> dict[str, set[str]]:
+    """Return the cases that the audit names for a finding, by the id that the finding had then."""
+    found: dict[str, set[str]] = {}
+    for row in read_tables(read_toml(_AUDIT), "finding"):
+        found.setdefault(str(row["id"]), set()).update(str(row[key]) for key in ("case", "like") if key in row)
+    return found
 
 
 def _failing_pattern(case: KnownCase) -> str | None:
@@ -162,6 +214,7 @@ def _case_toml(new: KnownCase, version: str, outcome: Outcome, isolated: bool, e
         lines.append("isolated = true")
     if evidence is not None and outcome is Outcome.FAIL:
         lines.append(f"pattern = {_quoted(_pattern(evidence))}")
+        lines += [f"subject = {_quoted(evidence.details.subject)}"] if evidence.details.subject else []
     for ref in new.passes:
         lines += ["", "[[passes]]", f"name = {_quoted(ref.name)}", f"expression = {_quoted(ref.expression)}"]
     lines += ["", "[expected]", f"{_quoted(version)} = {_quoted(str(outcome))}"]

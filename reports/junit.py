@@ -93,6 +93,8 @@ def _details(report: Report, finding: FindingRecord, dispositions: Dispositions)
         f"note: {finding.note or '-'}",
         finding.message.strip(),
     ]
+    if finding.id in report.recognized:
+        lines.insert(4, f"known: {report.recognized[finding.id].line}")
     if not dispositions.fails(finding):
         lines.insert(4, f"does not fail: {dispositions.of(finding)}, {dispositions.why(finding) or '-'}")
         return "\n".join(lines)  # its script would be read by nobody, and reports of many known ones be large

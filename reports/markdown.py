@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 
 from fuzzer.core.text import SUSPECTS_ARE, split_suspects
+from fuzzer.store.known import KnownAs, in_words
 from fuzzer.store.writer import FindingRecord
 from reports.findings import message_line, module_text, passes_text
 from reports.tables import ORACLE_COLUMNS, Report, agreements_text, duration, oracle_rows, reason_rows
@@ -37,9 +38,10 @@ def render_markdown(report: Report, module_of: Callable[[FindingRecord], str] = 
     if reasons:
         lines += ["## What judged nothing", "", *table(("oracle", "outcome", "why", "count"), reasons, "lllr"), ""]
     findings, suspects = split_suspects(report.findings)
-    lines += ["## Findings", "", *_listed(findings, module_of)]
+    told = in_words(report.findings, report.recognized)
+    lines += ["## Findings", "", *([f"{told}.", ""] if told else []), *_listed(report, findings, module_of)]
     if suspects:
-        lines += ["## Suspects", "", f"{SUSPECTS_ARE.capitalize()}.", "", *_listed(suspects, module_of)]
+        lines += ["## Suspects", "", f"{SUSPECTS_ARE.capitalize()}.", "", *_listed(report, suspects, module_of)]
     return "\n".join(lines)
 
 
@@ -61,7 +63,7 @@ def fenced(text: str, language: str = "") -> list[str]:
     return [fence + language, *text.splitlines(), fence]
 
 
-def _listed(findings: Sequence[FindingRecord], module_of: Callable[[FindingRecord], str]) -> list[str]:
+def _listed(report: Report, findings: Sequence[FindingRecord], module_of: Callable[[FindingRecord], str]) -> list[str]:
     """List findings in a table, and each in full."""
     if not findings:
         return ["None.", ""]
@@ -76,12 +78,14 @@ def _listed(findings: Sequence[FindingRecord], module_of: Callable[[FindingRecor
     )  # fmt: skip
     lines.append("")
     for finding in findings:
-        lines += _finding(finding, module_of(finding))
+        lines += _finding(finding, module_of(finding), report.recognized.get(finding.id))
     return lines
 
 
-def _finding(finding: FindingRecord, module: str) -> list[str]:
+def _finding(finding: FindingRecord, module: str, known: KnownAs | None) -> list[str]:
     lines = [f"### {finding.id}: {cell(finding.oracle)}, {cell(finding.culprit)}", ""]
+    if known is not None:
+        lines += [f"Known, {cell(known.line)}", ""]
     lines += [f"Signature: {cell(finding.signature)}", ""]
     if finding.note:
         lines += [cell(finding.note), ""]

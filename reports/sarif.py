@@ -128,6 +128,8 @@ def _result(report: Report, finding: FindingRecord, dispositions: Dispositions, 
             "repro": finding.repro, "frames": list(finding.evidence.frames),
         },
     }  # fmt: skip
+    if (known := report.recognized.get(finding.id)) is not None:
+        result["properties"]["known"] = known.line
     if script is not None:
         result["attachments"] = [
             {

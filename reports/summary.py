@@ -44,7 +44,11 @@ def report_object(
             {"oracle": oracle, "outcome": outcome, "reason": reason, "count": count}
             for oracle, outcome, reason, count in reason_rows(report.tallies)
         ],
-        "findings": [finding.to_object() for finding in report.findings],
+        "findings": [
+            {**finding.to_object(), "known": known and known.to_object()}
+            for finding in report.findings
+            for known in [report.recognized.get(finding.id)]
+        ],
         "families": [each.to_object() for each in group(report.findings, decisions or Decisions())],
         "seconds": [
             {"step": step, "pass": culprit or None, "seconds": round(seconds, 3)}

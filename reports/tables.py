@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from fuzzer.core.coverage import Coverage
 from fuzzer.core.text import counted, split_suspects
+from fuzzer.store.known import KnownAs, recognize
 from fuzzer.store.records import Cost
 from fuzzer.store.timeline import Timeline
 from fuzzer.store.writer import CampaignInfo, FindingRecord, FindingState, Store, Tally
@@ -31,6 +32,7 @@ class Report:
         coverage: What was generated, and what the passes did with it.
         timeline: How it went over time.
         costs: What findings took, by id.
+        recognized: What people know of findings, by id.
     """
 
     directory: Path
@@ -41,6 +43,7 @@ class Report:
     coverage: Coverage = field(default_factory=Coverage)
     timeline: Timeline = field(default_factory=Timeline)
     costs: Mapping[str, Cost] = field(default_factory=dict)
+    recognized: Mapping[str, KnownAs] = field(default_factory=dict)
 
     @property
     def known(self) -> KnownCost:
@@ -158,9 +161,10 @@ def load_report(directory: Path) -> Report:
     """Read a finished or running campaign; raises what ``Store.open`` raises."""
     store = Store.open(directory, read_only=True)
     try:
+        findings = ordered(store.findings())
         return Report(
-            directory, store.info(), store.tallies(), ordered(store.findings()), store.features(),
-            store.coverage(), store.timeline(), store.costs(),
+            directory, store.info(), store.tallies(), findings, store.features(),
+            store.coverage(), store.timeline(), store.costs(), recognize(findings),
         )  # fmt: skip
     finally:
         store.close()

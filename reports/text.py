@@ -8,6 +8,7 @@ from textwrap import wrap
 from tabulate import tabulate
 
 from fuzzer.core.text import SUSPECTS_ARE, columns, counted, first_line, printable, shorten, split_suspects
+from fuzzer.store.known import in_words
 from fuzzer.store.writer import FindingRecord, FindingState
 from reports.findings import message_line
 from reports.tables import (
@@ -66,7 +67,8 @@ def _reasons(report: Report) -> str:
 
 def _known(report: Report) -> str:
     known = report.known
-    return known.text if known.findings else ""
+    told = in_words(report.findings, report.recognized)
+    return "\n".join(filter(None, [known.text if known.findings else "", told]))
 
 
 def _findings(report: Report, most: int | None) -> str:
@@ -100,6 +102,8 @@ def _listed(report: Report, noun: str, findings: Sequence[FindingRecord], most: 
     for line, finding in zip(lines, findings, strict=True):
         shown.append(line)
         shown.append("  " + shorten(message_line(finding), WIDTH - 2))
+        if finding.id in report.recognized:
+            shown.append("  " + shorten(report.recognized[finding.id].line, WIDTH - 2))
         if finding.note:
             shown.append("  note: " + shorten(first_line(finding.note), WIDTH - 8))
         if finding.bisected is not None:

@@ -322,6 +322,15 @@ def add_split(path: Path, ids: Sequence[str], reason: str) -> Decision:
     return _add(path, f"[[split]]\nids = {_list(ids)}\nreason = {_text(reason)}\n")
 
 
+def add_known(path: Path, name: str, reference: str, reason: str, culprit: str = "") -> KnownFinding:
+    """List a finding or a family as known; raises as :func:`add_merge` does."""
+    _check([name], families=True)
+    kind = "id" if FINDING_ID.fullmatch(name) else "family"
+    where = f"pass = {_text(culprit)}\n" if culprit else ""
+    entry = f"[[known]]\n{kind} = {_text(name)}\n{where}reference = {_text(reference)}\nreason = {_text(reason)}\n"
+    return known_in(_append(path, entry)).entries[-1]
+
+
 def _check(ids: Sequence[str], families: bool) -> None:
     for name in ids:
         if not FINDING_ID.fullmatch(name) and not (families and FAMILY_ID.fullmatch(name)):
@@ -330,15 +339,21 @@ def _check(ids: Sequence[str], families: bool) -> None:
 
 
 def _add(path: Path, entry: str) -> Decision:
+    split = entry.startswith("[[split]]")
+    return [each for each in decisions_in(_append(path, entry)).entries if each.split is split][-1]
+
+
+def _append(path: Path, entry: str) -> TomlFile:
+    """Write an entry behind the others, if what the file is then says nothing wrong."""
     before = read_toml(path).text if path.exists() else _HEAD
     text = f"{before.rstrip()}\n\n{entry}"
-    decisions = decisions_in(_checked(parse_toml(path, text)))
+    file = _checked(parse_toml(path, text))
+    decisions_in(file), known_in(file)
     try:
         write_atomically(path, text)
     except OSError as error:
         raise DecisionError(f"cannot write '{path}': {error.strerror or error}") from error
-    split = entry.startswith("[[split]]")
-    return [each for each in decisions.entries if each.split is split][-1]
+    return file
 
 
 def _text(value: str) -> str:

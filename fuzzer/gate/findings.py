@@ -10,6 +10,7 @@ from fuzzer.findings.file import KnownFinding, KnownFindings
 from fuzzer.gate.measured import MeasuredCampaign, SeenFinding
 from fuzzer.gate.policy import Rule, Weight
 from fuzzer.gate.ruling import Requirement, Ruling, RulingStatus
+from fuzzer.store.known import recognize
 from fuzzer.store.records import FindingRecord
 
 _WIDTH = 120
@@ -83,9 +84,12 @@ def _weight(rules: Sequence[Rule], seen: SeenFinding) -> Weight:
 
 
 def finding_rulings(found: SortedFindings) -> list[Ruling]:
-    """A ruling a finding, those that fail first."""
-    rulings = [_ruling(RulingStatus.FAIL, record, "new finding ") for record in found.new]
-    rulings += [_ruling(RulingStatus.NOTE, record, "new finding ") for record in found.noted]
+    """A ruling a finding, those that fail first; of new ones it is told which are cases of the corpus."""
+    told, rulings = recognize((*found.new, *found.noted)), []
+    for status, records in ((RulingStatus.FAIL, found.new), (RulingStatus.NOTE, found.noted)):
+        for record in records:
+            known = f"; {told[record.id].line}" if record.id in told else ""
+            rulings.append(_ruling(status, record, "new finding ", known))
     rulings += [_ruling(RulingStatus.NOTE, record, "in the baseline: ") for record in found.accepted]
     for record, entry in found.known:
         rulings.append(_ruling(RulingStatus.KNOWN, record, "", f"; {entry.reference}: {entry.reason}"))

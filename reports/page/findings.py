@@ -7,6 +7,7 @@ from typing import Any
 
 from fuzzer.findings.file import Decisions
 from fuzzer.findings.script_parts import ScriptParts
+from fuzzer.repro.markdown import bug_report
 from reports.findings import Disposition, Dispositions, message_line, passes_text, script_text
 from reports.tables import Report
 
@@ -54,7 +55,7 @@ def finding_rows(
         module, script = modules.get(finding.id, ""), script_text(report.directory, finding.repro)
         disposition = dispositions.of(finding)
         family = decisions.place(finding.id, finding.family, finding.former)
-        cost = report.costs.get(finding.id)
+        cost, known = report.costs.get(finding.id), report.recognized.get(finding.id)
         rows.append({
             "id": finding.id,
             "oracle": str(finding.oracle),
@@ -73,6 +74,10 @@ def finding_rows(
             "last": round(finding.last_seen_seconds, 1),
             "bindings": finding.bindings,
             "note": finding.note,
+            "known": None if known is None else {**known.to_object(), "line": known.line},
+            "issue": None if script is None or finding.parts is None else lines.add(
+                bug_report(finding, finding.verdict, report.info, script, finding.parts, finding.bisected)
+            ),
             "releases": "" if finding.bisected is None else finding.bisected.judgement,
             "expected": _cut(finding.evidence.expected),
             "observed": _cut(finding.evidence.observed),

@@ -17,6 +17,7 @@ from fuzzer.core.case import Case
 from fuzzer.findings.signature import signature
 from fuzzer.store.records import FindingRecord, FindingState
 from oracles.core.verdict import Evidence
+from relaxkit.passes.pass_ref import PassRef
 
 FOUND = FindingRecord(
     id="abc0000001",
@@ -42,7 +43,7 @@ def test_oracle_pass_and_pattern_must_agree() -> None:
     assert [case.slug for case in found.cases] == ["merge-composite-if"]
     for other in (
         replace(FOUND, oracle="numeric"),
-        replace(FOUND, culprit="FuseOps"),
+        replace(FOUND, culprit="FuseOps", case=Case("{}", (PassRef("FuseOps", "relax.transform.FuseOps()"),), 0)),
         replace(FOUND, evidence=Evidence("", "x")),
     ):
         (found,) = match([other], cases)

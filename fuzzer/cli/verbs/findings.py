@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from fuzzer.cli.options import add_campaign, add_triage
@@ -12,6 +12,7 @@ from fuzzer.core.verb import OK, READS_ONLY, UsageError, Verb
 
 if TYPE_CHECKING:
     from fuzzer.store.grouping import FamilyGroup
+    from fuzzer.store.known import KnownAs
     from fuzzer.store.records import Earlier, FindingRecord
 
 _PASS_WIDTH = 20
@@ -36,6 +37,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 def _run(options: argparse.Namespace) -> int:
     from fuzzer.findings.file import load_decisions
     from fuzzer.store.grouping import group
+    from fuzzer.store.known import recognize
     from fuzzer.store.writer import Store
 
     with Store.open(options.directory) as store:
@@ -48,9 +50,9 @@ def _run(options: argparse.Namespace) -> int:
         if not groups:
             raise UsageError(f"no finding in '{options.directory}' is of family '{options.family}'")
     if options.json:
-        print(json.dumps(_objects(findings, groups), indent=2))
+        print(json.dumps(_objects(findings, groups, recognize(findings)), indent=2))
     elif groups:
-        print(table(groups))
+        print(table(groups, recognize(findings)))
     else:
         print("no findings")
     if past and not options.json:
@@ -95,16 +97,30 @@ def _show_earlier(past: Sequence[Earlier], as_json: bool) -> int:
     return OK
 
 
-def _objects(findings: Sequence[FindingRecord], groups: Sequence[FamilyGroup]) -> list[dict[str, object]]:
+def _objects(
+    findings: Sequence[FindingRecord], groups: Sequence[FamilyGroup], known: Mapping[str, KnownAs]
+) -> list[dict[str, object]]:
     """Return findings first seen first, each with its family as decided."""
     family = {finding.id: each.to_object() for each in groups for finding in each.findings}
-    return [{**each.to_object(), "family": family[each.id]} for each in findings if each.id in family]
+    told = {name: each.to_object() for name, each in known.items()}
+    return [
+        {**each.to_object(), "family": family[each.id], "known": told.get(each.id)}
+        for each in findings
+        if each.id in family
+    ]
 
 
-def table(groups: Sequence[FamilyGroup]) -> str:
-    """Return findings, and behind them the suspects: a line a family, and below it a row a finding with its message."""
+def table(groups: Sequence[FamilyGroup], known: Mapping[str, KnownAs] | None = None) -> str:
+    """Return findings, and behind them the suspects: a line a family, and below it a row a finding with its message.
+
+    Args:
+        groups: The families.
+        known: What people know of findings, by id.
+    """
+    told = known or {}
     from fuzzer.core.text import SUSPECTS_ARE, columns, printable, shorten
     from fuzzer.store.grouping import apart_by_family
+    from fuzzer.store.known import in_words
 
     findings, suspects = apart_by_family(groups)
     rows = [
@@ -121,9 +137,10 @@ def table(groups: Sequence[FamilyGroup]) -> str:
     parts = []
     for title, part in (([], findings), ([f"Suspects: {SUSPECTS_ARE}"], suspects)):
         if part:
-            parts.append("\n".join([*title, *heads, *(line for each in part for line in _family(each, rest))]))
+            parts.append("\n".join([*title, *heads, *(line for each in part for line in _family(each, rest, told))]))
     totals = _many("finding", findings) + (f"; {_many('suspect', suspects)}" if suspects else "")
-    return "\n\n".join([*parts, totals])
+    words = in_words([finding for each in findings for finding in each.findings], told)
+    return "\n\n".join([*parts, "\n".join(filter(None, [totals, words]))])
 
 
 def _many(noun: str, groups: Sequence[FamilyGroup]) -> str:
@@ -133,7 +150,7 @@ def _many(noun: str, groups: Sequence[FamilyGroup]) -> str:
     return f"{counted(sum(len(each.findings) for each in groups), noun)} in {many}" if groups else f"no {noun}s"
 
 
-def _family(each: FamilyGroup, rows: Iterator[str]) -> Iterator[str]:
+def _family(each: FamilyGroup, rows: Iterator[str], known: Mapping[str, KnownAs]) -> Iterator[str]:
     """Yield the lines of a family; ``rows`` gives the row of each finding in turn."""
     from fuzzer.core.text import first_line, shorten
 
@@ -142,6 +159,8 @@ def _family(each: FamilyGroup, rows: Iterator[str]) -> Iterator[str]:
     for finding in each.findings:
         yield indent + next(rows)
         yield 2 * indent + shorten(first_line(finding.message, finding.kind), _WIDTH - 2 * _INDENT)
+        if finding.id in known:
+            yield 2 * indent + shorten(known[finding.id].line, _WIDTH - 2 * _INDENT)
         if finding.bisected is not None:
             yield 2 * indent + shorten(finding.bisected.judgement, _WIDTH - 2 * _INDENT)
 

@@ -13,15 +13,17 @@ from fuzzer.core.verb import OK, READS_ONLY, UsageError, Verb
 if TYPE_CHECKING:
     from fuzzer.findings.file import Decision, Decisions
 
-_ACTIONS = ("merge", "split", "list")
+_ACTIONS = ("merge", "split", "known", "list")
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("action", choices=_ACTIONS, help="what to do; `list` shows the decisions that there are")
     parser.add_argument(
-        "ids", nargs="*", metavar="ID", help="merge: the family that stays, and what joins it; split: findings"
-    )
-    parser.add_argument("--reason", metavar="TEXT", help="why, in one line; needed for merge and split")
+        "ids", nargs="*", metavar="ID",
+        help="merge: the family that stays, and what joins it; split: findings; known: a finding or a family",
+    )  # fmt: skip
+    parser.add_argument("--reason", metavar="TEXT", help="why, in one line; needed for merge, split and known")
+    parser.add_argument("--reference", metavar="URL", help="known: where it is reported or accepted")
     parser.add_argument("--file", type=Path, metavar="FILE", help="the file of decisions (default: findings.toml)")
     parser.add_argument("--campaign", type=Path, metavar="DIR", help="a campaign that the ids must be of")
     parser.add_argument("--json", action="store_true", help="a list of decisions as objects instead of lines")
@@ -40,9 +42,29 @@ def _run(options: argparse.Namespace) -> int:
         return OK
     if not options.reason:
         raise UsageError(f"say why: `relaxfuzz triage {options.action} ... --reason TEXT`")
+    if (options.action == "known") != (options.reference is not None):
+        raise UsageError("say where it is reported: `relaxfuzz triage known ID --reference URL --reason TEXT`")
     _check(options.ids, options.campaign, decisions)
+    if options.action == "known":
+        return _known(options, path)
     added = (add_merge if options.action == "merge" else add_split)(path, options.ids, options.reason)
     print(_as_json((added,), None) if options.json else f"{added.into}: {', '.join(added.ids)} ({path})")
+    return OK
+
+
+def _known(options: argparse.Namespace, path: Path) -> int:
+    from fuzzer.findings.file import add_known
+    from fuzzer.store.writer import Store
+
+    if len(options.ids) != 1:
+        raise UsageError("`relaxfuzz triage known` takes one finding or family")
+    culprit = ""
+    if options.campaign is not None:
+        with Store.open(options.campaign) as store:
+            culprit = next((each.culprit for each in store.findings() if each.id == options.ids[0]), "")
+    entry = add_known(path, options.ids[0], options.reference, options.reason, culprit)
+    row = {"known": entry.name, "pass": entry.culprit, "reference": entry.reference, "reason": entry.reason}
+    print(json.dumps([row], indent=2) if options.json else f"known: {entry.name}: {entry.reference} ({path})")
     return OK
 
 
@@ -91,7 +113,7 @@ def _check(ids: list[str], campaign: Path | None, decisions: Decisions) -> None:
 
 VERB = Verb(
     name="triage",
-    help="merge families of findings, or split findings off, by hand",
+    help="merge families of findings, split findings off, or list them as known, by hand",
     example='relaxfuzz triage merge F0c2ab934f F11d0e2a7c --reason "one missing check" --campaign campaign',
     add_arguments=_add_arguments,
     run=_run,

@@ -154,13 +154,35 @@ RF.findingHead = function (finding) {
       fact("module", finding.bindings === null ? "not minimized"
         : `${RF.counted(finding.bindings, "binding")}${finding.minimized ? "" : " (not minimized)"}`),
       finding.cost && fact("time", `${RF.duration(finding.cost[0])} to judge the cases, ${RF.duration(finding.cost[1])} to look into it`),
+      finding.known && fact("known as", finding.known.reference ? RF.h("a", { href: finding.known.reference }, finding.known.line)
+        : finding.known.line),
       fact("note", finding.note),
       fact("releases of TVM", finding.releases),
       fact(finding.stands, finding.excuse),
       RF.familyFact(finding),
       fact("signature", finding.signature),
       finding.frames.length > 0 && fact("frames", finding.frames.join(" < ")),
-      command && fact("script", RF.h("code", null, command), " ", RF.copy("Copy command", () => command))));
+      command && fact("script", RF.h("code", null, command), " ", RF.copy("Copy command", () => command))),
+    RF.h("div", { class: "tools" },
+      finding.issue && RF.copy("Copy the issue", () => RF.text(finding.issue)),
+      RF.copy("Copy the entry for findings.toml", () => RF.knownEntry(finding)),
+      RF.h("a", { class: "button", href: RF.upstream(finding), target: "_blank", rel: "noopener" }, "Search upstream")));
+};
+
+// What `relaxfuzz triage known` writes; the reference is for the reader to fill in where nobody knows it.
+RF.knownEntry = function (finding) {
+  const text = (value) => JSON.stringify(value.replace(/\s+/g, " "));
+  const known = finding.known || {};
+  return ["[[known]]", `id = ${text(finding.id)}`, `pass = ${text(finding.pass)}`,
+    `reference = ${text(known.reference || "https://github.com/apache/tvm/issues/")}`,
+    `reason = ${text(known.sentence || finding.line)}`, ""].join("\n");
+};
+
+// The words of the message that a maintainer would have typed: no names, numbers or addresses of the module.
+RF.upstream = function (finding) {
+  const words = finding.line.replace(/["'`(){}\[\]<>:=,]/g, " ").split(/\s+/).filter((word) => /^[A-Za-z_.]{3,}$/.test(word));
+  const query = `is:issue ${finding.pass.split(":")[0]} ${words.slice(0, 6).join(" ")}`;
+  return `https://github.com/apache/tvm/issues?q=${encodeURIComponent(query)}`;
 };
 
 // Families of several findings, the largest first; those of one are no choice.

@@ -1,0 +1,77 @@
+"""Tell what people know of findings: which are cases of a collection, and which ``findings.toml`` lists."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib.metadata import entry_points
+
+from fuzzer.core.text import counted
+from fuzzer.findings.file import DEFAULT_FILE, Decisions, KnownFindings, load_known
+from fuzzer.store.records import FindingRecord
+
+GROUP = "relaxfuzz.known"
+"""Entry-point group of collections of known cases.
+
+Each is a function that takes findings, and gives by id the name of a case, a sentence, and where upstream knows it.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class KnownAs:
+    """The name under which people know a finding.
+
+    Attributes:
+        name: Of the case, or of the entry that lists it.
+        sentence: What is wrong.
+        reference: Where it is reported; empty where nobody knows that.
+        listed: Whether an entry lists it, which excuses it where that file is given; a case excuses nothing.
+    """
+
+    name: str
+    sentence: str
+    reference: str = ""
+    listed: bool = False
+
+    @property
+    def line(self) -> str:
+        """One line for reports."""
+        where = f" ({self.reference})" if self.reference else ""
+        return f"{'listed' if self.listed else 'case'} {self.name}: {self.sentence}{where}"
+
+    def to_object(self) -> dict[str, object]:
+        """Give what JSON holds of it."""
+        return {"name": self.name, "sentence": self.sentence, "reference": self.reference, "listed": self.listed}
+
+
+def recognize(
+    findings: Sequence[FindingRecord], known: KnownFindings | None = None, decisions: Decisions | None = None
+) -> dict[str, KnownAs]:
+    """Find what is known of findings, by id.
+
+    Args:
+        findings: The findings.
+        known: What is listed; by default in ``findings.toml``, where there is one.
+        decisions: Which families they are in, where people know better than the rule.
+
+    Raises:
+        fuzzer.core.toml.TomlError: ``findings.toml`` is wrong.
+    """
+    found: dict[str, KnownAs] = {}
+    for entry in sorted(entry_points(group=GROUP), key=lambda each: each.name, reverse=True):
+        found |= {name: KnownAs(*row) for name, row in entry.load()(findings).items()}
+    listed = known or (load_known(DEFAULT_FILE) if DEFAULT_FILE.is_file() else KnownFindings())
+    for each in findings if listed.entries else ():
+        family = (decisions or Decisions()).place(each.id, each.family, each.former).id
+        if (row := listed.find(each.id, each.signature, family, each.former)) is not None:
+            found[each.id] = KnownAs(row.name, row.reason, row.reference, listed=True)
+    return found
+
+
+def in_words(findings: Sequence[FindingRecord], known: Mapping[str, KnownAs]) -> str:
+    """Say how many findings are known; empty where none is."""
+    mine = [known[each.id] for each in findings if each.id in known]
+    listed = sum(each.listed for each in mine)
+    parts = [f"{many} {words}" for many, words in
+             ((len(mine) - listed, "as cases of the corpus"), (listed, "listed")) if many]  # fmt: skip
+    return f"Known of {counted(len(findings), 'finding')}: {', '.join(parts)}" if mine else ""

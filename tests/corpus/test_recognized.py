@@ -1,0 +1,103 @@
+"""What is known is told: which findings are cases of the corpus, or listed, whichever version recorded them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import msgspec
+import pytest
+from test_corpus_match import FOUND, campaign
+
+from corpus.case import load
+from corpus.findings import match, recognize
+from fuzzer.cli.main import main
+from fuzzer.core.case import Case
+from fuzzer.findings.family import Skeleton, Traits
+from fuzzer.findings.file import KnownFinding, KnownFindings, load_known
+from fuzzer.store.known import KnownAs, in_words
+from fuzzer.store.known import recognize as tell
+from oracles.core.verdict import Details, Evidence
+from relaxkit.passes.pass_ref import PassRef
+
+MERGE = PassRef("MergeCompositeFunctions", "relax.transform.MergeCompositeFunctions()")
+OTHER = PassRef("Normalize", "relax.transform.Normalize()")
+DTYPE = "another dtype"
+UNDEFINED = replace(
+    FOUND, oracle="well-formed", culprit="RewriteCUDAGraph", evidence=Evidence("ill-formed", "Var gv7 is not defined.")
+)
+
+
+def about(subject: str, **evidence: str) -> Evidence:
+    return Evidence("ill-formed", "Var gv7 is not defined.", details=Details(subject=subject), **evidence)
+
+
+def slugs(found: object, *cases: str) -> list[str]:
+    return [case.slug for case in match([found], load(cases))[0].cases]  # type: ignore[list-item]
+
+
+def test_a_finding_that_changed_its_blame_is_matched_by_the_passes_that_ran() -> None:
+    ran = Case("{}", (MERGE,), 0)
+    other = replace(FOUND, culprit="type inference", case=ran)
+    assert slugs(other, "merge-composite-if") == ["merge-composite-if"]
+    assert slugs(replace(other, case=Case("{}", (OTHER,), 0)), "merge-composite-if") == []
+    # What is blamed on a case's pass comes first: nobody asks what else ran.
+    assert slugs(replace(FOUND, case=Case("{}", (OTHER,), 0)), "merge-composite-if") == ["merge-composite-if"]
+
+
+def test_a_finding_of_before_has_no_subject_and_is_matched_all_the_same() -> None:
+    cases = ("rewrite-cuda-graph-late-storage", "rewrite-cuda-graph-match-cast", "rewrite-cuda-graph-returned")
+    assert set(slugs(UNDEFINED, *cases)) == set(cases)
+    for subject, case in zip(
+        ("a value of the function", "a tensor of another function", "a tuple of the function"), cases, strict=True
+    ):
+        assert slugs(replace(UNDEFINED, evidence=about(subject)), *cases) == [case]
+    assert slugs(replace(UNDEFINED, evidence=about("a symbolic dim of no function")), *cases) == []
+
+
+def test_the_case_that_the_audit_names_comes_first() -> None:
+    """Its former id is that of several causes; the operators of the module tell the next best."""
+    cases = ("rewrite-cuda-graph-match-cast", "rewrite-cuda-graph-late-storage")
+    assert slugs(replace(UNDEFINED, id="f5e022bbf7"), *cases)[0] == "rewrite-cuda-graph-late-storage"
+
+
+def test_operators_tell_cases_of_one_message_apart() -> None:
+    found = replace(
+        FOUND, oracle="well-formed", culprit="LegalizeOps",
+        evidence=Evidence("signature", "a public function has another return type", details=Details(subject=DTYPE)),
+        traits=Traits("LegalizeOps", Skeleton(("vision.roi_align",))),
+    )  # fmt: skip
+    known = recognize([found])[found.id]
+    assert known[0] == "legalize-roi-align-float16"
+    assert known[1]
+    # Of several that are as likely, none is named.
+    assert recognize([replace(found, id="abc", traits=Traits("LegalizeOps", Skeleton(("exp",))))]) == {}
+
+
+def test_what_is_listed_comes_before_the_corpus() -> None:
+    entry = KnownFinding(id=FOUND.id, reference="https://example.org/1", reason="why")
+    assert tell([FOUND])[FOUND.id].name == "merge-composite-if"
+    told = tell([FOUND], KnownFindings((entry,)))
+    assert told == {FOUND.id: KnownAs(FOUND.id, "why", "https://example.org/1", listed=True)}
+    assert in_words([FOUND], told) == "Known of 1 finding: 1 listed"
+    assert in_words([FOUND], {}) == ""
+
+
+def test_an_address_is_made_of_what_a_case_says_of_upstream() -> None:
+    (case,) = load(["merge-composite-second-function"])
+    assert case.reference == "https://github.com/apache/tvm/issues/17210"
+    assert msgspec.structs.replace(case, upstream="https://example.org").reference == "https://example.org"
+
+
+def test_from_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    directory, file = campaign(tmp_path, "merge-composite-if", MERGE, "crash"), tmp_path / "findings.toml"
+    assert main(["findings", str(directory), "--json"]) == 0
+    (finding_id,) = {each["id"] for each in msgspec.json.decode(capsys.readouterr().out)}
+    assert main(["triage", "known", finding_id, "--reason", "r", "--file", str(file)]) == 2
+    assert "say where it is reported" in capsys.readouterr().err
+    command = ["triage", "known", finding_id, "--reference", "https://example.org/1", "--reason", "as it is"]
+    assert main([*command, "--file", str(file), "--campaign", str(directory)]) == 0
+    (entry,) = load_known(file).entries
+    assert (entry.id, entry.reference, entry.reason) == (finding_id, "https://example.org/1", "as it is")
+    assert entry.culprit
+    assert main(["triage", "known", "no-id", "--reference", "u", "--reason", "r", "--file", str(file)]) == 2
