@@ -67,9 +67,10 @@ def configuration(seed: int) -> Any:
     return Config(seed, pass_names(), (), tuple(OracleName), None, 1.0, 1)
 
 
-def structural(seed: int, shards: range, stages: Stages) -> int:
-    """Judge shards by the structural oracles; returns the number of subjects."""
+def structural(seed: int, shards: range, stages: Stages, shares: bool = True) -> int:
+    """Judge shards by the structural oracles as in a campaign; returns the number of subjects."""
     from fuzzer.shard.shard import SHARD_EXAMPLES, ShardTask, draw_subjects, input_seed, subjects_per_module
+    from fuzzer.shard.shares import not_asked
     from oracles.core.module_facts import ModuleFacts
     from oracles.core.subject import Subject
     from oracles.judge import judge
@@ -86,9 +87,13 @@ def structural(seed: int, shards: range, stages: Stages) -> int:
                 continue
             facts = ModuleFacts(drawn.module)
             seed_of = input_seed(ShardTask(config, shard), number * per_module)
-            for passes in drawn.pipelines:
+            for index, passes in enumerate(drawn.pipelines, number * per_module):
                 stages.begin("other")
-                judge(Subject(facts.module, passes, input_seed=seed_of, stage=stages.begin, facts=facts), oracles)
+                subject = Subject(
+                    facts.module, passes, input_seed=seed_of, stage=stages.begin, facts=facts, sampled=True
+                )
+                left = not_asked((seed, shard, index), passes, seed_of, oracles) if shares else ()
+                judge(subject, [name for name in oracles if name not in left])
                 subjects += 1
     stages.end()
     return subjects

@@ -6,6 +6,7 @@ import tvm.relax
 
 import fuzzer.core.case
 import fuzzer.shard.shard
+import fuzzer.shard.shares
 import oracles
 import oracles.judge
 import strategies

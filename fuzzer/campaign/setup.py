@@ -19,6 +19,7 @@ from fuzzer.core.config import (
     parse_oracles,
     parse_passes,
     parse_size,
+    parse_switch,
     parse_whole,
     read_config,
     user_pass,
@@ -104,6 +105,7 @@ def configure(given: Mapping[str, Any]) -> Config:
         seeds=place,
         seeds_digest=digest,
         plugins=plugins.targets,
+        shares=parse_switch(given.get("shares", "on"), "--shares"),
     )
     for ref in users:
         try_pass(ref)
@@ -218,7 +220,10 @@ def _difference(meta: Mapping[str, str], config: Config) -> str:
         return "of other passes"
     if json.loads(meta["oracles"]) != [name.value for name in config.oracles]:
         return "of other oracles"
-    if "config" in meta and (digest := Config.from_json(meta["config"]).seeds_digest) != config.seeds_digest:
+    stored = Config.from_json(meta["config"]) if "config" in meta else config
+    if stored.shares != config.shares:
+        return f"with shares {'on' if stored.shares else 'off'}"
+    if (digest := stored.seeds_digest) != config.seeds_digest:
         return f"with {_seeds_text(digest)}, not {_seeds_text(config.seeds_digest)}"
     return "of other passes of the user's"
 

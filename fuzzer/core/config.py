@@ -46,6 +46,7 @@ class Config:
         seeds: Directory of the seed collection that a share of the modules is drawn from; empty without one.
         seeds_digest: Content hash of that collection, which decides what is drawn, wherever it lies.
         plugins: What is loaded besides, in every process (``relaxkit.passes.plugins``).
+        shares: Whether oracles are asked of a share of cases where they never failed (``fuzzer.shard.shares``).
     """
 
     seed: int
@@ -60,6 +61,7 @@ class Config:
     seeds: str = ""
     seeds_digest: str = ""
     plugins: tuple[str, ...] = ()
+    shares: bool = False
 
     @property
     def budget_text(self) -> str:
@@ -77,6 +79,8 @@ class Config:
             what["seeds"] = self.seeds_digest
         if self.plugins:
             what["plugins"] = self.plugins
+        if not self.shares:
+            what["shares"] = "off"
         return hashlib.sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()[:16]
 
     def names(self) -> tuple[str, ...]:
@@ -138,6 +142,13 @@ def parse_oracles(text: str) -> tuple[OracleName, ...]:
     if not chosen:
         raise ConfigError("no oracle is named")
     return tuple(name for name in OracleName if name in chosen)
+
+
+def parse_switch(text: str, what: str) -> bool:
+    """Return what ``on`` or ``off`` means; raises ``ConfigError``."""
+    if text not in ("on", "off"):
+        raise ConfigError(f"{what} '{text}' is neither on nor off")
+    return text == "on"
 
 
 def parse_passes(text: str, known: tuple[str, ...]) -> tuple[str, ...]:

@@ -106,4 +106,6 @@ OPTIONS = (
            "more)", _NAMES, repeatable=True),
     Option("plugin", "MODULE", "a plugin with passes, contracts, oracles or strategies: the name of one that is "
            "installed, a module, or FILE.py; repeatable (docs/plugins.md)", _NAMES, repeatable=True),
+    Option("shares", "on|off", "whether oracles that never failed for a pass of TVM's are asked of few of its cases "
+           "(default: on)"),
 )  # fmt: skip

@@ -12,7 +12,7 @@ import msgspec
 from fuzzer.findings.file import Decisions
 from fuzzer.store.records import CampaignInfo, FindingRecord, Tally
 from fuzzer.store.writer import Store
-from oracles.core.verdict import UNDECIDED, Outcome
+from oracles.core.verdict import NOT_ASKED, UNDECIDED, Outcome
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,7 @@ class Cell:
     Attributes:
         passed: Passes.
         failed: Failures, those of known findings among them.
-        skipped: Skips, undecidable comparisons among them.
+        skipped: Skips, undecidable comparisons among them, but not what was left out on purpose.
         rejected: Documented refusals.
         invalid: Verdicts in which the harness was wrong.
         undecidable: Skips whose comparison was made and says nothing.
@@ -193,7 +193,7 @@ def _cell(tally: Tally) -> Cell:
     return Cell(
         passed=count if outcome is Outcome.PASS else 0,
         failed=count if outcome is Outcome.FAIL else 0,
-        skipped=count if outcome is Outcome.SKIP else 0,
+        skipped=count if outcome is Outcome.SKIP and tally.reason != NOT_ASKED else 0,
         rejected=count if outcome is Outcome.REJECT else 0,
         invalid=count if outcome is Outcome.INVALID else 0,
         undecidable=count if outcome is Outcome.SKIP and tally.reason in UNDECIDED else 0,

@@ -28,7 +28,7 @@ from fuzzer.shard.draw import (
     subjects_per_module,
 )
 from fuzzer.worker.child import begin_case, breadcrumb, die_if_out_of_memory
-from oracles.core.verdict import Outcome, Verdict
+from oracles.core.verdict import NOT_ASKED, Outcome, Verdict
 from relaxkit.passes.contract import OracleName
 from relaxkit.passes.pass_ref import PassRef
 from relaxkit.passes.plugins import require
@@ -255,6 +255,7 @@ def _judged(
     drawn: DrawnModule,
     watch: Stopwatch,
 ) -> ExampleDone:
+    from fuzzer.shard.shares import not_asked
     from oracles.core.subject import Subject
     from oracles.judge import judge
 
@@ -268,17 +269,19 @@ def _judged(
         sampled=True,
         defined=drawn.executable,
     )
-    oracles = task.config.oracles
+    oracles, left = task.config.oracles, dict[OracleName, str]()
+    if task.config.shares:
+        left = dict.fromkeys(not_asked((task.config.seed, task.number, index), passes, seed, oracles), NOT_ASKED)
+    if drawn.structural and OracleName.NUMERIC in oracles:
+        left[OracleName.NUMERIC] = f"structure alone: {drawn.structural}"
     verdicts = judge(
         subject,
-        [name for name in oracles if name is not OracleName.NUMERIC or not drawn.structural],
+        [name for name in oracles if name not in left],
         lambda verdict: not task.known.isdisjoint(signature(verdict).ids),
     )
     die_if_out_of_memory(verdicts)
-    tallies, failures = [], []
-    if drawn.structural and OracleName.NUMERIC in oracles:
-        reason = f"structure alone: {drawn.structural}"
-        tallies.append((OracleName.NUMERIC.value, subject.judged, Outcome.SKIP.value, reason))
+    tallies = [(name.value, subject.judged, Outcome.SKIP.value, left[name]) for name in oracles if name in left]
+    failures = []
     for verdict in verdicts:
         tallies.append((verdict.oracle.value, verdict.culprit, verdict.outcome.value, verdict.reason))
         if verdict.outcome is Outcome.INVALID:

@@ -15,6 +15,9 @@ UNCHANGED = "pass changed nothing"
 NOTE = "note: "
 """What the reason of a verdict begins with that has something to say of a user's pass, and decides nothing."""
 
+NOT_ASKED = "not asked: only a share of the cases is"
+"""The reason of what the shares of a campaign leave out."""
+
 NOT_AS_DOCUMENTED = "not-as-documented"
 """The kind of the numeric oracle's evidence that an operator is lowered to something else than is documented."""
 

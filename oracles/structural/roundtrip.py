@@ -73,11 +73,16 @@ def judge(subject: Subject) -> tuple[Verdict, ...]:
     seed, found = subject.input_seed, _Losses(subject)
     found.json()
     found.own()
-    if not found.by_pass and not found.reason and _draws(seed, PARSED_SHARE):
+    if not found.by_pass and not found.reason and draws_script(seed):
         found.script(whole=seed != 0 and _draws(seed, WHOLE_SHARE))
     outcome = Outcome.SKIP if found.reason else Outcome.PASS
     on_passes = found.by_pass or {"": Verdict(OracleName.ROUNDTRIP, outcome, subject.judged, found.reason)}
     return (*on_passes.values(), *found.by_notation.values())
+
+
+def draws_script(seed: int) -> bool:
+    """Return whether something of the subjects of a seed is parsed."""
+    return _draws(seed, PARSED_SHARE)
 
 
 def _draws(seed: int, share: int) -> bool:
@@ -112,7 +117,7 @@ class _Losses:
         if output is facts.module and facts.reload is not None:
             return
         # Writing the text and reading it is three quarters of the time.
-        if self.subject.sampled and not _draws(self.subject.input_seed, PARSED_SHARE) and copied(output) is not None:
+        if self.subject.sampled and not draws_script(self.subject.input_seed) and copied(output) is not None:
             return
         if (loss := loss_in_json(output)) is None:
             return

@@ -8,7 +8,7 @@ import pytest
 
 from fuzzer.core.config import Config
 from fuzzer.shard.shard import ExampleDone, ShardTask, run_shard
-from oracles.core.subject import Subject
+from oracles.metamorphic import environment
 from relaxkit.passes.contract import OracleName
 
 
@@ -18,7 +18,7 @@ def test_an_error_of_the_harness_is_in_the_log_with_the_example_that_shows_it(
     def broken(*_: Any) -> Any:
         raise ZeroDivisionError("ours")
 
-    monkeypatch.setattr(Subject, "grouped", broken)
+    monkeypatch.setattr(environment, "_agrees", broken)
     task = ShardTask(Config(7, ("Normalize",), (), (OracleName.CRASH, OracleName.SEQUENTIAL), 2, None, 1), 3, limit=1)
     (done,) = [item for item in run_shard(task) if isinstance(item, ExampleDone)]
     logged = capfd.readouterr().err
