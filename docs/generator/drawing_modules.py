@@ -1,0 +1,151 @@
+"""Write docs/drawing-modules.md: every option of ``ir_modules`` and every feature, each with an example.
+
+    python docs/generator/drawing_modules.py > docs/drawing-modules.md
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+
+from strategies import Feature, ir_modules
+from strategies.scope.features import REQUIRES
+
+EXAMPLES = {
+    "demand": "ir_modules(demand=[Feature.IF])",
+    "forbid": "ir_modules(forbid=[Feature.RECURSION, Feature.VDEVICE])",
+    "max_functions": "ir_modules(max_functions=1)",
+    "max_bindings": "ir_modules(max_bindings=4)",
+    "executable": "ir_modules(executable=True)",
+    "operators": 'ir_modules(operators={"relax.split": 5, "relax.concat": 2})',
+    "plant": "ir_modules(plant=lambda x: relax.op.negative(relax.op.negative(x)))",
+}
+
+FEATURES = {
+    Feature.SYMBOLIC_SHAPES: 'tensors of symbolic shape: `R.Tensor(("n", 4), "float32")`',
+    Feature.MATCH_CAST: "`R.match_cast`",
+    Feature.SHAPE_EXPRESSIONS: "dims computed of others: `n * 2 + 1`",
+    Feature.UNKNOWN_SHAPES: 'tensors that only have a rank: `R.Tensor(dtype="float32", ndim=2)`',
+    Feature.SHAPE_PARAMS: "parameters of type `R.Shape`",
+    Feature.PRIM_PARAMS: "scalar parameters, `R.Prim`",
+    Feature.UPPER_BOUNDS: "the function attribute `tir_var_upper_bound`",
+    Feature.IF: "branches: `if cond:`",
+    Feature.TUPLES: "tuples that are made, passed on and taken apart",
+    Feature.NESTED_TUPLES: "tuples in tuples",
+    Feature.CONSTANTS: "constants: `R.const(...)`, metadata of the module",
+    Feature.ORDINARY_BLOCKS: "bindings outside of `with R.dataflow():`",
+    Feature.MULTIPLE_FUNCTIONS: "more than one Relax function",
+    Feature.PRIVATE_CALLS: "calls of private functions",
+    Feature.LOCAL_FUNCTIONS: "functions inside functions",
+    Feature.KERNELS: "`R.call_tir` of kernels (`T.prim_func`)",
+    Feature.VDEVICE: "virtual devices in `global_infos`",
+    Feature.DEVICE_HINTS: "`R.hint_on_device`, `R.to_vdevice`",
+    Feature.COMPOSITE: "functions with the attribute `Composite`",
+    Feature.CODEGEN: "functions with the attribute `Codegen`",
+    Feature.WEIGHTS: "the attribute `num_input`: later parameters are weights",
+    Feature.STOP_LIFT: "`R.builtin.stop_lift_params`",
+    Feature.NON_EXECUTABLE: "operators that no CPU build executes",
+    Feature.HALF: "float16",
+    Feature.DOUBLE: "float64",
+    Feature.INTEGERS: "integer tensors",
+    Feature.BOOLEANS: "bool tensors",
+    Feature.EMPTY_TENSORS: "dims of length 0",
+    Feature.DEAD_CODE: "bindings that nothing uses",
+    Feature.DUPLICATE_CODE: "the same call twice",
+    Feature.ALIASES: "`y = x`",
+    Feature.LOW_PRECISION: "bfloat16 and float8",
+    Feature.LARGE_TENSORS: "dims above the usual few",
+    Feature.DEEP_CALLS: "chains of calls through several functions",
+    Feature.RECURSION: "functions that call themselves or each other",
+    Feature.CAPTURES: "local functions that use variables around them",
+    Feature.RETURNED_CLOSURES: "functions that return functions",
+    Feature.NESTED_CLOSURES: "local functions in local functions",
+    Feature.MADE_CLOSURES: "`R.make_closure` and `R.invoke_closure`",
+    Feature.IMPURE_CALLS: "impure calls: `R.print`, `R.assert_op`",
+    Feature.PACKED_CALLS: "`R.call_packed`, `R.call_pure_packed`, `R.call_dps_packed`",
+    Feature.MODULE_ATTRS: "attributes of the module",
+    Feature.FUNCTION_ATTRS: "attributes of functions that no pass knows",
+    Feature.KERNEL_OUTPUTS: "kernels with several outputs",
+    Feature.SYMBOLIC_KERNELS: "kernels with symbolic shapes",
+    Feature.INPLACE_KERNELS: "`R.call_tir_inplace`",
+    Feature.DRAWN_KERNELS: "kernels drawn at random, loop by loop",
+    Feature.EXTERNAL_CODEGEN: "calls of what a code generator made",
+    Feature.LOWERED: "what lowering leaves: allocations, calls into destinations",
+    Feature.NESTED_IF: "branches in branches",
+    Feature.SEVERAL_BLOCKS: "several dataflow blocks in one function",
+    Feature.CAST_SYMBOLS: "dims that a `match_cast` defines",
+    Feature.SHAPE_SYMBOLS: "dims that a parameter of type `R.Shape` defines",
+    Feature.DATA_DEPENDENT: "shapes that depend on values: `R.nonzero`, `R.unique`",
+    Feature.UNUSED_PARAMETERS: "parameters that nothing uses",
+    Feature.UNUSED_OUTPUTS: "outputs that no caller takes",
+    Feature.SEVERAL_VDEVICES: "tensors on more than one virtual device",
+}
+
+PAGE = """\
+# Drawing modules for your pass
+
+A test says how much was judged: `25 modules judged, 4 of them changed by the pass, 83 operators met`. Where the pass changed few
+of them, say what it looks for. All names are imported from `relaxfuzz`.
+
+```python
+from hypothesis import given
+from tvm import relax
+
+from relaxfuzz import Feature, Fragment, check, ir_modules
+
+
+@given(ir_modules(demand=[Feature.CONSTANTS], operators={{"relax.matmul": 5}}))
+def test_my_pass(module):
+    check(module, MyPass())
+```
+
+## Options
+
+| option | example | meaning |
+|---|---|---|
+{options}
+
+A planted function gets one float32 tensor of shape (2, 3). With other operands, or several:
+
+```python
+def projection(x, weight):
+    return relax.op.nn.relu(relax.op.matmul(x, weight))
+
+
+ir_modules(plant=Fragment(projection, shapes=((2, 3), (3, 4)), dtype="float16"))
+```
+
+The tensors are parameters, constants or filled tensors. Planted code stands among random code; its result is used.
+
+## Features
+
+`demand` and `forbid` take features. What is neither is on in a share of the modules ("odds"), anew in each. A demanded feature
+brings what it requires.
+
+| feature | example | puts into a module | odds | requires |
+|---|---|---|---|---|
+{features}
+
+`features_of(module)` tells which features a module has, `operators_of(module)` which operators. `relaxfuzz ops` lists the operators
+that are drawn.
+"""
+
+
+def page() -> str:
+    """Return the page."""
+    about = inspect.cleandoc(ir_modules.__doc__ or "").partition("Args:\n")[2].partition("\n\nRaises")[0]
+    meanings = dict(re.findall(r"^ {4}(\w+): (.*(?:\n {8}.*)*)", about, re.MULTILINE))
+    options = [
+        f"| `{name}` | `{EXAMPLES[name]}` | {' '.join(meanings[name].replace('``', '`').split())} |"
+        for name in inspect.signature(ir_modules).parameters
+    ]
+    features = [
+        f"| `{feature.name}` | `demand=[Feature.{feature.name}]` | {FEATURES[feature]} | {feature.odds / 64:.0%} "
+        f"| {', '.join(f'`{each.name}`' for each in REQUIRES.get(feature, ()))} |"
+        for feature in Feature
+    ]
+    return PAGE.format(options="\n".join(options), features="\n".join(features))
+
+
+if __name__ == "__main__":
+    print(page(), end="")
