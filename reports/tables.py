@@ -176,6 +176,13 @@ def load_reports(directories: Sequence[Path]) -> list[Report]:
     return sorted(map(load_report, once.values()), key=lambda report: report.info.started_at)
 
 
+def comparable(reports: Sequence[Report]) -> tuple[list[Report], list[Report]]:
+    """Return the campaigns that tested the same passes as the last one, and the others."""
+    passes = set(reports[-1].info.passes)
+    alike = [report for report in reports if set(report.info.passes) == passes]
+    return alike, [report for report in reports if report not in alike]
+
+
 def ordered(findings: Sequence[FindingRecord]) -> list[FindingRecord]:
     """Sort findings by what there is to do: open ones, known ones, then suspects; each by oracle, pass and id."""
     order = list(OracleName)

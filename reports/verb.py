@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fuzzer.cli.options import add_triage
+from fuzzer.cli.options import add_triage, inform
 from fuzzer.core.files import append as add_to
 from fuzzer.core.files import write_atomically
 from fuzzer.core.verb import OK, READS_ONLY, UsageError, Verb
@@ -57,10 +57,12 @@ def _run(options: argparse.Namespace) -> int:
     from fuzzer.findings.file import load_decisions
     from fuzzer.gate.judge import judged
     from reports.summary import report_object
-    from reports.tables import load_reports
+    from reports.tables import comparable, load_reports
     from reports.text import render_text
 
-    reports = load_reports(options.directories)
+    reports, others = comparable(load_reports(options.directories))
+    for other in others:
+        inform(f"'{other.directory}' tested other passes and is not compared")
     decisions = load_decisions(options.triage)
     if options.baseline is not None and options.policy is None:
         raise UsageError("--baseline goes with --policy: a baseline is for the gate")
@@ -70,7 +72,7 @@ def _run(options: argparse.Namespace) -> int:
         earlier = [each.directory for each in reports[:-1]]
         result = judged(report.directory, options.policy, options.baseline, options.triage, earlier)
     written = _write_for_ci(options, report, result)
-    written |= _write_pages(options, reports, result, decisions)
+    written |= _write_pages(options, reports, result, decisions, [str(each.directory) for each in others])
     if options.json:
         print(json.dumps(report_object(reports, result, decisions), indent=2))
     elif not written:
@@ -99,7 +101,11 @@ def _write_for_ci(options: argparse.Namespace, report: Report, result: GateResul
 
 
 def _write_pages(
-    options: argparse.Namespace, reports: Sequence[Report], result: GateResult | None, decisions: Decisions
+    options: argparse.Namespace,
+    reports: Sequence[Report],
+    result: GateResult | None,
+    decisions: Decisions,
+    others: Sequence[str],
 ) -> bool:
     """Write what shows modules; return whether anything was asked for."""
     from reports.html import render_html, write_page
@@ -113,7 +119,7 @@ def _write_pages(
         if options.markdown is not None:
             _put(options.markdown, render_markdown(reports[-1], worker.module))
         if options.html is not None:
-            page = page_object(reports, worker, result, decisions)
+            page = page_object(reports, worker, result, decisions, others)
             if options.html == "-" or options.html.endswith(_ONE_FILE):
                 _put(options.html, render_html(page))
             else:

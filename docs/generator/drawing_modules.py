@@ -1,6 +1,6 @@
 """Write docs/drawing-modules.md: every option of ``ir_modules`` and every feature, each with an example.
 
-    python docs/generator/drawing_modules.py > docs/drawing-modules.md
+python docs/generator/drawing_modules.py > docs/drawing-modules.md
 """
 
 from __future__ import annotations

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fuzzer.core.text import counted, printable, shorten, split_suspects
+from fuzzer.core.verb import UsageError
 from fuzzer.gate.measured import MeasuredCampaign, SeenFinding
 from fuzzer.gate.policy import Comparing
 from fuzzer.gate.regressions import SUMMARY, compare, differences
@@ -42,6 +43,8 @@ class Changes:
 
 def compare_with(now: MeasuredCampaign, before: MeasuredCampaign, settings: Comparing | None = None) -> Changes:
     """Compare a campaign with a baseline; nothing is excused, since no policy says what is known."""
+    if set(now.info.passes) != set(before.info.passes):
+        raise UsageError("the campaign and the baseline tested other passes: there is nothing to compare")
     chosen = settings or Comparing()
     mine, theirs = {name for each in now.seen for name in (each.id, each.former)}, {each.id for each in before.seen}
     return Changes(

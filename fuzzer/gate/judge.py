@@ -6,9 +6,9 @@ the margin that is meant for new ones, and repairing it would be the only way to
 failures is printed beside it.  Excused failures still count as checks: the oracle did judge.
 
 Any finding that is not known fails the gate, whatever the rates.  A suspect (``fuzzer.store.records.SUSPECTS``: triage
-could not prove it) fails nothing by itself, but its failures are no less unknown, so they stay in the pass rate: were
-they excused, a triage that can prove nothing would open the gate for everything.  Too few checks never pass: they are
-"not enough evidence", unless something else fails already.
+could not prove it) fails nothing: a build must not turn red for what comes and goes.  With ``suspects = "fail"`` their
+failures stay in the pass rates, so that a triage that proves nothing does not open the gate.  Too few checks never
+pass: they are "not enough evidence", unless something else fails already.
 
 The parts are in ``fuzzer.gate.judge``; docs/gate.md argues the statistics.
 """
@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from fuzzer.core.verb import UsageError
@@ -27,7 +27,7 @@ from fuzzer.gate.entries import entry_rulings, today
 from fuzzer.gate.findings import SortedFindings, finding_rulings, known_by, sort_findings
 from fuzzer.gate.limits import apply, excused_of
 from fuzzer.gate.measured import Cell, GateSubject, MeasuredCampaign, measure
-from fuzzer.gate.policy import Policy, Rule, load_policy
+from fuzzer.gate.policy import Policy, Rule, Weight, load_policy
 from fuzzer.gate.regressions import compare, differences
 from fuzzer.gate.ruling import GateExit, Requirement, Ruling, RulingStatus, exit_of
 from fuzzer.store.writer import Store
@@ -49,6 +49,7 @@ class GateResult:
         measured: The campaign.
         baseline: What it was compared with.
         known: What is known of the release that was tested.
+        first_baseline: The baseline that the policy names and that is not there yet.
     """
 
     exit: GateExit
@@ -60,6 +61,7 @@ class GateResult:
     measured: MeasuredCampaign
     baseline: MeasuredCampaign | None
     known: KnownFindings
+    first_baseline: Path | None = None
 
     def of(self, *statuses: RulingStatus) -> list[Ruling]:
         """The rulings that say one of these."""
@@ -86,15 +88,20 @@ def judge_campaign(
     # An entry that speaks of another release excuses nothing: what fails the same way here is worth a look.
     known_here = policy.known.of(measured.info.tvm_version)
     known = known_by(known_here)
-    excused = [each for each in measured.seen if known(each)]
+    excused = [each for each in measured.seen if known(each) or (each.suspect and policy.suspects is Weight.NOTE)]
     findings = sort_findings(known_here, policy.comparing.accept_findings, rules, measured, baseline)
     rulings = finding_rulings(findings)
     rulings += entry_rulings(policy, measured, history, day or today())
     for rule in rules:
         rulings += apply(rule, measured, excused, policy.confidence)
     if baseline is not None:
-        silent = {rule.subject for rule in rules if not rule.limit.regression}
-        rulings += compare(measured, baseline, known, policy.comparing, lambda subject: not _within(subject, silent))
+        if set(measured.info.passes) != set(baseline.info.passes):
+            detail = "the baseline is of other passes and is not compared: renew it with `relaxfuzz baseline`"
+            rulings.append(_campaign(RulingStatus.SHORT, detail))
+        else:
+            silent = {rule.subject for rule in rules if not rule.limit.regression}
+            wanted = lambda subject: not _within(subject, silent)  # noqa: E731
+            rulings += compare(measured, baseline, known, policy.comparing, wanted)
         rulings += [_campaign(RulingStatus.NOTE, line) for line in differences(measured, baseline)]
     total = measured.count(GateSubject())
     rulings += _whole(measured, total)
@@ -155,9 +162,12 @@ def judged(
     except ValueError as error:  # a policy, or a day that is none
         raise UsageError(str(error)) from error
     path = baseline_file or policy.baseline
+    first = None
+    if baseline_file is None and path is not None and not path.exists():
+        first, path = path, None
     baseline = None if path is None else read_baseline(path)
     earlier = [read_campaign(each, decisions) if each.is_dir() else read_baseline(each) for each in history]
-    return judge_campaign(policy, measured, baseline, earlier, day)
+    return replace(judge_campaign(policy, measured, baseline, earlier, day), first_baseline=first)
 
 
 def read_campaign(directory: Path, decisions: Decisions) -> MeasuredCampaign:

@@ -15,7 +15,7 @@ from fuzzer.gate.measured import Cell, GateSubject, MeasuredCampaign, SeenFindin
 from fuzzer.gate.policy import Rule
 from fuzzer.gate.ruling import Requirement, Ruling, RulingStatus, percent
 from fuzzer.gate.statistics import needed_without_failure, wilson
-from oracles.core.verdict import UNDECIDED, Outcome, Reached
+from oracles.core.verdict import NOT_APPLICABLE, NOTE, UNDECIDED, Outcome, Reached
 
 _REASONS = 2
 _WIDTH = 60
@@ -31,13 +31,18 @@ def apply(rule: Rule, measured: MeasuredCampaign, excused: Iterable[SeenFinding]
         confidence: Of Wilson's interval.
     """
     cell = measured.count(rule.subject)
-    rulings = [_checks(rule, cell)]
+    moot = _moot(rule, measured)
+    rulings = [_checks(rule, cell, moot)]
     if rule.limit.min_pass_rate is not None:
         rulings.append(_pass_rate(rule, cell, excused_of(rule.subject, cell, excused), confidence))
     shares = (_share(rule, measured, cell, *row) for row in _SHARES)
     rulings += [ruling for ruling in shares if ruling is not None]
     if rule.limit.max_unproved_share is not None:
-        rulings.append(_unproved(rule, dict(measured.reasons(rule.subject, Outcome.PASS))))
+        rulings.append(
+            _unproved(
+                rule, dict(measured.reasons(rule.subject, Outcome.PASS, frozenset(each.value for each in Reached)))
+            )
+        )
     if rule.limit.min_trigger_rate is not None:
         rulings.append(_trigger(rule, *measured.trigger(rule.subject), confidence))
     return rulings
@@ -54,11 +59,20 @@ def _ruling(
     return Ruling(status, requirement, rule.name, detail, numbers, rule.own)
 
 
-def _checks(rule: Rule, cell: Cell) -> Ruling:
+def _moot(rule: Rule, measured: MeasuredCampaign) -> int:
+    """Count the skips where there was nothing to judge."""
+    reasons = measured.reasons(rule.subject, Outcome.SKIP)
+    return sum(count for reason, count in reasons if reason in NOT_APPLICABLE or reason.startswith(NOTE))
+
+
+def _checks(rule: Rule, cell: Cell, moot: int) -> Ruling:
     least = rule.limit.min_checks
-    status = RulingStatus.OK if cell.checks >= least else RulingStatus.SHORT
+    applies = moot < cell.verdicts or not cell.verdicts
+    status = RulingStatus.OK if cell.checks >= least or not applies else RulingStatus.SHORT
     detail = f"{counted(cell.checks, 'check')} (at least {least})"
-    if not cell.checks:
+    if not applies:
+        detail = f"does not apply: {counted(cell.verdicts, 'verdict')}, and nothing to judge"
+    elif not cell.checks:
         detail += f"; of {counted(cell.verdicts, 'verdict')} {cell.skipped} are skips, {cell.rejected} rejects"
     return _ruling(status, Requirement.CHECKS, rule, detail, checks=cell.checks, limit=least, verdicts=cell.verdicts)
 
@@ -88,7 +102,7 @@ def _pass_rate(rule: Rule, cell: Cell, excused: int, confidence: float) -> Rulin
             detail += "; more checks at this rate would show it" if rate > least else "; the rate is on the limit"
     if excused:
         raw = cell.passed / cell.checks
-        detail += f"; {percent(raw)} with {counted(excused, 'failure')} of known findings"
+        detail += f"; {percent(raw)} with {counted(excused, 'excused failure')}"
     return _ruling(
         status, Requirement.PASS_RATE, rule, detail, rate=rate, limit=least, low=interval.low, high=interval.high,
         passed=cell.passed, failed=cell.failed, excused=excused, judged=judged, confidence=confidence,
@@ -126,7 +140,8 @@ def _share(
     most = getattr(rule.limit, requirement.value)
     if most is None:
         return None
-    count, total = part(cell), whole(cell)
+    moot = _moot(rule, measured) if requirement is Requirement.SKIPS else 0
+    count, total = part(cell) - moot, whole(cell) - moot
     share = count / total if total else None
     detail = f"{percent(share)} {called} (at most {percent(most)}; {count} of {total})"
     if share is not None and share > most:

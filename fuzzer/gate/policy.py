@@ -156,6 +156,7 @@ class Policy(Struct, frozen=True):
         baseline: The baseline's file.
         comparing: How it is compared.
         entries: What is done about entries of the known findings that no longer fit.
+        suspects: Whether failures of suspects count in the rates.
     """
 
     rules: tuple[Rule, ...]
@@ -165,6 +166,7 @@ class Policy(Struct, frozen=True):
     baseline: Path | None = None
     comparing: Comparing = Comparing()
     entries: KnownEntries = KnownEntries()
+    suspects: Weight = Weight.NOTE
 
     def expanded(self, oracles: Iterable[str], passes: Iterable[str]) -> tuple[Rule, ...]:
         """The rules for a campaign of these oracles and passes: those with a table of their own come first."""
@@ -185,6 +187,7 @@ class _PolicyFile(Struct, frozen=True):
     known: Any = ()
     baseline: Annotated[str, Meta(description="must be the path of a file")] | None = None
     confidence: Annotated[float, Meta(ge=0.5, le=0.9999, description="must be a number from 0.5 to 0.9999")] = 0.95
+    suspects: _Weight = Weight.NOTE
     regression: Any = None
     known_entries: Any = None
     campaign: Any = None
@@ -212,8 +215,9 @@ def load_policy(path: Path, campaign_passes: Collection[str], all_passes: Callab
         known=load_known(_beside(file, "known", top.known)) if isinstance(top.known, str) else known_in(file),
         every=tuple(rule for rule in named if EVERY in (rule.oracle, rule.culprit)),
         confidence=top.confidence,
-        baseline=None if top.baseline is None else _beside(file, "baseline", top.baseline),
+        baseline=None if top.baseline is None else file.path.parent / top.baseline,
         comparing=read_record(file, ("regression",), _table(file, "regression"), Comparing, header="regression"),
+        suspects=top.suspects,
         entries=read_record(
             file, ("known_entries",), _table(file, "known_entries"), KnownEntries, header="known_entries"
         ),

@@ -12,6 +12,17 @@ from relaxkit.passes.contract import EvidenceClass, Harm, OracleName
 UNCHANGED = "pass changed nothing"
 """The numeric oracle's reason not to execute a module that came out as it went in: it computes what it computed."""
 
+NOT_APPLICABLE = frozenset(
+    {
+        UNCHANGED,
+        "no postcondition",
+        "locality is not promised",
+        "pipelines promise no idempotence",
+        "pass of an earlier stage after lowering",
+    }
+)
+"""Reasons of skips where there was nothing to judge, and nothing went unjudged: the gate counts them on no side."""
+
 NOTE = "note: "
 """What the reason of a verdict begins with that has something to say of a user's pass, and decides nothing."""
 

@@ -40,6 +40,7 @@ def page_object(
     worker: TvmWorker,
     result: GateResult | None = None,
     decisions: Decisions | None = None,
+    others: Sequence[str] = (),
 ) -> dict[str, Any]:
     """Return what the page shows.
 
@@ -49,6 +50,7 @@ def page_object(
         worker: Prints modules.
         result: The gate's, if a policy was given.
         decisions: What people decided on families of findings.
+        others: Names of campaigns that tested other passes and are not compared.
     """
     report = reports[-1]
     info = report.info
@@ -60,7 +62,7 @@ def page_object(
             "name": report.directory.name or str(report.directory), "seed": info.seed, "tvm": info.tvm_version,
             "ffi": info.ffi_version, "started": info.started_at, "elapsed": info.elapsed_seconds, "state": info.state,
             "workers": info.workers, "budget": info.budget_text, "examples": info.examples, "modules": info.modules,
-            "passes": len(info.passes),
+            "passes": len(info.passes), "not_compared": list(others),
         },
         "verdict": None if result is None else _verdict(result),
         "oracles": [

@@ -4,6 +4,7 @@ import json
 from dataclasses import replace
 
 import pytest
+from msgspec import structs
 
 from fuzzer.core.case import Case
 from fuzzer.findings.file import KnownFinding, KnownFindings
@@ -107,7 +108,7 @@ def test_known_findings_do_not_fail_nor_lower_the_rate() -> None:
     assert (result.total.checks, result.excused) == (100, 20)
     (line,) = [line for line in render(result) if line.startswith("ok")]
     expected = "ok    crash: pass rate 100 % (at least 100 %; 80 of 80, 95.418 % to 100 %)"
-    assert line == f"{expected}; 80 % with 20 failures of known findings"
+    assert line == f"{expected}; 80 % with 20 excused failures"
 
 
 def test_one_new_signature_beside_a_known_one_fails() -> None:
@@ -136,11 +137,27 @@ def test_suspects_are_listed_with_their_note_but_do_not_fail_by_themselves(state
 
 @pytest.mark.parametrize("state", sorted(SUSPECTS))
 def test_failures_of_suspects_stay_in_the_pass_rate(state: FindingState) -> None:
-    """A triage that proves nothing must not open the gate."""
+    """Where the policy says so: a triage that proves nothing must not open the gate."""
     suspects = [finding(number, 5, state) for number in range(2, 6)]
-    result = judged(policy(0.99, 1), tallies(80, 20), suspects)
+    strict = structs.replace(policy(0.99, 1), suspects=Weight.FAIL)
+    result = judged(strict, tallies(80, 20), suspects)
     assert result.exit is GateExit.FAILED
     assert (rates(result), result.findings.new) == ([(0.8, 0)], ())
+
+
+@pytest.mark.parametrize("state", sorted(SUSPECTS))
+def test_suspects_fail_no_gate_by_default(state: FindingState) -> None:
+    suspects = [finding(number, 5, state) for number in range(2, 6)]
+    result = judged(policy(0.9, 1), tallies(80, 20), suspects)
+    assert result.exit is GateExit.PASSED
+
+
+@pytest.mark.parametrize("reason", ["pass changed nothing", "no postcondition", "note: it breaks 'keeps purity'"])
+def test_what_cannot_apply_is_no_skip(reason: str) -> None:
+    rows = [Tally("crash", "Mine", "skip", reason, 500), Tally("crash", "Mine", "pass", "", 40)]
+    limit = Limit(max_skip_share=0.1)
+    assert judged(Policy((Rule("crash", None, limit),), KnownFindings()), rows, []).exit is GateExit.PASSED
+    assert judged(Policy((Rule("crash", None, limit),), KnownFindings()), rows[:1], []).exit is GateExit.NO_EVIDENCE
 
 
 def test_many_suspects_are_counted() -> None:

@@ -67,7 +67,7 @@ def test_clean(gate: Gate) -> None:
     assert gate.lines == [
         "ok    crash: pass rate 100 % (at least 99 %; 2000 of 2000, 99.808 % to 100 %)",
         "ok    numeric: pass rate 100 % (at least 99 %; 1500 of 1500, 99.744 % to 100 %)",
-        "ok    numeric: 24.5 % skipped (at most 50 %; 490 of 2000)",
+        "ok    numeric: 5.625 % skipped (at most 50 %; 90 of 1600)",
         "ok    numeric: 0.5 % rejected (at most 5 %; 10 of 2000)",
         "ok    numeric: 0 % undecidable (at most 2 %; 0 of 1500)",
         "ok    4 demands on each oracle or pass hold",
@@ -89,7 +89,7 @@ def test_only_known_findings(gate: Gate) -> None:
     now = campaign(gate.directory / "now", CLEAN, {"boom": 300, "bang": 100})
     assert gate(now, POLICY + known("boom", "bang")) == 0
     assert gate.lines[0].startswith("ok    crash: pass rate 100 % (at least 99 %; 2000 of 2000")
-    assert gate.lines[0].endswith("; 83.333 % with 400 failures of known findings")
+    assert gate.lines[0].endswith("; 83.333 % with 400 excused failures")
     assert gate.lines[-1].endswith("2 known findings, 0 suspects")
 
 
@@ -297,7 +297,7 @@ def test_corrupt_store(gate: Gate) -> None:
     ("policy", "complaint"),
     [
         ("[oracles.crash]\nmin_pass_rate = 99\n", ":2: 'oracles.crash.min_pass_rate' must be a number from 0 to 1"),
-        ('baseline = "absent.json"\n', ":1: 'baseline' names 'absent.json', which is not a file"),
+        ('known = "absent.toml"\n', ":1: 'known' names 'absent.toml', which is not a file"),
         ("[oracles.crash]\nmax_skips = 0.1\n", ":2: 'oracles.crash.max_skips' is not a key here; did you mean "),
     ],
 )
@@ -356,7 +356,7 @@ def test_explain_and_json_hold_every_number(gate: Gate) -> None:
     assert gate(now, policy, "--explain") == 1
     text = " ".join(" ".join(gate.lines).split())
     assert "trigger_collapse: rate 0.25, baseline_rate 0.6, p 9.5" in text
-    assert "max_skip_share: share 0.245, limit 0.5, count 490, total 2000" in text
+    assert "max_skip_share: share 0.05625, limit 0.5, count 90, total 1600" in text
     assert gate(now, policy, "--json") == 1
     values = json.loads("\n".join(gate.lines))
     (row,) = [row for row in values["rulings"] if row["word"] == "fail"]

@@ -84,10 +84,23 @@ def test_report_files(campaign: Path, capsys: pytest.CaptureFixture[str]) -> Non
     assert out.startswith("# Fuzzing report")
 
 
+def test_a_campaign_of_other_passes_is_not_compared(campaign: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    older, page = campaign.with_name("older"), campaign / "page.html"
+    meta = {
+        "seed": "6", "passes": '["FoldConstant"]', "oracles": "[]", "tvm_version": "", "ffi_version": "",
+        "workers": "1", "budget": "", "started_at": "2020-01-01T00:00:00+00:00",
+    }  # fmt: skip
+    with Store.create(older, meta):
+        pass
+    assert main(["report", str(older), str(campaign), "--html", str(page)]) == 0
+    assert f"'{older}' tested other passes and is not compared" in capsys.readouterr().err
+    assert f'"not_compared":["{older}"]' in page.read_text().replace(": ", ":")
+
+
 def test_the_page_as_a_directory_with_its_history(campaign: Path, capsys: pytest.CaptureFixture[str]) -> None:
     older, policy, out = campaign.with_name("older"), campaign / "policy.toml", campaign / "page"
     meta = {
-        "seed": "6", "passes": "[]", "oracles": "[]", "tvm_version": "", "ffi_version": "", "workers": "1",
+        "seed": "6", "passes": '["FuseOps"]', "oracles": "[]", "tvm_version": "", "ffi_version": "", "workers": "1",
         "budget": "", "started_at": "2020-01-01T00:00:00+00:00",
     }  # fmt: skip
     with Store.create(older, meta):

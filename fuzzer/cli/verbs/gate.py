@@ -6,7 +6,7 @@ import argparse
 import json
 from pathlib import Path
 
-from fuzzer.cli.options import add_campaign, add_triage
+from fuzzer.cli.options import add_campaign, add_triage, file_errors, inform
 from fuzzer.core.verb import READS_ONLY, Verb
 
 
@@ -30,10 +30,16 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(options: argparse.Namespace) -> int:
+    from fuzzer.gate.baseline import to_text
     from fuzzer.gate.judge import judged
+    from fuzzer.gate.ruling import GateExit
     from fuzzer.gate.text import as_json, explain, render
 
     result = judged(options.directory, options.policy, options.baseline, options.triage, options.history)
+    if result.first_baseline is not None and result.exit is GateExit.PASSED:
+        with file_errors("write", result.first_baseline):
+            result.first_baseline.write_text(to_text(result.measured), encoding="utf-8")
+        inform(f"there was no baseline yet: this campaign is kept as '{result.first_baseline}'")
     if options.json:
         print(json.dumps(as_json(result), indent=2))
     else:
