@@ -40,6 +40,8 @@ DEFAULT_SECONDS = 600.0
 _PROBE_SECONDS = 60.0  # for importing and building a user's pass, which may load a library of its own
 _EITHER = (("time", "max-examples"), ("workers", "dask"))
 """Options that say the same thing in two ways."""
+_TESTED = ("pass", "passes")
+"""What is tested: on the command line it replaces all that a file says of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +72,8 @@ def merged(options: Mapping[str, Any]) -> dict[str, Any]:
                 raise ConfigError(f"give --{pair[0]} or --{pair[1]}, not both")
         if any(name in typed for name in pair):  # another budget than the file's, or other workers
             written = {name: value for name, value in written.items() if name not in pair}
+    if any(name in typed for name in _TESTED):
+        written = {name: value for name, value in written.items() if name not in _TESTED}
     return {**written, **typed}
 
 

@@ -188,22 +188,37 @@ def read_config(path: Path) -> dict[str, str | list[str]]:
     Raises:
         ConfigError: with file, line and key.
     """
+    place = _SECTION if path.name == PROJECT else ()
     try:
         file = read_toml(path)
-        return {key: _option(file, key, value) for key, value in file.table.items()}
+        table: Any = file.table
+        for key in place:
+            table = table.get(key, {})
+        return {key: _option(file, (*place, key), value) for key, value in table.items()}
     except TomlError as error:
         raise ConfigError(str(error)) from error
 
 
-def _option(file: TomlFile, key: str, value: Any) -> str | list[str]:
+PROJECT = "pyproject.toml"
+_SECTION = ("tool", "relaxfuzz")
+
+
+def project_config(directory: Path) -> dict[str, str | list[str]]:
+    """Options of ``[tool.relaxfuzz]`` in the project file of a directory; raises ``ConfigError``."""
+    path = directory / PROJECT
+    return read_config(path) if path.is_file() else {}
+
+
+def _option(file: TomlFile, place: tuple[str, ...], value: Any) -> str | list[str]:
+    key = place[-1]
     if key not in _BY_NAME:
-        raise file.error((key,), f"is no option of a campaign{near_matches(key, _BY_NAME)}")
+        raise file.error(place, f"is no option of a campaign{near_matches(key, _BY_NAME)}")
     option = _BY_NAME[key]
     if isinstance(value, bool) or not isinstance(value, option.kinds):
-        raise file.error((key,), f"has a value of the wrong kind: {value!r}")
+        raise file.error(place, f"has a value of the wrong kind: {value!r}")
     if isinstance(value, list):
         if not all(isinstance(item, str) for item in value):
-            raise file.error((key,), "must list strings")
+            raise file.error(place, "must list strings")
         return list(value) if option.repeatable else ",".join(value)
     return [str(value)] if option.repeatable else str(value)
 

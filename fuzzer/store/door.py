@@ -71,7 +71,7 @@ class _PassFields(msgspec.Struct):
 class _CaseFields(msgspec.Struct):
     module_json: str
     passes: Annotated[list[_PassFields], Meta(min_length=1, max_length=100)]
-    input_seed: _Seed
+    input_seed: Annotated[int, Meta(ge=-(1 << 15), le=(1 << 63) - 1)]  # below 0: plain values (relaxkit.ir.domain)
 
 
 class _EvidenceFields(msgspec.Struct):

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shlex
-import site
-import sys
-import sysconfig
 from pathlib import Path
 
 import pytest
@@ -48,11 +44,9 @@ def failure_text(item: pytest.Function, case: Case, verdict: Verdict, options: O
     head = [printable(words.title), f"expected: {printable(words.expected)}", f"observed: {printable(words.observed)}"]
     path = _folder(item, options) / f"{re.sub(r'[^A-Za-z0-9_]+', '_', item.name)}-{criterion.id}.py"
     write_repro(script.text, path)
-    roots = _roots(small)
-    checked = check_repro(path, environment={**os.environ, **roots})
-    setting = ["env", *(f"{name}={value}" for name, value in roots.items())] if roots else []
+    checked = check_repro(path)
     tail = [
-        f"script: {shlex.join([*setting, 'python', str(path)])}",
+        f"script: python {shlex.quote(str(path))}",
         f"which says: {printable(checked.said)}",
         f'to accept it: check(..., known=["{verdict.oracle}: {verdict.culprit}"]); its id: {criterion.id}',
     ]
@@ -106,19 +100,3 @@ def _folder(item: pytest.Function, options: Options) -> Path:
         return options.out
     cache = getattr(item.config, "cache", None)
     return Path(cache.mkdir("relaxfuzz")) if cache is not None else item.config.rootpath / ".relaxfuzz"
-
-
-def _roots(case: Case) -> dict[str, str]:
-    """Return the variable that must be set for a script to find a pass in a package that is not installed."""
-    installed = {sysconfig.get_path("purelib"), sysconfig.get_path("platlib"), *site.getsitepackages()}
-    roots = []
-    for ref in case.passes:
-        if not ref.is_user or ref.in_file:
-            continue
-        package, *below = ref.place.split(".")
-        file = getattr(sys.modules.get(package), "__file__", None)
-        root = None if file is None else str(Path(file).parent.parent if below else Path(file).parent)
-        if root is not None and root not in installed:
-            roots.append(root)
-    before = [os.environ["PYTHONPATH"]] if os.environ.get("PYTHONPATH") else []
-    return {"PYTHONPATH": os.pathsep.join([*dict.fromkeys(roots), *before])} if roots else {}

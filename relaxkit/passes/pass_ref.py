@@ -7,8 +7,10 @@ import enum
 import functools
 import importlib
 import importlib.util
+import os
 import re
 import sys
+import sysconfig
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -98,8 +100,10 @@ class PassRef:
 
     @property
     def factory(self) -> tuple[str, str]:
-        """The file of a user's pass, from the root of the file system, or its module; and the name of its factory."""
-        place = str(Path(self.place).resolve()) if self.in_file else self.place
+        """Where a script finds a user's pass, and the name of its factory: ``/DIR/FILE.py``, ``package.module``, or
+        ``/DIR/package.module`` where the package is not installed.
+        """
+        place = str(Path(self.place).resolve()) if self.in_file else str(_root_of(self.place) / self.place)
         return place, split_target(self.target)[1]
 
     @property
@@ -151,9 +155,21 @@ def split_target(target: str) -> tuple[str, str, str]:
     return found[1], found[2], found[3] or ""
 
 
+def _root_of(module: str) -> Path:
+    """Return the directory from which a module is imported; an empty path where it is installed."""
+    spec = importlib.util.find_spec(module.partition(".")[0])
+    if spec is None or spec.origin is None:
+        return Path()
+    root = Path(spec.origin).resolve().parents[1 if spec.submodule_search_locations else 0]
+    installed = (sysconfig.get_path(name) for name in ("purelib", "platlib", "stdlib"))
+    return Path() if root in map(Path, installed) else root
+
+
 def load_factory(target: str) -> Callable[[], Any]:
     """Import ``FILE.py:NAME`` or ``package.module:NAME`` and return the callable; raises ``PassReferenceError``."""
     where, name, _ = split_target(target)
+    if os.getcwd() not in sys.path:
+        sys.path.append(os.getcwd())  # as for `python -m`
     try:
         module = import_file(Path(where)) if where.endswith(".py") else importlib.import_module(where)
     except PassReferenceError:

@@ -29,7 +29,12 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     for option in OPTIONS:
         action = "append" if option.repeatable else "store"
         parser.add_argument(f"--{option.name}", metavar=option.metavar, help=option.help, action=action)
-    parser.add_argument("--config", metavar="FILE", type=Path, help="a TOML file with these options as keys")
+    parser.add_argument(
+        "--config",
+        metavar="FILE",
+        type=Path,
+        help="a TOML file with these options as keys (default: the table [tool.relaxfuzz] of ./pyproject.toml)",
+    )
     parser.add_argument("--json", action="store_true", help="print the closing summary as one JSON object")
     add_trust(parser)
 
@@ -39,6 +44,7 @@ def _run(options: argparse.Namespace) -> int:
     from fuzzer.campaign.progress import Progress
     from fuzzer.campaign.regression import chosen, regress_first
     from fuzzer.campaign.setup import configure, decisions, known_findings, merged, open_campaign
+    from fuzzer.core.config import PROJECT, project_config
     from fuzzer.core.installed import NO_COMPILER, compiler, installed, untested
     from fuzzer.worker import session_files
     from relaxkit.compat.known import lines as gap_lines
@@ -46,7 +52,11 @@ def _run(options: argparse.Namespace) -> int:
     session_files.claim()
     versions = installed()
     with contextlib.ExitStack() as held:
-        values = merged(vars(options))
+        given = vars(options)
+        if options.config is None and (found := project_config(Path.cwd())):
+            inform(f"options of [tool.relaxfuzz] in {PROJECT}: {', '.join(found)}")
+            given = {**given, "config": Path(PROJECT)}
+        values = merged(given)
         config = configure(values)
         known, decided = known_findings(values), decisions(values)
         directory = Path(str(values.get("out") or f"campaign-{config.seed}"))

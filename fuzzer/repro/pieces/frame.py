@@ -72,7 +72,7 @@ def user_pass(where: str, factory: str, *arguments: Any, **named: Any) -> Any:
 
 
 def user_module(where: str) -> Any:
-    """Return the module in a file, or the one of a name."""
+    """Return the module in a file, or the one of a name, which may stand behind the directory that it is in."""
     if where.endswith(".py"):
         sys.path.append(os.path.dirname(where))  # what lies beside it may be imported, as for `python FILE`
         spec = importlib.util.spec_from_file_location("user_pass_module", where)
@@ -82,4 +82,6 @@ def user_module(where: str) -> Any:
         sys.modules[spec.name] = module  # where dataclasses look for what their annotations mention
         spec.loader.exec_module(module)
         return module
-    return importlib.import_module(where)
+    root, name = os.path.split(where)
+    sys.path += [root] * bool(root)
+    return importlib.import_module(name)

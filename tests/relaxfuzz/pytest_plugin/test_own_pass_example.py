@@ -49,9 +49,8 @@ def test_the_bug_is_found_and_shown_small(project: Path) -> None:
     script = re.search(r"python (scripts/\S+\.py)", said)
     assert script is not None, said
     assert "which says: BUG: " in said
-    here = {"PYTHONPATH": str(project), "PATH": "/usr/bin:/bin"}
     again = subprocess.run(
-        [sys.executable, script.group(1)], cwd=project, capture_output=True, text=True, env=here, timeout=120
+        [sys.executable, str(project / script.group(1))], cwd="/", capture_output=True, text=True, timeout=120
     )
     assert again.returncode == 1, again.stdout + again.stderr
     assert again.stdout.startswith("BUG: ")
