@@ -8,7 +8,7 @@ import sys
 import tempfile
 import traceback
 
-from fuzzer.cli.options import entry_points, parser_of
+from fuzzer.cli.options import GROUPS, entry_points, parser_of
 from fuzzer.core.installed import require_working_pair, versions
 from fuzzer.core.text import first_line, printable, shorten
 from fuzzer.core.toml import near_matches
@@ -65,7 +65,10 @@ def _dispatch(argv: list[str]) -> int:
 def _overview(entries: dict[str, importlib.metadata.EntryPoint]) -> str:
     lines = ["usage: relaxfuzz VERB [arguments]", "       relaxfuzz --version", ""]
     lines += ["Differential-testing fuzzer for the passes of TVM's Relax.", ""]
-    lines += [f"  {name:<10} {entry.load().help}" for name, entry in entries.items()]
+    others = tuple(name for name in entries if not any(name in names for names in GROUPS.values()))
+    for title, names in {**GROUPS, "Others": others}.items():
+        shown = [f"  {name:<10} {entries[name].load().help}" for name in names if name in entries]
+        lines += [f"{title}:", *shown, ""] if shown else []
     lines += [
         "",
         "`relaxfuzz VERB --help` says more. Exit codes: 0 done, 1 gate failed or something does not work, 2 bad",

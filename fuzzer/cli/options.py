@@ -63,15 +63,20 @@ def file_errors(verb: str, path: Path | str) -> Iterator[None]:
 
 GROUP = "relaxfuzz.verbs"
 PROGRAM = "relaxfuzz"
-_ORDER = (
-    "run merge findings triage minimize repro bisect gate baseline report prove passes ops corpus doctor completion"
-)
+GROUPS = {
+    "Begin": ("init", "doctor"),
+    "Run campaigns": ("run", "merge"),
+    "Look at findings": ("findings", "triage", "minimize", "repro", "bisect", "prove"),
+    "Judge and report": ("gate", "baseline", "report"),
+    "Look things up": ("passes", "ops", "corpus", "completion"),
+}
+"""The verbs as help shows them; those that others register come last."""
 
 
 def entry_points() -> dict[str, importlib.metadata.EntryPoint]:
     """Return the verbs by name, in the order in which help shows them; those that others register come last."""
     found = {entry.name: entry for entry in importlib.metadata.entry_points(group=GROUP)}
-    rank = {name: place for place, name in enumerate(_ORDER.split())}
+    rank = {name: place for place, name in enumerate(name for names in GROUPS.values() for name in names)}
     return {name: found[name] for name in sorted(found, key=lambda name: (rank.get(name, len(rank)), name))}
 
 

@@ -16,6 +16,7 @@ from sample_records import META, hit, shard
 from fuzzer.store import door
 from fuzzer.store.records import FindingState
 from fuzzer.store.writer import FILE_NAME, Store, StoreError
+from relaxkit.ir.domain import ORDINARY
 
 
 @pytest.fixture
@@ -149,3 +150,14 @@ def test_a_script_is_a_file_of_the_campaign(campaign: Path, tmp_path: Path, wher
         (campaign / "repros").symlink_to(tmp_path / "elsewhere")
     with pytest.raises(StoreError, match="repros/"):
         door.read_script(campaign, name, 1000)
+
+
+@pytest.mark.parametrize("seed", ORDINARY)
+def test_the_seeds_of_plain_inputs_are_let_in(campaign: Path, seed: int) -> None:
+    """The minimizer tries them, and they are below 0."""
+    small = json.dumps({**json.loads(CASE), "input_seed": seed})
+    change(campaign, f"UPDATE findings SET minimized_json = '{small}'")
+    with Store.open(campaign) as store:
+        (found,) = store.findings()
+    assert found.minimized is not None
+    assert found.minimized.input_seed == seed

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import argparse
 import re
+from collections.abc import Mapping
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 from fuzzer.cli.options import file_errors
 from fuzzer.core.toml import read_toml
@@ -109,7 +111,8 @@ def _template(name: str) -> str:
 
 def _project(path: Path, own: list[str], passes: str) -> str:
     """Return pyproject.toml with what it lacks."""
-    text, table = "", {}
+    text = ""
+    table: Mapping[str, Any] = {}
     if path.exists():
         text, table = path.read_text(encoding="utf-8"), read_toml(path).table
     tools = table.get("tool", {})
