@@ -27,6 +27,7 @@ from relaxkit.proof.values import (
     Value,
     dims_of,
     is_scalar,
+    outline,
 )
 
 MOST_CALLS = 64
@@ -121,7 +122,16 @@ class Evaluator(Builtins):
         """Return a parameter; raises ``Open`` for a function."""
         if isinstance(ty, relax.FuncType):
             raise Open("a function is a parameter")
-        return self.unpacked(self.terms.make("param", label), ty)
+        value = self.unpacked(self.terms.make("param", label), ty)
+        self._outline(value, ty)
+        return value
+
+    def _outline(self, value: Value, ty: Any) -> None:
+        if isinstance(value, TupleValue):
+            for each, part in zip(value.fields, ty.fields, strict=True):
+                self._outline(each, part)
+        elif isinstance(value, int):
+            self.terms.outlines[value] = outline(ty)
 
     # -- dims --------------------------------------------------------------------------------------------------
 

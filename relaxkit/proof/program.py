@@ -81,21 +81,24 @@ class SymbolicProgram(Evaluator):
         """Call a function of the module from outside, where the program is now.
 
         Raises:
-            Open: Its parameters are declared to have dims that the arguments need not have.
+            Open: Its parameters are declared to be of other types than the arguments, or of fewer shapes.
         """
         function = self.functions[name]
         if len(function.params) != len(arguments):
             raise Open("another number of parameters")
         frame = self.entered(Closure(function), arguments)
         for param, value in zip(function.params, arguments, strict=True):
-            self._check_dims(param.ty, value, frame)
+            self._check_type(param.ty, value, frame)
         return self.invoke(Closure(function), arguments)
 
-    def _check_dims(self, ty: Any, value: Value, frame: Frame) -> None:
+    def _check_type(self, ty: Any, value: Value, frame: Frame) -> None:
         if isinstance(ty, relax.TupleType) and isinstance(value, TupleValue):
             for each, part in zip(ty.fields, value.fields, strict=False):
-                self._check_dims(each, part, frame)
+                self._check_type(each, part, frame)
         elif isinstance(value, int):
+            expected = self.terms.outlines.get(value)
+            if expected is not None and expected.rstrip("?") != outline(ty).rstrip("?"):
+                raise Open("a parameter of another type")
             for axis, dim in enumerate(dims_of(ty) or ()):
                 if self.number(dim, frame) != self.dim(value, axis):
                     raise Open("a parameter with fewer shapes")

@@ -102,10 +102,7 @@ def _compared(
         try:
             arguments = one.parameters(name, fixed)
             expected = one.result(SymbolicProgram.call_function, name, arguments)
-            if caller is None:
-                observed = other.result(SymbolicProgram.call_function, name, other.parameters(name, fixed))
-            else:
-                observed = other.result(caller, name, arguments)
+            observed = other.result(caller or SymbolicProgram.call_function, name, arguments)
         except (Open, Refuted) as reason:
             refuted = isinstance(reason, Refuted) and expected is not None  # what the original does is its own affair
             return Proof(Result.DIFFERENT if refuted else Result.OPEN, name, str(reason))

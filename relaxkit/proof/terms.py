@@ -55,10 +55,16 @@ class Objects:
 
 
 class Terms:
-    """A table of terms, of both modules that are compared."""
+    """A table of terms, of both modules that are compared.
+
+    Attributes:
+        objects: Numbers of equal objects of TVM.
+        outlines: Dtype and rank of the parameters, and of the elements of those that are tuples.
+    """
 
     def __init__(self) -> None:
         self.objects = Objects()
+        self.outlines: dict[Term, str] = {}
         self._nodes: list[Node] = []
         self._numbers: dict[Node, Term] = {}
 

@@ -129,6 +129,20 @@ def test_a_parameter_that_admits_fewer_shapes_is_not_proved() -> None:
         assert str(prove(Wide, narrow)) == "open in main: a parameter with fewer shapes"
 
 
+def test_a_parameter_of_another_type_is_not_proved_although_nothing_reads_it() -> None:
+    def module(annotation: relax.TensorType) -> Any:
+        builder = relax.BlockBuilder()
+        x, unused = relax.Var("x", relax.TensorType((2,), "float32")), relax.Var("unused", annotation)
+        with builder.function("main", [x, unused]):
+            builder.emit_func_output(builder.emit(relax.op.add(x, x)))
+        return builder.get()
+
+    before = module(relax.TensorType((2, 2), "float32"))
+    for other in (relax.TensorType((2, 2), "float16"), relax.TensorType((2,), "float32")):
+        assert str(prove(before, module(other))) == "open in main: a parameter of another type"
+    assert prove(before, module(relax.TensorType(ndim=2, dtype="float32"))).result is Result.PROVED
+
+
 def test_dims_that_are_bound_are_proved_for_the_values_they_are_bound_to() -> None:
     expression = "relax.transform.BindSymbolicVars({'n': 3})"
     assert str(proof_of(subject("BindSymbolicVars", expression, Model))) == "proved"
