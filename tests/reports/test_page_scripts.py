@@ -16,6 +16,10 @@ from page_samples import SOURCE, full, sample_page
 from py_mini_racer import JSEvalException, MiniRacer
 from sample_findings import HOSTILE, finding
 
+from fuzzer.core.toml import parse_toml
+from fuzzer.findings.file import known_in
+from fuzzer.findings.script_parts import ScriptParts, Words
+from fuzzer.store.known import KnownAs
 from fuzzer.store.writer import FindingState as State
 from reports.html import SCRIPTS
 from reports.tables import Report
@@ -61,6 +65,35 @@ def test_a_finding_that_no_case_showed_is_of_its_campaign(report: Report) -> Non
     go(run, "history")
     cells = run("document.querySelectorAll('td').map((each) => each.textContent)")
     assert cells[-4:] == ["campaign", "campaign", "·", "0"]
+
+
+def test_a_finding_offers_its_issue_an_entry_and_a_search(report: Report, tmp_path: Path) -> None:
+    (tmp_path / "repros").mkdir()
+    (tmp_path / "repros" / "0000000001.py").write_text("print('<script>')\n")
+    parts = ScriptParts("x", False, (), 0, Words("FuseOps dies", "it lives", "it does not"))
+    first = replace(report.findings[0], parts=parts)
+    known = KnownAs("some-case", 'says "so"\nand so', "https://github.com/apache/tvm/issues/17210")
+    now = replace(
+        full(report), directory=tmp_path, findings=[first, *report.findings[1:]], recognized={first.id: known}
+    )
+    run = started(replace(report, directory=Path("before")), now)
+    issue = run(f"RF.text(RF.finding('{first.id}').issue)")
+    assert issue.partition("\n")[0].endswith("FuseOps dies")
+    assert "print('<script>')" in issue
+    entry = run(f"RF.knownEntry(RF.finding('{first.id}'))")
+    (listed,) = known_in(parse_toml(Path("findings.toml"), entry)).entries
+    assert (listed.id, listed.culprit, listed.reference) == (first.id, first.culprit, known.reference)
+    assert listed.reason == 'says "so" and so'
+    search = run(f"RF.upstream(RF.finding('{first.id}'))")
+    assert search.startswith("https://github.com/apache/tvm/issues?q=is%3Aissue%20FuseOps")
+    go(run, f"finding/{first.id}")
+    shown = run("document.querySelectorAll('dd').map((each) => each.textContent)")
+    assert known.line in shown
+    assert run("document.querySelectorAll('a').map((each) => each.getAttribute('href'))").count(known.reference) == 1
+    # What is no address is no link.
+    run(f"RF.finding('{first.id}').known.reference = 'javascript:alert(1)'")
+    go(run, f"finding/{first.id}")
+    assert "javascript" not in str(run("document.querySelectorAll('a').map((each) => each.getAttribute('href'))"))
 
 
 def names(run: Run) -> list[str]:
