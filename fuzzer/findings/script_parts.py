@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from dataclasses import dataclass
 
 
@@ -69,6 +70,34 @@ class Nearest:
 
 
 @dataclass(frozen=True, slots=True)
+class Ending:
+    """How the process of a short script ends while the defect is there.
+
+    Attributes:
+        error: Name of the exception's type; empty where a signal ends it, or any code but 0.
+        words: Parts of its message.
+        line: The line of the script that must not have been passed over, the first being 1.
+        signal: The signal that ends it; 0 for none.
+    """
+
+    error: str = ""
+    words: tuple[str, ...] = ()
+    line: int = 1
+    signal: int = 0
+
+    def fits(self, exit_code: int | None, output: str) -> bool:
+        """Say whether a process that ended so, and said this, showed the defect."""
+        if self.signal:
+            return exit_code == -self.signal
+        if not self.error:
+            return exit_code not in (0, None)
+        places = re.findall(r"^  File .*, line (\d+), in <module>$", output, re.MULTILINE)
+        told = re.search(rf"^(?:[\w.]+\.)?{re.escape(self.error)}(?::|$)", output, re.MULTILINE)
+        behind = bool(places) and int(places[-1]) >= self.line
+        return exit_code == 1 and told is not None and behind and all(word in output for word in self.words)
+
+
+@dataclass(frozen=True, slots=True)
 class ScriptParts:
     """The parts of a script that people want to see.
 
@@ -79,6 +108,9 @@ class ScriptParts:
         judged: How many of them, from the end, are judged.
         words: What is wrong.
         nearest: The nearest module that passes.
+        change: The lines that the pass changes, as a unified diff; of two runs that must agree, those that differ.
+        numbers: Where two results differ first, and both values.
+        ending: How the short script ends while the defect is there; ``None`` where the script is the long one.
     """
 
     module: str
@@ -87,6 +119,9 @@ class ScriptParts:
     judged: int
     words: Words
     nearest: Nearest | None = None
+    change: str = ""
+    numbers: str = ""
+    ending: Ending | None = None
 
     @property
     def lines(self) -> int:
@@ -107,3 +142,28 @@ class RenderedScript:
     text: str
     front: str
     parts: ScriptParts
+
+
+@dataclass(frozen=True, slots=True)
+class ShortScript:
+    """A short script: its source, and how it ends while the defect is there."""
+
+    text: str
+    ending: Ending
+
+
+@dataclass(frozen=True, slots=True)
+class ShortForms:
+    """What can be written short of a failure.
+
+    Attributes:
+        scripts: The scripts that may show it, the best first.
+        why: Why there is none, or none but these.
+        change: As in ``ScriptParts``.
+        numbers: As in ``ScriptParts``.
+    """
+
+    scripts: tuple[ShortScript, ...]
+    why: str = ""
+    change: str = ""
+    numbers: str = ""

@@ -14,7 +14,7 @@ from pathlib import Path
 _ROOT = Path(__file__).parents[2]
 _OURS = ("oracles", "fuzzer", "strategies", "relaxkit")
 _ALWAYS = {"import sys"}
-_OPTIONAL = {
+OPTIONAL = {
     "np": "import numpy as np",
     "tvm": "import tvm",
     "tvm_ffi": "import tvm_ffi",
@@ -88,7 +88,7 @@ def select(paths: Iterable[str], tail: str) -> Selection:
     return Selection(
         text,
         tuple(sorted({line for name, line in imports if name in written} | _ALWAYS)),
-        tuple(line for name, line in _OPTIONAL.items() if name in wanted),
+        tuple(line for name, line in OPTIONAL.items() if name in wanted),
     )
 
 

@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fuzzer.findings.script_parts import Ending
+
 if TYPE_CHECKING:
     from fuzzer.core.case import Case
     from fuzzer.findings.script_parts import Nearest, RenderedScript
@@ -27,14 +29,25 @@ _OUTCOMES = ("BUG: ", "OK: ", "DIFFERENT: ", "ENVIRONMENT: ")
 
 @dataclass(frozen=True, slots=True)
 class ReproResult:
-    """Outcome of running a script: its exit code (``None`` after the time limit) and what it printed."""
+    """Outcome of running a script: its exit code (``None`` after the time limit) and what it printed.
+
+    Attributes:
+        exit_code: The exit code; negative for a signal.
+        output: What it printed, and with an exit code that no long script has, what it wrote on standard error.
+        errors: What it wrote on standard error.
+        ending: How a short script ends while the defect is there; ``None`` of a long one.
+    """
 
     exit_code: int | None
     output: str
+    errors: str = ""
+    ending: Ending | None = None
 
     @property
     def confirmed(self) -> bool:
         """Say whether the script shows the defect."""
+        if self.ending is not None:
+            return self.ending.fits(self.exit_code, self.errors)
         return self.exit_code == 1 and any(line.startswith("BUG: ") for line in self.output.splitlines())
 
     @property
@@ -57,6 +70,7 @@ def check_repro(
     *,
     python: str | Path = sys.executable,
     environment: Mapping[str, str] | None = None,
+    ending: Ending | None = None,
 ) -> ReproResult:
     """Run a script in a fresh process.
 
@@ -65,6 +79,7 @@ def check_repro(
         timeout: Time limit in seconds.
         python: The interpreter; without it that of this process.
         environment: Variables to run it with; without them those of this process.
+        ending: How it ends while the defect is there, where it is a short script.
     """
     path = path.resolve()  # it runs in its own directory
     command = [str(python), str(path)]
@@ -76,7 +91,8 @@ def check_repro(
     except subprocess.TimeoutExpired as error:
         said = error.stdout or ""
         return ReproResult(None, said.decode(errors="replace") if isinstance(said, bytes) else said)
-    return ReproResult(done.returncode, done.stdout if done.returncode in (0, 1, 2) else done.stdout + done.stderr)
+    output = done.stdout if done.returncode in (0, 1, 2) and ending is None else done.stdout + done.stderr
+    return ReproResult(done.returncode, output, done.stderr, ending)
 
 
 def check_text(text: str) -> ReproResult:

@@ -203,6 +203,26 @@ def arguments_text(expression: str) -> str:
     return "{" + ", ".join(f"{name!r}: {ast.unparse(value)}" for name, value in named) + "}"
 
 
+def applied_to(module: str, expression: str) -> tuple[str, str]:
+    """Write the application of a pass to a variable: the call, and the options of the ``PassContext`` around it.
+
+    A pass that is made for any module by a ``module_pass`` around a lambda is written as what the lambda calls.
+    """
+    tree, options = _tree(expression), ""
+    if isinstance(tree, ast.Call) and isinstance(tree.func, ast.Name) and tree.func.id == CONFIGURED:
+        expression, options = ast.unparse(tree.args[0]), ast.unparse(tree.args[1]).replace("'", '"')
+        tree = tree.args[0]
+    inner = tree.args[0] if isinstance(tree, ast.Call) and tree.args else None
+    if not isinstance(inner, ast.Lambda) or not ast.unparse(tree).startswith("tvm.transform.module_pass("):
+        return f"{expression}({module})", options
+    given = inner.args.args[0].arg
+    for node in ast.walk(inner.body):
+        if isinstance(node, ast.Name) and node.id == given:
+            node.id = module
+    body = ast.unparse(inner.body)
+    return body if '"' in body else body.replace("'", '"'), options
+
+
 def has_options_alone(expression: str) -> bool:
     """Say whether an expression builds a pass without arguments, whatever options it is configured with."""
     return re.search(rf"^({CONFIGURED}\()?[\w.]+\(\)", expression) is not None

@@ -102,11 +102,27 @@ _MOST_INPUTS = 4
 
 def _build_numeric(failure: FailingCase) -> Check:
     """Build and run the original to get the literals; of a program that ends its process the inputs are only drawn."""
-    evidence, case = failure.evidence, failure.case
+    evidence = failure.evidence
     compiled = evidence.details.mode == ExecMode.COMPILED.value or failure.verdict.culprit == "VMTIRCodeGen"
     mode = ExecMode.COMPILED.value if compiled else ExecMode.BYTECODE.value
     if failure.died and evidence.details.stage is Phase.BUILD_ORIGINAL:
         return Check(f"('OK', str(built(module, {mode!r})))", PLAIN_PIECES)
+    original, candidate = programs_of(failure)
+    if evidence.kind == KIND:
+        return _gradient_check(original, candidate, evidence)
+    entries: list[Entry] = []
+    if failure.died:
+        entries = drawn_entries(original)
+    elif evidence.kind != "does-not-build":
+        entries = entries_of(original, candidate, evidence)
+    words = failure.fragments if evidence.kind in ("does-not-build", "run-error") else []
+    short = _short_check(failure, original, candidate, entries, words, mode)
+    return short or _long_check(failure, original, candidate, entries, words, mode)
+
+
+def programs_of(failure: FailingCase) -> tuple[Original, Candidate]:
+    """Return the program before the passes and the one behind them; raises ``ValueError`` where it has no stage."""
+    case = failure.case
     subject = Subject(failure.module, case.passes, input_seed=case.input_seed)
     facts, whole = subject.facts, subject.original_facts
     if facts is None:
@@ -114,17 +130,7 @@ def _build_numeric(failure: FailingCase) -> Check:
     source = whole.reload or whole.module, whole.snapshot
     fixed = given_of([(step.ref.name, step.ref.expression) for step in subject.plan.steps])
     original = Original(facts.reload or facts.module, facts.snapshot, case.input_seed, fixed, source=lambda: source)
-    candidate = candidate_of(subject, original, len(subject.plan.steps) - 1)
-    if evidence.kind == KIND:
-        return _gradient_check(original, candidate, evidence)
-    entries: list[Entry] = []
-    if failure.died:
-        entries = drawn_entries(original)
-    elif evidence.kind != "does-not-build":
-        entries = _entries(original, candidate, evidence)
-    words = failure.fragments if evidence.kind in ("does-not-build", "run-error") else []
-    short = _short_check(failure, original, candidate, entries, words, mode)
-    return short or _long_check(failure, original, candidate, entries, words, mode)
+    return original, candidate_of(subject, original, len(subject.plan.steps) - 1)
 
 
 def _short_check(
@@ -157,7 +163,7 @@ def _short_check(
         if evidence.kind not in _RESULTS or len(entries) > _MOST_INPUTS:
             return None
         # A failure that is well above the largest tolerance of any element needs no table of them.
-        allowed = (each.max(initial=0.0) for _, _, each in _tolerances(original, candidate, entries))
+        allowed = (each.max(initial=0.0) for _, _, each in tolerances_of(original, candidate, entries))
         tolerance = max([0.0, *map(float, allowed)])
         called = [(entry.symbol, entry.arguments) for entry in entries]
         if not _shows(plain.returns, original, candidate, called, evidence.kind, *how, tolerance):
@@ -176,7 +182,7 @@ def _long_check(
     calls = (f"({entry.symbol!r}, {entry.title!r}, {entry.num_input!r}, {_arguments(entry)})" for entry in entries)
     table: list[str] = []
     if not failure.died:
-        found = _tolerances(original, candidate, entries)
+        found = tolerances_of(original, candidate, entries)
         table = [f"({entry.title!r}, {path!r}): {literal(array)}" for entry, path, array in found if array.any()]
     preamble = (
         _function(
@@ -235,7 +241,7 @@ def drawn_entries(original: Original) -> list[Entry]:
     return found
 
 
-def _entries(original: Original, candidate: Candidate, evidence: Evidence) -> list[Entry]:
+def entries_of(original: Original, candidate: Candidate, evidence: Evidence) -> list[Entry]:
     """List what the script calls: each function on the inputs that show the failure, and on those before them.
 
     A failure on other inputs than the first says so; of a death of the process nobody knows on which inputs it was.
@@ -263,7 +269,7 @@ def _shows(judge: Callable[..., tuple[str, str]], original: Original, candidate:
     return outcome == "BUG"
 
 
-def _tolerances(
+def tolerances_of(
     original: Original, candidate: Candidate, entries: list[Entry]
 ) -> list[tuple[Entry, tuple[int, ...], Any]]:
     """List how far each element of a result may be off, by entry and path; nothing for a bit-exact promise."""

@@ -146,11 +146,11 @@ SEQUENTIAL = ScriptCheck(OracleName.SEQUENTIAL, _build_sequential, _tell_sequent
 
 def _build_idempotence(failure: FailingCase) -> Check:
     words = repr(failure.fragments) if failure.kind == "ill-formed" else failure.error_words
-    runs = _promised_runs(failure)
+    runs = promised_runs(failure)
     return Check(f"check_idempotence(module, passes, {failure.kind!r}, {words}, {runs})", RUN_PIECES)
 
 
-def _promised_runs(failure: FailingCase) -> int:
+def promised_runs(failure: FailingCase) -> int:
     """Return after how many runs the contract promises that another one changes nothing."""
     contract = contract_for(failure.case.passes[0])
     joined = joinable_blocks(failure.module)

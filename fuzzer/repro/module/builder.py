@@ -349,6 +349,8 @@ def _called(module: Any, gv: Any) -> set[Any]:
 
 def _constant(constant: Any) -> str:
     value = constant.value
+    if isinstance(value, tvm.DataType):
+        return f"tvm.ir.GenericConst(tvm.DataType({_quoted(value)}), relax.{type(constant.ty).__name__}())"
     if not isinstance(value, tvm.runtime.Tensor) or str(value.dtype) == "bfloat16":
         raise Unsayable("a constant that is no plain tensor")
     array = value.numpy()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import re
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -29,15 +30,25 @@ def readable(module: Any) -> str:
 
     Whether an equal module comes back is for the caller to see.
     """
+    return wrapped(unwrapped(module, _constant))
+
+
+def unwrapped(module: Any, constant: Callable[[Any], str]) -> str:
+    """Return the module's TVMScript for people with lines as long as they are.
+
+    Args:
+        module: The module.
+        constant: Writes an object of the metadata where it is used; empty where it cannot.
+    """
     text = str(module.script(show_meta=True))
     found = _WHOLE.match(text)
     if found is not None:
         rest = text[found.end() :]
         objects = tvm.ir.load_json(_unquoted(found.group(1)))
-        rest = _USE.sub(lambda use: _constant(objects[use.group(1)][int(use.group(2))]) or use.group(), rest)
+        rest = _USE.sub(lambda use: constant(objects[use.group(1)][int(use.group(2))]) or use.group(), rest)
         text = f"{_compact(found)}{rest}" if _USE.search(rest) else rest
     text = _DEVICE.sub(lambda found: f"I.vdevice({_target(found.group(1))}, ", text)
-    return wrapped(common(_IMPORTS.sub("", text).strip("\n")))
+    return common(_IMPORTS.sub("", text).strip("\n"))
 
 
 def _target(printed: str) -> str:

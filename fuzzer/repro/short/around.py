@@ -1,0 +1,172 @@
+"""The oracles that change what is around a run, in short scripts: other functions, and the environment."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import tvm
+import tvm_ffi
+
+from fuzzer.findings.script_parts import Ending
+from fuzzer.repro.checks.check import NOT_EQUAL
+from fuzzer.repro.checks.locality import NOT_LOCAL
+from fuzzer.repro.module.builder import Unsayable
+from fuzzer.repro.short.before import source_of
+from fuzzer.repro.short.runs import UNEQUAL, raises, same
+from fuzzer.repro.short.scene import AFTER, BEFORE, Scene, Showing
+from oracles.core.module_facts import apply, complaint
+from oracles.core.subject import Subject
+from oracles.metamorphic.locality import reach_of
+from oracles.metamorphic.locality_compare import reached
+from oracles.metamorphic.locality_variation import Change, ModuleVariation, draw
+from relaxkit.ir.edits import without
+from relaxkit.ir.functions import functions_by_name
+from relaxkit.passes.contract import Circumstance
+
+_BESIDE = "Beside"
+"""The name of the second module: the same, changed where it must not matter."""
+
+
+def locality(scene: Scene) -> Iterator[Showing]:
+    """Show the passes on the module, and on one that is changed where it must not matter; both are written out."""
+    if scene.prepare:
+        raise Unsayable("both modules are those behind the preparing passes")
+    variation = _variation(scene)
+    shown = functools.partial(_shown_beside, scene, variation.roots)
+    beside = variation.module
+    if variation.change is Change.REORDERED:
+        second = _reordered(scene.fresh(), beside)
+    else:
+        beside = _without_idle(scene, beside, shown)
+        second = source_of(beside, _BESIDE)
+    for lines in shown(beside):
+        yield replace(lines, second=second)
+
+
+def _variation(scene: Scene) -> ModuleVariation:
+    """Return the variation that the oracle draws, with the module beside the scene's."""
+    case = scene.failure.case
+    subject = Subject(scene.failure.module, case.passes, input_seed=case.input_seed)
+    variation = draw(subject, reach_of(subject)) if subject.facts is not None else None
+    if variation is None:
+        raise Unsayable("nothing of the module can be varied")
+    module = variation.module
+    steps = [step.ref for step in subject.plan.steps]
+    for ref in steps[: scene.index or 0] if len(scene.judged) == 1 else ():
+        module = apply(ref.build(), module).module
+        if module is None:
+            raise Unsayable("an earlier pass raises on the module that is varied")
+    return replace(variation, module=_copy(module))
+
+
+def _copy(module: Any) -> Any:
+    return tvm.ir.load_json(tvm.ir.save_json(module))
+
+
+def _shown_beside(scene: Scene, roots: tuple[str, ...], beside: Any) -> list[Showing]:
+    """Return what shows that the passes treat a module and the one beside it differently."""
+    if scene.failure.died:
+        return [Showing((*scene.applied("", BEFORE), *scene.applied("", _BESIDE)), Ending())]
+    first, again = scene.run(), scene.run(_copy(beside))
+    if first.module is None or again.module is None:
+        # Healed by the change, or raised because of it: one of the two calls does not come back.
+        error, names = first.error or again.error, (BEFORE, _BESIDE) if first.module is not None else (_BESIDE, BEFORE)
+        both = first.module is None and again.module is None
+        lines = [line for name in names for line in scene.applied("", name)]
+        return [] if error is None or both or scene.kind == NOT_LOCAL else [raises(error, lines)]
+    lines = [*scene.applied(AFTER, BEFORE), *scene.applied("Other", _BESIDE)]
+    return [
+        Showing((*lines, line), Ending(_error_of(line), (), len(lines)), compared=(first.module, again.module))
+        for line in _differences(first.module, again.module, roots)
+    ]
+
+
+def _error_of(line: str) -> str:
+    return UNEQUAL if line.startswith("tvm.") else "AssertionError"
+
+
+def _without_idle(scene: Scene, beside: Any, shown: Callable[[Any], list[Showing]]) -> Any:
+    """Leave out the functions beside those of the scene's module without which the failure shows as well."""
+    if scene.failure.died:
+        return beside
+    own = functions_by_name(scene.fresh())
+    for name in [name for name in functions_by_name(beside) if name not in own]:
+        smaller = without(beside, [name])
+        if complaint(smaller) is None and _same_failure(shown, smaller, beside):
+            beside = smaller
+    return beside
+
+
+def _same_failure(shown: Callable[[Any], list[Showing]], smaller: Any, larger: Any) -> bool:
+    return {each.ending for each in shown(smaller)} & {each.ending for each in shown(larger)} != set()
+
+
+_ORDERED = """\
+def ordered(module, *names):
+    functions = {{module.get_global_var(name): module[name] for name in names}}
+    return tvm.IRModule(functions, attrs=module.attrs, global_infos=module.global_infos)
+
+
+{beside}, {before} = ordered({before}, {theirs}), ordered({before}, {ours})
+"""
+
+
+def _reordered(module: Any, beside: Any) -> str:
+    """Write the module of the same functions in another order; TVMScript has an order of its own."""
+    ours, theirs = (", ".join(f'"{name}"' for name in functions_by_name(each)) for each in (module, beside))
+    return _ORDERED.format(beside=_BESIDE, before=BEFORE, ours=ours, theirs=theirs)
+
+
+def _differences(after: Any, beside: Any, roots: tuple[str, ...]) -> Iterator[str]:
+    """Yield assertions on the functions that come out otherwise, or in one of the two modules only."""
+    ours, theirs = functions_by_name(after), functions_by_name(beside)
+    for name in dict.fromkeys(name for root in roots for name in (root, *reached(ours, root))):
+        if (name in ours) != (name in theirs):
+            there = AFTER if name in theirs else "Other"
+            yield f'assert "{name}" in [var.name_hint for var in {there}.get_global_vars()]'
+        elif name in ours and not tvm_ffi.structural_equal(ours[name], theirs[name], map_free_vars=True):
+            yield same(f'Other["{name}"]', f'{AFTER}["{name}"]', ", map_free_vars=True")
+
+
+_WATCH = """\
+@tvm.ir.instrument.pass_instrument
+class Watch:
+    shown = []
+
+    def run_before_pass(self, module, info):
+        self.shown.append(module)
+"""
+_CONTEXTS: dict[Circumstance, tuple[str, str]] = {
+    Circumstance.LEVEL_0: ("", "tvm.transform.PassContext(opt_level=0)"),
+    Circumstance.LEVEL_1: ("", "tvm.transform.PassContext(opt_level=1)"),
+    Circumstance.LEVEL_3: ("", "tvm.transform.PassContext(opt_level=3)"),
+    Circumstance.IMMUTABLE: ("", 'tvm.transform.PassContext(config={"testing.immutable_module": True})'),
+    Circumstance.OTHER_TARGET: ("", 'tvm.target.Target("c")'),
+    Circumstance.NO_TARGET: ("", 'tvm.target.Target("llvm")'),
+    Circumstance.REBUILT: ("", ""),
+    Circumstance.TIMING: ("", "tvm.transform.PassContext(instruments=[tvm.ir.instrument.PassTimingInstrument()])"),
+    Circumstance.INSTRUMENT: (_WATCH, "tvm.transform.PassContext(instruments=[Watch()])"),
+}
+"""What must be defined for the second run, and what it stands in; of other circumstances no script is short."""
+
+
+def environment(scene: Scene) -> Iterator[Showing]:
+    """Show the passes plainly, and under a circumstance that must not matter."""
+    row = next(
+        (row for how, row in _CONTEXTS.items() if how.value == scene.failure.evidence.details.circumstance), None
+    )
+    if row is None:
+        raise Unsayable(f"a run {scene.failure.evidence.details.circumstance} needs more than a context")
+    definitions, context = row
+    contexts = [context] if context else []
+    plain, again = scene.applied(), scene.applied("Other", BEFORE, *contexts)
+    if scene.kind == NOT_EQUAL:
+        lines = (*plain, *again, same("Other", AFTER))
+        yield Showing(lines, Ending(UNEQUAL, (), len(lines) - 1), definitions)
+        return
+    evidence = scene.failure.evidence
+    for lines_of in ([*plain, *again], [*again, *plain]):
+        yield raises(evidence, lines_of, evidence.details.error or evidence.message)

@@ -1,0 +1,114 @@
+"""A module in a short script: TVMScript where an equal module comes back from it, else Python that builds it.
+
+Never JSON, which nobody reads and one release alone loads.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import tvm
+import tvm_ffi
+from tvm import relax
+from tvm.script import ir as I
+from tvm.script import relax as R
+from tvm.script import tirx as T
+
+from fuzzer.repro.module.builder import Unsayable, building
+from fuzzer.repro.module.format import wrapped
+from fuzzer.repro.module.tvmscript import unwrapped
+from fuzzer.repro.short.literals import array_source, nested
+
+_LISTED_ELEMENTS = 16
+"""A constant of more elements stands in a line of its own, unless it is short there."""
+_COMMENT = re.compile(r"^ *# .*\n", re.MULTILINE)
+_CLASS = re.compile(r"^(\s*cls = |class )Module\b", re.MULTILINE)
+
+
+def source_of(module: Any, name: str) -> str:
+    """Return the lines that make an equal module and bind it to ``name``; raises ``Unsayable`` where none do."""
+    try:
+        constants = _Constants(name)
+        plain = _COMMENT.sub("", _CLASS.sub(rf"\g<1>{name}", unwrapped(module, constants.source)))
+    except Unsayable:
+        raise
+    except Exception:  # what TVM cannot print is built
+        return _built(module, name)
+    for text in (_without_annotations(plain), plain):
+        if _reads_back(text, constants.objects, module):
+            return wrapped("\n".join([*constants.lines, text])) + "\n"
+    return _built(module, name)
+
+
+@dataclass
+class _Constants:
+    """The constants of a module that stand in lines of their own.
+
+    Attributes:
+        stem: How their names begin.
+        lines: Their definitions.
+        objects: Their values by name.
+    """
+
+    stem: str
+    lines: list[str] = field(default_factory=list)
+    objects: dict[str, Any] = field(default_factory=dict)
+
+    def source(self, item: Any) -> str:
+        """Write a constant where it is used; empty for what is none."""
+        value = getattr(item, "value", None)
+        if not isinstance(value, tvm.runtime.Tensor):
+            return ""
+        array, dtype = value.numpy(), str(value.dtype)
+        written = nested(array) if array.size <= _LISTED_ELEMENTS else ""
+        if written and array.size and "np." not in written:
+            return f'R.const({written}, "{dtype}")'
+        name = f"{self.stem.lower()}_{len(self.lines)}"
+        self.lines.append(f'{name} = relax.const({array_source(array)}, "{dtype}")')
+        self.objects[name] = relax.const(array, dtype)
+        return name
+
+
+def _built(module: Any, name: str) -> str:
+    """Return the function that builds the module node by node, and its call."""
+    function = building(module).replace('    """The module that shows the defect, node by node."""\n', "", 1)
+    made = f"{name.lower()}()"
+    return f"{function.replace('given_module()', made, 1).rstrip()}\n\n\n{name} = {made}\n"
+
+
+def _reads_back(text: str, names: dict[str, Any], module: Any) -> bool:
+    try:
+        known = {"I": I, "R": R, "T": T, "tvm": tvm, "relax": relax, **names}
+        return bool(tvm_ffi.structural_equal(tvm.script.from_source(text, known), module))
+    except Exception:
+        return False
+
+
+def _without_annotations(text: str) -> str:
+    """Return the text without the types of variables, which are inferred mostly."""
+    try:
+        tree = ast.parse(text)
+    except SyntaxError:
+        return text
+    lines = text.splitlines()
+    for node in sorted(_annotated(tree), key=lambda each: (each.lineno, each.col_offset), reverse=True):
+        target, value = node.target, node.value
+        assert value is not None
+        if target.lineno == value.lineno:
+            line = lines[target.lineno - 1].encode()
+            lines[target.lineno - 1] = (line[: target.end_col_offset] + b" = " + line[value.col_offset :]).decode()
+    return "\n".join(lines)
+
+
+def _annotated(node: ast.AST) -> Iterator[ast.AnnAssign]:
+    """Yield the annotated bindings of Relax functions, and none of kernels."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.FunctionDef) and "T.prim_func" in map(ast.unparse, child.decorator_list):
+            continue
+        if isinstance(child, ast.AnnAssign) and child.value is not None:
+            yield child
+        yield from _annotated(child)

@@ -1,0 +1,176 @@
+"""Calls of programs in short scripts that one line cannot say: other calling conventions, several calls, effects."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fuzzer.findings.script_parts import Ending
+from fuzzer.repro.checks.check import fragments
+from fuzzer.repro.module.builder import Unsayable
+from fuzzer.repro.short.literals import argument_source
+from fuzzer.repro.short.scene import BEFORE, Scene, Showing, commented
+from oracles.calling.frame import Adapter
+from oracles.calling.lazy import LazyGetInput, LazySetOutput
+from oracles.calling.parameters import BindParams, BundleModelParams, LiftTransformParams
+from oracles.measure.comparison import is_floating
+from oracles.measure.original import Entry
+
+REPEATED = frozenset({"output-overwritten", "second-call-differs", "later-call-differs", "input-overwritten"})
+EFFECTS = frozenset({"other-effects"})
+
+Way = tuple[str, str, str]
+"""How programs are built: a definition, and the expressions for ``module`` before and after the passes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Calls:
+    """The calls of two programs.
+
+    Attributes:
+        entry: What is called.
+        others: Other inputs of the same function.
+        adapters: How callers must change for what the passes do.
+        way: How the programs are built.
+    """
+
+    entry: Entry
+    others: tuple[Entry, ...]
+    adapters: tuple[Adapter, ...]
+    way: Way
+
+    def showing(self, scene: Scene, path: str, assertion: str) -> Showing:
+        """Write the calls, and the assertion on what they give; raises ``Unsayable`` where that is not short."""
+        definitions, before, after = self.way
+        loads = [f"relax.VirtualMachine({build}, {devices(scene.fresh())})" for build in (before, after)]
+        loads = [load.replace("module", name, 1) for load, name in zip(loads, (BEFORE, scene.subject), strict=True)]
+        lines = [*scene.applied(), _operands("args", self.entry)]
+        evidence, kind = scene.failure.evidence, scene.kind
+        reading = read(leaf_of(self.entry.output, path), path)
+        called = f'vm["{self.entry.symbol}"]'
+        numbers = evidence.details.numbers
+        said = f"expected {numbers[1]}, got {numbers[2]}" if numbers else evidence.observed
+        if kind in REPEATED:
+            lines.append(f"vm = {loads[1]}")
+            last, more = self._again(kind, called, path, reading)
+            lines += more
+            return Showing((*lines, *commented(last, said)), Ending("AssertionError", (), len(lines)), definitions)
+        if kind in EFFECTS:
+            run = f"def printed(module):\n    vm = relax.VirtualMachine({before}, {devices(scene.fresh())})\n"
+            run += f"    with contextlib.redirect_stdout(io.StringIO()) as text:\n        {called}(*args)\n"
+            definitions += ("\n\n" if definitions else "") + f"{run}    return text.getvalue()\n"
+            last = f"assert printed({scene.subject}) == printed({BEFORE})"
+            return Showing((*lines, last), Ending("AssertionError", (), len(lines)), definitions)
+        lines.append(f'before = {loads[0]}["{self.entry.symbol}"](*args){"" if kind == "run-error" else reading}')
+        lines.append(f"vm = {loads[1]}")
+        adapted = self._adapted(called)
+        if kind == "run-error":
+            error, words = evidence.message.partition(":")[0], tuple(fragments(evidence.message))
+            *first, last = adapted.replace("after = ", "").splitlines()
+            acts = (*lines, *first, *commented(last, evidence.message))
+            return Showing(acts, Ending(error, words, len(lines)), definitions)
+        if kind != "wrong-value":
+            raise Unsayable(f"{kind} behind another calling convention")
+        lines += (adapted + reading).splitlines()
+        last = assertion.format("after", "before")
+        return Showing((*lines, *commented(last, said)), Ending("AssertionError", (), len(lines)), definitions)
+
+    def _again(self, kind: str, called: str, path: str, reading: str) -> tuple[str, list[str]]:
+        """Return the assertion on several calls, and the calls."""
+        if kind == "input-overwritten":
+            place = "".join(f"[{index}]" for index in json.loads(path))
+            return f"np.testing.assert_array_equal(args{place}.numpy(), kept)", [
+                f"kept = args{place}.numpy().copy()", f"{called}(*args)"
+            ]  # fmt: skip
+        first = [f"first = {called}(*args){reading.replace('.numpy()', '')}", "kept = first.numpy().copy()"]
+        if kind == "second-call-differs":
+            first = [f"first = {called}(*args){reading}.copy()"]
+            return f"np.testing.assert_array_equal({called}(*args){reading}, first)", first
+        others = [f"{called}({', '.join(map(argument_source, other.arguments))})" for other in self.others]
+        if kind == "output-overwritten":
+            return "np.testing.assert_array_equal(first.numpy(), kept)", [*first, *others]
+        return f"np.testing.assert_array_equal({called}(*args){reading}, kept)", [*first, *others]
+
+    def _adapted(self, called: str) -> str:
+        """Write the call by the convention behind the passes; raises ``Unsayable`` for one that is not short."""
+        if len(self.adapters) != 1:
+            raise Unsayable("several changes of the calling convention")
+        (adapter,) = self.adapters
+        write = _CONVENTIONS.get(type(adapter))
+        if write is None:
+            raise Unsayable("a calling convention that needs more than a line")
+        return write(adapter, self.entry, called)
+
+
+def _lifted(adapter: Any, entry: Entry, called: str) -> str:
+    number = _inputs(entry)
+    name = "transform_params" if adapter.shared is True else f"{entry.symbol}_transform_params"
+    return f'after = {called}(*args[:{number}], *vm["{name}"](args[{number}:]))'
+
+
+def _bundled(adapter: Any, entry: Entry, called: str) -> str:
+    number = _inputs(entry)
+    return f"after = {called}(*args[:{number}], args[{number}:])"
+
+
+def _got_lazily(adapter: Any, entry: Entry, called: str) -> str:
+    number = entry.num_input or 0
+    return f"after = {called}(*args[:{number}], lambda index, name: args[{number} + index])"
+
+
+def _set_lazily(adapter: Any, entry: Entry, called: str) -> str:
+    number = len(entry.arguments) if entry.num_input is None else entry.num_input
+    arity = adapter.arity.get(entry.symbol)
+    result = "outputs[0]" if arity is None else f"[outputs[index] for index in range({arity})]"
+    store = "lambda index, value: outputs.update({index: value})"
+    return f"outputs = {{}}\n{called}(*args[:{number}], {store}, *args[{number}:])\nafter = {result}"
+
+
+def _bound(adapter: Any, entry: Entry, called: str) -> str:
+    kept = ", ".join(f"args[{index}]" for index in range(len(entry.arguments)) if index not in adapter.positions)
+    return f"after = {called}({kept})"
+
+
+_CONVENTIONS: dict[type, Callable[[Any, Entry, str], str]] = {
+    LiftTransformParams: _lifted,
+    BundleModelParams: _bundled,
+    LazyGetInput: _got_lazily,
+    LazySetOutput: _set_lazily,
+    BindParams: _bound,
+}
+"""How a function is called behind a pass that changes how it is called."""
+
+
+def _inputs(entry: Entry) -> int:
+    if entry.num_input is None:
+        raise Unsayable("a function whose parameters are not told apart")
+    return entry.num_input
+
+
+def _operands(name: str, entry: Entry) -> str:
+    return f"{name} = [{', '.join(map(argument_source, entry.arguments))}]"
+
+
+def devices(module: Any) -> str:
+    """Write the devices that a machine for a module needs: more than one where the module places values."""
+    return "[tvm.cpu(number) for number in range(4)]" if module.global_infos else "tvm.cpu()"
+
+
+def read(leaf: Any, path: str) -> str:
+    """Write how a result is read: the place in its tuples, and what it is there."""
+    place = "".join(f"[{index}]" for index in json.loads(path or "[]"))
+    if isinstance(leaf, np.ndarray):
+        exotic = is_floating(leaf.dtype) and leaf.dtype.kind != "f"
+        return f"{place}.numpy()" + ('.astype("float32")' if exotic else "")
+    return place
+
+
+def leaf_of(output: Any, path: str) -> Any:
+    """Return what stands at a place in nested tuples; ``None`` where nothing does."""
+    for index in json.loads(path or "[]"):
+        output = output[index] if isinstance(output, tuple) and index < len(output) else None
+    return output

@@ -1,0 +1,272 @@
+"""The numeric oracle in short scripts: build, run, compare; operands as literals."""
+
+from __future__ import annotations
+
+import functools
+import json
+import math
+import textwrap
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from fuzzer.findings.script_parts import Ending
+from fuzzer.repro.checks.check import FailingCase, fragments
+from fuzzer.repro.checks.documented import LEGALIZE, shown_alone
+from fuzzer.repro.checks.numeric import drawn_entries, entries_of, programs_of, tolerances_of
+from fuzzer.repro.module.builder import Unsayable
+from fuzzer.repro.module.format import WIDTH
+from fuzzer.repro.short.calls import EFFECTS, REPEATED, Calls, devices, leaf_of, read
+from fuzzer.repro.short.literals import argument_source, array_source
+from fuzzer.repro.short.scene import AFTER, BEFORE, Scene, Showing, commented
+from oracles.calling.gradient import Gradient
+from oracles.core.verdict import NOT_AS_DOCUMENTED, Phase
+from oracles.gradient.oracle import KIND, arguments_for, gradients_of
+from oracles.measure.comparison import is_floating
+from oracles.measure.original import Entry, Original
+from oracles.numeric.compare_programs import Candidate
+from oracles.semantics.replay import documentation
+from relaxkit.ir.functions import public_functions
+from relaxkit.passes.contract import NumericPromise, Stage
+from relaxkit.passes.contracts import contract_for
+from relaxkit.runtime import ExecMode
+from relaxkit.runtime.values import ShapeValue
+
+_ASSERTION = "AssertionError"
+_MINIMAL = """\
+def build(module):
+    t = relax.transform
+    passes = [
+        t.RealizeVDevice(), relax.backend.DispatchSampling(), relax.backend.DispatchSortScan(), t.LambdaLift(),
+        t.LegalizeOps(), t.ToNonDataflow(), t.RemovePurityChecking(), t.CallTIRRewrite(), t.LowerAllocTensor(),
+        t.LowerRuntimeBuiltin(), t.ComputePrimValue(), t.VMShapeLower(), t.AttachGlobalSymbol(),
+    ]  # without fusion and memory planning
+    with tvm.target.Target("llvm"):
+        return relax.build(tvm.transform.Sequential(passes)(module), "llvm", relax_pipeline=None{mode})
+"""
+_RUN = """\
+def run(module, args):
+    vm = relax.VirtualMachine({build}, {device})
+    return vm["{function}"]({arguments}){leaf}
+"""
+
+
+def numeric(scene: Scene) -> Iterator[Showing]:
+    """Show a program that does not build, does not run, or computes something else."""
+    kind, details = scene.kind, scene.failure.evidence.details
+    if kind == NOT_AS_DOCUMENTED:
+        yield from _documented(scene)
+        return
+    builds = _builds(scene)
+    if kind == "does-not-build" or details.stage in (Phase.BUILD, Phase.BUILD_ORIGINAL):
+        for definitions, before, after in builds:
+            yield from _does_not_build(scene, definitions, before, after)
+        return
+    original, candidate = _programs(scene.failure)
+    if kind == KIND:
+        for definitions, before, after in builds:
+            yield from _gradient(scene, original, candidate, definitions, before, after)
+        return
+    entry = _entry(scene.failure, original, candidate)
+    if entry is None:
+        raise Unsayable("no call of the program shows it")
+    adapters = [each for each in candidate.adapters if not isinstance(each, Gradient)]
+    for way in builds:
+        if adapters or kind in REPEATED or kind in EFFECTS:
+            calls = Calls(entry, _others(original, candidate, entry) if kind in REPEATED else (), tuple(adapters), way)
+            for assertion in _comparisons(leaf_of(entry.output, _path(scene)), original, candidate, entry):
+                yield calls.showing(scene, _path(scene), assertion)
+        else:
+            yield from _calls(scene, original, candidate, entry, *way)
+
+
+def _path(scene: Scene) -> str:
+    numbers = scene.failure.evidence.details.numbers
+    return numbers[0] if numbers else "[]"
+
+
+def _others(original: Original, candidate: Candidate, entry: Entry) -> tuple[Entry, ...]:
+    return tuple(original.varied(entry, candidate.promise is NumericPromise.BIT_EXACT))
+
+
+@functools.lru_cache(maxsize=1)
+def _programs(failure: FailingCase) -> tuple[Original, Candidate]:
+    return programs_of(failure)
+
+
+def _entry(failure: FailingCase, original: Original, candidate: Candidate) -> Entry | None:
+    """Return the call that shows the failure, the first of its function where several do together."""
+    name = failure.evidence.details.entry
+    entries = drawn_entries(original) if failure.died else entries_of(original, candidate, failure.evidence)
+    return next((entry for entry in entries if entry.symbol == name), entries[0] if entries else None)
+
+
+def _builds(scene: Scene) -> list[tuple[str, str, str]]:
+    """List ways to build: a definition, and how the modules before and after the passes are built."""
+    details = scene.failure.evidence.details
+    mode = ', exec_mode="compiled"' if details.mode == ExecMode.COMPILED.value else ""
+    plain, bare = f'relax.build(module, "llvm"{mode})', f'relax.build(module, "llvm", relax_pipeline=None{mode})'
+    minimal, build = _MINIMAL.format(mode=mode), "build(module)"
+    ways = [("", plain, plain), ("", plain, bare), (minimal, build, build), (minimal, build, bare)]
+    lowered = bool(scene.judged) and _is_lowered(scene)
+    return [way for way in ways if lowered == (way[2] == bare)] if scene.judged else [ways[0], ways[2]]
+
+
+def _is_lowered(scene: Scene) -> bool:
+    contract = contract_for(scene.judged[-1])
+    return contract.composed and contract.gives is Stage.LOWERED
+
+
+def _does_not_build(scene: Scene, definitions: str, before: str, after: str) -> Iterator[Showing]:
+    evidence, built = scene.failure.evidence, after.replace("module", scene.subject, 1)
+    error = evidence.message.partition(":")[0]
+    lines = scene.applied()
+    if scene.failure.died:
+        yield Showing((*lines, built), Ending(), definitions)
+        return
+    fine = [f"{before.replace('module', BEFORE, 1)}  # builds"] if scene.judged else []
+    for acts, last in (
+        ([*lines, *fine], built),
+        ([*lines, *fine], f"relax.VirtualMachine({built}, tvm.cpu())"),
+        (lines, built),
+    ):
+        ending = Ending(error, tuple(fragments(evidence.message)), len(acts))
+        yield Showing((*acts, *commented(last, evidence.message)), ending, definitions)
+
+
+def _calls(
+    scene: Scene, original: Original, candidate: Candidate, entry: Entry, definitions: str, before: str, after: str
+) -> Iterator[Showing]:
+    """Yield what calls both programs on the same operands and compares."""
+    evidence, lines, kind = scene.failure.evidence, scene.applied(), scene.kind
+    path = _path(scene)
+    leaf = leaf_of(entry.output, path)
+    reading = "" if kind == "run-error" or scene.failure.died else read(leaf, path)
+    build = before if before == after else f"{before} if module is {BEFORE} else {after}"
+    helper = _runner(scene.fresh(), entry, build, reading)
+    operands = f"args = [{', '.join(_operands(entry))}]"
+    preamble = f"{definitions}\n\n{helper}" if definitions else helper
+    again, now = f"run({BEFORE}, args)", f"run({scene.subject}, args)"
+    if scene.failure.died:
+        yield Showing((*lines, operands, now), Ending(), preamble)
+        return
+    if kind == "run-error":
+        error = evidence.message.partition(":")[0]
+        acts = (*lines, operands, f"{again}  # runs", *commented(now, evidence.message))
+        yield Showing(acts, Ending(error, tuple(fragments(evidence.message)), len(lines) + 2), preamble)
+    elif kind == "wrong-value":
+        for assertion in _comparisons(leaf, original, candidate, entry):
+            line = assertion.format(now, again)
+            acts = (*lines, operands, *commented(line, _numbers(scene)))
+            yield Showing(acts, Ending(_ASSERTION, (), len(lines) + 1), preamble)
+    elif kind in ("wrong-shape", "wrong-dtype"):
+        what = kind.removeprefix("wrong-")
+        line = f"assert {now}.{what} == {again}.{what}"
+        yield Showing(
+            (*lines, operands, *commented(line, _numbers(scene))), Ending(_ASSERTION, (), len(lines) + 1), preamble
+        )
+    else:
+        raise Unsayable(f"{kind} needs several calls of one program")
+
+
+def _runner(module: Any, entry: Entry, build: str, leaf: str) -> str:
+    arrays = all(isinstance(item, np.ndarray) for item in entry.arguments)
+    called = "*map(tvm.runtime.tensor, args)" if arrays else "*args"
+    return _RUN.format(build=build, device=devices(module), function=entry.symbol, arguments=called, leaf=leaf)
+
+
+def _operands(entry: Entry) -> list[str]:
+    if all(isinstance(item, np.ndarray) for item in entry.arguments):
+        return [array_source(item) for item in entry.arguments]
+    return [argument_source(item) for item in entry.arguments]
+
+
+def _comparisons(leaf: Any, original: Original, candidate: Candidate, entry: Entry) -> Iterator[str]:
+    """Yield templates of the assertion, the ones that allow for rounding first."""
+    if isinstance(leaf, ShapeValue):
+        yield "assert list({0}) == list({1})"
+        return
+    if isinstance(leaf, np.ndarray) and is_floating(leaf.dtype):
+        allowed = max((_rounded(each) for _, _, each in tolerances_of(original, candidate, [entry])), default=0.0)
+        absolute = f", atol={allowed:g}" if allowed else ""
+        relative = 1e-5 if leaf.dtype.name in ("float32", "float64") else 1e-2
+        yield f"np.testing.assert_allclose({{0}}, {{1}}, rtol={relative:g}{absolute})"
+        if absolute:
+            yield f"np.testing.assert_allclose({{0}}, {{1}}, rtol={relative:g})"
+    yield "np.testing.assert_array_equal({0}, {1})"
+
+
+def _numbers(scene: Scene) -> str:
+    numbers = scene.failure.evidence.details.numbers
+    return f"expected {numbers[1]}, got {numbers[2]}" if numbers else scene.failure.evidence.observed
+
+
+def _documented(scene: Scene) -> Iterator[Showing]:
+    """Show the call alone that is lowered to something else than is documented, and what it should give."""
+    found = shown_alone(scene.failure.case, scene.failure.verdict, scene.failure.module)
+    if found is None:
+        raise Unsayable("no call is seen to give another result than documented")
+    path = scene.failure.evidence.details.numbers[0]
+    leaf = leaf_of(found.expectation.value, path)
+    if not isinstance(leaf, np.ndarray):
+        raise Unsayable("what is documented is no tensor")
+    (name,) = public_functions(found.call.module)
+    entry = Entry(name, None, tuple(found.call.arguments))
+    helper = _runner(found.call.module, entry, 'relax.build(module, "llvm")', read(leaf, path))
+    operands = f"args = [{', '.join(_operands(entry))}]"
+    said = f"# TVM documents it so: {documentation(found.call.operator)}"
+    documented = [*textwrap.wrap(said, WIDTH, subsequent_indent="# ", max_lines=2), f"expected = {array_source(leaf)}"]
+    assertion = "np.testing.assert_array_equal(run(After, args), expected)"
+    if is_floating(leaf.dtype):
+        allowed = _rounded(found.expectation.tolerances.get(tuple(json.loads(path)), np.zeros(1)))
+        assertion = f"np.testing.assert_allclose(run(After, args), expected, rtol=0, atol={allowed or 1e-6:g})"
+    lines = (f"After = {LEGALIZE}(Before)", operands, *documented, *commented(assertion, _numbers(scene)))
+    yield Showing(lines, Ending(_ASSERTION, (), len(documented) + 2), helper, module=found.call.module)
+
+
+def _rounded(tolerances: Any) -> float:
+    """Return the largest tolerance, rounded up to a power of ten; 0 for none."""
+    largest = float(np.max(tolerances, initial=0.0, where=np.isfinite(tolerances)))
+    return 10.0 ** math.ceil(math.log10(largest)) if largest > 0 else 0.0
+
+
+def _gradient(
+    scene: Scene, original: Original, candidate: Candidate, definitions: str, before: str, after: str
+) -> Iterator[Showing]:
+    """Show that an adjoint disagrees with central differences of the function itself."""
+    details = scene.failure.evidence.details
+    entries = {entry.symbol: entry for entry in original.entries if not entry.problem}
+    for gradient, later, changed in gradients_of(candidate.adapters):
+        if later or changed or gradient.function not in entries or gradient.adjoint != details.entry:
+            continue
+        arguments = arguments_for(original, gradient, entries[gradient.function])
+        if not all(isinstance(item, np.ndarray) for item in arguments):
+            raise Unsayable("differences by arguments that are no tensors")
+        yield from _differences(scene, gradient, Entry(gradient.function, None, tuple(arguments)), definitions, after)
+
+
+def _differences(scene: Scene, gradient: Gradient, entry: Entry, definitions: str, build: str) -> Iterator[Showing]:
+    called = "*map(tvm.runtime.tensor, args)"
+    target = "".join(f"[{index}]" for index in gradient.target)
+    helper = f"vm = relax.VirtualMachine({build.replace('module', AFTER, 1)}, tvm.cpu())"
+    operands = f"args = [{', '.join(_operands(entry))}]"
+    lines = [*scene.applied(), helper, operands, f'gradients = vm["{gradient.adjoint}"]({called})[1]']
+    for number, parameter in enumerate(gradient.parameters):
+        if not is_floating(entry.arguments[parameter].dtype):
+            continue
+        said = commented(f"assert gradients[{number}].shape == args[{parameter}].shape", _numbers(scene))
+        yield Showing((*lines, *said), Ending(_ASSERTION, (), len(lines)), definitions)
+        loop = [
+            f"numeric = np.zeros_like(args[{parameter}])",
+            "for place in np.ndindex(numeric.shape):  # central differences",
+            "    ends = []",
+            "    for step in (1e-2, -1e-2):",
+            f"        args[{parameter}][place] += step",
+            f'        ends.append(vm["{gradient.function}"]({called}){target}.numpy())',
+            f"        args[{parameter}][place] -= step",
+            "    numeric[place] = (ends[0] - ends[1]) / 2e-2",
+        ]
+        line = f"np.testing.assert_allclose(gradients[{number}].numpy(), numeric, rtol=0.05, atol=0.05)"
+        acts = (*lines, *loop, *commented(line, _numbers(scene)))
+        yield Showing(acts, Ending(_ASSERTION, (), len(lines) + len(loop)), definitions)

@@ -1,0 +1,146 @@
+"""Putting a short script together: head, imports, the module, the call, one assertion."""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import signal
+import textwrap
+from collections.abc import Iterator
+from dataclasses import replace
+from importlib import metadata
+from typing import TYPE_CHECKING, Any
+
+from tvm_ffi.serialization import from_json_graph_str
+
+from fuzzer.core.text import first_line
+from fuzzer.findings.script_parts import Ending, ShortForms, ShortScript
+from fuzzer.repro.bundle import OPTIONAL, import_lines
+from fuzzer.repro.checks.check import FailingCase
+from fuzzer.repro.checks.table import words_of
+from fuzzer.repro.module.format import WIDTH, wrapped
+from fuzzer.repro.short.before import source_of
+from fuzzer.repro.short.scene import BEFORE, Scene, Showing, scenes
+from fuzzer.repro.short.table import SHORT_CHECKS, ShortCheck
+from oracles.core.verdict import Death
+from relaxkit.passes.contract import OracleName
+
+if TYPE_CHECKING:
+    from fuzzer.core.case import Case
+    from fuzzer.findings.assessment import Assessment
+    from oracles.core.verdict import Verdict
+
+MOST_LINES = 150
+"""A script of more lines is not short."""
+_SCREEN = 80
+_TRIED = 5
+_CHANGED_LINES = 60
+_MEGABYTES = 4096
+_STANDARD = ("contextlib", "io", "resource", "signal", "sys", "threading")
+
+
+def short_forms(case: Case, verdict: Verdict, assessment: Assessment | None = None) -> ShortForms:
+    """Write the short scripts that may show a failure; runs in a worker, and runs what the failure is about.
+
+    Which of them shows it is for a fresh process to say.
+    """
+    module = from_json_graph_str(case.module_json)
+    failure = FailingCase(case, verdict, module)
+    details = failure.evidence.details
+    check = SHORT_CHECKS[verdict.oracle if details.death is None else details.oracle or OracleName.CRASH]
+    head = _head(failure, check, assessment)
+    found: list[tuple[ShortScript, str]] = []
+    why = ""
+    for scene in scenes(failure):
+        try:
+            found += _written(scene, check, head)
+        except Exception as error:  # the long form remains
+            why = why or first_line(f"{error}" or type(error).__name__)
+    # What fits on a screen comes first, in the order of the scenes; of the rest the shortest.
+    sizes = [len(script.text.splitlines()) for script, _ in found]
+    order = sorted(
+        range(len(found)), key=lambda each: (sizes[each] > _SCREEN, sizes[each] if sizes[each] > _SCREEN else 0, each)
+    )
+    scripts = tuple(found[each][0] for each in order if sizes[each] <= MOST_LINES)
+    if found and not scripts:
+        why = f"it has {min(sizes)} lines"
+    change = found[order[0]][1] if found else ""
+    return ShortForms(scripts[:_TRIED], why, change, _numbers(failure))
+
+
+def _written(scene: Scene, check: ShortCheck, head: list[str]) -> Iterator[tuple[ShortScript, str]]:
+    for showing in check.write(scene):
+        module = scene.fresh() if showing.module is None else showing.module
+        acts = _dying(scene.failure, check, showing) if scene.failure.died else showing
+        prepared = scene.prepared()
+        before = source_of(module, BEFORE)
+        front = "\n\n".join(part.rstrip() for part in (wrapped(acts.definitions), before, acts.second) if part.strip())
+        user = scene.imports
+        body = [*map(wrapped, prepared), *map(wrapped, acts.lines)]
+        imports = _imports("\n".join([*user, front, *body]))
+        text = "\n".join([*head, *([f"# {acts.remark}"] if acts.remark else []), *imports, *user, "", front, "", ""])
+        first = len(text.splitlines()) + sum(
+            len(each.splitlines()) for each in body[: len(prepared) + acts.ending.line]
+        )
+        ending = replace(acts.ending, line=first + 1)
+        yield ShortScript(text + "\n".join(body) + "\n", ending), _change(scene, showing)
+
+
+def _dying(failure: FailingCase, check: ShortCheck, showing: Showing) -> Showing:
+    """Return what is shown of a process that dies: the script dies in the same way."""
+    details, lines = failure.evidence.details, showing.lines
+    if details.death is Death.HANG:
+        seconds = int(check.hang_seconds)
+        remark = f"It does not end: an alarm kills this process after {seconds} s (SIGALRM)."
+        return replace(showing, lines=(f"signal.alarm({seconds})", *lines), ending=Ending(signal=14), remark=remark)
+    if details.death is Death.MEMORY:
+        limit = f"resource.setrlimit(resource.RLIMIT_AS, ({_MEGABYTES} << 20, {_MEGABYTES} << 20))"
+        remark = f"It exhausts the memory: the limit is {_MEGABYTES} MB."
+        return replace(showing, lines=(limit, *lines), ending=Ending(), remark=remark)
+    if details.death is Death.SIGNAL:
+        name = signal.Signals(details.code).name
+        return replace(showing, ending=Ending(signal=details.code), remark=f"This script dies of {name}.")
+    if not details.code:
+        raise ValueError("a process that ends itself with 0 shows nothing")
+    return replace(showing, ending=Ending(), remark=f"The process ends itself with exit code {details.code}.")
+
+
+def _head(failure: FailingCase, check: ShortCheck, assessment: Assessment | None) -> list[str]:
+    words = words_of(failure.verdict)
+    severity = "" if assessment is None else f" Severity {assessment.severity}."
+    source = "" if failure.died else check.sources.get(failure.evidence.kind, check.source)
+    expected = f"{words.expected.rstrip('.')}{f' ({source})' if source else ''}"
+    told = f"tvm {metadata.version('apache-tvm')}, target llvm.{severity} Expected: {expected}."
+    return [*_comment(words.title, 2), *_comment(told, 2)]
+
+
+def _comment(text: str, most: int) -> list[str]:
+    lines = textwrap.wrap(text, WIDTH, initial_indent="# ", subsequent_indent="# ", max_lines=most, placeholder=" ...")
+    return lines or ["#"]
+
+
+def _imports(body: str) -> list[str]:
+    """Return the import lines of what a text mentions."""
+    names = {node.id for node in ast.walk(ast.parse(body)) if isinstance(node, ast.Name)}
+    standard = [f"import {name}" for name in _STANDARD if name in names]
+    needed = [line for name, line in OPTIONAL.items() if name in names]
+    return [line for part in (import_lines(standard), import_lines(needed)) for line in part.splitlines()]
+
+
+def _change(scene: Scene, showing: Showing) -> str:
+    """Return the changed lines of the two modules that a script compares; empty where there is nothing to compare."""
+    if scene.failure.died or (showing.compared is None and not scene.judged):
+        return ""
+    try:
+        left, right = showing.compared or (scene.fresh(), scene.after)
+        texts = [str(each.script()).splitlines() for each in (left, right)]
+    except Exception:  # the passes raise, or what they give cannot be printed
+        return ""
+    lines = list(difflib.unified_diff(*texts, lineterm="", n=1))[2:]
+    more = [f"... {len(lines) - _CHANGED_LINES} more lines"] if len(lines) > _CHANGED_LINES else []
+    return "\n".join([*lines[:_CHANGED_LINES], *more])
+
+
+def _numbers(failure: FailingCase) -> str:
+    numbers: Any = failure.evidence.details.numbers
+    return "" if not numbers else f"output {numbers[0]}: expected {numbers[1]}, got {numbers[2]}"

@@ -1,0 +1,111 @@
+"""The oracles that run passes, once or again, in short scripts: crash, mutation, determinism and so on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import tvm
+
+from fuzzer.findings.script_parts import Ending
+from fuzzer.repro.checks.check import NOT_EQUAL, fragments
+from fuzzer.repro.checks.runs import promised_runs
+from fuzzer.repro.short.scene import AFTER, BEFORE, Scene, Showing, commented
+from oracles.core.module_facts import complaint
+from oracles.core.verdict import Evidence
+
+UNEQUAL = "ValueError"
+"""What ``tvm.ir.assert_structural_equal`` raises."""
+_REPEATS = 20  # true failures of determinism are random
+
+
+def same(left: str, right: str, more: str = "") -> str:
+    """Write the assertion that two modules, or two functions, are equal."""
+    return f"tvm.ir.assert_structural_equal({left}, {right}{more})"
+
+
+def raises(evidence: Evidence, lines: list[str], message: str | None = None) -> Showing:
+    """Return the showing of lines whose last one raises the error of the evidence."""
+    said = evidence.message if message is None else message
+    acts = [*lines[:-1], *commented(lines[-1], f"{evidence.kind}: {said}")]
+    first = next((number for number in reversed(range(len(lines))) if not lines[number].startswith(" ")), 0)
+    return Showing(tuple(acts), Ending(evidence.kind, tuple(fragments(said)), first))
+
+
+def crash(scene: Scene) -> Iterator[Showing]:
+    """Show an error of the passes: the bare call."""
+    if scene.failure.died:
+        yield Showing(tuple(scene.applied("")), Ending())
+        return
+    error = scene.run().error
+    yield raises(scene.failure.evidence, scene.applied(""), None if error is None else error.message)
+
+
+def mutation(scene: Scene) -> Iterator[Showing]:
+    """Show that the passes write into the module that they are given."""
+    module = scene.fresh()
+    texts, saved = [str(module.script(show_meta=True))], str(tvm.ir.save_json(module))
+    result = scene.run(module)
+    texts.append(str(module.script(show_meta=True)))
+    shown = f"{BEFORE}.script()" if texts[0] != texts[1] else f"tvm.ir.save_json({BEFORE})"
+    calls = scene.applied("")
+    if result.module is None:
+        calls = ["with contextlib.suppress(Exception):", *(f"    {line}" for line in calls)]
+    said = (
+        ', f"the input module was modified:\\n{Before.script()}"' if texts[0] != texts[1] else ', "modified in place"'
+    )
+    lines = (f"seen = {shown}", *calls, f"assert {shown} == seen{said}")
+    before = tvm.ir.load_json(saved)
+    yield Showing(lines, Ending("AssertionError", (), len(lines) - 1), compared=(before, module))
+
+
+def determinism(scene: Scene) -> Iterator[Showing]:
+    """Show that runs of the same passes on the same input give different things."""
+    indented = [f"    {line}" for line in scene.applied("Again")]
+    loop = f"for _ in range({_REPEATS}):  # the difference is random"
+    if scene.kind == NOT_EQUAL:
+        lines = (*scene.applied(), loop, *indented, f"    {same('Again', AFTER)}")
+        yield Showing(lines, Ending(UNEQUAL, (), len(scene.applied())))
+    else:
+        lines = (*scene.applied(), "for _ in range(20):  # one of them raises", *indented)
+        yield Showing(lines, Ending(scene.kind, tuple(scene.failure.fragments), 0))
+
+
+def sequential(scene: Scene) -> Iterator[Showing]:
+    """Show that ``Sequential`` of the passes does something else than direct calls."""
+    calls = [line.strip() for line in scene.applied(AFTER, BEFORE)]
+    texts = [line.removeprefix(f"{AFTER} = ") for line in calls if line.startswith(f"{AFTER} = ")]
+    passes = ", ".join(text.removesuffix(f"({BEFORE})").removesuffix(f"({AFTER})") for text in texts)
+    target = 'tvm.target.Target("llvm")' if scene.needs_target else ""
+    grouped = f"tvm.transform.Sequential([{passes}])({BEFORE})"
+    around = [f"with {target}:", f"    Grouped = {grouped}"] if target else [f"Grouped = {grouped}"]
+    if scene.kind == NOT_EQUAL:
+        lines = (*scene.applied(), *around, same("Grouped", AFTER))
+        yield Showing(lines, Ending(UNEQUAL, (), len(lines) - 1))
+        return
+    for lines in ((*scene.applied(), *around), (*around, *scene.applied())):
+        yield Showing(lines, Ending(scene.kind, (), 0))
+
+
+def idempotence(scene: Scene) -> Iterator[Showing]:
+    """Show that passes fail on their own output, or change it."""
+    evidence, runs = scene.failure.evidence, promised_runs(scene.failure)
+    names = ["Once", "Twice", *(f"Run{number}" for number in range(3, runs + 2))]
+    lines: list[str] = []
+    module = BEFORE
+    for name in names[: runs + 1]:
+        lines += scene.applied(name, module)
+        previous, module = module, name
+    if scene.kind == NOT_EQUAL:
+        last = scene.fresh()
+        outputs = [last := scene.run(last).module for _ in names[: runs + 1]]
+        lines.append(same(module, previous))
+        yield Showing(tuple(lines), Ending(UNEQUAL, (), len(lines) - 1), compared=(outputs[-2], outputs[-1]))
+        return
+    lines = [*scene.applied("Once", BEFORE), *scene.applied("Twice", "Once")]
+    if scene.kind == "ill-formed":
+        again = complaint(scene.run(scene.after).module)
+        said = evidence.message if again is None else again.message
+        asserted = commented("relax.analysis.well_formed(Twice)", f"{UNEQUAL}: {said}")
+        yield Showing((*lines, *asserted), Ending(UNEQUAL, tuple(fragments(said)), len(lines)))
+        return
+    yield raises(evidence, lines, evidence.details.error or evidence.message)

@@ -1,0 +1,211 @@
+"""The scene of a short script: the module, the passes that are applied to it, and how a failure is shown there."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import tvm
+from tvm_ffi.serialization import from_json_graph_str
+
+from fuzzer.core.text import first_line
+from fuzzer.findings.script_parts import Ending
+from fuzzer.repro.checks.check import FailingCase
+from fuzzer.repro.module.format import WIDTH
+from oracles.core.evidence import evidence_of
+from oracles.core.module_facts import Result, apply, equal
+from relaxkit.passes.arguments import applied_to
+from relaxkit.passes.contracts import CONTRACTS, contract_for
+from relaxkit.passes.pass_ref import PassRef, load_factory
+from relaxkit.passes.plan import plan_of, preparing
+
+BEFORE, AFTER = "Before", "After"
+
+
+@dataclass(frozen=True, slots=True)
+class Showing:
+    """The part of a short script behind the module.
+
+    Attributes:
+        lines: What is done, and last the assertion.
+        ending: How the process ends while the defect is there; its line counts from the first of ``lines``.
+        definitions: What must be defined first.
+        second: What stands behind the module, such as a second one.
+        compared: Two modules whose difference is the evidence; the module and what the passes make of it when ``None``.
+        module: Stands in the place of the scene's module.
+        remark: A line for the script's head, on how it ends.
+    """
+
+    lines: tuple[str, ...]
+    ending: Ending
+    definitions: str = ""
+    second: str = ""
+    compared: tuple[Any, Any] | None = None
+    module: Any = None
+    remark: str = ""
+
+
+@dataclass(frozen=True)
+class Scene:
+    """A failure, and where a script shows it.
+
+    Attributes:
+        failure: The failure.
+        text: The module as JSON.
+        prepare: Passes that bring it to the stage of the judged ones, where what they make is not the module itself.
+        judged: The passes that are applied.
+        index: Number of the pass at fault among the steps of the case's plan; ``None`` where no step is.
+    """
+
+    failure: FailingCase
+    text: str
+    prepare: tuple[PassRef, ...]
+    judged: tuple[PassRef, ...]
+    index: int | None = None
+
+    @property
+    def kind(self) -> str:
+        """The class of the failure."""
+        return self.failure.evidence.kind
+
+    @property
+    def subject(self) -> str:
+        """The name that the module under judgement has in the script."""
+        return AFTER if self.judged else BEFORE
+
+    def fresh(self) -> Any:
+        """Return the module: a copy that nothing has written into."""
+        return from_json_graph_str(self.text)
+
+    def run(self, module: Any = None, targeted: bool = True) -> Result:
+        """Apply the passes to a module, by default a fresh one of the scene's."""
+        result = Result(self.fresh() if module is None else module)
+        for ref in (*self.prepare, *self.judged):
+            if result.module is not None:
+                result = apply(ref.build(), result.module) if targeted else _bare(ref.build(), result.module)
+        return result
+
+    @cached_property
+    def after(self) -> Any:
+        """What the passes make of the module; raises ``ValueError`` where they raise."""
+        result = self.run()
+        if result.module is None:
+            raise ValueError(f"the passes raise {result.outcome}")
+        return result.module
+
+    @cached_property
+    def needs_target(self) -> bool:
+        """Say whether the passes do something else outside of a target, which nobody can ask of passes that die."""
+        if self.failure.died:
+            return True
+        inside, outside = self.run(), self.run(targeted=False)
+        if inside.module is None or outside.module is None:
+            return inside.error is None or outside.error is None or inside.error.message != outside.error.message
+        return not equal(inside.module, outside.module)
+
+    def prepared(self) -> list[str]:
+        """Write the lines that prepare the module."""
+        return self._applications(self.prepare, BEFORE, BEFORE)
+
+    def applied(self, name: str = AFTER, module: str = BEFORE, *contexts: str) -> list[str]:
+        """Write the lines that apply the passes to a module in a variable, and bind what they give to ``name``.
+
+        Args:
+            name: The variable for the result; empty for none.
+            module: The variable of the module.
+            contexts: What the calls stand in besides.
+        """
+        return self._applications(self.judged, name, module, contexts)
+
+    def _applications(
+        self, refs: Sequence[PassRef], name: str, module: str, contexts: tuple[str, ...] = ()
+    ) -> list[str]:
+        lines: list[str] = []
+        for number, ref in enumerate(refs):
+            last = number == len(refs) - 1
+            bound = name if last or name else "Made"
+            call, options = applied_to(module, ref.expression)
+            if ref.is_user:
+                made = ref.factory[1] + ("" if isinstance(load_factory(ref.target), tvm.ir.transform.Pass) else "()")
+                call, options = f"{made}({module})", ""
+            around = [*contexts, *([f"tvm.transform.PassContext(config={options})"] if options else [])]
+            if self.needs_target and not any("target" in each for each in contexts):
+                around.append('tvm.target.Target("llvm")')
+            line = f"{bound} = {call}" if bound else call
+            lines += [f"with {', '.join(around)}:", f"    {line}"] if around else [line]
+            module = bound
+        return lines
+
+    @property
+    def imports(self) -> list[str]:
+        """The lines that import the user's passes."""
+        lines = []
+        for ref in (*self.prepare, *self.judged):
+            if ref.is_user:
+                place, factory = ref.factory
+                if ref.in_file:
+                    lines.append(f"sys.path.append({str(Path(place).parent)!r})")
+                lines.append(f"from {Path(place).stem if ref.in_file else place} import {factory}")
+        return list(dict.fromkeys(lines))
+
+
+def _bare(built: Any, module: Any) -> Result:
+    try:
+        return Result(built(module))
+    except Exception as error:
+        return Result(None, evidence_of(error))
+
+
+def scenes(failure: FailingCase) -> Iterator[Scene]:
+    """Yield the places where a failure may be shown, the best first.
+
+    The pass at fault alone on what it was applied to; all judged passes on the prepared module; the whole case.
+    """
+    case, culprit = failure.case, failure.verdict.culprit
+    plan = plan_of(case.passes, tuple(map(contract_for, case.passes)), failure.module)
+    steps = tuple(step.ref for step in plan.steps)
+    names = [ref.name for ref in steps]
+    index = names.index(culprit) if culprit in names else None
+    whole = steps if index is None else steps[: index + 1]
+    stages = _stages(case.module_json, (*plan.prepare, *whole[:-1]))
+    if index is not None and len(stages) == len(plan.prepare) + len(whole):
+        yield Scene(failure, stages[-1], (), whole[-1:], index)
+    prepare, rest = _acting(plan.prepare, stages), _acting(whole, stages[len(plan.prepare) :])
+    if len(rest) > 1 and len(stages) > len(plan.prepare):
+        yield Scene(failure, stages[len(plan.prepare)], (), rest, index)
+    if prepare or index is None:
+        yield Scene(failure, case.module_json, prepare, rest, index)
+    if index is None and culprit in CONTRACTS and len(stages) > len(plan.prepare):
+        yield Scene(failure, stages[len(plan.prepare)], (), (preparing(culprit),), index)
+
+
+def _acting(passes: tuple[PassRef, ...], stages: list[str]) -> tuple[PassRef, ...]:
+    """Return the passes that change the module; what became of it stands in ``stages``."""
+    changes = [True] * len(passes)
+    for number in range(min(len(passes), len(stages) - 1)):
+        changes[number] = not equal(*map(from_json_graph_str, stages[number : number + 2]))
+    return tuple(ref for ref, acts in zip(passes, changes, strict=True) if acts)
+
+
+def _stages(text: str, passes: tuple[PassRef, ...]) -> list[str]:
+    """Return the module and what each of the passes makes of it, as JSON, up to the first that raises."""
+    found, module = [text], from_json_graph_str(text)
+    for ref in passes:
+        module = apply(ref.build(), module).module
+        if module is None:
+            break
+        found.append(str(tvm.ir.save_json(module)))
+    return found
+
+
+def commented(line: str, comment: str) -> list[str]:
+    """Write a line with a comment behind it, or before it where both together are too long."""
+    text = f"# {first_line(comment).rstrip(' :')}"
+    if len(line) + 2 + len(text) <= WIDTH:
+        return [f"{line}  {text}"]
+    indent = line[: len(line) - len(line.lstrip())]
+    return [indent + textwrap.shorten(text, WIDTH - len(indent), placeholder=" ..."), line]

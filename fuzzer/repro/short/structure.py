@@ -1,0 +1,199 @@
+"""The oracles that look at what passes give, in short scripts: well-formed, postcondition, roundtrip."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any
+
+import tvm
+import tvm_ffi
+from tvm import relax
+
+from fuzzer.findings.script_parts import Ending
+from fuzzer.repro.checks.check import fragments
+from fuzzer.repro.checks.roundtrip import NOTATIONS
+from fuzzer.repro.short.before import source_of
+from fuzzer.repro.short.runs import UNEQUAL, same
+from fuzzer.repro.short.scene import AFTER, BEFORE, Scene, Showing, commented
+from oracles.core.verdict import Notation
+from oracles.structural.roundtrip_forms import UNLISTED_DEVICE, UNPRINTABLE_NAME
+from relaxkit.ir.functions import functions_by_name, is_public, relax_functions
+from relaxkit.passes.claims.kept import KEPT
+from relaxkit.passes.contract import Kept
+
+_FAILED = "AssertionError"
+_SHOWN_LINES = 40
+"""A longer module is not printed: who runs the script would not find the place in it."""
+
+
+def shown(scene: Scene) -> list[str]:
+    """Write the lines that apply the passes, and print what they give where that is short."""
+    calls = scene.applied()
+    try:
+        lines = len(str(scene.after.script()).splitlines())
+    except Exception:  # what cannot be printed is no less of a defect
+        return calls
+    return [*calls, f"print({scene.subject}.script())"] if lines <= _SHOWN_LINES else calls
+
+
+def well_formed(scene: Scene) -> Iterator[Showing]:
+    """Show that a well-formed module becomes an ill-formed one, or one whose types are wrong."""
+    if scene.failure.died:
+        yield Showing((*scene.applied(), f"relax.analysis.well_formed({scene.subject})"), Ending())
+        return
+    for line in {"contradicted-type": _contradicted, "signature": _signature, "mistyped-call": _mistyped}.get(
+        scene.kind, _complained
+    )(scene):
+        lines = shown(scene)
+        error = UNEQUAL if line.startswith(("relax.", "tvm.", "builder")) else _FAILED
+        said = scene.failure.evidence.message if error == UNEQUAL else scene.failure.evidence.observed
+        if scene.kind == "ill-formed":
+            error, said = _complaint(scene.after)
+        words = tuple(fragments(said)) if scene.kind == "ill-formed" else ()
+        comment = f"{error}: {said}" if scene.kind == "ill-formed" else said
+        yield Showing((*lines, *commented(line, comment)), Ending(error, words, len(lines)))
+
+
+def _complained(scene: Scene) -> Iterator[str]:
+    yield f"relax.analysis.well_formed({scene.subject})"
+
+
+def _complaint(module: Any) -> tuple[str, str]:
+    try:
+        relax.analysis.well_formed(module)
+    except Exception as error:
+        return type(error).__name__, str(error)
+    raise ValueError("the module is well formed")
+
+
+def _contradicted(scene: Scene) -> Iterator[str]:
+    """Yield the assertion that a function's declared return type and its body's have values in common."""
+    for name, function in relax_functions(scene.after):
+        if relax.analysis.type_base_check(function.ret_ty, function.body.ty) == relax.analysis.BaseCheckResult.FAIL_L0:
+            here = f'{AFTER}["{name}"]'
+            yield (
+                f"assert relax.analysis.type_base_check({here}.ret_ty, {here}.body.ty) "
+                "!= relax.analysis.BaseCheckResult.FAIL_L0"
+            )
+
+
+def _signature(scene: Scene) -> Iterator[str]:
+    """Yield the assertion that a public function keeps its signature."""
+    after = dict(relax_functions(scene.after))
+    for name, old in relax_functions(scene.fresh()):
+        new = after.get(name)
+        if not is_public(old):
+            continue
+        if new is None:
+            yield f'assert "{name}" in [var.name_hint for var in {AFTER}.get_global_vars()]'
+        elif not tvm_ffi.structural_equal(old.ty, new.ty, map_free_vars=True):
+            yield same(f'{AFTER}["{name}"].ty', f'{BEFORE}["{name}"].ty', ", map_free_vars=True")
+
+
+def _mistyped(scene: Scene) -> Iterator[str]:
+    """Yield the inference of the type of a call, by the type of the function that is called."""
+    module = scene.after
+    functions = dict(relax_functions(module))
+    for name, function in functions.items():
+        for number, block in enumerate(function.body.blocks):
+            for place, binding in enumerate(block.bindings):
+                value = getattr(binding, "value", None)
+                callee = str(getattr(getattr(value, "op", None), "name_hint", ""))
+                if callee in functions and not _fits(value, functions[callee]):
+                    call = f'{AFTER}["{name}"].body.blocks[{number}].bindings[{place}].value'
+                    yield (
+                        f'relax.BlockBuilder().normalize(relax.Call(relax.Var("{callee}", {AFTER}["{callee}"].ty), '
+                        f"{call}.args))"
+                    )
+
+
+def _fits(call: Any, function: Any) -> bool:
+    try:
+        relax.BlockBuilder().normalize(relax.Call(relax.Var("callee", function.ty), call.args))
+    except Exception:
+        return False
+    return True
+
+
+def postcondition(scene: Scene) -> Iterator[Showing]:
+    """Show that a pass has not done what it claims: by the fact itself, else by the module that it gives."""
+    evidence = scene.failure.evidence
+    if scene.failure.died:
+        yield Showing(tuple(scene.applied()), Ending())
+        return
+    lines, said = shown(scene), evidence.message
+    for line in _facts(scene):
+        error = UNEQUAL if line.startswith("tvm.") else _FAILED
+        yield Showing((*lines, *commented(line, said)), Ending(error, (), len(lines)))
+    line = f"assert not tvm_ffi.structural_equal({AFTER}, Wrong), {said!r}"
+    yield Showing((*lines, line), Ending(_FAILED, (), len(lines)), source_of(scene.after, "Wrong"))
+
+
+def _facts(scene: Scene) -> Iterator[str]:
+    """Yield the assertion of what a pass leaves as it is, where that is the claim."""
+    claim, before, after = scene.failure.evidence.details.claim, scene.fresh(), scene.after
+    kept = next((flag for flag, row in KEPT.items() if row.claim == claim), None)
+    if kept is Kept.MODULE_ATTRIBUTES:
+        yield same(f"{AFTER}.attrs", f"{BEFORE}.attrs")
+    elif kept is Kept.GLOBAL_INFOS:
+        yield same(f"{AFTER}.global_infos", f"{BEFORE}.global_infos")
+    elif kept is not None:
+        now = functions_by_name(after)
+        for name, function in functions_by_name(before).items():
+            if name in now and KEPT[kept].violation(
+                SimpleNamespace(before=tvm.IRModule({name: function}), after=tvm.IRModule({name: now[name]}))
+            ):
+                yield from _kept(kept, f'{AFTER}["{name}"]', f'{BEFORE}["{name}"]')
+
+
+def _kept(kept: Kept, now: str, old: str) -> Iterator[str]:
+    if kept is Kept.FUNCTION_ATTRIBUTES:
+        yield same(f"{now}.attrs", f"{old}.attrs")
+    elif kept is Kept.PARAMETER_NAMES:
+        yield f"assert [param.name for param in {now}.params] == [param.name for param in {old}.params]"
+    elif kept is Kept.PURITY:
+        yield f"assert {now}.is_pure == {old}.is_pure"
+    else:
+        yield same(now, old, ", map_free_vars=True")
+
+
+def roundtrip(scene: Scene) -> Iterator[Showing]:
+    """Show that a module does not come back from TVMScript, or from JSON; or that no notation can hold it."""
+    evidence, died = scene.failure.evidence, scene.failure.died
+    if scene.failure.verdict.culprit in NOTATIONS and scene.judged:
+        yield from roundtrip(_output(scene))
+    lines, name = scene.applied(), scene.subject
+    if evidence.kind == UNLISTED_DEVICE:
+        line = f"""assert ':-1:' not in {name}.script(), "a tensor is on a device that the module does not list\""""
+        yield Showing((*shown(scene), line), Ending(_FAILED, (), len(lines)))
+        return
+    if evidence.kind == UNPRINTABLE_NAME:
+        line = f"assert all(var.name_hint.isidentifier() for var in {name}.get_global_vars()), {name}.get_global_vars()"
+        yield Showing((*lines, line), Ending(_FAILED, (), len(lines)))
+        return
+    in_json = evidence.details.notation is Notation.JSON
+    written = f"tvm.ir.save_json({name})" if in_json else f"{name}.script(show_meta=True)"
+    read = "tvm.ir.load_json(text)" if in_json else "tvm.script.from_source(text, check_well_formed=False)"
+    writes, reads = f"text = {written}", f"again = {read}"
+    if died:
+        yield Showing((*lines, writes, reads), Ending())
+    elif evidence.kind in ("not-saved", "not-printed"):
+        yield Showing((*lines, *commented(written, evidence.message)), Ending("", (), len(lines)))
+    elif evidence.kind in ("not-loaded", "not-parsed"):
+        yield Showing((*lines, writes, *commented(reads, evidence.message)), Ending("", (), len(lines) + 1))
+    else:
+        acts = (*lines, writes, reads, *commented(same("again", name), evidence.message))
+        yield Showing(acts, Ending(UNEQUAL, (), len(lines) + 2), compared=_written_and_read(scene, in_json))
+
+
+def _output(scene: Scene) -> Scene:
+    """Return the scene in which what the passes give is the module, and no pass is applied."""
+    return Scene(scene.failure, str(tvm.ir.save_json(scene.after)), (), (), None)
+
+
+def _written_and_read(scene: Scene, in_json: bool) -> tuple[Any, Any]:
+    module = scene.after
+    if in_json:
+        return module, tvm.ir.load_json(str(tvm.ir.save_json(module)))
+    return module, tvm.script.from_source(str(module.script(show_meta=True)), check_well_formed=False)
