@@ -97,6 +97,10 @@ def _finding(finding: FindingRecord, module: str, known: KnownAs | None) -> list
     lines += [*fenced(finding.message or finding.kind, "text"), ""]
     if module:
         lines += [*fenced(module, "python"), ""]
+    if finding.parts is not None and finding.parts.numbers:
+        lines += [cell(finding.parts.numbers), ""]
+    if finding.parts is not None and finding.parts.change:
+        lines += [*fenced(finding.parts.change, "diff"), ""]
     return lines
 
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from fuzzer.campaign.progress import Clock
 from fuzzer.core.case import Case
 from fuzzer.core.config import Config, ConfigError
+from fuzzer.findings.script_parts import Ending
 from fuzzer.findings.signature import death_verdict, signature
 from fuzzer.minimizer.judge.judge import JudgeRequest, judge_request
 from fuzzer.repro.run import check_text
@@ -147,7 +148,7 @@ def _found_by(store: Store, source: str) -> Iterator[Earlier]:
             source, each.id, each.signature, each.oracle, each.culprit, each.message, EarlierState.FAILS,
             failed_on=version, cases=(each.case,) if each.minimized is None else (each.minimized, each.case),
             script="" if each.repro is None else str(store.directory.resolve() / each.repro), bindings=each.bindings,
-            at_work=each.evidence.details.oracle,
+            at_work=each.evidence.details.oracle, ending=None if each.parts is None else each.parts.ending,
         )  # fmt: skip
 
 
@@ -304,7 +305,7 @@ def replay(earlier: Earlier, new_worker: Callable[[], IsolatedWorker]) -> Replay
     seen = [_replay_case(earlier, case, new_worker) for case in earlier.cases]
     state, note = min(seen, key=lambda each: _ORDER.index(each[0]), default=(EarlierState.UNDECIDED, "no case is kept"))
     if state is EarlierState.UNDECIDED and earlier.script:
-        return _run_script(Path(earlier.script), note)
+        return _run_script(Path(earlier.script), earlier.ending, note)
     return state, note
 
 
@@ -337,12 +338,12 @@ def _compare(earlier: Earlier, verdicts: list[Verdict]) -> Replayed:
     return EarlierState.FIXED, ""
 
 
-def _run_script(path: Path, note: str) -> Replayed:
+def _run_script(path: Path, ending: Ending | None, note: str) -> Replayed:
     try:
         text = read_script(path.parent.parent, f"{SCRIPTS}/{path.name}")
     except StoreError:
         return EarlierState.UNDECIDED, f"{note}; its script is gone"
-    result = check_text(text)
+    result = check_text(text, ending)
     if result.confirmed:
         return EarlierState.FAILS, "by its script"
     if result.exit_code == 0:

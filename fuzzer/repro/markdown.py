@@ -58,6 +58,7 @@ def bug_report(
         f"### Actual behavior\n\n{_sentence(actual)}",
         f"### Environment\n\n{_environment(info)}",
         f"### Steps to reproduce\n\n{_steps(parts, script)}",
+        _change(parts),
         _nearest(parts),
         _bisection(bisected),
         f"### Notes\n\n{_notes(finding, info, parts)}",
@@ -89,6 +90,11 @@ def _environment(info: CampaignInfo) -> str:
 
 
 def _steps(parts: ScriptParts, script: str) -> str:
+    if parts.ending is not None:
+        how = (
+            "It needs only TVM and NumPy, and ends with 0 when the defect is gone, with another code while it is there."
+        )
+        return f"Save this as `repro.py`, and run `python repro.py`. {how}\n\n{fenced(script, 'python')}"
     prepared, judged = parts.passes[: -parts.judged or None], parts.passes[-parts.judged :] if parts.judged else ()
     text = ""
     if parts.module:
@@ -115,6 +121,12 @@ def _shown(parts: ScriptParts) -> str:
 
 def _lines(expressions: Sequence[str]) -> str:
     return "\n".join(map(wrapped, expressions))
+
+
+def _change(parts: ScriptParts) -> str:
+    numbers = f"{_sentence(parts.numbers)}.\n" if parts.numbers else ""
+    lines = fenced(parts.change, "diff") if parts.change else ""
+    return f"### Before and after\n\n{chr(10).join(filter(None, [numbers, lines]))}" if numbers or lines else ""
 
 
 def _nearest(parts: ScriptParts) -> str:

@@ -1,7 +1,8 @@
 """Standalone repro scripts: only TVM and NumPy are needed to run one.
 
-A script ends with 1 and one line ``BUG: ...`` when the defect is there, with 0 when it is gone (``OK: ...``) or
-something else happens (``DIFFERENT: ...``), and with 2 when the environment does not fit (``ENVIRONMENT: ...``).
+A script ends with 0 when the defect is gone, and with another code while it is there (docs/repro-scripts.md).  A long
+one ends with 1 and one line ``BUG: ...`` when the defect is there, with 0 when it is gone (``OK: ...``) or something
+else happens (``DIFFERENT: ...``), and with 2 when the environment does not fit (``ENVIRONMENT: ...``).
 """
 
 from __future__ import annotations
@@ -95,12 +96,12 @@ def check_repro(
     return ReproResult(done.returncode, output, done.stderr, ending)
 
 
-def check_text(text: str) -> ReproResult:
+def check_text(text: str, ending: Ending | None = None) -> ReproResult:
     """Run the text of a script, as :func:`check_repro`, in a directory of its own."""
     with tempfile.TemporaryDirectory(prefix="relaxfuzz-") as scratch:
         path = Path(scratch) / "repro.py"
         path.write_text(text, encoding="utf-8")
-        return check_repro(path)
+        return check_repro(path, ending=ending)
 
 
 def render_repro(case: Case, verdict: Verdict, signature: str, nearest: Nearest | None = None) -> RenderedScript:

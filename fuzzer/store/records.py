@@ -15,7 +15,7 @@ from fuzzer.core.coverage import Coverage, add_counts
 from fuzzer.findings.assessment import Assessment, provisional
 from fuzzer.findings.family import UNKNOWN, Family, Traits, family
 from fuzzer.findings.releases import Bisected
-from fuzzer.findings.script_parts import ScriptParts
+from fuzzer.findings.script_parts import Ending, ScriptParts
 from fuzzer.findings.signature import Signature, signature
 from oracles.core.verdict import Evidence, Outcome, Verdict
 from relaxkit.passes.contract import OracleName
@@ -399,6 +399,7 @@ class Earlier:
         script: Its script, where there is one.
         bindings: Of the smallest case's module.
         at_work: The oracle at work when the process died, where it did.
+        ending: How the script ends while the defect is there, where it is a short one.
     """
 
     source: str
@@ -415,6 +416,7 @@ class Earlier:
     script: str = ""
     bindings: int | None = None
     at_work: OracleName | None = None
+    ending: Ending | None = None
 
     def to_object(self) -> dict[str, object]:
         """Give what ``relaxfuzz findings --earlier --json`` prints of it."""

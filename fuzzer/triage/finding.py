@@ -184,7 +184,7 @@ class _Triage:
         self.assessment = weigh(self.judge, case, job.case, confirmation.verdict, self.traits)
         path = job.directory / SCRIPTS / f"{job.id}.py"
         try:
-            result, parts = write_checked(
+            result, parts, why = write_checked(
                 self.judge, case, confirmation.verdict, job.signature, path, job.nearest_seconds
             )
         except NoScript as error:
@@ -198,6 +198,8 @@ class _Triage:
             self.notes.append(f"{name} case: the script ended with {result.exit_code}, saying: {line}")
             path.unlink(missing_ok=True)
             return False
+        if why:
+            self.notes.append(f"script cannot be written short: {why[:_SAID]}")
         self.path, self.parts = path, parts
         return True
 

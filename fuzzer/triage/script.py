@@ -7,17 +7,18 @@ from typing import TYPE_CHECKING
 
 from fuzzer.core.files import write_atomically
 from fuzzer.core.verb import UsageError
-from fuzzer.findings.script_parts import Nearest, RenderedScript, ScriptParts
+from fuzzer.findings.script_parts import Nearest, RenderedScript, ScriptParts, ShortForms
 from fuzzer.findings.signature import signature
 from fuzzer.minimizer.judge.criterion import isolated_worker
 from fuzzer.minimizer.judge.judge import Judge, judging_oracles
 from fuzzer.repro.nearest.search import NEAREST_SECONDS, nearest_passing
-from fuzzer.repro.run import ReproResult, check_repro
+from fuzzer.repro.run import ReproResult, check_repro, check_text
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from fuzzer.core.case import Case
+    from fuzzer.findings.assessment import Assessment
     from oracles.core.verdict import Verdict
 
 _RENDER_SECONDS = 120.0
@@ -52,16 +53,60 @@ def render_request(request: RenderRequest) -> RenderedScript:
     return render_repro(request.case, request.verdict, request.signature, request.nearest)
 
 
-def repro_script(case: Case, verdict: Verdict, *, nearest: bool = True) -> RenderedScript:
+@dataclass(frozen=True, slots=True)
+class ShortRequest:
+    """The question for :func:`short_request`."""
+
+    case: Case
+    verdict: Verdict
+    assessment: Assessment | None = None
+
+
+def short_request(request: ShortRequest) -> ShortForms:
+    """Write the short scripts of a failure; runs in a worker."""
+    from fuzzer.repro.short.render import short_forms
+
+    return short_forms(request.case, request.verdict, request.assessment)
+
+
+def repro_script(
+    case: Case, verdict: Verdict, *, nearest: bool = True, full: bool = True, assessment: Assessment | None = None
+) -> RenderedScript:
     """Return the repro script of a failing verdict on ``case``; raises ``NoScript`` when it cannot be rendered.
 
-    ``nearest=False``: without the search for the nearest module that passes, which takes longer than all the rest.
+    Args:
+        case: Module and passes.
+        verdict: The verdict.
+        nearest: Whether the nearest module that passes is searched for, which takes longer than all the rest.
+        full: Whether the long form is wanted; else it is the short one, where that shows the failure.
+        assessment: What is said of the weight of the finding in the head of the short form.
     """
     name = signature(verdict)
     with isolated_worker() as worker:
         judge = Judge(worker, judging_oracles(verdict))
         last = judge.verdict(case, name.id) or verdict  # in the words of this case, where it still fails
-        return render(judge, _request(judge, case, last, name.text, NEAREST_SECONDS if nearest else 0.0))
+        script = render(judge, _request(judge, case, last, name.text, NEAREST_SECONDS if nearest else 0.0))
+        return script if full else shortened(judge, script, ShortRequest(case, last, assessment))[0]
+
+
+def shortened(judge: Judge, script: RenderedScript, request: ShortRequest) -> tuple[RenderedScript, str]:
+    """Put the short form in the place of the long one, if it shows the failure in a fresh process.
+
+    Returns:
+        The script, and why it is the long one; empty where it is the short one.
+    """
+    patient = Judge(judge.worker, judge.oracles, _RENDER_SECONDS, judge.memory)
+    forms = patient.ask(short_request, request)
+    if not isinstance(forms, ShortForms):
+        return script, patient.trouble or "the process died"
+    parts = replace(script.parts, change=forms.change, numbers=forms.numbers)
+    said = ""
+    for form in forms.scripts:
+        result = check_text(form.text, form.ending)
+        if result.confirmed:
+            return RenderedScript(form.text, form.text, replace(parts, ending=form.ending)), ""
+        said = said or f"it ends with {result.exit_code}, saying: {result.said}"
+    return replace(script, parts=parts), forms.why or said or "nothing shows it"
 
 
 def write_repro(text: str, path: Path) -> None:
@@ -72,8 +117,13 @@ def write_repro(text: str, path: Path) -> None:
 
 def write_checked(
     judge: Judge, case: Case, verdict: Verdict, signature_text: str, path: Path, nearest_seconds: float
-) -> tuple[ReproResult, ScriptParts]:
-    """Write the script of ``case`` and run it, without the nearest module that passes where that is refuted.
+) -> tuple[ReproResult, ScriptParts, str]:
+    """Write the script of ``case``: the short form, where it and the long one show the failure.
+
+    The long one is run first, without the nearest module that passes where that is refuted.
+
+    Returns:
+        What the long one said, the parts of the script, and why it is the long one.
 
     Raises:
         NoScript: It cannot be rendered.
@@ -86,7 +136,11 @@ def write_checked(
         script = render(judge, replace(request, nearest=None))
         write_repro(script.text, path)
         result = check_repro(path)
-    return result, script.parts
+    if not result.confirmed:
+        return result, script.parts, ""
+    script, why = shortened(judge, script, ShortRequest(case, verdict))
+    write_repro(script.text, path)
+    return result, script.parts, why
 
 
 def _request(judge: Judge, case: Case, verdict: Verdict, signature_text: str, nearest_seconds: float) -> RenderRequest:

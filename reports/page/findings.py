@@ -85,6 +85,8 @@ def finding_rows(
             "passes": passes_text(finding),
             "minimized": finding.minimized is not None,
             "module": lines.add(module) if module else None,
+            "numbers": "" if finding.parts is None else finding.parts.numbers,
+            "change": "" if finding.parts is None else finding.parts.change,
             "neighbour": None if script is None else _neighbour(finding.parts),
             "repro": finding.repro,
             "script": None if script is None else lines.add(script),

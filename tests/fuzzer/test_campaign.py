@@ -176,8 +176,9 @@ def test_a_deadly_pass_becomes_a_finding(tmp_path: Path, factory: str, kind: str
         assert finding.state is FindingState.CONFIRMED, finding.note
         repro = tmp_path / "out" / str(finding.repro)
     checked = subprocess.run([sys.executable, str(repro)], capture_output=True, text=True, timeout=120)
-    assert checked.returncode == 1, checked.stdout + checked.stderr
-    assert checked.stdout.count("BUG: ") == 1
+    assert checked.returncode != 0, checked.stdout + checked.stderr
+    assert finding.parts is not None
+    assert finding.parts.ending is not None, finding.note
 
 
 # A hang costs the time limit each time.

@@ -66,10 +66,10 @@ def test_a_plugin_reaches_workers_triage_script_and_later_verbs(tmp_path: Path) 
     (finding,) = json.loads(run(elsewhere, "findings", "../campaign", "--json").stdout)
     assert (finding["state"], finding["pass"]) == ("confirmed", "marks"), finding
     assert finding["message"] == "nothing is marked: a mark is new"
-    script = run(elsewhere, "repro", "../campaign", finding["id"])
+    script = run(elsewhere, "repro", "../campaign", finding["id"], "--full")
     assert str(tmp_path / "mine.py") in script.stdout
     checked = run(elsewhere, "repro", "../campaign", finding["id"], "--check")
-    assert checked.returncode == 0, checked.stdout + checked.stderr
+    assert checked.returncode == 1, checked.stdout + checked.stderr
     small = run(elsewhere, "minimize", "../campaign", finding["id"])
     assert small.returncode == 0, small.stdout + small.stderr
     assert "I.ir_module" in small.stdout

@@ -130,9 +130,9 @@ def test_the_verb_prints_it_and_refuses_what_it_cannot_read(tmp_path: Path, caps
         assert problem in capsys.readouterr().err
     assert cli.main([*arguments, "--bisection", str(tmp_path / "none")]) == 2
     assert cli.main(["repro", str(directory), name.id, "--bisection", str(bisection)]) == 2
-    assert cli.main(["repro", str(directory), name.id, "--check", "--json", "--output", str(tmp_path / "it.py")]) == 0
+    assert cli.main(["repro", str(directory), name.id, "--check", "--json", "--output", str(tmp_path / "it.py")]) == 1
     capsys.readouterr()
-    assert cli.main(["repro", str(directory), name.id, "--check", "--json"]) == 0
+    assert cli.main(["repro", str(directory), name.id, "--check", "--json"]) == 1
     said = json.loads(capsys.readouterr().out)
     assert (said["finding"], said["text"], said["output"]) == (name.id, script().text, None)
     assert (said["check"]["confirmed"], said["check"]["exit_code"]) == (

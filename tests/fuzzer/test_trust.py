@@ -121,11 +121,11 @@ def test_the_user_may_say_so(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     own = campaign(tmp_path / "own")
     copy = Path(shutil.copytree(own, tmp_path / "copy"))
     (script,) = (copy / "repros").iterdir()
-    assert main(["repro", str(own), script.stem, "--check"]) == 0
+    assert main(["repro", str(own), script.stem, "--check"]) == 1
     (tmp_path / "ran").unlink()
     assert main(["repro", str(copy), script.stem]) == 0, "to read it is to run nothing"
     assert not (tmp_path / "ran").exists()
-    assert main(["repro", str(copy), script.stem, "--check", "--trust"]) == 0
+    assert main(["repro", str(copy), script.stem, "--check", "--trust"]) == 1
     assert (tmp_path / "ran").exists()
     with pytest.raises(StoreError, match="give --trust"):
         gather([copy])

@@ -146,7 +146,11 @@ def _of_campaign(options: argparse.Namespace) -> list[_Target]:
     if any(finding.repro is None for finding in findings):
         require_working_pair()  # a script is made, which needs TVM here
     return [
-        _Target(f"{finding.id} {first_line(finding.signature)}", finding.id, script_of(finding, options.directory)[0])
+        _Target(
+            f"{finding.id} {first_line(finding.signature)}",
+            finding.id,
+            script_of(finding, options.directory, full=True)[0],
+        )
         for finding in findings
     ]
 

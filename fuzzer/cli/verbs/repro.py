@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from fuzzer.repro.run import ReproResult
     from fuzzer.store.records import CampaignInfo, FindingRecord
 
-GONE = 1
-"""Exit code of ``--check`` when the script does not show the defect."""
+PRESENT = 1
+"""Exit code of ``--check`` when the script shows the defect, as the script's own."""
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -40,10 +40,15 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         "--fresh", action="store_true", help="write the script anew instead of taking the one that triage left"
     )
     parser.add_argument(
+        "--full",
+        action="store_true",
+        help="the long form, which other releases of TVM and reducers can run, instead of the short one",
+    )
+    parser.add_argument(
         "--check",
         action="store_true",
-        help="run the script in a fresh process: exit code 0 when the defect is there, 1 when it is gone, "
-        "2 when the environment does not fit",
+        help="run the script in a fresh process: exit code 1 when the defect is there, 0 when it is gone, 2 when the "
+        "environment does not fit; the script ends alike, but where the defect kills it by a signal",
     )
     parser.add_argument(
         "--json", action="store_true", help="print one JSON object: the script or report, and what --check saw"
@@ -60,14 +65,14 @@ def _run(options: argparse.Namespace) -> int:
 
     with Store.open(options.directory) as store:
         finding, info = store.finding(options.finding), store.info()
-        if options.check or options.fresh or finding.repro is None:
+        if options.check or options.fresh or options.full or finding.repro is None:
             require_trust(store, options.trust)
-    script, parts = script_of(finding, options.directory, fresh=options.fresh)
+    script, parts = script_of(finding, options.directory, fresh=options.fresh, full=options.full)
     text = _report(finding, info, script, parts, options) if options.markdown else script
     if options.output is not None:
         with file_errors("write", options.output):
             write_atomically(options.output, text)
-    checked = _check(script) if options.check else None
+    checked = _check(script, parts) if options.check else None
     if options.json:
         output = None if options.output is None else str(options.output)
         print(json.dumps(_object(finding, text, output, checked), indent=2))
@@ -92,20 +97,27 @@ def _object(finding: FindingRecord, text: str, output: str | None, checked: Repr
     return found
 
 
-def script_of(finding: FindingRecord, directory: Path, *, fresh: bool = False) -> tuple[str, ScriptParts | None]:
-    """Return the script that triage left, or (also when it is to be ``fresh``) a new one of the smallest case.
+def script_of(
+    finding: FindingRecord, directory: Path, *, fresh: bool = False, full: bool = False
+) -> tuple[str, ScriptParts | None]:
+    """Return the script that triage left, or a new one of the smallest case.
+
+    A new one where it is to be ``fresh``, and where the long form is wanted (``full``) and triage left the short one.
 
     Raises:
         UsageError: There is none, and none can be made.
     """
     from fuzzer.store.door import read_script
 
-    if finding.repro is not None and not fresh:
+    short = finding.parts is not None and finding.parts.ending is not None
+    if finding.repro is not None and not fresh and not (full and short):
         return read_script(directory, finding.repro), finding.parts
     from fuzzer.triage.script import repro_script
 
     try:
-        script = repro_script(finding.minimized or finding.case, finding.verdict)
+        script = repro_script(
+            finding.minimized or finding.case, finding.verdict, full=full, assessment=finding.assessed
+        )
     except RuntimeError as error:
         raise UsageError(f"finding {finding.id} ({finding.state}): {error}") from error
     return script.text, script.parts
@@ -140,10 +152,10 @@ def _bisected(path: Path, finding_id: str) -> Bisected:
     return Bisected(judgement, rows)
 
 
-def _check(text: str) -> ReproResult:
+def _check(text: str, parts: ScriptParts | None) -> ReproResult:
     from fuzzer.repro.run import check_text
 
-    result = check_text(text)
+    result = check_text(text, None if parts is None else parts.ending)
     if result.exit_code is None:
         print("relaxfuzz: the script did not end in time", file=sys.stderr)
     return result
@@ -151,8 +163,8 @@ def _check(text: str) -> ReproResult:
 
 def _exit_code(result: ReproResult) -> int:
     if result.confirmed:
-        return OK
-    return USAGE if result.exit_code == USAGE else GONE
+        return PRESENT
+    return OK if result.exit_code == 0 else USAGE
 
 
 VERB = Verb(

@@ -136,7 +136,7 @@ def _change(scene: Scene, showing: Showing) -> str:
         texts = [str(each.script()).splitlines() for each in (left, right)]
     except Exception:  # the passes raise, or what they give cannot be printed
         return ""
-    lines = list(difflib.unified_diff(*texts, lineterm="", n=1))[2:]
+    lines = list(difflib.unified_diff(texts[0], texts[1], lineterm="", n=1))[2:]
     more = [f"... {len(lines) - _CHANGED_LINES} more lines"] if len(lines) > _CHANGED_LINES else []
     return "\n".join([*lines[:_CHANGED_LINES], *more])
 

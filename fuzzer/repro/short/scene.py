@@ -130,8 +130,8 @@ class Scene:
             bound = name if last or name else "Made"
             call, options = applied_to(module, ref.expression)
             if ref.is_user:
-                made = ref.factory[1] + ("" if isinstance(load_factory(ref.target), tvm.ir.transform.Pass) else "()")
-                call, options = f"{made}({module})", ""
+                built = isinstance(load_factory(ref.target), tvm.ir.transform.Pass)
+                call, options = f"{ref.factory[1]}{'' if built else f'({ref.arguments})'}({module})", ""
             around = [*contexts, *([f"tvm.transform.PassContext(config={options})"] if options else [])]
             if self.needs_target and not any("target" in each for each in contexts):
                 around.append('tvm.target.Target("llvm")')
@@ -148,7 +148,7 @@ class Scene:
             if ref.is_user:
                 place, factory = ref.factory
                 if ref.in_file:
-                    lines.append(f"sys.path.append({str(Path(place).parent)!r})")
+                    lines.append(f"sys.path.insert(0, {str(Path(place).parent)!r})")
                 lines.append(f"from {Path(place).stem if ref.in_file else place} import {factory}")
         return list(dict.fromkeys(lines))
 

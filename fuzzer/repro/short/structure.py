@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from types import SimpleNamespace
 from typing import Any
 
 import tvm
@@ -12,15 +11,15 @@ from tvm import relax
 
 from fuzzer.findings.script_parts import Ending
 from fuzzer.repro.checks.check import fragments
-from fuzzer.repro.checks.roundtrip import NOTATIONS
 from fuzzer.repro.short.before import source_of
 from fuzzer.repro.short.runs import UNEQUAL, same
 from fuzzer.repro.short.scene import AFTER, BEFORE, Scene, Showing, commented
 from oracles.core.verdict import Notation
+from oracles.structural.roundtrip import NOTATIONS
 from oracles.structural.roundtrip_forms import UNLISTED_DEVICE, UNPRINTABLE_NAME
 from relaxkit.ir.functions import functions_by_name, is_public, relax_functions
 from relaxkit.passes.claims.kept import KEPT
-from relaxkit.passes.contract import Kept
+from relaxkit.passes.contract import Kept, Ran
 
 _FAILED = "AssertionError"
 _SHOWN_LINES = 40
@@ -142,7 +141,7 @@ def _facts(scene: Scene) -> Iterator[str]:
         now = functions_by_name(after)
         for name, function in functions_by_name(before).items():
             if name in now and KEPT[kept].violation(
-                SimpleNamespace(before=tvm.IRModule({name: function}), after=tvm.IRModule({name: now[name]}))
+                Ran(tvm.IRModule({name: function}), tvm.IRModule({name: now[name]}), {})
             ):
                 yield from _kept(kept, f'{AFTER}["{name}"]', f'{BEFORE}["{name}"]')
 

@@ -208,6 +208,8 @@ RF.findingCode = function (finding) {
     finding.module ? RF.code(finding.minimized ? "Minimized module" : "Module, not minimized", RF.text(finding.module))
       : RF.h("p", { class: "dim" }, "The module cannot be printed as TVMScript."),
     RF.code(finding.passes.includes("\n") ? "Passes, in order" : "Pass", finding.passes, { wrap: true }),
+    finding.numbers && RF.code("The values", finding.numbers),
+    finding.change && RF.code("The lines that change", finding.change),
     finding.neighbour && RF.code(`The nearest module that passes: ${finding.neighbour[0]}`, finding.neighbour[1]),
     finding.expected && RF.code("Expected", finding.expected, { plain: true }),
     RF.code(finding.observed ? "Message" : "Message, as TVM gave it", finding.message, { plain: true }),
