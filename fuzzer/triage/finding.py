@@ -18,7 +18,7 @@ from fuzzer.minimizer.search.search import Minimized, Other, SearchLimits
 from fuzzer.repro.nearest.search import NEAREST_SECONDS
 from fuzzer.store.door import SCRIPTS
 from fuzzer.triage.reduce import NotReduced, ReductionPlan, reduce
-from fuzzer.triage.script import NoScript, write_checked
+from fuzzer.triage.script import NoScript, ShortRequest, write_checked
 from fuzzer.triage.traits import find_traits
 from fuzzer.triage.weigh import weigh
 from fuzzer.worker.worker import DEFAULT_MEMORY_LIMIT, DEFAULT_TIME_LIMIT
@@ -185,8 +185,9 @@ class _Triage:
         path = job.directory / SCRIPTS / f"{job.id}.py"
         try:
             result, parts, why = write_checked(
-                self.judge, case, confirmation.verdict, job.signature, path, job.nearest_seconds
-            )
+                self.judge, ShortRequest(case, confirmation.verdict, self.assessment), job.signature, path,
+                job.nearest_seconds,
+            )  # fmt: skip
         except NoScript as error:
             self.notes.append(f"{name} case: rendering the script failed: {error.reason}")
             path.unlink(missing_ok=True)

@@ -116,9 +116,9 @@ def write_repro(text: str, path: Path) -> None:
 
 
 def write_checked(
-    judge: Judge, case: Case, verdict: Verdict, signature_text: str, path: Path, nearest_seconds: float
+    judge: Judge, wanted: ShortRequest, signature_text: str, path: Path, nearest_seconds: float
 ) -> tuple[ReproResult, ScriptParts, str]:
-    """Write the script of ``case``: the short form, where it and the long one show the failure.
+    """Write the script of a case: the short form, where it and the long one show the failure.
 
     The long one is run first, without the nearest module that passes where that is refuted.
 
@@ -128,7 +128,7 @@ def write_checked(
     Raises:
         NoScript: It cannot be rendered.
     """
-    request = _request(judge, case, verdict, signature_text, nearest_seconds)
+    request = _request(judge, wanted.case, wanted.verdict, signature_text, nearest_seconds)
     script = render(judge, request)
     write_repro(script.text, path)
     result = check_repro(path)
@@ -138,7 +138,7 @@ def write_checked(
         result = check_repro(path)
     if not result.confirmed:
         return result, script.parts, ""
-    script, why = shortened(judge, script, ShortRequest(case, verdict))
+    script, why = shortened(judge, script, wanted)
     write_repro(script.text, path)
     return result, script.parts, why
 
