@@ -74,7 +74,7 @@ class Ending:
     """How the process of a short script ends while the defect is there.
 
     Attributes:
-        error: Name of the exception's type; empty where a signal ends it, or any code but 0.
+        error: Name of the exception's type; empty where any will do, a signal ends it, or any code but 0.
         words: Parts of its message.
         line: The line of the script that must not have been passed over, the first being 1.
         signal: The signal that ends it; 0 for none.
@@ -89,12 +89,14 @@ class Ending:
         """Say whether a process that ended so, and said this, showed the defect."""
         if self.signal:
             return exit_code == -self.signal
-        if not self.error:
-            return exit_code not in (0, None)
+        if exit_code in (0, None):
+            return False
+        if exit_code != 1:
+            return not self.error and not self.words
         places = re.findall(r"^  File .*, line (\d+), in <module>$", output, re.MULTILINE)
         told = re.search(rf"^(?:[\w.]+\.)?{re.escape(self.error)}(?::|$)", output, re.MULTILINE)
-        behind = bool(places) and int(places[-1]) >= self.line
-        return exit_code == 1 and told is not None and behind and all(word in output for word in self.words)
+        reached = not places or int(places[-1]) >= self.line
+        return reached and (told is not None or not self.error) and all(word in output for word in self.words)
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,7 @@ Way = tuple[str, str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Calls:
+class ProgramCalls:
     """The calls of two programs.
 
     Attributes:
@@ -69,10 +69,9 @@ class Calls:
         lines.append(f"vm = {loads[1]}")
         adapted = self._adapted(called)
         if kind == "run-error":
-            error, words = evidence.message.partition(":")[0], tuple(fragments(evidence.message))
             *first, last = adapted.replace("after = ", "").splitlines()
             acts = (*lines, *first, *commented(last, evidence.message))
-            return Showing(acts, Ending(error, words, len(lines)), definitions)
+            return Showing(acts, Ending("", tuple(fragments(evidence.message)), len(lines)), definitions)
         if kind != "wrong-value":
             raise Unsayable(f"{kind} behind another calling convention")
         lines += (adapted + reading).splitlines()

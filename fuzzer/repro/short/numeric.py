@@ -17,7 +17,7 @@ from fuzzer.repro.checks.documented import LEGALIZE, shown_alone
 from fuzzer.repro.checks.numeric import drawn_entries, entries_of, programs_of, tolerances_of
 from fuzzer.repro.module.builder import Unsayable
 from fuzzer.repro.module.format import WIDTH
-from fuzzer.repro.short.calls import EFFECTS, REPEATED, Calls, devices, leaf_of, read
+from fuzzer.repro.short.calls import EFFECTS, REPEATED, ProgramCalls, devices, leaf_of, read
 from fuzzer.repro.short.literals import argument_source, array_source
 from fuzzer.repro.short.scene import AFTER, BEFORE, Scene, Showing, commented
 from oracles.calling.gradient import Gradient
@@ -34,6 +34,7 @@ from relaxkit.runtime import ExecMode
 from relaxkit.runtime.values import ShapeValue
 
 _ASSERTION = "AssertionError"
+_ATTRIBUTES = {"wrong-shape": "shape", "wrong-dtype": "dtype"}
 _MINIMAL = """\
 def build(module):
     t = relax.transform
@@ -74,7 +75,9 @@ def numeric(scene: Scene) -> Iterator[Showing]:
     adapters = [each for each in candidate.adapters if not isinstance(each, Gradient)]
     for way in builds:
         if adapters or kind in REPEATED or kind in EFFECTS:
-            calls = Calls(entry, _others(original, candidate, entry) if kind in REPEATED else (), tuple(adapters), way)
+            calls = ProgramCalls(
+                entry, _others(original, candidate, entry) if kind in REPEATED else (), tuple(adapters), way
+            )
             for assertion in _comparisons(leaf_of(entry.output, _path(scene)), original, candidate, entry):
                 yield calls.showing(scene, _path(scene), assertion)
         else:
@@ -120,7 +123,6 @@ def _is_lowered(scene: Scene) -> bool:
 
 def _does_not_build(scene: Scene, definitions: str, before: str, after: str) -> Iterator[Showing]:
     evidence, built = scene.failure.evidence, after.replace("module", scene.subject, 1)
-    error = evidence.message.partition(":")[0]
     lines = scene.applied()
     if scene.failure.died:
         yield Showing((*lines, built), Ending(), definitions)
@@ -131,7 +133,7 @@ def _does_not_build(scene: Scene, definitions: str, before: str, after: str) -> 
         ([*lines, *fine], f"relax.VirtualMachine({built}, tvm.cpu())"),
         (lines, built),
     ):
-        ending = Ending(error, tuple(fragments(evidence.message)), len(acts))
+        ending = Ending("", tuple(fragments(evidence.message)), len(acts))
         yield Showing((*acts, *commented(last, evidence.message)), ending, definitions)
 
 
@@ -152,17 +154,15 @@ def _calls(
         yield Showing((*lines, operands, now), Ending(), preamble)
         return
     if kind == "run-error":
-        error = evidence.message.partition(":")[0]
         acts = (*lines, operands, f"{again}  # runs", *commented(now, evidence.message))
-        yield Showing(acts, Ending(error, tuple(fragments(evidence.message)), len(lines) + 2), preamble)
+        yield Showing(acts, Ending("", tuple(fragments(evidence.message)), len(lines) + 2), preamble)
     elif kind == "wrong-value":
         for assertion in _comparisons(leaf, original, candidate, entry):
             line = assertion.format(now, again)
             acts = (*lines, operands, *commented(line, _numbers(scene)))
             yield Showing(acts, Ending(_ASSERTION, (), len(lines) + 1), preamble)
-    elif kind in ("wrong-shape", "wrong-dtype"):
-        what = kind.removeprefix("wrong-")
-        line = f"assert {now}.{what} == {again}.{what}"
+    elif kind in _ATTRIBUTES:
+        line = f"assert {now}.{_ATTRIBUTES[kind]} == {again}.{_ATTRIBUTES[kind]}"
         yield Showing(
             (*lines, operands, *commented(line, _numbers(scene))), Ending(_ASSERTION, (), len(lines) + 1), preamble
         )
