@@ -12,7 +12,7 @@ from fuzzer.core.text import printable
 from fuzzer.gate.judge import GateExit, GateResult
 from fuzzer.gate.ruling import Requirement, RulingStatus
 from fuzzer.gate.text import verdict_line
-from reports.findings import Disposition, Dispositions, message_line
+from reports.findings import Disposition, Dispositions, blame_line, message_line
 from reports.tables import Report
 
 MOST = 10
@@ -40,10 +40,14 @@ def render_annotations(report: Report, result: GateResult | None = None) -> str:
         message = f"{message_line(finding)} ({finding.count}x)" + (
             f"; script: {finding.repro}" if finding.repro else ""
         )
-        row = (f"relaxfuzz: {finding.oracle} {finding.culprit} {finding.id}", message)
+        blame = f"; {told}" if (told := blame_line(finding)) else ""
+        title = f"relaxfuzz: {finding.assessment.severity} {finding.oracle} {finding.culprit} {finding.id}"
+        row = (title, message + blame)
         disposition = dispositions.of(finding)
         if disposition is Disposition.FAILS:
             errors.append(row)
+        elif disposition is Disposition.QUESTION:
+            notices.append(row)
         elif disposition is not Disposition.KNOWN:
             warnings.append(row)
     lines = [

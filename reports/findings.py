@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from fuzzer.core.text import first_line
+from fuzzer.core.text import Standing, first_line, printable
 from fuzzer.gate.judge import GateResult
 from fuzzer.store.database import StoreError
 from fuzzer.store.door import read_script
@@ -25,10 +25,16 @@ class Disposition(str, enum.Enum):
     FAILS = "fails"
     NOTED = "noted"  # new, but the policy only notes it, or takes it over from the baseline
     KNOWN = "known"
+    QUESTION = "question"  # against a claim of ours
     SUSPECT = "suspect"  # seen, but not proven
 
     def __str__(self) -> str:
         return self.value
+
+
+_BY_ITSELF = {
+    Standing.FINDING: Disposition.FAILS, Standing.QUESTION: Disposition.QUESTION, Standing.SUSPECT: Disposition.SUSPECT,
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +59,7 @@ class Dispositions:
         found = result.findings
         policy = {record.id: Disposition.FAILS for record in found.new}
         policy |= {record.id: Disposition.NOTED for record in (*found.noted, *found.accepted)}
+        policy |= {record.id: Disposition.QUESTION for record in found.questions}
         policy |= {record.id: Disposition.SUSPECT for record in found.suspects}
         policy |= {record.id: Disposition.KNOWN for record, _ in found.known}
         excuses = {record.id: f"{entry.reference}: {entry.reason}" for record, entry in found.known}
@@ -65,7 +72,7 @@ class Dispositions:
             return self.policy.get(finding.id, Disposition.FAILS)
         if finding.state is FindingState.KNOWN:
             return Disposition.KNOWN
-        return Disposition.SUSPECT if finding.suspect else Disposition.FAILS
+        return _BY_ITSELF[finding.standing]
 
     def fails(self, finding: FindingRecord) -> bool:
         """Say whether a finding fails a build."""
@@ -78,6 +85,11 @@ class Dispositions:
     def why(self, finding: FindingRecord) -> str:
         """Say why it does not fail; empty when it does or nothing is known of it."""
         return self.excuses.get(finding.id) or first_line(finding.note)
+
+
+def blame_line(finding: FindingRecord) -> str:
+    """Say who is at fault where it is not the judged pass, and why a finding is no graver; empty for neither."""
+    return printable(finding.assessment.beside(finding.culprit))
 
 
 def message_line(finding: FindingRecord) -> str:

@@ -6,10 +6,10 @@ import html
 import re
 from collections.abc import Callable, Iterable, Sequence
 
-from fuzzer.core.text import SUSPECTS_ARE, split_suspects
+from fuzzer.core.text import WHAT_THEY_ARE, Standing, by_standing
 from fuzzer.store.known import KnownAs, in_words
 from fuzzer.store.writer import FindingRecord
-from reports.findings import message_line, module_text, passes_text
+from reports.findings import blame_line, message_line, module_text, passes_text
 from reports.tables import ORACLE_COLUMNS, Report, agreements_text, duration, oracle_rows, reason_rows
 
 _SPECIAL = re.compile(r"([\\`*_\[\]~|#])")
@@ -37,11 +37,13 @@ def render_markdown(report: Report, module_of: Callable[[FindingRecord], str] = 
     reasons = reason_rows(report.tallies)
     if reasons:
         lines += ["## What judged nothing", "", *table(("oracle", "outcome", "why", "count"), reasons, "lllr"), ""]
-    findings, suspects = split_suspects(report.findings)
     told = in_words(report.findings, report.recognized)
-    lines += ["## Findings", "", *([f"{told}.", ""] if told else []), *_listed(report, findings, module_of)]
-    if suspects:
-        lines += ["## Suspects", "", f"{SUSPECTS_ARE.capitalize()}.", "", *_listed(report, suspects, module_of)]
+    for standing, findings in by_standing(report.findings).items():
+        if standing is Standing.FINDING or findings:
+            lines += [f"## {standing.value.capitalize()}s", ""]
+            lines += [f"{told}.", ""] if told and standing is Standing.FINDING else []
+            lines += [f"{said[0].upper()}{said[1:]}.", ""] if (said := WHAT_THEY_ARE.get(standing)) else []
+            lines += _listed(report, findings, module_of)
     return "\n".join(lines)
 
 
@@ -68,13 +70,13 @@ def _listed(report: Report, findings: Sequence[FindingRecord], module_of: Callab
     if not findings:
         return ["None.", ""]
     lines = table(
-        ("id", "oracle", "pass", "count", "bindings", "state", "message"),
+        ("id", "severity", "oracle", "pass", "count", "bindings", "state", "message"),
         (
-            (f.id, str(f.oracle), f.culprit, f.count, "-" if f.bindings is None else f.bindings, f.state.value,
-             message_line(f))
+            (f.id, f.assessment.severity, str(f.oracle), f.culprit, f.count,
+             "-" if f.bindings is None else f.bindings, f.state.value, message_line(f))
             for f in findings
         ),
-        "lllrrll",
+        "llllrrll",
     )  # fmt: skip
     lines.append("")
     for finding in findings:
@@ -83,7 +85,11 @@ def _listed(report: Report, findings: Sequence[FindingRecord], module_of: Callab
 
 
 def _finding(finding: FindingRecord, module: str, known: KnownAs | None) -> list[str]:
-    lines = [f"### {finding.id}: {cell(finding.oracle)}, {cell(finding.culprit)}", ""]
+    assessment = finding.assessment
+    head = f"{finding.id}: {cell(finding.oracle)}, {cell(finding.culprit)}, {assessment.severity}"
+    lines = [f"### {head}", "", f"Evidence: {assessment.evidence}.", ""]
+    if blame := blame_line(finding):
+        lines += [f"{cell(blame[0].upper() + blame[1:])}.", ""]
     if known is not None:
         lines += [f"Known, {cell(known.line)}", ""]
     lines += [f"Signature: {cell(finding.signature)}", ""]

@@ -4,7 +4,7 @@ https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html; the numbers of
 
 A finding is in no source file of the user's, so its place is its script, relative to the campaign's directory: code
 scanning wants a relative path, and the same one for the same finding each time.  What is known is suppressed, with its
-reference; a suspect (``fuzzer.store.records.SUSPECTS``) is a warning.
+reference.  A suspect (``fuzzer.store.records.SUSPECTS``) is a warning, a question a note; of the rest severity decides.
 """
 
 from __future__ import annotations
@@ -15,10 +15,11 @@ from typing import Any
 from urllib.parse import quote
 
 from fuzzer.core.text import counted, printable
+from fuzzer.findings.assessment import Severity
 from fuzzer.gate.judge import GateResult
 from fuzzer.store.writer import FILE_NAME, FindingRecord
 from relaxkit.passes.contract import OracleName
-from reports.findings import Disposition, Dispositions, message_line, script_text
+from reports.findings import Disposition, Dispositions, blame_line, message_line, script_text
 from reports.tables import Report
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
@@ -26,8 +27,9 @@ FINGERPRINT = "relaxfuzz/signature/v1"
 """Raised when signatures are made otherwise (3.27.17: the name says how the value was computed)."""
 _BASE = "CAMPAIGN"
 _LEVELS = {
-    Disposition.FAILS: "error", Disposition.SUSPECT: "warning", Disposition.NOTED: "note", Disposition.KNOWN: "note",
+    Severity.S1: "error", Severity.S2: "error", Severity.S3: "error", Severity.S4: "warning", Severity.S5: "note",
 }  # fmt: skip
+"""Of what fails a build; what does not is a warning if nobody has proven it, and else a note."""
 _QUESTIONS = {
     OracleName.CRASH: "A pass raises an undocumented error, kills the process, hangs or exhausts memory",
     OracleName.MUTATION: "A pass changes the module that it was given",
@@ -106,12 +108,14 @@ def _facts(report: Report, result: GateResult | None) -> dict[str, Any]:
 
 
 def _result(report: Report, finding: FindingRecord, dispositions: Dispositions, rule: int) -> dict[str, Any]:
-    disposition = dispositions.of(finding)
+    disposition, assessment = dispositions.of(finding), finding.assessment
+    level = "warning" if disposition is Disposition.SUSPECT else "note"
     script = script_text(report.directory, finding.repro)
     result: dict[str, Any] = {
         "ruleId": str(finding.oracle),
         "ruleIndex": rule,
-        "level": _LEVELS[disposition],
+        "level": _LEVELS[assessment.severity] if disposition is Disposition.FAILS else level,
+        "rank": 120.0 - 20.0 * int(assessment.severity.value[1:]),  # 3.27.25: 100 is what is looked at first
         "kind": "fail",
         "message": {"text": _message(finding)},
         "locations": [_location(finding)],
@@ -121,7 +125,7 @@ def _result(report: Report, finding: FindingRecord, dispositions: Dispositions, 
         "occurrenceCount": max(1, finding.count),
         "properties": {
             "pass": finding.culprit, "findingKind": finding.kind, "state": finding.state.value,
-            "standing": disposition.value, "signature": finding.signature,
+            "standing": disposition.value, **assessment.to_object(), "signature": finding.signature,
             "family": dispositions.family(finding), "bindings": finding.bindings,
             "firstSeenSeconds": round(finding.first_seen_seconds, 3),
             "lastSeenSeconds": round(finding.last_seen_seconds, 3), "note": finding.note,
@@ -147,7 +151,9 @@ def _result(report: Report, finding: FindingRecord, dispositions: Dispositions, 
 def _message(finding: FindingRecord) -> str:
     message = message_line(finding).rstrip(".")
     script = f" Script: {finding.repro}." if finding.repro else ""
-    return f"{printable(finding.culprit)}: {message} (finding {finding.id}, {counted(finding.count, 'case')}).{script}"
+    severity, blame = finding.assessment.severity, f" {told}." if (told := blame_line(finding)) else ""
+    seen = f"{severity}, finding {finding.id}, {counted(finding.count, 'case')}"
+    return f"{printable(finding.culprit)}: {message} ({seen}).{blame}{script}"
 
 
 def _location(finding: FindingRecord) -> dict[str, Any]:

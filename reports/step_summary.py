@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from fuzzer.core.text import SUSPECTS_ARE, counted, shorten
+from fuzzer.core.text import WHAT_THEY_ARE, Standing, counted, shorten
 from fuzzer.gate.judge import GateExit, GateResult
 from fuzzer.gate.text import render as gate_lines
 from fuzzer.store.writer import FindingRecord
@@ -60,14 +60,16 @@ def _head(report: Report, result: GateResult | None) -> Iterator[str]:
 
 def _findings(report: Report, dispositions: Dispositions) -> list[str]:
     groups = {each: [found for found in report.findings if dispositions.of(found) is each] for each in Disposition}
-    suspects = groups.pop(Disposition.SUSPECT)
+    parts = {Standing.QUESTION: groups.pop(Disposition.QUESTION), Standing.SUSPECT: groups.pop(Disposition.SUSPECT)}
     counts = ", ".join(f"{len(found)} {_NAMES[each]}" for each, found in groups.items() if found)
     head = f"### {counted(sum(map(len, groups.values())), 'finding')}" + (f": {counts}" if counts else "")
-    head += f"; {counted(len(suspects), 'suspect')}" if suspects else ""
+    head += "".join(f"; {counted(len(found), each.value)}" for each, found in parts.items() if found)
     lines = [head, "", *_table([(_NAMES[each], found) for each in _SHOWN for found in groups[each]])]
-    if suspects:
-        lines += ["#### Suspects", "", f"{SUSPECTS_ARE.capitalize()}.", ""]
-        lines += _table([(each.state.value, each) for each in suspects])
+    for standing, found in parts.items():
+        if found:
+            said = WHAT_THEY_ARE[standing]
+            lines += [f"#### {standing.value.capitalize()}s", "", f"{said[0].upper()}{said[1:]}.", ""]
+            lines += _table([(each.state.value, each) for each in found])
     return lines
 
 
@@ -80,10 +82,18 @@ def _table(findings: Sequence[tuple[str, FindingRecord]]) -> list[str]:
     if not findings:
         return []
     rows = [
-        (word, each.oracle, each.culprit, shorten(message_line(each), _MESSAGE), each.count, each.id)
+        (
+            word,
+            each.assessment.severity,
+            each.oracle,
+            each.culprit,
+            shorten(message_line(each), _MESSAGE),
+            each.count,
+            each.id,
+        )
         for word, each in findings[:_FINDINGS]
     ]
-    lines = [*table(("", "oracle", "pass", "what", "count", "id"), rows, "llllrl"), ""]
+    lines = [*table(("", "severity", "oracle", "pass", "what", "count", "id"), rows, "lllllrl"), ""]
     return lines + ([f"And {len(findings) - _FINDINGS} more.", ""] if len(findings) > _FINDINGS else [])
 
 

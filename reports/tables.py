@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from fuzzer.core.coverage import Coverage
-from fuzzer.core.text import counted, split_suspects
+from fuzzer.core.text import Standing, by_standing, counted
+from fuzzer.findings.assessment import Severity
 from fuzzer.store.known import KnownAs, recognize
 from fuzzer.store.records import Cost
 from fuzzer.store.timeline import Timeline
@@ -27,7 +28,7 @@ class Report:
         directory: The campaign's directory.
         info: What was run.
         tallies: Verdicts by oracle, pass, outcome and reason.
-        findings: One record a signature; suspects are among them, behind what is proven.
+        findings: One record a signature, the gravest first; questions and suspects are among them, behind the rest.
         features: Modules by feature that they had.
         coverage: What was generated, and what the passes did with it.
         timeline: How it went over time.
@@ -184,14 +185,8 @@ def comparable(reports: Sequence[Report]) -> tuple[list[Report], list[Report]]:
 
 
 def ordered(findings: Sequence[FindingRecord]) -> list[FindingRecord]:
-    """Sort findings by what there is to do: open ones, known ones, then suspects; each by oracle, pass and id."""
-    order = list(OracleName)
-    return sorted(
-        findings, key=lambda finding: (
-            finding.suspect, finding.state is FindingState.KNOWN, order.index(OracleName(finding.oracle)),
-            finding.culprit, finding.id,
-        )
-    )  # fmt: skip
+    """Sort findings by what there is to do, the gravest first (``FindingRecord.rank``)."""
+    return sorted(findings, key=lambda finding: finding.rank)
 
 
 def oracle_rows(tallies: Sequence[Tally]) -> list[OracleRow]:
@@ -265,12 +260,21 @@ def duration(seconds: float) -> str:
 
 
 def states_text(findings: Sequence[FindingRecord]) -> str:
-    """Write ``12 findings: 9 confirmed, 2 new, 1 known; 3 suspects: 2 unscripted, 1 flaky``, without zeros."""
-    proven, suspects = split_suspects(findings)
+    """Write ``12 findings: 9 confirmed, 2 new, 1 known; 2 questions; 3 suspects: 1 flaky``, without zeros."""
+    parts = by_standing(findings)
+    proven, suspects = parts[Standing.FINDING], parts[Standing.SUSPECT]
     text = _states("finding", proven, (FindingState.CONFIRMED, FindingState.NEW, FindingState.KNOWN))
+    if parts[Standing.QUESTION]:
+        text += f"; {counted(len(parts[Standing.QUESTION]), 'question')}"
     if suspects:
         text += f"; {_states('suspect', suspects, (FindingState.UNSCRIPTED, FindingState.FLAKY))}"
     return text
+
+
+def severities_text(findings: Sequence[FindingRecord]) -> str:
+    """Write how many findings there are of each severity, ``3 S1, 9 S3``; empty for none."""
+    counts = Counter(each.assessment.severity for each in by_standing(findings)[Standing.FINDING])
+    return ", ".join(f"{counts[severity]} {severity}" for severity in Severity if counts[severity])
 
 
 def _states(noun: str, findings: Sequence[FindingRecord], order: Sequence[FindingState]) -> str:

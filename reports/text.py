@@ -7,10 +7,10 @@ from textwrap import wrap
 
 from tabulate import tabulate
 
-from fuzzer.core.text import SUSPECTS_ARE, columns, counted, first_line, printable, shorten, split_suspects
+from fuzzer.core.text import WHAT_THEY_ARE, Standing, by_standing, columns, counted, first_line, printable, shorten
 from fuzzer.store.known import in_words
-from fuzzer.store.writer import FindingRecord, FindingState
-from reports.findings import message_line
+from fuzzer.store.writer import FindingRecord
+from reports.findings import blame_line, message_line
 from reports.tables import (
     ORACLE_COLUMNS,
     Report,
@@ -19,18 +19,19 @@ from reports.tables import (
     oracle_rows,
     ordered,
     reason_rows,
+    severities_text,
     states_text,
 )
 
 WIDTH = 80
 _REASONS = 8
-_PASS_WIDTH = 22
+_PASS_WIDTH = 17
 
 
 def render_text(report: Report, most: int | None = None) -> str:
-    """Write the closing summary of a campaign, suspects behind the findings.
+    """Write the closing summary of a campaign, questions and suspects behind the findings.
 
-    With ``most`` each part has so many, those that were seen most often, and says how to list the rest.
+    With ``most`` each part has so many, the gravest, and says how to list the rest.
     """
     parts = [_head(report), _oracles(report), _reasons(report), _known(report), _findings(report, most)]
     return "\n\n".join(part for part in parts if part) + "\n"
@@ -74,29 +75,35 @@ def _known(report: Report) -> str:
 def _findings(report: Report, most: int | None) -> str:
     if not report.findings:
         return "No findings."
-    findings, suspects = split_suspects(report.findings)
-    parts = [[*wrap(states_text(report.findings), WIDTH), *_listed(report, "finding", findings, most)]]
-    if suspects:
-        parts.append([f"Suspects: {SUSPECTS_ARE}", *_listed(report, "suspect", suspects, most)])
+    parts = []
+    for standing, findings in by_standing(report.findings).items():
+        if standing is Standing.FINDING:
+            heads = [states_text(report.findings), *filter(None, [severities_text(report.findings)])]
+        elif findings:
+            heads = [f"{standing.value.capitalize()}s: {WHAT_THEY_ARE[standing]}"]
+        else:
+            continue
+        lines = [line for head in heads for line in wrap(head, WIDTH)]
+        parts.append([*lines, *_listed(report, standing.value, findings, most)])
     return "\n\n".join("\n".join(part) for part in parts)
 
 
 def _listed(report: Report, noun: str, findings: Sequence[FindingRecord], most: int | None) -> list[str]:
-    """Write a table, each row with lines of its own below it; of many the ``most`` that were seen most often."""
+    """Write a table, each row with lines of its own below it; of many the ``most`` that are gravest."""
     rest = 0 if most is None else max(0, len(findings) - most)
-    if rest:
-        findings = ordered(sorted(findings, key=lambda each: (each.state is FindingState.KNOWN, -each.count))[:most])
+    findings = ordered(findings)[:most] if rest else findings
     if not findings:
         return []
     rows = [
         (
-            finding.id, str(finding.oracle), shorten(printable(finding.culprit), _PASS_WIDTH), finding.count,
+            finding.id, finding.assessment.severity, str(finding.oracle),
+            shorten(printable(finding.culprit), _PASS_WIDTH), finding.count,
             "-" if finding.bindings is None else finding.bindings, finding.state.value,
         )
         for finding in findings
     ]  # fmt: skip
-    head, rule, *lines = columns(("id", "oracle", "pass", "count", "bindings", "state"), rows)
-    shown = [f"The {len(findings)} that were seen most often:"] if rest else []
+    head, rule, *lines = columns(("id", "sev", "oracle", "pass", "count", "bindings", "state"), rows)
+    shown = [f"Look at these {len(findings)} first:"] if rest else []
     shown += [head, rule]
     # The message gets a line of its own: beside six columns there is no room for it at 80.
     for line, finding in zip(lines, findings, strict=True):
@@ -104,6 +111,8 @@ def _listed(report: Report, noun: str, findings: Sequence[FindingRecord], most: 
         shown.append("  " + shorten(message_line(finding), WIDTH - 2))
         if finding.id in report.recognized:
             shown.append("  " + shorten(report.recognized[finding.id].line, WIDTH - 2))
+        if blame := blame_line(finding):
+            shown.append("  " + shorten(blame, WIDTH - 2))
         if finding.note:
             shown.append("  note: " + shorten(first_line(finding.note), WIDTH - 8))
         if finding.bisected is not None:

@@ -6,9 +6,11 @@ import argparse
 import json
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fuzzer.cli.finding_filters import add_filters, chosen
 from fuzzer.cli.options import add_triage, inform
 from fuzzer.core.files import append as add_to
 from fuzzer.core.files import write_atomically
@@ -51,6 +53,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--policy", type=Path, metavar="FILE", help="a gate's policy: its verdict, and what is known")
     parser.add_argument("--baseline", type=Path, metavar="FILE", help="with --policy: compare with this baseline")
     add_triage(parser)
+    add_filters(parser, ", in the terminal and in Markdown")
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -72,11 +75,12 @@ def _run(options: argparse.Namespace) -> int:
         earlier = [each.directory for each in reports[:-1]]
         result = judged(report.directory, options.policy, options.baseline, options.triage, earlier)
     written = _write_for_ci(options, report, result)
-    written |= _write_pages(options, reports, result, decisions, [str(each.directory) for each in others])
+    shown = replace(report, findings=chosen(report.findings, options, report.recognized))
+    written |= _write_pages(options, reports, shown, result, decisions, [str(each.directory) for each in others])
     if options.json:
         print(json.dumps(report_object(reports, result, decisions), indent=2))
     elif not written:
-        sys.stdout.write(render_text(report))
+        sys.stdout.write(render_text(shown))
     return OK
 
 
@@ -103,11 +107,12 @@ def _write_for_ci(options: argparse.Namespace, report: Report, result: GateResul
 def _write_pages(
     options: argparse.Namespace,
     reports: Sequence[Report],
+    shown: Report,
     result: GateResult | None,
     decisions: Decisions,
     others: Sequence[str],
 ) -> bool:
-    """Write what shows modules; return whether anything was asked for."""
+    """Write what shows modules, Markdown of the findings that were chosen; return whether anything was asked for."""
     from reports.html import render_html, write_page
     from reports.markdown import render_markdown
     from reports.page.data import page_object
@@ -117,7 +122,7 @@ def _write_pages(
         return False
     with TvmWorker() as worker:
         if options.markdown is not None:
-            _put(options.markdown, render_markdown(reports[-1], worker.module))
+            _put(options.markdown, render_markdown(shown, worker.module))
         if options.html is not None:
             page = page_object(reports, worker, result, decisions, others)
             if options.html == "-" or options.html.endswith(_ONE_FILE):

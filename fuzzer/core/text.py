@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Iterable, Sequence
 from typing import Protocol, TypeVar
 
@@ -29,32 +30,49 @@ def columns(heads: Sequence[str], rows: Sequence[Sequence[object]]) -> list[str]
     return ["  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines]
 
 
-# Findings told apart from suspects (``fuzzer.store.records.SUSPECTS``), and numbers of things in words.
-
-SUSPECTS_ARE = "seen, but no script of theirs proves it; not counted as findings"
-"""What people are told where suspects are listed."""
+# Findings told apart from questions and suspects, and numbers of things in words.
 
 
-class _HasSuspect(Protocol):
+class Standing(str, enum.Enum):
+    """What a signature that was seen stands as; only findings are counted as such."""
+
+    FINDING = "finding"
+    QUESTION = "question"  # it rests on a claim of ours (``fuzzer.findings.assessment``)
+    SUSPECT = "suspect"  # no script of its own proves it (``fuzzer.store.records.SUSPECTS``)
+
+    def __str__(self) -> str:
+        return self.value
+
+
+WHAT_THEY_ARE = {
+    Standing.QUESTION: "against what we expect of a pass, which TVM never promised; not counted as findings",
+    Standing.SUSPECT: "seen, but no script of theirs proves it; not counted as findings",
+}
+"""What people are told where these are listed."""
+
+
+class _HasStanding(Protocol):
     @property
-    def suspect(self) -> bool: ...
+    def standing(self) -> Standing: ...
 
 
-_AnySeen = TypeVar("_AnySeen", bound=_HasSuspect)
+_AnySeen = TypeVar("_AnySeen", bound=_HasStanding)
 
 
-def split_suspects(seen: Iterable[_AnySeen]) -> tuple[list[_AnySeen], list[_AnySeen]]:
-    """Findings and suspects, each in the order in which they were given."""
-    parts: tuple[list[_AnySeen], list[_AnySeen]] = ([], [])
+def by_standing(seen: Iterable[_AnySeen]) -> dict[Standing, list[_AnySeen]]:
+    """Findings, questions and suspects, each in the order in which they were given."""
+    parts: dict[Standing, list[_AnySeen]] = {standing: [] for standing in Standing}
     for each in seen:
-        parts[each.suspect].append(each)
+        parts[each.standing].append(each)
     return parts
 
 
-def headline(seen: Iterable[_HasSuspect]) -> str:
-    """``12 findings, 3 suspects``; without suspects ``12 findings``."""
-    findings, suspects = split_suspects(seen)
-    return counted(len(findings), "finding") + (f", {counted(len(suspects), 'suspect')}" if suspects else "")
+def headline(seen: Iterable[_HasStanding]) -> str:
+    """``12 findings, 2 questions, 3 suspects``; of what there is none of, findings alone are told."""
+    parts = by_standing(seen).items()
+    return ", ".join(
+        counted(len(part), standing.value) for standing, part in parts if part or standing is Standing.FINDING
+    )
 
 
 def counted(number: int, noun: str) -> str:

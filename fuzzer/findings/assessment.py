@@ -109,6 +109,10 @@ class Assessment:
         """Say whether it is a question to the maintainers of TVM, and no finding."""
         return self.evidence is EvidenceClass.OURS
 
+    def beside(self, judged: str) -> str:
+        """Say who is at fault where it is not the judged pass, and why the finding is no graver; empty for neither."""
+        return "; ".join(filter(None, (f"at fault: {self.blame}" if self.blame != judged else "", self.reason)))
+
     def to_object(self) -> dict[str, object]:
         """Give what ``--json`` prints of it."""
         return {

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from fuzzer.core.text import counted, printable, shorten, split_suspects
+from fuzzer.core.text import Standing, by_standing, counted, printable, shorten
 from fuzzer.core.verb import UsageError
 from fuzzer.gate.measured import MeasuredCampaign, SeenFinding
 from fuzzer.gate.policy import Comparing
@@ -62,14 +62,16 @@ def render(changes: Changes) -> list[str]:
     lines = [ruling.line for ruling in worse[:_MOST]] + _more(worse, "FAIL")
     lines += [_better_line(ruling) for ruling in changes.better[:_MOST]]
     lines += _more(changes.better, "better")
-    come, gone = split_suspects(changes.come), split_suspects(changes.gone)
-    for status, (findings, suspects) in (("new", come), ("gone", gone)):
-        seen = [*findings, *suspects]
+    come, gone = by_standing(changes.come), by_standing(changes.gone)
+    for status, parts in (("new", come), ("gone", gone)):
+        seen = [each for part in parts.values() for each in part]
         lines += [f"{status:<5} {_line(each)}" for each in seen[:_MOST]] + _more(seen, f"{status:<5}")
     lines += [f"note  {line}" for line in changes.differences]
-    moved = _moved("finding", come[0], gone[0])
-    if come[1] or gone[1]:
-        moved += f"; {_moved('suspect', come[1], gone[1])}"
+    moved = "; ".join(
+        _moved(standing.value, come[standing], gone[standing])
+        for standing in Standing
+        if standing is Standing.FINDING or come[standing] or gone[standing]
+    )
     lines.append(
         f"{counted(len(changes.rulings), 'comparison')}: {len(worse)} worse, {len(changes.better)} better; {moved}"
     )
@@ -92,7 +94,7 @@ def _better_line(ruling: Ruling) -> str:
 
 
 def _line(seen: SeenFinding) -> str:
-    mark = ", suspect" if seen.suspect else ""
+    mark = "" if seen.standing is Standing.FINDING else f", {seen.standing}"
     return f"{seen.id} ({seen.count}x{mark}) {shorten(printable(seen.signature), _WIDTH)}"
 
 
@@ -109,7 +111,7 @@ def as_json(changes: Changes) -> dict[str, Any]:
     def findings(seen: Sequence[SeenFinding]) -> list[dict[str, Any]]:
         return [
             {"id": each.id, "signature": each.signature, "oracle": each.oracle, "pass": each.culprit,
-             "count": each.count, "suspect": each.suspect}
+             "count": each.count, "suspect": each.suspect, "question": each.question}
             for each in seen
         ]  # fmt: skip
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from fuzzer.core.text import first_line, shorten
+from fuzzer.core.text import Standing, first_line, printable, shorten
 from fuzzer.findings.file import KnownFinding, KnownFindings
 from fuzzer.gate.measured import MeasuredCampaign, SeenFinding
-from fuzzer.gate.policy import Rule, Weight
+from fuzzer.gate.policy import Policy, Rule, Weight
 from fuzzer.gate.ruling import Requirement, Ruling, RulingStatus
 from fuzzer.store.known import recognize
 from fuzzer.store.records import FindingRecord
@@ -24,6 +24,7 @@ class SortedFindings:
         new: Findings that are neither known nor accepted: these fail the gate, unless a rule only notes them.
         noted: The same, under rules that only note them.
         known: Listed, each with its entry.
+        questions: Resting on a claim of ours; they fail nothing, unless the policy says so.
         suspects: SeenFinding, but not proven (``fuzzer.store.records.SUSPECTS``).
         accepted: In the baseline, when the policy accepts those.
     """
@@ -31,6 +32,7 @@ class SortedFindings:
     new: tuple[FindingRecord, ...]
     noted: tuple[FindingRecord, ...]
     known: tuple[tuple[FindingRecord, KnownFinding], ...]
+    questions: tuple[FindingRecord, ...]
     suspects: tuple[FindingRecord, ...]
     accepted: tuple[FindingRecord, ...]
 
@@ -42,35 +44,42 @@ def entry_of(known: KnownFindings, seen: SeenFinding) -> KnownFinding | None:
 
 def sort_findings(
     known_findings: KnownFindings,
-    accept: bool,
+    policy: Policy,
     rules: Sequence[Rule],
     measured: MeasuredCampaign,
     baseline: MeasuredCampaign | None,
 ) -> SortedFindings:
-    """Sort a campaign's findings.
+    """Sort a campaign's findings, the gravest first.
 
     Args:
         known_findings: What is known of the release that was tested.
-        accept: Whether findings of the baseline are no new ones.
+        policy: Says what questions do, and whether findings of the baseline are no new ones.
         rules: The rules for this campaign.
         measured: The campaign.
         baseline: What it is compared with.
     """
-    old = {each.id for each in baseline.seen} if baseline and accept else set()
-    new, noted, known, suspects, accepted = [], [], [], [], []
-    for record, seen in zip(measured.records, measured.seen, strict=True):
+    old = {each.id for each in baseline.seen} if baseline and policy.comparing.accept_findings else set()
+    new, noted, known, questions, suspects, accepted = [], [], [], [], [], []
+    for record, seen in sorted(zip(measured.records, measured.seen, strict=True), key=lambda pair: pair[0].rank):
         entry = entry_of(known_findings, seen)
         if entry is not None:
             known.append((record, entry))
         elif record.suspect:
             suspects.append(record)
+        elif excuses_question(policy, seen):
+            questions.append(record)
         elif not old.isdisjoint((record.id, record.former)):
             accepted.append(record)
         elif _weight(rules, seen) is Weight.NOTE:
             noted.append(record)
         else:
             new.append(record)
-    return SortedFindings(tuple(new), tuple(noted), tuple(known), tuple(suspects), tuple(accepted))
+    return SortedFindings(tuple(new), tuple(noted), tuple(known), tuple(questions), tuple(suspects), tuple(accepted))
+
+
+def excuses_question(policy: Policy, seen: SeenFinding) -> bool:
+    """Say whether a finding is a question that is only said."""
+    return seen.standing is Standing.QUESTION and policy.questions is Weight.NOTE
 
 
 def _weight(rules: Sequence[Rule], seen: SeenFinding) -> Weight:
@@ -93,6 +102,7 @@ def finding_rulings(found: SortedFindings) -> list[Ruling]:
     rulings += [_ruling(RulingStatus.NOTE, record, "in the baseline: ") for record in found.accepted]
     for record, entry in found.known:
         rulings.append(_ruling(RulingStatus.KNOWN, record, "", f"; {entry.reference}: {entry.reason}"))
+    rulings += [_ruling(RulingStatus.QUESTION, record, "") for record in found.questions]
     for record in found.suspects:
         rulings.append(_ruling(RulingStatus.SUSPECT, record, "", f": {first_line(record.note, record.state.value)}"))
     return rulings
@@ -101,11 +111,13 @@ def finding_rulings(found: SortedFindings) -> list[Ruling]:
 def _ruling(status: RulingStatus, record: FindingRecord, before: str, after: str = "") -> Ruling:
     message = shorten(first_line(record.message, record.kind), _WIDTH)
     where = f" [{record.repro}]" if record.repro else ""
-    subject = f"{before}{record.id} {record.oracle} {record.culprit}"
-    detail = f"{message} ({record.count}x){where}{after}"
+    assessment = record.assessment
+    subject = f"{before}{record.id} {assessment.severity} {record.oracle} {record.culprit}"
+    blame = "" if assessment.blame == record.culprit else f"; at fault: {printable(assessment.blame)}"
+    detail = f"{message} ({record.count}x){blame}{where}{after}"
     return Ruling(status, Requirement.FINDING, subject, detail, {"count": record.count}, finding=record.id)
 
 
-def known_by(known: KnownFindings) -> Callable[[SeenFinding], bool]:
-    """Make a test of whether a finding is known."""
-    return lambda seen: entry_of(known, seen) is not None
+def excused_by(known: KnownFindings, policy: Policy) -> Callable[[SeenFinding], bool]:
+    """Make a test of whether failures of a finding are excused: it is known, or a question that is only said."""
+    return lambda seen: entry_of(known, seen) is not None or excuses_question(policy, seen)

@@ -5,10 +5,12 @@ stops nothing and is no failure in the pass rate, ``pass / (pass + fail - excuse
 the margin that is meant for new ones, and repairing it would be the only way to a green gate.  The raw rate with all
 failures is printed beside it.  Excused failures still count as checks: the oracle did judge.
 
-Any finding that is not known fails the gate, whatever the rates.  A suspect (``fuzzer.store.records.SUSPECTS``: triage
-could not prove it) fails nothing: a build must not turn red for what comes and goes.  With ``suspects = "fail"`` their
-failures stay in the pass rates, so that a triage that proves nothing does not open the gate.  Too few checks never
-pass: they are "not enough evidence", unless something else fails already.
+Any finding that is not known fails the gate, whatever the rates.  A question (``fuzzer.findings.assessment``: what it
+goes against is a claim of ours) is excused like a known finding, and a suspect (``fuzzer.store.records.SUSPECTS``:
+triage could not prove it) fails nothing: a build must not turn red for what comes and goes.  With
+``questions = "fail"`` they are findings like others; with ``suspects = "fail"`` their failures stay in the pass rates,
+so that a triage that proves nothing does not open the gate.  Too few checks never pass: they are "not enough evidence",
+unless something else fails already.
 
 The parts are in ``fuzzer.gate.judge``; docs/gate.md argues the statistics.
 """
@@ -24,7 +26,7 @@ from fuzzer.core.verb import UsageError
 from fuzzer.findings.file import Decisions, KnownFindings, load_decisions
 from fuzzer.gate.baseline import read_baseline
 from fuzzer.gate.entries import entry_rulings, today
-from fuzzer.gate.findings import SortedFindings, finding_rulings, known_by, sort_findings
+from fuzzer.gate.findings import SortedFindings, excused_by, finding_rulings, sort_findings
 from fuzzer.gate.limits import apply, excused_of
 from fuzzer.gate.measured import Cell, GateSubject, MeasuredCampaign, measure
 from fuzzer.gate.policy import Policy, Rule, Weight, load_policy
@@ -87,9 +89,9 @@ def judge_campaign(
     rules = policy.expanded(measured.info.oracles, measured.info.passes)
     # An entry that speaks of another release excuses nothing: what fails the same way here is worth a look.
     known_here = policy.known.of(measured.info.tvm_version)
-    known = known_by(known_here)
+    known = excused_by(known_here, policy)
     excused = [each for each in measured.seen if known(each) or (each.suspect and policy.suspects is Weight.NOTE)]
-    findings = sort_findings(known_here, policy.comparing.accept_findings, rules, measured, baseline)
+    findings = sort_findings(known_here, policy, rules, measured, baseline)
     rulings = finding_rulings(findings)
     rulings += entry_rulings(policy, measured, history, day or today())
     for rule in rules:

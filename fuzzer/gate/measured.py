@@ -9,6 +9,7 @@ from typing import Annotated
 
 import msgspec
 
+from fuzzer.core.text import Standing
 from fuzzer.findings.file import Decisions
 from fuzzer.store.records import CampaignInfo, FindingRecord, Tally
 from fuzzer.store.writer import Store
@@ -60,6 +61,7 @@ class SeenFinding(msgspec.Struct, frozen=True):
         count: Cases that showed it.
         family: Id of its family, as decided.
         suspect: Whether it was seen without being proven.
+        question: Whether it rests on a claim of ours, and is proven.
         former: The id that an earlier version of this program gave it.
     """
 
@@ -70,12 +72,18 @@ class SeenFinding(msgspec.Struct, frozen=True):
     count: Annotated[int, msgspec.Meta(ge=0)]
     family: str = ""
     suspect: bool = False
+    question: bool = False
     former: str = ""
 
     @property
     def names(self) -> tuple[str, str, str, str]:
         """What an entry of the known findings may name it by."""
         return self.id, self.signature, self.family, self.former
+
+    @property
+    def standing(self) -> Standing:
+        """What it stands as."""
+        return Standing.SUSPECT if self.suspect else Standing.QUESTION if self.question else Standing.FINDING
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,6 +192,7 @@ def _seen(record: FindingRecord, decisions: Decisions) -> SeenFinding:
         record.count,
         family,
         record.suspect,
+        record.standing is Standing.QUESTION,
         record.former,
     )
 

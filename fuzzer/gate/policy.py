@@ -153,6 +153,7 @@ class Policy(Struct, frozen=True):
         known: The known findings.
         every: Rules whose oracle or pass is ``*``.
         confidence: Of Wilson's interval.
+        questions: What a failure does that rests on a claim of ours.
         baseline: The baseline's file.
         comparing: How it is compared.
         entries: What is done about entries of the known findings that no longer fit.
@@ -163,6 +164,7 @@ class Policy(Struct, frozen=True):
     known: KnownFindings
     every: tuple[Rule, ...] = ()
     confidence: float = 0.95
+    questions: Weight = Weight.NOTE
     baseline: Path | None = None
     comparing: Comparing = Comparing()
     entries: KnownEntries = KnownEntries()
@@ -188,6 +190,7 @@ class _PolicyFile(Struct, frozen=True):
     baseline: Annotated[str, Meta(description="must be the path of a file")] | None = None
     confidence: Annotated[float, Meta(ge=0.5, le=0.9999, description="must be a number from 0.5 to 0.9999")] = 0.95
     suspects: _Weight = Weight.NOTE
+    questions: _Weight = Weight.NOTE
     regression: Any = None
     known_entries: Any = None
     campaign: Any = None
@@ -215,6 +218,7 @@ def load_policy(path: Path, campaign_passes: Collection[str], all_passes: Callab
         known=load_known(_beside(file, "known", top.known)) if isinstance(top.known, str) else known_in(file),
         every=tuple(rule for rule in named if EVERY in (rule.oracle, rule.culprit)),
         confidence=top.confidence,
+        questions=top.questions,
         baseline=None if top.baseline is None else file.path.parent / top.baseline,
         comparing=read_record(file, ("regression",), _table(file, "regression"), Comparing, header="regression"),
         suspects=top.suspects,

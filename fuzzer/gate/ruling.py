@@ -26,6 +26,7 @@ class RulingStatus(str, enum.Enum):
     FAIL = "FAIL"
     SHORT = "SHORT"  # not enough evidence to say either
     KNOWN = "known"  # excused by an entry that somebody reviewed
+    QUESTION = "question"  # against a claim of ours
     SUSPECT = "suspect"  # seen, but not proven
     NOTE = "note"  # decides nothing
 

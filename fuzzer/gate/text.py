@@ -43,6 +43,7 @@ def render(result: GateResult) -> list[str]:
         lines += [ruling.line for ruling in result.of(RulingStatus.OK) if ruling.subject == SUMMARY]
     for status, what in (
         (RulingStatus.KNOWN, "findings are known"),
+        (RulingStatus.QUESTION, "signatures are questions"),
         (RulingStatus.SUSPECT, "signatures are not proven"),
     ):
         rulings = result.of(status)
@@ -81,9 +82,10 @@ def _cut(rulings: Sequence[Ruling], most: int) -> list[str]:
 def verdict_line(result: GateResult) -> str:
     """The verdict in one line."""
     info, found = result.measured.info, result.findings
+    asked = f"{counted(len(found.questions), 'question')}, " if found.questions else ""
     return (
         f"gate {_NAMES[result.exit]}: TVM {info.tvm_version}, {counted(result.total.checks, 'check')}, "
-        f"{len(found.new)} new, {len(found.known)} known findings, {counted(len(found.suspects), 'suspect')}"
+        f"{len(found.new)} new, {len(found.known)} known findings, {asked}{counted(len(found.suspects), 'suspect')}"
     )
 
 
@@ -100,6 +102,7 @@ def explain(result: GateResult) -> list[str]:
         RulingStatus.SHORT,
         RulingStatus.OK,
         RulingStatus.KNOWN,
+        RulingStatus.QUESTION,
         RulingStatus.SUSPECT,
         RulingStatus.NOTE,
     )
@@ -139,6 +142,7 @@ def as_json(result: GateResult) -> dict[str, Any]:
             "id": record.id, "signature": record.signature, "family": family[record.id],
             "oracle": str(record.oracle), "pass": record.culprit, "message": record.message, "count": record.count,
             "state": record.state.value, "repro": record.repro, "note": record.note,
+            **record.assessment.to_object(),
         }  # fmt: skip
 
     return {
@@ -155,6 +159,7 @@ def as_json(result: GateResult) -> dict[str, Any]:
             {**finding_values(record), "reference": entry.reference, "reason": entry.reason}
             for record, entry in found.known
         ],
+        "questions": [finding_values(record) for record in found.questions],
         "suspects": [finding_values(record) for record in found.suspects],
         "invalid": result.total.invalid,
         "baseline": None if result.baseline is None else {
@@ -166,7 +171,8 @@ def as_json(result: GateResult) -> dict[str, Any]:
 
 def _rule(result: GateResult, rule: Rule) -> dict[str, Any]:
     cell = result.measured.count(rule.subject)
-    known = [seen for seen in result.measured.seen if entry_of(result.known, seen)]
+    asked = {record.id for record in result.findings.questions}
+    known = [seen for seen in result.measured.seen if entry_of(result.known, seen) or seen.id in asked]
     mine = [ruling for ruling in result.rulings if ruling.subject == rule.name and ruling.requirement in _OF_RULES]
     return {
         "oracle": rule.oracle, "pass": rule.culprit, "min_pass_rate": rule.limit.min_pass_rate,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from fuzzer.core.text import split_suspects
+from fuzzer.core.text import Standing, by_standing
 from fuzzer.findings.file import Decisions, Placed
 
 if TYPE_CHECKING:
@@ -59,11 +59,13 @@ def group(findings: Sequence[FindingRecord], decisions: Decisions) -> list[Famil
     return [FamilyGroup(placed[key], tuple(members)) for key, members in found.items()]
 
 
-def apart_by_family(groups: Sequence[FamilyGroup]) -> tuple[list[FamilyGroup], list[FamilyGroup]]:
-    """Families with their findings, and families with their suspects; one that has both is in both."""
-    parts: tuple[list[FamilyGroup], list[FamilyGroup]] = ([], [])
+def apart_by_family(groups: Sequence[FamilyGroup]) -> dict[Standing, list[FamilyGroup]]:
+    """Families with their findings, with their questions, and with their suspects; a family may be in all of them."""
+    parts: dict[Standing, list[FamilyGroup]] = {standing: [] for standing in Standing}
     for each in groups:
-        for part, members in zip(parts, split_suspects(each.findings), strict=True):
+        for standing, members in by_standing(each.findings).items():
             if members:
-                part.append(replace(each, findings=tuple(members)))
+                parts[standing].append(replace(each, findings=tuple(members)))
+    for part in parts.values():
+        part.sort(key=lambda each: each.findings[0].rank)
     return parts

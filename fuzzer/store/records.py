@@ -12,6 +12,7 @@ from typing import Any, Generic, TypeVar
 
 from fuzzer.core.case import Case
 from fuzzer.core.coverage import Coverage, add_counts
+from fuzzer.core.text import Standing
 from fuzzer.findings.assessment import Assessment, provisional
 from fuzzer.findings.family import UNKNOWN, Family, Traits, family
 from fuzzer.findings.releases import Bisected
@@ -212,6 +213,22 @@ class FindingRecord:
         return self.state in SUSPECTS
 
     @property
+    def standing(self) -> Standing:
+        """What it stands as: one that is not proven is not even a question."""
+        if self.suspect:
+            return Standing.SUSPECT
+        return Standing.QUESTION if self.assessment.question else Standing.FINDING
+
+    @property
+    def rank(self) -> tuple[Any, ...]:
+        """Its place in lists: what there is to do first, then the gravest; ties as docs/triage.md says."""
+        assessment, size = self.assessment, len((self.minimized or self.case).module_json)
+        return (
+            list(Standing).index(self.standing), self.state is FindingState.KNOWN, assessment.severity.value,
+            not assessment.stock, -self.count, self.bindings is None, self.bindings or 0, size, self.id,
+        )  # fmt: skip
+
+    @property
     def family(self) -> Family:
         """The family that the rule puts it into; people may have decided otherwise (``fuzzer.findings.file``)."""
         return family(self.verdict, self.traits)
@@ -231,6 +248,7 @@ class FindingRecord:
         return {
             "id": self.id, "signature": self.signature, "oracle": self.oracle, "pass": self.culprit, "kind": self.kind,
             "message": self.message, "count": self.count, "state": self.state.value, "suspect": self.suspect,
+            "standing": self.standing.value,
             "first_seen_seconds": round(self.first_seen_seconds, 3),
             "last_seen_seconds": round(self.last_seen_seconds, 3),
             "bindings": self.bindings, "repro": self.repro, "note": self.note,

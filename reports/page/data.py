@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
-from fuzzer.core.text import SUSPECTS_ARE
+from fuzzer.core.text import WHAT_THEY_ARE, Standing
 from fuzzer.findings.file import Decisions
 from fuzzer.gate.judge import GateExit, GateResult
 from fuzzer.gate.ruling import Requirement, RulingStatus
@@ -57,7 +57,7 @@ def page_object(
     lines = LineTable()
     return {
         "title": states_text(report.findings),
-        "suspects_are": SUSPECTS_ARE,
+        "parts": [[standing.value, WHAT_THEY_ARE.get(standing, "")] for standing in Standing],
         "campaign": {
             "name": report.directory.name or str(report.directory), "seed": info.seed, "tvm": info.tvm_version,
             "ffi": info.ffi_version, "started": info.started_at, "elapsed": info.elapsed_seconds, "state": info.state,

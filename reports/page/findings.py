@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from fuzzer.core.text import Standing
 from fuzzer.findings.file import Decisions
 from fuzzer.findings.script_parts import ScriptParts
 from fuzzer.repro.markdown import bug_report
@@ -63,7 +64,11 @@ def finding_rows(
             "kind": finding.kind,
             "state": finding.state.value,
             "stands": disposition.value,
-            "suspect": disposition is Disposition.SUSPECT,
+            "standing": _standing(disposition).value,
+            "severity": finding.assessment.severity.value,
+            "class": finding.assessment.evidence.value,
+            "blame": finding.assessment.blame,
+            "why": finding.assessment.reason,
             "excuse": "" if disposition is Disposition.FAILS else dispositions.excuses.get(finding.id, ""),
             "count": finding.count,
             "line": message_line(finding),
@@ -94,6 +99,12 @@ def finding_rows(
             "seen": [[at, count] for at, count in report.timeline.sightings.get(finding.id, ())],
         })  # fmt: skip
     return rows
+
+
+def _standing(disposition: Disposition) -> Standing:
+    """Return the part of a list that a finding is in: what a policy makes a finding of is one."""
+    values = {each.value for each in Standing}
+    return Standing(disposition.value) if disposition.value in values else Standing.FINDING
 
 
 def _neighbour(parts: ScriptParts | None) -> list[str] | None:

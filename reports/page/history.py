@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from fuzzer.core.text import split_suspects
+from fuzzer.core.text import Standing, by_standing
 from fuzzer.gate.statistics import Table, significance_each
 from reports.findings import message_line
 from reports.tables import Report, oracle_rows, pass_rows
@@ -24,7 +24,7 @@ def history(reports: Sequence[Report]) -> dict[str, Any] | None:
     findings: dict[str, dict[str, Any]] = {}
     for number, report in enumerate(reports):
         rows = {row.name: row for row in oracle_rows(report.tallies)}
-        proven, suspects = split_suspects(report.findings)
+        parts = by_standing(report.findings)
         campaigns.append(
             {
                 "name": names[number],
@@ -33,9 +33,8 @@ def history(reports: Sequence[Report]) -> dict[str, Any] | None:
                 "tvm": report.info.tvm_version,
                 "seed": report.info.seed,
                 "cases": report.info.examples,
-                "findings": len(proven),
-                "suspects": len(suspects),
-                "new": sum(finding.id not in findings for finding in proven),
+                **{f"{standing}s": len(part) for standing, part in parts.items()},
+                "new": sum(finding.id not in findings for finding in parts[Standing.FINDING]),
             }
         )
         for name, row in rows.items():
@@ -46,7 +45,7 @@ def history(reports: Sequence[Report]) -> dict[str, Any] | None:
             # The newest campaign that saw it says how far it has come.
             seen |= {
                 "oracle": str(finding.oracle), "pass": finding.culprit, "state": finding.state.value,
-                "suspect": finding.suspect, "line": message_line(finding),
+                "standing": finding.standing.value, "line": message_line(finding),
             }  # fmt: skip
     return {
         "campaigns": campaigns,

@@ -202,7 +202,13 @@ def test_the_verbs_read_a_joined_campaign(tmp_path: Path, capsys: pytest.Capture
     assert capsys.readouterr().out == f"{out}: 256 cases, 1 finding\n"
     again = tmp_path / "again"
     assert main(["merge", *map(str, places), "--out", str(again), "--json"]) == 0
-    assert json.loads(capsys.readouterr().out) == {"out": str(again), "cases": 256, "findings": 1, "suspects": 0}
+    assert json.loads(capsys.readouterr().out) == {
+        "out": str(again),
+        "cases": 256,
+        "findings": 1,
+        "questions": 0,
+        "suspects": 0,
+    }
     assert main(["findings", str(out), "--json"]) == 0
     (found,) = json.loads(capsys.readouterr().out)
     assert found["count"] == 4

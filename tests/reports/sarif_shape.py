@@ -30,7 +30,7 @@ SHAPES: dict[str, dict[str, Any]] = {
     "invocation": {"executionSuccessful!": bool, "properties": dict},  # 3.20
     "result": {  # 3.27
         "ruleId": str, "ruleIndex": int, "level": str, "kind": str, "message!": "message", "locations": ["location"],
-        "fingerprints": {"*": str}, "partialFingerprints": {"*": str}, "occurrenceCount": int,
+        "fingerprints": {"*": str}, "partialFingerprints": {"*": str}, "occurrenceCount": int, "rank": float,
         "attachments": ["attachment"], "suppressions": ["suppression"], "properties": dict,
     },
     "message": {"text": str, "markdown": str, "id": str},  # 3.11

@@ -63,7 +63,7 @@ def test_a_finding_carries_its_module_script_and_growth(report: Report, tmp_path
     assert first["seen"] == [[1.0, 2], [300.0, 3], [600.0, 4]]
     assert (flaky["module"], flaky["script"], flaky["neighbour"]) == (None, None, None)
     assert [finding["stands"] for finding in page["findings"]] == ["fails", "known", "suspect"]
-    assert [finding["suspect"] for finding in page["findings"]] == [False, False, True]
+    assert [finding["standing"] for finding in page["findings"]] == ["finding", "finding", "suspect"]
     assert known["line"] == "accepted"
 
 
@@ -108,7 +108,7 @@ def test_history_says_when_each_was_first_and_last_seen(report: Report) -> None:
     assert [(row["name"], row["findings"], row["new"], row["suspects"]) for row in found["campaigns"]] == [
         ("one", 1, 1, 0), ("two", 0, 0, 0), ("campaign", 2, 1, 1),
     ]  # fmt: skip
-    assert {row["id"]: row["suspect"] for row in found["findings"]}["0000000002"]
+    assert {row["id"]: row["standing"] for row in found["findings"]}["0000000002"] == "suspect"
     counts = {row["id"]: row["counts"] for row in found["findings"]}
     assert counts == {"0000000003": [2, None, 2], "0000000001": [None, None, 9], "0000000002": [None, None, 1]}
     assert found["oracles"][0] == {"name": "crash", "counts": [[190, 12]] * 3}

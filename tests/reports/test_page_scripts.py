@@ -190,12 +190,12 @@ def test_suspects_have_a_part_of_their_own_behind_the_findings(run: Run) -> None
     go(run, "findings")
     assert texts(run, "nav a")[1] == "Findings 3"
     assert texts(run, "#list .part") == ["Suspectsseen, but no script of theirs proves it; not counted as findings"]
-    assert texts(run, "#list ul .state")[-1] == "≈ flaky"
+    assert texts(run, "#list ul .state")[-1] == "S3 ≈ flaky"
     shown = run("document.querySelector('#list').all.map((each) => each.attributes.class || each.tagName)")
     assert shown.index("head part") > max(at for at, name in enumerate(shown) if name == "badge good")
-    for order in ("count", "first", "open"):
+    for order in ("count", "first", "grave"):
         typed(run, "order", order, "change")
-        assert texts(run, "#list .state")[-1] == "≈ flaky", order
+        assert texts(run, "#list .state")[-1] == "S3 ≈ flaky", order
     go(run, "findings?state=confirmed")
     assert texts(run, "#list .part") == []
     go(run, "finding/0000000002")
@@ -218,10 +218,10 @@ def test_no_number_of_findings_counts_suspects_but_names_them(report: Report) ->
     assert "1 suspect of before not seen again: which" in texts(run, "main")[0]
     assert run("RF.families()[0][1]") == "all 2"
     run("RF.filters.sort = 'count'")
-    assert run("RF.chosen().map((each) => each.suspect)") == [False, False, True, True, True], "what Next leads to"
+    assert run("RF.chosen().map((each) => each.standing)") == ["finding"] * 2 + ["suspect"] * 3, "what Next leads to"
     go(run, "history")
     row = texts(run, "tbody tr")[1]
-    assert row.endswith("1,234203"), row  # cases, findings, never seen before, suspects
+    assert row.endswith("1,2342003"), row  # cases, findings, never seen before, questions, suspects
     assert sorted(texts(run, "td .badge")) == ["≈ flaky"] * 2 + ["◐ unscripted"] * 2
     go(run, "growth")
     said = run("document.querySelectorAll('.plot').map((each) => each.getAttribute('aria-label'))")

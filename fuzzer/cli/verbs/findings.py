@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from fuzzer.cli.finding_filters import add_filters, chosen
 from fuzzer.cli.options import add_campaign, add_triage
 from fuzzer.core.verb import OK, READS_ONLY, UsageError, Verb
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from fuzzer.store.known import KnownAs
     from fuzzer.store.records import Earlier, FindingRecord
 
-_PASS_WIDTH = 20
+_PASS_WIDTH = 16
 _WIDTH = 78
 _INDENT = 2
 _BELOW = " " * 11
@@ -25,6 +26,7 @@ _BELOW = " " * 11
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     add_campaign(parser, "; it may still be running")
     parser.add_argument("--family", metavar="ID", help="only the findings of one family")
+    add_filters(parser)
     add_triage(parser)
     parser.add_argument(
         "--earlier",
@@ -35,6 +37,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(options: argparse.Namespace) -> int:
+    from fuzzer.core.text import counted
     from fuzzer.findings.file import load_decisions
     from fuzzer.store.grouping import group
     from fuzzer.store.known import recognize
@@ -44,17 +47,19 @@ def _run(options: argparse.Namespace) -> int:
         findings, past = store.findings(), store.regressions()
     if options.earlier:
         return _show_earlier(past, options.json)
-    groups = group(findings, load_decisions(options.triage))
+    known = recognize(findings)
+    shown = chosen(findings, options, known)
+    groups = group(shown, load_decisions(options.triage))
     if options.family is not None:
         groups = [each for each in groups if each.family.id == options.family]
         if not groups:
             raise UsageError(f"no finding in '{options.directory}' is of family '{options.family}'")
     if options.json:
-        print(json.dumps(_objects(findings, groups, recognize(findings)), indent=2))
+        print(json.dumps(_objects(shown, groups, known), indent=2))
     elif groups:
-        print(table(groups, recognize(findings)))
+        print(table(groups, known))
     else:
-        print("no findings")
+        print(f"none of {counted(len(findings), 'finding')} fits" if findings else "no findings")
     if past and not options.json:
         from fuzzer.campaign.regression import in_words
 
@@ -100,7 +105,7 @@ def _show_earlier(past: Sequence[Earlier], as_json: bool) -> int:
 def _objects(
     findings: Sequence[FindingRecord], groups: Sequence[FamilyGroup], known: Mapping[str, KnownAs]
 ) -> list[dict[str, object]]:
-    """Return findings first seen first, each with its family as decided."""
+    """Return findings, each with its family as decided."""
     family = {finding.id: each.to_object() for each in groups for finding in each.findings}
     told = {name: each.to_object() for name, each in known.items()}
     return [
@@ -111,35 +116,38 @@ def _objects(
 
 
 def table(groups: Sequence[FamilyGroup], known: Mapping[str, KnownAs] | None = None) -> str:
-    """Return findings, and behind them the suspects: a line a family, and below it a row a finding with its message.
+    """Return findings, then questions, then suspects: a line a family, and a row a finding with its message.
 
     Args:
         groups: The families.
         known: What people know of findings, by id.
     """
     told = known or {}
-    from fuzzer.core.text import SUSPECTS_ARE, columns, printable, shorten
+    from fuzzer.core.text import WHAT_THEY_ARE, Standing, columns, printable, shorten
     from fuzzer.store.grouping import apart_by_family
     from fuzzer.store.known import in_words
 
-    findings, suspects = apart_by_family(groups)
+    groups_of = apart_by_family(groups)
     rows = [
         (
-            finding.id, finding.oracle, shorten(printable(finding.culprit), _PASS_WIDTH), finding.count,
-            finding.state.value, "-" if finding.bindings is None else finding.bindings,
+            finding.id, finding.assessment.severity, finding.oracle, shorten(printable(finding.culprit), _PASS_WIDTH),
+            finding.count, finding.state.value, "-" if finding.bindings is None else finding.bindings,
         )
-        for each in (*findings, *suspects)
+        for part in groups_of.values()
+        for each in part
         for finding in each.findings
     ]  # fmt: skip
-    first, rule, *lines = columns(("id", "oracle", "pass", "count", "state", "bindings"), rows)
+    first, rule, *lines = columns(("id", "sev", "oracle", "pass", "count", "state", "bindings"), rows)
     heads = [" " * _INDENT + first, " " * _INDENT + rule]
     rest = iter(lines)
     parts = []
-    for title, part in (([], findings), ([f"Suspects: {SUSPECTS_ARE}"], suspects)):
+    for standing, part in groups_of.items():
+        title = [f"{standing.value.capitalize()}s: {WHAT_THEY_ARE[standing]}"] if standing in WHAT_THEY_ARE else []
         if part:
             parts.append("\n".join([*title, *heads, *(line for each in part for line in _family(each, rest, told))]))
-    totals = _many("finding", findings) + (f"; {_many('suspect', suspects)}" if suspects else "")
-    words = in_words([finding for each in findings for finding in each.findings], told)
+    counted = [item for item in groups_of.items() if item[1] or item[0] is Standing.FINDING]
+    totals = "; ".join(_many(standing.value, part) for standing, part in counted)
+    words = in_words([finding for each in groups_of[Standing.FINDING] for finding in each.findings], told)
     return "\n\n".join([*parts, "\n".join(filter(None, [totals, words]))])
 
 
@@ -152,7 +160,7 @@ def _many(noun: str, groups: Sequence[FamilyGroup]) -> str:
 
 def _family(each: FamilyGroup, rows: Iterator[str], known: Mapping[str, KnownAs]) -> Iterator[str]:
     """Yield the lines of a family; ``rows`` gives the row of each finding in turn."""
-    from fuzzer.core.text import first_line, shorten
+    from fuzzer.core.text import first_line, printable, shorten
 
     indent = " " * _INDENT
     yield from _heading(each)
@@ -161,6 +169,8 @@ def _family(each: FamilyGroup, rows: Iterator[str], known: Mapping[str, KnownAs]
         yield 2 * indent + shorten(first_line(finding.message, finding.kind), _WIDTH - 2 * _INDENT)
         if finding.id in known:
             yield 2 * indent + shorten(known[finding.id].line, _WIDTH - 2 * _INDENT)
+        if blame := finding.assessment.beside(finding.culprit):
+            yield 2 * indent + shorten(printable(blame), _WIDTH - 2 * _INDENT)
         if finding.bisected is not None:
             yield 2 * indent + shorten(finding.bisected.judgement, _WIDTH - 2 * _INDENT)
 

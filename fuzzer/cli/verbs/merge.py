@@ -19,7 +19,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(options: argparse.Namespace) -> int:
-    from fuzzer.core.text import headline, split_suspects
+    from fuzzer.core.text import by_standing, headline
     from fuzzer.store.merge import merge
     from fuzzer.store.writer import Store
 
@@ -28,8 +28,8 @@ def _run(options: argparse.Namespace) -> int:
     with Store.open(options.out) as store:
         info, seen = store.info(), store.findings()
     if options.json:
-        findings, suspects = map(len, split_suspects(seen))
-        summary = {"out": str(options.out), "cases": info.examples, "findings": findings, "suspects": suspects}
+        counts = {f"{standing}s": len(part) for standing, part in by_standing(seen).items()}
+        summary = {"out": str(options.out), "cases": info.examples, **counts}
         print(json.dumps(summary))
         return OK
     print(f"{options.out}: {info.examples} cases, {headline(seen)}")

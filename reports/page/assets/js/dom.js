@@ -71,18 +71,30 @@ RF.badge = function (state) {
   return RF.h("span", { class: `badge ${kind}`, title }, RF.stateText(state));
 };
 
-// Findings, and what was seen without being proven.
-RF.apart = (rows) => [rows.filter((row) => !row.suspect), rows.filter((row) => row.suspect)];
+// Findings; what goes against a claim of ours; and what was seen without being proven.
+RF.apart = (rows) => RF.data.parts.map(([standing]) => rows.filter((row) => row.standing === standing));
 
-RF.headline = (rows) => RF.apart(rows).map((part, index) => part.length > 0 && RF.counted(part.length, ["finding", "suspect"][index]))
-  .filter(Boolean).join(", ");
+RF.headline = (rows) => RF.besides(RF.apart(rows)).join(", ");
 
-// A list of findings, and behind it one of suspects, under a heading that says what they are.
-RF.parts = function (rows, list, heading = "h2") {
-  const [findings, suspects] = RF.apart(rows);
-  return [findings.length > 0 && list(findings), suspects.length > 0 && [RF.h("div", { class: "head part" },
-    RF.h(heading, null, "Suspects"), RF.h("span", { class: "small dim" }, RF.data.suspects_are)), list(suspects)]];
+// How many there are of each part that is not empty, in words.
+RF.besides = (parts, from = 0) => parts.map((part, at) => at >= from && part.length > 0 && RF.counted(part.length, RF.data.parts[at][0]))
+  .filter(Boolean);
+
+// A list of findings, and behind it one of questions and one of suspects, under headings that say what they are.
+RF.parts = (rows, list, heading = "h2") => RF.apart(rows).map((part, at) => {
+  const [standing, are] = RF.data.parts[at];
+  return part.length > 0 && [are && RF.h("div", { class: "head part" },
+    RF.h(heading, null, `${standing[0].toUpperCase()}${standing.slice(1)}s`), RF.h("span", { class: "small dim" }, are)), list(part)];
+});
+
+RF.GRAVITY = {
+  S1: "a silent wrong result, or a memory error, on an ordinary program with ordinary inputs",
+  S2: "the same with special values, dims of 0 or float8, or behind rare constructs",
+  S3: "a crash, an ill-formed module, one that does not build, an edited input: on an ordinary program",
+  S4: "the same on a program of rare constructs, or in an order that no shipped pipeline has",
+  S5: "round trips, environment, cosmetics",
 };
+RF.grave = (finding) => RF.h("span", { class: `badge ${finding.severity < "S4" ? "bad" : "warn"}`, title: RF.GRAVITY[finding.severity] }, finding.severity);
 
 RF.text = (numbers) => (numbers ? numbers.map((number) => RF.data.lines[number]).join("\n") : "");
 RF.finding = (id) => RF.byId.get(id);

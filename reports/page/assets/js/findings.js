@@ -1,20 +1,20 @@
 // Findings: the list with search and filters, and one finding in full.
 "use strict";
 RF.SORTS = {
-  family: ["by family", null],
-  open: ["by oracle and pass", null],
+  family: ["gravest first, by family", null],
+  grave: ["gravest first", null],
   count: ["most frequent", (a, b) => b.count - a.count],
   first: ["first seen last", (a, b) => b.first - a.first],
   small: ["smallest module", (a, b) => (a.bindings ?? 1e9) - (b.bindings ?? 1e9)],
 };
-RF.filters = { text: "", oracle: "", pass: "", family: "", stands: "", states: new Set(), fresh: false, sort: "family" };
+RF.filters = { text: "", severity: "", oracle: "", pass: "", family: "", stands: "", states: new Set(), fresh: false, sort: "family" };
 
 RF.sightings = () => RF.data.findings.some((finding) => finding.seen.length > 0);
 
 RF.findingList = (findings, short) => RF.h("ul", {
   class: `findings ${short ? short === "narrow" ? "short narrow" : "short" : RF.sightings() ? "" : "no-spark"}` },
   findings.map((finding) => RF.h("li", null, RF.h("a", { href: RF.link(finding) },
-    RF.h("span", { class: "state" }, RF.badge(RF.stateOf(finding))),
+    RF.h("span", { class: "state" }, RF.grave(finding), " ", RF.badge(RF.stateOf(finding))),
     !short && RF.h("span", { class: "oracle" }, finding.oracle),
     RF.h("span", { class: "name" }, RF.camel(finding.pass), " ",
       short && RF.h("span", { class: "dim" }, finding.oracle), " ",
@@ -27,7 +27,7 @@ RF.chosen = function () {
   const f = RF.filters;
   const words = f.text.toLowerCase().split(/\s+/).filter(Boolean);
   const rows = RF.data.findings.filter((finding) =>
-    (!f.oracle || finding.oracle === f.oracle) && (!f.pass || finding.pass === f.pass) &&
+    (!f.severity || finding.severity === f.severity) && (!f.oracle || finding.oracle === f.oracle) && (!f.pass || finding.pass === f.pass) &&
     (!f.family || finding.family[0] === f.family) && (!f.stands || finding.stands === f.stands) &&
     (!f.states.size || f.states.has(RF.stateOf(finding))) && (!f.fresh || RF.isNew(finding)) &&
     words.every((word) => RF.haystack(finding).includes(word)));
@@ -54,7 +54,7 @@ RF.familyList = function (rows) {
     if (index > 0 && rows[index - 1].family[0] === id) return;
     const members = rows.filter((row) => row.family[0] === id);
     const cases = members.reduce((sum, row) => sum + row.count, 0);
-    const beside = RF.data.findings.filter((row) => row.family[0] === id && row.suspect !== members[0].suspect);
+    const beside = RF.data.findings.filter((row) => row.family[0] === id && row.standing !== members[0].standing);
     item.before(RF.h("li", { class: "family-head" }, RF.h("b", null, text), " ", RF.h("span", { class: "small dim" }, reason && "by hand · ",
       RF.h("code", null, id), ` · ${RF.headline(members)}, ${RF.counted(cases, "case")}`,
       beside.length > 0 && ` · beside ${RF.headline(beside)}`)));
@@ -63,7 +63,7 @@ RF.familyList = function (rows) {
 };
 
 RF.haystack = function (finding) {
-  finding.hay ||= [finding.id, finding.oracle, finding.pass, finding.signature, finding.message, finding.note,
+  finding.hay ||= [finding.id, finding.severity, finding.class, finding.blame, finding.why, finding.oracle, finding.pass, finding.signature, finding.message, finding.note,
     ...finding.family, finding.passes, RF.text(finding.module)].join("\n").toLowerCase();
   return finding.hay;
 };
@@ -71,7 +71,7 @@ RF.haystack = function (finding) {
 RF.views.findings = function (_, query) {
   const f = RF.filters;
   if ([...query.keys()].length) {
-    Object.assign(f, { text: query.get("text") || "", oracle: query.get("oracle") || "", pass: query.get("pass") || "",
+    Object.assign(f, { text: query.get("text") || "", severity: query.get("severity") || "", oracle: query.get("oracle") || "", pass: query.get("pass") || "",
       family: query.get("family") || "", stands: query.get("stands") || "", fresh: query.get("new") === "1", states: new Set(query.getAll("state")) });
   }
   const list = RF.h("div", { id: "list" });
@@ -79,7 +79,7 @@ RF.views.findings = function (_, query) {
   const show = () => {
     const rows = RF.chosen();
     const [all, shown] = [RF.data.findings, rows].map(RF.apart);
-    count.textContent = ["finding", "suspect"].map((noun, index) => (all[index].length > 0 || !index) &&
+    count.textContent = RF.data.parts.map(([noun], index) => (all[index].length > 0 || !index) &&
       `${shown[index].length} of ${RF.counted(all[index].length, noun)}`).filter(Boolean).join(", ");
     const part = (chosen) => RF.paged(chosen, 100, f.sort === "family" ? RF.familyList : (some) => RF.findingList(some));
     RF.replace(list, rows.length ? RF.parts(rows, part)
@@ -100,6 +100,7 @@ RF.views.findings = function (_, query) {
     RF.h("div", { class: "head" }, RF.h("h1", null, "Findings"), count),
     RF.h("div", { class: "tools" },
       RF.search("Search id, pass, message, module", f.text, change("text")),
+      RF.select("severity", options("severity", "all"), f.severity, change("severity")),
       RF.select("oracle", options("oracle", "all"), f.oracle, change("oracle")),
       RF.select("pass", options("pass", "all"), f.pass, change("pass")),
       RF.select("family", RF.families(), f.family, change("family")),
@@ -116,7 +117,7 @@ RF.views.findings = function (_, query) {
       }),
       RF.data.history && toggle(f.fresh, `never seen before ${RF.fresh.size}`, () => (f.fresh = !f.fresh)),
       RF.h("button", { class: "button", type: "button", onclick: () => {
-        Object.assign(f, { text: "", oracle: "", pass: "", family: "", stands: "", fresh: false, states: new Set() });
+        Object.assign(f, { text: "", severity: "", oracle: "", pass: "", family: "", stands: "", fresh: false, states: new Set() });
         location.hash = "#/findings";
         RF.show();
       } }, "Clear")),
@@ -146,9 +147,14 @@ RF.findingHead = function (finding) {
       RF.h("h1", { class: "wrap" }, `${finding.oracle}: ${finding.pass}`),
       RF.h("span", null, RF.isNew(finding) && RF.h("span", { class: "badge mark" }, "new"), " ", RF.badge(RF.stateOf(finding)))),
     RF.h("p", { class: "wrap" }, finding.line),
-    finding.suspect && RF.h("p", { class: "warn" }, "A suspect, and not counted as a finding: no script of its own proves it."),
+    finding.standing === "suspect" && RF.h("p", { class: "warn" }, "A suspect, and not counted as a finding: no script of its own proves it."),
+    finding.standing === "question" && RF.h("p", { class: "warn" }, "A question, and not counted as a finding: TVM never promised what it goes against."),
     RF.h("dl", { class: "facts" },
       fact("id", RF.h("code", null, finding.id)),
+      fact("severity", RF.grave(finding), ` ${RF.GRAVITY[finding.severity]}`),
+      fact("evidence", finding.class),
+      finding.blame !== finding.pass && fact("at fault", finding.blame),
+      fact("because", finding.why),
       fact("seen", `${RF.counted(finding.count, "time")}, first after ${RF.duration(finding.first)}, last after `,
         RF.duration(finding.last)),
       fact("module", finding.bindings === null ? "not minimized"

@@ -22,7 +22,7 @@ RF.views.history = function (_, query) {
   const count = RF.h("p", { class: "dim small", role: "status" });
   const row = (each) => RF.h("tr", null,
     RF.h("td", null, RF.finding(each.id) ? RF.h("a", { href: RF.link(each) }, RF.h("code", null, each.id)) : RF.h("code", null, each.id)),
-    RF.h("td", { class: "wrap" }, `${each.oracle}: ${each.pass} `, each.suspect && RF.badge(each.state),
+    RF.h("td", { class: "wrap" }, `${each.oracle}: ${each.pass} `, each.standing !== "finding" && RF.badge(each.standing === "suspect" ? each.state : each.standing),
       RF.h("div", { class: "small dim clamp", title: each.line }, each.line)),
     RF.h("td", null, campaigns[first(each)].name), RF.h("td", null, campaigns[end(each)].name),
     each.counts.slice(-8).map((number) => RF.h("td", { class: RF.met(number) ? "n" : "n dim" }, RF.met(number) ? RF.number(number) : "·")));
@@ -36,11 +36,12 @@ RF.views.history = function (_, query) {
   show(f.show in kinds ? f.show : "all");
   return RF.h("div", { class: "stack" }, RF.h("h1", null, `History of ${campaigns.length} campaigns`),
     RF.box("Campaigns", null, RF.table(["campaign", "started (UTC)", "TVM", "#seed", "#time", "#cases", "#findings", "#never seen before",
-      "#suspects"],
+      "#questions", "#suspects"],
       campaigns.map((campaign) => RF.h("tr", null, RF.h("td", { class: "wrap" }, campaign.name), RF.h("td", null, RF.day(campaign.started)),
         RF.h("td", null, campaign.tvm), RF.h("td", { class: "n" }, campaign.seed), RF.h("td", { class: "n" }, RF.duration(campaign.elapsed)),
         RF.h("td", { class: "n" }, RF.number(campaign.cases)), RF.h("td", { class: "n" }, RF.number(campaign.findings)),
-        RF.h("td", { class: "n" }, RF.number(campaign.new)), RF.h("td", { class: "n" }, RF.number(campaign.suspects)))))),
+        RF.h("td", { class: "n" }, RF.number(campaign.new)), RF.h("td", { class: "n" }, RF.number(campaign.questions)),
+        RF.h("td", { class: "n" }, RF.number(campaign.suspects)))))),
     RF.h("h2", null, "Pass rate by oracle"), RF.h("div", { class: "charts" }, oracles.map(trend)),
     RF.h("section", { class: "box" }, RF.h("div", { class: "head" }, RF.h("h2", null, "Findings"), count),
       RF.h("div", { class: "tools" }, RF.select("show", Object.entries(kinds).map(([key, [label]]) => [key, label]), f.show, show)), list));

@@ -2,15 +2,16 @@
 "use strict";
 RF.views.overview = function () {
   const data = RF.data;
-  const [findings, suspects] = RF.apart(data.findings);
+  const parts = RF.apart(data.findings);
+  const [findings] = parts;
   const open = findings.filter((finding) => finding.stands === "fails");
-  const fresh = data.findings.filter(RF.isNew).sort((a, b) => b.count - a.count);
-  return RF.h("div", { class: "stack" }, RF.verdict(open, suspects), RF.figures(findings, suspects),
+  const fresh = data.findings.filter(RF.isNew);
+  return RF.h("div", { class: "stack" }, RF.verdict(open, parts), RF.figures(findings, parts),
     data.history ? [RF.changed(fresh), RF.worse()] : null,
     RF.first(open), RF.oracles(), RF.notJudged());
 };
 
-RF.verdict = function (open, suspects) {
+RF.verdict = function (open, parts) {
   const campaign = RF.data.campaign;
   const gate = RF.data.verdict;
   const families = new Set(open.map((finding) => finding.family[0])).size;
@@ -18,7 +19,7 @@ RF.verdict = function (open, suspects) {
   const count = [open.length ? `${RF.counted(open.length, "finding")} of ${RF.counted(families, "family", "families")} to look at`
     : "Nothing to look at", RF.data.history && open.length > 0 && 
     (!news ? ", none of them new" : news === open.length ? ", all new" : `, ${news} of them new`),
-    suspects.length > 0 && `; ${RF.counted(suspects.length, "suspect")}`];
+    RF.besides(parts, 1).map((told) => `; ${told}`)];
   const told = RF.h("p", { class: "dim" },
     `Seed ${campaign.seed}, TVM ${campaign.tvm} (ffi ${campaign.ffi}), started ${RF.day(campaign.started)} UTC, `,
     `${campaign.state === "running" ? "still running, so far " : ""}${RF.duration(campaign.elapsed)} with `,
@@ -43,7 +44,7 @@ RF.verdict = function (open, suspects) {
         : RF.h("p", { class: "dim small" }, "No policy was given, so nothing is said about a gate (report --policy FILE).")));
 };
 
-RF.figures = function (findings, suspects) {
+RF.figures = function (findings, besides) {
   const { campaign, oracles } = RF.data;
   const sum = (index) => oracles.reduce((total, row) => total + row.n[index], 0);
   const [passed, failed, skipped, rejected, invalid] = [0, 1, 2, 3, 4].map(sum);
@@ -56,7 +57,7 @@ RF.figures = function (findings, suspects) {
   const rate = campaign.elapsed ? ` · ${(campaign.examples / campaign.elapsed).toFixed(1)} a second` : "";
   return RF.h("div", { class: "figures" },
     figure(RF.number(findings.length), "findings: ", parts.join(", ") || "none",
-      suspects.length > 0 && `; ${RF.counted(suspects.length, "suspect")}`),
+      RF.besides(besides, 1).map((told) => `; ${told}`)),
     figure(RF.number(campaign.examples), "cases", rate),
     figure(RF.number(campaign.modules), `modules, under ${RF.counted(campaign.passes, "pass", "passes")}`),
     figure(RF.number(passed + failed), "checks (pass or fail)"),
@@ -65,7 +66,8 @@ RF.figures = function (findings, suspects) {
 };
 
 RF.changed = function (seen) {
-  const [fresh, suspects] = RF.apart(seen);
+  const parts = RF.apart(seen);
+  const [fresh] = parts;
   const history = RF.data.history;
   const last = history.campaigns.length - 1;
   const gone = history.findings.filter((row) => !RF.met(row.counts[last]) && RF.met(row.counts[last - 1]));
@@ -73,7 +75,7 @@ RF.changed = function (seen) {
   return RF.box(`New since ${before.name}`, `${RF.day(before.started)} UTC`,
     fresh.length ? RF.findingList(fresh.slice(0, 12), true) : RF.h("p", { class: "dim" }, "No finding that was not seen before."),
     fresh.length > 12 && RF.h("p", null, RF.h("a", { href: "#/findings?new=1" }, `All ${fresh.length} new findings`)),
-    suspects.length > 0 && RF.h("p", { class: "dim" }, `${RF.counted(suspects.length, "suspect")} never seen before: `,
+    RF.besides(parts, 1).length > 0 && RF.h("p", { class: "dim" }, `${RF.besides(parts, 1).join(", ")} never seen before: `,
       RF.h("a", { href: "#/findings?new=1" }, "which")),
     gone.length > 0 && RF.h("p", { class: "dim" }, `${RF.headline(gone)} of ${before.name} not seen again: `,
       RF.h("a", { href: "#/history?show=gone" }, "which")));
@@ -92,8 +94,8 @@ RF.worse = function () {
 
 RF.first = function (open) {
   if (!open.length) return null;
-  const shown = [...open].sort((a, b) => b.count - a.count).slice(0, 8);
-  return RF.box("Seen most often", `${shown.length} of ${RF.counted(open.length, "open finding")}`,
+  const shown = open.slice(0, 8); // the gravest come first
+  return RF.box("Look at these first", `${shown.length} of ${RF.counted(open.length, "open finding")}`,
     RF.findingList(shown, true), RF.h("p", null, RF.h("a", { href: "#/findings" }, "All findings")));
 };
 

@@ -1,0 +1,85 @@
+"""The options that choose among a campaign's findings, which several verbs share."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Container, Sequence
+from typing import TYPE_CHECKING
+
+from fuzzer.core.verb import UsageError
+
+if TYPE_CHECKING:
+    from fuzzer.store.records import FindingRecord
+
+
+def _number(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise ValueError
+    return number
+
+
+_number.__name__ = "positive number"  # what argparse says of a wrong value
+
+
+def add_filters(parser: argparse.ArgumentParser, where: str = "") -> None:
+    """Add the options; of one that may be given several times, any will do."""
+    # Names of ``fuzzer.findings.assessment`` and ``fuzzer.store.records``, which a parser has no time to load.
+    group = parser.add_argument_group(f"which findings{where}")
+    for name, values, text in (
+        ("severity", ("S1", "S2", "S3", "S4", "S5"), "of this severity, S1 the gravest"),
+        ("state", ("new", "confirmed", "unscripted", "flaky", "known"), "in this state"),
+        ("pass", None, "of this pass, judged or at fault"),
+        ("oracle", None, "of this oracle"),
+    ):
+        group.add_argument(
+            f"--{name}",
+            dest=f"only_{name}",
+            action="append",
+            choices=values,
+            metavar=name.upper() if values is None else None,
+            help=f"only findings {text}; may be given again",
+        )
+    listed = group.add_mutually_exclusive_group()
+    listed.add_argument("--new", action="store_true", help="only findings that are not listed as known")
+    listed.add_argument("--known", action="store_true", help="only findings that are listed as known")
+    group.add_argument("--limit", type=_number, metavar="N", help="only so many, the gravest")
+
+
+def chosen(
+    findings: Sequence[FindingRecord], options: argparse.Namespace, known: Container[str]
+) -> list[FindingRecord]:
+    """Return the findings that the options leave, the gravest first.
+
+    Args:
+        findings: Of a campaign.
+        options: As they were given.
+        known: Ids of those that people know.
+
+    Raises:
+        UsageError: An oracle is asked for that does not exist.
+    """
+    from fuzzer.core.toml import near_matches
+    from fuzzer.store.records import FindingState
+    from relaxkit.passes.contract import OracleName
+
+    names = [name.value for name in OracleName]
+    for each in options.only_oracle or ():
+        if each not in names:
+            raise UsageError(f"--oracle: '{each}' is not an oracle{near_matches(each, names)}")
+
+    def fits(finding: FindingRecord) -> bool:
+        listed = finding.state is FindingState.KNOWN or finding.id in known
+        pairs = (
+            (options.only_severity, {finding.assessment.severity.value}),
+            (options.only_state, {finding.state.value}),
+            (options.only_pass, {finding.culprit, finding.assessment.blame}),
+            (options.only_oracle, {str(finding.oracle)}),
+        )
+        return (
+            (listed or not options.known)
+            and not (listed and options.new)
+            and all(wanted is None or not has.isdisjoint(wanted) for wanted, has in pairs)
+        )
+
+    return sorted(filter(fits, findings), key=lambda finding: finding.rank)[: options.limit]
