@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 from collections.abc import Sequence
 from typing import Any
@@ -12,8 +11,8 @@ import tvm
 from tvm import relax, tirx
 
 from relaxkit.ir.lowered import stored_parameters
-from relaxkit.proof.builtins import Builtins
 from relaxkit.proof.calls import KILLED, Frame
+from relaxkit.proof.declared import Declared
 from relaxkit.proof.dims import DimTable
 from relaxkit.proof.memory import Refuted, State, Storage, Tensor
 from relaxkit.proof.terms import Open, Term, Terms
@@ -25,7 +24,6 @@ from relaxkit.proof.values import (
     Kernel,
     TupleValue,
     Value,
-    dims_of,
     is_scalar,
     outline,
 )
@@ -36,7 +34,7 @@ MOST_STEPS = 100_000
 """Bindings that are evaluated for one module, those of inlined calls included."""
 
 
-class Evaluator(Builtins):
+class Evaluator(Declared):
     """Evaluates the functions of one module into terms.
 
     Args:
@@ -133,47 +131,6 @@ class Evaluator(Builtins):
         elif isinstance(value, int):
             self.terms.outlines[value] = outline(ty)
 
-    # -- dims --------------------------------------------------------------------------------------------------
-
-    def _match(self, ty: Any, value: Value, frame: Frame) -> None:
-        """Let dims that a type names, and that have no value yet, take that of the value's dims."""
-        if isinstance(ty, relax.TupleType):
-            if isinstance(value, TupleValue) and len(value.fields) == len(ty.fields):
-                for each, part in zip(ty.fields, value.fields, strict=True):
-                    self._match(each, part, frame)
-            return
-        dims = dims_of(ty)
-        if dims is not None and isinstance(value, int | Tensor):
-            for axis, dim in enumerate(dims):
-                if isinstance(dim, tirx.Var) and dim not in frame.dims:
-                    frame.dims[dim] = self._dims.expression(self.dim(value, axis))
-
-    def size(self, value: Term, axis: int) -> Term:
-        """Return the term of a value's dim; raises ``Open`` where it has another rank than declared."""
-        known = self.shapes.get(value)
-        if known is None:
-            return self.terms.make("size", axis, (value,))
-        if axis >= len(known):
-            raise Open("a value of another rank than declared")
-        return known[axis]
-
-    def _learn(self, ty: Any, value: Value, frame: Frame) -> None:
-        """Remember the dims of a value whose type tells all of them."""
-        if isinstance(value, TupleValue) and isinstance(ty, relax.TupleType):
-            for each, part in zip(ty.fields, value.fields, strict=False):
-                self._learn(each, part, frame)
-        if not isinstance(value, int) or value in self.shapes:
-            return
-        dims = dims_of(ty)
-        if dims is None:
-            return
-        with contextlib.suppress(Open):  # a dim that a callee or a local function has defined
-            self.shapes[value] = tuple(self.number(dim, frame) for dim in dims)
-
-    def number(self, dim: Any, frame: Frame) -> Term:
-        """Return the term of a dim or a scalar."""
-        return self._dims.number(self._dims.substituted(dim, frame.dims))
-
     # -- calls of functions --------------------------------------------------------------------------------------
 
     def invoke(self, closure: Closure, arguments: Sequence[Value]) -> Value:
@@ -196,7 +153,10 @@ class Evaluator(Builtins):
         self._active.append(function)
         before = self.allocated, len(self.state.consumed)
         try:
-            result = self.expression(function.body, self.entered(closure, arguments))
+            frame = self.entered(closure, arguments)
+            for param, value in zip(function.params, arguments, strict=True):
+                self.check_type(param.ty, value, frame)
+            result = self.expression(function.body, frame)
         finally:
             self._active.pop()
         if key is not None and before == (self.allocated, len(self.state.consumed)):
@@ -233,18 +193,14 @@ class Evaluator(Builtins):
         for param, value in pairs:
             self._bind(param, value, frame)
         for param, value in pairs:
-            self._match(param.ty, value, frame)
-            self._learn(param.ty, value, frame)
+            self.match(param.ty, value, frame)
+            self.learn(param.ty, value, frame)
         return frame
 
     def _bind(self, var: Any, value: Value, frame: Frame) -> None:
         frame.values[var] = value
         if isinstance(value, int) and is_scalar(var.ty):
-            frame.dims[var] = self._scalar(value, var.ty)
-
-    def _scalar(self, value: Term, ty: Any) -> Any:
-        node = self.terms[value]
-        return self._dims.expression(value) if node.head in ("number", "dim") else self._dims.variable(value, ty)
+            frame.dims[var] = self.scalar(value, var.ty)
 
     # -- expressions -------------------------------------------------------------------------------------------
 
@@ -292,10 +248,10 @@ class Evaluator(Builtins):
                     raise Open("too many bindings")
                 value = self.expression(binding.value, frame)
                 if isinstance(binding, relax.MatchCast):
-                    self._learn(binding.value.ty, value, frame)
-                    self._match(binding.ty, value, frame)
+                    self.learn(binding.value.ty, value, frame)
+                    self.match(binding.ty, value, frame)
                 self._bind(binding.var, value, frame)
-                self._learn(binding.var.ty, value, frame)
+                self.learn(binding.var.ty, value, frame)
         return self.expression(expression.body, frame)
 
     def _if(self, expression: Any, frame: Frame) -> Value:

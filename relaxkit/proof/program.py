@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
-from tvm import relax, tirx
+from tvm import tirx
 
 from relaxkit.proof.calls import Frame
 from relaxkit.proof.evaluate import Evaluator
 from relaxkit.proof.memory import State
-from relaxkit.proof.terms import Open, Term
+from relaxkit.proof.terms import Term
 from relaxkit.proof.values import Closure, TupleValue, Value, dims_of, outline
 
 
@@ -48,7 +48,7 @@ class SymbolicProgram(Evaluator):
             if fixed is not None and (name, param.name) in fixed.values:
                 values.append(self.array(fixed.values[name, param.name]))
                 continue
-            values.append(self.leaf(("param", index, outline(param.ty)), param.ty))
+            values.append(self.leaf(("param", index, outline(param.ty), name), param.ty))
             if fixed is not None and fixed.dims:
                 self._fix(param.ty, values[-1], fixed.dims)
         return tuple(values)
@@ -81,24 +81,6 @@ class SymbolicProgram(Evaluator):
         """Call a function of the module from outside, where the program is now.
 
         Raises:
-            Open: Its parameters are declared to be of other types than the arguments, or of fewer shapes.
+            Open: It takes another number of arguments, or arguments of other types or fewer shapes.
         """
-        function = self.functions[name]
-        if len(function.params) != len(arguments):
-            raise Open("another number of parameters")
-        frame = self.entered(Closure(function), arguments)
-        for param, value in zip(function.params, arguments, strict=True):
-            self._check_type(param.ty, value, frame)
-        return self.invoke(Closure(function), arguments)
-
-    def _check_type(self, ty: Any, value: Value, frame: Frame) -> None:
-        if isinstance(ty, relax.TupleType) and isinstance(value, TupleValue):
-            for each, part in zip(ty.fields, value.fields, strict=False):
-                self._check_type(each, part, frame)
-        elif isinstance(value, int):
-            expected = self.terms.outlines.get(value)
-            if expected is not None and expected.rstrip("?") != outline(ty).rstrip("?"):
-                raise Open("a parameter of another type")
-            for axis, dim in enumerate(dims_of(ty) or ()):
-                if self.number(dim, frame) != self.dim(value, axis):
-                    raise Open("a parameter with fewer shapes")
+        return self.invoke(Closure(self.functions[name]), arguments)

@@ -146,3 +146,38 @@ def test_a_parameter_of_another_type_is_not_proved_although_nothing_reads_it() -
 def test_dims_that_are_bound_are_proved_for_the_values_they_are_bound_to() -> None:
     expression = "relax.transform.BindSymbolicVars({'n': 3})"
     assert str(proof_of(subject("BindSymbolicVars", expression, Model))) == "proved"
+
+
+def test_dims_of_one_function_say_nothing_of_another() -> None:
+    def module(result: str) -> Any:
+        builder = relax.BlockBuilder()
+        x = relax.Var("x", relax.TensorType((2, 3), "float32"))
+        with builder.function("first", [x]):
+            builder.emit_func_output(builder.emit(relax.op.exp(x)))
+        y = relax.Var("y", relax.TensorType((tvm.tirx.Var("n", "int64"), 3), "float32"))
+        with builder.function("second", [y]):
+            shape = relax.op.shape_of(y) if result == "shape_of" else relax.ShapeExpr([2, 3])
+            builder.emit_func_output(builder.emit(shape))
+        return builder.get()
+
+    assert prove(module("shape_of"), module("shape_of")).result is Result.PROVED
+    assert prove(module("shape_of"), module("constant")).result is Result.DIFFERENT
+
+
+def test_a_callee_that_admits_fewer_shapes_is_not_proved() -> None:
+    def module(rows: Any) -> Any:
+        builder = relax.BlockBuilder()
+        x = relax.Var("x", relax.TensorType((rows, 3), "float32"))
+        with builder.function("callee", [x], private=True):
+            builder.emit_func_output(builder.emit(relax.op.exp(x)))
+        callee = builder.get().get_global_var("callee")
+        y = relax.Var("y", relax.TensorType((4, 3), "float32"))
+        with builder.function("main", [y]):
+            call = relax.Call(callee, [y])
+            relax.expr._update_type(call, relax.TensorType((4, 3), "float32"))
+            builder.emit_func_output(builder.emit(call))
+        return builder.get()
+
+    dim = tvm.tirx.Var("n", "int64")
+    assert prove(module(dim), module(4)).result is Result.PROVED
+    assert str(prove(module(dim), module(5))) == "open in main: a parameter with fewer shapes"

@@ -1,0 +1,75 @@
+"""Declared types: the dims that they define, what they tell of a value, and whether they fit it."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import Any
+
+from tvm import relax, tirx
+
+from relaxkit.proof.builtins import Builtins
+from relaxkit.proof.calls import Frame
+from relaxkit.proof.memory import Tensor
+from relaxkit.proof.terms import Open, Term
+from relaxkit.proof.values import TupleValue, Value, dims_of, outline
+
+
+class Declared(Builtins):
+    """The part of an evaluator that reads declared types."""
+
+    def match(self, ty: Any, value: Value, frame: Frame) -> None:
+        """Let dims that a type names, and that have no value yet, take that of the value's dims."""
+        if isinstance(ty, relax.TupleType):
+            if isinstance(value, TupleValue) and len(value.fields) == len(ty.fields):
+                for each, part in zip(ty.fields, value.fields, strict=True):
+                    self.match(each, part, frame)
+            return
+        dims = dims_of(ty)
+        if dims is not None and isinstance(value, int | Tensor):
+            for axis, dim in enumerate(dims):
+                if isinstance(dim, tirx.Var) and dim not in frame.dims:
+                    frame.dims[dim] = self._dims.expression(self.dim(value, axis))
+
+    def size(self, value: Term, axis: int) -> Term:
+        """Return the term of a value's dim; raises ``Open`` where it has another rank than declared."""
+        known = self.shapes.get(value)
+        if known is None:
+            return self.terms.make("size", axis, (value,))
+        if axis >= len(known):
+            raise Open("a value of another rank than declared")
+        return known[axis]
+
+    def learn(self, ty: Any, value: Value, frame: Frame) -> None:
+        """Remember the dims of a value whose type tells all of them."""
+        if isinstance(value, TupleValue) and isinstance(ty, relax.TupleType):
+            for each, part in zip(ty.fields, value.fields, strict=False):
+                self.learn(each, part, frame)
+        if not isinstance(value, int) or value in self.shapes:
+            return
+        dims = dims_of(ty)
+        if dims is None:
+            return
+        with contextlib.suppress(Open):  # a dim that a callee or a local function has defined
+            self.shapes[value] = tuple(self.number(dim, frame) for dim in dims)
+
+    def number(self, dim: Any, frame: Frame) -> Term:
+        """Return the term of a dim or a scalar."""
+        return self._dims.number(self._dims.substituted(dim, frame.dims))
+
+    def scalar(self, value: Term, ty: Any) -> Any:
+        """Return the expression that stands for a scalar."""
+        node = self.terms[value]
+        return self._dims.expression(value) if node.head in ("number", "dim") else self._dims.variable(value, ty)
+
+    def check_type(self, ty: Any, value: Value, frame: Frame) -> None:
+        """Raise ``Open`` where an argument is of another type than its parameter, or need not have its dims."""
+        if isinstance(ty, relax.TupleType) and isinstance(value, TupleValue):
+            for each, part in zip(ty.fields, value.fields, strict=False):
+                self.check_type(each, part, frame)
+        elif isinstance(value, int):
+            expected = self.terms.outlines.get(value)
+            if expected is not None and expected.rstrip("?") != outline(ty).rstrip("?"):
+                raise Open("a parameter of another type")
+            for axis, dim in enumerate(dims_of(ty) or ()):
+                if self.number(dim, frame) != self.dim(value, axis):
+                    raise Open("a parameter with fewer shapes")
