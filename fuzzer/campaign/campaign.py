@@ -231,7 +231,7 @@ class Campaign:
             self._write()
         self._save_best()
         triage = sum(what == "triage" for what in self._running.values())
-        self.progress.show(self.clock.elapsed(), waiting=len(self._waiting) + triage)
+        self.progress.show(self.clock.elapsed(), waiting=len(self._waiting) + triage, judged=self._executor.judged)
 
     def _save_best(self) -> None:
         """Record how far the minimizations under way have come."""

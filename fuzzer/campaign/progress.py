@@ -67,8 +67,11 @@ class Progress:
         if state in SUSPECTS:
             self._findings.discard(finding_id)
 
-    def show(self, elapsed: float, waiting: int) -> None:
-        """Show where the campaign stands after ``elapsed`` s; ``waiting`` findings are in triage or before it."""
+    def show(self, elapsed: float, waiting: int, judged: int = 0) -> None:
+        """Show where the campaign stands after ``elapsed`` s.
+
+        ``waiting`` findings are in triage or before it, and ``judged`` cases of shards under way are not recorded yet.
+        """
         now = time.monotonic()
         if now < self._next:
             return
@@ -76,8 +79,9 @@ class Progress:
         spent = max(now - self._began, 1e-9)
         suspects = sum(self._settled[state] for state in SUSPECTS)
         unproven = f"{suspects} suspect, " if suspects else ""
+        cases = self._examples + judged
         head = (
-            f"{_clock(elapsed)}/{self._budget()}  {self._examples} cases, {self._examples / spent:.0f}/s  "
+            f"{_clock(elapsed)}/{self._budget()}  {cases} cases, {cases / spent:.0f}/s  "
             f"{len(self._findings)} findings "
             f"({self._settled[FindingState.CONFIRMED]} confirmed, {unproven}{waiting} in triage)"
         )

@@ -49,6 +49,10 @@ class Executor(Protocol):
     def slots(self) -> int:
         """Number of tasks to hand out at the same time: the workers, and a few that wait for the next one free."""
 
+    @property
+    def judged(self) -> int:
+        """Number of cases that shards under way have judged, as far as that is known before they end."""
+
     def shard(self, task: ShardTask) -> Future[ShardResult]:
         """Run a shard, or the rest of one; its future may raise ``CampaignStopped`` or ``ExecutorError``."""
 
@@ -123,6 +127,12 @@ class WorkerPool:
         result.spent[OTHER, ""] = max(0.0, time.monotonic() - began - sum(result.spent.values()))
         return result
 
+    @property
+    def judged(self) -> int:
+        """Number of cases that they have judged and not told of."""
+        with self._lock:
+            return sum(worker.judged for worker in self._all)
+
     def kill(self) -> None:
         """End all processes; the threads that wait for them notice."""
         with self._lock:
@@ -156,6 +166,11 @@ class LocalExecutor:
         self._cut = cut
         self._isolated = WorkerPool(config, log, stop)
         self._threads = ThreadPoolExecutor(max_workers=config.workers, thread_name_prefix="relaxfuzz")
+
+    @property
+    def judged(self) -> int:
+        """See ``Executor``."""
+        return self._isolated.judged
 
     def shard(self, task: ShardTask) -> Future[ShardResult]:
         """See ``Executor``."""

@@ -25,7 +25,7 @@ from fuzzer.shard.shard import (
 )
 from fuzzer.store.records import ShardResult, SignatureHits
 from fuzzer.worker.child import flush_asked, record_unsent
-from fuzzer.worker.death import Died
+from fuzzer.worker.death import Death, Died
 from fuzzer.worker.worker import DOUBTS, IsolatedWorker
 from oracles.core.verdict import Outcome
 
@@ -178,26 +178,32 @@ def run_isolated(worker: IsolatedWorker, task: ShardTask, stop: threading.Event)
 
     A death counts as the verdict on the case that died, which the piece ends with: so a finding is recorded when it
     happens, not after all other hangs of the shard. The result's ``stop`` tells where to go on. Where somebody else
-    may have ended the process, the case is judged again first.
+    may have ended the process, or a step was far slower than others of its kind, the case is judged again first.
+    A case that hangs when ``stop`` is set is recorded too: nobody else would tell of it.
 
     Raises:
         fuzzer.worker.worker.ChildError: an error of this program.
     """
     reply = ShardAccumulator(task)
     place, deaths = -1, Counter[str]()
+    slow = -1  # the example that was taken for a hang before its time limit
     while True:
         died = None
-        for item in worker.stream(run_batched, replace(task, first=reply.result.stop), hurry=stop):
+        for item in worker.stream(run_batched, replace(task, first=reply.result.stop), hurry=stop, adaptive=True):
             if isinstance(item, Died):
                 died = item
             for event in item.unsent if isinstance(item, Died) else (item,):
                 reply.add(event)
-            if stop.is_set():
+            if stop.is_set() and not (died is not None and died.death is Death.HANG):
                 worker.fresh()
                 return reply.result
         if died is None:
             reply.finish(task.limit)
             return reply.result
+        if died.early and slow != reply.result.stop:
+            slow = reply.result.stop
+            reply.restart()  # a machine that paused makes no finding: a fresh process that knows no pace decides
+            continue
         if place != reply.result.stop:
             place, deaths = reply.result.stop, Counter()
         deaths[died.kind] += 1  # the last of several kinds may be somebody else's doing

@@ -209,7 +209,7 @@ def run_shard(task: ShardTask) -> Iterator[ModuleDrawn | ExampleBegun | ExampleD
             judged = PIPELINE if len(passes) > 1 else passes[0].name
             begun = ExampleBegun(index, " > ".join(ref.name for ref in passes), judged)
             yield begun
-            begin_case()
+            begin_case(counts=True)
             done = _judged(task, index, facts, passes, seen, drawn.drawn, watch)
             yield replace(done, taken=time.monotonic() - begun.at)
 

@@ -30,10 +30,10 @@ def breadcrumb(stage: str) -> None:
         _recorder.step(stage)
 
 
-def begin_case() -> None:
-    """Let the time limit of an isolated process count from now."""
+def begin_case(*, counts: bool = False) -> None:
+    """Let the time limit of an isolated process count from now, for a case that ``counts`` as judged or does not."""
     if _recorder is not None:
-        _recorder.begin_case()
+        _recorder.begin_case(counts=counts)
 
 
 def record_unsent(item: object) -> bool:

@@ -27,6 +27,7 @@ class Died:
         detail: For people: ``signal 11 (SIGSEGV)``, ``no answer within 20 s``.
         stage: The last step that it recorded, ``oracle: pass``.
         code: The number of the signal, or the exit code.
+        early: Whether it was ended before the time limit, for a step that takes far longer than others of its kind.
         unsent: Items that it had recorded (``fuzzer.worker.flight_recorder``) and not sent.
     """
 
@@ -34,6 +35,7 @@ class Died:
     detail: str
     stage: str
     code: int | None = None
+    early: bool = field(default=False, compare=False)
     unsent: tuple[Any, ...] = field(default=(), compare=False, repr=False)
 
     @classmethod

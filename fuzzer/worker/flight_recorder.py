@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from multiprocessing import reduction
 from typing import Any
 
-_STEP = struct.Struct("=ddII")
+_STEP = struct.Struct("=dddddIII")
 ITEMS = 4096
 """Where the items begin, in bytes."""
 _ROOM = (ITEMS - _STEP.size) // 2
@@ -39,11 +39,49 @@ class LastStep:
         since: When the present case began, in seconds of the system's monotonic clock; 0 between cases.
         used: Seconds of processor time that the process had taken by then.
         stage: What the process was about to do, for instance ``idempotence: LegalizeOps``.
+        began: When this step of the case began.
+        began_used: As ``used``, by then.
+        patience: Seconds after which the step is no honest one any more (:class:`_Pace`); 0: that is not known.
+        cases: Number of the present case among those that the call counts; 0 when it counts none.
     """
 
     since: float
     used: float
     stage: str
+    began: float
+    began_used: float
+    patience: float
+    cases: int
+
+
+LEAST, FIRST = 2.0, 4.0
+"""Seconds that a step is given at least, and before steps of its kind were seen: no whole case ever took so much."""
+_FACTOR = 100.0
+_FREE = "draw"
+"""Steps of this kind are ours."""
+
+
+class _Pace:
+    """Time that honest steps of each kind took in this process; one that takes a hundred times as much hangs.
+
+    The first step of a kind loads and compiles what the others find, and does not count.
+    """
+
+    def __init__(self) -> None:
+        self._slowest: dict[str, tuple[int, float]] = {}
+        self._kind = ""
+        self._used = 0.0
+
+    def begin(self, stage: str, used: float) -> float:
+        """A step ends and this one begins, after so much processor time; what it is given."""
+        if self._kind:
+            number, slowest = self._slowest.get(self._kind, (0, 0.0))
+            self._slowest[self._kind] = number + 1, max(slowest, used - self._used) if number else 0.0
+        self._kind, self._used = stage.partition(" ")[0].rstrip(":"), used
+        if self._kind in ("", _FREE):
+            return 0.0
+        number, slowest = self._slowest.get(self._kind, (0, 0.0))
+        return max(LEAST, _FACTOR * slowest) if number > 1 else FIRST
 
 
 class FlightRecorder:
@@ -62,7 +100,8 @@ class FlightRecorder:
         self._descriptor = _nameless() if descriptor is None else descriptor
         self._map = mmap.mmap(self._descriptor, SIZE)
         self._since = self._used = 0.0
-        self._place = 0
+        self._place = self._cases = 0
+        self._pace = _Pace()
         self.message, self._length = _HEAD.unpack_from(self._map, ITEMS)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -80,14 +119,15 @@ class FlightRecorder:
 
     # -- the step ----------------------------------------------------------------------------------------------------
 
-    def begin_case(self) -> None:
-        """Start the clock of a case."""
+    def begin_case(self, *, counts: bool = False) -> None:
+        """Start the clock of a case, which ``counts`` or is only prepared."""
         self._since, self._used = time.monotonic(), time.process_time()
+        self._cases += counts
         self.step("")
 
     def end_case(self) -> None:
         """Stop the clock: nothing under a time limit runs."""
-        self._since = 0.0
+        self._since, self._cases = 0.0, 0
         self.step("")
 
     def step(self, stage: str) -> None:
@@ -96,13 +136,17 @@ class FlightRecorder:
         self._place = 1 - self._place
         begin = _STEP.size + self._place * _ROOM
         self._map[begin : begin + len(text)] = text
-        _STEP.pack_into(self._map, 0, self._since, self._used, self._place, len(text))
+        now, used = time.monotonic(), time.process_time()
+        patience = self._pace.begin(stage, used)
+        values = (self._since, self._used, now, used, patience, self._place, len(text), self._cases)
+        _STEP.pack_into(self._map, 0, *values)
 
     def last_step(self) -> LastStep:
         """Return the step that was recorded last."""
-        since, used, place, length = _STEP.unpack_from(self._map)
+        since, used, began, began_used, patience, place, length, cases = _STEP.unpack_from(self._map)
         begin = _STEP.size + place * _ROOM
-        return LastStep(since, used, self._map[begin : begin + length].decode(errors="replace"))
+        stage = self._map[begin : begin + length].decode(errors="replace")
+        return LastStep(since, used, stage, began, began_used, patience, cases)
 
     # -- the items ---------------------------------------------------------------------------------------------------
 

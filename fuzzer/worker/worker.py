@@ -37,6 +37,8 @@ _AT_WORK = 0.5
 the machine is busy."""
 _IDLE = 3.0
 """A case that takes no processor's time, as in a deadlock, is given so many times its limit."""
+_BLOCKED = 0.02
+"""A step that had less of the processor than this share of its time waits for something else than its turn."""
 _START_LIMIT = 120.0
 _LAST = 5.0
 """Seconds for a process to end that was killed or has closed its end."""
@@ -44,6 +46,13 @@ _LAST = 5.0
 
 class ChildError(RuntimeError):
     """The function in the isolated process raised: an error of this program, not of the pass under test."""
+
+
+def _hangs(process: ChildProcess, taken: float, used: float, limit: float) -> bool:
+    """Say whether something that has ``taken`` so long, and began after ``used`` processor time, is beyond a limit."""
+    if taken <= limit:
+        return False
+    return taken > _IDLE * limit or process.processor_time - used > _AT_WORK * limit
 
 
 def _single(pair: tuple[Callable[[Any], Any], Any]) -> Iterable[Any]:
@@ -118,9 +127,11 @@ class IsolatedWorker:
         time_limit: float | None = None,
         memory_limit: int | None = None,
         hurry: threading.Event | None = None,
+        adaptive: bool = False,
     ) -> Iterator[R | Died]:
         """Items of ``function(argument)`` as the process yields them; a ``Died`` comes last if it dies.
 
+        Where the limit is ``adaptive``, a step that takes far longer than others of its kind is ended before it.
         Once ``hurry`` is set, the process is asked to yield what it has (``fuzzer.worker.child.flush_asked``).
 
         Raises:
@@ -137,7 +148,7 @@ class IsolatedWorker:
             yield from self._ended(process, self._exited(process))
             return
         while True:
-            message = self._receive(process, limit, memory, hurry)
+            message = self._receive(process, limit, memory, hurry, adaptive)
             if isinstance(message, Died):
                 yield from self._ended(process, message)
                 return
@@ -174,6 +185,11 @@ class IsolatedWorker:
             self._recorder.close()
 
     @property
+    def judged(self) -> int:
+        """Number of cases that the call under way has judged so far."""
+        return 0 if self._closed else max(0, self._recorder.last_step().cases - 1)
+
+    @property
     def closed(self) -> bool:
         """Say whether it was closed for good."""
         return self._closed
@@ -205,7 +221,12 @@ class IsolatedWorker:
         return self._process
 
     def _receive(
-        self, process: ChildProcess, time_limit: float, memory_limit: int, hurry: threading.Event | None
+        self,
+        process: ChildProcess,
+        time_limit: float,
+        memory_limit: int,
+        hurry: threading.Event | None,
+        adaptive: bool,
     ) -> Any:
         waited_from = time.monotonic()
         next_look = waited_from + 0.25
@@ -220,11 +241,16 @@ class IsolatedWorker:
             now = time.monotonic()
             step = self._recorder.last_step()
             since = step.since
-            late = since and now - since > time_limit
-            if late and (
-                now - since > _IDLE * time_limit or process.processor_time - step.used > _AT_WORK * time_limit
-            ):
+            if since and _hangs(process, now - since, step.used, time_limit):
                 return self._killed(process, since, Death.HANG, f"no answer within {time_limit:g} s")
+            if adaptive and since and 0 < step.patience < time_limit:
+                taken = now - step.began
+                blocked = taken > step.patience and process.processor_time - step.began_used < _BLOCKED * taken
+                if blocked or _hangs(process, taken, step.began_used, step.patience):
+                    died = self._killed(
+                        process, since, Death.HANG, f"no answer within {step.patience:.3g} s", step.began
+                    )
+                    return replace(died, early=died.death is Death.HANG)
             if not since and now - waited_from > max(_START_LIMIT, time_limit):
                 return self._killed(process, since, Death.HANG, f"no answer within {_START_LIMIT:g} s")
             if now >= next_look:
@@ -232,12 +258,14 @@ class IsolatedWorker:
                 if process.resident > memory_limit:
                     return self._killed(process, since, Death.MEMORY, f"more than {memory_limit >> 20} MiB resident")
 
-    def _killed(self, process: ChildProcess, since: float, death: Death, detail: str) -> Died:
-        """End the process for what it does in the case that began at ``since``."""
+    def _killed(self, process: ChildProcess, since: float, death: Death, detail: str, began: float = 0.0) -> Died:
+        """End the process for what it does in the case that began at ``since``, or in the step that ``began`` then."""
         process.kill()
         process.exit_code(_LAST)
         step = self._recorder.last_step()
-        if step.since != since:  # it had come to the next one meanwhile, which is not to blame
+        if step.since != since or (
+            began and step.began != began
+        ):  # it had come to the next one meanwhile, which is not to blame
             return Died.by_exit_code(-signal.SIGKILL, step.stage)
         return Died(death, detail, step.stage)
 

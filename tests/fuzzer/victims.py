@@ -119,3 +119,12 @@ def record_and_hang(_: object) -> Iterator[str]:
     breadcrumb("crash: Endless")
     while True:
         pass
+
+
+def endless(_: object) -> Iterator[int]:
+    """Hangs in the first step of its kind."""
+    begin_case(counts=True)
+    breadcrumb("crash: Endless")
+    while True:
+        pass
+    yield 1
