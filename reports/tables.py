@@ -16,7 +16,7 @@ from fuzzer.store.known import KnownAs, recognize
 from fuzzer.store.records import Cost
 from fuzzer.store.timeline import Timeline
 from fuzzer.store.writer import CampaignInfo, FindingRecord, FindingState, Store, Tally
-from oracles.core.verdict import Outcome, Reached
+from oracles.core.verdict import Agreement, Outcome
 from relaxkit.passes.contract import OracleName
 
 
@@ -212,12 +212,12 @@ def reason_rows(tallies: Sequence[Tally], limit: int | None = None) -> list[Reas
     return sorted(rows, key=lambda row: (-row.number, *row[:3]))[:limit]
 
 
-def agreements(tallies: Sequence[Tally]) -> dict[Reached, int]:
+def agreements(tallies: Sequence[Tally]) -> dict[Agreement, int]:
     """Count how the numeric oracle came to say that results agree, the strongest way first."""
-    counts = dict.fromkeys(Reached, 0)
+    counts = dict.fromkeys(Agreement, 0)
     for tally in tallies:
         if tally.outcome == Outcome.PASS and tally.reason:
-            counts[Reached(tally.reason)] += tally.count
+            counts[Agreement(tally.reason)] += tally.count
     return counts
 
 

@@ -15,7 +15,7 @@ from fuzzer.gate.measured import Cell, GateSubject, MeasuredCampaign, SeenFindin
 from fuzzer.gate.policy import Rule
 from fuzzer.gate.ruling import Requirement, Ruling, RulingStatus, percent
 from fuzzer.gate.statistics import needed_without_failure, wilson
-from oracles.core.verdict import NOT_APPLICABLE, NOTE, UNDECIDED, Outcome, Reached
+from oracles.core.verdict import NOT_APPLICABLE, NOTE, UNDECIDED, Agreement, Outcome
 
 _REASONS = 2
 _WIDTH = 60
@@ -40,7 +40,7 @@ def apply(rule: Rule, measured: MeasuredCampaign, excused: Iterable[SeenFinding]
     if rule.limit.max_unproved_share is not None:
         rulings.append(
             _unproved(
-                rule, dict(measured.reasons(rule.subject, Outcome.PASS, frozenset(each.value for each in Reached)))
+                rule, dict(measured.reasons(rule.subject, Outcome.PASS, frozenset(each.value for each in Agreement)))
             )
         )
     if rule.limit.min_trigger_rate is not None:
@@ -156,7 +156,7 @@ def _unproved(rule: Rule, ways: Mapping[str, int]) -> Ruling:
     most = rule.limit.max_unproved_share
     assert most is not None
     total = sum(ways.values())
-    count = total - ways.get(Reached.PROVED.value, 0)
+    count = total - ways.get(Agreement.PROVED.value, 0)
     share = count / total if total else None
     detail = f"{percent(share)} of agreements not proved (at most {percent(most)}; {count} of {total})"
     # Without an agreement nothing was proved: that is no evidence.

@@ -68,7 +68,7 @@ class Undecided(str, enum.Enum):
         return self.value
 
 
-class Reached(str, enum.Enum):
+class Agreement(str, enum.Enum):
     """The ways in which the numeric oracle comes to say that results agree, the strongest first."""
 
     PROVED = "proved"  # for all inputs, by terms (docs/proof.md); one subject in some is executed all the same
@@ -236,7 +236,7 @@ class Verdict:
         culprit: The pass that is judged; in a pipeline, the pass that is to blame.
         reason: Why it was skipped, rejected or invalid: a short phrase without names or numbers of
             the module, so that equal reasons can be counted; of a pass of the numeric oracle, the value of the
-            ``Reached`` that says how.  Else empty.
+            ``Agreement`` that says how.  Else empty.
         evidence: Present exactly when the outcome is ``FAIL`` or ``INVALID``.
     """
 

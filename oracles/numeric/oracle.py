@@ -13,7 +13,7 @@ from oracles.calling.symbolic import AdaptedCall
 from oracles.core.applicability import ill_formed_output, no_output
 from oracles.core.module_facts import equal
 from oracles.core.subject import Subject
-from oracles.core.verdict import UNCHANGED, Outcome, Phase, Reached, Verdict
+from oracles.core.verdict import UNCHANGED, Agreement, Outcome, Phase, Verdict
 from oracles.measure.input_variations import Variation
 from oracles.measure.interpret import Interpreted, compare_interpreted, interpretable
 from oracles.measure.original import Original, Reporter, original_of
@@ -88,11 +88,11 @@ def _compared(subject: Subject) -> Verdict:
         # No term says where a value lies, and a module whose devices do not fit does not build.
         share = PROVED_SHARE if proved and not original.module.global_infos.get("vdevice") else EXECUTED_SHARE
         if not _executed(subject, share) and (proved or means_the_same()):
-            return _agreed(subject, Reached.PROVED if proved else Reached.INTERPRETED)
+            return _agreed(subject, Agreement.PROVED if proved else Agreement.INTERPRETED)
         compiled = _draws_compiled(subject)
         finding = examine(original, candidate, subject, compiled)
         if finding is None:
-            return _agreed(subject, Reached.PROVED if proved else Reached.EXECUTED)
+            return _agreed(subject, Agreement.PROVED if proved else Agreement.EXECUTED)
         # Where both mean the same, and are executed with other results, one of them is lowered to something else.
         lowered_otherwise = finding.evidence.kind == "wrong-value" and means_the_same(finding.variation)
         culprit = finding.culprit or (LEGALIZATION if lowered_otherwise else culprit_of(subject, original, finding))
@@ -179,7 +179,7 @@ def _proof(original: Original, candidate: Candidate, given: Given) -> Proof:
     return prove(original.module, candidate.module, caller, given)
 
 
-def _agreed(subject: Subject, reached: Reached) -> Verdict:
+def _agreed(subject: Subject, reached: Agreement) -> Verdict:
     return Verdict(OracleName.NUMERIC, Outcome.PASS, subject.judged, reached.value)
 
 

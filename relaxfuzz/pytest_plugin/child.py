@@ -20,7 +20,7 @@ from fuzzer.core.case import Case
 from fuzzer.findings.signature import signature
 from fuzzer.worker.child import begin_case, breadcrumb, die_if_out_of_memory
 from oracles.check import OracleFailure, watched_by
-from oracles.core.verdict import NOTE, Outcome, Reached, Verdict
+from oracles.core.verdict import NOTE, Agreement, Outcome, Verdict
 from relaxkit.ir.walk import operators_of
 from relaxkit.passes.contract import OracleName
 from relaxkit.passes.pass_ref import GivenPass, PassRef, PassReferenceError
@@ -174,7 +174,7 @@ class _CheckRecorder:
         self.counts["checks"] += 1
         self.counts["changed"] += bool(self._subject.ran and self._subject.changed)
         self.counts["operators"] = len(self._operators)
-        self.counts["proved"] += any(verdict.reason == Reached.PROVED.value for verdict in verdicts)
+        self.counts["proved"] += any(verdict.reason == Agreement.PROVED.value for verdict in verdicts)
         self.counts.update(str(verdict.outcome) for verdict in verdicts)
         self.notes.update(
             {verdict.reason.removeprefix(NOTE) for verdict in verdicts if verdict.reason.startswith(NOTE)}

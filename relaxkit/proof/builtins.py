@@ -18,7 +18,7 @@ from relaxkit.proof.calls import Calls
 from relaxkit.proof.dims import DimTable
 from relaxkit.proof.memory import Refuted, Tensor
 from relaxkit.proof.terms import Open, Term, Terms
-from relaxkit.proof.values import Closure, Heap, Kernel, TupleValue, Value
+from relaxkit.proof.values import Closure, Kernel, ShapeHeap, TupleValue, Value
 
 _STORE_TO_HEAP = 1
 _LOAD_FROM_HEAP = 1
@@ -46,17 +46,17 @@ class Builtins(Calls):
         match name.removeprefix(_PREFIX):
             case "alloc_shape_heap":
                 self.allocated += 1
-                return Heap(self.allocated)
-            case "match_shape" | "match_prim_value" if not isinstance(arguments[1], Heap):
+                return ShapeHeap(self.allocated)
+            case "match_shape" | "match_prim_value" if not isinstance(arguments[1], ShapeHeap):
                 return TupleValue(())  # it only compares, and declared types are right
-            case "match_shape" if isinstance(arguments[1], Heap):
+            case "match_shape" if isinstance(arguments[1], ShapeHeap):
                 return self._match_shape(arguments[0], arguments[1], self._numbers(arguments[2:-1]))
-            case "match_prim_value" if isinstance(arguments[1], Heap):
+            case "match_prim_value" if isinstance(arguments[1], ShapeHeap):
                 code, slot = self._numbers(arguments[2:-1])
                 if code == _STORE_TO_HEAP:
                     self.state.slots[arguments[1].number, slot] = self.term(arguments[0])
                 return TupleValue(())
-            case "make_shape" if isinstance(arguments[0], Heap):
+            case "make_shape" if isinstance(arguments[0], ShapeHeap):
                 numbers = self._numbers(arguments[2:])
                 dims = tuple(
                     self._loaded(arguments[0], *pair) for pair in zip(numbers[::2], numbers[1::2], strict=True)
@@ -64,7 +64,7 @@ class Builtins(Calls):
                 term = self.terms.make("shape", None, dims)
                 self.shapes.setdefault(term, dims)
                 return term
-            case "make_prim_value" if isinstance(arguments[0], Heap):
+            case "make_prim_value" if isinstance(arguments[0], ShapeHeap):
                 return self._loaded(arguments[0], *self._numbers(arguments[1:]))
             case "copy":
                 return arguments[0]
@@ -81,7 +81,7 @@ class Builtins(Calls):
                 return self._operator_named(_OPERATORS[operator], arguments)
         return None
 
-    def shape_function(self, kernel: Kernel, heap: Heap) -> Value:
+    def shape_function(self, kernel: Kernel, heap: ShapeHeap) -> Value:
         """Call a kernel that computes slots of the heap from other slots."""
         stores, loops, branches = nodes(kernel.function.body, tirx.BufferStore, tirx.For, tirx.IfThenElse)
         if loops or branches:
@@ -107,7 +107,7 @@ class Builtins(Calls):
         dims = [self._dims.expression(self.term(each)) for each in arguments]
         return self._dims.number(self._dims.substituted(value, dict(zip(kernel.function.params, dims, strict=True))))
 
-    def _match_shape(self, value: Value, heap: Heap, numbers: Sequence[int]) -> Value:
+    def _match_shape(self, value: Value, heap: ShapeHeap, numbers: Sequence[int]) -> Value:
         for axis, (code, slot) in enumerate(zip(numbers[1::2], numbers[2::2], strict=True)):
             if code == _STORE_TO_HEAP:
                 self.state.slots[heap.number, slot] = self.dim(value, axis)
@@ -117,10 +117,10 @@ class Builtins(Calls):
         """Return the term of a dim of a tensor, in memory or not, or of a shape."""
         return value.dims[axis] if isinstance(value, Tensor) else self.size(self.term(value), axis)
 
-    def _loaded(self, heap: Heap, code: int, number: int) -> Term:
+    def _loaded(self, heap: ShapeHeap, code: int, number: int) -> Term:
         return self._slot(heap, number) if code == _LOAD_FROM_HEAP else self.terms.make("number", number)
 
-    def _slot(self, heap: Heap, number: Any) -> Term:
+    def _slot(self, heap: ShapeHeap, number: Any) -> Term:
         held = self.state.slots.get((heap.number, int(number)))
         if held is None:
             raise Refuted("a slot of the shape heap is read that nobody has written")

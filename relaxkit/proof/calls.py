@@ -13,7 +13,7 @@ from tvm import relax
 from relaxkit.proof.legalize import Legalizer
 from relaxkit.proof.memory import Refuted, State, Storage, Tensor
 from relaxkit.proof.terms import Open, Term, Terms
-from relaxkit.proof.values import Callback, Closure, External, Heap, Kernel, TupleValue, Value, all_dims, outline
+from relaxkit.proof.values import Callback, Closure, External, Kernel, ShapeHeap, TupleValue, Value, all_dims, outline
 
 # What these give is their first operand, wherever it lies and whatever a later pass is told by them.
 _IDENTITIES = frozenset(
@@ -78,7 +78,7 @@ class Calls(ABC):
         """Call a function of the virtual machine; ``None`` for one that is not modelled."""
 
     @abstractmethod
-    def shape_function(self, kernel: Kernel, heap: Heap) -> Value:
+    def shape_function(self, kernel: Kernel, heap: ShapeHeap) -> Value:
         """Call a kernel that computes slots of a shape heap."""
 
     @abstractmethod
@@ -182,7 +182,7 @@ class Calls(ABC):
         """Call a kernel that writes into tensors that the program has allocated."""
         if kernel.stored is None:
             raise Open("a kernel that runs code of others")
-        if len(arguments) == 1 and isinstance(arguments[0], Heap):
+        if len(arguments) == 1 and isinstance(arguments[0], ShapeHeap):
             return self.shape_function(kernel, arguments[0])
         if not kernel.stored:
             return self.returned(kernel, arguments)

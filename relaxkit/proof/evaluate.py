@@ -20,8 +20,8 @@ from relaxkit.proof.values import (
     Callback,
     Closure,
     External,
-    Heap,
     Kernel,
+    ShapeHeap,
     TupleValue,
     Value,
     is_scalar,
@@ -84,7 +84,7 @@ class Evaluator(Declared):
             return self.terms.make("kernel function", value.number)
         if isinstance(value, Tensor):
             return self.state.read(value)
-        if isinstance(value, Storage | Heap):
+        if isinstance(value, Storage | ShapeHeap):
             raise Open("a storage that is used as a value")
         if isinstance(value, Callback):
             raise Open("a callback that is used as a value")

@@ -64,7 +64,7 @@ class Kernel:
 
 
 @dataclass(frozen=True, slots=True)
-class Heap:
+class ShapeHeap:
     """The heap in which a lowered function keeps its dims, by its number."""
 
     number: int
@@ -77,7 +77,7 @@ class TupleValue:
     fields: tuple[Value, ...]
 
 
-Value = Term | Closure | External | Callback | Heap | Kernel | TupleValue | Tensor | Storage
+Value = Term | Closure | External | Callback | ShapeHeap | Kernel | TupleValue | Tensor | Storage
 
 
 def is_scalar(ty: Any) -> bool:

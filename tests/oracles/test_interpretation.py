@@ -10,7 +10,7 @@ import pytest
 from tvm import relax
 
 from oracles.core.subject import Subject
-from oracles.core.verdict import Evidence, Outcome, Reached
+from oracles.core.verdict import Agreement, Evidence, Outcome
 from oracles.measure.interpret import Interpreted, compare_interpreted, interpretable
 from oracles.numeric import oracle as numeric
 from oracles.numeric.compare_programs import NOT_DEFINED, Finding
@@ -108,7 +108,7 @@ def test_what_is_proved_or_interpreted_need_not_be_built(
         subject = Subject(module, [ref], input_seed=seed, sampled=True)
         if not numeric._executed(subject, share):
             outcomes[seed] = numeric.judge_numeric(subject)
-    reached = Reached.PROVED if proved else Reached.INTERPRETED
+    reached = Agreement.PROVED if proved else Agreement.INTERPRETED
     assert {(said.outcome, said.reason) for said in outcomes.values()} == {(Outcome.PASS, reached.value)}
     assert (30 if proved else 15) < len(outcomes) < (39 if proved else 35)
     assert numeric._executed(Subject(module, [ref], input_seed=min(outcomes)), share)
@@ -118,9 +118,9 @@ def test_an_execution_says_whether_the_results_are_proved(monkeypatch: pytest.Mo
     x = samples.var("x")
     module = samples.function([x], lambda bb: bb.emit(op.add(op.add(x, x), x)))
     ref = PassRef("LegalizeOps", "relax.transform.LegalizeOps()")
-    assert numeric.judge_numeric(Subject(module, [ref], input_seed=1)).reason == Reached.PROVED.value
+    assert numeric.judge_numeric(Subject(module, [ref], input_seed=1)).reason == Agreement.PROVED.value
     monkeypatch.setattr(numeric, "_proof", lambda *_: Proof(Result.OPEN))
-    assert numeric.judge_numeric(Subject(module, [ref], input_seed=1)).reason == Reached.EXECUTED.value
+    assert numeric.judge_numeric(Subject(module, [ref], input_seed=1)).reason == Agreement.EXECUTED.value
 
 
 def layer_norm_without_shift() -> Any:
