@@ -12,7 +12,7 @@ from fuzzer.core.text import printable
 from fuzzer.gate.judge import GateExit, GateResult
 from fuzzer.gate.ruling import Requirement, RulingStatus
 from fuzzer.gate.text import verdict_line
-from reports.findings import Disposition, Dispositions, blame_line, message_line
+from reports.findings import Disposition, Dispositions, blame_line, title_line
 from reports.tables import Report
 
 MOST = 10
@@ -37,9 +37,7 @@ def render_annotations(report: Report, result: GateResult | None = None) -> str:
         ]
         errors += [(f"relaxfuzz gate: {each.subject}", each.detail) for each in decided]
     for finding in report.findings:
-        message = f"{message_line(finding)} ({finding.count}x)" + (
-            f"; script: {finding.repro}" if finding.repro else ""
-        )
+        message = f"{title_line(finding)} ({finding.count}x)" + (f"; script: {finding.repro}" if finding.repro else "")
         blame = f"; {told}" if (told := blame_line(finding)) else ""
         title = f"relaxfuzz: {finding.assessment.severity} {finding.oracle} {finding.culprit} {finding.id}"
         row = (title, message + blame)

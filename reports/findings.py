@@ -92,9 +92,9 @@ def blame_line(finding: FindingRecord) -> str:
     return printable(finding.assessment.beside(finding.culprit))
 
 
-def message_line(finding: FindingRecord) -> str:
-    """Return the first line of a finding's message, printable, or else its kind."""
-    return first_line(finding.message, finding.kind)
+def title_line(finding: FindingRecord) -> str:
+    """Return what is wrong, printable."""
+    return first_line(finding.title)
 
 
 def shown_lines(text: str) -> str:

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 
 from fuzzer.gate.judge import GateResult
 from fuzzer.store.writer import FindingRecord
-from reports.findings import Dispositions, blame_line, message_line, script_text
+from reports.findings import Dispositions, blame_line, script_text, title_line
 from reports.tables import OracleRow, Report, oracle_rows, pass_rows, reason_rows
 
 # What XML 1.0 cannot hold, not even as a reference.
@@ -75,7 +75,7 @@ def _failures(
     for finding in findings:
         if dispositions.fails(finding):
             failure = ElementTree.SubElement(case, "failure", type=_clean(finding.kind))
-            failure.set("message", _clean(f"{finding.id}: {message_line(finding)} ({finding.assessment.severity})"))
+            failure.set("message", _clean(f"{finding.id}: {title_line(finding)} ({finding.assessment.severity})"))
             failure.text = _clean(_details(report, finding, dispositions))
     if not findings and row.failed:
         failure = ElementTree.SubElement(case, "failure", type="unfiled", message=f"{row.failed} failures, no finding")

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from fuzzer.core.text import WHAT_THEY_ARE, Standing, by_standing
 from fuzzer.store.known import KnownAs, in_words
 from fuzzer.store.writer import FindingRecord
-from reports.findings import blame_line, message_line, module_text, passes_text
+from reports.findings import blame_line, module_text, passes_text, title_line
 from reports.tables import ORACLE_COLUMNS, Report, agreements_text, duration, oracle_rows, reason_rows
 
 _SPECIAL = re.compile(r"([\\`*_\[\]~|#])")
@@ -73,7 +73,7 @@ def _listed(report: Report, findings: Sequence[FindingRecord], module_of: Callab
         ("id", "severity", "oracle", "pass", "count", "bindings", "state", "message"),
         (
             (f.id, f.assessment.severity, str(f.oracle), f.culprit, f.count,
-             "-" if f.bindings is None else f.bindings, f.state.value, message_line(f))
+             "-" if f.bindings is None else f.bindings, f.state.value, title_line(f))
             for f in findings
         ),
         "llllrrll",

@@ -19,7 +19,7 @@ from fuzzer.findings.assessment import Severity
 from fuzzer.gate.judge import GateResult
 from fuzzer.store.writer import FILE_NAME, FindingRecord
 from relaxkit.passes.contract import OracleName
-from reports.findings import Disposition, Dispositions, blame_line, message_line, script_text
+from reports.findings import Disposition, Dispositions, blame_line, script_text, title_line
 from reports.tables import Report
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
@@ -149,11 +149,12 @@ def _result(report: Report, finding: FindingRecord, dispositions: Dispositions, 
 
 
 def _message(finding: FindingRecord) -> str:
-    message = message_line(finding).rstrip(".")
+    title = title_line(finding).rstrip(".")
+    what = title if finding.parts is not None else f"{printable(finding.culprit)}: {title}"
     script = f" Script: {finding.repro}." if finding.repro else ""
     severity, blame = finding.assessment.severity, f" {told}." if (told := blame_line(finding)) else ""
     seen = f"{severity}, finding {finding.id}, {counted(finding.count, 'case')}"
-    return f"{printable(finding.culprit)}: {message} ({seen}).{blame}{script}"
+    return f"{what} ({seen}).{blame}{script}"
 
 
 def _location(finding: FindingRecord) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from fuzzer.core.text import WHAT_THEY_ARE, Standing, counted, shorten
 from fuzzer.gate.judge import GateExit, GateResult
 from fuzzer.gate.text import render as gate_lines
 from fuzzer.store.writer import FindingRecord
-from reports.findings import Disposition, Dispositions, message_line, script_text
+from reports.findings import Disposition, Dispositions, script_text, title_line
 from reports.markdown import cell, fenced, oracle_table, table
 from reports.tables import Report, duration, reason_rows
 
@@ -87,7 +87,7 @@ def _table(findings: Sequence[tuple[str, FindingRecord]]) -> list[str]:
             each.assessment.severity,
             each.oracle,
             each.culprit,
-            shorten(message_line(each), _MESSAGE),
+            shorten(title_line(each), _MESSAGE),
             each.count,
             each.id,
         )

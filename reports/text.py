@@ -10,7 +10,7 @@ from tabulate import tabulate
 from fuzzer.core.text import WHAT_THEY_ARE, Standing, by_standing, columns, counted, first_line, printable, shorten
 from fuzzer.store.known import in_words
 from fuzzer.store.writer import FindingRecord
-from reports.findings import blame_line, message_line
+from reports.findings import blame_line, title_line
 from reports.tables import (
     ORACLE_COLUMNS,
     Report,
@@ -108,7 +108,7 @@ def _listed(report: Report, noun: str, findings: Sequence[FindingRecord], most: 
     # The message gets a line of its own: beside six columns there is no room for it at 80.
     for line, finding in zip(lines, findings, strict=True):
         shown.append(line)
-        shown.append("  " + shorten(message_line(finding), WIDTH - 2))
+        shown.append("  " + shorten(title_line(finding), WIDTH - 2))
         if finding.id in report.recognized:
             shown.append("  " + shorten(report.recognized[finding.id].line, WIDTH - 2))
         if blame := blame_line(finding):

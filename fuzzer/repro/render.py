@@ -5,6 +5,7 @@ from __future__ import annotations
 import platform
 import textwrap
 from collections.abc import Sequence
+from dataclasses import replace
 from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,7 @@ from fuzzer.repro.checks.table import EXTERNAL_PIECES, PIECES, check_of, words_o
 from fuzzer.repro.module.format import wrapped
 from fuzzer.repro.module.source import ModuleSource, module_source
 from fuzzer.repro.older_releases import names_for_older
+from fuzzer.repro.title import title_of
 from oracles.core.subject import Subject
 from oracles.core.verdict import Phase
 from relaxkit.passes.pass_ref import PassRef, Substitute
@@ -157,7 +159,7 @@ def given_module():
 
 def render(case: Case, verdict: Verdict, signature: str, nearest: Nearest | None = None) -> RenderedScript:
     """Render the script; see ``fuzzer.repro.run.render_repro``."""
-    words = words_of(verdict)
+    words = replace(words_of(verdict), title=title_of(case, verdict, nearest))
     module = from_json_graph_str(case.module_json)
     subject = Subject(module, case.passes, input_seed=case.input_seed)
     died_preparing = verdict.evidence is not None and verdict.evidence.details.stage is Phase.PREPARE

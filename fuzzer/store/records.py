@@ -12,7 +12,7 @@ from typing import Any, Generic, TypeVar
 
 from fuzzer.core.case import Case
 from fuzzer.core.coverage import Coverage, add_counts
-from fuzzer.core.text import Standing
+from fuzzer.core.text import Standing, first_line
 from fuzzer.findings.assessment import Assessment, provisional
 from fuzzer.findings.family import UNKNOWN, Family, Traits, family
 from fuzzer.findings.releases import Bisected
@@ -206,6 +206,11 @@ class FindingRecord:
     def former(self) -> str:
         """The id that an earlier version of this program gave it (``Signature.former``)."""
         return signature(self.verdict).former
+
+    @property
+    def title(self) -> str:
+        """What is wrong, in one line: the sentence of its script; TVM's message where it has none."""
+        return first_line(self.message, self.kind) if self.parts is None else self.parts.words.title
 
     @property
     def suspect(self) -> bool:

@@ -163,7 +163,7 @@ class Details:
         notation: The notation of a round trip.
         circumstance: The value of the ``Circumstance`` under which a pass ran.
         arguments: The expression that the pass at fault was built by.
-        numbers: Where two values differ first, the expected one and the observed one.
+        numbers: Where two values differ first, the expected one, what was observed, and the observed one alone.
         error: The message of an exception where the evidence's message says more.
         subject: What the message is about and does not say (``oracles.core.objection``); it tells signatures apart.
         operator: The operator that cannot be built, or that is computed or differentiated wrongly.

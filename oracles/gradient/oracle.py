@@ -180,5 +180,7 @@ def _evidence(wrong: WrongGradient, gradient: Gradient, operator: str) -> Eviden
 
 
 def _wrong(what: str, gradient: Gradient, expected: str, observed: str, operator: str = "") -> Evidence:
-    details = Details(stage=Phase.RUN, entry=gradient.adjoint, operator=operator, numbers=("", expected, observed))
+    details = Details(
+        stage=Phase.RUN, entry=gradient.adjoint, operator=operator, numbers=("", expected, observed, observed)
+    )
     return Evidence(KIND, what, (), f"{gradient.adjoint}: {expected}", observed, details)

@@ -23,6 +23,7 @@ class Mismatch:
         path: Indices through nested tuples.
         expected: The expected value, shape or type, for people.
         observed: What was there instead.
+        seen: The element that was there instead, alone.
         integral: Whether the differing values are integers or booleans.
     """
 
@@ -31,6 +32,12 @@ class Mismatch:
     expected: str
     observed: str
     integral: bool = False
+    seen: str = ""
+
+    @property
+    def numbers(self) -> tuple[str, ...]:
+        """The path, what was expected, what was observed, and of elements the observed one alone."""
+        return str(list(self.path)), self.expected, self.observed, self.seen or self.observed
 
 
 def exact(_path: tuple[int, ...], expected: np.ndarray[Any, Any], _observed: np.ndarray[Any, Any]) -> Any:
@@ -104,6 +111,7 @@ def _arrays(
         f"{expected[index]} at {list(index)}",
         f"{observed[index]} there; {count} of {different.size} elements differ",
         integral,
+        str(observed[index]),
     )
 
 

@@ -172,7 +172,7 @@ def _wrong(difference: Mismatch, promise: NumericPromise, entry: Entry, mode: Ex
 
 def details_of(entry: Entry, mode: str, difference: Mismatch | None = None) -> Details:
     """Give the facts of a call: which function, on which inputs, how it was executed, and what differs."""
-    numbers = () if difference is None else (str(list(difference.path)), difference.expected, difference.observed)
+    numbers = () if difference is None else difference.numbers
     return Details(stage=Phase.RUN, entry=entry.symbol, variation=entry.variation.value, mode=mode, numbers=numbers)
 
 

@@ -87,7 +87,7 @@ class WrongCall:
                 entry=self.call.operator,
                 operator=self.guilty,
                 variation=_kind_of(self.call.arguments).value,
-                numbers=(str(list(self.mismatch.path)), self.mismatch.expected, self.mismatch.observed),
+                numbers=self.mismatch.numbers,
             ),
         )
 

@@ -9,7 +9,7 @@ from fuzzer.core.text import Standing
 from fuzzer.findings.file import Decisions
 from fuzzer.findings.script_parts import ScriptParts
 from fuzzer.repro.markdown import bug_report
-from reports.findings import Disposition, Dispositions, message_line, passes_text, script_text
+from reports.findings import Disposition, Dispositions, passes_text, script_text, title_line
 from reports.tables import Report
 
 _LONGEST = 20_000
@@ -71,7 +71,7 @@ def finding_rows(
             "why": finding.assessment.reason,
             "excuse": "" if disposition is Disposition.FAILS else dispositions.excuses.get(finding.id, ""),
             "count": finding.count,
-            "line": message_line(finding),
+            "line": title_line(finding),
             "message": _cut(finding.message or finding.kind),
             "signature": finding.signature,
             "family": [family.id, family.text, "" if family.decision is None else family.decision.reason],

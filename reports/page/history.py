@@ -7,7 +7,7 @@ from typing import Any
 
 from fuzzer.core.text import Standing, by_standing
 from fuzzer.gate.statistics import Table, significance_each
-from reports.findings import message_line
+from reports.findings import title_line
 from reports.tables import Report, oracle_rows, pass_rows
 
 FALSE_ALARMS = 0.05
@@ -45,7 +45,7 @@ def history(reports: Sequence[Report]) -> dict[str, Any] | None:
             # The newest campaign that saw it says how far it has come.
             seen |= {
                 "oracle": str(finding.oracle), "pass": finding.culprit, "state": finding.state.value,
-                "standing": finding.standing.value, "line": message_line(finding),
+                "standing": finding.standing.value, "line": title_line(finding),
             }  # fmt: skip
     return {
         "campaigns": campaigns,

@@ -65,7 +65,8 @@ def test_the_report_has_the_sections_of_the_template_and_says_it_all() -> None:
     bisected = Bisected("present in all", (("0.26.0", "present: a | b"), ("0.27.0.post1", "present")))
     report = bug_report(finding(), VERDICT, INFO, script().text, script().parts, bisected)
     assert report.splitlines()[0] == (
-        "# [Bug][Relax] LegalizeOps fails: AttributeError: module 'tvm.topi.nn' has no attribute 'pixel_shuffle'"
+        "# [Bug][Relax] LegalizeOps fails on relax.nn.pixel_shuffle: "
+        "module 'tvm.topi.nn' has no attribute 'pixel_shuffle'"
     )
     assert re.findall(r"^### (.*)$", report, re.MULTILINE) == [
         "Expected behavior", "Actual behavior", "Environment", "Steps to reproduce", "Nearest module that passes",

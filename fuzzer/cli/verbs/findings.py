@@ -166,7 +166,7 @@ def _family(each: FamilyGroup, rows: Iterator[str], known: Mapping[str, KnownAs]
     yield from _heading(each)
     for finding in each.findings:
         yield indent + next(rows)
-        yield 2 * indent + shorten(first_line(finding.message, finding.kind), _WIDTH - 2 * _INDENT)
+        yield 2 * indent + shorten(first_line(finding.title), _WIDTH - 2 * _INDENT)
         if finding.id in known:
             yield 2 * indent + shorten(known[finding.id].line, _WIDTH - 2 * _INDENT)
         if blame := finding.assessment.beside(finding.culprit):

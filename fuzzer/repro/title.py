@@ -1,0 +1,258 @@
+"""What is wrong, in one sentence in words of the program: the title of scripts and reports.
+
+It is built from the evidence and from modules: the one before the pass, the one after it, and the nearest one that
+passes, whose first difference from the failing one says what the failure hangs on. Runs inside an isolated worker.
+"""
+
+from __future__ import annotations
+
+import re
+import signal
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import tvm
+
+from fuzzer.core.case import Case, load_module
+from fuzzer.findings.script_parts import Nearest
+from fuzzer.repro.checks.check import PRINTED
+from fuzzer.repro.checks.table import SCRIPT_CHECKS, words_of
+from fuzzer.repro.module.source import module_source
+from fuzzer.repro.pieces.frame import load
+from oracles.core.subject import Subject
+from oracles.core.verdict import NOT_AS_DOCUMENTED, Death, Evidence, Phase, Verdict
+from oracles.gradient.oracle import KIND as GRADIENT
+from oracles.metamorphic.locality import reach_of
+from oracles.metamorphic.locality_variation import draw
+from relaxkit.ir.edits import functions_of
+from relaxkit.ir.first_difference import Difference, Part, differences
+from relaxkit.ir.undefined import undefined
+from relaxkit.ir.walk import operators_of
+from relaxkit.passes.claims.kept import claims_of
+from relaxkit.passes.contract import OracleName
+from relaxkit.passes.contracts import contract_for
+
+MOST = 110
+_PLAIN = frozenset({"relax.abs", "relax.add", "relax.call_tir"})
+"""Operators that the minimizer itself puts in the place of others."""
+_LOST = (Part.OPERAND_GONE, Part.ATTRIBUTE)
+_SIGNATURE = (Part.SIGNATURE, Part.TYPE, Part.PROPERTY, Part.FUNCTION_GONE)
+_VALUES = ("wrong-value", "wrong-shape", "wrong-dtype", "wrong-structure")
+_DEATHS = {Death.HANG: "does not end", Death.MEMORY: "exhausts the memory"}
+_GENERAL = ("relaxkit.passes.claims.common", "relaxkit.passes.claims.kept")
+"""Where claims that many passes make are asked."""
+_CHECKED = re.compile(
+    r"Check failed: (?:\((?P<check>.*?)\) is false|(?P<compared>.*?\([^()]* vs\. [^()]*\)))\s*:?\s*(?P<said>.*)",
+    re.DOTALL,
+)
+_PLAINER: tuple[tuple[re.Pattern[str], str], ...] = tuple(
+    (re.compile(pattern, re.DOTALL), plain)
+    for pattern, plain in (
+        (r"# Metadata omitted.*?show it\.", ""),
+        (r'ir\.Op\(.*?name="([\w.]+)".*?support_level=\d+\)', r"\1"),
+        (r"T\.u?int\d+\((-?\d+)\)", r"\1"),
+        (r"ErrorContext\((?:[^()]|\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\))*\)", ""),
+    )
+)
+_SENTENCE = re.compile(r"(?<=[\w)\"'`])\.\s+(?=[A-Z])|\s*\n\s*\n")
+_DIGITS = re.compile(r"-?\d+\.\d{4,}")
+
+
+@dataclass(frozen=True)
+class _Told:
+    """A failing verdict, its case, and what a title may be made of."""
+
+    case: Case
+    verdict: Verdict
+    nearest: Nearest | None
+
+    @property
+    def evidence(self) -> Evidence:
+        assert self.verdict.evidence is not None
+        return self.verdict.evidence
+
+    @cached_property
+    def subject(self) -> Subject:
+        """The subject, on a copy of the module: a pass may write into it."""
+        return Subject(load_module(self.case), self.case.passes, input_seed=self.case.input_seed)
+
+    @cached_property
+    def modules(self) -> tuple[tvm.IRModule, tvm.IRModule]:
+        """The modules before the pass at fault, as it was, and after it; of all passes where it is none of them."""
+        subject = self.subject
+        names = [step.ref.name for step in subject.plan.steps[: len(subject.chain)]]
+        index = names.index(self.verdict.culprit) if self.verdict.culprit in names else len(names) - 1
+        before = subject.facts.reload if index == 0 and subject.facts is not None else subject.input_of(index)
+        return before, subject.chain[index].module
+
+    @cached_property
+    def changes(self) -> list[Difference]:
+        """What the pass changes, in order."""
+        return [*differences(*self.modules)]
+
+    @cached_property
+    def when(self) -> str:
+        """What the failure hangs on; empty where nothing tells."""
+        module = load_module(self.case)
+        if self.nearest is not None:
+            passing = load(self.nearest.applied(module_source(module).text))
+            for found in differences(module, passing):
+                if found.held and found.before not in _PLAIN:
+                    return found.held
+        telling = operators_of(module) - _PLAIN
+        return f"on {min(telling)}" if len(telling) == 1 else ""
+
+
+def title_of(case: Case, verdict: Verdict, nearest: Nearest | None = None) -> str:
+    """Return the sentence; that of the oracle where nothing more is known."""
+    told = _Told(case, verdict, nearest)
+    tell = _death if told.evidence.is_death else _TELL.get(verdict.oracle)
+    try:
+        title = "" if tell is None else tell(verdict.culprit, told)
+    except Exception:  # of what TVM cannot do once more with these modules; a script is worth more than its title
+        title = ""
+    return title or _fit(words_of(verdict).title)
+
+
+def essence(evidence: Evidence, message: str = "") -> str:
+    """Reduce an error of TVM's to what it says of the program."""
+    text = PRINTED.sub("", message or evidence.message)
+    for pattern, plain in _PLAINER:
+        text = pattern.sub(plain, text)
+    if (found := _CHECKED.search(text)) is not None:
+        text = found["said"].strip() or f"the check `{found['check'] or found['compared']}` fails"
+    text = " ".join(_SENTENCE.split(text.strip())[0].split()).rstrip(" .:,")
+    if text or not evidence.frames:
+        return text
+    return f"an assertion in {evidence.frames[0].rpartition(':')[2]} does not hold"
+
+
+def _fit(head: str, when: str = "", rest: str = "") -> str:
+    """Put on one line what fits: what is behind ``when`` may be cut, and ``when`` is left out where it says nothing."""
+    line = " ".join(head.split())
+    if when and when.removeprefix("on ") not in line and len(line) + len(when) < MOST - min(len(rest), MOST // 3):
+        line = f"{line} {when}"
+    line += rest
+    return line if len(line) <= MOST else line[: MOST - 3].rstrip(" ,:") + "..."
+
+
+def _death(culprit: str, told: _Told) -> str:
+    details, kind = told.evidence.details, told.evidence.kind
+    at_work = SCRIPT_CHECKS[details.oracle].at_work if details.oracle is not None else ""
+    does = _DEATHS.get(details.death or Death.SIGNAL, "crashes the process")
+    names = {int(each): each.name for each in signal.Signals}
+    ends = f": {names.get(details.code, kind)}" if details.death in (Death.SIGNAL, Death.EXIT) else ""
+    return _fit(f"{culprit} {does}{f' when {at_work}' if at_work else ''}", told.when, ends)
+
+
+def _crash(culprit: str, told: _Told) -> str:
+    return _fit(f"{culprit} fails", told.when, f": {essence(told.evidence)}")
+
+
+def _well_formed(culprit: str, told: _Told) -> str:
+    evidence = told.evidence
+    if evidence.kind == "ill-formed":
+        for what in undefined(*told.modules):
+            return _fit(f"{culprit} {what}", told.when)
+        return _fit(f"{culprit} gives an ill-formed module", told.when, f": {essence(evidence)}")
+    if evidence.kind == "signature":
+        change = next((each.change for each in told.changes if each.part in _SIGNATURE), "")
+        return _fit(f"{culprit} {change}", told.when) if change else ""
+    if evidence.kind == "mistyped-call":
+        return _fit(f"{culprit} leaves a call that does not fit", told.when, f": {evidence.observed}")
+    return _fit(f"{culprit} breaks a type: {evidence.expected}, but {evidence.observed}")
+
+
+def _postcondition(culprit: str, told: _Told) -> str:
+    """Tell what was lost; else what the claim says, behind the change where the claim is one of any pass."""
+    details, changes = told.evidence.details, told.changes
+    for lost in (each for each in changes if each.part in _LOST):
+        return _fit(f"{culprit} {lost.change}", told.when)
+    said = told.evidence.observed.replace("\n", ", ")
+    contract = contract_for(next(ref for ref in told.case.passes if ref.name == culprit))
+    asked = [item.violation for item in claims_of(contract) if item.claim == details.claim]
+    general = any(getattr(each, "func", each).__module__ in _GENERAL for each in asked)
+    return _fit(f"{culprit} {changes[0].change}: {said}" if general and changes else f"{culprit}: {said}")
+
+
+def _mutation(culprit: str, told: _Told) -> str:
+    assert told.subject.facts is not None
+    before, given = told.subject.facts.reload, told.subject.module
+    told.subject.chain  # noqa: B018  # running the passes is the point
+    return _fit(f"{culprit} writes into the module that it is given: it {next(differences(before, given)).change}")
+
+
+def _idempotence(culprit: str, told: _Told) -> str:
+    first = told.modules[1]
+    again = told.subject.run(first)
+    if again.error is not None:
+        return _fit(f"{culprit} fails on its own output", told.when, f": {essence(again.error)}")
+    if told.evidence.kind == "ill-formed":
+        return _fit(f"{culprit}, run on its own output, {next(undefined(first, again.module))}")
+    return _fit(f"{culprit}, run on its own output, {next(differences(first, again.module)).change}", told.when)
+
+
+def _locality(culprit: str, told: _Told) -> str:
+    """Tell of a module with and without what must not matter; a name that the pass gives itself is told."""
+    subject = told.subject
+    variation = draw(subject, reach_of(subject))
+    assert variation is not None
+    plain, again = subject.output, subject.run(variation.module)
+    mine = {*functions_of(subject.module)}
+    new = {*functions_of(variation.module)} - mine
+    taken = new if plain.module is None else new & {*functions_of(plain.module)}
+    names = sorted(taken or new)
+    how = f"when a function is called `{names[0]}`" if len(names) == 1 else variation.change.words
+    if (error := again.error or plain.error) is not None:
+        return _fit(f"{culprit} fails {'' if again.error else 'only not '}{how}", "", f": {essence(error)}")
+    changes = (each for each in differences(plain.module, again.module) if each.part is not Part.FUNCTION_NEW)
+    return _fit(f"{culprit}, {how}, {next(changes).change}")
+
+
+def _environment(culprit: str, told: _Told) -> str:
+    details = told.evidence.details
+    if not details.error:
+        return _fit(f"{culprit} gives another module {details.circumstance}", told.when)
+    how = ", but not" if details.stage is Phase.FIRST_RUN else ""
+    error = essence(told.evidence, details.error)
+    return _fit(f"{culprit} fails{how} {details.circumstance}", told.when, f": {error}")
+
+
+def _numeric(culprit: str, told: _Told) -> str:
+    evidence, details = told.evidence, told.evidence.details
+    error = f": {essence(evidence, details.error)}"
+    if evidence.kind == "does-not-build":
+        what = f"R.{details.operator}" if details.operator else "A module"
+        return _fit(f"{what} does not build after {culprit}", told.when, error)
+    if evidence.kind == "run-error":
+        return _fit(f"{details.entry} fails when run after {culprit}", told.when, error)
+    _, expected, *_, seen = details.numbers or ("", "", "")
+    values = f"{_rounded(seen)} instead of {_rounded(expected)}"
+    if values.split()[:1] == values.split()[3:4]:  # rounded away
+        values = f"{seen} instead of {expected}"
+    if evidence.kind == NOT_AS_DOCUMENTED:
+        return _fit(f"{culprit} computes {details.operator} wrongly: {values}")
+    if evidence.kind == GRADIENT:
+        values = f": {_rounded(seen)}; {_rounded(expected)}"
+        return _fit(f"{culprit} differentiates {details.operator} wrongly", told.when, values)
+    if evidence.kind not in _VALUES:
+        return _fit(words_of(told.verdict).title, told.when)
+    change = f" (it {told.changes[0].change})" if told.changes and not told.when else ""
+    return _fit(f"{culprit} makes {details.entry} return {values}", told.when, change)
+
+
+def _rounded(text: str) -> str:
+    return _DIGITS.sub(lambda found: f"{float(found[0]):.4g}", text)
+
+
+_TELL: dict[OracleName, Callable[[str, _Told], str]] = {
+    OracleName.CRASH: _crash,
+    OracleName.WELL_FORMED: _well_formed,
+    OracleName.POSTCONDITION: _postcondition,
+    OracleName.MUTATION: _mutation,
+    OracleName.IDEMPOTENCE: _idempotence,
+    OracleName.LOCALITY: _locality,
+    OracleName.ENVIRONMENT: _environment,
+    OracleName.NUMERIC: _numeric,
+}

@@ -1,0 +1,217 @@
+"""Where two modules differ first, in words of the program: which function, operator, operand, attribute or type."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from difflib import SequenceMatcher
+from typing import Any
+
+import tvm
+import tvm_ffi
+from tvm import relax
+
+from relaxkit.ir.functions import functions_by_name, is_public
+from relaxkit.ir.retype import fields_of
+from relaxkit.ir.types import dims_of
+from relaxkit.ir.walk import callee_name, is_constant, name_of, operator_of, places
+
+_SHOWN = 2  # operators of a row that are named
+_TWIN = 0.85  # relax.nn.attention and relax.nn.attention_bias are alike, relax.add and relax.abs are not
+_MOST = 60
+_Numbers = tuple[dict[Any, int], ...]
+
+
+class Part(enum.Enum):
+    """The kinds of differences: what somebody does who makes the second of the first, and what holds of the first.
+
+    The words are filled with the fields of a :class:`Difference`.
+    """
+
+    OPERAND_GONE = "drops {name} of {owner}", "when {owner} has {name}"
+    ATTRIBUTE = "changes {name} of {owner} from {before} to {after}", "when {name} of {owner} is {before}"
+    OPERAND = "gives {owner} {after} instead of {before} as {name}", "when {name} of {owner} is {before}"
+    OPERATORS = "makes {after} of {before}", "on {before}"
+    OPERATOR_GONE = "drops {before}", "on {before}"
+    OPERATOR_NEW = "adds {after}", ""
+    TYPE = "changes the type of {owner} from {before} to {after}", "when {owner} is {before}"
+    DEVICE = "changes the device of {owner}", "when {owner} is on a device"
+    SIGNATURE = "changes {name} of {owner} from {before} to {after}", ""
+    RESULT = "makes {owner} return {after} instead of {before}", ""
+    PROPERTY = "makes {owner} {after}", "when {owner} is {before}"
+    BODY = "changes the body of {owner}", ""
+    FUNCTION_GONE = "drops the function {owner}", "beside the function {owner}"
+    FUNCTION_NEW = "adds the function {owner}", ""
+    MODULE = "changes {owner} of the module", "when the module has {owner}"
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A difference of two modules; fields that a part does not have are empty.
+
+    Attributes:
+        part: What differs.
+        owner: The function, operator or parameter that it is one of.
+        name: Of an operand or an attribute.
+        before: What the first module has, in few words.
+        after: What the second has.
+    """
+
+    part: Part
+    owner: str = ""
+    name: str = ""
+    before: str = ""
+    after: str = ""
+
+    @property
+    def change(self) -> str:
+        """What somebody does who makes the second module of the first: ``drops bias of relax.nn.attention_bias``."""
+        return self.part.value[0].format(**asdict(self))
+
+    @property
+    def held(self) -> str:
+        """What holds of the first module and not of the second: ``on relax.argsort``; may be empty."""
+        return self.part.value[1].format(**asdict(self))
+
+
+def differences(before: tvm.IRModule, after: tvm.IRModule) -> Iterator[Difference]:
+    """Yield where two modules differ, functions that both have first, public ones before private ones."""
+    ours, theirs = functions_by_name(before), functions_by_name(after)
+    for name in sorted(ours.keys() & theirs.keys(), key=lambda name: (not is_public(ours[name]), name)):
+        if not tvm_ffi.structural_equal(ours[name], theirs[name]):
+            yield from [*_of_function(name, ours[name], theirs[name])] or [Difference(Part.BODY, name)]
+    yield from (Difference(Part.FUNCTION_GONE, name) for name in sorted(ours.keys() - theirs.keys()))
+    yield from (Difference(Part.FUNCTION_NEW, name) for name in sorted(theirs.keys() - ours.keys()))
+    for key in sorted({*map(str, before.global_infos), *map(str, after.global_infos)}):
+        if not tvm_ffi.structural_equal(before.global_infos.get(key), after.global_infos.get(key)):
+            yield Difference(Part.MODULE, key)
+
+
+def _of_function(name: str, old: Any, new: Any) -> Iterator[Difference]:
+    if isinstance(old, relax.Function) and isinstance(new, relax.Function):
+        yield from _of_relax(name, old, new)
+        if old.is_pure != new.is_pure:
+            yield Difference(Part.PROPERTY, name, "", *("pure" if each.is_pure else "impure" for each in (old, new)))
+    if is_public(old) != is_public(new):
+        yield Difference(Part.PROPERTY, name, "", *("public" if is_public(each) else "private" for each in (old, new)))
+    ours, theirs = dict(old.attrs or {}), dict(new.attrs or {})
+    for key in dict.fromkeys([*ours, *theirs]):
+        if key != "global_symbol" and not tvm_ffi.structural_equal(ours.get(key), theirs.get(key)):
+            values = (_value(each[key]) if key in each else "none" for each in (ours, theirs))
+            yield Difference(Part.ATTRIBUTE, name, str(key), *values)
+
+
+def _of_relax(name: str, old: relax.Function, new: relax.Function) -> Iterator[Difference]:
+    names = [f"({', '.join(map(name_of, function.params))})" for function in (old, new)]
+    if len(old.params) != len(new.params):
+        yield Difference(Part.SIGNATURE, name, "the parameters", *names)
+    yield from _of_bindings(name, old, new)
+    for param, other in zip(old.params, new.params, strict=False):
+        yield from _of_types(name_of(param), param.ty, other.ty)
+    if not _same(old.ret_ty, new.ret_ty):
+        yield Difference(Part.SIGNATURE, name, "the result type", _value(old.ret_ty), _value(new.ret_ty))
+
+
+def _of_bindings(name: str, old: relax.Function, new: relax.Function) -> Iterator[Difference]:
+    """Yield what calls have lost, then where the rows of calls differ; where they are alike, each other difference."""
+    ours, theirs = ([place.binding for place in places(function)] for function in (old, new))
+    rows = [[_called(binding) for binding in bindings] for bindings in (ours, theirs)]
+    numbers: _Numbers = ()
+    if rows[0] == rows[1]:
+        variables = [(*old.params, *(each.var for each in ours)), (*new.params, *(each.var for each in theirs))]
+        numbers = tuple({var: number for number, var in enumerate(each)} for each in variables)
+    changed = []
+    for tag, start, stop, begin, end in SequenceMatcher(None, rows[0], rows[1], autojunk=False).get_opcodes():
+        pairs = [*zip(ours[start:stop], theirs[begin:end], strict=False)]
+        if tag != "equal":
+            pairs = [*_twins(ours[start:stop], theirs[begin:end])]
+            gone, come = ([called for called in row if called] for row in (rows[0][start:stop], rows[1][begin:end]))
+            come.sort(key=lambda called: -max((_likeness(called, other) for other in gone), default=0.0))
+            part = Part.OPERATORS if gone and come else Part.OPERATOR_GONE if gone else Part.OPERATOR_NEW
+            changed += [Difference(part, name, "", _row(gone), _row(come))] if gone or come else []
+        for left, right in pairs:
+            if isinstance(left.value, relax.Call) and isinstance(right.value, relax.Call):
+                yield from _of_call(left.value, right.value, numbers)
+            if numbers:
+                yield from _of_types(_called(left) or name_of(left.var), left.var.ty, right.var.ty)
+    yield from changed
+    results = old.body.body, new.body.body
+    if numbers and isinstance(results[0], relax.Var) and numbers[0].get(results[0]) != numbers[1].get(results[1]):
+        yield Difference(Part.RESULT, name, "", *map(_value, results))
+
+
+def _twins(ours: Sequence[Any], theirs: Sequence[Any]) -> Iterator[tuple[Any, Any]]:
+    """Yield calls of operators whose names are so alike that one must have become the other."""
+    for left in ours:
+        alike = [(_likeness(_called(left), _called(right)), at) for at, right in enumerate(theirs)]
+        likeness, at = max(alike, default=(0.0, 0))
+        if likeness > _TWIN and operator_of(left.value) and operator_of(theirs[at].value):
+            yield left, theirs[at]
+
+
+def _likeness(left: str, right: str) -> float:
+    return SequenceMatcher(None, left, right).ratio()
+
+
+def _of_types(owner: str, old: Any, new: Any) -> Iterator[Difference]:
+    """Yield the types where they differ; devices have no names in them."""
+    if not _same(old, new):
+        values = _value(old), _value(new)
+        yield Difference(Part.DEVICE if values[0] == values[1] else Part.TYPE, owner, "", *values)
+
+
+def _of_call(old: relax.Call, new: relax.Call, numbers: _Numbers) -> Iterator[Difference]:
+    owner = operator_of(old) or callee_name(old.op)
+    names = [str(each.name) for each in old.op.arguments] if isinstance(old.op, tvm.ir.Op) else []
+    for at, operand in enumerate(old.args):
+        label = names[at] if len(names) == len(old.args) else f"operand {at}"
+        if at >= len(new.args):
+            yield Difference(Part.OPERAND_GONE, owner, label)
+        elif numbers and not _alike(operand, new.args[at], numbers):
+            yield Difference(Part.OPERAND, owner, label, _value(operand), _value(new.args[at]))
+    theirs = fields_of(new.attrs)
+    for key, value in fields_of(old.attrs).items():
+        if key in theirs and not _same(value, theirs[key]):
+            yield Difference(Part.ATTRIBUTE, owner, str(key), _value(value), _value(theirs[key]))
+
+
+def _alike(left: Any, right: Any, numbers: _Numbers) -> bool:
+    if isinstance(left, relax.Var) and isinstance(right, relax.Var):
+        return numbers[0].get(left) == numbers[1].get(right)
+    if isinstance(left, relax.Tuple) and isinstance(right, relax.Tuple):
+        pairs = zip(left.fields, right.fields, strict=False)
+        return len(left.fields) == len(right.fields) and all(_alike(*pair, numbers) for pair in pairs)
+    return callee_name(left) == callee_name(right) if isinstance(left, tvm.ir.GlobalVar) else _same(left, right)
+
+
+def _same(left: Any, right: Any) -> bool:
+    return bool(tvm_ffi.structural_equal(left, right, map_free_vars=True))
+
+
+def _called(binding: Any) -> str:
+    """Return what a binding calls, an operator, a kernel or a function; what else it is where it calls nothing."""
+    value = binding.value
+    if isinstance(value, relax.Call):
+        inner = callee_name(value.args[0]) if operator_of(value) in ("relax.call_tir", "relax.call_pure_packed") else ""
+        return inner or operator_of(value) or callee_name(value.op) or "a closure"
+    if isinstance(binding, relax.MatchCast):
+        return "match_cast"
+    return {relax.If: "an if", relax.Function: "a local function"}.get(type(value), "")
+
+
+def _row(names: Sequence[str]) -> str:
+    names = [*dict.fromkeys(names)]
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return ", ".join(names[:_SHOWN]) + more
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, relax.TensorType):
+        dims = dims_of(value)
+        shape = f"of rank {value.ndim}" if dims is None else f"({', '.join(str(getattr(d, 'value', d)) for d in dims)})"
+        return f"a {value.dtype} tensor {shape}"
+    if is_constant(value):
+        return "a constant"
+    text = name_of(value) if isinstance(value, relax.Var) else " ".join(str(value).split())
+    return text if len(text) <= _MOST else f"{text[: _MOST - 3]}..."

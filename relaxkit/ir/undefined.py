@@ -1,0 +1,80 @@
+"""What a module uses without defining it: variables, dims and functions, and where each came from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import tvm
+from tvm import relax
+
+from relaxkit.ir.functions import relax_functions
+from relaxkit.ir.types import parts_of_type
+from relaxkit.ir.walk import expressions, name_of, operator_of, places
+
+
+def undefined(before: tvm.IRModule, after: tvm.IRModule) -> Iterator[str]:
+    """Yield what a pass did that made the second module of the first: ``leaves the parameter x of main undefined``."""
+    given = [function for _, function in relax_functions(before)]
+    known = [var for var, _ in after.functions_items()]
+    for name, function in relax_functions(after):
+        for each in expressions(function.body):
+            if isinstance(each, tvm.ir.GlobalVar) and not any(each.same_as(var) for var in known):
+                yield f"leaves {name} with a call of {each.name_hint}, which it dropped or replaced"
+        symbols = [*relax.analysis.free_symbolic_vars(function), *relax.analysis.tir_vars_in_type(function.ret_ty)]
+        defined = set(relax.analysis.defined_symbolic_vars(function))
+        for symbol in symbols:
+            if symbol not in defined:
+                yield f"leaves the symbolic dim {symbol.name} of {name} undefined"
+        bound = {place.binding.var: place for place in places(function)}
+        for place in bound.values():
+            if _of_dataflow(place.binding.var.ty):
+                yield f"makes the type of {_bound(place)} depend on a dataflow variable"
+        for var in _unbound(function.body, {*function.params, *symbols, *defined}):
+            if var not in bound:
+                yield f"leaves {_origin(var, given)} of {name} undefined"
+            elif isinstance(var, relax.DataflowVar):
+                yield f"uses {_bound(bound[var])} outside of its dataflow block"
+            else:
+                yield f"uses {_bound(bound[var])} where it is not bound"
+
+
+def _of_dataflow(ty: Any) -> bool:
+    shapes = (part.shape for part in parts_of_type(ty) if isinstance(part, relax.TensorType))
+    return any(isinstance(shape, relax.DataflowVar) for shape in shapes)
+
+
+def _unbound(sequence: Any, scope: set[Any]) -> Iterator[Any]:
+    """Yield the variables that a sequence uses where they are not bound."""
+    scope = set(scope)
+    for block in sequence.blocks:
+        for binding in block.bindings:
+            value = binding.value
+            if isinstance(value, relax.If):
+                yield from (var for var in [value.cond] if isinstance(var, relax.Var) and var not in scope)
+                for branch in (value.true_branch, value.false_branch):
+                    yield from _unbound(branch, scope)
+            elif isinstance(value, relax.Function):
+                yield from _unbound(value.body, {*scope, binding.var, *value.params})
+            else:
+                yield from (var for var in expressions(value) if isinstance(var, relax.Var) and var not in scope)
+            scope.add(binding.var)
+        if isinstance(block, relax.DataflowBlock):
+            scope = {var for var in scope if not isinstance(var, relax.DataflowVar)}
+    yield from (var for var in expressions(sequence.body) if isinstance(var, relax.Var) and var not in scope)
+
+
+def _origin(var: Any, given: Sequence[relax.Function]) -> str:
+    """Say what a variable of that name was before."""
+    for function in given:
+        if name_of(var) in map(name_of, function.params):
+            return f"the parameter {name_of(var)}"
+        for place in places(function):
+            if name_of(place.binding.var) == name_of(var):
+                return _bound(place)
+    return f"the variable {name_of(var)}"
+
+
+def _bound(place: Any) -> str:
+    operator = operator_of(place.binding.value)
+    return f"the result of {operator}" if operator else f"the variable {name_of(place.binding.var)}"

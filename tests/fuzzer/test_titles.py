@@ -1,0 +1,186 @@
+"""Titles: what is wrong, in words of the program, by the oracle and the kind of failure."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import tvm
+from deaths import death
+from tvm.script import ir as I
+from tvm.script import relax as R
+
+from fuzzer.core.case import Case, judge_case
+from fuzzer.findings.script_parts import Nearest
+from fuzzer.repro.module.source import module_source
+from fuzzer.repro.title import MOST, essence, title_of
+from oracles.core.verdict import Details, Evidence, Outcome, Verdict
+from relaxkit.passes.contract import OracleName
+from relaxkit.passes.pass_ref import PassRef
+
+PASSES = """
+import tvm
+from tvm import relax
+
+
+class Edit(relax.PyExprMutator):
+    def visit_call_(self, call):
+        call = super().visit_call_(call)
+        if call.op == tvm.ir.Op.get("relax.exp"):
+            return self.edited(call)
+        return call
+
+
+def made(edited):
+    def transform(module, context):
+        kind = relax.expr_functor.mutator(type("Kind", (Edit,), {"edited": lambda self, call: edited(self, call)}))
+        functions = {var: kind(module).visit_expr(each) for var, each in module.functions_items()}
+        return tvm.IRModule(functions, attrs=module.attrs)
+
+    return tvm.transform.module_pass(transform, opt_level=0, name="Edited")
+"""
+
+
+@I.ir_module
+class Exponent:
+    @R.function
+    def main(x: R.Tensor((2,), "float32")) -> R.Tensor((2,), "float32"):
+        lv = R.exp(x)
+        return R.negative(lv)
+
+
+@I.ir_module
+class Attention:
+    @R.function
+    def main(x: R.Tensor((2, 2, 1, 2), "float32"), q: R.Tensor((2, 2, 2, 2), "float32")) -> R.Tensor(
+        (2, 2, 2, 2), "float32"
+    ):
+        with R.dataflow():
+            lv = R.nn.attention(q, q, q, x)
+            R.output(lv)
+        return lv
+
+
+@I.ir_module
+class Device:
+    I.module_global_infos({"vdevice": [I.vdevice("llvm", 0, "global")]})
+
+    @R.function
+    def main(x: R.Tensor((2,), "float32", "llvm:0:global")) -> R.Tensor((2,), "float32", "llvm:0:global"):
+        return x
+
+
+@I.ir_module
+class Given:
+    @R.function
+    def main(x: R.Tensor((1,), "float32")) -> R.Tensor((1,), "float32"):
+        R.func_attr({"num_input": 0})
+        return x
+
+
+@I.ir_module
+class Argsort:
+    @R.function
+    def main(x: R.Tensor((2, 2), "float32")) -> R.Tensor((2, 2), "int32"):
+        return R.argsort(x, axis=1, descending=False, dtype="int32")
+
+
+def case_of(module: Any, name: str, expression: str = "") -> Case:
+    text = str(tvm.ir.save_json(module))
+    return Case(text, (PassRef(name, expression or f"relax.transform.{name}()"),), 0)
+
+
+def failed(case: Case, oracle: OracleName) -> Verdict:
+    """The failing verdict of an oracle, in this process."""
+    return next(each for each in judge_case(case, (oracle,)) if each.outcome is Outcome.FAIL)
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "expression", "oracle", "title"),
+    [
+        (
+            Attention, "ToMixedPrecision", "", OracleName.POSTCONDITION,
+            "ToMixedPrecision drops bias of relax.nn.attention_bias",
+        ),
+        (
+            Device, "UpdateVDevice", 'relax.transform.UpdateVDevice(relax.VDevice("llvm", 2, "global"), 0)',
+            OracleName.MUTATION, "UpdateVDevice writes into the module that it is given: it changes the device of x",
+        ),
+        (
+            Given, "LiftTransformParams", "", OracleName.WELL_FORMED,
+            "LiftTransformParams leaves the parameter x of main undefined",
+        ),
+    ],
+)  # fmt: skip
+def test_defects_of_tvm_are_told(module: Any, name: str, expression: str, oracle: OracleName, title: str) -> None:
+    case = case_of(module, name, expression)
+    assert title_of(case, failed(case, oracle)) == title
+
+
+def test_wrong_values_are_told_with_what_the_pass_did(tmp_path: Path) -> None:
+    text = f"{PASSES}\n\ndef doubled():\n    return made(lambda self, call: relax.op.add(call.args[0], call.args[0]))\n"
+    (tmp_path / "edits.py").write_text(text, encoding="utf-8")
+    case = case_of(Exponent, "doubled", f"user:{tmp_path / 'edits.py'}:doubled")
+    case = Case(case.module_json, case.passes, -1)
+    title = title_of(case, failed(case, OracleName.NUMERIC))
+    assert title == "doubled makes main return -2.0 instead of -2.718 at [0] (it makes relax.add of relax.exp)"
+
+
+def crash_of(message: str, kind: str = "InternalError", frame: str = "src/relax/a.cc:relax::Visit") -> Verdict:
+    return Verdict(OracleName.CRASH, Outcome.FAIL, "FuseOps", evidence=Evidence(kind, message, (frame,)))
+
+
+def test_an_error_is_told_with_what_it_hangs_on() -> None:
+    case = case_of(Argsort, "FuseOps")
+    text = module_source(Argsort).text
+    verdict = crash_of("Check failed: (it != end) is false: Variable lv is in no group")
+    said = ": Variable lv is in no group"
+    assert title_of(case, verdict) == f"FuseOps fails on relax.argsort{said}"
+    axis = Nearest("another attribute", ((next(line for line in text.splitlines() if "axis=1" in line), ""),))
+    line = axis.edits[0][0]
+    axis = Nearest("another attribute", ((line, line.replace("axis=1", "axis=0")),))
+    assert title_of(case, verdict, axis) == f"FuseOps fails when axis of relax.argsort is 1{said}"
+
+
+def test_a_death_is_told_with_what_it_hangs_on() -> None:
+    verdict = Verdict(OracleName.CRASH, Outcome.FAIL, "FuseOps", evidence=death("signal 11"))
+    assert title_of(case_of(Argsort, "FuseOps"), verdict) == "FuseOps crashes the process on relax.argsort: SIGSEGV"
+
+
+def test_what_cannot_be_compared_keeps_the_words_of_the_oracle() -> None:
+    evidence = Evidence("ill-formed", "Var x is not defined.", details=Details())
+    verdict = Verdict(OracleName.WELL_FORMED, Outcome.FAIL, "NoSuch", evidence=evidence)
+    case = Case(str(tvm.ir.save_json(Argsort)), (PassRef("NoSuch", "relax.transform.NoSuch()"),), 0)
+    assert title_of(case, verdict) == "NoSuch gives an ill-formed module: Var x is not defined."
+
+
+@pytest.mark.parametrize(
+    ("message", "said"),
+    [
+        ("Check failed: (memo_.count(var)) is false: ", "the check `memo_.count(var)` fails"),
+        ("Check failed: a.size() == b.size() (1 vs. 0) : Dimension mismatch", "Dimension mismatch"),
+        ("Operators must agree. However, R.add(x, y) uses T.float32", "Operators must agree"),
+        (
+            'In ir.Op(name="relax.add", arguments=(ir.ArgumentInfo(),), support_level=10), the dim is T.int64(4)',
+            "In relax.add, the dim is 4",
+        ),
+        (
+            "Check failed: (is_func) is false: ErrorContext(fn=f, annotation=R.Tensor((2,)))  expect a Function",
+            "expect a Function",
+        ),
+        ("", "an assertion in Visit does not hold"),
+    ],
+)  # fmt: skip
+def test_the_essence_of_an_error(message: str, said: str) -> None:
+    evidence = crash_of(message).evidence
+    assert evidence is not None
+    assert essence(evidence) == said
+
+
+def test_titles_fit_on_a_line() -> None:
+    verdict = crash_of("the width of the thing is not what it was " * 9)
+    title = title_of(case_of(Argsort, "FuseOps"), verdict)
+    assert len(title) <= MOST
+    assert title.startswith("FuseOps fails on relax.argsort: the width")
+    assert title.endswith("...")

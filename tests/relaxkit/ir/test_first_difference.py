@@ -1,0 +1,153 @@
+"""The first difference of two modules, and what a module uses without defining it, in words of the program."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import tvm
+from tvm import relax
+from tvm.script import ir as I
+from tvm.script import relax as R
+
+from relaxkit.ir.first_difference import Part, differences
+from relaxkit.ir.undefined import undefined
+
+BOTH = "x: R.Tensor((2, 3), 'float32'), y: R.Tensor((2, 3), 'float32')"
+
+
+def module(body: str, parameters: str = BOTH, rest: str = "") -> Any:
+    """A module of ``main`` with these lines, and other functions."""
+    lines = "".join(f"        {line}\n" for line in body.splitlines())
+    return tvm.script.from_source(
+        f"@I.ir_module\nclass Module:\n{rest}    @R.function\n    def main({parameters}):\n{lines}"
+    )
+
+
+PLAIN = module("lv = R.nn.softmax(x, axis=1)\nreturn lv")
+HELPER = """
+    @R.function(private=True)
+    def helper(x: R.Tensor((2, 3), 'float32')) -> R.Tensor((2, 3), 'float32'):
+        return x
+
+"""
+DTYPE = "x: R.Tensor((2, 3), 'float16'), y: R.Tensor((2, 3), 'float16')"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "change", "held"),
+    [
+        (
+            PLAIN, module("lv = R.nn.softmax(x, axis=0)\nreturn lv"),
+            "changes axis of relax.nn.softmax from 1 to 0", "when axis of relax.nn.softmax is 1",
+        ),
+        (
+            module("lv = R.subtract(x, y)\nreturn lv"), module("lv = R.subtract(y, x)\nreturn lv"),
+            "gives relax.subtract y instead of x as x1", "when x1 of relax.subtract is x",
+        ),
+        (PLAIN, module("lv = R.tanh(x)\nreturn lv"), "makes relax.tanh of relax.nn.softmax", "on relax.nn.softmax"),
+        (
+            module("lv = R.tanh(x)\nlv1 = R.exp(lv)\nreturn lv1"), module("lv = R.tanh(x)\nreturn lv"),
+            "drops relax.exp", "on relax.exp",
+        ),
+        (
+            module("lv = R.tanh(x)\nreturn lv"), module("lv = R.tanh(x)\nlv1 = R.exp(lv)\nreturn lv1"),
+            "adds relax.exp", "",
+        ),
+        (
+            module("return x"), module("return x", DTYPE),
+            "changes the type of x from a float32 tensor (2, 3) to a float16 tensor (2, 3)",
+            "when x is a float32 tensor (2, 3)",
+        ),
+        (
+            module("lv = R.tanh(x)\nlv1 = R.exp(x)\nreturn lv"), module("lv = R.tanh(x)\nlv1 = R.exp(x)\nreturn lv1"),
+            "makes main return lv1 instead of lv", "",
+        ),
+        (
+            module("return x"), module("return x", "x: R.Tensor((2, 3), 'float32')"),
+            "changes the parameters of main from (x, y) to (x)", "",
+        ),
+        (
+            module("R.func_attr({'num_input': 1})\nreturn x"), module("return x"),
+            "changes num_input of main from 1 to none", "when num_input of main is 1",
+        ),
+        (
+            module("return x", rest=HELPER), module("return x"),
+            "drops the function helper", "beside the function helper",
+        ),
+        (
+            module("return x", rest=HELPER), module("return x", rest=HELPER.replace("(private=True)", "")),
+            "makes helper public", "when helper is private",
+        ),
+    ],
+)  # fmt: skip
+def test_the_first_difference_is_told(before: Any, after: Any, change: str, held: str) -> None:
+    found = next(differences(before, after))
+    assert (found.change, found.held) == (change, held)
+
+
+def test_equal_modules_have_none() -> None:
+    assert [*differences(PLAIN, module("lv = R.nn.softmax(x, axis=1)\nreturn lv"))] == []
+
+
+def test_an_operand_that_is_gone_comes_before_the_casts_around_it() -> None:
+    operands = ", ".join(f"{name}: R.Tensor((1, 2, 2, 4), 'float32')" for name in ("q", "k", "v"))
+    parameters = f"{operands}, bias: R.Tensor((1, 2, 2, 2), 'float32')"
+    before = module("lv = R.nn.attention(q, k, v, bias)\nreturn lv", parameters)
+    after = module("lv = R.nn.attention(q, k, v)\nlv1 = R.astype(lv, 'float16')\nreturn lv1", parameters)
+    found = next(differences(before, after))
+    assert found.part is Part.OPERAND_GONE
+    assert found.change == "drops bias of relax.nn.attention_bias"
+
+
+def broken(function: relax.Function, **others: Any) -> tvm.IRModule:
+    """A module that nobody checks."""
+    return tvm.IRModule({tvm.ir.GlobalVar("main"): function} | {tvm.ir.GlobalVar(k): v for k, v in others.items()})
+
+
+def test_a_parameter_that_is_gone_is_undefined() -> None:
+    main = module("lv = R.add(x, y)\nreturn lv")["main"]
+    after = relax.Function([main.params[0]], main.body, main.ret_ty, main.is_pure, main.attrs)
+    assert next(undefined(broken(main), broken(after))) == "leaves the parameter y of main undefined"
+
+
+def test_the_result_of_an_operator_that_is_gone_is_undefined() -> None:
+    main = module("lv = R.tanh(x)\nlv1 = R.exp(lv)\nreturn lv1")["main"]
+    (block,) = main.body.blocks
+    body = relax.SeqExpr([relax.BindingBlock(block.bindings[1:])], main.body.body)
+    after = relax.Function(main.params, body, main.ret_ty, main.is_pure, main.attrs)
+    assert next(undefined(broken(main), broken(after))) == "leaves the result of relax.tanh of main undefined"
+
+
+def test_a_function_that_is_gone_is_told_with_its_caller() -> None:
+    given = module("lv = cls.helper(x)\nreturn lv".replace("cls", "Module"), rest=HELPER)
+    assert [*undefined(given, given)] == []
+    said = next(undefined(given, broken(given["main"])))
+    assert said == "leaves main with a call of helper, which it dropped or replaced"
+
+
+def test_a_dim_that_only_a_result_type_has_is_undefined() -> None:
+    n = tvm.tirx.Var("n", "int64")
+    x = relax.Var("x", relax.TensorType((n,), "float32"))
+    given = broken(relax.Function([x], relax.SeqExpr([], x), x.ty))
+    other = relax.Var("x", relax.TensorType(dtype="float32", ndim=1))
+    after = broken(relax.Function([other], relax.SeqExpr([], other), x.ty))
+    assert [*undefined(given, given)] == []
+    assert next(undefined(given, after)) == "leaves the symbolic dim n of main undefined"
+
+
+def test_a_dataflow_variable_is_told_outside_of_its_block() -> None:
+    @I.ir_module
+    class Given:
+        @R.function
+        def main(x: R.Tensor((2,), "float32")) -> R.Tensor((2,), "float32"):
+            with R.dataflow():
+                lv = R.tanh(x)
+                gv = R.exp(lv)
+                R.output(gv)
+            return gv
+
+    main = Given["main"]
+    hidden = main.body.blocks[0].bindings[0].var
+    after = relax.Function(main.params, relax.SeqExpr(main.body.blocks, hidden), main.ret_ty)
+    assert next(undefined(Given, broken(after))) == "uses the result of relax.tanh outside of its dataflow block"
