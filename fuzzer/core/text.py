@@ -45,7 +45,7 @@ class Standing(str, enum.Enum):
 
 
 WHAT_THEY_ARE = {
-    Standing.QUESTION: "against what we expect of a pass, which TVM never promised; not counted as findings",
+    Standing.QUESTION: "against what TVM never promised; not counted as findings",
     Standing.SUSPECT: "seen, but no script of theirs proves it; not counted as findings",
 }
 """What people are told where these are listed."""

@@ -7,6 +7,7 @@ import pytest
 from msgspec import structs
 
 from fuzzer.core.case import Case
+from fuzzer.findings.assessment import Assessment, EvidenceClass, Severity
 from fuzzer.findings.file import KnownFinding, KnownFindings
 from fuzzer.gate.judge import GateExit, GateResult
 from fuzzer.gate.judge import judge_campaign as judge
@@ -279,3 +280,14 @@ def test_hostile_names_stay_on_their_line() -> None:
     hostile = replace(finding(2, culprit="a\x1b[31m\nFAIL"), note="x\ny")
     lines = render(judged(policy(None, 1), tallies(9, 1, culprit=hostile.culprit), [hostile]))
     assert not any("\x1b" in line or "\n" in line for line in lines)
+
+
+def test_failures_of_questions_are_excused_unless_the_policy_counts_them() -> None:
+    asked = replace(finding(2, 5), assessed=Assessment(EvidenceClass.OURS, Severity.S5, "FuseOps", final=True))
+    result = judged(policy(1.0, 1), tallies(95, 5), [asked])
+    assert (result.exit, rates(result)) == (GateExit.PASSED, [(1.0, 5)])
+    assert any(line.startswith("question 0000000002 S5 crash FuseOps") for line in render(result))
+    assert render(result)[-1].endswith("0 new, 0 known findings, 1 question, 0 suspects")
+    assert [row["class"] for row in as_json(result)["questions"]] == ["ours"]
+    strict = judged(structs.replace(policy(1.0, 1), questions=Weight.FAIL), tallies(95, 5), [asked])
+    assert (strict.exit, [each.id for each in strict.findings.new]) == (GateExit.FAILED, ["0000000002"])
