@@ -42,20 +42,20 @@ _VALUES = ("wrong-value", "wrong-shape", "wrong-dtype", "wrong-structure")
 _DEATHS = {Death.HANG: "does not end", Death.MEMORY: "exhausts the memory"}
 _GENERAL = ("relaxkit.passes.claims.common", "relaxkit.passes.claims.kept")
 """Where claims that many passes make are asked."""
-_CHECKED = re.compile(
-    r"Check failed: (?:\((?P<check>.*?)\) is false|(?P<compared>.*?\([^()]* vs\. [^()]*\)))\s*:?\s*(?P<said>.*)",
-    re.DOTALL,
-)
+_CHECK = r".*?Check failed: (?:\((.*?)\) is false|(.*?\([^()]* vs\. [^()]*\)))\s*:?\s*"
 _PLAINER: tuple[tuple[re.Pattern[str], str], ...] = tuple(
     (re.compile(pattern, re.DOTALL), plain)
     for pattern, plain in (
         (r"# Metadata omitted.*?show it\.", ""),
         (r'ir\.Op\(.*?name="([\w.]+)".*?support_level=\d+\)', r"\1"),
         (r"T\.u?int\d+\((-?\d+)\)", r"\1"),
-        (r"ErrorContext\((?:[^()]|\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\))*\)", ""),
+        (rf"{_CHECK}(?=[^\s:])", ""),  # what is said of it says more
+        (rf"{_CHECK}\Z", r"the check `\1\2` fails"),
+        (r"ErrorContext\((?:[^()]|\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\))*\)\s*", ""),
+        (r"(?:(?<=[\w)\"'`])\.\s+(?=[A-Z])|\s*\n\s*\n).*", ""),  # the first sentence
+        (r"\s+", " "),
     )
 )
-_SENTENCE = re.compile(r"(?<=[\w)\"'`])\.\s+(?=[A-Z])|\s*\n\s*\n")
 _DIGITS = re.compile(r"-?\d+\.\d{4,}")
 
 
@@ -120,9 +120,7 @@ def essence(evidence: Evidence, message: str = "") -> str:
     text = PRINTED.sub("", message or evidence.message)
     for pattern, plain in _PLAINER:
         text = pattern.sub(plain, text)
-    if (found := _CHECKED.search(text)) is not None:
-        text = found["said"].strip() or f"the check `{found['check'] or found['compared']}` fails"
-    text = " ".join(_SENTENCE.split(text.strip())[0].split()).rstrip(" .:,")
+    text = text.strip(" .:,")
     if text or not evidence.frames:
         return text
     return f"an assertion in {evidence.frames[0].rpartition(':')[2]} does not hold"

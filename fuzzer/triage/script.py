@@ -55,18 +55,19 @@ def render_request(request: RenderRequest) -> RenderedScript:
 
 @dataclass(frozen=True, slots=True)
 class ShortRequest:
-    """The question for :func:`short_request`."""
+    """The question for :func:`short_request`; ``title`` is that of the long form."""
 
     case: Case
     verdict: Verdict
     assessment: Assessment | None = None
+    title: str = ""
 
 
 def short_request(request: ShortRequest) -> ShortForms:
     """Write the short scripts of a failure; runs in a worker."""
     from fuzzer.repro.short.render import short_forms
 
-    return short_forms(request.case, request.verdict, request.assessment)
+    return short_forms(request.case, request.verdict, request.assessment, request.title)
 
 
 def repro_script(
@@ -96,7 +97,7 @@ def shortened(judge: Judge, script: RenderedScript, request: ShortRequest) -> tu
         The script, and why it is the long one; empty where it is the short one.
     """
     patient = Judge(judge.worker, judge.oracles, _RENDER_SECONDS, judge.memory)
-    forms = patient.ask(short_request, request)
+    forms = patient.ask(short_request, replace(request, title=script.parts.words.title))
     if not isinstance(forms, ShortForms):
         return script, patient.trouble or "the process died"
     parts = replace(script.parts, change=forms.change, numbers=forms.numbers)

@@ -39,7 +39,7 @@ _MEGABYTES = 4096
 _STANDARD = ("contextlib", "io", "resource", "signal", "sys", "threading")
 
 
-def short_forms(case: Case, verdict: Verdict, assessment: Assessment | None = None) -> ShortForms:
+def short_forms(case: Case, verdict: Verdict, assessment: Assessment | None = None, title: str = "") -> ShortForms:
     """Write the short scripts that may show a failure; runs in a worker, and runs what the failure is about.
 
     Which of them shows it is for a fresh process to say.
@@ -48,7 +48,7 @@ def short_forms(case: Case, verdict: Verdict, assessment: Assessment | None = No
     failure = FailingCase(case, verdict, module)
     details = failure.evidence.details
     check = SHORT_CHECKS[verdict.oracle if details.death is None else details.oracle or OracleName.CRASH]
-    head = _head(failure, check, assessment)
+    head = _head(failure, check, assessment, title)
     found: list[tuple[ShortScript, str]] = []
     why = ""
     for scene in scenes(failure):
@@ -105,13 +105,13 @@ def _dying(failure: FailingCase, check: ShortCheck, showing: Showing) -> Showing
     return replace(showing, ending=Ending(), remark=f"The process ends itself with exit code {details.code}.")
 
 
-def _head(failure: FailingCase, check: ShortCheck, assessment: Assessment | None) -> list[str]:
+def _head(failure: FailingCase, check: ShortCheck, assessment: Assessment | None, title: str) -> list[str]:
     words = words_of(failure.verdict)
     severity = "" if assessment is None else f" Severity {assessment.severity}."
     source = "" if failure.died else check.sources.get(failure.evidence.kind, check.source)
     expected = f"{words.expected.rstrip('.')}{f' ({source})' if source else ''}"
     told = f"tvm {metadata.version('apache-tvm')}, target llvm.{severity} Expected: {expected}."
-    return [*_comment(words.title, 2), *_comment(told, 2)]
+    return [*_comment(title or words.title, 2), *_comment(told, 2)]
 
 
 def _comment(text: str, most: int) -> list[str]:
