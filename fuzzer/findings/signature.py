@@ -174,7 +174,10 @@ def signature(verdict: Verdict) -> Signature:
         raise ValueError(f"a verdict that is {verdict.outcome} has no signature")
     found = verdict.evidence
     message, frames = normalise(found.message), found.frames[:FRAMES]
-    return Signature(verdict.oracle, verdict.culprit, found.kind, message, frames, found.details.subject)
+    about = found.details.subject
+    if about and found.details.operator:
+        about = f"{about} of {found.details.operator}"
+    return Signature(verdict.oracle, verdict.culprit, found.kind, message, frames, about)
 
 
 def death_verdict(died: Died, name: str) -> Verdict:

@@ -76,6 +76,7 @@ _FIELDS = {"dtype": Difference.DTYPE, "shape": Difference.SHAPE, "strides": Diff
 LEFT = "an operator is left that nothing legalizes"
 FEWER_DIMS = f"a value of {Difference.RANK}"
 DIM = "symbolic dims that nothing defines, or that type inference refuses"
+_DATA = re.compile(r"^a (?:tensor|tuple|shape)\b")  # for most causes one is as good as another
 _AS_BEFORE = (DIM, "ill-formed: a function that nothing defines")
 _CAST = re.compile(r"Cannot treat type")  # names what is there and what was expected
 _UNFIT_VALUE = re.compile(r"src/runtime/vm/builtin\.cc:(?:\w+::)*Check\w+Info$")
@@ -101,12 +102,13 @@ def symptom_of(oracle: OracleName, found: Evidence, message: str) -> Symptom:
         return Symptom(f"{found.kind}: {said}")
     if _DEATHS.fullmatch(found.kind):
         # A pass dies in the same way where it prepares a module for another, or runs once more with instruments.
-        stage = _SAME_RUN.sub("during crash", message[message.find("during") :])
+        stage = _SAME_RUN.sub("during crash", message[max(0, message.find("during")) :])
         return Symptom(f"{found.kind} {stage}", mute=True, laddered=True)
     if found.kind in _UNBUILT:
         return _unbuilt(found, message)
     if (differs := _DIFFERS.get(found.kind, "")) or about in _TYPES:
-        return Symptom(_LOST if about == Difference.TYPE else f"a value of {differs or about}", laddered=True)
+        of = f" of {found.details.operator}" if found.details.operator else ""  # each kernel's fault is its own
+        return Symptom(_LOST if about == Difference.TYPE else f"a value of {differs or about}{of}", laddered=True)
     if found.kind in _WRONG:
         return Symptom(f"another result: {found.kind}", mute=True)
     if found.kind == "signature":
@@ -134,7 +136,8 @@ def _form(message: str, subject: str) -> str:
     if match := _UNDEFINED.search(message):
         if subject.startswith(SYMBOL):
             return DIM
-        return f"ill-formed: {_NOTHING_DEFINES[match['what']]} that nothing defines"
+        where = f", {_DATA.sub('data', subject)}" if subject else ""
+        return f"ill-formed: {_NOTHING_DEFINES[match['what']]} that nothing defines{where}"
     if "is annotated as pure but contains an impure call" in message:
         return "ill-formed: an impure call in a pure function"
     return f"ill-formed: {message}"

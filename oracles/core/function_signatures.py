@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import tvm
 import tvm_ffi
 from tvm import relax, tirx
@@ -11,6 +13,7 @@ from oracles.core.verdict import Details, Evidence
 from relaxkit.ir.call_types import ill_typed_call
 from relaxkit.ir.functions import has_attribute, is_public, relax_functions, symbol_of
 from relaxkit.ir.types import dims_of, without_agreed_devices
+from relaxkit.ir.walk import operator_of, places
 
 _NO_INTERSECTION = relax.analysis.BaseCheckResult.FAIL_L0
 
@@ -70,11 +73,23 @@ def changed_signature(before: tvm.IRModule, after: tvm.IRModule) -> Evidence | N
             continue  # what it declared was not what it returns; TVM's checker does not look (seen of reductions)
         if (fault := _fault(old, new)) is not None:
             types = [relax.TupleType([*(param.ty for param in each.params), each.ret_ty]) for each in (old, new)]
-            details = _differing(*types)
+            details = replace(_differing(*types), operator=_lowered_to_another_type(old, new))
             return Evidence(
                 "signature", fault, expected=f"{name}: {old.ty}", observed=f"{name}: {new.ty}", details=details
             )
     return None
+
+
+def _lowered_to_another_type(old: relax.Function, new: relax.Function) -> str:
+    """Return the operator whose kernel gives another type than the operator; empty where none stands in its place."""
+    now = {str(place.binding.var.name): place.binding for place in places(new)}
+    for place in places(old):
+        var, operator = place.binding.var, operator_of(place.binding.value)
+        made = now.get(str(var.name))
+        lowered = made is not None and operator_of(made.value) == "relax.call_tir" != operator
+        if operator and lowered and difference(var.ty, made.var.ty):
+            return operator.removeprefix("relax.")
+    return ""
 
 
 def _fault(old: relax.Function, new: relax.Function) -> str | None:

@@ -8,9 +8,11 @@ import pytest
 import tvm
 from tvm import relax, tirx
 
+from corpus.case import load, load_module
 from fuzzer.findings.family import family
 from fuzzer.findings.file import KnownFinding, KnownFindings
 from fuzzer.findings.signature import signature
+from oracles.core.function_signatures import changed_signature
 from oracles.core.module_facts import complaint
 from oracles.core.objection import difference
 from oracles.core.verdict import Difference, Outcome, Verdict
@@ -98,6 +100,24 @@ def test_a_dim_and_a_tensor_are_two_families() -> None:
     assert family(verdict_on(a_dim_of_nothing())).id != family(verdict_on(of_nothing())).id
     dtype, shape, _ = (family(verdict_on(build())).id for build in PLANTED["assigned"])
     assert dtype != shape
+
+
+def test_kernels_that_give_another_type_are_told_apart_by_their_operator() -> None:
+    """One signature of LegalizeOps held ten cases of the corpus."""
+    found = []
+    for case in load(["legalize-roi-align-float16", "legalize-avg-pool2d-int32", "legalize-conv2d-ncwh"]):
+        before = load_module(case)
+        fault = changed_signature(before, relax.transform.LegalizeOps()(before))
+        assert fault is not None
+        verdict = Verdict(OracleName.WELL_FORMED, Outcome.FAIL, "LegalizeOps", evidence=fault)
+        found.append((signature(verdict), family(verdict)))
+    assert len({each.former for each, _ in found}) == 1
+    assert [each.subject.rpartition(" of ")[2] for each, _ in found] == [
+        "vision.roi_align",
+        "nn.avg_pool2d",
+        "nn.conv2d",
+    ]
+    assert len({each.id for _, each in found}) == 3
 
 
 def test_one_cause_under_other_names_is_one_signature() -> None:
