@@ -86,8 +86,9 @@ def _lowered_to_another_type(old: relax.Function, new: relax.Function) -> str:
     for place in places(old):
         var, operator = place.binding.var, operator_of(place.binding.value)
         made = now.get(str(var.name))
-        lowered = made is not None and operator_of(made.value) == "relax.call_tir" != operator
-        if operator and lowered and difference(var.ty, made.var.ty):
+        if not operator or made is None or operator_of(made.value) in ("", operator):
+            continue
+        if operator_of(made.value) == "relax.call_tir" and difference(var.ty, made.var.ty):
             return operator.removeprefix("relax.")
     return ""
 
