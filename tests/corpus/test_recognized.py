@@ -15,6 +15,8 @@ from fuzzer.cli.main import main
 from fuzzer.core.case import Case
 from fuzzer.findings.family import Skeleton, Traits
 from fuzzer.findings.file import KnownFinding, KnownFindings, load_known
+from fuzzer.gate.findings import SortedFindings, finding_rulings
+from fuzzer.gate.ruling import RulingStatus
 from fuzzer.store.known import KnownAs, in_words
 from fuzzer.store.known import recognize as tell
 from oracles.core.verdict import Details, Evidence
@@ -81,6 +83,12 @@ def test_what_is_listed_comes_before_the_corpus() -> None:
     assert told == {FOUND.id: KnownAs(FOUND.id, "why", "https://example.org/1", listed=True)}
     assert in_words([FOUND], told) == "Known of 1 finding: 1 listed"
     assert in_words([FOUND], {}) == ""
+
+
+def test_the_gate_tells_which_new_finding_is_a_case() -> None:
+    (ruling,) = finding_rulings(SortedFindings((FOUND,), (), (), (), (), ()))
+    assert ruling.status is RulingStatus.FAIL  # to be told is no excuse
+    assert "; case merge-composite-if: " in ruling.detail
 
 
 def test_an_address_is_made_of_what_a_case_says_of_upstream() -> None:
