@@ -1,20 +1,23 @@
-"""Plain attributes of operators: unit strides, no padding, no axis, flags off."""
+"""Plain attributes of operators: what an operator's builder sets by itself; where none, ones, no axis, off."""
 
 from __future__ import annotations
 
+import functools
+import inspect
 from collections.abc import Iterator
 from typing import Any
 
 import tvm
+from tvm import relax
 
 from fuzzer.minimizer.reductions.reduction import Edits, edit, reduction
 from relaxkit.ir.retype import Invalid, fields_of, with_fields
 from relaxkit.ir.sketch.sketch import Sketch
 from relaxkit.ir.sketch.slots import slots_of
 
-_ONES = frozenset({"strides", "dilation", "groups", "pool_size", "repeats", "k", "block_shape"})
-_ZEROS = frozenset({"padding", "output_padding", "batch_dims", "offset", "depth_radius"})
-_NOTHING = frozenset({"out_dtype", "axis", "axes", "window_size", "causal_mask", "scale", "max_depth"})
+_ONES = frozenset({"repeats", "k", "block_shape"})
+_NOTHING = frozenset({"axis", "axes"})
+_NO_DEFAULT = object()
 
 
 @reduction("plain attributes of operators")
@@ -23,17 +26,34 @@ def edits(sketch: Sketch) -> Edits:
         value = slot.binding.value
         if not isinstance(value, tvm.ir.Call) or not isinstance(value.op, tvm.ir.Op):
             continue
+        defaults = _defaults(str(value.op.name))
         fields = fields_of(value.attrs)
-        simple = [(name, new) for name, old in fields.items() for new in _simpler(name, old)]
+        simple = [(name, new) for name, old in fields.items() for new in _simpler(name, _plain(old), defaults)]
         if len({name for name, _ in simple}) > 1:
             yield (index, 0), edit(sketch, _with, index, dict(reversed(simple)))
         for place, (name, new) in enumerate(simple):
             yield (index, 1 + place), edit(sketch, _with, index, {name: new})
 
 
-def _simpler(name: str, old: Any) -> Iterator[Any]:
-    """Plainer values than ``old``, the plainest first."""
-    if isinstance(old, bool):
+@functools.cache
+def _defaults(operator: str) -> dict[str, Any]:
+    """Return what an operator's builder sets by itself."""
+    builder = functools.reduce(lambda room, name: getattr(room, name, None), operator.split(".")[1:], relax.op)
+    parameters = inspect.signature(builder).parameters if inspect.isfunction(builder) else {}
+    return {name: each.default for name, each in parameters.items() if each.default is not each.empty}
+
+
+def _simpler(name: str, old: Any, defaults: dict[str, Any]) -> Iterator[Any]:
+    """Yield plainer values than ``old``, the plainest first; none where it is the default."""
+    default = _plain(defaults.get(name, _NO_DEFAULT))
+    if isinstance(old, list) and default is not None and default is not _NO_DEFAULT:
+        entries = default if isinstance(default, list) else [default]
+        default = entries[:1] * len(old) if len(set(entries)) == 1 else default
+    if default is not _NO_DEFAULT:
+        # For text, nothing stands for what the builder takes from elsewhere (``out_layout``).
+        if old != default and (type(old) is type(default) or (default is None and not isinstance(old, str))):
+            yield default
+    elif isinstance(old, bool):
         if old:
             yield False
     elif name in _NOTHING:
@@ -41,17 +61,17 @@ def _simpler(name: str, old: Any) -> Iterator[Any]:
             yield None
         if isinstance(old, int) and old != 0:
             yield 0
-    elif name in _ONES or name in _ZEROS:
-        plain = int(name in _ONES)
-        if isinstance(old, int):
-            if old != plain:
-                yield plain
-        elif old is not None and not isinstance(old, str) and any(_differs(item, plain) for item in old):
-            yield [plain] * len(old)
+    elif name in _ONES:
+        plain = [1] * len(old) if isinstance(old, list) else 1
+        if old != plain and isinstance(old, int | list):
+            yield plain
 
 
-def _differs(item: Any, plain: int) -> bool:
-    return not isinstance(item, int | tvm.tirx.IntImm) or int(item) != plain
+def _plain(value: Any) -> Any:
+    """Return numbers and lists of them as Python has them."""
+    if isinstance(value, tvm.tirx.IntImm):
+        return int(value)
+    return [*map(_plain, value)] if isinstance(value, list | tuple | tvm.ir.Array) else value
 
 
 def _with(sketch: Sketch, index: int, fields: dict[str, Any]) -> None:
