@@ -132,9 +132,12 @@ _SILENT = frozenset(
 _COSMETIC = frozenset({OracleName.ROUNDTRIP, OracleName.ENVIRONMENT})
 _OF_HARM = {Harm.WRONG: Severity.S1, Harm.BROKEN: Severity.S3, Harm.LESS: Severity.S5}
 _DEMOTED = {Severity.S1: Severity.S2, Severity.S3: Severity.S4}
-_AGAINST_DOCUMENTATION = frozenset({"not-as-documented", "wrong-gradient", "mistyped-call", "contradicted-type"})
-"""Kinds that contradict what TVM says of operators, of ``Gradient``, and of the types of calls and of bindings."""
-_UNPROMISED = frozenset({"not-equal", "not-local", "healed", "signature"})
+_AGAINST_DOCUMENTATION = frozenset(
+    {"not-as-documented", "wrong-gradient", "mistyped-call", "contradicted-type", "signature"}
+)
+"""Kinds that contradict what TVM says of operators, of ``Gradient``, of the types of calls and of bindings, and of
+public functions: those "externally exposed" are entry points, and passes change parameters of "internal functions"."""
+_UNPROMISED = frozenset({"not-equal", "not-local", "healed"})
 """Kinds that differ from what an oracle expects of passes in general."""
 
 

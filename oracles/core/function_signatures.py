@@ -14,7 +14,9 @@ from relaxkit.ir.call_types import ill_typed_call
 from relaxkit.ir.functions import has_attribute, is_public, relax_functions, symbol_of
 from relaxkit.ir.types import dims_of, without_agreed_devices
 from relaxkit.ir.walk import operator_of, places
+from relaxkit.passes.contract import EvidenceClass
 
+_OTHER_RESULT = "a public function has another return type"
 _NO_INTERSECTION = relax.analysis.BaseCheckResult.FAIL_L0
 
 
@@ -73,7 +75,9 @@ def changed_signature(before: tvm.IRModule, after: tvm.IRModule) -> Evidence | N
             continue  # what it declared was not what it returns; TVM's checker does not look (seen of reductions)
         if (fault := _fault(old, new)) is not None:
             types = [relax.TupleType([*(param.ty for param in each.params), each.ret_ty]) for each in (old, new)]
-            details = replace(_differing(*types), operator=_lowered_to_another_type(old, new))
+            # What inference finds out of a result, nobody promises.
+            ground = EvidenceClass.OURS if fault == _OTHER_RESULT else None
+            details = replace(_differing(*types), operator=_lowered_to_another_type(old, new), rests_on=ground)
             return Evidence(
                 "signature", fault, expected=f"{name}: {old.ty}", observed=f"{name}: {new.ty}", details=details
             )
@@ -107,7 +111,7 @@ def _fault(old: relax.Function, new: relax.Function) -> str | None:
     result = new.bind_symbolic_vars(binding).ret_ty if binding else new.ret_ty
     before, after = without_agreed_devices(old.ret_ty, result)
     if not before.is_base_of(after):
-        return "a public function has another return type"
+        return _OTHER_RESULT
     return None
 
 

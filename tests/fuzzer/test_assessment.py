@@ -33,6 +33,7 @@ def verdict(oracle: OracleName, kind: str, details: Details | None = None) -> Ve
         (OracleName.MUTATION, "mutated", (HARD, S3)),
         (OracleName.WELL_FORMED, "ill-formed", (HARD, S3)),
         (OracleName.WELL_FORMED, "mistyped-call", (DOCUMENTED, S3)),
+        (OracleName.WELL_FORMED, "signature", (DOCUMENTED, S3)),
         (OracleName.IDEMPOTENCE, "not-equal", (OURS, S5)),
         (OracleName.IDEMPOTENCE, "InternalError", (HARD, S3)),
         (OracleName.LOCALITY, "not-local", (OURS, S5)),

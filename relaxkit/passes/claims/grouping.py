@@ -148,7 +148,7 @@ def groups_public(ran: Any) -> str:
 
 _SAME_WORK = "what is grouped is called by the group instead: example in the documentation"
 
-WORK_KEPT = Postcondition("the same work is done, and no more", work_not_kept, _SAME_WORK)
+WORK_KEPT = Postcondition("the same work is done, and no more", work_not_kept, _SAME_WORK, harm=Harm.WRONG)
 CALLS_FIT = Postcondition("calls of groups fit", calls_do_not_fit, "type inference of a call, which TVM asks for")
 IN_DATAFLOW = Postcondition(
     "only bindings of dataflow blocks are grouped",
