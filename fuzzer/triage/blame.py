@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from oracles.core.verdict import Evidence, Verdict
 
 _UNBUILT = frozenset({"does-not-build", "run-error"})
-_WRONG = frozenset({"wrong-value", "not-as-documented"})
+_CAST = "relax.astype"
 _Step = tuple[str, Callable[[Any], Any]]
 """Its name, empty for one of our own, and the pass."""
 
@@ -36,13 +36,11 @@ class BlameQuestion:
         case: The minimized case.
         verdict: Its verdict.
         elementary: The most elementary pass at which the failure shows (``fuzzer.triage.traits``).
-        float8: Whether it needs float8.
     """
 
     case: Case
     verdict: Verdict
     elementary: str
-    float8: bool
 
 
 def blame_request(question: BlameQuestion) -> Blame:
@@ -50,6 +48,7 @@ def blame_request(question: BlameQuestion) -> Blame:
     from fuzzer.core.case import load_module
     from fuzzer.worker.child import breadcrumb
     from oracles.core.subject import Subject
+    from oracles.semantics.replay import FLOAT8
 
     breadcrumb("traits")
     case, verdict = question.case, question.verdict
@@ -59,8 +58,8 @@ def blame_request(question: BlameQuestion) -> Blame:
     found = None
     if evidence.kind in _UNBUILT:
         found = _behind(subject, verdict.culprit, evidence)
-    elif evidence.kind in _WRONG and question.float8:
-        found = _float8(subject)
+    elif (evidence.details.entry, evidence.details.operator) == (_CAST, FLOAT8):
+        found = Blame(str(Culprit.FLOAT8), "a bare cast shows it")
     elif evidence.kind == "mutated" or evidence.details.circumstance == Circumstance.IMMUTABLE.value:
         found = _writer(subject, verdict.culprit)
     elif verdict.oracle is not OracleName.NUMERIC:
@@ -127,8 +126,10 @@ def first_at_fault(module: Any, steps: list[_Step]) -> tuple[Blame | None, Any]:
             if not name or (contract is not None and refusal_of(result.error, contract.refusals) is not None):
                 return None, None
             # Nobody can do anything with some modules, though the checker accepts them.
-            name = next((maker for maker, each in seen if _raises(each, result.error)), name)
-            return (Blame(name, "it is the first that raises on a module, or spoils it") if name else None), None
+            spoiled = next((maker for maker, each in seen if _raises(each, result.error)), None)
+            if spoiled is not None:
+                return (Blame(spoiled, "what it gives nobody can rebuild") if spoiled else None), None
+            return Blame(name, "it raises on a well-formed module"), None
         if _unsound(result.module):
             return (Blame(name, "it makes an ill-formed module of a well-formed one") if name else None), None
         module = result.module
@@ -291,52 +292,3 @@ def _writer(subject: Subject, judged: str) -> Blame | None:
         return None
     name = first_writer(subject.plan.steps[index].ref.build(), subject.input_of(index))
     return None if name in ("", judged) else Blame(name, f"it writes into its input, inside of {judged}")
-
-
-# Numbers.
-
-
-def _float8(subject: Subject) -> Blame | None:
-    """Blame the conversion of float8 where a kernel that does nothing but convert is wrong."""
-    dtypes = sorted({str(part) for part in _dtypes(subject.original) if str(part).startswith("float8")})
-    wrong = next((dtype for dtype in dtypes if not converts_rightly(dtype)), None)
-    return None if wrong is None else Blame(str(Culprit.FLOAT8), f"a bare cast of {wrong} is as wrong")
-
-
-def _dtypes(module: Any) -> Iterator[Any]:
-    from relaxkit.ir.sketch.sketch import take
-    from relaxkit.ir.sketch.slots import types_of
-    from relaxkit.ir.types import parts_of_type
-
-    for ty in types_of(take(module)):
-        yield from (getattr(part, "dtype", "") for part in parts_of_type(ty))
-
-
-def _cast(operand: Any, dtype: str, index: Any) -> Any:
-    return operand[index].astype(dtype)
-
-
-def converts_rightly(dtype: str) -> bool:
-    """Say whether a bare cast of each number of a narrow dtype to float32, and back, gives that number."""
-    import ml_dtypes
-    import numpy as np
-    import tvm
-    from tvm import te
-
-    narrow = np.dtype(getattr(ml_dtypes, dtype, dtype))
-    every = np.arange(2 ** (8 * narrow.itemsize), dtype=f"uint{8 * narrow.itemsize}").view(narrow)
-    every = every[np.isfinite(every.astype("float32"))]
-    for source, given in ((dtype, every), ("float32", every.astype("float32"))):
-        to = "float32" if source == dtype else dtype
-        operand = te.placeholder((len(given),), source, name="x")
-        result = te.compute((len(given),), functools.partial(_cast, operand, to), name="y")
-        try:
-            run = tvm.compile(tvm.IRModule({"main": te.create_prim_func([operand, result])}), "llvm")
-            output = tvm.runtime.empty((len(given),), to)
-            run["main"](tvm.runtime.tensor(given), output)
-        except Exception:
-            return False
-        expected = given.astype("float32" if to == "float32" else narrow)
-        if not np.array_equal(output.numpy().astype("float32"), expected.astype("float32")):
-            return False
-    return True

@@ -53,7 +53,7 @@ def weigh(judge: Judge, case: Case, first: Case, verdict: Verdict, traits: Trait
     present = frozenset[Rarity].intersection(*(each if isinstance(each, frozenset) else frozenset() for each in found))
     rare = [each for each in Rarity if each in present and _needed(judge, case, verdict, each)]
     rare = sorted({*rare, *_of_the_inputs(verdict)}, key=list(Rarity).index)
-    blame = judge.ask(blame_request, BlameQuestion(case, verdict, traits.culprit, Rarity.FLOAT8 in rare))
+    blame = judge.ask(blame_request, BlameQuestion(case, verdict, traits.culprit))
     at_fault = blame if isinstance(blame, Blame) else Blame(verdict.culprit)
     return assess(verdict, rare, at_fault, in_default_pipeline(verdict.culprit))
 
