@@ -94,15 +94,18 @@ def _weight(rules: Sequence[Rule], seen: SeenFinding) -> Weight:
 
 def finding_rulings(found: SortedFindings) -> list[Ruling]:
     """A ruling a finding, those that fail first; of new ones it is told which are cases of the corpus."""
-    told, rulings = recognize((*found.new, *found.noted)), []
-    for status, records in ((RulingStatus.FAIL, found.new), (RulingStatus.NOTE, found.noted)):
+    told, rulings = recognize((*found.new, *found.noted, *found.questions)), []
+    for status, records, before in (
+        (RulingStatus.FAIL, found.new, "new finding "),
+        (RulingStatus.NOTE, found.noted, "new finding "),
+        (RulingStatus.QUESTION, found.questions, ""),
+    ):
         for record in records:
             known = f"; {told[record.id].line}" if record.id in told else ""
-            rulings.append(_ruling(status, record, "new finding ", known))
+            rulings.append(_ruling(status, record, before, known))
     rulings += [_ruling(RulingStatus.NOTE, record, "in the baseline: ") for record in found.accepted]
     for record, entry in found.known:
         rulings.append(_ruling(RulingStatus.KNOWN, record, "", f"; {entry.reference}: {entry.reason}"))
-    rulings += [_ruling(RulingStatus.QUESTION, record, "") for record in found.questions]
     for record in found.suspects:
         rulings.append(_ruling(RulingStatus.SUSPECT, record, "", f": {first_line(record.note, record.state.value)}"))
     return rulings
