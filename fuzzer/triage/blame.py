@@ -91,7 +91,7 @@ def _behind(subject: Subject, judged: str, evidence: Evidence) -> Blame | None:
         steps += _lowering()
     found, lowered = first_at_fault(module, steps)
     built = evidence.kind == "does-not-build" and found is None and lowered is not None
-    return _of_kernels(lowered, evidence) if built else found
+    return of_kernels(lowered, evidence) if built else found
 
 
 def _lowering() -> list[_Step]:
@@ -169,7 +169,7 @@ def _unsound(module: Any) -> bool:
     )
 
 
-def _of_kernels(module: Any, evidence: Evidence) -> Blame | None:
+def of_kernels(module: Any, evidence: Evidence) -> Blame | None:
     """Find the pass of TIR, or the code generator, that refuses a well-formed kernel."""
     import tvm
 

@@ -16,12 +16,14 @@ from corpus.case import load, load_module
 from fuzzer.core.case import Case
 from fuzzer.findings.assessment import Assessment, Blame
 from fuzzer.minimizer.judge.judge import Judge
-from fuzzer.triage.blame import first_at_fault, rebuilt
+from fuzzer.triage.blame import first_at_fault, of_kernels, rebuilt
 from fuzzer.triage.traits import find_traits
 from fuzzer.triage.weigh import weigh
 from fuzzer.worker.worker import IsolatedWorker
+from oracles.core.evidence import evidence_of, unbuildable
 from relaxkit.passes.contract import OracleName
 from relaxkit.passes.pass_ref import PassRef
+from relaxkit.runtime.compile.kernels import Checks, compile_object
 
 
 @pytest.fixture(scope="module")
@@ -205,6 +207,47 @@ def test_a_refusal_that_is_documented_is_nobodys_fault() -> None:
         raise ValueError("The target VDevice in the GlobalInfos was not found.")
 
     assert first_at_fault(OfPlain, [planted("RealizeVDevice", documented)]) == (None, None)
+
+
+def doubled(module: Any) -> Any:
+    """Give the module two kernels of one symbol, which its checker accepts and no block builder takes."""
+    kernels = {tvm.ir.GlobalVar(f"kernel{number}"): copying for number in range(2)}
+    return tvm.IRModule({**dict(module.functions_items()), **kernels})
+
+
+def test_who_makes_a_module_that_nobody_can_rebuild_is_blamed_and_not_who_rebuilds_it() -> None:
+    assert relax.analysis.check_well_formed(doubled(OfPlain))
+    clean = [planted("Renewed", renewed), ("DispatchSampling", relax.backend.DispatchSampling())]
+    found, _ = first_at_fault(OfPlain, [clean[0], planted("Planted", doubled), *clean])
+    assert found is not None
+    assert (found.name, found.reason) == ("Planted", "what it gives nobody can rebuild")
+    assert first_at_fault(doubled(OfPlain), clean) == (None, None), "the judged pass made it"
+    assert first_at_fault(OfPlain, clean)[0] is None
+
+
+@T.prim_func(s_tir=True)
+def copying(a: T.Buffer((2,), "float32"), b: T.Buffer((2,), "float32")):
+    T.func_attr({"global_symbol": "copying"})
+    for i in range(2):
+        b[i] = a[i]
+
+
+@T.prim_func(s_tir=True)
+def unknown(a: T.Buffer((2,), "float32"), b: T.Buffer((2,), "float32")):
+    T.func_attr({"global_symbol": "unknown"})
+    for i in range(2):
+        b[i] = T.tvm_warp_shuffle(T.uint32(1), a[i], 0, 32, 32)
+
+
+def test_what_refuses_a_well_formed_kernel_is_blamed() -> None:
+    module = tvm.IRModule({"copying": copying, "unknown": unknown})
+    with pytest.raises(tvm.error.InternalError) as raised:
+        compile_object({"kernel": unknown}, checks=Checks.TVM)
+    found = of_kernels(module, unbuildable(evidence_of(raised.value)))
+    assert found is not None
+    assert found.name == "LLVM code generator" or found.name.startswith("tirx."), found
+    assert "unknown" in found.reason
+    assert of_kernels(tvm.IRModule({"copying": copying}), unbuildable(evidence_of(raised.value))) is None
 
 
 @I.ir_module
