@@ -41,6 +41,8 @@ _MOST_FOLDED = 32
 _UNTIL_ENTERED = 0.6
 """Share of the limits for the case with all that leads up to the pass at fault; the rest is for what is left of it."""
 _MOST_ENTRIES = 3
+_MOST_WRITTEN_OUT = 40_000
+"""Characters of JSON of a module that is written out, some hundred lines: what makes a longer one is easier to read."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -183,6 +185,7 @@ class Search:
         self.asked: dict[Mark, Future[Any]] = {}
         self.started = time.monotonic()
         self.share = 1.0
+        self.unentered: _Reached | None = None
 
     def run(self) -> Minimized:
         """Reduce until nothing applies any more or a limit is reached."""
@@ -195,6 +198,10 @@ class Search:
             stopped = stop.why
         except KeyboardInterrupt:
             stopped = Stopped.INTERRUPT
+        if self.unentered is not None:
+            least = len(self.unentered.case.module_json)
+            if len(self.state.case.module_json) > max(least, _MOST_WRITTEN_OUT):
+                self._take(self.unentered, "keep what makes the module")
         others = tuple(other for name, other in self.others.items() if name != self.signature)
         seconds = time.monotonic() - self.started
         return Minimized(
@@ -228,6 +235,7 @@ class Search:
         found = self._first(states)
         if found is None:
             return False
+        self.unentered = self.unentered or self.state
         self._take(states[found], "begin at the pass at fault")
         self.hazards = entries[found].hazards if self.numeric else None
         return True

@@ -18,7 +18,7 @@ from fuzzer.core.case import Case
 from fuzzer.minimizer.entering import entered, stands
 from fuzzer.minimizer.propose import facts, propose
 from fuzzer.minimizer.reductions import REDUCTIONS
-from fuzzer.minimizer.search.messages import EnterRequest, ProposalRequest
+from fuzzer.minimizer.search.messages import EnteredCase, EnterRequest, ProposalRequest
 from fuzzer.minimizer.search.search import Minimized, Search
 from oracles.core.module_facts import apply
 from oracles.core.subject import Subject
@@ -101,6 +101,18 @@ def test_a_pipeline_is_cut_before_the_pass_at_fault():
     assert [ref.name for ref in first.passes] == ["FuseTIR"]
     legalized = apply(PassRef(*plain("LegalizeOps")).build(), Closure).module
     assert digest(from_json_graph_str(first.module_json)) == digest(legalized)
+
+
+def test_a_module_that_would_fill_screens_is_not_written_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    case = case_of(Closure, ("build:zero", "relax.get_pipeline()"))
+    monkeypatch.setattr("fuzzer.minimizer.search.search._MOST_WRITTEN_OUT", 1)
+    longer = EnteredCase(Case(f"{case.module_json}{' ' * 9999}", case.passes, 0), "longer", frozenset())
+    wanted = failures(case, (OracleName.WELL_FORMED,))[0]
+    found = Search(
+        case, wanted.id, lambda _: [wanted], lambda _: None, facts(case.module_json), enter=lambda _: (longer,)
+    ).run()
+    assert "begin at the pass at fault" in found.steps
+    assert len(found.case.module_json) < len(longer.case.module_json)
 
 
 def test_a_pass_that_is_never_reached_gives_no_case():
