@@ -13,6 +13,8 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import functools
+import importlib.metadata
 import io
 import json
 import os
@@ -33,6 +35,8 @@ from typing import Any
 import msgspec
 from hostile_mutations import DATABASE, MUTATIONS, file_text, sound_files
 from tabulate import tabulate
+
+import corpus.case
 
 SECONDS = 10.0
 SECRET = "secret-of-another-directory"
@@ -179,12 +183,16 @@ class Range:
     def __init__(self, campaign: Path, root: Path) -> None:
         from fuzzer.store.writer import Store
 
+        # What each process would read anew: the corpus, and what is installed.
+        corpus.case.parse_case = functools.cache(corpus.case.parse_case)
+        importlib.metadata.entry_points = functools.cache(importlib.metadata.entry_points)
         self.root = root
         self.good = trimmed(campaign, root / "good")
         with Store.open(self.good) as store:
             self.ids = sorted(store.finding_ids())
             self.seed = str(store.info().seed)
         (root / "policy.toml").write_text("[oracles.crash]\nmin_pass_rate = 0.5\n")
+        corpus.case.load()
         assert self._in_process("baseline GOOD --output OUT/good.json", root, self.good)[0] == 0
 
     def directory(self, seed: int, verbs: Sequence[str]) -> tuple[str, list[Outcome]]:

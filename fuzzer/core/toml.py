@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import functools
 import re
 import sys
 from collections.abc import Collection, Mapping
@@ -125,6 +126,9 @@ def near_matches(name: str, known: Collection[str]) -> str:
     return f"; did you mean {' or '.join(near)}?" if near else ""
 
 
+_fields = functools.cache(msgspec.structs.fields)
+
+
 def read_record(
     file: TomlFile, at: tuple[str | int, ...], row: object, kind: type[T], what: str = "here", header: str = ""
 ) -> T:
@@ -142,7 +146,7 @@ def read_record(
         TomlError: with file, line and key.
     """
     values = read_fields(file, at, row, kind, what, header)
-    for field in msgspec.structs.fields(kind):
+    for field in _fields(kind):
         if field.required and field.name not in values:
             raise file.error(at, f"needs '{field.encode_name}'")
     return kind(**values)
@@ -160,7 +164,7 @@ def read_fields(
     """Read those fields of a record that a table gives, by name; ``others`` are keys that somebody else reads."""
     if not isinstance(row, dict):
         raise file.error(at, "must be a table" + (f": write [{header}]" if header else ""))
-    fields = {field.encode_name: field for field in msgspec.structs.fields(kind)}
+    fields = {field.encode_name: field for field in _fields(kind)}
     values = {}
     for key, value in row.items():
         if key in others:
