@@ -1,8 +1,11 @@
 """A bounded directory of object files that several processes share.
 
-An entry is one file: a digest of the payload, then the payload.  It is written to a temporary name and renamed, so a
-reader sees all of it or nothing; an entry whose digest does not fit is dropped and built again.  Keys that share a
-payload are hard links to one file.  The least recently used entries go when the directory outgrows its limit.
+An entry is one file: a digest of the rest, its keys, the payload.  It is written to a temporary name and renamed, so a
+reader sees all of it or nothing; an entry whose digest does not fit, or that lies under another entry's key, is dropped
+and built again.  Keys that share a payload are hard links to one file.  The least recently used entries go when the
+directory outgrows its limit.
+
+What is loaded is run: a directory that is another user's, or that others may write to, is not used.
 """
 
 from __future__ import annotations
@@ -11,6 +14,7 @@ import contextlib
 import hashlib
 import os
 import shutil
+import struct
 import tempfile
 import time
 from collections.abc import Sequence
@@ -19,7 +23,9 @@ from typing import Any
 
 DEFAULT_LIMIT = 2 << 30
 ENVIRONMENT = "RELAXFUZZ_CACHE"
-_MAGIC = b"relaxfuzz-object-1\n"
+_MAGIC = b"relaxfuzz-object-2\n"
+_LENGTH = struct.Struct("<I")
+_OTHERS_WRITE = 0o022
 _DIGEST = hashlib.sha256().digest_size
 _STORES_BETWEEN_SWEEPS = 256
 _SECONDS_BETWEEN_SWEEPS = 60.0
@@ -52,10 +58,12 @@ class DiskCache:
         """Payload of a key, or ``None`` when there is none or it is damaged (which removes it)."""
         path = self._path(key)
         try:
-            data = path.read_bytes()
+            data = path.read_bytes() if self._own() else None
         except OSError:
             return None
-        payload = _checked(data)
+        if data is None:
+            return None
+        payload = _checked(data, key)
         with contextlib.suppress(OSError):
             if payload is None:
                 path.unlink()
@@ -66,11 +74,15 @@ class DiskCache:
     def store(self, keys: Sequence[str], payload: bytes) -> None:
         """Keep a payload under some keys; a full disk or a read-only directory is no error, only no cache."""
         with contextlib.suppress(OSError):
-            self.directory.mkdir(parents=True, exist_ok=True)
+            self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+            if not self._own():
+                return
             handle, temporary = tempfile.mkstemp(dir=self.directory, prefix=".", suffix=_TEMPORARY)
             try:
                 with os.fdopen(handle, "wb") as file:
-                    file.write(_MAGIC + hashlib.sha256(payload).digest() + payload)
+                    names = "\n".join(keys).encode()
+                    body = _LENGTH.pack(len(names)) + names + payload
+                    file.write(_MAGIC + hashlib.sha256(body).digest() + body)
                 for number, key in enumerate(keys[1:]):
                     self._link(temporary, number, key)
                 self._put(temporary, keys[0])
@@ -83,6 +95,11 @@ class DiskCache:
             self._stores = 0
             if self._is_due():
                 self.sweep()
+
+    def _own(self) -> bool:
+        """Say whether the directory is this user's, and nobody else can put anything into it."""
+        found = self.directory.stat()
+        return found.st_uid == os.geteuid() and not found.st_mode & _OTHERS_WRITE
 
     def _put(self, temporary: str, key: str) -> None:
         path = self._path(key)
@@ -138,12 +155,13 @@ class DiskCache:
         return self.directory / key[:2] / f"{key}.o"
 
 
-def _checked(data: bytes) -> bytes | None:
+def _checked(data: bytes, key: str) -> bytes | None:
     start = len(_MAGIC) + _DIGEST
-    payload = data[start:]
-    if data[: len(_MAGIC)] != _MAGIC or data[len(_MAGIC) : start] != hashlib.sha256(payload).digest():
+    body = data[start:]
+    if data[: len(_MAGIC)] != _MAGIC or data[len(_MAGIC) : start] != hashlib.sha256(body).digest():
         return None
-    return payload
+    end = _LENGTH.size + _LENGTH.unpack_from(body)[0]
+    return body[end:] if key.encode() in body[_LENGTH.size : end].split(b"\n") else None
 
 
 # Relocatable object files of what LLVM's code generator has made.

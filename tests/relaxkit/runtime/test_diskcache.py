@@ -21,7 +21,7 @@ def test_what_was_stored_is_loaded(tmp_path: Path) -> None:
     assert DiskCache(tmp_path).load("ab12") == b"payload"
 
 
-@pytest.mark.parametrize("damage", [b"", b"relaxfuzz-object-1\n", b"\0" * 100])
+@pytest.mark.parametrize("damage", [b"", b"relaxfuzz-object-2\n", b"\0" * 100])
 def test_a_damaged_entry_is_dropped(tmp_path: Path, damage: bytes) -> None:
     cache = DiskCache(tmp_path)
     cache.store(["ab12"], b"payload")
@@ -125,3 +125,27 @@ def test_the_directory_follows_the_environment(monkeypatch: pytest.MonkeyPatch, 
     monkeypatch.delenv("RELAXFUZZ_CACHE")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     assert default_directory() == tmp_path / "relaxfuzz"
+
+
+def test_an_entry_under_another_key_is_none(tmp_path: Path) -> None:
+    cache = DiskCache(tmp_path)
+    cache.store(["ab12", "ab13"], b"one")
+    cache.store(["cd34"], b"other")
+    places = {path.stem: path for path in tmp_path.rglob("*.o")}
+    places["cd34"].write_bytes(places["ab12"].read_bytes())
+    assert cache.load("cd34") is None
+    assert [cache.load(key) for key in ("ab12", "ab13")] == [b"one", b"one"]
+
+
+def test_a_directory_that_others_may_write_to_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cache = DiskCache(tmp_path / "new" / "cache")
+    cache.store(["ab12"], b"one")
+    assert cache.directory.stat().st_mode & 0o777 == 0o700
+    assert cache.load("ab12") == b"one"
+    cache.directory.chmod(0o770)
+    assert cache.load("ab12") is None
+    cache.store(["cd34"], b"other")
+    cache.directory.chmod(0o700)
+    assert (cache.load("ab12"), cache.load("cd34")) == (b"one", None)
+    monkeypatch.setattr(os, "geteuid", lambda: 12345)
+    assert cache.load("ab12") is None
