@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fuzzer.cli.options import add_trust, inform
+from fuzzer.cli.options import add_trust, inform, show
 from fuzzer.core.verb import OK, RUNS_CODE, UsageError, Verb
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def _print_json(value: object) -> int:
 def _print_table(rows: Sequence[Sequence[object]], headers: Sequence[str]) -> None:
     from tabulate import tabulate
 
-    print(tabulate(rows, headers, tablefmt="simple", disable_numparse=True))
+    show(tabulate(rows, headers, tablefmt="simple", disable_numparse=True))
 
 
 def _list(options: argparse.Namespace) -> int:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from fuzzer.core.text import printable
+from fuzzer.core.text import shorten, visible
 from fuzzer.gate.judge import GateExit, GateResult
 from fuzzer.gate.ruling import Requirement, RulingStatus
 from fuzzer.gate.text import verdict_line
@@ -17,6 +17,8 @@ from reports.tables import Report
 
 MOST = 10
 """Annotations of one kind that the runner takes from one step."""
+_TITLE, _MESSAGE = 250, 4_000
+"""Characters that GitHub shows of each."""
 _CODES = {GateExit.PASSED: "notice", GateExit.FAILED: "error", GateExit.NO_EVIDENCE: "error", GateExit.USAGE: "error"}
 _Row = tuple[str, str]  # title, message
 
@@ -66,11 +68,11 @@ def _first(rows: list[_Row]) -> Iterator[_Row]:
 
 def command(kind: str, title: str, message: str) -> str:
     """Write one annotation; foreign text cannot end it, nor begin another."""
-    return f"::{kind} title={_escaped(title, '%:,')}::{_escaped(message, '%')}"
+    return f"::{kind} title={_escaped(shorten(title, _TITLE), '%:,')}::{_escaped(shorten(message, _MESSAGE), '%')}"
 
 
 def _escaped(text: str, letters: Iterable[str]) -> str:
-    flat = printable(text)
+    flat = visible(text)
     # The percent sign first: it begins what the others become.
     for letter in (*letters, "\r", "\n"):
         flat = flat.replace(letter, f"%{ord(letter):02X}")

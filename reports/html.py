@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from fuzzer.core.files import write_atomically
+from fuzzer.core.text import visible, visible_all
 
 SCRIPTS = (
     "dom", "code", "charts", "overview", "findings", "passes", "coverage", "growth", "unjudged", "history", "app",
@@ -77,9 +78,9 @@ def _document(page: Mapping[str, Any], policy: str, style: str, tail: str) -> st
 <html lang="en"><head><meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="{escape(policy)}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{escape(f"{campaign['name']}: {page['title']}")}</title>
+<title>{escape(visible(f"{campaign['name']}: {page['title']}"))}</title>
 {style}</head><body>
-{_BODY.format(campaign=escape(footer))}
+{_BODY.format(campaign=escape(visible(footer)))}
 {tail}
 </body></html>
 """
@@ -87,7 +88,7 @@ def _document(page: Mapping[str, Any], policy: str, style: str, tail: str) -> st
 
 def _data(page: Mapping[str, Any]) -> str:
     # No `<` can end the script, and no character beyond ASCII a line; NaN is no JSON.
-    text = json.dumps(page, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
+    text = json.dumps(visible_all(page), separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
     return f'"use strict";const RELAXFUZZ={text};'
 
 

@@ -9,19 +9,16 @@ verdict.
 
 from __future__ import annotations
 
-import re
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Sequence
 
+from fuzzer.core.text import shorten, visible
 from fuzzer.gate.judge import GateResult
 from fuzzer.store.writer import FindingRecord
 from reports.findings import Dispositions, blame_line, script_text, title_line
 from reports.tables import OracleRow, Report, oracle_rows, pass_rows, reason_rows
 
-# What XML 1.0 cannot hold, not even as a reference.
-_ILLEGAL = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-
-
+_MOST_TEXT = 1 << 20
 _COUNTS = ("tests", "failures", "skipped")
 
 
@@ -113,4 +110,5 @@ def _properties(parent: ElementTree.Element, row: OracleRow, **facts: object) ->
 
 
 def _clean(text: str) -> str:
-    return _ILLEGAL.sub("\ufffd", text)
+    # What XML 1.0 cannot hold, not even as a reference, is none that can be printed either.
+    return visible(shorten(text, _MOST_TEXT))

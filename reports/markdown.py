@@ -6,12 +6,14 @@ import html
 import re
 from collections.abc import Callable, Iterable, Sequence
 
-from fuzzer.core.text import WHAT_THEY_ARE, Standing, by_standing
+from fuzzer.core.text import MOST_LINE, WHAT_THEY_ARE, Standing, by_standing, shorten, visible
 from fuzzer.store.known import KnownAs, in_words
 from fuzzer.store.writer import FindingRecord
 from reports.findings import blame_line, module_text, passes_text, title_line
 from reports.tables import ORACLE_COLUMNS, Report, agreements_text, duration, oracle_rows, reason_rows
 
+_MOST_MESSAGE = 20_000
+"""Characters of a message that is shown whole."""
 _SPECIAL = re.compile(r"([\\`*_\[\]~|#])")
 
 
@@ -54,7 +56,7 @@ def oracle_table(report: Report) -> list[str]:
 
 def cell(text: object) -> str:
     """Escape text so that Markdown shows it as it is, on one line: names in a module or a message may hold anything."""
-    flat = " ".join(str(text).split())
+    flat = " ".join(visible(shorten(str(text), MOST_LINE)).split())
     return _SPECIAL.sub(r"\\\1", html.escape(flat, quote=False))
 
 
@@ -62,7 +64,7 @@ def fenced(text: str, language: str = "") -> list[str]:
     """Make a code block whose fence is longer than any run of backticks inside."""
     longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
     fence = "`" * max(3, longest + 1)
-    return [fence + language, *text.splitlines(), fence]
+    return [fence + language, *visible(text).splitlines(), fence]
 
 
 def _listed(report: Report, findings: Sequence[FindingRecord], module_of: Callable[[FindingRecord], str]) -> list[str]:
@@ -100,7 +102,7 @@ def _finding(finding: FindingRecord, module: str, known: KnownAs | None) -> list
     if finding.repro:
         lines += [f"Script that reproduces it: {cell(finding.repro)}", ""]
     lines += [*fenced(passes_text(finding), "python"), ""]
-    lines += [*fenced(finding.message or finding.kind, "text"), ""]
+    lines += [*fenced(shorten(finding.message or finding.kind, _MOST_MESSAGE), "text"), ""]
     if module:
         lines += [*fenced(module, "python"), ""]
     if finding.parts is not None and finding.parts.numbers:

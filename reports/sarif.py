@@ -14,7 +14,7 @@ from importlib.metadata import version
 from typing import Any
 from urllib.parse import quote
 
-from fuzzer.core.text import counted, printable
+from fuzzer.core.text import counted, printable, visible_all
 from fuzzer.findings.assessment import Severity
 from fuzzer.gate.judge import GateResult
 from fuzzer.store.writer import FILE_NAME, FindingRecord
@@ -67,7 +67,7 @@ def render_sarif(report: Report, result: GateResult | None = None) -> str:
             }
         ],
     }
-    return json.dumps(log, indent=1, ensure_ascii=True) + "\n"
+    return json.dumps(visible_all(log), indent=1, ensure_ascii=True) + "\n"
 
 
 def _driver() -> dict[str, Any]:

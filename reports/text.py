@@ -34,7 +34,7 @@ def render_text(report: Report, most: int | None = None) -> str:
     With ``most`` each part has so many, the gravest, and says how to list the rest.
     """
     parts = [_head(report), _oracles(report), _reasons(report), _known(report), _findings(report, most)]
-    return "\n\n".join(part for part in parts if part) + "\n"
+    return printable("\n\n".join(part for part in parts if part) + "\n")
 
 
 def _head(report: Report) -> str:
@@ -116,7 +116,7 @@ def _listed(report: Report, noun: str, findings: Sequence[FindingRecord], most: 
         if finding.note:
             shown.append("  note: " + shorten(first_line(finding.note), WIDTH - 8))
         if finding.bisected is not None:
-            shown.append("  releases: " + shorten(finding.bisected.judgement, WIDTH - 12))
+            shown.append("  releases: " + shorten(first_line(finding.bisected.judgement), WIDTH - 12))
         if finding.repro:
             shown.append(f"  repro: {finding.repro}")
     if rest:

@@ -45,6 +45,11 @@ def inform(line: str) -> None:
     print(f"relaxfuzz: {printable(line)}", file=sys.stderr, flush=True)
 
 
+def show(text: str) -> None:
+    """Print what a verb has to say to people, on the standard output: what it quotes of a campaign is only text."""
+    print(printable(text))
+
+
 @contextlib.contextmanager
 def file_errors(verb: str, path: Path | str) -> Iterator[None]:
     """Turn the error of a file that cannot be read or written into one line for the user.

@@ -3,18 +3,41 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterable, Sequence
-from typing import Protocol, TypeVar
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Protocol, TypeVar
+
+_COMMAND = re.compile(r"^(\s*):(?=:)|##(?=\[)", re.MULTILINE)
+"""The beginning of what a runner of continuous integration takes for a command, wherever it reads it in a log."""
+MOST_LINE = 2_000
+"""Characters of a line of somebody else's."""
+
+
+def visible(text: str) -> str:
+    """Show every control character, escapes and marks of direction first of all, as ``?``; line ends and tabs stay."""
+    return "".join(letter if letter.isprintable() or letter in "\n\t" else "?" for letter in text)
+
+
+def visible_all(value: Any) -> Any:
+    """Do so with every text in a value of JSON."""
+    if isinstance(value, str):
+        return visible(value)
+    if isinstance(value, Mapping):
+        return {visible(key): visible_all(each) for key, each in value.items()}
+    return [visible_all(each) for each in value] if isinstance(value, (list, tuple)) else value
 
 
 def printable(text: str) -> str:
-    """The text with every control character, escape sequences' first of all, shown as ``?``; line ends stay."""
-    return "".join(letter if letter.isprintable() or letter == "\n" else "?" for letter in text)
+    """The text as :func:`visible` shows it, for a terminal or a log: with no command for who reads the log."""
+    return _COMMAND.sub(
+        lambda found: f"{found[1]}: " if found[1] is not None else "## ", visible(text.replace("\t", "?"))
+    )
 
 
 def first_line(text: str, fallback: str = "") -> str:
-    """The first line that says something, printable."""
-    return next((printable(line.strip()) for line in text.splitlines() if line.strip()), fallback)
+    """The first line that says something, printable, and no longer than a line should be."""
+    said = next((line.strip() for line in text.splitlines() if line.strip()), fallback)
+    return printable(shorten(said, MOST_LINE))
 
 
 def shorten(text: str, width: int) -> str:

@@ -7,11 +7,13 @@ judges itself is folded away.
 
 from __future__ import annotations
 
+import html
 import platform
 import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from fuzzer.core.text import MOST_LINE, shorten, visible
 from fuzzer.repro.module.format import wrapped
 
 if TYPE_CHECKING:
@@ -69,6 +71,7 @@ def bug_report(
 
 def fenced(text: str, language: str = "") -> str:
     """Return a block of code, whose fence is longer than any inside."""
+    text = visible(text)
     longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
     fence = "`" * max(3, longest + 1)
     return f"{fence}{language}\n{text.rstrip()}\n{fence}\n"
@@ -145,7 +148,7 @@ def _bisection(bisected: Bisected | None) -> str:
 
 
 def _cell(text: str) -> str:
-    return " ".join(text.split()).replace("|", "\\|")
+    return html.escape(" ".join(visible(shorten(text, MOST_LINE)).split()), quote=False).replace("|", "\\|")
 
 
 def _notes(finding: FindingRecord, info: CampaignInfo, parts: ScriptParts) -> str:

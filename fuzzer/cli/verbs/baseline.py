@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fuzzer.cli.options import add_campaign, add_triage, file_errors
+from fuzzer.cli.options import add_campaign, add_triage, file_errors, show
 from fuzzer.core.verb import GATE_FAILED, OK, READS_ONLY, UsageError, Verb
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def _write(measured: MeasuredCampaign, target: str) -> int:
     with file_errors("write", target):
         write_atomically(Path(target), text)
     checks = sum(cell.checks for cell in measured.cells.values())
-    print(f"{target}: {checks} checks, {headline(measured.seen)} of TVM {measured.info.tvm_version}")
+    show(f"{target}: {checks} checks, {headline(measured.seen)} of TVM {measured.info.tvm_version}")
     return OK
 
 
@@ -56,7 +56,10 @@ def _compare(measured: MeasuredCampaign, options: argparse.Namespace) -> int:
     from fuzzer.gate.changes import as_json, compare_with, render
 
     changes = compare_with(measured, read_baseline(options.compare))
-    print(json.dumps(as_json(changes), indent=2) if options.json else "\n".join(render(changes)))
+    if options.json:
+        print(json.dumps(as_json(changes), indent=2))
+    else:
+        show("\n".join(render(changes)))
     return GATE_FAILED if changes.worse else OK
 
 

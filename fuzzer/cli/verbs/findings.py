@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from fuzzer.cli.finding_filters import add_filters, chosen
-from fuzzer.cli.options import add_campaign, add_triage
+from fuzzer.cli.options import add_campaign, add_triage, show
 from fuzzer.core.verb import OK, READS_ONLY, UsageError, Verb
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def _run(options: argparse.Namespace) -> int:
     if options.json:
         print(json.dumps(_objects(shown, groups, known), indent=2))
     elif groups:
-        print(table(groups, known))
+        show(table(groups, known))
     else:
         print(f"none of {counted(len(findings), 'finding')} fits" if findings else "no findings")
     if past and not options.json:
@@ -172,7 +172,7 @@ def _family(each: FamilyGroup, rows: Iterator[str], known: Mapping[str, KnownAs]
         if blame := finding.assessment.beside(finding.culprit):
             yield 2 * indent + shorten(printable(blame), _WIDTH - 2 * _INDENT)
         if finding.bisected is not None:
-            yield 2 * indent + shorten(finding.bisected.judgement, _WIDTH - 2 * _INDENT)
+            yield 2 * indent + shorten(first_line(finding.bisected.judgement), _WIDTH - 2 * _INDENT)
 
 
 def _heading(each: FamilyGroup) -> list[str]:

@@ -6,7 +6,7 @@ import argparse
 import json
 from pathlib import Path
 
-from fuzzer.cli.options import add_campaign, add_triage, file_errors, inform
+from fuzzer.cli.options import add_campaign, add_triage, file_errors, inform, show
 from fuzzer.core.verb import READS_ONLY, Verb
 
 
@@ -43,7 +43,7 @@ def _run(options: argparse.Namespace) -> int:
     if options.json:
         print(json.dumps(as_json(result), indent=2))
     else:
-        print("\n".join(explain(result) if options.explain else render(result)))
+        show("\n".join(explain(result) if options.explain else render(result)))
     return int(result.exit)
 
 

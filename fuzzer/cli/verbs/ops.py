@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fuzzer.cli.options import show
 from fuzzer.core.verb import OK, READS_ONLY, UsageError, Verb
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ def _run(options: argparse.Namespace) -> int:
     if options.json:
         print(json.dumps(_object(info, coverage, discarded), indent=2))
     else:
-        print(_text(info, coverage, discarded, chosen))
+        show(_text(info, coverage, discarded, chosen))
     return OK
 
 

@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fuzzer.cli.options import show
 from fuzzer.core.verb import OK, READS_ONLY, UsageError, Verb
 
 if TYPE_CHECKING:
@@ -124,11 +125,11 @@ def _judged(options: argparse.Namespace) -> int:
             row["hardly_judged"] = [each["oracle"] for each in scarce if each["name"] == row["name"]]
         print(json.dumps(rows, indent=2))
         return OK
-    print(table(tried))
+    show(table(tried))
     often = sum(row["changed"] >= 0.2 * row["subjects"] for row in tried)
     seldom = sum(row["changed"] < 0.05 * row["subjects"] for row in tried)
     print(f"\nof {len(tried)} judged, {often} changed at least 20 % of their modules, {seldom} less than 5 %")
-    print(f"\n{hardly_judged_text(scarce, least)}")
+    show(f"\n{hardly_judged_text(scarce, least)}")
     return OK
 
 

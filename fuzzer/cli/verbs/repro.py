@@ -60,6 +60,7 @@ def _run(options: argparse.Namespace) -> int:
     if options.bisection is not None and not options.markdown:
         raise UsageError("--bisection goes with --markdown")
     from fuzzer.core.files import write_atomically
+    from fuzzer.core.text import visible
     from fuzzer.store.trust import require_trust
     from fuzzer.store.writer import Store
 
@@ -79,7 +80,7 @@ def _run(options: argparse.Namespace) -> int:
     elif checked is not None:
         sys.stdout.write(checked.output)
     elif options.output is None:
-        sys.stdout.write(text)
+        sys.stdout.write(visible(text) if sys.stdout.isatty() else text)
     return OK if checked is None else _exit_code(checked)
 
 

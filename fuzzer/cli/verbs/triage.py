@@ -79,12 +79,12 @@ def _as_json(entries: Sequence[Decision], there: frozenset[str] | None) -> str:
 
 def listing(decisions: Decisions, there: frozenset[str] | None) -> str:
     """Return the decisions, two lines each; ids that are not ``there`` are marked."""
-    from fuzzer.core.text import shorten
+    from fuzzer.core.text import printable, shorten
 
     lines = []
     for entry in decisions.entries:
         ids = [name if there is None or name in there else f"{name} (not met)" for name in entry.ids]
-        lines += [shorten(f"{entry.into} {'split' if entry.split else 'merge'}: {entry.reason}", 78)]
+        lines += [shorten(printable(f"{entry.into} {'split' if entry.split else 'merge'}: {entry.reason}"), 78)]
         lines += [f"  {each}" for each in ids]
     return "\n".join(lines) if lines else "no decisions"
 
