@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import itertools
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -51,6 +52,28 @@ class _Text:
             root = root.args[0]
         if isinstance(root, ast.Call) and self.of(root.func).startswith(_OWN):
             yield from self._arguments(root)
+        yield from self._parts(root)
+
+    def _parts(self, root: ast.expr) -> Iterator[str]:
+        """Yield plainer parts wherever they stand: a pass for code that wraps it, arrays of ones, fewer conditions."""
+        for node in ast.walk(root):
+            if (
+                isinstance(node, ast.Lambda)
+                and isinstance(node.body, ast.Call)
+                and isinstance(node.body.func, ast.Call)
+            ):
+                wrapped = node.body.func
+                given = itertools.takewhile(lambda item: isinstance(item, ast.Constant), wrapped.args)
+                yield f"{self.of(wrapped.func)}({', '.join(map(self.of, given))})"
+            elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "reshape":
+                yield self._with(node, f"np.ones({self.of(node.args[0])})")
+            elif isinstance(node, ast.IfExp):
+                yield self._with(node, self.of(node.body))
+            elif isinstance(node, ast.BoolOp) and isinstance(node.op, ast.And):
+                for gone in node.values:
+                    yield self._with(node, " and ".join(self.of(item) for item in node.values if item is not gone))
+            elif isinstance(node, ast.Compare):
+                yield from self._entries(node.comparators[0])
 
     def _arguments(self, call: ast.Call) -> Iterator[str]:
         if len(call.args) + len(call.keywords) > 1:
@@ -62,7 +85,8 @@ class _Text:
         if call.args:
             yield self._without(call, call.args[-1])
         for value in [*call.args, *(keyword.value for keyword in call.keywords)]:
-            yield from self._entries(value)
+            if not isinstance(value, ast.Tuple):
+                yield from self._entries(value)
             if isinstance(value, ast.List):
                 for item in value.elts:
                     yield from self._pattern(item)
@@ -90,7 +114,7 @@ class _Text:
         if isinstance(node, ast.Dict):
             entries = [f"{self.of(key)}: {self.of(node.values[at])}" for at, key in enumerate(node.keys) if key]
             form = "{%s}"
-        elif isinstance(node, ast.List):
+        elif isinstance(node, ast.List | ast.Tuple):
             entries, form = [self.of(item) for item in node.elts], "[%s]"
         else:
             return

@@ -10,6 +10,10 @@ from fuzzer.minimizer.search.passes import simpler
 from relaxkit.passes.pass_ref import PassRef
 
 T = "relax.transform"
+GRADIENT = (
+    f'tvm.transform.module_pass(lambda mod, ctx: {T}.Gradient("f", [p for p in mod["f"].params if p.name in %s], 0)'
+    "(mod), opt_level=0)"
+)
 
 
 def texts(expression: str) -> list[str]:
@@ -42,6 +46,25 @@ def texts(expression: str) -> list[str]:
             ],
         ),
         (f"{T}.ConvertToDataflow(min_size=3)", [f"{T}.ConvertToDataflow()", f"{T}.ConvertToDataflow(min_size=1)"]),
+        (
+            f"{T}.UpdateParamType(lambda var: g(var) if f(var) and h(var) else None)",
+            [
+                f"{T}.UpdateParamType()",
+                f"{T}.UpdateParamType(lambda var: g(var))",
+                f"{T}.UpdateParamType(lambda var: g(var) if h(var) else None)",
+                f"{T}.UpdateParamType(lambda var: g(var) if f(var) else None)",
+            ],
+        ),
+        (GRADIENT % "('a', )", [f'{T}.Gradient("f")', GRADIENT % "[]"]),
+        (
+            f'{T}.BindParams("main", {{"p": ((np.full(6, 3) * 7 % 17 - 8) / 8).reshape((2, 3)).astype("float16")}})',
+            [
+                f"{T}.BindParams()",
+                f'{T}.BindParams("main")',
+                f'{T}.BindParams("main", {{}})',
+                f'{T}.BindParams("main", {{"p": np.ones((2, 3)).astype("float16")}})',
+            ],
+        ),
         ("this is no expression", []),
         ("user:mine.py:make", []),
     ],
