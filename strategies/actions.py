@@ -259,6 +259,8 @@ ENSURED: dict[Feature, Callable[[Scope], Value | None]] = {
     Feature.DEAD_CODE: redundant.dead_binding,
     Feature.NESTED_IF: lambda scope: control_flow.draw_nested(scope, branch_step),
     Feature.UNUSED_PARAMETERS: unused.parameter,
+    Feature.VAGUE_TYPES: lambda scope: loosened(scope, Feature.VAGUE_TYPES),
+    Feature.VAGUE_OPERANDS: lambda scope: loosened(scope, Feature.VAGUE_OPERANDS),
 }
 """What makes sure that a demanded feature occurs, by default its first action; others show in the module's plan."""
 
@@ -282,3 +284,14 @@ OUTSIDE_DATAFLOW = frozenset(
 def typed_tensor(scope: Scope, dtype: str) -> Value:
     """Make a parameter or a filled tensor of a dtype."""
     return scope.make(scope.draw_shape((1, 2, 3)), dtype)
+
+
+def loosened(scope: Scope, feature: Feature) -> Value:
+    """Bind an operator of which less is declared, or of whose operand less is known, than could be."""
+    value = scope.variable(scope.tensor())
+    features, scope.features = scope.features, scope.features - {Feature.VAGUE_TYPES, Feature.VAGUE_OPERANDS} | {feature}
+    loosens, scope.loosens = scope.loosens, 64
+    try:
+        return scope.emit(relax.op.permute_dims(value.expr), value.bounds)
+    finally:
+        scope.features, scope.loosens = features, loosens

@@ -73,6 +73,7 @@ def draw_loss(scope: Scope, steps: int, differentiable: bool = True) -> Any:
     inner = LossScope(scope.draw, module, frame)
     builder.begin_scope([])
     builder._begin_dataflow_block()
+    inner.loosens = 0  # Gradient refuses casts
     inner.in_dataflow, inner.smooth, inner.takes = True, differentiable, inner.index(16) == 15
     dtype = next((d for d in (inner.pick(DTYPES), "float32", "float64") if module.permits(d)), "")
     try:

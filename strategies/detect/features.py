@@ -15,6 +15,7 @@ from relaxkit.ir.walk import operator_of
 from strategies.detect.calls import call_features
 from strategies.detect.kernels import kernel_features
 from strategies.detect.shapes import shape_features
+from strategies.detect.vague import vague_features
 from strategies.operators import OPERATORS
 from strategies.scope.features import Feature, is_prim_type, type_features
 
@@ -44,7 +45,7 @@ def features_of(module: tvm.IRModule) -> frozenset[Feature]:
     calls; ``DUPLICATE_CODE`` for two equal calls in one function; ``INTEGERS`` and the like for a value
     of that dtype, scalar constants excepted.
     """
-    found: set[Feature] = set(kernel_features(module) | call_features(module) | shape_features(module))
+    found: set[Feature] = set(kernel_features(module) | call_features(module) | shape_features(module) | vague_features(module))
     functions = dict(relax_items(module))
     if len(functions) < len(module.functions):
         found.add(Feature.KERNELS)

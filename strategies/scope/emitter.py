@@ -19,7 +19,11 @@ from strategies.scope.bounds import Bounds, is_float
 from strategies.scope.choices import Choices, Draw
 from strategies.scope.features import Feature
 from strategies.scope.frame import FunctionFrame, Infeasible, ModuleFrame
-from strategies.scope.values import Dim, Value
+from strategies.scope.vague import is_known, is_tensor, vague, with_vague_operands
+from strategies.scope.values import Dim, Value, dims_of
+
+LOOSE = 12
+"""How often the type of a call says less than is known where that is on, in 64ths."""
 
 
 class BindingEmitter(Choices):
@@ -36,6 +40,7 @@ class BindingEmitter(Choices):
         in_dataflow: Whether the open block is a dataflow block.
         keep_outputs: While true, every value emitted in a dataflow block becomes one of its outputs.
         outputs: Outputs of the open dataflow block so far.
+        loosens: How often a call's type, or its operands' types, say less than is known, in 64ths.
     """
 
     def __init__(self, draw: Draw, module: ModuleFrame, frame: FunctionFrame) -> None:
@@ -49,6 +54,7 @@ class BindingEmitter(Choices):
         self.in_dataflow = False
         self.keep_outputs = False
         self.outputs = 0
+        self.loosens = LOOSE if self.has(Feature.VAGUE_TYPES) or self.has(Feature.VAGUE_OPERANDS) else 0
 
     def has(self, feature: Feature) -> bool:
         """Say whether a feature is on in this case."""
@@ -92,6 +98,9 @@ class BindingEmitter(Choices):
             if (known := self._repeated(expr)) is not None:
                 return known
         self._use(expr)
+        if self.loosens and isinstance(expr, relax.Call) and self.chance(self.loosens):
+            if (made := self._loosened(expr, Value(None, None, bounds, tuple(parts), device=device))) is not None:
+                return made
         output = False
         if self.in_dataflow:
             expr = self.builder.normalize(expr)
@@ -112,6 +121,42 @@ class BindingEmitter(Choices):
             part = part_of.parts[expr.index]
             return self.see(Value(var, var.ty, part.bounds, part.parts, part.actual, part.device))
         return self.see(Value(var, var.ty, bounds, tuple(parts), device=device))
+
+    def _loosened(self, expr: Any, known: Value) -> Value | None:
+        """Bind a call whose declared type, or whose operands' types, say less than is known, and a cast that knows
+        again; ``None`` where there is nothing to know.
+
+        Args:
+            expr: The call.
+            known: What is known of the result besides its type.
+        """
+        expr = self.builder.normalize(expr)
+        ty = expr.ty
+        if not is_known(ty):
+            return None
+        mark = tvm_ffi.structural_hash(expr) if self.module.watched else None
+        operands = self.has(Feature.VAGUE_OPERANDS) and not (self.has(Feature.VAGUE_TYPES) and self.index(2))
+        if operands and (chosen := with_vague_operands(self, self.builder, expr)):
+            arguments = list(expr.args)
+            for place, less in chosen:
+                arguments[place] = self.builder.match_cast(arguments[place], less, "vague")
+            expr = self.builder.normalize(relax.Call(expr.op, arguments, expr.attrs, expr.ty_args))
+            declared = expr.ty
+        elif self.has(Feature.VAGUE_TYPES):
+            declared = vague(self, ty)
+        else:
+            return None
+        outlives = self.in_dataflow and self.keep_outputs
+        kind = relax.DataflowVar if self.in_dataflow and not outlives else relax.Var
+        var = kind(self.builder.get_unique_name("gv" if outlives else "lv"), declared)
+        self.builder.emit_normalized(relax.VarBinding(var, expr))
+        self.outputs += outlives
+        if is_tensor(ty):
+            self.see(Value(var, declared, known.bounds, actual=dims_of(ty.shape), device=known.device))
+        made = self.cast_variable(var, ty)
+        if mark is not None:
+            self.frame.bound[mark] = made
+        return self.see(Value(made, ty, known.bounds, known.parts, device=known.device))
 
     def emit_rounded(self, expr: Any, bounds: Bounds, dtype: str, steps: int = 4) -> Value:
         """Emit a call whose elements lie in ``bounds``: widened for the rounding of a float, whole for an integer.

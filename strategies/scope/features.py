@@ -92,6 +92,8 @@ class Feature(str, enum.Enum):
     UNUSED_PARAMETERS = "unused-parameters", 24
     UNUSED_OUTPUTS = "unused-outputs"
     SEVERAL_VDEVICES = "several-vdevices", 36
+    VAGUE_TYPES = "vague-types", 48
+    VAGUE_OPERANDS = "vague-operands", 16
 
     def __str__(self) -> str:
         return str.__str__(self)
@@ -125,10 +127,12 @@ REQUIRES: dict[Feature, tuple[Feature, ...]] = {
     Feature.SHAPE_SYMBOLS: (Feature.SHAPE_PARAMS, Feature.SYMBOLIC_SHAPES),
     Feature.DATA_DEPENDENT: (Feature.UNKNOWN_SHAPES,),
     Feature.SEVERAL_VDEVICES: (Feature.DEVICE_HINTS,),
+    Feature.VAGUE_TYPES: (Feature.MATCH_CAST, Feature.UNKNOWN_SHAPES),
+    Feature.VAGUE_OPERANDS: (Feature.MATCH_CAST, Feature.UNKNOWN_SHAPES),
 }
 """A feature on the left cannot occur without those on the right."""
 
-NEVER_EXECUTABLE = frozenset({Feature.NON_EXECUTABLE, Feature.STOP_LIFT})
+NEVER_EXECUTABLE = frozenset({Feature.NON_EXECUTABLE, Feature.STOP_LIFT, Feature.VAGUE_OPERANDS})
 """Features that keep a module from being built by the reference pipeline."""
 
 PLANTED: dict[Feature, int] = {

@@ -1,0 +1,70 @@
+"""Types that say less than TVM infers: every point of the lattice of tensor types, for any binding and any operand.
+
+A declared type may say less than the one inferred, and a ``match_cast`` may forget what is known. Both are well formed;
+what is behind them needs a ``match_cast`` to know again.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tvm import relax
+from tvm.ir import Op
+
+from relaxkit.ir.types import flat
+from strategies.scope.choices import Choices
+
+KINDS = 5
+"""Points of the lattice of tensor types above one of which all is known."""
+
+
+def vague(choices: Choices, ty: Any) -> Any:
+    """Draw a type that says less of a tensor, or of the tensors in a tuple."""
+    if isinstance(ty, relax.TupleType):
+        return relax.TupleType([vague(choices, field) for field in ty.fields])
+    if not isinstance(ty, relax.TensorType) or ty.ndim < 0 or ty.dtype is None:
+        return ty
+    way = choices.index(KINDS)
+    dtype = None if way in (2, 3) else ty.dtype
+    if way == 4:
+        return relax.TensorType(ty.shape, None, ty.vdevice)
+    return relax.TensorType(None, dtype, ty.vdevice, ndim=-1 if way in (1, 3) else ty.ndim)
+
+
+def is_tensor(ty: Any) -> bool:
+    """Say whether a type is that of a tensor of which all is known."""
+    return isinstance(ty, relax.TensorType) and isinstance(ty.shape, relax.ShapeExpr) and ty.dtype is not None
+
+
+def is_known(ty: Any) -> bool:
+    """Say whether a type is that of such tensors alone, and of one at least."""
+    return bool(flat(ty)) and all(is_tensor(each) for each in flat(ty))
+
+
+def says_less(ty: Any, than: Any) -> bool:
+    """Say whether a type knows less of some tensor than another."""
+    pairs = list(zip(flat(ty), flat(than), strict=False))
+    return any(is_tensor(known) and not is_tensor(other) for other, known in pairs)
+
+
+def with_vague_operands(choices: Choices, builder: Any, call: Any) -> list[tuple[int, Any]]:
+    """Draw the operands of an operator's call that it still takes when less is known of them, with their types.
+
+    Args:
+        choices: Decides.
+        builder: Normalizes: what it refuses, the operator does not take.
+        call: A normalized call.
+    """
+    places = [index for index, arg in enumerate(call.args) if isinstance(arg, relax.Var) and is_known(arg.ty)]
+    if not places or not isinstance(call.op, Op):
+        return []
+    chosen = [(place, vague(choices, call.args[place].ty)) for place in choices.subset(places[:8])]
+    arguments = list(call.args)
+    for place, ty in chosen:
+        arguments[place] = relax.Var("vague", ty)
+    try:
+        made = builder.normalize(relax.Call(call.op, arguments, call.attrs, call.ty_args))
+    except Exception:  # TVM refuses in several ways what an operator does not take
+        return []
+    same = [str(each.dtype) for each in flat(made.ty) if isinstance(each, relax.TensorType)]
+    return chosen if len(same) == len(flat(call.ty)) else []
