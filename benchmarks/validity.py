@@ -136,7 +136,10 @@ def _execution(module: Any) -> list[tuple[str, str]]:
     from oracles.measure.original import Original
     from relaxkit.passes.arguments import Given
 
-    original = Original(module, str(tvm.ir.save_json(module)), 1, Given(), lambda *stages: breadcrumb(" ".join(map(str, stages))))
+    def record(*stages: object) -> None:
+        breadcrumb(" ".join(map(str, stages)))
+
+    original = Original(module, str(tvm.ir.save_json(module)), 1, Given(), record)
     if original.program is None:
         error = original.build_error
         return [("execution", f"build: {error.kind}: {error.message}" if error else "build")]

@@ -289,7 +289,10 @@ def typed_tensor(scope: Scope, dtype: str) -> Value:
 def loosened(scope: Scope, feature: Feature) -> Value:
     """Bind an operator of which less is declared, or of whose operand less is known, than could be."""
     value = scope.variable(scope.tensor())
-    features, scope.features = scope.features, scope.features - {Feature.VAGUE_TYPES, Feature.VAGUE_OPERANDS} | {feature}
+    features, scope.features = (
+        scope.features,
+        scope.features - {Feature.VAGUE_TYPES, Feature.VAGUE_OPERANDS} | {feature},
+    )
     loosens, scope.loosens = scope.loosens, 64
     try:
         return scope.emit(relax.op.permute_dims(value.expr), value.bounds)

@@ -22,6 +22,7 @@ from strategies.scope.body import FunctionBody
 from strategies.scope.bounds import Bounds, default_bounds
 from strategies.scope.choices import Draw
 from strategies.scope.features import Feature
+from strategies.scope.filler import filled_with
 from strategies.scope.frame import CalleeSignature, FunctionFrame, ModuleFrame
 from strategies.scope.results import as_tuple, bounds_like
 from strategies.scope.scope import Scope
@@ -219,7 +220,7 @@ def _again(half: _Half, step: Step, target: Any, result: Value) -> list[Value]:
     arguments: list[Any] = [less.expr]
     for value in half.state:
         step(scope, 1)
-        parts = [scope.tensor_like(v, bounds=v.bounds) for v in value.parts or (value,)]
+        parts = [_changed(scope, v) for v in value.parts or (value,)]
         arguments.append(as_tuple(parts) if value.parts else parts[0].expr)
     called = scope.emit(relax.Call(target, arguments))
     scope.values.remove(called)
@@ -232,6 +233,12 @@ def _again(half: _Half, step: Step, target: Any, result: Value) -> list[Value]:
         return [items[0], *_like(scope, Value(None, result.ty, parts=result.parts))[1:]]
     (other,) = _like(scope, result)
     return [joined(scope, value, other)]
+
+
+def _changed(scope: Scope, value: Value) -> Value:
+    """Draw what becomes of a part of the state: something of its type; half of the time computed anew."""
+    made = scope.tensor_like(value, bounds=value.bounds)
+    return scope.guard(filled_with(scope, made, plain=True), value.bounds) if scope.index(2) else made
 
 
 def _renamed(value: Value, renaming: dict[Any, Any]) -> Value | None:

@@ -197,10 +197,13 @@ def used(scope: Scope, symbol: Any) -> Value:
 
 
 def expression_dim(scope: Scope) -> Any:
-    """Draw a dim computed from symbols: ``n + 1``, ``n * 2 + 1``, ``n * m`` and the like; at least 1."""
-    n = scope.pick(scope.frame.symbol_list)
-    m = scope.pick(scope.frame.symbol_list)
-    return (n * 2 + 1, n + 1, n * 2, n + m, n * m, tirx.max(n, 2))[scope.index(6)]
+    """Draw a dim computed from symbols: ``n + 1``, ``n * 2 + 1``, ``n * m``, of three and more too; at least 1."""
+    n, m, k = (scope.pick(scope.frame.symbol_list) for _ in range(3))
+    dims = (
+        n * 2 + 1, n + 1, n * 2, n + m, n * m, tirx.max(n, 2), n + m + k, n * m + k, n + m * k * 2, (n + m) * k,
+        (n + m + k) // 2, n + m % 3 + k, tirx.max(n, m) + tirx.min(m, k), n * (k + 1) + m - 1,
+    )  # fmt: skip
+    return dims[scope.index(len(dims))]
 
 
 def expression_tensor(scope: Scope) -> Value:

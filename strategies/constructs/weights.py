@@ -5,9 +5,10 @@ from __future__ import annotations
 from tvm import relax
 
 from strategies.scope.bounds import Bounds, default_bounds
+from strategies.scope.dims import SYMBOL_RANGE
 from strategies.scope.features import Feature
 from strategies.scope.scope import Scope
-from strategies.scope.values import Value
+from strategies.scope.values import Value, elements
 
 op = relax.op
 
@@ -15,10 +16,31 @@ _SHAPES = ((2, 3), (3, 2), (2, 2), (4,), (2, 3, 4), (3, 2, 1, 1), (1, 3))
 
 
 def weight(scope: Scope) -> Value:
-    """Draw a new weight parameter of a static shape."""
+    """Draw a new weight: mostly a tensor of a static shape; seldom one of symbolic dims, a shape, or a tuple, of which
+    an element is given."""
+    frame = scope.frame
+    way = scope.index(16)
+    if way == 14 and scope.has(Feature.SHAPE_PARAMS) and scope.has(Feature.SYMBOLIC_SHAPES):
+        symbol = frame.new_symbol(SYMBOL_RANGE, listed=False)
+        frame.shape_symbols.append(symbol)
+        _weigh(scope, frame.add_parameter(relax.ShapeType([symbol, 2]), None, name=f"w{len(frame.weights)}"))
+        return scope.emit(
+            op.full(scope.shape_expr([symbol, 2]), relax.const(1, "float32"), "float32"), Bounds(1, 1, True)
+        )
+    if way == 15 and scope.has(Feature.TUPLES):
+        parts = [
+            Value(None, frame.tensor_type(scope.pick(_SHAPES), "float32"), default_bounds("float32")) for _ in "ab"
+        ]
+        return scope.item(_weigh(scope, frame.add_tuple_parameter(parts)), scope.index(2))
     dtype = "float32" if scope.index(4) else scope.pick_dtype(None)
-    ty = scope.frame.tensor_type(scope.pick(_SHAPES), dtype)
-    value = scope.frame.add_parameter(ty, default_bounds(dtype), name=f"w{len(scope.frame.weights)}")
+    dims = scope.pick(_SHAPES)
+    if way in (12, 13) and scope.has(Feature.SYMBOLIC_SHAPES):
+        dims = (scope.symbol(), *dims[1:])
+    ty = frame.tensor_type(dims, dtype)
+    return _weigh(scope, frame.add_parameter(ty, default_bounds(dtype), name=f"w{len(frame.weights)}"))
+
+
+def _weigh(scope: Scope, value: Value) -> Value:
     scope.frame.weights.append(value)
     return scope.see(value)
 
@@ -26,7 +48,7 @@ def weight(scope: Scope) -> Value:
 def draw_weight_work(scope: Scope) -> Value:
     """Bind an operator whose operands are weights or made of weights; sometimes followed by ``stop_lift_params``."""
     visible = {id(value) for value in scope.values}
-    at_hand = [v for v in scope.frame.weights + scope.frame.weight_work if id(v) in visible]
+    at_hand = [v for v in scope.frame.weights + scope.frame.weight_work if id(v) in visible and v.is_tensor]
     source = at_hand[-1 - scope.index(len(at_hand))] if at_hand else weight(scope)
     way = scope.index(4)
     if way == 0 and source.rank > 1:
@@ -34,7 +56,7 @@ def draw_weight_work(scope: Scope) -> Value:
     elif way == 1 and source.dtype != "bool" and source.bounds is not None and source.bounds.magnitude < 64:
         made = scope.emit(op.add(source.expr, source.expr), (source.bounds + source.bounds).rounded())
     elif way == 2:
-        made = scope.emit(op.reshape(source.expr, scope.shape_expr([_size(source)])), source.bounds)
+        made = scope.emit(op.reshape(source.expr, scope.shape_expr([elements(source)])), source.bounds)
     elif source.dtype == "bool":
         made = scope.emit(op.logical_not(source.expr), Bounds(0, 1, True))
     else:
@@ -52,10 +74,3 @@ def stop_lift(scope: Scope, value: Value | None = None) -> Value:
     """Bind ``builtin.stop_lift_params`` of a value (default: work on weights)."""
     source = value or draw_weight_work(scope)
     return scope.emit(op.builtin.stop_lift_params(source.expr), source.bounds)
-
-
-def _size(value: Value) -> int:
-    total = 1
-    for dim in value.shape:
-        total *= int(dim)
-    return total

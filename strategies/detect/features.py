@@ -45,7 +45,9 @@ def features_of(module: tvm.IRModule) -> frozenset[Feature]:
     calls; ``DUPLICATE_CODE`` for two equal calls in one function; ``INTEGERS`` and the like for a value
     of that dtype, scalar constants excepted.
     """
-    found: set[Feature] = set(kernel_features(module) | call_features(module) | shape_features(module) | vague_features(module))
+    found: set[Feature] = set(
+        kernel_features(module) | call_features(module) | shape_features(module) | vague_features(module)
+    )
     functions = dict(relax_items(module))
     if len(functions) < len(module.functions):
         found.add(Feature.KERNELS)

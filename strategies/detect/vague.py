@@ -37,5 +37,7 @@ def _function(function: Any, found: set[Feature]) -> None:
             elif isinstance(value, relax.Call):
                 if says_less(binding.var.ty, value.ty):
                     found.add(Feature.VAGUE_TYPES)
-                if isinstance(value.op, Op) and any(arg in forgotten for arg in value.args if isinstance(arg, relax.Var)):
+                if isinstance(value.op, Op) and any(
+                    arg in forgotten for arg in value.args if isinstance(arg, relax.Var)
+                ):
                     found.add(Feature.VAGUE_OPERANDS)

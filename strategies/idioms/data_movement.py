@@ -7,10 +7,10 @@ from typing import Any
 from tvm import relax, tirx
 
 from strategies.idioms.idiom import IdiomTable
-from strategies.idioms.parts import elements, floats, fresh, joined, matrix, operand, relu, shaped, small, transposed
+from strategies.idioms.parts import floats, fresh, joined, matrix, operand, relu, shaped, small, transposed
 from strategies.scope.bounds import Bounds
 from strategies.scope.scope import Scope
-from strategies.scope.values import Value
+from strategies.scope.values import Value, elements
 
 op = relax.op
 

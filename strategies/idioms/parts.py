@@ -119,14 +119,6 @@ def variable(scope: Scope, value: Value) -> Value:
     return scope.variable(value)
 
 
-def elements(value: Value) -> Dim:
-    """Say how many elements a tensor has."""
-    count: Dim = 1
-    for dim in value.shape:
-        count = count * dim
-    return count
-
-
 def joined(scope: Scope, values: Sequence[Value]) -> Value:
     """Draw one value that depends on all: a tuple where those are on, else the greatest element of all."""
     if len(values) == 1:

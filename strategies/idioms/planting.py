@@ -8,7 +8,19 @@ from dataclasses import dataclass
 
 from tvm import relax
 
-from strategies.idioms import bindings, calls, convolutions, data_movement, elementwise, matmul_chains, matmuls, stages
+from strategies.idioms import (
+    bindings,
+    calls,
+    convolutions,
+    data_movement,
+    elementwise,
+    kernels,
+    matmul_chains,
+    matmuls,
+    numbers,
+    ranks,
+    stages,
+)
 from strategies.idioms.idiom import SUFFIX, BlockKind, Draw, Idiom, NearMiss
 from strategies.scope.choices import Choices
 from strategies.scope.features import NEVER_EXECUTABLE, Feature, closure
@@ -21,6 +33,9 @@ IDIOMS: tuple[Idiom, ...] = (
     *elementwise.TABLE,
     *matmul_chains.TABLE,
     *matmuls.TABLE,
+    *ranks.TABLE,
+    *numbers.TABLE,
+    *kernels.TABLE,
     *data_movement.TABLE,
     *convolutions.TABLE,
     *bindings.TABLE,

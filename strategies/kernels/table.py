@@ -16,6 +16,9 @@ from strategies.scope.values import Dim, Value
 Shape = tuple[Dim, ...]
 Shapes = tuple[tuple[int | str, ...], ...]
 
+MATCHED_SHAPE = (2, 3)
+"""The shape of the kernels that patterns of SplitCallTIRByPattern look for."""
+
 NUMBERS = ("float32", "float16", "float64", "int32", "int64")
 
 

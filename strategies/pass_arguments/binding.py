@@ -53,7 +53,9 @@ def bind_symbols(choices: Choices, facts: Facts) -> str:
     if not able:
         return call("BindSymbolicVars", "{}", f'"{facts.names[0]}"')
     function = choices.pick(able)
-    known = function.symbols
+    # Bound in all functions that have such symbols, where none of them is called.
+    whole = len(able) == facts.relax_functions and choices.index(4) == 3
+    known = tuple(dict.fromkeys(name for each in able for name in each.symbols)) if whole else function.symbols
     if function.cast_symbols and (not known or choices.index(4) == 3):
         known = (*known, *function.cast_symbols)
     bound = choices.subset(known[:12])
@@ -62,7 +64,7 @@ def bind_symbols(choices: Choices, facts: Facts) -> str:
         number = str(1 + choices.index(4))
         value = number if choices.index(4) < 3 else f'tirx.IntImm("int64", {number})'
         entries.append(f'"{name}": {value}')
-    where = f'"{function.name}"' if facts.relax_functions > 1 or choices.index(2) else ""
+    where = f'"{function.name}"' if not whole and (facts.relax_functions > 1 or choices.index(2)) else ""
     return call("BindSymbolicVars", f"{{{', '.join(entries)}}}", where)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from strategies.constructs.composites import EXTERNAL
 from strategies.detect.module_facts import Facts
+from strategies.kernels.table import MATCHED_SHAPE
 from strategies.pass_arguments.row import call, some, strings
 from strategies.scope.choices import Choices
 from strategies.seeds.replacements import draw_alteration
@@ -31,18 +32,24 @@ def run_codegen(choices: Choices, facts: Facts) -> str:
     return call("RunCodegen", level, entries)
 
 
-_KERNELS = ("tvm.tirx.exp(A(*i))", "tvm.tirx.tanh(A(*i))", "A(*i) + A(*i)")
+_KERNELS = ("A(*i) + tirx.const(1.0, 'float32')", "tvm.tirx.exp(A(*i))", "A(*i) * tirx.const(2.0, 'float32')")
+_FOUND = (
+    'lambda found: ["", tirx.IntImm("int32", 0), []]',
+    'lambda found: ["// {global_symbol}", tirx.IntImm("int32", 1), list(found[0].matched_buffers)[:-1]]',
+    'lambda found: ["// {global_symbol}", tirx.IntImm("int32", len(found)), list(found[0].matched_buffers)[:-1]]',
+)
+"""Code generators: one that takes nothing, one that takes the first kernel's work, one that takes all that matched."""
 
 
 def split(choices: Choices, facts: Facts) -> str:
-    """Draw SplitCallTIRByPattern: kernels to look for, and a generator that takes none of what is found."""
+    """Draw SplitCallTIRByPattern: kernels to look for, of the shape of those that are planted for it, since a pattern
+    of any shape matches nothing; and what a generator takes of what is found."""
     patterns = []
     for element in choices.subset(_KERNELS) if choices.index(4) else ():
-        dims = ", ".join(f'tirx.Var("d{axis}", "int64")' for axis in range(1 + choices.index(3)))
-        buffer = f'tvm.te.placeholder(({dims},), "float32", name="A")'
-        made = f'tvm.te.create_prim_func([A, tvm.te.compute(A.shape, lambda *i: {element}, name="compute")])'
-        patterns.append(f"(lambda A: {made})({buffer})")
-    return call("SplitCallTIRByPattern", f"[{', '.join(patterns)}]", 'lambda found: ["", 0, []]')
+        buffer = f'tvm.te.placeholder({MATCHED_SHAPE}, "float32", name="A")'
+        made = f'tvm.te.compute(A.shape, lambda *i: {element}, name="compute")'
+        patterns.append(f'(lambda A: tvm.te.create_prim_func([A, {made}], index_dtype_override="int64"))({buffer})')
+    return call("SplitCallTIRByPattern", f"[{', '.join(patterns)}]", choices.pick(_FOUND))
 
 
 LAYOUTS: dict[str, tuple[tuple[str, ...], ...]] = {

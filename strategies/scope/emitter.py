@@ -99,7 +99,8 @@ class BindingEmitter(Choices):
                 return known
         self._use(expr)
         if self.loosens and isinstance(expr, relax.Call) and self.chance(self.loosens):
-            if (made := self._loosened(expr, Value(None, None, bounds, tuple(parts), device=device))) is not None:
+            made = self._loosened(expr, Value(None, None, bounds, tuple(parts), device=device))
+            if made is not None:
                 return made
         output = False
         if self.in_dataflow:

@@ -84,6 +84,7 @@ class ModuleFrame:
         idioms: Names of the idioms planted so far, near misses with a suffix.
         seeds_used: Fingerprints of the seeds whose functions were spliced in.
         function_room: How many more functions an idiom may add.
+        constants: The constant tensors so far, some of which stand in several places.
     """
 
     builder: Any
@@ -101,6 +102,7 @@ class ModuleFrame:
     idioms: list[str] = field(default_factory=list)
     seeds_used: list[str] = field(default_factory=list)
     function_room: int = 2
+    constants: list[Value] = field(default_factory=list)
     _shapes: dict[tuple[int, ...], Any] = field(default_factory=dict)
     _numbers: dict[str, int] = field(default_factory=dict)
 

@@ -97,7 +97,11 @@ def choose_result(scope: Scope, wanted: Sequence[Value] = (), *, single: bool = 
     if shape == 0 and len(chosen) == 1:
         return chosen[0]
     if shape == 3 and scope.has(Feature.NESTED_TUPLES) and len(chosen) > 1:
-        return _packed([chosen[0], _packed(chosen[1:])])
+        inner = _packed(chosen[1:])
+        deeper = scope.index(4)
+        if deeper == 3:
+            return _packed([_packed([inner, chosen[0]]), chosen[0], inner])
+        return _packed([_packed(chosen[:1]), inner] if deeper == 2 else [chosen[0], inner])
     return _packed(chosen or [scope.tensor()])
 
 

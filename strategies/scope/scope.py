@@ -180,10 +180,17 @@ class Scope(BindingEmitter):
         unreadable = 0 in shape and shape[0] != 0
         if shape and (unreadable or self.forbids(Feature.CONSTANTS)):
             return self._filled(shape, dtype, bounds or default_bounds(dtype))
-        array = contents(tuple(shape), dtype, bounds or default_bounds(dtype), self.index(256))
+        wanted = bounds or default_bounds(dtype)
+        alike = [v for v in self.module.constants if v.dtype == dtype and v.shape == tuple(shape)]
+        alike = [v for v in alike if wanted.contains(v.known)]
+        if alike and self.index(4) == 3:  # one object in several places, also of several functions
+            return alike[-1]
+        array = contents(tuple(shape), dtype, wanted, self.index(256))
         expr = relax.const(array, dtype)
         known = Bounds(float(array.min()), float(array.max()), not is_float(dtype)) if array.size else bounds
-        return Value(expr, expr.ty, known or default_bounds(dtype))
+        made = Value(expr, expr.ty, known or default_bounds(dtype))
+        self.module.constants.append(made)
+        return made
 
     def scalar(self, number: float, dtype: str) -> Value:
         """Return a rank-0 constant."""

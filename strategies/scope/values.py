@@ -160,3 +160,11 @@ def same_dims(left: Sequence[Dim] | None, right: Sequence[Dim] | None) -> bool:
     if left is None or right is None or len(left) != len(right):
         return False
     return all(same_dim(a, b) for a, b in zip(left, right, strict=True))
+
+
+def elements(value: Value) -> Dim:
+    """Say how many elements a tensor has."""
+    count: Dim = 1
+    for dim in value.shape:
+        count = count * dim
+    return count

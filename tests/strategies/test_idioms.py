@@ -29,7 +29,6 @@ NO_IDIOM = {
     "LowerRuntimeBuiltin", "RemovePurityChecking", "SpecializePrimFuncBasedOnCallSite", "ToNonDataflow",
     "UpdateParamType", "VMShapeLower", "build:cpu", "build:default", "build:zero",  # they act on almost every module
     "AlterOpImpl",  # acts on every kernel that its arguments name
-    "SplitLayoutRewritePreproc",  # acts beyond dead code only on what MetaSchedule leaves
     "RewriteCUDAGraph",  # acts on whatever allocates memory of constant size
     "AppendLoss",  # acts on functions of one dataflow block, by the types that they return
     "FoldVDeviceScopeChange",  # folds moves between memory scopes of one GPU; removes what is unused everywhere
