@@ -68,7 +68,7 @@ def extreme_constant(scope: Scope) -> Value:
     finite = hidden(scope, scope.emit(op.isfinite(made), Bounds(0, 1, True)))
     kept = hidden(scope, scope.emit(op.where(finite.expr, made, relax.const(0, dtype)), Bounds(-1.0, 1.0)))
     kept = scope.emit(op.clip(kept.expr, -2, 2), Bounds(-2.0, 2.0))
-    unordered = scope.emit(op.isnan(made), Bounds(0, 1, True))
+    unordered = scope.emit(op.astype(op.isnan(made), "float32"), Bounds(0, 1, True))
     return joined(scope, [kept, unordered])
 
 
