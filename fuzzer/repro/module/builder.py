@@ -318,6 +318,8 @@ class _Writer:
             return f"tvm.tirx.IntImm({_quoted(value.ty.dtype)}, {int(value)})"
         if isinstance(value, tvm.DataType):
             return _quoted(value)
+        if isinstance(value, tvm.ir.StringImm):
+            return f"tvm.ir.StringImm({_quoted(value.value)})"
         if isinstance(value, relax.VDevice):
             return self._device(value)
         if isinstance(value, tvm.tirx.IndexMap):

@@ -22,7 +22,7 @@ from oracles.core.subject import Subject
 from oracles.metamorphic.locality import reach_of
 from oracles.metamorphic.locality_compare import reached
 from oracles.metamorphic.locality_variation import Change, ModuleVariation, draw
-from relaxkit.ir.edits import without
+from relaxkit.ir.edits import functions_of, without
 from relaxkit.ir.functions import functions_by_name
 from relaxkit.passes.contract import Circumstance
 
@@ -116,7 +116,7 @@ def ordered(module, *names):
 
 def _reordered(module: Any, beside: Any) -> str:
     """Write the module of the same functions in another order; TVMScript has an order of its own."""
-    ours, theirs = (", ".join(f'"{name}"' for name in functions_by_name(each)) for each in (module, beside))
+    ours, theirs = (", ".join(f'"{name}"' for name in functions_of(each)) for each in (module, beside))
     return _ORDERED.format(beside=_BESIDE, before=BEFORE, ours=ours, theirs=theirs)
 
 

@@ -146,10 +146,10 @@ class Scene:
         lines = []
         for ref in (*self.prepare, *self.judged):
             if ref.is_user:
-                place, factory = ref.factory
-                if ref.in_file:
-                    lines.append(f"sys.path.insert(0, {str(Path(place).parent)!r})")
-                lines.append(f"from {Path(place).stem if ref.in_file else place} import {factory}")
+                place = Path(ref.factory[0])
+                if place.parent.name:
+                    lines.append(f"sys.path.insert(0, {str(place.parent)!r})")
+                lines.append(f"from {place.stem if ref.in_file else place.name} import {ref.factory[1]}")
         return list(dict.fromkeys(lines))
 
 

@@ -1,0 +1,125 @@
+"""Short scripts: a planted bug of each oracle is shown in few lines, and its clean twin ends the same script with 0."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+import samples
+import tvm
+from deaths import death
+from planted.catalogue import PLANTED, Planted
+from planted.generated import modules
+
+from corpus.case import load, load_module
+from fuzzer.core.case import Case, judge_case
+from fuzzer.findings.script_parts import Ending, ShortScript
+from fuzzer.minimizer.search.search import SearchLimits
+from fuzzer.repro.run import ReproResult, check_repro
+from fuzzer.repro.short.render import short_forms
+from fuzzer.triage.reduce import reduce_case
+from oracles.core.subject import Subject
+from oracles.core.verdict import Outcome, Verdict
+from oracles.judge import judge
+from relaxkit.passes.contract import OracleName
+from relaxkit.passes.contracts import contract_for
+from relaxkit.passes.pass_ref import PassRef
+
+SHOWN = (
+    "crash.py:third_function", "mutation.py:attribute", "mutation.py:parameter_names", "determinism.py:counter",
+    "sequential.py:call_stack", "idempotence.py:alias_each_run", "idempotence.py:second_run_fails",
+    "locality.py:numbered", "locality.py:only_one", "well_formed.py:renames_public",
+    "well_formed.py:wrong_return_type", "well_formed.py:forgets_callers", "well_formed.py:undefined_variable",
+    "well_formed.py:undefined_dim", "environment.py:watched", "environment.py:level",
+    "postcondition.py:drops_attribute", "postcondition.py:drops_module_attributes", "postcondition.py:leaves_probe",
+    "numeric.py:one_percent", "roundtrip.py:dangling_dim",
+)  # fmt: skip
+LIMITS = SearchLimits(60, 4.0)
+
+
+def case_of(planted: Planted) -> tuple[Case, Verdict]:
+    """Make the first generated module on which the bug shows smaller: nobody reads what was generated."""
+    for index, module in enumerate(modules(planted.within)):
+        subject = Subject(module, [planted.ref()], [contract_for(planted.ref())], input_seed=index)
+        failed = [each for each in judge(subject, (planted.oracle,)) if each.outcome is Outcome.FAIL]
+        if failed:
+            case = Case(subject.original_facts.snapshot, (planted.ref(),), index)
+            reduced = reduce_case(case, failed[0], LIMITS)
+            return reduced.minimized.case, reduced.verdict or failed[0]
+    raise AssertionError(f"{planted.id} shows on none of the modules")
+
+
+def run(text: str, ending: Ending, folder: Path) -> ReproResult:
+    path = folder / "repro.py"
+    path.write_text(text, encoding="utf-8")
+    return check_repro(path, ending=ending)
+
+
+def shown(case: Case, verdict: Verdict, folder: Path) -> ShortScript:
+    forms = short_forms(case, verdict)
+    results = []
+    for script in forms.scripts:
+        results.append(run(script.text, script.ending, folder))
+        if results[-1].confirmed:
+            return script
+    raise AssertionError(f"{forms.why}: {results}")
+
+
+@pytest.mark.parametrize("planted", [each for each in PLANTED if each.id in SHOWN], ids=lambda each: each.id)
+def test_a_short_script_shows_a_planted_bug_and_its_absence(planted: Planted, tmp_path: Path) -> None:
+    script = shown(*case_of(planted), tmp_path)
+    assert len(script.text.splitlines()) <= 80, script.text
+    assert "load_json" not in script.text or planted.oracle is OracleName.ROUNDTRIP
+    imported = {node.module for node in ast.walk(ast.parse(script.text)) if isinstance(node, ast.ImportFrom)}
+    assert imported <= {"tvm", "tvm.script", Path(planted.file).stem}, "no harness"
+    mended = script.text.replace(f"{planted.factory}()", f"{planted.factory}_clean()")
+    mended = mended.replace(f"import {planted.factory}\n", f"import {planted.factory}_clean\n")
+    gone = run(mended, script.ending, tmp_path)
+    assert gone.exit_code == 0, gone
+
+
+def test_every_oracle_is_shown() -> None:
+    assert {each.oracle for each in PLANTED if each.id in SHOWN} == set(OracleName)
+
+
+PASSES = """
+import os
+import signal
+import time
+
+import tvm
+
+def dying(how):
+    return lambda: tvm.transform.module_pass(lambda module, context: how(), opt_level=0)
+
+Segfault = dying(lambda: os.kill(os.getpid(), signal.SIGSEGV))
+Hang = dying(lambda: time.sleep(600))
+Leave = dying(lambda: os._exit(3))
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "code"), [("Segfault", "signal 11", -11), ("Hang", "hang", -14), ("Leave", "exit 3", 3)]
+)
+def test_a_script_of_a_death_dies_in_the_same_way(name: str, kind: str, code: int, tmp_path: Path) -> None:
+    path = tmp_path / "deadly_passes.py"
+    path.write_text(PASSES)
+    case = Case(str(tvm.ir.save_json(samples.two_functions())), (PassRef(name, f"user:{path}:{name}"),), 5)
+    verdict = Verdict(OracleName.CRASH, Outcome.FAIL, name, evidence=death(kind))
+    (script, *_) = short_forms(case, verdict).scripts
+    text = script.text.replace("signal.alarm(20)", "signal.alarm(3)")
+    result = run(text, script.ending, tmp_path)
+    assert result.exit_code == code, result
+    assert result.confirmed
+    assert any(word in script.text for word in ("dies of SIGSEGV", "does not end", "exit code 3"))
+
+
+def test_another_error_at_another_place_is_not_the_defect(tmp_path: Path) -> None:
+    (known,) = load(["fold-batchnorm-axis"])
+    case = Case(str(tvm.ir.save_json(load_module(known))), known.passes, known.input_seed)
+    verdict = next(each for each in judge_case(case, (OracleName.NUMERIC,)) if each.outcome is Outcome.FAIL)
+    script = shown(case, verdict, tmp_path)
+    assert "def run(module, args):" in script.text
+    broken = run(script.text.replace("@I.ir_module", "assert False\n@I.ir_module", 1), script.ending, tmp_path)
+    assert (broken.exit_code, broken.confirmed) == (1, False), broken
