@@ -59,10 +59,27 @@ class ReproResult:
 
     @property
     def said(self) -> str:
-        """The line with the outcome, else the last line."""
+        """The line with the outcome, else the last line; of a short script, that it shows the defect or does not."""
+        if self.ending is not None:
+            return self._judged
         lines = [line for line in self.output.splitlines() if line.strip()]
         outcomes = [line for line in lines if line.startswith(_OUTCOMES)]
         return (outcomes or lines or ["nothing"])[-1]
+
+    @property
+    def _judged(self) -> str:
+        """The outcome of a short script in the words of a long one, with what it was ended by."""
+        lines = [line for line in self.errors.splitlines() if line and not line.startswith(" ")]
+        error = self.ending.error if self.ending is not None else ""
+        told = [line for line in lines if error and error in line.partition(":")[0]] or lines[-1:]
+        if self.exit_code == 0:
+            return "OK: the script ends with 0"
+        how = (
+            told[-1]
+            if told and self.exit_code is not None and self.exit_code >= 0
+            else f"it ends with {self.exit_code}"
+        )
+        return f"BUG: {how}" if self.confirmed else f"ENVIRONMENT: another end than the defect's: {how}"
 
 
 def check_repro(

@@ -78,7 +78,7 @@ def _run(options: argparse.Namespace) -> int:
         output = None if options.output is None else str(options.output)
         print(json.dumps(_object(finding, text, output, checked), indent=2))
     elif checked is not None:
-        sys.stdout.write(checked.output)
+        sys.stdout.write(checked.output if checked.ending is None else f"{checked.said}\n")
     elif options.output is None:
         sys.stdout.write(visible(text) if sys.stdout.isatty() else text)
     return OK if checked is None else _exit_code(checked)
