@@ -192,8 +192,8 @@ def _search(
         return Search(
             begun, criterion.id, pool.failures, pool.propose,
             replace(facts, digest=started.digest, hazards=facts.hazards | started.hazards),
-            enter=pool.enter, numeric=criterion.guarded, limits=criterion.limits(plan.limits), tasks=pool.tasks,
-            save=plan.save, stop=plan.stop,
+            enter=None if before.verdict is None else pool.enter, numeric=criterion.guarded,
+            limits=criterion.limits(plan.limits), tasks=pool.tasks, save=plan.save, stop=plan.stop,
         ).run()  # fmt: skip
 
 

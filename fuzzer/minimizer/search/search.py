@@ -154,7 +154,8 @@ class Search:
         facts: Facts of the case's module.
         numeric: Whether candidates must stay inside the operators' domains.
         limits: When to stop.
-        enter: Gives cases that begin at the pass at fault (``minimizer.entering.entered``).
+        enter: Gives cases that begin at the pass at fault (``minimizer.entering.entered``); none for the user's own
+            criterion, for which no pass prepares the module.
         tasks: Runs the queries; both ``query`` and ``propose`` must bear it.
         save: Is given each new best case at once.
         stop: Says that the search is to end with what it has.
@@ -354,7 +355,8 @@ class Search:
                 row, request = 0, following
 
     def _request(self, index: int) -> ProposalRequest:
-        return ProposalRequest(self.state.case.module_json, index, hazards=self.hazards, passes=self.state.case.passes)
+        passes = self.state.case.passes if self.enter is not None else ()
+        return ProposalRequest(self.state.case.module_json, index, hazards=self.hazards, passes=passes)
 
     def _state(self, candidate: SmallerModule) -> _Reached:
         return _Reached(dataclasses.replace(self.state.case, module_json=candidate.module_json), candidate.digest)

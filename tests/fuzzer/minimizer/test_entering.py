@@ -16,10 +16,12 @@ from tvm_ffi.serialization import from_json_graph_str
 
 from fuzzer.core.case import Case
 from fuzzer.minimizer.entering import entered, stands
+from fuzzer.minimizer.judge.predicate import PredicateCriterion
 from fuzzer.minimizer.propose import facts, propose
 from fuzzer.minimizer.reductions import REDUCTIONS
 from fuzzer.minimizer.search.messages import EnteredCase, EnterRequest, ProposalRequest
-from fuzzer.minimizer.search.search import Minimized, Search
+from fuzzer.minimizer.search.search import Minimized, Search, SearchLimits
+from fuzzer.triage.reduce import ReductionPlan, reduce
 from oracles.core.module_facts import apply
 from oracles.core.subject import Subject
 from oracles.measure.inputs import materialize
@@ -113,6 +115,14 @@ def test_a_module_that_would_fill_screens_is_not_written_out(monkeypatch: pytest
     ).run()
     assert "begin at the pass at fault" in found.steps
     assert len(found.case.module_json) < len(longer.case.module_json)
+
+
+def test_without_a_pass_at_fault_nothing_prepares_the_module(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text("def adds(module, pipeline):\n    return 'add' in module.script()\n", "utf-8")
+    case = case_of(Sum, plain("CallTIRRewrite"))
+    found = reduce(case, PredicateCriterion(target=f"{tmp_path / 'mine.py'}:adds"), ReductionPlan(SearchLimits(60, 30)))
+    assert "begin at the pass at fault" not in found.minimized.steps
+    assert "R.add" in found.script
 
 
 def test_a_pass_that_is_never_reached_gives_no_case():
