@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -111,15 +112,17 @@ class ModuleFacts:
         module: The module; replaced by a reload of the snapshot when a pass has modified it.
     """
 
-    def __init__(self, module: tvm.IRModule) -> None:
+    def __init__(self, module: tvm.IRModule, again: Callable[[], tvm.IRModule | None] | None = None) -> None:
         self.module = module
+        self._again = again  # makes the module once more, should a pass have modified it
         self._prepared: dict[str, ModuleFacts | Evidence] = {}
 
     @cached_property
     def graph(self) -> Any:
         """The module as JSON in memory: sees variable names, spans and the order of functions as well."""
-        assert self.fingerprint is not None  # both describe the module as it was
-        return graph_of(self.module)
+        modified = self.modified()  # compares with a hash from before: both describe the module as it was
+        again = self._again() if modified and self._again is not None else None
+        return graph_of(self.module if again is None else again)
 
     @cached_property
     def snapshot(self) -> str:
@@ -143,7 +146,8 @@ class ModuleFacts:
 
     def observe(self) -> None:
         """Compute what must be known before a pass runs, since the pass may modify the module."""
-        self.graph  # noqa: B018  # computed and kept
+        known = self.graph if self._again is None else self.fingerprint
+        assert known is not None
 
     def modified(self) -> bool:
         """Return whether the module's structural hash is another one than at first.
@@ -165,10 +169,14 @@ class ModuleFacts:
             self.__dict__.pop(derived, None)
         self._prepared.clear()
 
+    def _prepared_again(self, ref: PassRef) -> tvm.IRModule | None:
+        return apply(ref.build(), module_of(self.graph)).module
+
     def prepared(self, ref: PassRef) -> ModuleFacts | Evidence:
         """Return the facts of the module after a preparing pass, or what that pass raised; computed once per pass."""
         if ref.expression not in self._prepared:
-            assert self.graph is not None  # prepared modules share objects with this one: a pass may modify both
+            self.observe()  # prepared modules share objects with this one: a pass may modify both
             result = apply(ref.build(), self.module)
-            self._prepared[ref.expression] = ModuleFacts(result.module) if result.error is None else result.error
+            again = functools.partial(self._prepared_again, ref)
+            self._prepared[ref.expression] = ModuleFacts(result.module, again) if result.error is None else result.error
         return self._prepared[ref.expression]

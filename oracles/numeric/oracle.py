@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import weakref
 from typing import Any
 
 from tvm_ffi.serialization import from_json_graph_str
@@ -117,7 +118,13 @@ def undocumented(subject: Subject) -> WrongCall | None:
     original = _original(subject, given)
     if original.program is None or not subject.defined:
         return None
-    return wrong_call(original, _reporter(subject))
+    if original not in _wrong_calls:
+        _wrong_calls[original] = wrong_call(original, _reporter(subject))
+    return _wrong_calls[original]
+
+
+_wrong_calls: weakref.WeakKeyDictionary[Original, WrongCall | None] = weakref.WeakKeyDictionary()
+"""What was found in a module, which is the same for all passes that are tried on it."""
 
 
 def _reporter(subject: Subject) -> Reporter:

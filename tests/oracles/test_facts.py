@@ -105,3 +105,15 @@ def test_of_several_complaints_the_one_to_the_first_function_by_name_is_told() -
         found = complaint(tvm.IRModule(dict(order)))
         assert found is not None
         assert "missing_in_a" in found.message
+
+
+def test_a_prepared_module_that_a_pass_has_modified_is_made_again_to_say_what_it_was() -> None:
+    facts = ModuleFacts(samples.dataflow())
+    prepared = facts.prepared(PassRef("LegalizeOps", "relax.transform.LegalizeOps()"))
+    assert isinstance(prepared, ModuleFacts)
+    prepared.observe()
+    before = str(tvm.ir.save_json(prepared.module))
+    edited = Subject(prepared.module, [buggy.edits_input()])
+    assert edited.output.error is None
+    assert prepared.modified()
+    assert prepared.snapshot == before
