@@ -12,5 +12,8 @@ import oracles.judge
 import strategies
 import strategies.scope.from_bytes
 import strategies.seeded
+from relaxkit.compat.shims import iterate_quickly
 
 __all__ = ["fuzzer", "hypothesis", "oracles", "strategies", "tvm"]
+
+iterate_quickly()

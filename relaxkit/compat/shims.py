@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import importlib
 import inspect
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 # Reading and setting names of TVM by dotted path.
@@ -191,3 +191,19 @@ def _by_variable(inner: Any) -> Any:
         return inner(self, getattr(old_var, "vid", old_var), *new_var)
 
     return remap
+
+
+def iterate_quickly() -> None:
+    """Take the items of ``tvm_ffi.Array`` one by one without normalizing each index, which is half of the time.
+
+    For processes of campaigns: a twentieth of their time.
+    """
+    ffi: Any = importlib.import_module("tvm_ffi")
+    functions = importlib.import_module("tvm_ffi._ffi_api")
+    size, item = (getattr(functions, name, None) for name in ("ArraySize", "ArrayGetItem"))
+
+    def items(self: Any) -> Iterator[Any]:
+        return (item(self, index) for index in range(size(self)))
+
+    if size is not None and item is not None:
+        ffi.Array.__iter__ = items
