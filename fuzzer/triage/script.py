@@ -71,14 +71,19 @@ def short_request(request: ShortRequest) -> ShortForms:
 
 
 def repro_script(
-    case: Case, verdict: Verdict, *, nearest: bool = True, full: bool = True, assessment: Assessment | None = None
+    case: Case,
+    verdict: Verdict,
+    *,
+    nearest: bool | Nearest = True,
+    full: bool = True,
+    assessment: Assessment | None = None,
 ) -> RenderedScript:
     """Return the repro script of a failing verdict on ``case``; raises ``NoScript`` when it cannot be rendered.
 
     Args:
         case: Module and passes.
         verdict: The verdict.
-        nearest: Whether the nearest module that passes is searched for, which takes longer than all the rest.
+        nearest: The nearest module that passes; or whether it is searched for, which takes longer than all the rest.
         full: Whether the long form is wanted; else it is the short one, where that shows the failure.
         assessment: What is said of the weight of the finding in the head of the short form.
     """
@@ -86,7 +91,10 @@ def repro_script(
     with isolated_worker() as worker:
         judge = Judge(worker, judging_oracles(verdict))
         last = judge.verdict(case, name.id) or verdict  # in the words of this case, where it still fails
-        script = render(judge, _request(judge, case, last, name.text, NEAREST_SECONDS if nearest else 0.0))
+        found = nearest if isinstance(nearest, Nearest) else None
+        if nearest is True:
+            found = nearest_passing(case, last, judge, NEAREST_SECONDS)
+        script = render(judge, RenderRequest(case, last, name.text, found))
         return script if full else shortened(judge, script, ShortRequest(case, last, assessment))[0]
 
 
@@ -129,7 +137,8 @@ def write_checked(
     Raises:
         NoScript: It cannot be rendered.
     """
-    request = _request(judge, wanted.case, wanted.verdict, signature_text, nearest_seconds)
+    nearest = nearest_passing(wanted.case, wanted.verdict, judge, nearest_seconds)
+    request = RenderRequest(wanted.case, wanted.verdict, signature_text, nearest)
     script = render(judge, request)
     write_repro(script.text, path)
     result = check_repro(path)
@@ -142,10 +151,6 @@ def write_checked(
     script, why = shortened(judge, script, wanted)
     write_repro(script.text, path)
     return result, script.parts, why
-
-
-def _request(judge: Judge, case: Case, verdict: Verdict, signature_text: str, nearest_seconds: float) -> RenderRequest:
-    return RenderRequest(case, verdict, signature_text, nearest_passing(case, verdict, judge, nearest_seconds))
 
 
 def render(judge: Judge, request: RenderRequest) -> RenderedScript:

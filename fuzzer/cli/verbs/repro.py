@@ -115,9 +115,10 @@ def script_of(
         return read_script(directory, finding.repro), finding.parts
     from fuzzer.triage.script import repro_script
 
+    known = True if fresh or finding.parts is None else finding.parts.nearest or False  # not searched for once more
     try:
         script = repro_script(
-            finding.minimized or finding.case, finding.verdict, full=full, assessment=finding.assessed
+            finding.minimized or finding.case, finding.verdict, nearest=known, full=full, assessment=finding.assessed
         )
     except RuntimeError as error:
         raise UsageError(f"finding {finding.id} ({finding.state}): {error}") from error

@@ -108,8 +108,12 @@ def _dying(failure: FailingCase, check: ShortCheck, showing: Showing) -> Showing
 def _head(failure: FailingCase, check: ShortCheck, assessment: Assessment | None, title: str) -> list[str]:
     words = words_of(failure.verdict)
     severity = "" if assessment is None else f" Severity {assessment.severity}."
-    source = "" if failure.died else check.sources.get(failure.evidence.kind, check.source)
-    expected = f"{words.expected.rstrip('.')}{f' ({source})' if source else ''}"
+    kind, numbers = failure.evidence.kind, failure.evidence.details.numbers
+    source = "" if failure.died else check.sources.get(kind, check.source)
+    if numbers:
+        expected = f"{numbers[1]}, {check.origins.get(kind, 'as the same program gives before the pass')}"
+    else:
+        expected = f"{words.expected.rstrip('.')}{f' ({source})' if source else ''}"
     told = f"tvm {metadata.version('apache-tvm')}, target llvm.{severity} Expected: {expected}."
     return [*_comment(title or words.title, 2), *_comment(told, 2)]
 
@@ -133,7 +137,7 @@ def _change(scene: Scene, showing: Showing) -> str:
         return ""
     try:
         left, right = showing.compared or (scene.fresh(), scene.after)
-        texts = [str(each.script()).splitlines() for each in (left, right)]
+        texts = [[line for line in str(each.script()).splitlines() if line[:1] != "#"] for each in (left, right)]
     except Exception:  # the passes raise, or what they give cannot be printed
         return ""
     lines = list(difflib.unified_diff(texts[0], texts[1], lineterm="", n=1))[2:]

@@ -24,12 +24,14 @@ class ShortCheck:
         source: What the expectation rests on.
         hang_seconds: When an alarm ends a script that does not end.
         sources: What it rests on where it is another thing, by the kind of the failure.
+        origins: Where an expected number is from, by the kind of the failure.
     """
 
     write: Callable[[Scene], Iterator[Showing]]
     source: str = ""
     hang_seconds: float = 20.0
     sources: Mapping[str, str] = field(default_factory=dict)
+    origins: Mapping[str, str] = field(default_factory=dict)
 
 
 _TWICE = "a pass is a function of its module"
@@ -49,8 +51,10 @@ SHORT_CHECKS: dict[OracleName, ShortCheck] = {
     OracleName.ENVIRONMENT: ShortCheck(environment, _TWICE),
     OracleName.NUMERIC: ShortCheck(
         numeric,
-        "the same program before the pass",
-        60.0,
-        {KIND: "differences of the function itself", NOT_AS_DOCUMENTED: "TVM's documentation"},
+        hang_seconds=60.0,
+        origins={
+            KIND: "as differences of the function itself give",
+            NOT_AS_DOCUMENTED: "as TVM documents the operator",
+        },
     ),
 }
