@@ -199,11 +199,11 @@ def iterate_quickly() -> None:
     For processes of campaigns: a twentieth of their time.
     """
     ffi: Any = importlib.import_module("tvm_ffi")
-    functions = importlib.import_module("tvm_ffi._ffi_api")
-    size, item = (getattr(functions, name, None) for name in ("ArraySize", "ArrayGetItem"))
+    functions: Any = importlib.import_module("tvm_ffi._ffi_api")
+    if not (hasattr(functions, "ArraySize") and hasattr(functions, "ArrayGetItem")):
+        return
 
     def items(self: Any) -> Iterator[Any]:
-        return (item(self, index) for index in range(size(self)))
+        return (functions.ArrayGetItem(self, index) for index in range(functions.ArraySize(self)))
 
-    if size is not None and item is not None:
-        ffi.Array.__iter__ = items
+    ffi.Array.__iter__ = items
