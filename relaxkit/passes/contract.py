@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import functools
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -220,6 +221,10 @@ class Postcondition:
     source: str
     harm: Harm = Harm.BROKEN
     evidence: EvidenceClass = EvidenceClass.DOCUMENTED
+
+
+less_done = functools.partial(Postcondition, harm=Harm.LESS)
+"""A claim that nothing is left undone: what breaks it means what it meant."""
 
 
 @dataclass(frozen=True, slots=True)

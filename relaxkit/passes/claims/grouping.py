@@ -11,7 +11,7 @@ from tvm import relax
 from relaxkit.ir.functions import functions_by_name, has_attribute, is_public, relax_functions
 from relaxkit.ir.walk import operator_of, places
 from relaxkit.passes.claims.common import placed, variables_read
-from relaxkit.passes.contract import Harm, Postcondition
+from relaxkit.passes.contract import Harm, Postcondition, less_done
 
 KERNEL_CALLS = ("relax.call_tir", "relax.call_tir_inplace")
 GROUPING = ("Primitive", "Composite", "Codegen")
@@ -155,6 +155,4 @@ IN_DATAFLOW = Postcondition(
     groups_outside_dataflow,
     "documentation of FuseOps and FuseOpsByPattern: only within dataflow blocks",
 )
-PRIVATE = Postcondition(
-    "groups are private", groups_public, "tests/python/relax/test_transform_fuse_ops.py", harm=Harm.LESS
-)
+PRIVATE = less_done("groups are private", groups_public, "tests/python/relax/test_transform_fuse_ops.py")

@@ -117,20 +117,15 @@ def _lost_of(before: Any, after: Any, what: str, besides: Sequence[str] = ()) ->
     return ""
 
 
+_kept = partial(Postcondition, source=_SOURCE, evidence=EvidenceClass.OURS)
 KEPT: dict[Kept, Postcondition] = {
-    Kept.MODULE_ATTRIBUTES: Postcondition(
-        "keeps module attributes", module_attributes_lost, _SOURCE, evidence=EvidenceClass.OURS
-    ),
-    Kept.GLOBAL_INFOS: Postcondition("keeps global infos", global_infos_lost, _SOURCE, evidence=EvidenceClass.OURS),
-    Kept.FUNCTION_ATTRIBUTES: Postcondition(
-        "keeps function attributes", function_attributes_lost, _SOURCE, evidence=EvidenceClass.OURS
-    ),
-    Kept.PARAMETER_NAMES: Postcondition(
-        "keeps parameter names", parameter_names_changed, _SOURCE, evidence=EvidenceClass.OURS
-    ),
-    Kept.PURITY: Postcondition("keeps purity", purity_changed, _SOURCE, evidence=EvidenceClass.OURS),
-    Kept.KERNELS: Postcondition("keeps kernels", kernels_changed, _SOURCE, evidence=EvidenceClass.OURS),
-    Kept.EXTERNALS: Postcondition("keeps external functions", externals_changed, _SOURCE, evidence=EvidenceClass.OURS),
+    Kept.MODULE_ATTRIBUTES: _kept("keeps module attributes", module_attributes_lost),
+    Kept.GLOBAL_INFOS: _kept("keeps global infos", global_infos_lost),
+    Kept.FUNCTION_ATTRIBUTES: _kept("keeps function attributes", function_attributes_lost),
+    Kept.PARAMETER_NAMES: _kept("keeps parameter names", parameter_names_changed),
+    Kept.PURITY: _kept("keeps purity", purity_changed),
+    Kept.KERNELS: _kept("keeps kernels", kernels_changed),
+    Kept.EXTERNALS: _kept("keeps external functions", externals_changed),
 }
 """The claim behind each member of :class:`~relaxkit.passes.contract.Kept`."""
 

@@ -17,7 +17,7 @@ from relaxkit.ir.walk import functions_inside, operator_of, places, sequences
 from relaxkit.passes.claims.common import variables_read
 from relaxkit.passes.claims.memory_plan import STORING
 from relaxkit.passes.claims.paths import ways
-from relaxkit.passes.contract import Harm, Postcondition
+from relaxkit.passes.contract import Harm, Postcondition, less_done
 
 
 def killed_too_early(ran: Any) -> str:
@@ -128,6 +128,6 @@ KILL_AFTER_LAST_USE = (
         "src/relax/transform/kill_after_last_use.cc: 'the VM requires that objects to be killed only exist in VM "
         "registers'",
     ),
-    Postcondition("everything is killed behind its last use", not_killed, _KILLS, harm=Harm.LESS),
+    less_done("everything is killed behind its last use", not_killed, _KILLS),
 )
 """Claims of ``KillAfterLastUse``."""

@@ -22,7 +22,7 @@ from relaxkit.ir.lowered import KILLING
 from relaxkit.ir.walk import operator_of, places
 from relaxkit.passes.claims.common import relax_pairs, variables_read
 from relaxkit.passes.claims.paths import PathStep, builtin_of, number_of, symbols_of, ways
-from relaxkit.passes.contract import Harm, Postcondition
+from relaxkit.passes.contract import Harm, Postcondition, less_done
 
 LENDING = frozenset({"relax.memory.alloc_tensor", "relax.vm.alloc_tensor"})
 STORING = frozenset({"relax.memory.alloc_storage", "relax.vm.alloc_storage"})
@@ -370,9 +370,7 @@ STATIC_PLAN = (
         "storages hold their tensors", storage_too_small, f"{_PLAN}, and what the runtime checks", harm=Harm.WRONG
     ),
     Postcondition("each tensor is allocated as it was", planned_elsewhere, _PLAN),
-    Postcondition("upper bounds of dims make sizes static", bound_not_used, _PLAN, harm=Harm.LESS),
-    Postcondition(
-        "what may be planned is planned", left_unplanned, f"{_PLAN}: the list in StorageTokenNode", harm=Harm.LESS
-    ),
+    less_done("upper bounds of dims make sizes static", bound_not_used, _PLAN),
+    less_done("what may be planned is planned", left_unplanned, f"{_PLAN}: the list in StorageTokenNode"),
 )
 """Claims of ``StaticPlanBlockMemory``."""

@@ -6,12 +6,12 @@ from relaxkit.passes.claims import algebra, rewrite
 from relaxkit.passes.contract import (
     Contract,
     Functions,
-    Harm,
     NumericCheck,
     NumericLimit,
     NumericPromise,
     Operators,
     Postcondition,
+    less_done,
 )
 from relaxkit.passes.contracts.shared import OWN_MODE, REWRITER
 from relaxkit.passes.limits import of_other_mode
@@ -31,11 +31,10 @@ ROWS: tuple[Contract, ...] = (
         operators=Operators(_REWRITE_CALL, fewer=("*",), more=("relax.matmul", "relax.permute_dims")),
         functions=Functions(_ONE_BY_ONE),
         postconditions=(
-            Postcondition(
+            less_done(
                 "no product of three is in the dearer order",
                 algebra.dearer_order_left,
                 "its documentation: reorder x*(A*B) to (x*A)*B where that reduces operations",
-                harm=Harm.LESS,
             ),
         ),
     ),
@@ -46,11 +45,10 @@ ROWS: tuple[Contract, ...] = (
         operators=Operators(_REWRITE_CALL, fewer=("*",), more=("relax.concat", "relax.split")),
         functions=Functions(_ONE_BY_ONE),
         postconditions=(
-            Postcondition(
+            less_done(
                 "no two products of one tensor are left",
                 algebra.parallel_products_left,
                 "its documentation: combine multiple matmul operators sharing the same LHS matrix into one",
-                harm=Harm.LESS,
             ),
             Postcondition("what the check refuses stays", rewrite.refused_yet_changed, "its documentation of check"),
         ),
@@ -62,11 +60,10 @@ ROWS: tuple[Contract, ...] = (
         operators=Operators(_REWRITE_CALL, fewer=("*",), more=("relax.matmul", "relax.add", "relax.permute_dims")),
         functions=Functions(_ONE_BY_ONE),
         postconditions=(
-            Postcondition(
+            less_done(
                 "no product of a sum is left",
                 algebra.product_of_sum_left,
                 "its documentation: expand matmul(x, A+B) to matmul(x,A) + matmul(x,B)",
-                harm=Harm.LESS,
             ),
         ),
     ),
@@ -97,11 +94,10 @@ ROWS: tuple[Contract, ...] = (
         ),
         functions=Functions(_ONE_BY_ONE),
         postconditions=(
-            Postcondition(
+            less_done(
                 "no batch_norm that folds is left",
                 algebra.foldable_batch_norm_left,
                 "its documentation: fuse batch_norm into its previous conv2d",
-                harm=Harm.LESS,
             ),
         ),
     ),
@@ -115,11 +111,10 @@ ROWS: tuple[Contract, ...] = (
         ),
         functions=Functions(_MAKES_KERNELS, may_come=True),
         postconditions=(
-            Postcondition(
+            less_done(
                 "no product with a transposed matrix is left",
                 algebra.product_of_transposed_left,
                 "its documentation: fuse transpose and matmul",
-                harm=Harm.LESS,
             ),
         ),
     ),
@@ -130,11 +125,10 @@ ROWS: tuple[Contract, ...] = (
         operators=Operators(_REWRITE_CALL, fewer=("*",)),
         functions=Functions(_ONE_BY_ONE),
         postconditions=(
-            Postcondition(
+            less_done(
                 "no transformation that is undone is left",
                 algebra.undone_transform_left,
                 "its documentation: remove redundant transform layout operators",
-                harm=Harm.LESS,
             ),
         ),
     ),
@@ -144,11 +138,10 @@ ROWS: tuple[Contract, ...] = (
         operators=Operators(_REWRITE_CALL, fewer=("*",), more=("relax.concat", "relax.permute_dims")),
         functions=Functions(_ONE_BY_ONE),
         postconditions=(
-            Postcondition(
+            less_done(
                 "no concatenation of permuted tensors is left",
                 algebra.concat_of_permuted_left,
                 "its documentation: reorder concat(permute_dims(A), permute_dims(B)) into permute_dims(concat(A,B))",
-                harm=Harm.LESS,
             ),
         ),
     ),
@@ -163,11 +156,10 @@ ROWS: tuple[Contract, ...] = (
         ),
         functions=Functions(_ONE_BY_ONE),
         postconditions=(
-            Postcondition(
+            less_done(
                 "no product with taken columns is left",
                 algebra.product_of_take_left,
                 "its documentation: reorder matmul(x, take(weights, indices)) to take(matmul(x,weights),indices)",
-                harm=Harm.LESS,
             ),
         ),
     ),

@@ -23,6 +23,7 @@ from relaxkit.passes.contract import (
     Refusal,
     Trait,
     Variant,
+    less_done,
 )
 from relaxkit.passes.contracts.shared import NO_SUCH_FUNCTION, PARTS_OF_LEVEL_ONE, REWRITER, UNKNOWN_DEVICE
 from relaxkit.passes.forms import with_called_closures
@@ -54,23 +55,20 @@ ROWS: tuple[Contract, ...] = (
         operators=Operators(_BINDINGS_ONLY),
         functions=Functions(_FUNCTION_PASS),
         postconditions=(
-            Postcondition(
+            less_done(
                 "no alias is left",
                 clean.alias_left,
                 "src/relax/transform/canonicalize_bindings.cc: cases 1 to 4 of CanonicalizePlanner",
-                harm=Harm.LESS,
             ),
-            Postcondition(
+            less_done(
                 "no projection of a tuple built here is left",
                 clean.projection_left,
                 "src/relax/transform/canonicalize_bindings.cc: UnwrapKnownValue",
-                harm=Harm.LESS,
             ),
-            Postcondition(
+            less_done(
                 "no visible variable of a dataflow block that only it reads is left",
                 clean.escaped_name_left,
                 "src/relax/transform/canonicalize_bindings.cc: such a variable becomes a dataflow variable",
-                harm=Harm.LESS,
             ),
         ),
     ),
@@ -83,11 +81,10 @@ ROWS: tuple[Contract, ...] = (
         operators=Operators(_BINDINGS_ONLY),
         functions=Functions(_FUNCTION_PASS),
         postconditions=(
-            Postcondition(
+            less_done(
                 "no run of min_size pure bindings is left outside",
                 clean.pure_run_left,
                 "documentation of min_size: the minimum number of consecutive dataflow bindings to be extracted",
-                harm=Harm.LESS,
             ),
         ),
     ),
@@ -101,17 +98,15 @@ ROWS: tuple[Contract, ...] = (
         operators=Operators(_DROPS_ONLY, fewer=("*",)),
         functions=Functions(_DROPS_ONLY, may_go=True),
         postconditions=(
-            Postcondition(
+            less_done(
                 "no unreached function is left",
                 restructure.unreached_function_left,
                 "its documentation: unused Relax functions in the module, traced from the entry functions",
-                harm=Harm.LESS,
             ),
-            Postcondition(
+            less_done(
                 "no dead binding is left",
                 clean.dead_binding_left,
                 "its documentation: unused local VarBindings, where no impure operation is used",
-                harm=Harm.LESS,
             ),
             Postcondition(
                 "no effect is lost",
@@ -132,11 +127,10 @@ ROWS: tuple[Contract, ...] = (
         operators=Operators(_DROPS_ONLY, fewer=("*",)),
         functions=Functions(_FUNCTION_PASS),
         postconditions=(
-            Postcondition(
+            less_done(
                 "no two equal calls are left",
                 clean.equal_calls_left,
                 "its documentation: replaces repeated expressions; tests/python/relax/test_transform_cse.py",
-                harm=Harm.LESS,
             ),
         ),
     ),
@@ -150,11 +144,10 @@ ROWS: tuple[Contract, ...] = (
         operators=Operators(_DROPS_ONLY, fewer=("*",)),
         functions=Functions(_DROPS_ONLY, may_go=True),
         postconditions=(
-            Postcondition(
+            less_done(
                 "no private function takes a tuple",
                 restructure.tuple_parameter_left,
                 "its documentation: expand tuple arguments to internal functions",
-                harm=Harm.LESS,
             ),
         ),
     ),
@@ -164,11 +157,10 @@ ROWS: tuple[Contract, ...] = (
         operators=Operators(_DROPS_ONLY, fewer=("*",), more=("*",)),
         functions=Functions(_DROPS_ONLY, may_go=True),
         postconditions=(
-            Postcondition(
+            less_done(
                 "no private function is left but recursive ones",
                 restructure.private_function_left,
                 "its documentation: inline all private relax functions",
-                harm=Harm.LESS,
             ),
         ),
     ),
@@ -206,11 +198,10 @@ ROWS: tuple[Contract, ...] = (
         operators=Operators(_BINDINGS_ONLY),
         functions=Functions(_FUNCTION_PASS),
         postconditions=(
-            Postcondition(
+            less_done(
                 "what is in normal form stays",
                 clean.normal_form_changed,
                 "measured on generated modules; src/relax/ir/block_builder.cc keeps what is a leaf or bound",
-                harm=Harm.LESS,
                 evidence=EvidenceClass.OURS,
             ),
             Postcondition(
@@ -246,11 +237,10 @@ ROWS: tuple[Contract, ...] = (
         operators=Operators("rewrite_call drops what nothing reads, too", fewer=("*",)),
         functions=Functions(_FUNCTION_PASS),
         postconditions=(
-            Postcondition(
+            less_done(
                 "no reshape to the same shape is left",
                 clean.redundant_reshape_left,
                 "its documentation; relax/transform/remove_redundant_reshape.py",
-                harm=Harm.LESS,
             ),
         ),
     ),
@@ -265,11 +255,10 @@ ROWS: tuple[Contract, ...] = (
         operators=Operators(_DROPS_ONLY, fewer=("*",)),
         functions=Functions(_DROPS_ONLY, may_go=True),
         postconditions=(
-            Postcondition(
+            less_done(
                 "no unread field of a result is left",
                 restructure.unused_output_left,
                 "its documentation: remove unused outputs from internal functions",
-                harm=Harm.LESS,
             ),
         ),
     ),
@@ -282,11 +271,10 @@ ROWS: tuple[Contract, ...] = (
         operators=Operators(_DROPS_ONLY, fewer=("*",)),
         functions=Functions(_FUNCTION_PASS),
         postconditions=(
-            Postcondition(
+            less_done(
                 "no unread parameter is left",
                 restructure.unused_parameter_left,
                 "its documentation: remove unused parameters from internal functions; src: dims come as shapes",
-                harm=Harm.LESS,
             ),
         ),
     ),
@@ -308,11 +296,10 @@ ROWS: tuple[Contract, ...] = (
                 order.bindings_changed,
                 "its documentation: sort bindings in each dataflow block",
             ),
-            Postcondition(
+            less_done(
                 "the order is of the kind asked for",
                 order.order_of_another_kind,
                 "its documentation of order and direction; src/relax/transform/topological_sort.cc",
-                harm=Harm.LESS,
             ),
         ),
     ),

@@ -10,7 +10,6 @@ from relaxkit.passes.contract import (
     Contract,
     Dependence,
     EvidenceClass,
-    Harm,
     Idempotence,
     Kept,
     Locality,
@@ -19,6 +18,7 @@ from relaxkit.passes.contract import (
     Stage,
     Trait,
     Variant,
+    less_done,
 )
 from relaxkit.passes.contracts.shared import NO_SUCH_FUNCTION, PARTS_OF_LEVEL_ONE
 from relaxkit.passes.preconditions import no_altered_kernels, private_composites
@@ -35,17 +35,15 @@ ROWS: tuple[Contract, ...] = (
     Contract(
         "AnnotateTIROpPattern",
         postconditions=(
-            Postcondition(
+            less_done(
                 "every kernel has a pattern",
                 fusion.kernels_not_annotated,
                 "its documentation: 'Annotate Op Pattern Kind'",
-                harm=Harm.LESS,
             ),
-            Postcondition(
+            less_done(
                 "reductions are no elementwise kernels",
                 fusion.reductions_misjudged,
                 "OpPatternKind in op_attr_types.h",
-                harm=Harm.LESS,
             ),
         ),
         prepare=LEGALIZED,
@@ -64,17 +62,15 @@ ROWS: tuple[Contract, ...] = (
             Postcondition(
                 "new functions are Primitive", fusion.groups_not_marked, "fuse_ops.cc: FunctionCreator::CreateFunction"
             ),
-            Postcondition(
+            less_done(
                 "only what goes together is fused",
                 fusion.fused_what_may_not,
                 "OpPatternKind, and graph_partitioner.cc",
-                harm=Harm.LESS,
             ),
-            Postcondition(
+            less_done(
                 "level 0 fuses nothing",
                 fusion.fused_at_level_zero,
                 "graph_partitioner.cc: 'if (opt_level_ == 0)'",
-                harm=Harm.LESS,
                 evidence=EvidenceClass.OURS,
             ),
         ),
@@ -94,11 +90,10 @@ ROWS: tuple[Contract, ...] = (
                 fusion.groups_left,
                 "its documentation: 'Fuse primitive relax function'",
             ),
-            Postcondition(
+            less_done(
                 "a group becomes one kernel",
                 fusion.launches_not_kept,
                 "its documentation: 'into a larger TIR function'",
-                harm=Harm.LESS,
             ),
         ),
         merges_kernels=True,
@@ -151,11 +146,10 @@ ROWS: tuple[Contract, ...] = (
             Postcondition(
                 "groups are annotated as asked", external.groups_not_annotated, "its documentation of annotate_codegen"
             ),
-            Postcondition(
+            less_done(
                 "certain matches are grouped",
                 external.certain_matches_left,
                 "its documentation: 'Apply pattern matching to each function in the given module'",
-                harm=Harm.LESS,
             ),
         ),
         abi=Abi.ADDS_FUNCTIONS,
@@ -255,11 +249,10 @@ ROWS: tuple[Contract, ...] = (
     Contract(
         "AttachAttrLayoutFreeBuffers",
         postconditions=(
-            Postcondition(
+            less_done(
                 "layout_free_buffers are the weights and constants",
                 fusion.free_buffers_wrong,
                 "its documentation: 'the layout free buffers are the model weights and relax constants'",
-                harm=Harm.LESS,
             ),
         ),
         prepare=LEGALIZED,

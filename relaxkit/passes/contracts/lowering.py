@@ -18,6 +18,7 @@ from relaxkit.passes.contract import (
     Stage,
     Trait,
     Variant,
+    less_done,
 )
 from relaxkit.passes.contracts.shared import IMPURE_IN_DATAFLOW, MAY_GIVE_BACK
 from relaxkit.passes.preconditions import no_cuda_graphs, no_library_prefix, no_lowered_allocations, nothing_killed
@@ -46,11 +47,10 @@ ROWS: tuple[Contract, ...] = (
         needs=Stage.LEGALIZED,
         gives=Stage.LEGALIZED,
         postconditions=(
-            Postcondition(
+            less_done(
                 "kernels that reshape became relax.reshape",
                 lowering.reshapes_left,
                 "its documentation, and rewrite_dataflow_reshape.cc",
-                harm=Harm.LESS,
             ),
             Postcondition(
                 "values keep their types",
@@ -144,11 +144,10 @@ ROWS: tuple[Contract, ...] = (
         gives=LOWERED,
         preconditions=(no_cuda_graphs, no_lowered_allocations),
         postconditions=(
-            Postcondition(
+            less_done(
                 "without CUDA graphs nothing changes",
                 lowering.anything_changed,
                 "rewrite_cuda_graph.cc: only with relax.backend.use_cuda_graph",
-                harm=Harm.LESS,
                 evidence=EvidenceClass.OURS,
             ),
         ),

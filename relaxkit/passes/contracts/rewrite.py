@@ -20,6 +20,7 @@ from relaxkit.passes.contract import (
     Stage,
     Trait,
     Variant,
+    less_done,
 )
 from relaxkit.passes.contracts.shared import NEEDS_TARGET, OWN_MODE, UNSUPPORTED_DTYPE, WINDOWED_ATTENTION
 from relaxkit.passes.forms import without_dead_code
@@ -69,11 +70,10 @@ ROWS: tuple[Contract, ...] = (
         ),
         functions=Functions(_ONE_BY_ONE),
         postconditions=(
-            Postcondition(
+            less_done(
                 "convolutions have the layouts asked for",
                 rewrite.other_layout_left,
                 "its documentation of desired_layouts; tests/python/relax/test_transform_convert_layout.py",
-                harm=Harm.LESS,
             ),
         ),
     ),
@@ -144,11 +144,10 @@ ROWS: tuple[Contract, ...] = (
         ),
         functions=Functions(_MAKES_KERNELS, may_come=True),
         postconditions=(
-            Postcondition(
+            less_done(
                 "no expensive function is left",
                 partial(common.operators_left_over, names=("relax.exp", "relax.erf", "relax.tanh", "relax.nn.softmax")),
                 "its documentation: convert the expensive non linear functions to their fast counterparts",
-                harm=Harm.LESS,
             ),
         ),
     ),
@@ -160,11 +159,10 @@ ROWS: tuple[Contract, ...] = (
         operators=Operators("its documentation: it evaluates", fewer=("*",)),
         functions=Functions(_MAKES_KERNELS, may_come=True),
         postconditions=(
-            Postcondition(
+            less_done(
                 "no simple call over constants is left",
                 rewrite.foldable_left,
                 "its documentation: fold constant expressions within dataflow blocks",
-                harm=Harm.LESS,
             ),
         ),
     ),
