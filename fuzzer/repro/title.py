@@ -49,6 +49,8 @@ _PLAINER: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         (r"# Metadata omitted.*?show it\.", ""),
         (r'ir\.Op\(.*?name="([\w.]+)".*?support_level=\d+\)', r"\1"),
         (r"T\.u?int\d+\((-?\d+)\)", r"\1"),
+        (r'R\.Tensor\(\(([^()]*)\), dtype="(\w+)"(, vdevice="[^"]*")?\)', r"(\1) \2\3"),
+        (r'R\.Tensor\(dtype="(\w+)", ndim=(\d+)\)', r"\1 of rank \2"),
         (rf"{_CHECK}(?=[^\s:])", ""),  # what is said of it says more
         (rf"{_CHECK}\Z", r"the check `\1\2` fails"),
         (r"ErrorContext\((?:[^()]|\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\))*\)\s*", ""),
@@ -153,7 +155,7 @@ def _well_formed(culprit: str, told: _Told) -> str:
     if evidence.kind == "ill-formed":
         for what in undefined(*told.modules):
             return _fit(f"{culprit} {what}", told.when)
-        return _fit(f"{culprit} gives an ill-formed module", told.when, f": {essence(evidence)}")
+        return _fit(f"{culprit}: {essence(evidence)}")
     if evidence.kind == "signature":
         change = next((each.change for each in told.changes if each.part in _SIGNATURE), "")
         return _fit(f"{culprit} {change}", told.when) if change else ""

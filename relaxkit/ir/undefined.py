@@ -23,15 +23,18 @@ def undefined(before: tvm.IRModule, after: tvm.IRModule) -> Iterator[str]:
                 yield f"leaves {name} with a call of {each.name_hint}, which it dropped or replaced"
         symbols = [*relax.analysis.free_symbolic_vars(function), *relax.analysis.tir_vars_in_type(function.ret_ty)]
         defined = set(relax.analysis.defined_symbolic_vars(function))
-        for symbol in symbols:
-            if symbol not in defined:
-                yield f"leaves the symbolic dim {symbol.name} of {name} undefined"
+        free = [symbol for symbol in symbols if symbol not in defined]
+        for symbol in free:
+            yield f"leaves the symbolic dim {symbol.name} of {name} undefined"
         bound = {place.binding.var: place for place in places(function)}
         for place in bound.values():
-            if _of_dataflow(place.binding.var.ty):
-                yield f"makes the type of {_bound(place)} depend on a dataflow variable"
-        for var in _unbound(function.body, {*function.params, *symbols, *defined}):
-            if var not in bound:
+            for each in (place.binding.var, *expressions(place.binding.value)):
+                if _of_dataflow(getattr(each, "ty", None)):
+                    yield f"makes the type of {_bound(place)} depend on a dataflow variable"
+        for var in _unbound(function.body, {*_bound_by(function.params), *free}):
+            if var in defined:
+                yield f"uses the symbolic dim {var.name} of {name} before it is bound"
+            elif var not in bound:
                 yield f"leaves {_origin(var, given)} of {name} undefined"
             elif isinstance(var, relax.DataflowVar):
                 yield f"uses {_bound(bound[var])} outside of its dataflow block"
@@ -39,8 +42,14 @@ def undefined(before: tvm.IRModule, after: tvm.IRModule) -> Iterator[str]:
                 yield f"uses {_bound(bound[var])} where it is not bound"
 
 
+def _bound_by(variables: Sequence[relax.Var]) -> Iterator[Any]:
+    """Yield variables, and the symbolic dims that their types bind."""
+    for var in variables:
+        yield from (var, *relax.analysis.definable_tir_vars_in_type(var.ty))
+
+
 def _of_dataflow(ty: Any) -> bool:
-    shapes = (part.shape for part in parts_of_type(ty) if isinstance(part, relax.TensorType))
+    shapes = (part.shape for part in parts_of_type(ty) if isinstance(part, relax.TensorType)) if ty is not None else ()
     return any(isinstance(shape, relax.DataflowVar) for shape in shapes)
 
 
@@ -55,10 +64,11 @@ def _unbound(sequence: Any, scope: set[Any]) -> Iterator[Any]:
                 for branch in (value.true_branch, value.false_branch):
                     yield from _unbound(branch, scope)
             elif isinstance(value, relax.Function):
-                yield from _unbound(value.body, {*scope, binding.var, *value.params})
+                yield from _unbound(value.body, {*scope, binding.var, *_bound_by(value.params)})
             else:
                 yield from (var for var in expressions(value) if isinstance(var, relax.Var) and var not in scope)
             scope.add(binding.var)
+            scope.update(_bound_by([binding.var]) if isinstance(binding, relax.MatchCast) else ())
         if isinstance(block, relax.DataflowBlock):
             scope = {var for var in scope if not isinstance(var, relax.DataflowVar)}
     yield from (var for var in expressions(sequence.body) if isinstance(var, relax.Var) and var not in scope)

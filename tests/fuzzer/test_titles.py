@@ -169,6 +169,10 @@ def test_what_cannot_be_compared_keeps_the_words_of_the_oracle() -> None:
             "Check failed: (is_func) is false: ErrorContext(fn=f, annotation=R.Tensor((2,)))  expect a Function",
             "expect a Function",
         ),
+        (
+            'Expression of type R.Tensor((n, 2), dtype="int8") cannot be R.Tensor(dtype="int8", ndim=1)',
+            "Expression of type (n, 2) int8 cannot be int8 of rank 1",
+        ),
         ("", "an assertion in Visit does not hold"),
     ],
 )  # fmt: skip

@@ -136,6 +136,20 @@ def test_a_dim_that_only_a_result_type_has_is_undefined() -> None:
     assert next(undefined(given, after)) == "leaves the symbolic dim n of main undefined"
 
 
+def test_a_dim_that_is_used_before_it_is_bound_is_told() -> None:
+    n = tvm.tirx.Var("n", "int64")
+    x = relax.Var("x", relax.TensorType(dtype="float32", ndim=1))
+    lv = relax.Var("lv", relax.TensorType((n,), "float32"))
+    cast = relax.MatchCast(lv, x, lv.ty)
+    ones = relax.VarBinding(relax.Var("gv", lv.ty), relax.op.ones((n,), "float32"))
+    given, after = (
+        broken(relax.Function([x], relax.SeqExpr([relax.BindingBlock(row)], ones.var), x.ty))
+        for row in ([cast, ones], [ones, cast])
+    )
+    assert [*undefined(given, given)] == []
+    assert next(undefined(given, after)) == "uses the symbolic dim n of main before it is bound"
+
+
 def test_a_dataflow_variable_is_told_outside_of_its_block() -> None:
     @I.ir_module
     class Given:
