@@ -155,8 +155,12 @@ def _notes(finding: FindingRecord, info: CampaignInfo, parts: ScriptParts) -> st
     cases = "case" if finding.count == 1 else "cases"
     size = f", {finding.bindings} binding{'s' * (finding.bindings != 1)}" if finding.bindings is not None else ""
     seen = f"in {finding.count:,} {cases} out of {info.examples:,}"
+    assessment = finding.assessment
+    blame = assessment.beside(finding.culprit)
     lines = [
         f"* Pass: `{finding.culprit}`",
+        f"* Severity: {assessment.severity}; evidence: {assessment.evidence}",
+        *([f"* {_cell(blame[0].upper() + blame[1:])}"] if blame else []),
         f"* Found by fuzzing, {seen}; minimized to the module above ({parts.lines} lines{size}).",
         f"* Signature: `{finding.id}` {_cell(finding.signature).replace('`', chr(39))}",
     ]

@@ -13,6 +13,7 @@ from planted.generated import modules
 
 from corpus.case import load, load_module
 from fuzzer.core.case import Case, judge_case
+from fuzzer.findings.assessment import Assessment, EvidenceClass, Severity
 from fuzzer.findings.script_parts import Ending, ShortScript
 from fuzzer.minimizer.search.search import SearchLimits
 from fuzzer.repro.run import ReproResult, check_repro
@@ -123,3 +124,15 @@ def test_another_error_at_another_place_is_not_the_defect(tmp_path: Path) -> Non
     assert "def run(module, args):" in script.text
     broken = run(script.text.replace("@I.ir_module", "assert False\n@I.ir_module", 1), script.ending, tmp_path)
     assert (broken.exit_code, broken.confirmed) == (1, False), broken
+
+
+def test_the_head_says_how_grave_it_is_and_who_is_at_fault() -> None:
+    (known,) = load(["merge-composite-if"])
+    case = Case(str(tvm.ir.save_json(load_module(known))), known.passes, known.input_seed)
+    (verdict,) = [each for each in judge_case(case, (known.oracle,)) if each.outcome is Outcome.FAIL]
+    other = Assessment(EvidenceClass.HARD, Severity.S4, "LambdaLift", "needs local functions", final=True)
+    head = short_forms(case, verdict, other).scripts[0].text.partition("\n\n")[0].splitlines()
+    assert "Severity S4." in " ".join(head)
+    assert "# at fault: LambdaLift; needs local functions." in head
+    own = Assessment(EvidenceClass.HARD, Severity.S3, verdict.culprit, final=True)
+    assert "at fault" not in short_forms(case, verdict, own).scripts[0].text

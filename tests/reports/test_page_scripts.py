@@ -17,12 +17,13 @@ from py_mini_racer import JSEvalException, MiniRacer
 from sample_findings import HOSTILE, finding
 
 from fuzzer.core.toml import parse_toml
+from fuzzer.findings.assessment import Assessment, EvidenceClass, Severity
 from fuzzer.findings.file import known_in
 from fuzzer.findings.script_parts import ScriptParts, Words
 from fuzzer.store.known import KnownAs
 from fuzzer.store.writer import FindingState as State
 from reports.html import SCRIPTS
-from reports.tables import Report
+from reports.tables import Report, ordered
 
 ASSETS = Path(__file__).parents[2] / "reports" / "page" / "assets" / "js"
 VIEWS = ("overview", "findings", "passes", "coverage", "growth", "unjudged", "history", "finding/0000000001")
@@ -281,3 +282,31 @@ def test_curves_say_where_they_end(run: Run) -> None:
 )
 def test_numbers_as_text(run: Run, expression: str, text: str) -> None:
     assert run(expression) == text
+
+
+def test_the_gravest_are_to_be_looked_at_first_and_questions_stand_apart(report: Report) -> None:
+    first, *_ = report.findings
+    hard, _, ours = EvidenceClass
+    rows = [
+        replace(first, id="000000000a", count=90, assessed=Assessment(hard, Severity.S3, "FuseOps", final=True)),
+        replace(
+            first, id="000000000b", count=1, assessed=Assessment(hard, Severity.S1, "LambdaLift", "why", final=True)
+        ),
+        replace(first, id="000000000c", count=99, assessed=Assessment(ours, Severity.S5, "FuseOps", final=True)),
+    ]
+    run = started(report, replace(full(report), findings=ordered(rows)))
+    go(run, "overview")
+    main = texts(run, "main")[0]
+    assert "Look at these first" in main
+    assert main.index("S1") < main.index("S3")
+    assert texts(run, ".figure")[0] == "2findings: 2 confirmed; 1 question"
+    go(run, "findings")
+    assert texts(run, "#list .part") == ["Questionsagainst what TVM never promised; not counted as findings"]
+    typed(run, "severity", "S1", "change")
+    assert run("document.getElementById('count').textContent") == "1 of 2 findings, 0 of 1 question"
+    go(run, "finding/000000000b")
+    said = texts(run, "main")[0]
+    assert "at faultLambdaLift" in said
+    assert "becausewhy" in said
+    go(run, "finding/000000000c")
+    assert "A question, and not counted as a finding" in texts(run, "main")[0]

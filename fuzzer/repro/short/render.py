@@ -115,7 +115,8 @@ def _head(failure: FailingCase, check: ShortCheck, assessment: Assessment | None
     else:
         expected = f"{words.expected.rstrip('.')}{f' ({source})' if source else ''}"
     told = f"tvm {metadata.version('apache-tvm')}, target llvm.{severity} Expected: {expected}."
-    return [*_comment(title or words.title, 2), *_comment(told, 2)]
+    blame = "" if assessment is None else assessment.beside(failure.verdict.culprit)
+    return [*_comment(title or words.title, 2), *_comment(told, 2), *(_comment(f"{blame}.", 2) if blame else [])]
 
 
 def _comment(text: str, most: int) -> list[str]:
