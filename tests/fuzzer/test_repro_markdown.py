@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import msgspec
@@ -14,11 +15,11 @@ from sample_records import META
 import fuzzer.cli.main as cli
 from fuzzer.core.case import Case
 from fuzzer.findings.releases import Bisected
-from fuzzer.findings.script_parts import Nearest, RenderedScript, ScriptParts
+from fuzzer.findings.script_parts import Ending, Nearest, RenderedScript, ScriptParts
 from fuzzer.findings.signature import signature
 from fuzzer.repro.markdown import bug_report, fenced
 from fuzzer.repro.pieces.frame import load
-from fuzzer.repro.run import check_repro, render_repro
+from fuzzer.repro.run import ReproResult, check_repro, render_repro
 from fuzzer.store.records import CampaignInfo, FindingRecord, FindingState, ShardResult, SignatureHits
 from fuzzer.store.writer import Store
 from oracles.core.verdict import Evidence, Outcome, Verdict
@@ -141,3 +142,39 @@ def test_the_verb_prints_it_and_refuses_what_it_cannot_read(tmp_path: Path, caps
         1,
     )  # the script's own: 1 when the defect is there
     assert (tmp_path / "it.py").read_text() == script().text
+
+
+def test_a_short_script_stands_in_it_with_what_changes() -> None:
+    parts = replace(
+        script().parts, ending=Ending("AttributeError"), change="-lv = R.nn.pixel_shuffle(x)", numbers="a, b"
+    )
+    report = bug_report(finding(), VERDICT, INFO, "import tvm\n", parts)
+    assert "```python\nimport tvm\n```" in report
+    assert "### Before and after\n\nA, b.\n\n```diff\n-lv = R.nn.pixel_shuffle(x)\n```" in report
+    assert "BUG:" not in report
+    assert "<details>" not in report
+
+
+TOLD = 'Traceback (most recent call last):\n  File "repro.py", line 9, in <module>\n    check(After)\n'
+
+
+@pytest.mark.parametrize(
+    ("ending", "code", "errors", "shows"),
+    [
+        (Ending("ValueError", ("not defined",), 9), 1, f"{TOLD}ValueError: x is not defined\n", True),
+        (Ending("ValueError", ("not defined",), 9), 0, "", False),
+        (Ending("ValueError", ("not defined",), 10), 1, f"{TOLD}ValueError: x is not defined\n", False),
+        (Ending("ValueError", ("not defined",), 9), 1, f"{TOLD}ValueError: x is another\n", False),
+        (Ending("ValueError", (), 9), 1, f"{TOLD}KeyError: ValueError\n", False),
+        (Ending("InternalError", (), 9), 1, f"{TOLD}tvm.error.InternalError: no\n", True),
+        (Ending("", ("no",), 9), 1, f"{TOLD}tvm.error.InternalError: no\n", True),
+        (Ending(signal=11), -11, "", True),
+        (Ending(signal=11), 1, f"{TOLD}ValueError: no\n", False),
+        (Ending(), 3, "", True),
+        (Ending("ValueError"), None, "", False),
+    ],
+)
+def test_a_short_script_shows_the_defect_by_how_it_ends(
+    ending: Ending, code: int | None, errors: str, shows: bool
+) -> None:
+    assert ReproResult(code, "", errors, ending).confirmed is shows

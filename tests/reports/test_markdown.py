@@ -1,6 +1,7 @@
 import re
 from dataclasses import replace
 
+from fuzzer.findings.script_parts import ScriptParts, Words
 from reports.markdown import cell, fenced, render_markdown
 from reports.tables import Report
 
@@ -53,3 +54,13 @@ def test_findings_show_signature_repro_and_module(report: Report) -> None:
     assert "# module of 0000000001" in text
     assert "relax.transform.FuseOps()" in text
     assert "repros/0000000001.py" in text
+
+
+def test_what_the_pass_changes_is_shown_and_the_numbers(report: Report) -> None:
+    parts = ScriptParts(
+        "x", False, (), 0, Words("t", "e", "o"), change="-lv = R.abs(x)\n+lv = R.negative(x)", numbers="-2, got -3"
+    )
+    first, *rest = report.findings
+    text = render_markdown(replace(report, findings=[replace(first, parts=parts), *rest]), lambda _: "")
+    assert "```diff\n-lv = R.abs(x)\n+lv = R.negative(x)\n```" in text
+    assert "-2, got -3" in text
