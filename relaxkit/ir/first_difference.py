@@ -79,7 +79,7 @@ def differences(before: tvm.IRModule, after: tvm.IRModule) -> Iterator[Differenc
     """Yield where two modules differ, functions that both have first, public ones before private ones."""
     ours, theirs = functions_by_name(before), functions_by_name(after)
     for name in sorted(ours.keys() & theirs.keys(), key=lambda name: (not is_public(ours[name]), name)):
-        if not tvm_ffi.structural_equal(ours[name], theirs[name]):
+        if not _same(ours[name], theirs[name]):
             yield from [*_of_function(name, ours[name], theirs[name])] or [Difference(Part.BODY, name)]
     yield from (Difference(Part.FUNCTION_GONE, name) for name in sorted(ours.keys() - theirs.keys()))
     yield from (Difference(Part.FUNCTION_NEW, name) for name in sorted(theirs.keys() - ours.keys()))

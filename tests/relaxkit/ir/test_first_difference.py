@@ -90,6 +90,11 @@ def test_equal_modules_have_none() -> None:
     assert [*differences(PLAIN, module("lv = R.nn.softmax(x, axis=1)\nreturn lv"))] == []
 
 
+def test_calls_of_functions_of_one_name_are_alike() -> None:
+    body = "lv = Module.helper(x)\nreturn lv"
+    assert [*differences(module(body, rest=HELPER), module(body, rest=HELPER))] == []
+
+
 def test_an_operand_that_is_gone_comes_before_the_casts_around_it() -> None:
     operands = ", ".join(f"{name}: R.Tensor((1, 2, 2, 4), 'float32')" for name in ("q", "k", "v"))
     parameters = f"{operands}, bias: R.Tensor((1, 2, 2, 2), 'float32')"
