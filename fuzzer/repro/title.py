@@ -34,6 +34,7 @@ from relaxkit.passes.contract import OracleName
 from relaxkit.passes.contracts import contract_for
 
 MOST = 110
+_FEW = 2  # operators that are named
 _PLAIN = frozenset({"relax.abs", "relax.add", "relax.call_tir"})
 """Operators that the minimizer itself puts in the place of others."""
 _LOST = (Part.OPERAND_GONE, Part.ATTRIBUTE)
@@ -102,8 +103,8 @@ class _Told:
             for found in differences(module, passing):
                 if found.held and found.before not in _PLAIN:
                     return found.held
-        telling = operators_of(module) - _PLAIN
-        return f"on {min(telling)}" if len(telling) == 1 else ""
+        telling = sorted(operators_of(module) - _PLAIN)
+        return f"on {', '.join(telling)}" if 0 < len(telling) <= _FEW else ""
 
 
 def title_of(case: Case, verdict: Verdict, nearest: Nearest | None = None) -> str:
@@ -238,8 +239,10 @@ def _numeric(culprit: str, told: _Told) -> str:
         return _fit(f"{culprit} differentiates {details.operator} wrongly", told.when, values)
     if evidence.kind not in _VALUES:
         return _fit(words_of(told.verdict).title, told.when)
-    change = f" (it {told.changes[0].change})" if told.changes and not told.when else ""
-    return _fit(f"{culprit} makes {details.entry} return {values}", told.when, change)
+    head = f"{culprit} makes {details.entry} return {values}"
+    if (told.nearest is not None and told.when) or not told.changes:
+        return _fit(head, told.when)
+    return _fit(f"{head} (it {told.changes[0].change})")
 
 
 def _rounded(text: str) -> str:
