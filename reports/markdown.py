@@ -38,7 +38,7 @@ def render_markdown(report: Report, module_of: Callable[[FindingRecord], str] = 
         lines += [f"{agreed}.", ""]
     reasons = reason_rows(report.tallies)
     if reasons:
-        lines += ["## What judged nothing", "", *table(("oracle", "outcome", "why", "count"), reasons, "lllr"), ""]
+        lines += ["## Skipped checks by reason", "", *table(("oracle", "outcome", "why", "count"), reasons, "lllr"), ""]
     told = in_words(report.findings, report.recognized)
     for standing, findings in by_standing(report.findings).items():
         if standing is Standing.FINDING or findings:

@@ -63,7 +63,7 @@ def _reasons(report: Report) -> str:
     if not rows:
         return ""
     table = tabulate(rows, ("count", "oracle", "outcome", "why"), tablefmt="simple", disable_numparse=True)
-    return f"What judged nothing, most frequent first:\n{table}"
+    return f"Skipped checks by reason, most frequent first:\n{table}"
 
 
 def _known(report: Report) -> str:

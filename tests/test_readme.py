@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from relaxkit.passes.contracts import CONTRACTS
+
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 COMMANDS = [
@@ -21,9 +23,8 @@ COMMANDS = [
 
 def test_the_two_commands_set_up_run_and_test() -> None:
     run, test = COMMANDS[:2]
-    for command in (run, test):
-        assert command.startswith("python3 -m venv .venv && .venv/bin/python -m pip install ")
-        assert "-e '.[dev]'" in command
+    for command, what in ((run, "."), (test, "'.[dev]'")):
+        assert command.startswith(f"python3 -m venv .venv && .venv/bin/python -m pip install --quiet -e {what} && ")
     assert run.endswith(".venv/bin/relaxfuzz run --time 3m --seed 7 --workers 2 --out campaign")
     assert test.endswith(" && .venv/bin/python -m pytest")
 
@@ -37,8 +38,39 @@ def test_ci_installs_and_tests_as_readme_says() -> None:
     assert subprocess.run(["bash", "-n", str(ROOT / ".ci" / "run")], timeout=30).returncode == 0
 
 
+def test_it_is_short() -> None:
+    assert len(README.splitlines()) <= 80
+
+
+def test_its_figures_are_those_of_their_sources() -> None:
+    figures = dict(re.findall(r"^\| ([^|]+) \| ([^|]+) \| \[?[`\w.]", README, re.MULTILINE))
+    bugs = (ROOT / "docs" / "bugs.md").read_text(encoding="utf-8")
+    assert f"## Live: {figures['live defects of TVM 0.27 that CI checks']}\n" in bugs
+    assert figures["passes with a contract: what each promises, with its source"] == str(len(CONTRACTS))
+    results = (ROOT / "benchmarks" / "RESULTS.md").read_text(encoding="utf-8")
+    assert f"| {figures['Relax operators in 1,000 modules (best other tool: 56)']} | 56 " in results
+    assert f"all {figures['well-formed modules among 20,000 drawn']} modules are well formed" in results
+    changing = figures["passes that change at least 20 % of their modules"].split(" of ")
+    assert f"of {changing[1]} passes under contract {changing[0]} change at least 20 %" in results
+
+
+def test_the_gallery_tells_ten_cases_that_fail_in_the_newest_release() -> None:
+    sections = (ROOT / "docs" / "gallery.md").read_text(encoding="utf-8").split("\n## ")[1:]
+    assert len(sections) == 10
+    for section in sections:
+        (case,) = set(re.findall(r"corpus/cases/([\w-]+)/case\.toml", section))
+        told = (ROOT / "corpus" / "cases" / case / "case.toml").read_text(encoding="utf-8")
+        assert '"0.27.0.post1" = "fail"' in told, case
+        (culprit, *_) = re.findall(r'^name = "(\w+)"', told, re.MULTILINE)
+        assert f"`{culprit}`" in section
+        (code,) = re.findall(r"```python\n(.*?)```", section, re.DOTALL)
+        module = (ROOT / "corpus" / "cases" / case / "module.py").read_text(encoding="utf-8")
+        assert all(call in module for call in re.findall(r"R\.[\w.]+\(", code)), case
+
+
 def test_every_verb_is_in_the_table_and_no_other() -> None:
-    rows = re.findall(r"^\| `([a-z]+)[^`]*` \|.*\|$", README, re.MULTILINE)
+    table = (ROOT / "docs" / "verbs.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `([a-z]+)[^`]*` \|.*\|$", table, re.MULTILINE)
     assert set(rows) == {entry.name for entry in entry_points(group="relaxfuzz.verbs")}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import shutil
 import sys
 import time
@@ -122,6 +123,8 @@ class Progress:
 
     def _write(self, text: str) -> None:
         # A closed terminal must not end a campaign that runs for a night.
+        if not logging.getLogger("relaxfuzz").isEnabledFor(logging.INFO):
+            return
         with contextlib.suppress(OSError, ValueError):
             self._stream.write(text)
             self._stream.flush()

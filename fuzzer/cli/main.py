@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import importlib.metadata
+import logging
 import os
 import sys
 import tempfile
 import traceback
 
-from fuzzer.cli.options import GROUPS, entry_points, parser_of
+from fuzzer.cli.options import GROUPS, PROGRAM, entry_points, parser_of
 from fuzzer.core.installed import require_working_pair, versions
 from fuzzer.core.text import first_line, printable, shorten
 from fuzzer.core.toml import near_matches
@@ -17,13 +18,19 @@ from fuzzer.worker import session_files
 from relaxkit.passes.plugins import PluginError
 
 BROKEN_PIPE = 141
+_LEVELS = {"-q": logging.WARNING, "--quiet": logging.WARNING, "-v": logging.DEBUG, "--verbose": logging.DEBUG}
 MOST_SAID = 1500
 """Characters of a line of ours."""
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run one command; returns its exit code, which :func:`_overview` explains."""
-    argv = sys.argv[1:] if arguments is None else arguments
+    argv = list(sys.argv[1:] if arguments is None else arguments)
+    level = logging.INFO
+    while argv and (asked := _LEVELS.get(argv[0])) is not None:
+        level = asked
+        del argv[0]
+    logging.getLogger(PROGRAM).setLevel(level)
     try:
         return _dispatch(argv)
     except (UsageError, PluginError) as error:
@@ -63,7 +70,7 @@ def _dispatch(argv: list[str]) -> int:
 
 
 def _overview(entries: dict[str, importlib.metadata.EntryPoint]) -> str:
-    lines = ["usage: relaxfuzz VERB [arguments]", "       relaxfuzz --version", ""]
+    lines = ["usage: relaxfuzz [-q | -v] VERB [arguments]", "       relaxfuzz --version", ""]
     lines += ["Differential-testing fuzzer for the passes of TVM's Relax.", ""]
     others = tuple(name for name in entries if not any(name in names for names in GROUPS.values()))
     for title, names in {**GROUPS, "Others": others}.items():
@@ -71,6 +78,7 @@ def _overview(entries: dict[str, importlib.metadata.EntryPoint]) -> str:
         lines += [f"{title}:", *shown, ""] if shown else []
     lines += [
         "",
+        "-q prints results only, -v shows the traceback of an internal error.",
         "`relaxfuzz VERB --help` says more. Exit codes: 0 done, 1 gate failed or something does not work, 2 bad",
     ]
     return "\n".join(
@@ -84,7 +92,7 @@ def _overview(entries: dict[str, importlib.metadata.EntryPoint]) -> str:
 
 def _internal(error: Exception) -> int:
     """Print one line for the user; the traceback goes where a bug report can take it from."""
-    if os.environ.get("RELAXFUZZ_DEBUG"):
+    if os.environ.get("RELAXFUZZ_DEBUG") or logging.getLogger(PROGRAM).isEnabledFor(logging.DEBUG):
         traceback.print_exc()
         return INTERNAL
     details = f"details in {path}" if (path := _kept(traceback.format_exc())) else "its details cannot be written"

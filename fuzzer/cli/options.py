@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import importlib.metadata
+import logging
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -40,9 +41,23 @@ def add_triage(parser: argparse.ArgumentParser) -> None:
     )
 
 
+class _Console(logging.Handler):
+    """Writes to the standard error as it is at the moment."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        print(f"relaxfuzz: {record.getMessage()}", file=sys.stderr, flush=True)
+
+
 def inform(line: str) -> None:
-    """Print a line for the user on the standard error, beside what a verb prints for programs."""
-    print(f"relaxfuzz: {printable(line)}", file=sys.stderr, flush=True)
+    """Log a line for the user, by default on the standard error, beside what a verb prints for programs."""
+    if not _LOG.handlers:
+        _LOG.addHandler(_Console())
+        _LOG.propagate = False
+    _LOG.info("%s", printable(line))
+
+
+_LOG = logging.getLogger("relaxfuzz")
+_LOG.setLevel(logging.INFO)
 
 
 def show(text: str) -> None:

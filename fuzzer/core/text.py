@@ -69,7 +69,7 @@ class Standing(str, enum.Enum):
 
 WHAT_THEY_ARE = {
     Standing.QUESTION: "against what TVM never promised; not counted as findings",
-    Standing.SUSPECT: "seen, but no script of theirs proves it; not counted as findings",
+    Standing.SUSPECT: "not reproduced by a standalone script; not counted as findings",
 }
 """What people are told where these are listed."""
 

@@ -37,7 +37,7 @@ class TriageState(str, enum.Enum):
     """The outcome of triage."""
 
     CONFIRMED = "confirmed"  # shows in every fresh process, and in its repro script
-    UNSCRIPTED = "unscripted"  # shows in every fresh process, but no script shows it
+    UNSCRIPTED = "unscripted"  # shows in every fresh process, but a standalone script could not reproduce it
     FLAKY = "flaky"  # shows in some fresh processes
     GONE = "gone"  # shows in no fresh process
 
@@ -155,7 +155,7 @@ class _Triage:
             found.case if scripted else None,
             reduced.bindings if scripted else None,
             None if self.path is None else self.path.relative_to(job.directory).as_posix(),
-            "; ".join(self.notes if scripted else ["no script shows it", *self.notes]),
+            "; ".join(self.notes if scripted else ["a standalone script could not reproduce it", *self.notes]),
             self._findings(found),
             found.queries,
             time.monotonic() - began,

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import argparse
 import importlib.metadata
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from sample_records import META, hit, shard
 
 from fuzzer.cli.main import main
+from fuzzer.cli.options import inform
+from fuzzer.cli.verbs.gate import VERB as GATE
 from fuzzer.core import installed as environment
 from fuzzer.store.writer import FILE_NAME, Store
 
@@ -244,6 +249,8 @@ def test_operators_of_a_campaign(capsys: pytest.CaptureFixture[str], tmp_path: P
 _WITHOUT_TVM = """
 import sys
 from fuzzer.cli.main import main
+from fuzzer.cli.options import inform
+from fuzzer.cli.verbs.gate import VERB as GATE
 code = main(sys.argv[1:])
 sys.exit(f"loaded {sorted({'tvm', 'numpy', 'strategies'} & set(sys.modules))} with code {code}")
 """
@@ -284,3 +291,19 @@ def test_a_reader_that_goes_away_is_no_success(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr("fuzzer.cli.main._dispatch", deaf)
     monkeypatch.setattr("os.dup2", lambda *_: None)
     assert main(["gate", "x"]) == 141
+
+
+@pytest.mark.parametrize(("level", "told"), [("-q", False), ("--quiet", False), ("-v", True), ("", True)])
+def test_quiet_leaves_the_results_alone(level: str, told: bool, capsys: pytest.CaptureFixture[str]) -> None:
+    def run(options: argparse.Namespace) -> int:
+        inform("a word")
+        print("a result")
+        return 0
+
+    verb = replace(GATE, run=run, add_arguments=lambda parser: None)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("fuzzer.cli.main.entry_points", lambda: {"gate": SimpleNamespace(load=lambda: verb)})
+        assert main([*filter(None, [level]), "gate"]) == 0
+    said = capsys.readouterr()
+    assert said.out == "a result\n"
+    assert ("a word" in said.err) is told

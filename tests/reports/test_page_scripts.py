@@ -190,7 +190,7 @@ def texts(run: Run, selector: str) -> list[str]:
 def test_suspects_have_a_part_of_their_own_behind_the_findings(run: Run) -> None:
     go(run, "findings")
     assert texts(run, "nav a")[1] == "Findings 3"
-    assert texts(run, "#list .part") == ["Suspectsseen, but no script of theirs proves it; not counted as findings"]
+    assert texts(run, "#list .part") == ["Suspectsnot reproduced by a standalone script; not counted as findings"]
     assert texts(run, "#list ul .state")[-1] == "S3 ≈ flaky"
     shown = run("document.querySelector('#list').all.map((each) => each.attributes.class || each.tagName)")
     assert shown.index("head part") > max(at for at, name in enumerate(shown) if name == "badge good")

@@ -56,7 +56,7 @@ RF.STATES = {
   confirmed: ["●", "bad", "came back in fresh processes and from its script"],
   new: ["○", "warn", "not looked into yet", "untriaged"],
   known: ["✓", "good", "confirmed, and listed as known"],
-  unscripted: ["◐", "warn", "came back in fresh processes, but no script shows it"],
+  unscripted: ["◐", "warn", "came back in fresh processes, but a standalone script could not reproduce it"],
   flaky: ["≈", "warn", "did not come back every time"],
 };
 

@@ -147,7 +147,7 @@ RF.findingHead = function (finding) {
       RF.h("h1", { class: "wrap" }, `${finding.oracle}: ${finding.pass}`),
       RF.h("span", null, RF.isNew(finding) && RF.h("span", { class: "badge mark" }, "new"), " ", RF.badge(RF.stateOf(finding)))),
     RF.h("p", { class: "wrap" }, finding.line),
-    finding.standing === "suspect" && RF.h("p", { class: "warn" }, "A suspect, and not counted as a finding: no script of its own proves it."),
+    finding.standing === "suspect" && RF.h("p", { class: "warn" }, "A suspect, and not counted as a finding: a standalone script could not reproduce it."),
     finding.standing === "question" && RF.h("p", { class: "warn" }, "A question, and not counted as a finding: TVM never promised what it goes against."),
     RF.h("dl", { class: "facts" },
       fact("id", RF.h("code", null, finding.id)),

@@ -62,7 +62,7 @@ RF.figures = function (findings, besides) {
     figure(RF.number(campaign.modules), `modules, under ${RF.counted(campaign.passes, "pass", "passes")}`),
     figure(RF.number(passed + failed), "checks (pass or fail)"),
     figure(RF.percent(passed + failed ? passed / (passed + failed) : null), `of checks passed, ${RF.number(failed)} failed`),
-    figure(RF.percent(said ? (said - passed - failed) / said : null, 1), "of verdicts judged nothing"));
+    figure(RF.percent(said ? (said - passed - failed) / said : null, 1), "of checks skipped"));
 };
 
 RF.changed = function (seen) {
