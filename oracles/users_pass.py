@@ -22,7 +22,7 @@ from tvm.relax.expr_functor import PyExprMutator, mutator
 
 from oracles.core.module_facts import load
 from oracles.core.subject import Subject
-from oracles.core.verdict import NOTE, Evidence, Outcome, Verdict
+from oracles.core.verdict import Evidence, Outcome, Verdict
 from relaxkit.ir.equality import describe
 from relaxkit.ir.functions import functions_by_name
 from relaxkit.passes.claims.kept import KEPT
@@ -97,7 +97,7 @@ def considered(subject: Subject, verdicts: list[Verdict], ask: Ask) -> list[Verd
         if verdict.outcome is Outcome.FAIL and not undone and _essence(verdict) in tvms:
             considered.append(replace(verdict, outcome=Outcome.SKIP, reason=TVM_ALONE, evidence=None))
         elif verdict.outcome is not Outcome.FAIL and note is not None and _essence(note) not in tvms:
-            considered.append(replace(verdict, reason=_note(note)))
+            considered.append(replace(verdict, note=_note(note)))
         else:
             considered.append(verdict)
     return considered
@@ -136,7 +136,7 @@ def _note(failure: Verdict) -> str:
         claim = failure.evidence.details.claim
         kept = next((str(each) for each, condition in KEPT.items() if condition.claim == claim), "")
         said = f"it breaks '{claim}' (Contract: changes=frozenset({{{kept}}}) allows it, frozenset() forbids it)"
-    return NOTE + said
+    return said
 
 
 class _ControlPass(GivenPass):

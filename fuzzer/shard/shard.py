@@ -28,7 +28,7 @@ from fuzzer.shard.draw import (
     subjects_per_module,
 )
 from fuzzer.worker.child import begin_case, breadcrumb, die_if_out_of_memory
-from oracles.core.verdict import NOT_ASKED, Outcome, Verdict
+from oracles.core.verdict import NOT_ASKED, NOTE, Outcome, Verdict
 from relaxkit.passes.contract import OracleName
 from relaxkit.passes.pass_ref import PassRef
 from relaxkit.passes.plugins import require
@@ -283,7 +283,8 @@ def _judged(
     tallies = [(name.value, subject.judged, Outcome.SKIP.value, left[name]) for name in oracles if name in left]
     failures = []
     for verdict in verdicts:
-        tallies.append((verdict.oracle.value, verdict.culprit, verdict.outcome.value, verdict.reason))
+        said = f"{NOTE}{verdict.note}" if verdict.note else verdict.reason
+        tallies.append((verdict.oracle.value, verdict.culprit, verdict.outcome.value, said))
         if verdict.outcome is Outcome.INVALID:
             _log(verdict, task, index, passes)
         if verdict.outcome is not Outcome.FAIL:

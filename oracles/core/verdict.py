@@ -24,7 +24,7 @@ NOT_APPLICABLE = frozenset(
 """Reasons of skips where there was nothing to judge, and nothing went unjudged: the gate counts them on no side."""
 
 NOTE = "note: "
-"""What the reason of a verdict begins with that has something to say of a user's pass, and decides nothing."""
+"""What a note begins with where it is counted among the reasons."""
 
 NOT_ASKED = "not asked: only a share of the cases is"
 """The reason of what the shares of a campaign leave out."""
@@ -238,6 +238,7 @@ class Verdict:
             the module, so that equal reasons can be counted; of a pass of the numeric oracle, the value of the
             ``Agreement`` that says how.  Else empty.
         evidence: Present exactly when the outcome is ``FAIL`` or ``INVALID``.
+        note: Something to say of a user's pass that decides nothing; counted like a reason.
     """
 
     oracle: OracleName
@@ -245,6 +246,7 @@ class Verdict:
     culprit: str
     reason: str = ""
     evidence: Evidence | None = None
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)

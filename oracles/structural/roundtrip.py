@@ -33,7 +33,7 @@ from oracles.core.applicability import ill_formed_output, no_output
 from oracles.core.blame import first_step
 from oracles.core.module_facts import copied, equal, load
 from oracles.core.subject import Subject
-from oracles.core.verdict import NOTE, Details, Evidence, Notation, Outcome, Verdict
+from oracles.core.verdict import Details, Evidence, Notation, Outcome, Verdict
 from oracles.structural.roundtrip_forms import (
     ATTRIBUTES,
     REFINED,
@@ -76,7 +76,9 @@ def judge(subject: Subject) -> tuple[Verdict, ...]:
     if not found.by_pass and not found.reason and draws_script(seed):
         found.script(whole=seed != 0 and _draws(seed, WHOLE_SHARE))
     outcome = Outcome.SKIP if found.reason else Outcome.PASS
-    on_passes = found.by_pass or {"": Verdict(OracleName.ROUNDTRIP, outcome, subject.judged, found.reason)}
+    on_passes = found.by_pass or {
+        "": Verdict(OracleName.ROUNDTRIP, outcome, subject.judged, found.reason, note=found.note)
+    }
     return (*on_passes.values(), *found.by_notation.values())
 
 
@@ -98,6 +100,7 @@ class _Losses:
         self.by_pass: dict[str, Verdict] = {}
         self.by_notation: dict[str, Verdict] = {}
         self.reason = ""  # not to judge the passes
+        self.note = ""
         self.inherited = False  # whether losses that the input shows as well are reported
         # Who tries a pass of his own does not ask what TVMScript does to the modules that it is tried on, or gives.
         self.users = any(step.ref.is_user or isinstance(step.ref, GivenPass) for step in subject.plan.steps)
@@ -175,9 +178,9 @@ class _Losses:
             self.by_pass.setdefault(key, Verdict(OracleName.ROUNDTRIP, Outcome.FAIL, culprit, evidence=evidence))
             return
         where = f"{notation} cannot hold the output" if known is None else f"input does not survive {notation}"
-        self.reason = (
-            f"{NOTE}what it makes does not survive {notation}: {kind}" if self.users and known is None else where
-        )
+        self.reason = where
+        if self.users and known is None:
+            self.note = f"what it makes does not survive {notation}: {kind}"
         if not self.users and (known is None or _key(known) != key or self.inherited):
             verdict = Verdict(OracleName.ROUNDTRIP, Outcome.FAIL, notation, evidence=evidence)
             self.by_notation.setdefault(f"{notation} {key}", verdict)

@@ -20,7 +20,7 @@ from fuzzer.core.case import Case
 from fuzzer.findings.signature import signature
 from fuzzer.worker.child import begin_case, breadcrumb, die_if_out_of_memory
 from oracles.check import OracleFailure, watched_by
-from oracles.core.verdict import NOTE, Agreement, Outcome, Verdict
+from oracles.core.verdict import Agreement, Outcome, Verdict
 from relaxkit.ir.walk import operators_of
 from relaxkit.passes.contract import OracleName
 from relaxkit.passes.pass_ref import GivenPass, PassRef, PassReferenceError
@@ -176,9 +176,7 @@ class _CheckRecorder:
         self.counts["operators"] = len(self._operators)
         self.counts["proved"] += any(verdict.reason == Agreement.PROVED.value for verdict in verdicts)
         self.counts.update(str(verdict.outcome) for verdict in verdicts)
-        self.notes.update(
-            {verdict.reason.removeprefix(NOTE) for verdict in verdicts if verdict.reason.startswith(NOTE)}
-        )
+        self.notes.update({verdict.note for verdict in verdicts if verdict.note})
         if any(verdict.outcome is Outcome.FAIL for verdict in verdicts):
             self.failed = JudgedModule(self._now.case, self._now.unknown, tuple(verdicts))
         self._file.unlink(missing_ok=True)

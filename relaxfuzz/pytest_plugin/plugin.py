@@ -93,6 +93,8 @@ def pytest_terminal_summary(terminalreporter: Any) -> Generator[None, None, None
 def _evidence(value: dict[str, dict[str, int]]) -> Iterator[str]:
     """Write what a test rests on: its counts, and what is worth a note."""
     total = Counter(value["counts"])
+    if not total:  # the process died
+        return
     yield (
         f"{total['examples']} examples, {total['checks']} modules judged, {total['changed']} of them changed by the "
         f"pass, {total['operators']} operators met; "
