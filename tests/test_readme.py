@@ -45,7 +45,9 @@ def test_it_is_short() -> None:
 def test_its_figures_are_those_of_their_sources() -> None:
     figures = dict(re.findall(r"^\| ([^|]+) \| ([^|]+) \| \[?[`\w.]", README, re.MULTILINE))
     bugs = (ROOT / "docs" / "bugs.md").read_text(encoding="utf-8")
-    assert f"## Live: {figures['live defects of TVM 0.27 that CI checks']}\n" in bugs
+    live = re.search(r"^## Live: (\d+)$", bugs, re.MULTILINE)
+    assert live is not None
+    assert figures["live defects of TVM 0.27 that CI checks"] == f"over {int(live[1]) // 100 * 100}"
     assert figures["passes with a contract: what each promises, with its source"] == str(len(CONTRACTS))
     results = (ROOT / "benchmarks" / "RESULTS.md").read_text(encoding="utf-8")
     assert f"| {figures['Relax operators in 1,000 modules (best other tool: 56)']} | 56 " in results
