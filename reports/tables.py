@@ -16,7 +16,7 @@ from fuzzer.store.known import KnownAs, recognize
 from fuzzer.store.records import Cost
 from fuzzer.store.timeline import Timeline
 from fuzzer.store.writer import CampaignInfo, FindingRecord, FindingState, Store, Tally
-from oracles.core.verdict import Agreement, Outcome
+from oracles.core.verdict import NOT_ASKED, Agreement, Outcome
 from relaxkit.passes.contract import OracleName
 
 
@@ -202,14 +202,17 @@ def pass_rows(tallies: Sequence[Tally], oracle: str) -> list[OracleRow]:
 
 
 def reason_rows(tallies: Sequence[Tally], limit: int | None = None) -> list[ReasonRow]:
-    """Count reasons of skips, rejects and invalid verdicts over all passes, most frequent first."""
+    """Count reasons of skips, rejects and invalid verdicts over all passes, most frequent first.
+
+    What the shares of a campaign have left out comes last: nothing was the matter with it.
+    """
     silent = (Outcome.SKIP, Outcome.REJECT, Outcome.INVALID)
     counts: Counter[tuple[str, str, str]] = Counter()
     for tally in tallies:
         if tally.outcome in silent:
             counts[str(tally.oracle), str(tally.outcome), tally.reason] += tally.count
     rows = [ReasonRow(*what, number) for what, number in counts.items()]
-    return sorted(rows, key=lambda row: (-row.number, *row[:3]))[:limit]
+    return sorted(rows, key=lambda row: (row.reason == NOT_ASKED, -row.number, *row[:3]))[:limit]
 
 
 def agreements(tallies: Sequence[Tally]) -> dict[Agreement, int]:

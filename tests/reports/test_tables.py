@@ -4,7 +4,7 @@ from sample_findings import finding
 from fuzzer.core.text import counted
 from fuzzer.store.records import Tally
 from fuzzer.store.writer import FindingState as State
-from oracles.core.verdict import Outcome
+from oracles.core.verdict import NOT_ASKED, Outcome
 from reports.tables import Report, agreements_text, duration, oracle_rows, pass_rows, percent, reason_rows, states_text
 
 
@@ -26,6 +26,11 @@ def test_reasons_by_frequency(report: Report) -> None:
     assert [row.number for row in rows] == [7, 4, 3, 1]
     assert (rows[0].reason, rows[0].outcome) == ("pass changed nothing", Outcome.SKIP)
     assert len(reason_rows(report.tallies, 2)) == 2
+
+
+def test_what_was_left_out_on_purpose_comes_last(report: Report) -> None:
+    left = Tally("locality", "FuseOps", "skip", NOT_ASKED, 900)
+    assert [row.number for row in reason_rows([*report.tallies, left])] == [7, 4, 3, 1, 900]
 
 
 def test_agreements_say_how_they_were_reached() -> None:
