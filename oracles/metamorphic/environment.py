@@ -35,11 +35,11 @@ def agrees(subject: Subject) -> bool:
 
     Each step runs in a ``Sequential`` and under its circumstance, so that one run answers three oracles: determinism,
     environment and, of a single pass, sequential.  Where it says no, each of them makes runs of its own, which say why.
-    They always do where the subject is not one of a campaign's many, but for costly passes.
+    They always do, but for costly passes, where the subject is not one of a campaign's many, and of users' passes.
     """
     if subject.agrees is None:
         subject.agrees = (
-            (subject.sampled or subject.costly)
+            ((subject.sampled and not any(ref.is_user for ref in subject.passes)) or subject.costly)
             and not subject.ordered
             and not (subject.output.error or subject.unmet or modified_input(subject))
             and _agrees(subject)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from typing import Any
 
@@ -14,10 +15,12 @@ from oracles.core.blame import first_step
 from oracles.core.module_facts import Result
 from oracles.core.subject import Subject
 from oracles.core.verdict import Details, Evidence, Outcome
+from oracles.metamorphic import environment
 from oracles.metamorphic.engine import Disagreement, EvidenceTemplate, Relation, Rerun
 from oracles.metamorphic.relations import RELATIONS
 from relaxkit.passes.contract import OracleName
 
+SERVED = (OracleName.DETERMINISM, OracleName.SEQUENTIAL, OracleName.ENVIRONMENT)
 ERROR = Evidence("ValueError", "no {braces}", ("a.py:f",))
 ONE, OTHER = Result(samples.dataflow()), Result(samples.two_functions())
 RAISED = Result(None, ERROR)
@@ -96,3 +99,29 @@ def test_first_step() -> None:
 def test_every_row_says_what_an_error_and_a_difference_are() -> None:
     assert {relation.oracle for relation in RELATIONS.values()} == set(RELATIONS)
     assert all({Disagreement.RAISED, Disagreement.UNEQUAL} <= set(relation.evidence) for relation in RELATIONS.values())
+
+
+@pytest.mark.parametrize(("sampled", "expected"), [(True, 2), (False, 5)])
+def test_one_more_run_serves_three_oracles_in_a_campaign(
+    sampled: bool, expected: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(environment, "circumstance", lambda *_: None)
+    runs: list[Any] = []
+
+    def run(module: Any) -> Any:
+        runs.append(module)
+        return module
+
+    subject = Subject(samples.dataflow(), [buggy.make("counts", run)], sampled=sampled)
+    outcomes = {RELATIONS[each].judge(subject).outcome for each in SERVED}
+    assert (outcomes, len(runs)) == ({Outcome.PASS}, expected)
+
+
+@pytest.mark.parametrize("sampled", [True, False])
+def test_where_the_one_run_disagrees_the_oracle_that_it_concerns_fails(sampled: bool) -> None:
+    counts = itertools.count()
+    fickle = buggy.make("fickle", lambda module: module.with_attr("number", next(counts)))
+    subject = Subject(samples.dataflow(), [fickle], sampled=sampled)
+    verdicts = [RELATIONS[each].judge(subject) for each in SERVED]
+    assert verdicts[0].outcome is Outcome.FAIL
+    assert {each.reason for each in verdicts[1:]} == {"pass is not deterministic"}
