@@ -79,6 +79,7 @@ def _needed(judge: Judge, case: Case, verdict: Verdict, rarity: Rarity) -> bool:
 def rare_request(case: Case) -> frozenset[Rarity]:
     """Return, in a worker, the rare things that a case has."""
     from fuzzer.core.case import load_module
+    from fuzzer.minimizer.reductions.types.constants import constants_in
     from fuzzer.worker.child import breadcrumb
     from relaxkit.ir.sketch.sketch import take
     from relaxkit.ir.sketch.slots import types_of
@@ -92,7 +93,7 @@ def rare_request(case: Case) -> frozenset[Rarity]:
     parts = [part for ty in types_of(sketch) for part in parts_of_type(ty)]
     dtypes = [str(getattr(part, "dtype", "")) for part in parts]
     signs = {
-        Rarity.VALUES: any(map(_special, _constants(sketch))),
+        Rarity.VALUES: any(_special(constant) for _, constant in constants_in(sketch)),
         Rarity.EMPTY: Feature.EMPTY_TENSORS in features,
         Rarity.FLOAT8: any(dtype.startswith(_FLOAT8) for dtype in dtypes),
         Rarity.LOCAL_FUNCTIONS: Feature.LOCAL_FUNCTIONS in features,
@@ -153,16 +154,6 @@ def ordinary_request(question: Ordinary) -> bool:
     return any(each.evidence is not None and each.evidence.kind == question.kind for each in failed)
 
 
-def _constants(sketch: Sketch) -> list[Any]:
-    import tvm
-    from tvm import relax
-
-    from relaxkit.ir.sketch.uses import expressions, leaves_in
-
-    leaves = [leaf for _, body, _ in sketch.bodies() for expr in expressions(body) for leaf in leaves_in(expr)]
-    return [leaf for leaf in leaves if isinstance(leaf, tvm.ir.GenericConst) and isinstance(leaf.ty, relax.TensorType)]
-
-
 def _special(constant: Any) -> bool:
     """Say whether a constant holds NaN, an infinity or a denormal."""
     import numpy as np
@@ -178,17 +169,11 @@ def _special(constant: Any) -> bool:
 
 
 def _plain_values(sketch: Sketch) -> None:
-    import numpy as np
-    from tvm import relax
+    from fuzzer.minimizer.reductions.types.constants import by_ones, constants_in
 
-    from relaxkit.ir.sketch.uses import replace_in
-
-    ones = [
-        (item, relax.const(np.ones(item.value.numpy().shape, item.value.numpy().dtype), str(item.ty.dtype)))
-        for item in _constants(sketch)
-        if _special(item)
-    ]
-    replace_in(sketch, lambda leaf: next((one for old, one in ones if leaf.same_as(old)), leaf))
+    for _, constant in constants_in(sketch):
+        if _special(constant):
+            by_ones(sketch, constant)
 
 
 def _two_elements(sketch: Sketch) -> None:

@@ -6,8 +6,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 import tvm
+from tvm import relax
 from tvm.script import relax as R
 
 from corpus.case import load, load_module
@@ -15,7 +17,8 @@ from fuzzer.core.case import Case
 from fuzzer.findings.assessment import Assessment, Blame, EvidenceClass, Rarity, Severity, assess
 from fuzzer.findings.family import UNKNOWN
 from fuzzer.minimizer.judge.judge import Judge
-from fuzzer.triage.weigh import rare_request, weigh
+from fuzzer.minimizer.reductions.types.constants import constants_in
+from fuzzer.triage.weigh import _EDITS, rare_request, weigh
 from fuzzer.worker.worker import IsolatedWorker
 from oracles.core.verdict import Death, Details, Evidence, Outcome, Verdict
 from relaxkit.ir.sketch.emit import emit
@@ -88,6 +91,25 @@ def test_what_fails_without_something_rare_does_not_need_it(worker: IsolatedWork
     rare = Judge(worker, (oracle,)).ask(rare_request, odd)
     assert rare in ({Rarity.FLOAT8}, {Rarity.EMPTY})
     assert weighed(worker, odd, oracle).severity is S1
+
+
+@pytest.mark.parametrize(
+    ("value", "special"), [(np.nan, True), (-np.inf, True), (1e-40, True), (0.0, False), (1.5, False)]
+)
+def test_constants_that_are_no_ordinary_numbers_are_seen_and_replaced(
+    worker: IsolatedWorker, value: float, special: bool
+) -> None:
+    builder = relax.BlockBuilder()
+    with builder.function("main", []):
+        builder.emit_func_output(builder.emit(relax.op.abs(relax.const(np.full(2, value, "float32")))))
+    case = Case(str(tvm.ir.save_json(builder.get())), (PassRef("Normalize", "relax.transform.Normalize()"),), 0)
+    assert Judge(worker, ()).ask(rare_request, case) == ({Rarity.VALUES} if special else set())
+    sketch = take(builder.get())
+    _EDITS[Rarity.VALUES](sketch)
+    edited = replace(case, module_json=str(tvm.ir.save_json(emit(sketch))))
+    assert Judge(worker, ()).ask(rare_request, edited) == set()
+    ((_, constant),) = constants_in(sketch)
+    assert np.all(constant.value.numpy() == np.float32(1.0 if special else value))
 
 
 def test_what_the_first_case_does_not_have_is_not_needed(worker: IsolatedWorker) -> None:

@@ -19,7 +19,7 @@ from relaxkit.ir.sketch.uses import expressions, leaves_in, replace_in
 @reduction("replace constants")
 def edits(sketch: Sketch) -> Edits:
     called = uses.callers(sketch)
-    found = _constants(sketch)
+    found = constants_in(sketch)
     tensors = [(name, item) for name, item in found if item.ty.ndim > 0 and can_add(sketch, name, item.ty, called)]
     if len(tensors) > 1:
         yield (0,), edit(sketch, _parameters, tensors)
@@ -27,14 +27,14 @@ def edits(sketch: Sketch) -> Edits:
         if any(item.same_as(other) for _, other in tensors):
             yield (1, number, 0), edit(sketch, _parameters, [(name, item)])
         if not np.all(item.value.numpy() == 1):
-            yield (1, number, 1), edit(sketch, _ones, item)
+            yield (1, number, 1), edit(sketch, by_ones, item)
         for param in sketch.functions[name].params:
             if item.ty.ndim > 0 and same_type(param.ty, item.ty):
                 yield (1, number, 2), edit(sketch, _replace, item, param)
                 break
 
 
-def _constants(sketch: Sketch) -> list[tuple[str, Any]]:
+def constants_in(sketch: Sketch) -> list[tuple[str, Any]]:
     """Return the tensor constants, each once, with the function that it stands in."""
     found: list[tuple[str, Any]] = []
     for name, body, _ in sketch.bodies():
@@ -62,6 +62,7 @@ def _replace(sketch: Sketch, constant: Any, value: Any) -> None:
     replace_in(sketch, lambda leaf: value if leaf.same_as(constant) else leaf)
 
 
-def _ones(sketch: Sketch, constant: Any) -> None:
+def by_ones(sketch: Sketch, constant: Any) -> None:
+    """Put ones of its type in the place of a constant."""
     payload = constant.value.numpy()
     _replace(sketch, constant, relax.const(np.ones(payload.shape, payload.dtype), str(constant.ty.dtype)))
