@@ -126,7 +126,7 @@ def postcondition(scene: Scene) -> Iterator[Showing]:
         error = UNEQUAL if line.startswith("tvm.") else _FAILED
         yield Showing((*lines, *commented(line, said)), Ending(error, (), len(lines)))
     line = f"assert not tvm_ffi.structural_equal({AFTER}, Wrong), {said!r}"
-    yield Showing((*lines, line), Ending(_FAILED, (), len(lines)), source_of(scene.after, "Wrong"))
+    yield Showing((*lines, line), Ending(_FAILED, (), len(lines)), second=source_of(scene.after, "Wrong"))
 
 
 def _facts(scene: Scene) -> Iterator[str]:
