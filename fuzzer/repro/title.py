@@ -181,7 +181,8 @@ def _mutation(culprit: str, told: _Told) -> str:
     assert told.subject.facts is not None
     before, given = told.subject.facts.reload, told.subject.module
     told.subject.chain  # noqa: B018  # running the passes is the point
-    return _fit(f"{culprit} writes into the module that it is given: it {next(differences(before, given)).change}")
+    change = next((f": it {found.change}" for found in differences(before, given)), "")
+    return _fit(f"{culprit} writes into the module that it is given{change}")
 
 
 def _idempotence(culprit: str, told: _Told) -> str:
