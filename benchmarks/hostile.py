@@ -42,6 +42,8 @@ SECONDS = 10.0
 SECRET = "secret-of-another-directory"
 FINDINGS = 8
 """Findings that a copy keeps: enough to be changed, few enough to be read often."""
+PAGES = 100
+"""Of so many directories one is shown as a page and in Markdown, too."""
 _READING = """
 report DIR
 report DIR --json
@@ -347,37 +349,38 @@ def _listing(directory: Path) -> list[tuple[str, int, str]]:
     )
 
 
-def measure(campaign: Path, directories: int, files: int, seed: int, root: Path, pages: int = 25) -> dict[str, Any]:
-    """Run all of it; what shows modules, which an isolated process prints, for every ``pages``-th directory."""
+def measure(campaign: Path, directories: int, files: int, seed: int, root: Path, minutes: float) -> dict[str, Any]:
+    """Run as much of it as there is time for, a file after so many directories as belong to one."""
     os.environ["XDG_CACHE_HOME"] = str(root / "cache")
     where = Range(campaign, root)
-    problems: list[tuple[int, str, str, str, str]] = []
+    problems: list[tuple[str, ...]] = []
     codes: Counter[tuple[str, int]] = Counter()
-    slowest = 0.0
-    for number in range(directories + files):
-        if number < directories:
-            whole = number % pages == 0
-            verbs = [
-                verb for verb in (*READING, *RUNNING) if whole or ("--html" not in verb and "report.md" not in verb)
-            ]
-            what, outcomes = where.directory(seed * 1_000_003 + number, verbs)
+    done, slowest, until = Counter[str](), 0.0, time.monotonic() + 60 * minutes
+    order = sorted([(n / max(1, directories), "directories", n) for n in range(directories)]
+                   + [(n / max(1, files), "files", n) for n in range(files)])  # fmt: skip
+    for _, kind, number in order:
+        if time.monotonic() > until:
+            break
+        chance = seed * 1_000_003 + number
+        if kind == "directories":
+            # What shows modules lets an isolated process print them, which takes seconds to start.
+            pages = number % PAGES == 0
+            verbs = [verb for verb in (*READING, *RUNNING) if pages or not ("--html" in verb or "report.md" in verb)]
+            what, outcomes = where.directory(chance, verbs)
         else:
-            what, outcomes = where.file(seed * 1_000_003 + number)
+            what, outcomes = where.file(chance + directories)
+        done[kind] += 1
         for each in outcomes:
             codes[each.verb.split()[0], each.code] += 1
             slowest = max(slowest, each.seconds)
-            problems += [(number, what[:100], each.verb, problem, each.said) for problem in each.problems]
-        if sys.stderr.isatty() and number % 20 == 0:
-            print(f"\r{number}, {len(problems)} problems", end="", file=sys.stderr)
+            found = [(f"{kind} {number}", what[:100], each.verb, problem, each.said) for problem in each.problems]
+            problems += found
+            for problem in found:
+                print(*problem, sep=" | ", file=sys.stderr, flush=True)
     return {
-        "seed": seed,
-        "directories": directories,
-        "files": files,
-        "calls": codes.total(),
-        "slowest": round(slowest, 1),
-        "codes": {f"{verb} {code}": count for (verb, code), count in sorted(codes.items())},
-        "problems": problems,
-    }
+        "seed": seed, **done, "calls": codes.total(), "slowest": round(slowest, 1),
+        "codes": {f"{verb} {code}": count for (verb, code), count in sorted(codes.items())}, "problems": problems,
+    }  # fmt: skip
 
 
 def main() -> int:
@@ -386,10 +389,13 @@ def main() -> int:
     parser.add_argument("--directories", type=int, default=2000)
     parser.add_argument("--files", type=int, default=500)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--minutes", type=float, default=1e9, help="end after so many, with what was run by then")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="hostile-") as folder:
-        found = measure(options.campaign, options.directories, options.files, options.seed, Path(folder))
+        found = measure(
+            options.campaign, options.directories, options.files, options.seed, Path(folder), options.minutes
+        )
     if options.json:
         print(json.dumps(found))
     else:
