@@ -209,7 +209,7 @@ class Range:
         name = ""
         for _ in range(1 if chance.random() < 0.7 else 3):
             mutation = chance.choice(MUTATIONS)
-            with contextlib.suppress(sqlite3.Error, OSError, ValueError, IndexError):
+            with contextlib.suppress(Exception):  # of what another mutation has made impossible
                 name += f"{mutation.__name__} {mutation(campaign, outside, chance)} "
         return name, self._run(verbs, campaign, out, outside)
 

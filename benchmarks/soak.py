@@ -1,11 +1,13 @@
 """Does a campaign keep its speed and its memory, and what does it leave behind?
 
-    python benchmarks/soak.py [--time 1h] [--window 10m] [--workers 2] [--seed 1] [--cheap] [--keep DIR] [--json]
+    python benchmarks/soak.py [--time 1h] [--window 10m] [--workers 2] [--seed 1] [--cheap] [--keep DIR]
+        [--kill-every TIME] [--json]
 
 A campaign of the command line is watched from outside: cases a second in each window, resident memory of each kind of
 process, processor time of the coordinator, sizes of database, log and kernel cache; and, when it is over, the processes
 and temporary files that are left.  Its cache and temporary directory are its own.  With ``--cheap`` passes that do
-nothing are judged by the crash oracle alone: what is left is the work of the campaign itself.
+nothing are judged by the crash oracle alone: what is left is the work of the campaign itself.  With ``--kill-every``
+its coordinator is killed again and again, and the same command resumes it.
 """
 
 from __future__ import annotations
@@ -44,12 +46,17 @@ globals().update({f"idle_{number}": _idle(f"idle_{number}") for number in range(
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """The campaign at one moment: seconds since its start, cases, the coordinator's processor time, MiB by role."""
+    """The campaign at one moment: seconds since its start, cases, the coordinator's processor time, MiB by role.
+
+    ``handles`` are open files by role, and ``session`` is the number of the session.
+    """
 
     at: float
     cases: int
     processor: float
     resident: Mapping[str, float]
+    handles: Mapping[str, int]
+    session: int
 
 
 def role(process: psutil.Process, coordinator: int) -> str:
@@ -64,11 +71,12 @@ def role(process: psutil.Process, coordinator: int) -> str:
     return "script"
 
 
-def sample(session: int, out: Path, begun: float) -> Sample | None:
+def sample(session: int, out: Path, begun: float, number: int) -> Sample | None:
     """Look at the campaign; ``None`` when it is over or records nothing yet."""
     from fuzzer.store.writer import Store, StoreError
 
     resident: dict[str, float] = {}
+    handles: dict[str, int] = {}
     try:
         coordinator = psutil.Process(session)
         times = coordinator.cpu_times()
@@ -76,11 +84,12 @@ def sample(session: int, out: Path, begun: float) -> Sample | None:
             with contextlib.suppress(psutil.Error):
                 name = role(each, session)
                 resident[name] = max(resident.get(name, 0.0), each.memory_info().rss / _MIB)
+                handles[name] = max(handles.get(name, 0), each.num_fds())
         with Store.open(out) as store:
             cases = store.info().examples
     except (psutil.Error, StoreError):
         return None
-    return Sample(time.monotonic() - begun, cases, times.user + times.system, resident)
+    return Sample(time.monotonic() - begun, cases, times.user + times.system, resident, handles, number)
 
 
 def size_of(path: Path) -> int:
@@ -100,8 +109,8 @@ def database_size(path: Path) -> int:
     return size_of(path)
 
 
-def watch(options: argparse.Namespace, directory: Path) -> tuple[list[Sample], list[int]]:
-    """Run the campaign; gives the samples, and the numbers of all processes that belonged to it."""
+def watch(options: argparse.Namespace, directory: Path) -> tuple[list[Sample], list[int], int]:
+    """Run the campaign; gives the samples, the numbers of processes that are left, and how often it was killed."""
     (directory / "tmp").mkdir()
     (directory / "idle.py").write_text(_CHEAP)
     command = [
@@ -112,8 +121,27 @@ def watch(options: argparse.Namespace, directory: Path) -> tuple[list[Sample], l
         passes = [part for number in range(10) for part in ("--pass", f"{directory / 'idle.py'}:idle_{number}")]
         command += [*passes, "--oracles", "crash"]
     environment = {**os.environ, "TMPDIR": str(directory / "tmp"), "RELAXFUZZ_CACHE": str(directory / "cache")}
-    samples, members = [], {}
-    begun = time.monotonic()
+    samples: list[Sample] = []
+    members: dict[int, psutil.Process] = {}
+    begun, kills = time.monotonic(), 0
+    while _session(command, environment, options, directory, begun, kills, samples, members):
+        kills += 1
+    _, alive = psutil.wait_procs(list(members.values()), timeout=10)
+    return samples, [each.pid for each in alive], kills
+
+
+def _session(
+    command: list[str],
+    environment: Mapping[str, str],
+    options: argparse.Namespace,
+    directory: Path,
+    begun: float,
+    number: int,
+    samples: list[Sample],
+    members: dict[int, psutil.Process],
+) -> bool:
+    """Watch one session; whether it was killed."""
+    since = time.monotonic()
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environment) as session:
         pause = min(10.0, max(0.25, options.seconds / 200))
         while session.poll() is None:
@@ -121,13 +149,16 @@ def watch(options: argparse.Namespace, directory: Path) -> tuple[list[Sample], l
             with contextlib.suppress(psutil.Error):
                 for each in psutil.Process(session.pid).children(recursive=True):
                     members[each.pid] = each
-            if (found := sample(session.pid, directory / "out", begun)) is not None:
+            if (found := sample(session.pid, directory / "out", begun, number)) is not None:
                 samples.append(found)
+            if options.kill_every is not None and time.monotonic() - since > options.kill_every:
+                session.kill()
+                session.wait()
+                return True
         errors = session.stderr.read().decode() if session.stderr is not None else ""
         if session.returncode:
             raise SystemExit(f"the campaign ended with {session.returncode}: {errors}")
-    _, alive = psutil.wait_procs(list(members.values()), timeout=10)
-    return samples, [each.pid for each in alive]
+    return False
 
 
 def rates(samples: list[Sample], window: float) -> list[float]:
@@ -153,14 +184,15 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
                 directory.mkdir(parents=True)
             except OSError as error:
                 raise SystemExit(f"soak: --keep {directory}: {error.strerror}") from error
-        samples, alive = watch(options, directory)
+        samples, alive, kills = watch(options, directory)
         if len(samples) < 2:
             raise SystemExit("the campaign was too short to be watched")
         out, last = directory / "out", samples[-1]
         working = [each for each in samples if each.cases]
-        cases = working[-1].cases - working[0].cases
-        processor = working[-1].processor - working[0].processor
-        per_case = processor / max(cases, 1)
+        # Of one session: the next coordinator begins anew.
+        last_session = [each for each in working if each.session == working[-1].session]
+        processor = last_session[-1].processor - last_session[0].processor
+        per_case = processor / max(last_session[-1].cases - last_session[0].cases, 1)
         windows = rates(samples, options.window)
         roles = sorted({name for each in samples for name in each.resident})
         half = len(samples) // 2
@@ -174,6 +206,9 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
             "rss_mib_first_half": {
                 name: round(max(each.resident.get(name, 0.0) for each in samples[:half]), 1) for name in roles
             },
+            "handles_first_half": {name: max(each.handles.get(name, 0) for each in samples[:half]) for name in roles},
+            "handles": {name: max(each.handles.get(name, 0) for each in samples) for name in roles},
+            "kills": kills,
             "coordinator_microseconds_per_case": round(1e6 * per_case, 1),
             "coordinator_share_at_2000": round(_GOAL * per_case, 4),
             "database_bytes": database,
@@ -195,9 +230,11 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--cheap", action="store_true", help="passes that do nothing: the campaign's own work")
     parser.add_argument("--keep", type=Path, metavar="DIR", help="a new directory for the campaign, which is kept")
+    parser.add_argument("--kill-every", metavar="TIME", help="kill the coordinator so often, and resume the campaign")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     options.seconds, options.window = parse_duration(options.time), parse_duration(options.window)
+    options.kill_every = None if options.kill_every is None else parse_duration(options.kill_every)
     found = measure(options)
     if options.json:
         print(json.dumps(found))

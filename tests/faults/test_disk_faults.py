@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from turns import record
 
 HERE = Path(__file__).parent
 _RECORDS = str(HERE.parent / "fuzzer")
@@ -92,6 +93,7 @@ def test_a_disk_that_fills_loses_nothing_and_goes_on_when_there_is_room(tmp_path
     assert done.returncode == 0, done.stderr
     faults, recorded = map(int, done.stdout.split())
     assert faults >= 1
+    record({"full disk": faults})
     assert recorded > 20
 
 
@@ -101,6 +103,7 @@ def test_a_read_only_disk_can_be_read_and_is_told_of_in_a_line(tmp_path: Path) -
     lines = done.stdout.splitlines()
     assert len(lines) == 2, lines
     assert all("ead-only file system" in line for line in lines), lines
+    record({"read-only disk": len(lines)})
 
 
 @pytest.mark.parametrize(("options", "complaint"), [("size=4k", "the disk is full"), ("ro", "ead-only file system")])

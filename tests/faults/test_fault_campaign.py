@@ -25,6 +25,7 @@ import pytest
 from assassin import Assassin, Victim
 from deadly import NAMES, Fault
 from sample_records import META
+from turns import TURN, record
 from undisturbed import CASE_SECONDS, SEED, check, config, expected, known_file
 
 from fuzzer.campaign.campaign import Campaign
@@ -53,11 +54,11 @@ def test_faults_of_every_kind_are_all_accounted_for(tmp_path: Path, monkeypatch:
     wanted = expected(examples)
     known = load_known(known_file(tmp_path / "known.toml"))
     what = config(examples)
-    clock = _JumpingClock(random.Random(3))
+    clock = _JumpingClock(random.Random(3 + TURN))
     begun = time.monotonic()
     with Store.create(tmp_path / "out", META) as store:
         monkeypatch.setattr(time, "time", clock)
-        with Assassin(os.getpid(), tmp_path / "out", random.Random(4), 5) as assassin:
+        with Assassin(os.getpid(), tmp_path / "out", random.Random(4 + TURN), 5) as assassin:
             assert Campaign(store, what, Progress(what, io.StringIO()), known).run() == "finished"
             with pytest.raises(StoreError, match="another campaign is running in"):
                 Store.open(tmp_path / "out", read_only=False)
@@ -68,6 +69,7 @@ def test_faults_of_every_kind_are_all_accounted_for(tmp_path: Path, monkeypatch:
     assert wanted.faults + assassin.killed.total() >= 50
     assert clock.jumps == 0, "nobody in the coordinator goes by a clock that can be set"
     assert assassin.killed[Victim.WORKER]
+    record({victim.value: count for victim, count in assassin.killed.items()} | {"in the passes": wanted.faults})
 
 
 def command(out: Path, known: Path, examples: int) -> list[str]:
@@ -176,17 +178,18 @@ def test_a_thousand_faults_and_fifty_kills_of_everything(tmp_path: Path, tempora
     """With the thousand of test_torn_log.py the two thousand of one run."""
     examples = 1600
     wanted = expected(examples)
-    outside = storm(tmp_path, temporary, examples, 60, random.Random(5))
+    outside = storm(tmp_path, temporary, examples, 60, random.Random(5 + TURN))
     check(tmp_path / "out", wanted)
     inside = {fault.value: sum(n for (_, each), n in wanted.tallies.items() if each is fault) for fault in Fault}
     print(f"\n{datetime.datetime.now()}: inside {inside}, outside {dict(outside)}")
     assert wanted.faults + outside.total() >= 1000
     assert outside["everything"] == 50
+    record(Counter({each: count for each, count in inside.items() if each}) + outside)
 
 
 @pytest.mark.slow
 def test_a_storm_in_a_teacup(tmp_path: Path, temporary: Path) -> None:
     wanted = expected(60)
-    outside = storm(tmp_path, temporary, 60, 2, random.Random(6))
+    outside = storm(tmp_path, temporary, 60, 2, random.Random(6 + TURN))
     check(tmp_path / "out", wanted)
     assert outside["everything"] + outside["coordinator"] > 0

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from sample_records import META, hit, shard
+from turns import TURN, record
 
 from fuzzer.store.writer import FILE_NAME, Store
 
@@ -49,7 +50,7 @@ def _torn(written: Path, directory: Path, at: int, rest: bytes) -> int:
 
 
 def _tears(written: Path, folder: Path, many: int) -> list[int]:
-    chance = random.Random(many)
+    chance = random.Random(many + TURN)
     size = (written / LOG).stat().st_size
     left = []
     for number in range(many):
@@ -70,6 +71,7 @@ def test_a_torn_log_keeps_a_beginning(written: Path, tmp_path: Path) -> None:
 def test_a_thousand_torn_logs(written: Path, tmp_path: Path) -> None:
     left = _tears(written, tmp_path, 1000)
     assert set(range(PIECES)) <= set(left), "a tear in every piece"
+    record({"torn log": len(left)})
 
 
 def test_a_log_that_is_whole_loses_nothing(written: Path, tmp_path: Path) -> None:

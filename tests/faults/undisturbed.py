@@ -8,6 +8,7 @@ from pathlib import Path
 
 import deadly
 from deadly import NAMES, Fault, fault_of
+from turns import TURN
 from tvm_ffi import structural_hash
 
 from fuzzer.core.case import load_module
@@ -20,7 +21,7 @@ from fuzzer.worker.death import Death, Died
 from relaxkit.passes.contract import OracleName
 
 HERE = Path(__file__).parent
-SEED = 11
+SEED = 11 + TURN
 CASE_SECONDS = 2.0
 """The limit that hangs cost; the honest cases take milliseconds."""
 DEATHS = tuple(each for each in Fault if each is not Fault.NONE)
