@@ -310,3 +310,18 @@ def test_the_gravest_are_to_be_looked_at_first_and_questions_stand_apart(report:
     assert "becausewhy" in said
     go(run, "finding/000000000c")
     assert "A question, and not counted as a finding" in texts(run, "main")[0]
+
+
+@pytest.mark.parametrize(
+    ("frame", "file"),
+    [
+        ("src/relax/transform/fuse_ops.cc:relax::Fuse", "src/relax/transform/fuse_ops.cc"),
+        ("include/tvm/ir/module.h:Lookup", "include/tvm/ir/module.h"),
+        ("relax/expr_functor.py:visit", "python/tvm/relax/expr_functor.py"),
+        ("raising.py:_factor", None),
+    ],
+)
+def test_a_frame_of_tvm_links_to_its_file_in_the_release(run: Run, frame: str, file: str | None) -> None:
+    href = run(f"RF.sourceOf({json.dumps(frame)}).href ?? RF.sourceOf({json.dumps(frame)}).attributes?.href ?? null")
+    release = run("RF.data.campaign.tvm")
+    assert href == (None if file is None else f"https://github.com/apache/tvm/blob/v{release}/{file}")

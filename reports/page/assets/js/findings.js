@@ -167,7 +167,7 @@ RF.findingHead = function (finding) {
       fact(finding.stands, finding.excuse),
       RF.familyFact(finding),
       fact("signature", finding.signature),
-      finding.frames.length > 0 && fact("frames", finding.frames.join(" < ")),
+      finding.frames.length > 0 && fact("frames", finding.frames.map((frame, at) => [at > 0 && " < ", RF.sourceOf(frame)])),
       command && fact("script", RF.h("code", null, command), " ", RF.copy("Copy command", () => command))),
     RF.h("div", { class: "tools" },
       finding.issue && RF.copy("Copy the issue", () => RF.text(finding.issue)),
@@ -185,6 +185,14 @@ RF.knownEntry = function (finding) {
 };
 
 // The words of the message that a maintainer would have typed: no names, numbers or addresses of the module.
+// A frame with a link to its file in the release that was tested; of a user's pass only the name of the file is known.
+RF.sourceOf = function (frame) {
+  const path = frame.slice(0, frame.indexOf(":"));
+  if (!path.includes("/")) return frame;
+  const file = /^(src|include)\//.test(path) ? path : `python/tvm/${path}`;
+  return RF.h("a", { href: `https://github.com/apache/tvm/blob/v${RF.data.campaign.tvm}/${file}`, target: "_blank", rel: "noopener" }, frame);
+};
+
 RF.upstream = function (finding) {
   const words = finding.line.replace(/["'`(){}\[\]<>:=,]/g, " ").split(/\s+/).filter((word) => /^[A-Za-z_.]{3,}$/.test(word));
   const query = `is:issue ${finding.pass.split(":")[0]} ${words.slice(0, 6).join(" ")}`;
