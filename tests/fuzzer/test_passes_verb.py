@@ -104,7 +104,7 @@ def test_a_campaign_by_pass_and_oracle(capsys: pytest.CaptureFixture[str], campa
     flat = " ".join(" ".join(lines).split())
     assert "less than 500 verdicts:" in flat
     assert "FuseOps: numeric 160 (70 x pass changed nothing)" in flat  # unchanged ones count, the rate stands beside
-    assert "FoldConstant: crash 0, numeric 0" in flat  # could have been judged and was not
+    assert "FoldConstant" not in flat, "it was not to be tested"  # could have been judged and was not
 
 
 def test_a_campaign_as_json(capsys: pytest.CaptureFixture[str], campaign: str) -> None:

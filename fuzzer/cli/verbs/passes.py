@@ -13,6 +13,7 @@ from fuzzer.core.verb import OK, READS_ONLY, UsageError, Verb
 if TYPE_CHECKING:
     from fuzzer.cli.pass_verdicts import Judged
     from fuzzer.core.coverage import Coverage
+    from fuzzer.store.records import CampaignInfo
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -106,7 +107,7 @@ def _judged(options: argparse.Namespace) -> int:
     from relaxkit.passes.contracts import CONTRACTS
     from strategies.passes import PASSES
 
-    judged, coverage, oracles = _read(options.campaign)
+    judged, coverage, info = _read(options.campaign)
     contracts = {contract.name: contract_object(contract, contract.name in PASSES) for contract in CONTRACTS.values()}
     others = sorted((coverage.judged.keys() | judged.keys()) - contracts.keys())  # the user's passes, and pipelines
     rows = [
@@ -118,8 +119,8 @@ def _judged(options: argparse.Namespace) -> int:
         rows = [row for row in rows if row["name"] == name]
     tried = [row for row in rows if row["subjects"] or row["oracles"]]
     least = LEAST if options.least is None else options.least
-    # Those that can be drawn and were not judged at all are hardly judged, too.
-    scarce = hardly_judged([row for row in rows if row in tried or row.get("generated")], oracles, least)
+    # Those that were to be tested and were not judged at all are hardly judged, too.
+    scarce = hardly_judged([row for row in rows if row in tried or row["name"] in info.passes], info.oracles, least)
     if options.json:
         for row in rows:
             row["hardly_judged"] = [each["oracle"] for each in scarce if each["name"] == row["name"]]
@@ -133,13 +134,13 @@ def _judged(options: argparse.Namespace) -> int:
     return OK
 
 
-def _read(directory: Path) -> tuple[dict[str, dict[str, Judged]], Coverage, tuple[str, ...]]:
-    """Return what oracles said by pass, what the passes did, and the oracles of the campaign."""
+def _read(directory: Path) -> tuple[dict[str, dict[str, Judged]], Coverage, CampaignInfo]:
+    """Return what oracles said by pass, what the passes did, and the campaign as a whole."""
     from fuzzer.cli.pass_verdicts import by_pass
     from fuzzer.store.writer import Store
 
     with Store.open(directory) as store:
-        return by_pass(store.tallies()), store.coverage(), store.info().oracles
+        return by_pass(store.tallies()), store.coverage(), store.info()
 
 
 VERB = Verb(
