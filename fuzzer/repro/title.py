@@ -225,7 +225,7 @@ def _numeric(culprit: str, told: _Told) -> str:
     evidence, details = told.evidence, told.evidence.details
     error = f": {essence(evidence, details.error)}"
     if evidence.kind == "does-not-build":
-        what = f"R.{details.operator}" if details.operator else "A module"
+        what = f"relax.{details.operator}" if details.operator else "A module"
         return _fit(f"{what} does not build after {culprit}", told.when, error)
     if evidence.kind == "run-error":
         return _fit(f"{details.entry} fails when run after {culprit}", told.when, error)

@@ -41,7 +41,7 @@ class Part(enum.Enum):
     RESULT = "makes {owner} return {after} instead of {before}", ""
     PROPERTY = "makes {owner} {after}", "when {owner} is {before}"
     BODY = "changes the body of {owner}", ""
-    FUNCTION_GONE = "drops the function {owner}", "beside the function {owner}"
+    FUNCTION_GONE = "drops the function {owner}", "with the function {owner}"
     FUNCTION_NEW = "adds the function {owner}", ""
     MODULE = "changes {owner} of the module", "when the module has {owner}"
 

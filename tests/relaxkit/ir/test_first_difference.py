@@ -73,7 +73,7 @@ DTYPE = "x: R.Tensor((2, 3), 'float16'), y: R.Tensor((2, 3), 'float16')"
         ),
         (
             module("return x", rest=HELPER), module("return x"),
-            "drops the function helper", "beside the function helper",
+            "drops the function helper", "with the function helper",
         ),
         (
             module("return x", rest=HELPER), module("return x", rest=HELPER.replace("(private=True)", "")),
