@@ -125,6 +125,9 @@ def first_at_fault(module: Any, steps: list[_Step]) -> tuple[Blame | None, Any]:
             contract = CONTRACTS.get(name)
             if not name or (contract is not None and refusal_of(result.error, contract.refusals) is not None):
                 return None, None
+            if contract is not None and Trait.LEGALIZES in contract.traits:
+                # It took every call before the judged pass had made others: that has made one which has no meaning.
+                return None, None
             # Nobody can do anything with some modules, though the checker accepts them.
             spoiled = next((maker for maker, each in seen if _raises(each, result.error)), None)
             if spoiled is not None:

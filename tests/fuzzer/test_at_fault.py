@@ -150,6 +150,11 @@ def test_a_pass_of_tir_is_blamed_for_writing_into_its_input(worker: IsolatedWork
     assert found.blame == "tirx.AnnotateEntryFunc"
 
 
+def test_a_call_without_meaning_is_the_fault_of_who_made_it_and_not_of_legalization(worker: IsolatedWorker) -> None:
+    found = of_corpus(worker, "mixed-precision-declared-dtype")
+    assert (found.blame, found.reason) == ("ToMixedPrecision", "")
+
+
 def test_the_judged_pass_is_blamed_where_nothing_speaks_for_another(worker: IsolatedWorker) -> None:
     found = of_corpus(worker, "merge-composite-if")
     assert (found.blame, found.reason) == ("MergeCompositeFunctions", "")
