@@ -109,6 +109,19 @@ def rebuilt_tuple(scope: Scope) -> Value:
     return scope.item(again, 1)
 
 
+@TABLE.idiom(also_for=("DataflowUseInplaceCalls", "StaticPlanBlockMemory", "KillAfterLastUse"), needs=(Feature.TUPLES,))
+def held_by_tuple(scope: Scope) -> Value:
+    """Plant a tuple, nested or not, that holds a value beyond its own last use."""
+    held = elementwise(scope, floats(scope))
+    whole = scope.emit(relax.Tuple([held.expr]), parts=[held])
+    if scope.has(Feature.NESTED_TUPLES) and scope.index(2):
+        whole = scope.emit(relax.Tuple([whole.expr, held.expr]), parts=[whole, held])
+    last = elementwise(scope, added(scope, held, held))
+    while whole.parts:
+        whole = scope.item(whole, 0)
+    return subtracted(scope, last, whole)
+
+
 @TABLE.idiom("CanonicalizeBindings", needs=(Feature.MATCH_CAST,), top_level=True)
 def needless_cast(scope: Scope) -> Value:
     """Plant ``match_cast`` to the type that the value has."""
