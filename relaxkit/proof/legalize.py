@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import tvm
+import tvm_ffi
 from tvm import relax
 
 from relaxkit.proof.terms import Open, Terms
@@ -54,12 +55,29 @@ class Legalizer:
 
     def _lowered(self, function: relax.Function) -> Callable[[Sequence[Value]], Value] | None:
         try:
-            builder = relax.BlockBuilder()
-            builder.add_func(function.with_attr("global_symbol", _NAME), _NAME)
-            module = relax.transform.Normalize()(builder.get())
-            return self._apply(relax.transform.LegalizeOps()(module))
+            return self._apply(_legalized(function))
         except Exception:  # what cannot be lowered alone has no axiom
             return None
+
+
+_legalizations: dict[int, list[tuple[tvm.IRModule, tvm.IRModule]]] = {}
+_MOST = 1024
+"""Legalizations that are kept: the passes that are tried on one module leave most of its calls as they are."""
+
+
+def _legalized(function: relax.Function) -> tvm.IRModule:
+    if len(_legalizations) >= _MOST:
+        _legalizations.clear()
+    builder = relax.BlockBuilder()
+    builder.add_func(function.with_attr("global_symbol", _NAME), _NAME)
+    module = relax.transform.Normalize()(builder.get())  # which fills in types: two calls are compared with theirs
+    alike = _legalizations.setdefault(int(tvm_ffi.structural_hash(module)), [])
+    for known, legalized in alike:
+        if tvm_ffi.structural_equal(known, module):
+            return legalized
+    legalized = relax.transform.LegalizeOps()(module)
+    alike.append((module, legalized))
+    return legalized
 
 
 def _abstracted(operand: Any, value: Value, params: list[relax.Var], values: list[Value]) -> Any:

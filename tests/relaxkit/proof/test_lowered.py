@@ -13,6 +13,7 @@ from tvm.script import relax as R
 from tvm.script import tirx as T
 
 from relaxkit.proof import Result, prove
+from relaxkit.proof import legalize as legalize_module
 
 LOWERING = (
     "ToNonDataflow", "RemovePurityChecking", "CallTIRRewrite", "LowerAllocTensor", "KillAfterLastUse",
@@ -131,3 +132,16 @@ def test_captured_graphs_are_proved() -> None:
         after = relax.transform.RewriteCUDAGraph()(module)
     assert "cuda_graph" in after.script()
     assert prove(Static, after).result is Result.PROVED
+
+
+def test_a_call_is_legalized_once_for_all_proofs(monkeypatch: pytest.MonkeyPatch) -> None:
+    builder, x = relax.BlockBuilder(), relax.Var("x", relax.TensorType((2, 3), "float32"))
+    with builder.function("main", [x]):
+        builder.emit_func_output(builder.emit(relax.op.exp(x)))
+    before = builder.get()
+    after, legalize = relax.transform.LegalizeOps()(before), relax.transform.LegalizeOps
+    count: list[int] = []
+    monkeypatch.setattr(legalize_module, "_legalizations", {})
+    monkeypatch.setattr(relax.transform, "LegalizeOps", lambda: count.append(1) or legalize())
+    assert [prove(before, after).result for _ in range(3)] == [Result.PROVED] * 3
+    assert len(count) == 1
