@@ -26,7 +26,7 @@ from fuzzer.campaign.setup import cores
 from fuzzer.core.config import parse_duration
 from fuzzer.findings.signature import signature
 from fuzzer.minimizer.judge.criterion import OracleCriterion
-from fuzzer.minimizer.search.search import SearchLimits
+from fuzzer.minimizer.search.outcome import SearchLimits
 from fuzzer.triage.reduce import NotReduced, ReductionPlan, failures, reduce
 
 

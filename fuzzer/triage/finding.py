@@ -14,7 +14,7 @@ from fuzzer.findings.family import UNKNOWN, Traits
 from fuzzer.findings.script_parts import ScriptParts
 from fuzzer.minimizer.judge.criterion import Confirmation, OracleCriterion, WorkerFactory, isolated_worker
 from fuzzer.minimizer.judge.judge import HANG, Judge, dies_running, values_matter
-from fuzzer.minimizer.search.search import Minimized, Other, SearchLimits
+from fuzzer.minimizer.search.outcome import Minimized, Other, SearchLimits
 from fuzzer.repro.nearest.search import NEAREST_SECONDS
 from fuzzer.store.door import SCRIPTS
 from fuzzer.triage.reduce import NotReduced, ReductionPlan, reduce

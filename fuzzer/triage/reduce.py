@@ -17,7 +17,8 @@ from fuzzer.core.verb import UsageError
 from fuzzer.minimizer.judge.criterion import RUNS, Confirmation, Criterion, OracleCriterion, isolated_worker
 from fuzzer.minimizer.judge.judge import Judge
 from fuzzer.minimizer.judge.pool import JudgePool, tries_for
-from fuzzer.minimizer.search.search import Minimized, Search, SearchLimits
+from fuzzer.minimizer.search.outcome import Minimized, SearchLimits
+from fuzzer.minimizer.search.search import Search
 from fuzzer.worker.worker import DEFAULT_TIME_LIMIT
 
 if TYPE_CHECKING:

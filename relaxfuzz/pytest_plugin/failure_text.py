@@ -10,7 +10,7 @@ import pytest
 
 from fuzzer.core.case import Case
 from fuzzer.core.text import printable
-from fuzzer.minimizer.search.search import SearchLimits
+from fuzzer.minimizer.search.outcome import SearchLimits
 from fuzzer.repro.run import check_repro
 from fuzzer.triage.reduce import NotReduced, Reduced, reduce_case, script_request
 from fuzzer.triage.script import repro_script, write_repro

@@ -15,7 +15,7 @@ from fuzzer.core.case import Case
 from fuzzer.findings.signature import death_verdict, signature
 from fuzzer.minimizer.judge import criterion as hangs
 from fuzzer.minimizer.judge.criterion import OracleCriterion
-from fuzzer.minimizer.search.search import SearchLimits
+from fuzzer.minimizer.search.outcome import SearchLimits
 from fuzzer.triage.finding import TriageJob, TriageState, triage_finding
 from fuzzer.worker.death import Death, Died
 from fuzzer.worker.worker import IsolatedWorker

@@ -26,7 +26,7 @@ from fuzzer.findings.signature import signature
 from fuzzer.minimizer.judge.criterion import OracleCriterion
 from fuzzer.minimizer.judge.judge import Judge
 from fuzzer.minimizer.search.messages import Failing
-from fuzzer.minimizer.search.search import Minimized, Other
+from fuzzer.minimizer.search.outcome import Minimized, Other
 from fuzzer.store.records import FindingState
 from fuzzer.store.writer import MOST_MET, Store
 from fuzzer.triage.finding import MOST_OTHERS, TriageJob, TriageResult, TriageState, _Triage, triage_finding

@@ -15,7 +15,7 @@ from corpus.case import load, load_module
 from fuzzer.core.case import Case, judge_case
 from fuzzer.findings.assessment import Assessment, EvidenceClass, Severity
 from fuzzer.findings.script_parts import Ending, ShortScript
-from fuzzer.minimizer.search.search import SearchLimits
+from fuzzer.minimizer.search.outcome import SearchLimits
 from fuzzer.repro.run import ReproResult, check_repro
 from fuzzer.repro.short.render import short_forms
 from fuzzer.triage.reduce import reduce_case

@@ -20,7 +20,8 @@ from fuzzer.core.case import Case
 from fuzzer.findings.signature import signature
 from fuzzer.minimizer.judge.criterion import Confirmation, OracleCriterion
 from fuzzer.minimizer.judge.judge import Judge, judging_oracles
-from fuzzer.minimizer.search.search import Minimized, Search, SearchLimits
+from fuzzer.minimizer.search.outcome import Minimized, SearchLimits
+from fuzzer.minimizer.search.search import Search
 from fuzzer.repro.run import check_repro
 from fuzzer.triage.finding import TriageJob, TriageResult, TriageState, _fits_any_module, triage_finding
 from fuzzer.worker.worker import IsolatedWorker

@@ -68,7 +68,7 @@ def _run(options: argparse.Namespace) -> int:
     from fuzzer.campaign.setup import cores
     from fuzzer.cli.minimize_input import minimize_input
     from fuzzer.core.config import MAX_WORKERS, parse_duration, parse_whole
-    from fuzzer.minimizer.search.search import SearchLimits
+    from fuzzer.minimizer.search.outcome import SearchLimits
     from fuzzer.triage.reduce import ReductionPlan, reduce
     from fuzzer.worker.worker import DEFAULT_TIME_LIMIT
     from relaxkit.passes.plugins import require

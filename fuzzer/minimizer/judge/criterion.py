@@ -27,7 +27,7 @@ from relaxkit.passes.contract import OracleName
 
 if TYPE_CHECKING:
     from fuzzer.core.case import Case
-    from fuzzer.minimizer.search.search import SearchLimits
+    from fuzzer.minimizer.search.outcome import SearchLimits
     from fuzzer.worker.worker import IsolatedWorker
     from oracles.core.verdict import Verdict
 

@@ -10,7 +10,7 @@ import pytest
 from fuzzer.core.case import Case
 from fuzzer.minimizer.judge.criterion import Confirmation, Criterion, OracleCriterion
 from fuzzer.minimizer.judge.predicate import PredicateCriterion
-from fuzzer.minimizer.search.search import Minimized, SearchLimits
+from fuzzer.minimizer.search.outcome import Minimized, SearchLimits
 from fuzzer.triage.reduce import NotReduced, ReductionPlan, reduce
 from oracles.core.verdict import Evidence, Outcome, Verdict
 from relaxkit.passes.contract import OracleName

@@ -20,7 +20,8 @@ from fuzzer.minimizer.judge.predicate import PredicateCriterion
 from fuzzer.minimizer.propose import facts, propose
 from fuzzer.minimizer.reductions import REDUCTIONS
 from fuzzer.minimizer.search.messages import EnteredCase, EnterRequest, ProposalRequest
-from fuzzer.minimizer.search.search import Minimized, Search, SearchLimits
+from fuzzer.minimizer.search.outcome import Minimized, SearchLimits
+from fuzzer.minimizer.search.search import Search
 from fuzzer.triage.reduce import ReductionPlan, reduce
 from oracles.core.module_facts import apply
 from oracles.core.subject import Subject

@@ -16,7 +16,8 @@ from fuzzer.core.case import Case, judge_case
 from fuzzer.findings.signature import signature
 from fuzzer.minimizer.propose import facts, propose
 from fuzzer.minimizer.search.messages import Failing
-from fuzzer.minimizer.search.search import Minimized, Search, SearchLimits
+from fuzzer.minimizer.search.outcome import Minimized, SearchLimits
+from fuzzer.minimizer.search.search import Search
 from oracles.core.verdict import Outcome
 from relaxkit.ir.sketch.sketch import bindings_of
 from relaxkit.passes.contract import OracleName

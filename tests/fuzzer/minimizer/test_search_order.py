@@ -14,7 +14,8 @@ import pytest
 from fuzzer.core.case import Case
 from fuzzer.minimizer.judge.pool import Tasks, Threads
 from fuzzer.minimizer.search.messages import Failing, Key, ProposalRequest, ProposedModules, SmallerModule, StartFacts
-from fuzzer.minimizer.search.search import Minimized, Search, SearchLimits, Stopped
+from fuzzer.minimizer.search.outcome import Minimized, SearchLimits, Stopped
+from fuzzer.minimizer.search.search import Search
 from relaxkit.passes.pass_ref import PassRef
 
 WANTED = "wanted"

@@ -1,0 +1,88 @@
+"""When a search stops, and what it gives; without TVM, like the search."""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from fuzzer.core.case import Case
+    from fuzzer.minimizer.search.messages import Failing
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class SearchLimits:
+    """When the search stops.
+
+    Attributes:
+        queries: How many candidates may be judged.
+        seconds: Wall time.
+    """
+
+    queries: int = 400
+    seconds: float = 45.0
+
+
+class Stopped(str, enum.Enum):
+    """The reasons for which a search ends before it is through."""
+
+    TIME = "time"
+    QUERIES = "queries"
+    INTERRUPT = "interrupt"
+
+    def __str__(self) -> str:
+        return self.value
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Other:
+    """Another failure that the search met: a finding of its own.
+
+    Attributes:
+        failing: The failure.
+        case: The first case that showed it.
+    """
+
+    failing: Failing
+    case: Case
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Minimized:
+    """Outcome of a search.
+
+    Attributes:
+        case: The smallest case found; the given one when nothing could be removed.
+        reproduced: Whether the given case showed its signature at all; when not, nothing was tried.
+        queries: Candidates judged.
+        seconds: Wall time.
+        stopped: What ended it before a fixed point was reached, if anything did.
+        others: Other failures met on the way, one for each signature; never accepted.
+        steps: Names of the reductions that were accepted, in order.
+        trail: The cases that were accepted, in order; the last one is ``case``.
+    """
+
+    case: Case
+    reproduced: bool
+    queries: int = 0
+    seconds: float = 0.0
+    stopped: Stopped | None = None
+    others: tuple[Other, ...] = ()
+    steps: tuple[str, ...] = ()
+    trail: tuple[Case, ...] = ()
+
+    @property
+    def complete(self) -> bool:
+        """Say whether a fixed point was reached: running the search again changes nothing."""
+        return self.stopped is None
+
+    def steps_back(self) -> Iterator[Case]:
+        """Yield the smallest case, and some larger ones that were accepted on the way, ever fewer of them."""
+        places = len(self.trail)
+        yield self.case
+        back = 2
+        while back <= places:
+            yield self.trail[-back]
+            back *= 2
