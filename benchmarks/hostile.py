@@ -315,7 +315,7 @@ class Range:
         names = {"DIR": str(campaign), "GOOD": str(self.good), "OUT": str(out), "ID": self.ids[0], "SEED": self.seed}
         arguments = ["/".join(names.get(part, part) for part in word.split("/")) for word in verb.split()]
         signal.signal(signal.SIGALRM, _late)
-        signal.setitimer(signal.ITIMER_REAL, 2 * SECONDS)
+        signal.setitimer(signal.ITIMER_REAL, 6 * SECONDS)
         output, errors = io.StringIO(), io.StringIO()
         with contextlib.redirect_stdout(output), contextlib.redirect_stderr(errors):
             try:
@@ -338,7 +338,7 @@ class _Killer:
         self.again()
 
     def again(self) -> None:
-        signal.setitimer(signal.ITIMER_REAL, 3 * SECONDS)
+        signal.setitimer(signal.ITIMER_REAL, 8 * SECONDS)
 
     def end(self) -> None:
         signal.setitimer(signal.ITIMER_REAL, 0)

@@ -152,6 +152,7 @@ def _session(
             if (found := sample(session.pid, directory / "out", begun, number)) is not None:
                 samples.append(found)
             if options.kill_every is not None and time.monotonic() - since > options.kill_every:
+                print(f"killed after {time.monotonic() - begun:.0f} s", file=sys.stderr, flush=True)
                 session.kill()
                 session.wait()
                 return True

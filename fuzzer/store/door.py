@@ -151,8 +151,10 @@ def enter(directory: Path) -> sqlite3.Connection:
         _limit(connection, _SECONDS + size / _BYTES_A_SECOND)
         _Inspection(directory / FILE_NAME, connection).run()
         connection.set_progress_handler(None, 0)
-    except BaseException:
+    except BaseException as error:
         connection.close()
+        if isinstance(error, UnicodeDecodeError):  # SQLite quotes what is damaged in its complaint
+            raise StoreError(f"'{directory / FILE_NAME}' is damaged: names that are no text") from error
         raise
     return connection
 

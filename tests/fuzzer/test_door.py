@@ -161,3 +161,16 @@ def test_the_seeds_of_plain_inputs_are_let_in(campaign: Path, seed: int) -> None
         (found,) = store.findings()
     assert found.minimized is not None
     assert found.minimized.input_seed == seed
+
+
+def test_names_that_are_no_text_are_told_of(campaign: Path) -> None:
+    path = campaign / FILE_NAME
+    with closing(sqlite3.connect(path)) as database:
+        database.execute("PRAGMA journal_mode = DELETE")
+    data = path.read_bytes()
+    assert b"CREATE TABLE spent" in data
+    path.write_bytes(
+        data.replace(b"TABLE spent", b"T\xde\xde\xdeE spent").replace(b"spentspent", b"sp\xde\xdetsp\xde\xdet")
+    )
+    with pytest.raises(StoreError, match="is damaged"):
+        Store.open(campaign)
