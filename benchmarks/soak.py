@@ -141,7 +141,8 @@ def _session(
     members: dict[int, psutil.Process],
 ) -> bool:
     """Watch one session; whether it was killed."""
-    since = time.monotonic()
+    before = samples[-1].cases if samples else 0
+    since: float | None = None  # when it had recorded a case: who kills it again and again before lets nothing begin
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environment) as session:
         pause = min(10.0, max(0.25, options.seconds / 200))
         while session.poll() is None:
@@ -151,7 +152,9 @@ def _session(
                     members[each.pid] = each
             if (found := sample(session.pid, directory / "out", begun, number)) is not None:
                 samples.append(found)
-            if options.kill_every is not None and time.monotonic() - since > options.kill_every:
+                if since is None and found.cases > before:
+                    since = time.monotonic()
+            if None not in (since, options.kill_every) and time.monotonic() - since > options.kill_every:
                 print(f"killed after {time.monotonic() - begun:.0f} s", file=sys.stderr, flush=True)
                 session.kill()
                 session.wait()

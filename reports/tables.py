@@ -218,9 +218,10 @@ def reason_rows(tallies: Sequence[Tally], limit: int | None = None) -> list[Reas
 def agreements(tallies: Sequence[Tally]) -> dict[Agreement, int]:
     """Count how the numeric oracle came to say that results agree, the strongest way first."""
     counts = dict.fromkeys(Agreement, 0)
+    ways = {way.value: way for way in Agreement}
     for tally in tallies:
-        if tally.outcome == Outcome.PASS and tally.reason:
-            counts[Agreement(tally.reason)] += tally.count
+        if tally.outcome == Outcome.PASS and tally.reason in ways:  # a store may say more than this version knows
+            counts[ways[tally.reason]] += tally.count
     return counts
 
 

@@ -5,7 +5,17 @@ from fuzzer.core.text import counted
 from fuzzer.store.records import Tally
 from fuzzer.store.writer import FindingState as State
 from oracles.core.verdict import NOT_ASKED, Outcome
-from reports.tables import Report, agreements_text, duration, oracle_rows, pass_rows, percent, reason_rows, states_text
+from reports.tables import (
+    Report,
+    agreements,
+    agreements_text,
+    duration,
+    oracle_rows,
+    pass_rows,
+    percent,
+    reason_rows,
+    states_text,
+)
 
 
 def test_oracle_rows_keep_the_oracles_order_and_add_up(report: Report) -> None:
@@ -78,3 +88,8 @@ def test_small_texts() -> None:
         "0 s", "59 s", "1 min 00 s", "10 min 05 s", "1 h 00 min", "2 h 03 min",
     ]  # fmt: skip
     assert (counted(1, "finding"), counted(0, "finding")) == ("1 finding", "0 findings")
+
+
+def test_a_reason_that_this_version_does_not_know_is_no_way_to_agree() -> None:
+    tallies = [Tally("numeric", "FuseOps", Outcome.PASS.value, reason, 3) for reason in ("proved", "by magic", "")]
+    assert {way.value: count for way, count in agreements(tallies).items() if count} == {"proved": 3}
