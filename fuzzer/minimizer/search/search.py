@@ -41,7 +41,7 @@ _MOST_FOLDED = 32
 _UNTIL_ENTERED = 0.6
 """Share of the limits for the case with all that leads up to the pass at fault; the rest is for what is left of it."""
 _MOST_ENTRIES = 3
-_MOST_WRITTEN_OUT = 40_000
+_MOST_WRITTEN_OUT = 65_000
 """Characters of JSON of a module that is written out, some hundred lines: what makes a longer one is easier to read."""
 
 
