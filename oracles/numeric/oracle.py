@@ -10,7 +10,6 @@ from typing import Any
 from tvm_ffi.serialization import from_json_graph_str
 
 from oracles.calling import NoAdapter
-from oracles.calling.symbolic import AdaptedCall
 from oracles.core.applicability import ill_formed_output, no_output
 from oracles.core.module_facts import equal
 from oracles.core.subject import Subject
@@ -21,6 +20,7 @@ from oracles.measure.original import Original, Reporter, original_of
 from oracles.numeric.blame import LEGALIZATION, culprit_of
 from oracles.numeric.compare_call import candidate_of, input_of, promise_of
 from oracles.numeric.compare_programs import Candidate, Undecidable, examine
+from oracles.numeric.symbolic_calls import AdaptedCall
 from oracles.semantics import WrongCall, wrong_call
 from relaxkit.passes.arguments import Given, NotLiteral, given_of
 from relaxkit.passes.contract import NumericCheck, NumericPromise, OracleName, Trait
