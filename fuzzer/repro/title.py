@@ -86,8 +86,8 @@ class _Told:
         subject = self.subject
         names = [step.ref.name for step in subject.plan.steps[: len(subject.chain)]]
         index = names.index(self.verdict.culprit) if self.verdict.culprit in names else len(names) - 1
-        before = subject.facts.reload if index == 0 and subject.facts is not None else subject.input_of(index)
-        return before, subject.chain[index].module
+        copy = subject.facts.reload if index == 0 and subject.facts is not None else None
+        return copy or subject.input_of(index), subject.chain[index].module
 
     @cached_property
     def changes(self) -> list[Difference]:
