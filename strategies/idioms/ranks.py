@@ -102,7 +102,8 @@ def take_of_ranks(scope: Scope) -> Value:
     axis = scope.index(rank)
     shape: list[Dim] = [*_batch(scope, max(rank, 2)), inner, width(scope)][-rank:] if rank > 1 else [inner]
     taken = list(shape)
-    count = inner if axis == max(rank - 2, 0) else 1 + scope.index(3)
+    # Along a leading axis as many as broadcast with the batches of the other operand.
+    count = inner if axis == max(rank - 2, 0) else 1 + scope.index(3 if axis == rank - 1 else 2)
     shape[axis] = 4
     indices = [[count], [1, count]][scope.index(4) == 3 and rank == 2 and axis == 0]
     taken[axis : axis + 1] = indices
