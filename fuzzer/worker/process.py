@@ -10,7 +10,7 @@ import select
 import signal
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from multiprocessing.connection import Connection, wait
 from typing import Any, cast
 
@@ -18,6 +18,7 @@ import psutil
 
 from fuzzer.worker.death import UNKNOWN_EXIT
 
+_SAFE_PATH = "PYTHONSAFEPATH"
 _STARTS = 5
 """A fork server that is killed while it starts a process is replaced; so often one process may meet that."""
 _REAP = 5.0
@@ -128,6 +129,23 @@ class ChildProcess:
         return float(times.user + times.system)
 
 
+@contextlib.contextmanager
+def _safe_path() -> Iterator[None]:
+    """Keep the fork server from importing what lies in the working directory, which may be somebody's campaign.
+
+    It is started by ``python -c``, which looks there first, before the standard library.
+    """
+    before = os.environ.get(_SAFE_PATH)
+    os.environ[_SAFE_PATH] = "1"  # since Python 3.11
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[_SAFE_PATH]
+        else:
+            os.environ[_SAFE_PATH] = before
+
+
 def _started(target: Callable[..., None], arguments: tuple[Any, ...], inherits: bool) -> tuple[Connection, Any]:
     """Return a connection to a new process, and the process."""
     failure: Exception | None = None
@@ -136,7 +154,7 @@ def _started(target: Callable[..., None], arguments: tuple[Any, ...], inherits: 
         parent, child = context.Pipe()
         process = context.Process(target=target, args=(child, *arguments), daemon=not inherits)
         try:
-            with _POLLING:
+            with _POLLING, _safe_path():
                 process.start()
             return parent, process
         except (OSError, EOFError) as error:  # the fork server was killed; the next start begins with a new one

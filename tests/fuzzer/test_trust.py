@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import shutil
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
@@ -143,3 +145,21 @@ def test_plugins_are_loaded_after_trust_alone(tmp_path: Path, monkeypatch: pytes
         assert os.environ[VARIABLE] == ""
         require_trust(store, True)
         assert os.environ[VARIABLE] == "/tmp/evil.py"
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="Python 3.10 cannot be told not to look there")
+def test_no_process_imports_what_lies_in_the_working_directory(tmp_path: Path) -> None:
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "campaign").mkdir()
+    for name in ("socket", "selectors", "tvm", "fuzzer", "numpy", "pickle"):
+        (tmp_path / f"campaign/{name}.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\nraise SystemExit\n")
+    program = (
+        f"import sys; sys.path.append({str(Path(__file__).parent)!r})\n"
+        "import victims; from fuzzer.worker.worker import IsolatedWorker\n"
+        "if __name__ == '__main__':\n    with IsolatedWorker() as worker: print(worker.call(victims.double, 4))"
+    )
+    (tmp_path / "bin/program.py").write_text(program)  # as the command that pip installs
+    command = [sys.executable, str(tmp_path / "bin/program.py")]
+    done = subprocess.run(command, cwd=tmp_path / "campaign", capture_output=True, text=True, timeout=300, check=False)
+    assert done.stdout == "8\n", done.stderr
+    assert not (tmp_path / "ran").exists()
