@@ -146,7 +146,8 @@ class _CheckRecorder:
         refs, unknown = [], ""
         for ref in subject.passes:
             try:
-                refs.append(text_of_pass(ref.given, self._around) if isinstance(ref, GivenPass) else ref)
+                built = text_of_pass(ref.given, self._around) if isinstance(ref, GivenPass) else ref
+                refs.append(PassRef(ref.name, built.expression))  # verdicts name it so
             except PassReferenceError as error:
                 refs.append(PassRef(ref.name, ref.expression))
                 unknown = unknown or str(error)
@@ -214,10 +215,19 @@ def run_body(_: object) -> Iterator[BodyResult]:
         _native_messages_to(_body.folder / STDERR)
     watch = _CheckRecorder(_body, dict(vars(item.module)) if getattr(item, "module", None) is not None else {})
     watched_by(watch)
+    judged: list[JudgedModule] = []
+
+    def result() -> BodyResult:
+        return BodyResult(
+            first.outcome, first.text, tuple(judged), first.error, dict(watch.counts), dict(watch.notes)
+        )  # fmt: skip
+
     try:
-        first, judged = _end_of(_body, watch), []
-        if (failed := watch.report()) is not None and first.by_check:
+        first = _end_of(_body, watch)
+        failed = watch.report()
+        if failed is not None and first.by_check:
             judged.append(failed)
+            yield result()  # should the process die of what comes now
             several = uses_hypothesis(item.obj) and not _body.shrink and not failed.unknown
             until = time.monotonic() + SECONDS_MORE
             while several and len(judged) < MOST_FAILURES and (left := until - time.monotonic()) > 0:
@@ -227,7 +237,7 @@ def run_body(_: object) -> Iterator[BodyResult]:
                 judged.append(failed)
     finally:
         watched_by(None)
-    yield BodyResult(first.outcome, first.text, tuple(judged), first.error, dict(watch.counts), dict(watch.notes))
+    yield result()
 
 
 @dataclass(frozen=True, slots=True)

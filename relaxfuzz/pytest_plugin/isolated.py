@@ -117,7 +117,7 @@ def _answer(body: TestBody, options: Options) -> BodyResult | Died:
         try:
             found: Any = None
             for item in worker.stream(run_body, None):
-                found = item
+                found = found if isinstance(item, Died) and found is not None else item
         except ChildError as error:
             raise BodyFailed(f"the process of the test failed: {error}") from None
         finally:
