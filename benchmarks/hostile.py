@@ -33,7 +33,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from hostile_mutations import DATABASE, MUTATIONS, file_text, sound_files
+from hostile_mutations import DATABASE, MUTATIONS, file_text, files, sound_files
 from tabulate import tabulate
 
 import corpus.case
@@ -207,8 +207,8 @@ class Range:
         chance = random.Random(seed)
         shutil.copytree(self.good, campaign)
         name = ""
-        for _ in range(1 if chance.random() < 0.7 else 3):
-            mutation = chance.choice(MUTATIONS)
+        chosen = [chance.choice(MUTATIONS) for _ in range(1 if chance.random() < 0.7 else 3)]
+        for mutation in sorted(chosen, key=files.__eq__):  # last: another one would wait for a pipe itself
             with contextlib.suppress(Exception):  # of what another mutation has made impossible
                 name += f"{mutation.__name__} {mutation(campaign, outside, chance)} "
         return name, self._run(verbs, campaign, out, outside)
