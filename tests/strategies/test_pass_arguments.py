@@ -11,7 +11,7 @@ import pytest
 import tvm
 from tvm import relax
 
-from fuzzer.repro.bundle import _OPTIONAL
+from fuzzer.repro.bundle import OPTIONAL
 from relaxkit.passes.arguments import arguments_of, given_of
 from relaxkit.passes.pass_ref import namespace
 from strategies import ir_modules
@@ -59,7 +59,7 @@ def texts(name: str, facts: Facts, count: int, seed: int = 1) -> list[str]:
 
 def test_a_script_can_import_every_name():
     # eval adds the built-in names; the definition of `configured` is copied into the script
-    assert namespace().keys() - {"__builtins__", "configured"} <= _OPTIONAL.keys()
+    assert namespace().keys() - {"__builtins__", "configured"} <= OPTIONAL.keys()
 
 
 def test_chains_are_the_operators_and_what_they_are_computed_from():
