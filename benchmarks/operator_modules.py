@@ -21,7 +21,7 @@ from strategies.scope.scope import Infeasible, Scope
 T = TypeVar("T")
 
 ROW = {row.name: row for row in OPERATORS}
-ALL = frozenset(Feature) - {Feature.VDEVICE, Feature.DEVICE_HINTS}
+ALL = frozenset(Feature) - {Feature.VDEVICE, Feature.DEVICE_HINTS, Feature.VAGUE_OPERANDS}
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,8 @@ FEATURES = {
     Feature.MATCH_CAST: "`R.match_cast`",
     Feature.SHAPE_EXPRESSIONS: "dims computed of others: `n * 2 + 1`",
     Feature.UNKNOWN_SHAPES: 'tensors that only have a rank: `R.Tensor(dtype="float32", ndim=2)`',
+    Feature.VAGUE_TYPES: "variables declared to be of less precise types than their values, and `R.match_cast` back",
+    Feature.VAGUE_OPERANDS: "operands of which less is known than of others; nothing of it executes",
     Feature.SHAPE_PARAMS: "parameters of type `R.Shape`",
     Feature.PRIM_PARAMS: "scalar parameters, `R.Prim`",
     Feature.UPPER_BOUNDS: "the function attribute `tir_var_upper_bound`",

@@ -92,7 +92,7 @@ def users_frames(error: BaseException) -> tuple[str, ...]:
     """Return the frames of ``error`` in a user's files, innermost last: ``FILE:LINE in FUNCTION: SOURCE``."""
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if _is_users(frame)]
     return tuple(
-        f"{os.path.relpath(frame.filename)}:{frame.lineno} in {frame.name}: {frame.line}"
+        f"{os.path.abspath(frame.filename)}:{frame.lineno} in {frame.name}: {frame.line}"
         for frame in frames[-_MAX_FRAMES:]
     )
 

@@ -115,7 +115,8 @@ def test_another_collection_is_one_clear_line(seeds: Path, tmp_path: Path, capsy
     report = import_seeds(SCRIPTS)
     report.seeds.pop()
     save(report, tmp_path / "other")
-    command = ["run", "--seed", "3", "--passes", ",".join(PASSES), "--oracles", "crash,numeric", "--max-examples", "64"]
+    command = ["run", "--seed", "3", "--passes", ",".join(PASSES), "--oracles", "crash,numeric"]
+    command += ["--max-examples", "64", "--shares", "off"]
     assert main([*command, "--out", str(out), "--seeds", str(tmp_path / "other")]) == 2
     line = capsys.readouterr().err
     assert f"with seeds {config(seeds).seeds_digest}, not seeds {config(tmp_path / 'other').seeds_digest}" in line

@@ -43,7 +43,7 @@ def everything(directory: Path) -> dict[str, list[tuple[object, ...]]]:
     with sqlite3.connect(directory / FILE_NAME) as database:
         names = [row[0] for row in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
         rows = {name: sorted(database.execute(f"SELECT * FROM {name}").fetchall(), key=str) for name in names}
-    rows["meta"] = [row for row in rows["meta"] if row[0] != "started_at"]
+    rows["meta"] = [row for row in rows["meta"] if row[0] not in ("started_at", "seal")]
     return rows
 
 
@@ -114,6 +114,7 @@ class _Crew:
     """Gives results at once, but for one."""
 
     workers = slots = 2
+    judged = 0
 
     def __init__(self, result: Callable[[ShardTask], ShardResult]) -> None:
         self._result = result

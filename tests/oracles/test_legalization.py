@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numeric_samples as samples
@@ -158,7 +159,8 @@ def test_errors_and_what_cannot_be_legalized_are_as_ever() -> None:
     for run in (plain, lambda module: remembered(module, Legalizer())):
         with pytest.raises(AssertionError) as raised:
             run(broken)
-        found.append(evidence_of(raised.value))
+        evidence = evidence_of(raised.value)
+        found.append(replace(evidence, details=replace(evidence.details, raised_at=())))  # lines of this file
     assert found[0] == found[1]
 
 

@@ -29,7 +29,10 @@ def drawn(strategy: st.SearchStrategy[T], count: int, seed: int = 1) -> Iterator
         yield value
 
 
-def scope_of(draw, features=frozenset(Feature), forbidden=frozenset()):
+EXECUTABLE = frozenset(Feature) - {Feature.VAGUE_OPERANDS}  # what takes these does not build
+
+
+def scope_of(draw, features=EXECUTABLE, forbidden=frozenset()):
     module = ModuleFrame(relax.BlockBuilder(), frozenset(features), True, forbidden=frozenset(forbidden))
     scope = Scope(draw, module, FunctionFrame())
     scope.builder.begin_scope([])

@@ -16,7 +16,7 @@ from strategies.scope.values import Value
 
 @st.composite
 def scopes(draw):
-    module = ModuleFrame(relax.BlockBuilder(), frozenset(Feature), True)
+    module = ModuleFrame(relax.BlockBuilder(), frozenset(Feature) - {Feature.VAGUE_OPERANDS}, True)
     scope = Scope(draw, module, FunctionFrame())
     scope.builder.begin_scope([])
     scope.builder._begin_binding_block()
