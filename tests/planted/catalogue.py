@@ -132,7 +132,7 @@ PLANTED: tuple[Planted, ...] = (
     Planted("somewhere.py", "on_device", Name.NUMERIC, 250),
     Planted("somewhere.py", "int8_only", Name.NUMERIC, 1500),
     Planted("somewhere.py", "rank_zero", Name.NUMERIC, 200),
-    Planted("somewhere.py", "one_branch", Name.NUMERIC, 250),
+    Planted("somewhere.py", "one_branch", Name.NUMERIC, 900),
     Planted("miscompiled.py", "lost_attribute", Name.NUMERIC, 550),
     Planted("miscompiled.py", "swapped_broadcast", Name.NUMERIC, 20),
     Planted("miscompiled.py", "padding_side", Name.NUMERIC, 140),
