@@ -208,7 +208,8 @@ class Range:
         shutil.copytree(self.good, campaign)
         name = ""
         chosen = [chance.choice(MUTATIONS) for _ in range(1 if chance.random() < 0.7 else 3)]
-        for mutation in sorted(chosen, key=lambda each: each is files):  # last: another one would wait for a pipe itself
+        # Files last: another mutation would wait for a pipe itself.
+        for mutation in sorted(chosen, key=lambda each: each is files):
             with contextlib.suppress(Exception):  # of what another mutation has made impossible
                 name += f"{mutation.__name__} {mutation(campaign, outside, chance)} "
         return name, self._run(verbs, campaign, out, outside)
