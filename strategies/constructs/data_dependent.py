@@ -135,8 +135,7 @@ def _spread(scope: Scope) -> Value:
     shape = scope.emit(op.tensor_to_shape(extents.expr))
     low, high = int(drawn.known.lo), int(drawn.known.hi)
     if not _casts(scope):
-        # Not of ones, of which other constructs fill such a shape: one module would hold the same call twice.
-        scope.emit(op.full(shape.expr, relax.const(2, "float32"), "float32"), Bounds(2, 2, True))
+        scope.emit(op.full(shape.expr, relax.const(1, "float32"), "float32"), Bounds(1, 1, True))
         return shape
     symbol = scope.frame.new_symbol((low, high), listed=False)
     ty = relax.ShapeType([symbol, other])

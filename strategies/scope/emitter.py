@@ -114,10 +114,12 @@ class BindingEmitter(Choices):
             self.outputs += 1
         else:
             var = self.builder.emit(expr, hint)
-            if _depends(var.ty):  # its type speaks of a shape variable, which must not be seen outside of the block
-                return Value(var, var.ty, bounds)
         if self.module.watched:
             self.frame.bound[tvm_ffi.structural_hash(expr)] = var
+        if not output and _depends(
+            var.ty
+        ):  # it speaks of a shape variable, which must not be seen outside of the block
+            return Value(var, var.ty, bounds)
         if part_of is not None and part_of.parts:
             part = part_of.parts[expr.index]
             return self.see(Value(var, var.ty, part.bounds, part.parts, part.actual, part.device))
