@@ -48,7 +48,8 @@ def claim() -> Path | None:
 def outside() -> Path:
     """Return the directory for temporary files that are to outlive the session."""
     place = Path(tempfile.gettempdir())
-    return place.parent if place.name.startswith(PREFIX) else place
+    # A process that a session started has a session of its own inside of the other's.
+    return next(each for each in (place, *place.parents) if not each.name.startswith(PREFIX))
 
 
 def sweep(base: Path) -> int:

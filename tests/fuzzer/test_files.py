@@ -67,20 +67,28 @@ def test_json_that_python_cannot_read_is_one_line(tmp_path: Path, text: str) -> 
             reader(tmp_path / "pipe")
 
 
-def test_the_details_of_an_internal_error_are_where_the_message_says() -> None:
+@pytest.mark.parametrize("nested", [False, True])
+def test_the_details_of_an_internal_error_are_where_the_message_says(tmp_path: Path, nested: bool) -> None:
+    place = tmp_path / f"{session_files.PREFIX}other" if nested else tmp_path
+    place.mkdir(exist_ok=True)
     program = (
         "import sys; from fuzzer.cli import main; from fuzzer.worker import session_files\n"
         "def broken(argv): session_files.claim(); raise RuntimeError('first \\x1b[2J\\nsecond')\n"
         "main._dispatch = broken; sys.exit(main.main(['run']))"
     )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=os.environ | {"TMPDIR": str(place)},
+    )
     assert done.returncode == 70
     (line,) = done.stderr.splitlines()
     assert line.isprintable()
     path = Path(line.partition("(details in ")[2].removesuffix(")"))
     assert "RuntimeError: first" in path.read_text()
-    path.unlink()
-    assert session_files.PREFIX not in str(path)
+    assert path.parent == tmp_path
 
 
 def test_an_error_is_one_printable_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
