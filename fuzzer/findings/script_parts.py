@@ -110,7 +110,8 @@ class ScriptParts:
         judged: How many of them, from the end, are judged.
         words: What is wrong.
         nearest: The nearest module that passes.
-        change: The lines that the pass changes, as a unified diff; of two runs that must agree, those that differ.
+        change: The lines of the short script's module that the pass changes, as a unified diff; of two runs that must
+            agree, those that differ.
         numbers: Where two results differ first, and both values.
         ending: How the short script ends while the defect is there; ``None`` where the script is the long one.
     """
@@ -148,10 +149,11 @@ class RenderedScript:
 
 @dataclass(frozen=True, slots=True)
 class ShortScript:
-    """A short script: its source, and how it ends while the defect is there."""
+    """A short script: its source, how it ends while the defect is there, and what changes in it (``ScriptParts``)."""
 
     text: str
     ending: Ending
+    change: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,11 +163,9 @@ class ShortForms:
     Attributes:
         scripts: The scripts that may show it, the best first.
         why: Why there is none, or none but these.
-        change: As in ``ScriptParts``.
         numbers: As in ``ScriptParts``.
     """
 
     scripts: tuple[ShortScript, ...]
     why: str = ""
-    change: str = ""
     numbers: str = ""

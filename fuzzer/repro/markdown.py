@@ -51,7 +51,7 @@ def bug_report(
     """
     words = parts.words
     assert verdict.evidence is not None
-    actual = f"{words.observed}\n"
+    actual = f"{parts.numbers}.\n" if parts.numbers else f"{words.observed}\n"
     if verdict.evidence.frames:
         actual += f"\nInnermost frames inside TVM:\n\n{fenced(chr(10).join(verdict.evidence.frames[:_MOST_FRAMES]))}"
     sections = [
@@ -60,7 +60,7 @@ def bug_report(
         f"### Actual behavior\n\n{_sentence(actual)}",
         f"### Environment\n\n{_environment(info)}",
         f"### Steps to reproduce\n\n{_steps(parts, script)}",
-        _change(parts),
+        f"### Before and after\n\n{fenced(parts.change, 'diff')}" if parts.change else "",
         _nearest(parts),
         _bisection(bisected),
         f"### Notes\n\n{_notes(finding, info, parts)}",
@@ -78,7 +78,8 @@ def fenced(text: str, language: str = "") -> str:
 
 
 def _sentence(text: str) -> str:
-    return text[:1].upper() + text[1:]
+    """Begin with a capital, but where a name of TVM's stands there."""
+    return text if re.match(r"[\w.]*[._]\w", text) else text[:1].upper() + text[1:]
 
 
 def _environment(info: CampaignInfo) -> str:
@@ -95,7 +96,7 @@ def _environment(info: CampaignInfo) -> str:
 def _steps(parts: ScriptParts, script: str) -> str:
     if parts.ending is not None:
         how = (
-            "It needs only TVM and NumPy, and ends with 0 when the defect is gone, with another code while it is there."
+            "It needs only TVM and NumPy. It fails while the defect is there, and exits with 0 once the defect is gone."
         )
         return f"Save this as `repro.py`, and run `python repro.py`. {how}\n\n{fenced(script, 'python')}"
     prepared, judged = parts.passes[: -parts.judged or None], parts.passes[-parts.judged :] if parts.judged else ()
@@ -109,8 +110,8 @@ def _steps(parts: ScriptParts, script: str) -> str:
         what = "The pass" if len(judged) == 1 else "The passes, in order"
         text += f'{what}, under `tvm.target.Target("llvm")`:\n\n{fenced(_lines(judged), "python")}\n'
     text += (
-        "Save this as `repro.py`, and run `python repro.py`. It needs only TVM and NumPy, prints `BUG: ...` and ends\n"
-        "with 1 when the defect is there, and with 0 when it is gone.\n\n"
+        "Save this as `repro.py`, and run `python repro.py`. It needs only TVM and NumPy. It prints `BUG: ...` and\n"
+        "exits with 1 while the defect is there, and with 0 once the defect is gone.\n\n"
     )
     return f"{text}<details>\n<summary>repro.py</summary>\n\n{fenced(script, 'python')}\n</details>\n"
 
@@ -126,16 +127,10 @@ def _lines(expressions: Sequence[str]) -> str:
     return "\n".join(map(wrapped, expressions))
 
 
-def _change(parts: ScriptParts) -> str:
-    numbers = f"{_sentence(parts.numbers)}.\n" if parts.numbers else ""
-    lines = fenced(parts.change, "diff") if parts.change else ""
-    return f"### Before and after\n\n{chr(10).join(filter(None, [numbers, lines]))}" if numbers or lines else ""
-
-
 def _nearest(parts: ScriptParts) -> str:
     if parts.nearest is None:
         return ""
-    said = f"With {parts.nearest.what} the same check passes:\n\n"
+    said = f"The same check passes after this edit ({parts.nearest.what}):\n\n"
     return f"### Nearest module that passes\n\n{said}{fenced(parts.nearest.diff(), 'diff')}"
 
 
@@ -155,13 +150,16 @@ def _notes(finding: FindingRecord, info: CampaignInfo, parts: ScriptParts) -> st
     cases = "case" if finding.count == 1 else "cases"
     size = f", {finding.bindings} binding{'s' * (finding.bindings != 1)}" if finding.bindings is not None else ""
     seen = f"in {finding.count:,} {cases} out of {info.examples:,}"
+    smaller = f"minimized to the module above ({parts.lines} lines{size})"
+    if finding.minimized is None:
+        smaller = "not minimized yet"
     assessment = finding.assessment
     blame = assessment.beside(finding.culprit)
     lines = [
         f"* Pass: `{finding.culprit}`",
         f"* Severity: {assessment.severity}; evidence: {assessment.evidence}",
         *([f"* {_cell(blame[0].upper() + blame[1:])}"] if blame else []),
-        f"* Found by fuzzing, {seen}; minimized to the module above ({parts.lines} lines{size}).",
+        f"* Found by fuzzing, {seen}; {smaller}.",
         f"* Signature: `{finding.id}` {_cell(finding.signature).replace('`', chr(39))}",
     ]
     return "\n".join(lines) + "\n"

@@ -159,13 +159,14 @@ def given_module():
 
 def render(case: Case, verdict: Verdict, signature: str, nearest: Nearest | None = None) -> RenderedScript:
     """Render the script; see ``fuzzer.repro.run.render_repro``."""
-    words = replace(words_of(verdict), title=title_of(case, verdict, nearest))
     module = from_json_graph_str(case.module_json)
     subject = Subject(module, case.passes, input_seed=case.input_seed)
     died_preparing = verdict.evidence is not None and verdict.evidence.details.stage is Phase.PREPARE
     needed = subject.plan.prepare if died_preparing else subject.preparing  # what changes nothing is not shown
     prepare, judged = [*map(expression, needed)], [expression(step.ref) for step in subject.plan.steps]
-    if (alone := shown_alone(case, verdict, module)) is not None:
+    alone = shown_alone(case, verdict, module)
+    words = replace(words_of(verdict), title=title_of(case, verdict, nearest, None if alone is None else alone.call))
+    if alone is not None:
         module, prepare, judged, nearest = alone.call.module, [], [LEGALIZE], None
     check = check_of(case, verdict, module) if alone is None else documented_check(alone)
     source = module_source(module)

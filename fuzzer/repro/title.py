@@ -25,6 +25,7 @@ from oracles.core.verdict import NOT_AS_DOCUMENTED, Death, Evidence, Phase, Verd
 from oracles.gradient.oracle import KIND as GRADIENT
 from oracles.metamorphic.locality import reach_of
 from oracles.metamorphic.locality_variation import draw
+from oracles.semantics.single import SingleCall
 from relaxkit.ir.edits import functions_of
 from relaxkit.ir.first_difference import Difference, Part, differences
 from relaxkit.ir.undefined import undefined
@@ -69,6 +70,7 @@ class _Told:
     case: Case
     verdict: Verdict
     nearest: Nearest | None
+    alone: SingleCall | None = None
 
     @property
     def evidence(self) -> Evidence:
@@ -107,9 +109,9 @@ class _Told:
         return f"on {', '.join(telling)}" if 0 < len(telling) <= _FEW else ""
 
 
-def title_of(case: Case, verdict: Verdict, nearest: Nearest | None = None) -> str:
-    """Return the sentence; that of the oracle where nothing more is known."""
-    told = _Told(case, verdict, nearest)
+def title_of(case: Case, verdict: Verdict, nearest: Nearest | None = None, alone: SingleCall | None = None) -> str:
+    """Return the sentence; that of the oracle where nothing more is known.  ``alone`` is the call that is accused."""
+    told = _Told(case, verdict, nearest, alone)
     tell = _death if told.evidence.is_death else _TELL.get(verdict.oracle)
     try:
         title = "" if tell is None else tell(verdict.culprit, told)
@@ -234,7 +236,13 @@ def _numeric(culprit: str, told: _Told) -> str:
     if values.split()[:1] == values.split()[3:4]:  # rounded away
         values = f"{seen} instead of {expected}"
     if evidence.kind == NOT_AS_DOCUMENTED:
-        return _fit(f"{culprit} computes {details.operator} wrongly: {values}")
+        given = {} if told.alone is None or told.alone.operator != details.operator else told.alone.given
+        for end in range(len(given), -1, -1):
+            said = ", ".join(f"{name}={value}" for name, value in [*given.items()][:end])
+            line = f"{culprit} computes {details.operator}{f'({said})' if said else ''} wrongly: {values}"
+            if len(line) <= MOST:
+                break
+        return _fit(line)
     if evidence.kind == GRADIENT:
         values = f": {_rounded(seen)}; {_rounded(expected)}"
         return _fit(f"{culprit} differentiates {details.operator} wrongly", told.when, values)

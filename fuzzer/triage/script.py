@@ -108,12 +108,12 @@ def shortened(judge: Judge, script: RenderedScript, request: ShortRequest) -> tu
     forms = patient.ask(short_request, replace(request, title=script.parts.words.title))
     if not isinstance(forms, ShortForms):
         return script, patient.trouble or "the process died"
-    parts = replace(script.parts, change=forms.change, numbers=forms.numbers)
+    parts = replace(script.parts, numbers=forms.numbers)
     said = ""
     for form in forms.scripts:
         result = check_text(form.text, form.ending)
         if result.confirmed:
-            return RenderedScript(form.text, form.text, replace(parts, ending=form.ending)), ""
+            return RenderedScript(form.text, form.text, replace(parts, ending=form.ending, change=form.change)), ""
         said = said or f"it ends with {result.exit_code}, saying: {result.said}"
     return replace(script, parts=parts), forms.why or said or "nothing shows it"
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from tvm import relax
 
 from oracles.core.verdict import NOT_AS_DOCUMENTED, Details, Evidence, Phase
 from oracles.measure.comparison import Mismatch, compare, is_floating
@@ -21,28 +22,31 @@ from relaxkit.runtime import Program, Value, private_constants, session
 from relaxkit.runtime.poison import PATTERNS, poisoned
 from relaxkit.runtime.values import flattened
 
-# The sentence in which TVM's own documentation describes an operator.
+# What TVM's own documentation says of a call.
 
 LONGEST = 200
+_SENTENCES = re.compile(r"(?<=\w\w\.) +(?=[A-Z])")
 
 
-def documentation(operator: str) -> str:
-    """Return the first paragraph of the docstring of the operator's function; empty where there is none.
+def documentation(call: SingleCall) -> str:
+    """Return what TVM says of the arguments that are given otherwise than by default, else of the operator.
 
-    Args:
-        operator: Its name in TVM's registry, for instance ``relax.nn.conv2d``.
+    Empty where it says nothing.
     """
-    found: Any = relax.op
-    for part in operator.removeprefix("relax.").split("."):
-        found = getattr(found, part, None)
-    text = (getattr(found, "__doc__", None) or "") if callable(found) else ""
-    lines = []
-    for line in text.strip().splitlines():
-        if not line.strip():
+    text = inspect.getdoc(call.function) or ""
+    told = {name: re.search(rf"^{name} *:.*\n((?: +.*\n)+)", f"{text}\n", re.MULTILINE) for name in call.given}
+    said = [f"{name}: {_beginning(found[1], LONGEST)}" for name, found in told.items() if found is not None]
+    return " ".join(said) or _beginning(text.partition("\n\n")[0], 0)
+
+
+def _beginning(text: str, most: int) -> str:
+    """Return the first sentences of a text, at least one and else of so many characters."""
+    first, *more = _SENTENCES.split(" ".join(text.split()))
+    for sentence in more:
+        if len(first) + len(sentence) >= most:
             break
-        lines.append(line.strip())
-    said = " ".join(lines)
-    return said if len(said) <= LONGEST else f"{said[:LONGEST].rsplit(' ', 1)[0]} ..."
+        first += f" {sentence}"
+    return first
 
 
 VALUE = "wrong value"
@@ -75,12 +79,12 @@ class WrongCall:
     @property
     def evidence(self) -> Evidence:
         """For the verdict: names the operator and what is wrong, and nothing of the program around it."""
-        said = documentation(self.call.operator)
+        said = documentation(self.call)
         place = f"output {list(self.mismatch.path)}: " if self.mismatch.path else ""
         return Evidence(
             NOT_AS_DOCUMENTED,
             f"{self.guilty}: {self.what}",
-            expected=f"{self.call.operator}, {place}{self.mismatch.expected}" + (f'; "{said}"' if said else ""),
+            expected=f"{self.call.operator} gives {place}{self.mismatch.expected}" + (f' ("{said}")' if said else ""),
             observed=self.mismatch.observed,
             details=Details(
                 stage=Phase.SINGLE_CALL,

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import inspect
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import tvm
 from tvm import relax
+from tvm_ffi import structural_equal
 
 from oracles.core.module_facts import complaint
 from relaxkit.interpreter.registry import Request
+from relaxkit.ir.retype import fields_of
 from relaxkit.runtime.values import ShapeValue
 
 FLEGALIZE = "FLegalize"
@@ -41,6 +44,28 @@ class SingleCall:
     operator: str
     module: Any
     arguments: tuple[Any, ...]
+
+    @property
+    def function(self) -> Any:
+        """TVM's function that makes such a call; ``None`` where there is none."""
+        found: Any = relax.op
+        for part in self.operator.removeprefix("relax.").split("."):
+            found = getattr(found, part, None)
+        return found if callable(found) else None
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """The attributes that TVM's function gives another value where it is not told."""
+        call = next(each.value for block in self.module[NAME].body.blocks for each in block.bindings)
+        mine, operands = fields_of(call.attrs), iter(call.args)
+        try:
+            asked = inspect.signature(self.function).parameters
+            needed = [name for name, each in asked.items() if each.default is each.empty]
+            plain = self.function(**{name: mine[name] if name in mine else next(operands) for name in needed})
+        except Exception:  # which operand is which parameter, this function alone knows
+            return {}
+        usual = fields_of(plain.attrs)
+        return {name: mine[name] for name in asked if name in usual and not structural_equal(mine[name], usual[name])}
 
 
 def lowered_by(operator: str) -> str:

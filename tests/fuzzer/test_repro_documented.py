@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from fuzzer.core.case import Case, judge_case
 from fuzzer.findings.signature import signature
 from fuzzer.repro.checks.documented import readable
 from fuzzer.repro.run import ReproResult, check_repro, render_repro
+from fuzzer.triage.script import repro_script
 from oracles.core.verdict import Outcome, Verdict
 from relaxkit.passes.contract import OracleName
 from relaxkit.passes.pass_ref import PassRef
@@ -22,12 +24,16 @@ from relaxkit.runtime import cxx_available
 
 @pytest.fixture(scope="module")
 def shown() -> tuple[Case, Verdict]:
+    lowest = relax.const(np.array([np.inf, np.inf], "float32"))
+    return wrong(lambda x: relax.op.max(relax.op.subtract(x, lowest)))
+
+
+def wrong(made: Callable[[Any], Any]) -> tuple[Case, Verdict]:
+    """The verdict on a function of a tensor of two elements that negates what is made of that."""
     builder = relax.BlockBuilder()
     x = relax.Var("x", relax.TensorType((2,), "float32"))
     with builder.function("main", [x]):
-        lowest = builder.emit(relax.op.subtract(x, relax.const(np.array([np.inf, np.inf], "float32"))))
-        greatest = builder.emit(relax.op.max(lowest))
-        builder.emit_func_output(builder.emit(relax.op.negative(greatest)))
+        builder.emit_func_output(builder.emit(relax.op.negative(builder.emit(builder.normalize(made(x))))))
     module: Any = builder.get()
     module["main"] = module["main"].with_attr("global_symbol", "main")
     case = Case(str(tvm.ir.save_json(module)), (PassRef("LegalizeOps", "relax.transform.LegalizeOps()"),), 0)
@@ -70,6 +76,24 @@ def test_the_script_shows_the_defect_and_is_content_without_it(shown: tuple[Case
     assert other != text
     mended = run(other, tmp_path / "mended.py")
     assert (mended.exit_code, mended.output[:2]) == (0, "OK"), mended
+
+
+def test_what_is_not_at_its_default_is_named_and_quoted() -> None:
+    gamma, beta = (relax.const(np.array(value, "float32")) for value in ([1.5, 2.0], [0.5, 0.25]))
+    case, verdict = wrong(lambda x: relax.op.nn.layer_norm(x, gamma, beta, axes=-1, center=False))
+    assert verdict.evidence is not None
+    said = "center: Indicating if the beta offset will be added to the normalized tensor."
+    assert verdict.evidence.expected.endswith(f'("{said}")')
+    made = repro_script(case, verdict, nearest=False, full=False)
+    assert made.parts.words.title.startswith("LegalizeOps computes relax.nn.layer_norm(center=False) wrongly: ")
+    assert f"# TVM documents it so: {said}" in made.text
+
+
+def test_of_a_call_that_is_shown_alone_no_change_of_the_program_is_told(shown: tuple[Case, Verdict]) -> None:
+    made = repro_script(*shown, nearest=False, full=False)
+    assert made.parts.ending is not None, "a short script"
+    assert made.parts.change == ""
+    assert made.parts.numbers.startswith("expected -inf at [], got ")
 
 
 @pytest.mark.parametrize(

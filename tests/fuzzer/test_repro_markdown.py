@@ -150,7 +150,11 @@ def test_a_short_script_stands_in_it_with_what_changes() -> None:
     )
     report = bug_report(finding(), VERDICT, INFO, "import tvm\n", parts)
     assert "```python\nimport tvm\n```" in report
-    assert "### Before and after\n\nA, b.\n\n```diff\n-lv = R.nn.pixel_shuffle(x)\n```" in report
+    assert "### Actual behavior\n\nA, b.\n" in report
+    assert "### Before and after\n\n```diff\n-lv = R.nn.pixel_shuffle(x)\n```" in report
+    assert "minimized to the module above" in report
+    report = bug_report(replace(finding(), minimized=None), VERDICT, INFO, "import tvm\n", parts)
+    assert "out of 12,345; not minimized yet." in report
     assert "BUG:" not in report
     assert "<details>" not in report
 

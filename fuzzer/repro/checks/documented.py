@@ -42,7 +42,7 @@ def shown_alone(case: Case, verdict: Verdict, module: Any) -> WrongCall | None:
 
 def documented_check(found: WrongCall) -> Check:
     """Return the check of a script whose module is that of the call alone."""
-    said = documentation(found.call.operator)
+    said = documentation(found.call)
     expected = found.expectation
     tolerances = {path: array for path, array in expected.tolerances.items() if array.any()}
     table = "".join(f"{path!r}: {readable(array)}, " for path, array in tolerances.items())

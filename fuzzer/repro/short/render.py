@@ -49,7 +49,7 @@ def short_forms(case: Case, verdict: Verdict, assessment: Assessment | None = No
     details = failure.evidence.details
     check = SHORT_CHECKS[verdict.oracle if details.death is None else details.oracle or OracleName.CRASH]
     head = _head(failure, check, assessment, title)
-    found: list[tuple[ShortScript, str]] = []
+    found: list[ShortScript] = []
     why = ""
     for scene in scenes(failure):
         try:
@@ -57,18 +57,17 @@ def short_forms(case: Case, verdict: Verdict, assessment: Assessment | None = No
         except Exception as error:  # the long form remains
             why = why or first_line(f"{error}" or type(error).__name__)
     # What fits on a screen comes first, in the order of the scenes; of the rest the shortest.
-    sizes = [len(script.text.splitlines()) for script, _ in found]
+    sizes = [len(script.text.splitlines()) for script in found]
     order = sorted(
         range(len(found)), key=lambda each: (sizes[each] > _SCREEN, sizes[each] if sizes[each] > _SCREEN else 0, each)
     )
-    scripts = tuple(found[each][0] for each in order if sizes[each] <= MOST_LINES)
+    scripts = tuple(found[each] for each in order if sizes[each] <= MOST_LINES)
     if found and not scripts:
         why = f"it has {min(sizes)} lines"
-    change = found[order[0]][1] if found else ""
-    return ShortForms(scripts[:_TRIED], why, change, _numbers(failure))
+    return ShortForms(scripts[:_TRIED], why, _numbers(failure))
 
 
-def _written(scene: Scene, check: ShortCheck, head: list[str]) -> Iterator[tuple[ShortScript, str]]:
+def _written(scene: Scene, check: ShortCheck, head: list[str]) -> Iterator[ShortScript]:
     for showing in check.write(scene):
         module = scene.fresh() if showing.module is None else showing.module
         acts = _dying(scene.failure, check, showing) if scene.failure.died else showing
@@ -83,7 +82,7 @@ def _written(scene: Scene, check: ShortCheck, head: list[str]) -> Iterator[tuple
             len(each.splitlines()) for each in body[: len(prepared) + acts.ending.line]
         )
         ending = replace(acts.ending, line=first + 1)
-        yield ShortScript(text + "\n".join(body) + "\n", ending), _change(scene, showing)
+        yield ShortScript(text + "\n".join(body) + "\n", ending, _change(scene, showing))
 
 
 def _dying(failure: FailingCase, check: ShortCheck, showing: Showing) -> Showing:
@@ -133,8 +132,11 @@ def _imports(body: str) -> list[str]:
 
 
 def _change(scene: Scene, showing: Showing) -> str:
-    """Return the changed lines of the two modules that a script compares; empty where there is nothing to compare."""
-    if scene.failure.died or (showing.compared is None and not scene.judged):
+    """Return the changed lines of the two modules that a script compares; empty where there is nothing to compare.
+
+    A call that is shown alone is lowered to a kernel, which says nothing beside it.
+    """
+    if scene.failure.died or showing.module is not None or (showing.compared is None and not scene.judged):
         return ""
     try:
         left, right = showing.compared or (scene.fresh(), scene.after)
@@ -148,4 +150,5 @@ def _change(scene: Scene, showing: Showing) -> str:
 
 def _numbers(failure: FailingCase) -> str:
     numbers: Any = failure.evidence.details.numbers
-    return "" if not numbers else f"output {numbers[0]}: expected {numbers[1]}, got {numbers[2]}"
+    place = f"output {numbers[0]}: " if numbers and numbers[0] not in ("", "[]") else ""
+    return f"{place}expected {numbers[1]}, got {numbers[2]}" if numbers else ""
