@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import heapq
 import threading
 from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
@@ -75,10 +74,9 @@ class Campaign:
         self._grace = max(GRACE_SECONDS, GRACE_SHARE * (config.seconds or 0.0))
         self._recognizer = KnownFilter(store, known, decisions)
         self._buffer = WriteBuffer(store)
-        # (shard, id): a heap
-        turn, shelve = self._recognizer.turn, self._recognizer.shelve
-        self._waiting = [(turn(shard, each), each) for shard, each in store.untriaged() if not shelve(each)]
-        heapq.heapify(self._waiting)
+        self._severities: dict[str, str] = {}  # of findings that wait
+        shelve = self._recognizer.shelve
+        self._waiting = [self._turn(*each) for each in store.untriaged() if not shelve(each[1])]
         self._running: dict[Future[Any], str] = {}  # of ShardResult or TriageResult
         self._looked_into: set[str] = set()  # handed to triage in this session
         self._best: dict[str, Case] = {}  # of findings in triage, not yet recorded; filled by its threads
@@ -176,20 +174,26 @@ class Campaign:
         """Give the shard to run now; ``None`` when none is left."""
         return self._rest.pop() if self._rest else next(shards, None)
 
+    def _turn(self, shard: int, finding_id: str) -> tuple[bool, str, int, str]:
+        """When a finding of a shard is looked into: what is likely known last, else the gravest first."""
+        if finding_id not in self._severities:
+            self._severities[finding_id] = self.store.finding(finding_id).assessment.severity.value
+        return finding_id in self._recognizer.likely, self._severities[finding_id], shard, finding_id
+
     def _next_triage(self, shards_left: bool) -> str | None:
-        """The finding to look into now: one whose case no longer changes, because all shards before it are done."""
+        """The finding to look into now: of those whose case no longer changes, as all shards before them are done."""
         busy = sum(what == "triage" for what in self._running.values())
         if shards_left and busy >= max(1, int(self._executor.workers * MOST_TRIAGE)):
             return None
         # Of the first shard that is not complete all pieces so far are recorded, in order.
         final = not shards_left and busy == len(self._running)
-        if not self._waiting or (self._waiting[0][0] > self._settle() and not final):
+        settled = self._settle()
+        ready = [each for each in self._waiting if final or (not each[0] and each[2] <= settled)]
+        if not ready or self._time_is_up(self._grace):
             return None
-        if self._time_is_up(self._grace):
-            return None
-        finding_id = heapq.heappop(self._waiting)[1]
-        self._looked_into.add(finding_id)
-        return finding_id
+        self._waiting.remove(first := min(ready))
+        self._looked_into.add(first[-1])
+        return first[-1]
 
     def _settle(self) -> int:
         while self._done.get(self._settled, 0) >= self._limit(self._settled):
@@ -261,12 +265,8 @@ class Campaign:
             self._recognizer.shelve(finding_id)
         # An earlier shard may have taken a finding over: the waiting list follows what the store says.
         if entry.total.hits:
-            self._waiting = [
-                (self._recognizer.turn(shard, finding_id), finding_id)
-                for shard, finding_id in self.store.untriaged()
-                if finding_id not in self._looked_into
-            ]
-            heapq.heapify(self._waiting)
+            untriaged = self.store.untriaged()
+            self._waiting = [self._turn(*each) for each in untriaged if each[1] not in self._looked_into]
         self.progress.shard(entry.total, list(entry.fresh))
         return True
 
@@ -295,7 +295,5 @@ class Campaign:
             if verdict is not None
         ]
         fresh = self.store.record_met(result.id, hits, self.clock.elapsed())
-        for shard, finding_id in fresh:
-            if not self._recognizer.shelve(finding_id):
-                heapq.heappush(self._waiting, (self._recognizer.turn(shard, finding_id), finding_id))
+        self._waiting += [self._turn(*each) for each in fresh if not self._recognizer.shelve(each[1])]
         self.progress.met([hit for hit in hits if hit.signature.id in {finding_id for _, finding_id in fresh}])

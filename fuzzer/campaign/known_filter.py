@@ -12,9 +12,6 @@ from fuzzer.store.records import EarlierState, FindingRecord, FindingState
 if TYPE_CHECKING:
     from fuzzer.store.writer import Store
 
-LAST = 1 << 50
-"""Added to the shard of what waits behind everything else."""
-
 
 class KnownFilter:
     """Tells findings that are listed from others.
@@ -26,6 +23,7 @@ class KnownFilter:
 
     Attributes:
         ids: Ids of findings whose cases are judged no further.
+        likely: Ids of findings that are known if minimization confirms their family.
     """
 
     def __init__(self, store: Store, known: KnownFindings | None, decisions: Decisions | None) -> None:
@@ -33,7 +31,7 @@ class KnownFilter:
         self._known = (known or KnownFindings()).of(store.info().tvm_version)
         self._decisions = decisions or Decisions()
         self.ids = self._known.ids()
-        self._likely: set[str] = set()
+        self.likely: set[str] = set()
         # What was fixed and fails again is news; what nobody has looked into yet, is looked into.
         again = [each for each in store.regressions() if each.state is EarlierState.FAILS and len(each.cases) > 1]
         self._earlier = {each.id: each for each in again}
@@ -42,7 +40,7 @@ class KnownFilter:
         """Record a new finding as known if it is listed, and say whether it was: it is not looked into then.
 
         What is listed as a family is recognized here only where minimization could not put it into another one; where
-        it could, the finding waits for its :meth:`turn`.
+        it could, the finding is :attr:`likely` known.
 
         What an earlier campaign has found and minimized, and what failed again when this one began, is known as well.
         """
@@ -57,14 +55,10 @@ class KnownFilter:
             return True
         if not (listed := self.listed(finding, finding.traits)):
             if self.listed(finding, Traits(finding.culprit)):
-                self._likely.add(finding_id)
+                self.likely.add(finding_id)
             return False
         self._store.save_triage(finding_id, FindingState.KNOWN, None, None, None, listed)
         return True
-
-    def turn(self, shard: int, finding_id: str) -> int:
-        """When a finding of a shard is looked into: behind all others where it is likely to be a known one."""
-        return shard + LAST if finding_id in self._likely else shard
 
     def listed(self, finding: FindingRecord, traits: Traits) -> str:
         """The note on a finding that is listed, as far as ``traits`` tell its family; empty when it is not."""

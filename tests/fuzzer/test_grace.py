@@ -1,4 +1,4 @@
-"""Triage that is under way when the grace is over is left for a resume, and nothing is said of its finding."""
+"""Triage takes the gravest first; what is under way when the grace is over is left for a resume."""
 
 from __future__ import annotations
 
@@ -14,11 +14,14 @@ from fuzzer.campaign import campaign
 from fuzzer.campaign.campaign import Campaign
 from fuzzer.campaign.progress import Progress
 from fuzzer.cluster import executor as local
+from fuzzer.core.case import Case
 from fuzzer.core.config import Config
-from fuzzer.store.records import FindingState
+from fuzzer.findings.signature import signature
+from fuzzer.store.records import FindingState, SignatureHits
 from fuzzer.store.writer import Store
 from fuzzer.triage.finding import TriageJob, TriageResult, TriageState
 from fuzzer.worker.worker import IsolatedWorker
+from oracles.core.verdict import Evidence, Outcome, Verdict
 from relaxkit.passes.contract import OracleName
 
 
@@ -45,3 +48,24 @@ def test_triage_ends_with_the_grace(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         (finding,) = store.findings()
         assert finding.state is FindingState.NEW
         assert store.untriaged() == [(0, finding.id)]
+
+
+def test_the_gravest_is_looked_into_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    def noted(job: TriageJob, _workers: Callable[[], IsolatedWorker]) -> TriageResult:
+        asked.append(job.verdict.evidence.kind if job.verdict.evidence is not None else "")
+        return TriageResult(job.id, TriageState.GONE)
+
+    monkeypatch.setattr(local, "triage_finding", noted)
+    config = Config(
+        seed=7, passes=("FuseOps",), user_passes=(), oracles=(OracleName.CRASH,), max_examples=0, seconds=None,
+        workers=1, case_timeout=20.0, memory_limit=3 << 30,
+    )  # fmt: skip
+    silent = Verdict(OracleName.NUMERIC, Outcome.FAIL, "FuseOps", evidence=Evidence("wrong-value", "another"))
+    later = SignatureHits.of(signature(silent), silent, Case("{}", (), 3), 9, 1)
+    with Store.create(tmp_path / "out", META) as store:
+        store.record_shard(shard(0, hit("Check failed: boom", 5), hit("Check failed: bang", 6)), 1.0)
+        store.record_shard(shard(1, later), 2.0)
+        assert Campaign(store, config, Progress(config)).run() == "finished"
+    assert asked == ["wrong-value", "InternalError", "InternalError"]
