@@ -20,46 +20,46 @@ _FAILED = 1
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", required=True, metavar="list|check|match|add|import")
-    listing = actions.add_parser("list", help="the cases, one a line", description="List the cases.")
+    listing = actions.add_parser("list", help="list the cases, one per line", description="List the cases.")
     checking = actions.add_parser(
         "check",
-        help="judge cases and compare with what they expect; exit 1 when one is not as expected",
-        description="Judge cases in child processes and compare with what they expect of the installed TVM.",
+        help="judge cases and compare the verdicts with those expected; exit code 1 if one differs",
+        description="Judge cases in child processes, and compare verdicts with those expected of the installed TVM.",
     )
     matching = actions.add_parser(
         "match",
-        help="which findings of a campaign the corpus knows",
-        description="Compare a campaign's findings with what the cases of the corpus say: same oracle, same pass, and "
-        "a message that the case's pattern fits. `(perhaps)`: the case has no pattern, only oracle and pass agree.",
+        help="say which findings of a campaign are known cases",
+        description="Compare a campaign's findings with the cases of the corpus: oracle and pass must be the same, and "
+        "the case's pattern must match the message. `(perhaps)`: it has no pattern; only oracle and pass agree.",
     )
     matching.add_argument("directory", type=Path, metavar="DIR", help="the campaign's directory")
-    matching.add_argument("--json", action="store_true", help="a list of objects instead of a table")
+    matching.add_argument("--json", action="store_true", help="print a JSON list instead of a table")
     adding = actions.add_parser(
         "add",
-        help="make a case of a campaign's finding",
-        description="Make a case of a campaign's finding; what the installed TVM does is measured and recorded.",
+        help="turn a campaign's finding into a case",
+        description="Turn a campaign's finding into a case; what the installed TVM does is measured and recorded.",
     )
     importing = actions.add_parser(
         "import",
-        help="read seeds out of a checkout of TVM",
-        description="Read TVMScript modules out of Python files without running them, and keep those that parse under "
-        "the installed TVM and are well formed as a collection of seeds (for `relaxfuzz run --seeds DIR`).",
+        help="extract seeds from a TVM checkout",
+        description="Extract TVMScript modules from Python files without running these, and collect those that parse "
+        "under the installed TVM and are well formed, as seeds for `relaxfuzz run --seeds DIR`.",
     )
-    importing.add_argument("path", type=Path, metavar="PATH", help="a checkout of TVM, a directory, or a Python file")
+    importing.add_argument("path", type=Path, metavar="PATH", help="a TVM checkout, a directory, or a Python file")
     importing.add_argument(
         "--out", type=Path, metavar="DIR", default=Path("seeds"), help="directory of the collection (default: seeds)"
     )
-    importing.add_argument("--json", action="store_true", help="one object instead of tables")
-    adding.add_argument("--json", action="store_true", help="a list of objects instead of lines")
+    importing.add_argument("--json", action="store_true", help="print one JSON object instead of tables")
+    adding.add_argument("--json", action="store_true", help="print a JSON list instead of lines")
     for action in (listing, checking):
         action.add_argument("slugs", nargs="*", metavar="SLUG", help="names of cases (default: all)")
-        action.add_argument("--json", action="store_true", help="a list of objects instead of lines")
+        action.add_argument("--json", action="store_true", help="print a JSON list instead of lines")
     adding.add_argument("directory", type=Path, metavar="DIR", help="the campaign's directory")
-    adding.add_argument("id", metavar="ID", help="the finding's id, or its beginning")
+    adding.add_argument("id", metavar="ID", help="id of the finding, or a prefix of it")
     adding.add_argument("--title", required=True, help="what happens, in a few words")
     adding.add_argument("--explanation", required=True, help="what is wrong in TVM, in one sentence")
-    adding.add_argument("--upstream", default="", metavar="REF", help="where it is reported, as apache/tvm#17205")
-    adding.add_argument("--slug", help="name of the case (default: made of the pass and the title)")
+    adding.add_argument("--upstream", default="", metavar="REF", help="where it is reported, such as apache/tvm#17205")
+    adding.add_argument("--slug", help="name of the case (default: made from the pass and the title)")
     add_trust(adding)
     for action in (listing, checking, matching, adding):
         action.add_argument("--root", type=Path, help="directory of the cases (default: the corpus itself)")
@@ -113,7 +113,7 @@ def _check(options: argparse.Namespace) -> int:
             print(f"{'skip ' if result.note else 'ok   ' if result.ok else 'WRONG'}  {name}{detail and ': '}{detail}")
         print(f"{len(results)} checked, {wrong} not as expected")
         if skipped := sum(bool(result.note) for result in results):
-            print(f"{skipped} say nothing of TVM {tvm_version()}: nothing was compared")
+            print(f"{skipped} expect nothing of TVM {tvm_version()}: nothing was compared")
     return _FAILED if wrong else OK
 
 
@@ -134,7 +134,7 @@ def _match(options: argparse.Namespace) -> int:
         return _print_json([dict(zip(keys, row, strict=True)) for row in rows])
     shown = [(*row, ", ".join(slugs or [f"{slug} (perhaps)" for slug in possible])) for *row, slugs, possible in rows]
     _print_table(shown, ("finding", "oracle", "culprit", "state", "count", "case"))
-    print(f"{len(rows)} findings, {sum(bool(each.cases) for each in matches)} look like a case of the corpus")
+    print(f"{len(rows)} findings, {sum(bool(each.cases) for each in matches)} match a case of the corpus")
     return OK
 
 
@@ -219,7 +219,7 @@ def _result_object(result: CheckResult) -> dict[str, Any]:
 
 VERB = Verb(
     name="corpus",
-    help="list, check and add known modules with their expected verdicts; import seeds",
+    help="list, check and add known cases with their expected verdicts; import seeds",
     example="relaxfuzz corpus check merge-composite-if",
     add_arguments=_add_arguments,
     run=_run,

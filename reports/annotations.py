@@ -63,7 +63,7 @@ def _first(rows: list[_Row]) -> Iterator[_Row]:
         yield from rows
         return
     yield from rows[: MOST - 1]
-    yield "relaxfuzz", f"and {len(rows) - MOST + 1} more, which are in the report"
+    yield "relaxfuzz", f"and {len(rows) - MOST + 1} more in the report"
 
 
 def command(kind: str, title: str, message: str) -> str:

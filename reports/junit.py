@@ -76,7 +76,7 @@ def _failures(
             failure.text = _clean(_details(report, finding, dispositions))
     if not findings and row.failed:
         failure = ElementTree.SubElement(case, "failure", type="unfiled", message=f"{row.failed} failures, no finding")
-        failure.text = "The campaign counted failures but holds no finding of them."
+        failure.text = "The campaign counted failures but has no finding for them."
 
 
 def _details(report: Report, finding: FindingRecord, dispositions: Dispositions) -> str:

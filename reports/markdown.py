@@ -93,7 +93,7 @@ def _finding(finding: FindingRecord, module: str, known: KnownAs | None) -> list
     if blame := blame_line(finding):
         lines += [f"{cell(blame[0].upper() + blame[1:])}.", ""]
     if known is not None:
-        lines += [f"Known, {cell(known.line)}", ""]
+        lines += [f"Known: {cell(known.line)}", ""]
     lines += [f"Signature: {cell(finding.signature)}", ""]
     if finding.note:
         lines += [cell(finding.note), ""]

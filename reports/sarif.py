@@ -33,15 +33,15 @@ _LEVELS = {
 _QUESTIONS = {
     OracleName.CRASH: "A pass raises an undocumented error, kills the process, hangs or exhausts memory",
     OracleName.MUTATION: "A pass changes the module that it was given",
-    OracleName.DETERMINISM: "A pass gives another module the second time",
-    OracleName.SEQUENTIAL: "Sequential gives another module than direct calls",
+    OracleName.DETERMINISM: "A pass returns a different module the second time",
+    OracleName.SEQUENTIAL: "Sequential returns a different module than direct calls",
     OracleName.IDEMPOTENCE: "A second run of a pass fails or changes what should be final",
-    OracleName.WELL_FORMED: "A pass leaves an ill-formed module",
-    OracleName.POSTCONDITION: "A pass does not do what it says",
-    OracleName.ROUNDTRIP: "A module does not survive print and parse, or JSON",
+    OracleName.WELL_FORMED: "A pass produces an ill-formed module",
+    OracleName.POSTCONDITION: "A pass does not do what it promises",
+    OracleName.ROUNDTRIP: "A module does not survive printing and parsing, or JSON",
     OracleName.LOCALITY: "An unrelated function changes what a pass does",
-    OracleName.ENVIRONMENT: "A pass does something else in another environment",
-    OracleName.NUMERIC: "A transformed module computes something else",
+    OracleName.ENVIRONMENT: "A pass behaves differently in another environment",
+    OracleName.NUMERIC: "A transformed module computes different results",
 }
 
 
@@ -78,7 +78,7 @@ def _driver() -> dict[str, Any]:
             {
                 "id": name.value,  # says all; a name that is the same is not wanted (3.49.7)
                 "shortDescription": {"text": f"{text}."},
-                "fullDescription": {"text": f"{text}. What this oracle's word is worth is in docs/oracles.md."},
+                "fullDescription": {"text": f"{text}. docs/oracles.md says how far to trust this oracle."},
                 "defaultConfiguration": {"level": "error"},
                 "properties": {"tags": ["compiler", "fuzzing"]},
             }
@@ -137,7 +137,7 @@ def _result(report: Report, finding: FindingRecord, dispositions: Dispositions, 
     if script is not None:
         result["attachments"] = [
             {
-                "description": {"text": "Script that shows it: exits 1 while it is there, 0 when it is gone."},
+                "description": {"text": "Script: exits with 1 while the defect is there, with 0 once it is gone."},
                 "artifactLocation": {"uri": quote(str(finding.repro)), "uriBaseId": _BASE},
             }
         ]

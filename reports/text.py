@@ -41,8 +41,8 @@ def _head(report: Report) -> str:
     info = report.info
     passes = "1 pass" if len(info.passes) == 1 else f"{len(info.passes)} passes"
     return (
-        f"Campaign of seed {info.seed} on TVM {info.tvm_version}, {info.state}: {info.modules} modules,\n"
-        f"{info.examples} cases of {passes} in {duration(info.elapsed_seconds)} with {counted(info.workers, 'worker')}"
+        f"Campaign with seed {info.seed} on TVM {info.tvm_version}, {info.state}: {info.modules} modules,\n"
+        f"{info.examples} cases for {passes} in {duration(info.elapsed_seconds)} with {counted(info.workers, 'worker')}"
     )
 
 

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
 _ONE_FILE = (".html", ".htm")
 _FILES = {
-    "junit": "write JUnit XML; - is the standard output",
-    "sarif": "write SARIF 2.1.0; - is the standard output",
-    "step-summary": 'append Markdown to a step\'s summary: "$GITHUB_STEP_SUMMARY"',
+    "junit": "write JUnit XML; - means standard output",
+    "sarif": "write SARIF 2.1.0; - means standard output",
+    "step-summary": 'append Markdown to a step summary file, such as "$GITHUB_STEP_SUMMARY"',
 }
 """Options of files for continuous integration, and their help."""
 
@@ -36,24 +36,24 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         type=Path,
         nargs="+",
         metavar="DIR",
-        help="a campaign's directory; it may still be running. Of several the one that was started last is reported, "
-        "and the others are its history",
+        help="a campaign's directory; the campaign may still be running. Of several, the last one started is "
+        "reported, and the others are its history",
     )
     parser.add_argument("--json", action="store_true", help="print one JSON object")
-    parser.add_argument("--markdown", metavar="FILE", help="write Markdown; - is the standard output")
+    parser.add_argument("--markdown", metavar="FILE", help="write Markdown; - means standard output")
     parser.add_argument(
         "--html",
         metavar="PATH",
-        help="write the page: as a directory with an index.html, or as one file where the name ends in .html; - is the "
-        "standard output",
+        help="write the HTML report: a directory with an index.html, or a single file if the name ends in .html; "
+        "- means standard output",
     )
     for name, text in _FILES.items():
         parser.add_argument(f"--{name}", metavar="FILE", help=text)
     parser.add_argument("--annotations", action="store_true", help="print annotations for GitHub Actions (::error ...)")
-    parser.add_argument("--policy", type=Path, metavar="FILE", help="a gate's policy: its verdict, and what is known")
+    parser.add_argument("--policy", type=Path, metavar="FILE", help="a gate's policy, for verdict and known findings")
     parser.add_argument("--baseline", type=Path, metavar="FILE", help="with --policy: compare with this baseline")
     add_triage(parser)
-    add_filters(parser, ", in the terminal and in Markdown")
+    add_filters(parser, " for the terminal and Markdown")
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -65,10 +65,10 @@ def _run(options: argparse.Namespace) -> int:
 
     reports, others = comparable(load_reports(options.directories))
     for other in others:
-        inform(f"'{other.directory}' tested other passes and is not compared")
+        inform(f"'{other.directory}' tested different passes and is not compared")
     decisions = load_decisions(options.triage)
     if options.baseline is not None and options.policy is None:
-        raise UsageError("--baseline goes with --policy: a baseline is for the gate")
+        raise UsageError("--baseline needs --policy: a baseline is for the gate")
     report = reports[-1]
     result = None
     if options.policy is not None:
@@ -150,7 +150,7 @@ def _put(target: str, text: str, append: bool = False) -> None:
 
 VERB = Verb(
     name="report",
-    help="a campaign's report: in the terminal, as a page, or as Markdown, JUnit XML, SARIF, a step's summary",
+    help="show a campaign's report, or write it as HTML, Markdown, JUnit XML, SARIF or a step summary",
     example="relaxfuzz report campaign --html page --junit junit.xml",
     add_arguments=_add_arguments,
     run=_run,

@@ -48,7 +48,7 @@ FAILING = frozenset({EarlierState.FAILS, EarlierState.REGRESSED})
 _ORDER = (EarlierState.FAILS, EarlierState.CHANGED, EarlierState.UNDECIDED, EarlierState.FIXED)
 """What several cases of one finding say: the first of these that one of them says."""
 _WORDS = {
-    EarlierState.FAILS: "still fail", EarlierState.CHANGED: "fail otherwise", EarlierState.FIXED: "fixed",
+    EarlierState.FAILS: "still fail", EarlierState.CHANGED: "fail differently", EarlierState.FIXED: "fixed",
     EarlierState.HOLDS: "stay fixed", EarlierState.REGRESSED: "REGRESSED", EarlierState.UNDECIDED: "undecided",
     EarlierState.WAITING: "not judged again",
 }  # fmt: skip
@@ -112,7 +112,7 @@ def campaigns_in(directory: Path) -> list[Path]:
         with Store.open(path) as store:
             begun.append((store.info().started_at, path))
     if not begun:
-        raise StoreError(f"--regress: '{directory}' holds no campaign, and none of its directories does")
+        raise StoreError(f"--regress: '{directory}' contains no campaign, and neither do its directories")
     return [path for _, path in sorted(begun)]
 
 
@@ -330,7 +330,7 @@ def _compare(earlier: Earlier, verdicts: list[Verdict]) -> Replayed:
     if any(earlier.id in each.ids for each in failed):
         return EarlierState.FAILS, ""
     if failed:
-        return EarlierState.CHANGED, f"fails otherwise: {failed[0].text[:200]}"
+        return EarlierState.CHANGED, f"fails differently: {failed[0].text[:200]}"
     own = [verdict for verdict in verdicts if verdict.oracle.value == earlier.oracle]
     silent = [verdict for verdict in own if verdict.outcome not in (Outcome.PASS, Outcome.REJECT)]
     if silent or not own:

@@ -25,11 +25,11 @@ _number.__name__ = "positive number"  # what argparse says of a wrong value
 def add_filters(parser: argparse.ArgumentParser, where: str = "") -> None:
     """Add the options; of one that may be given several times, any will do."""
     # Names of ``fuzzer.findings.assessment`` and ``fuzzer.store.records``, which a parser has no time to load.
-    group = parser.add_argument_group(f"which findings{where}")
+    group = parser.add_argument_group(f"select findings{where}")
     for name, values, text in (
-        ("severity", ("S1", "S2", "S3", "S4", "S5"), "of this severity, S1 the gravest"),
+        ("severity", ("S1", "S2", "S3", "S4", "S5"), "of this severity (S1 is the most severe)"),
         ("state", ("new", "confirmed", "unscripted", "flaky", "known"), "in this state"),
-        ("pass", None, "of this pass, judged or at fault"),
+        ("pass", None, "of this pass, whether judged or at fault"),
         ("oracle", None, "of this oracle"),
     ):
         group.add_argument(
@@ -38,12 +38,12 @@ def add_filters(parser: argparse.ArgumentParser, where: str = "") -> None:
             action="append",
             choices=values,
             metavar=name.upper() if values is None else None,
-            help=f"only findings {text}; may be given again",
+            help=f"only findings {text}; repeatable",
         )
     listed = group.add_mutually_exclusive_group()
     listed.add_argument("--new", action="store_true", help="only findings that are not listed as known")
     listed.add_argument("--known", action="store_true", help="only findings that are listed as known")
-    group.add_argument("--limit", type=_number, metavar="N", help="only so many, the gravest")
+    group.add_argument("--limit", type=_number, metavar="N", help="only the N most severe findings")
 
 
 def chosen(

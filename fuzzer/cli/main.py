@@ -56,12 +56,12 @@ def _dispatch(argv: list[str]) -> int:
         return OK
     if argv[0] in ("-V", "--version"):
         if argv[1:]:
-            raise UsageError(f"{argv[0]} takes no arguments, and was given '{argv[1]}'")
+            raise UsageError(f"{argv[0]} takes no arguments, but was given '{argv[1]}'")
         print("\n".join(f"{name} {version}" for name, version in versions().items()))
         return OK
     if argv[0] not in entries:
         names = list(entries)
-        raise UsageError(f"no verb is called '{argv[0]}'{near_matches(argv[0], names)} (there are {', '.join(names)})")
+        raise UsageError(f"no verb is called '{argv[0]}'{near_matches(argv[0], names)} (verbs: {', '.join(names)})")
     verb: Verb = entries[argv[0]].load()
     parsed = parser_of(verb).parse_args(argv[1:])
     if verb.needs_tvm:
@@ -71,15 +71,15 @@ def _dispatch(argv: list[str]) -> int:
 
 def _overview(entries: dict[str, importlib.metadata.EntryPoint]) -> str:
     lines = ["usage: relaxfuzz [-q | -v] VERB [arguments]", "       relaxfuzz --version", ""]
-    lines += ["Differential-testing fuzzer for the passes of TVM's Relax.", ""]
+    lines += ["A differential-testing fuzzer for TVM's Relax passes.", ""]
     others = tuple(name for name in entries if not any(name in names for names in GROUPS.values()))
     for title, names in {**GROUPS, "Others": others}.items():
         shown = [f"  {name:<10} {entries[name].load().help}" for name in names if name in entries]
         lines += [f"{title}:", *shown, ""] if shown else []
     lines += [
         "",
-        "-q prints results only, -v shows the traceback of an internal error.",
-        "`relaxfuzz VERB --help` says more. Exit codes: 0 done, 1 gate failed or something does not work, 2 bad",
+        "-q prints only results; -v shows the traceback of an internal error.",
+        "`relaxfuzz VERB --help` explains a verb. Exit codes: 0 done, 1 gate failed or something does not work, 2 bad",
     ]
     return "\n".join(
         [
@@ -95,7 +95,7 @@ def _internal(error: Exception) -> int:
     if os.environ.get("RELAXFUZZ_DEBUG") or logging.getLogger(PROGRAM).isEnabledFor(logging.DEBUG):
         traceback.print_exc()
         return INTERNAL
-    details = f"details in {path}" if (path := _kept(traceback.format_exc())) else "its details cannot be written"
+    details = f"details in {path}" if (path := _kept(traceback.format_exc())) else "its details could not be written"
     what = f"{type(error).__name__}: {first_line(str(error))}".rstrip(": ")
     print(f"relaxfuzz: internal error: {shorten(what, MOST_SAID)} ({details})", file=sys.stderr)
     return INTERNAL

@@ -49,7 +49,7 @@ def minimize_input(options: argparse.Namespace, seconds: float) -> MinimizeInput
         UsageError: It cannot be had.
     """
     if options.resume and options.save is None:
-        raise UsageError("--resume needs --save FILE: what it holds is gone on with")
+        raise UsageError("--resume needs --save FILE, which contains the case to start from")
     if options.module is not None:
         found = _of_predicate(options, seconds) if options.predicate is not None else _of_module(options, seconds)
     else:
@@ -66,7 +66,7 @@ def _of_finding(options: argparse.Namespace, seconds: float) -> MinimizeInput:
         raise UsageError("give DIR and ID, or --module, --pass and --oracle")
     for name in ("pass", "oracle", "signature", "predicate", "input-seed"):
         if getattr(options, "passes" if name == "pass" else name.replace("-", "_")) is not None:
-            raise UsageError(f"--{name} goes with --module; a finding has its own")
+            raise UsageError(f"--{name} needs --module; a finding has its own")
     with Store.open(options.directory) as store:
         require_trust(store, options.trust)
         finding = store.finding(options.finding)
@@ -100,7 +100,7 @@ def _of_predicate(options: argparse.Namespace, seconds: float) -> MinimizeInput:
     if options.oracle or options.signature:
         raise UsageError("give --oracle or --predicate, not both")
     if options.repro is not None or options.others is not None:
-        raise UsageError("--repro and --others tell of an oracle's failures; with --predicate there are none")
+        raise UsageError("--repro and --others are for an oracle's failures, which --predicate does not have")
     target = predicate_target(options.predicate)
     return MinimizeInput(_case(options, _saved(options.module)), PredicateCriterion(target, seconds=seconds), "")
 
@@ -132,9 +132,9 @@ def _resumed(found: MinimizeInput, path: Path) -> MinimizeInput:
         return found
     saved = read_case(path)
     if saved is None:
-        raise UsageError(f"--resume: '{path}' holds no saved case")
+        raise UsageError(f"--resume: '{path}' contains no saved case")
     if saved.id != found.criterion.id:
-        raise UsageError(f"--resume: '{path}' holds another failure: {saved.text}")
+        raise UsageError(f"--resume: '{path}' contains a different failure: {saved.text}")
     return MinimizeInput(found.case, found.criterion, found.oracle, saved.case)
 
 

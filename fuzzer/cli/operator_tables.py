@@ -117,9 +117,9 @@ def summary_text(found: Row) -> str:
     common, wanted = found["features_known"] - len(rare), f"{LEAST_SHARE * 100:.0f} %"
     near = f"{found['near_misses']} of {found['near_misses_known']}"
     lines = [
-        ("modules", f"{found['modules']}, of {each:.1f} bindings in the mean"),
+        ("modules", f"{found['modules']}, with {each:.1f} bindings on average"),
         ("operators", f"{found['operators']} of {found['operators_known']}"),
-        ("pairs", f"{found['pairs']} distinct pairs of an operator and one that takes its result"),
+        ("pairs", f"{found['pairs']} distinct pairs of an operator and one that uses its result"),
         ("operands", f"{found['operands']} distinct operators with dtype and rank of an operand"),
         ("features", f"{found['features']} of {found['features_known']}, {common} in {wanted} or more"),
         ("idioms", f"{found['idioms']} of {found['idioms_known']}, {near} near misses"),
@@ -129,7 +129,7 @@ def summary_text(found: Row) -> str:
     for what, names in (("rare", rare), ("never", [name.removeprefix("relax.") for name in missing])):
         if names:
             text += _wrapped(f"{what:<11}", names)
-    return "\n".join([f"Campaign of seed {found['seed']}, {found['state']}", "", *text])
+    return "\n".join([f"Campaign with seed {found['seed']}, {found['state']}", "", *text])
 
 
 def operator_table(rows: Sequence[Row]) -> str:

@@ -27,7 +27,7 @@ def add_trust(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--trust",
         action="store_true",
-        help="run the scripts, passes and plugins that a campaign holds although it was not made on this machine",
+        help="run the scripts, passes and plugins of a campaign even if it was not made on this machine",
     )
 
 
@@ -37,7 +37,7 @@ def add_triage(parser: argparse.ArgumentParser) -> None:
         "--triage",
         type=Path,
         metavar="FILE",
-        help="decisions on families (default: findings.toml, where there is one; `relaxfuzz triage` writes it)",
+        help="decisions about families (default: findings.toml, if it exists; `relaxfuzz triage` writes it)",
     )
 
 
@@ -84,7 +84,7 @@ def file_errors(verb: str, path: Path | str) -> Iterator[None]:
 GROUP = "relaxfuzz.verbs"
 PROGRAM = "relaxfuzz"
 GROUPS = {
-    "Begin": ("init", "doctor"),
+    "Get started": ("init", "doctor"),
     "Run campaigns": ("run", "merge"),
     "Look at findings": ("findings", "triage", "minimize", "repro", "bisect", "prove"),
     "Judge and report": ("gate", "baseline", "report"),
@@ -115,7 +115,7 @@ def parser_of(verb: Verb) -> Parser:
 
 def whole_parser() -> Parser:
     """Build one parser of all verbs, for what must know them all; :mod:`fuzzer.cli.main` loads one verb a call."""
-    parser = Parser(prog=PROGRAM, description="Differential-testing fuzzer for the passes of TVM's Relax.")
+    parser = Parser(prog=PROGRAM, description="A differential-testing fuzzer for TVM's Relax passes.")
     parser.add_argument("-V", "--version", action="store_true", help="print all versions")
     verbs = parser.add_subparsers(dest="verb", metavar="VERB")
     for name, entry in entry_points().items():

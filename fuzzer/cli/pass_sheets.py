@@ -106,7 +106,7 @@ def _lines(row: dict[str, Any], contract: Contract) -> Iterator[str]:
     calls = "fit" if row["keeps_calls_fitting"] else "may no longer fit"
     yield f"  callers        {row['abi']}; public signatures {signatures}; calls within the module {calls}"
     yield f"  depends on     {row['locality']}"
-    changed = ", ".join(row["changes"]) or "nothing of what a pass leaves as it is"
+    changed = ", ".join(row["changes"]) or "nothing that a pass should leave alone"
     yield f"  changes        {changed}"
     marks = [key for key in ("merges_kernels", "composed", "costly", "address_ordered") if row[key]]
     if marks:
@@ -130,7 +130,7 @@ def _lines(row: dict[str, Any], contract: Contract) -> Iterator[str]:
     for pattern in row["tolerated_ill_formedness"]:
         yield f"  may leave      /{pattern}/"
     if row["environment"]:
-        yield "  may give something else"
+        yield "  may give a different result"
         for each in row["environment"]:
             yield from _sourced(", ".join(each["on"]), each["source"])
     for variant in row["variants"]:
@@ -149,9 +149,9 @@ def _wrapped(text: str, indent: str = _INDENT) -> list[str]:
 def _examples(name: str | None) -> list[str]:
     """Return what the pass is constructed with for a few drawn modules, the same in every run."""
     if name is None:
-        return ["  is not drawn"]
+        return ["  not drawn"]
     found = list(dict.fromkeys(drawn_expressions(name)))
-    return ["  for instance", *(_INDENT + each for each in sorted(found, key=len)[:EXAMPLES])]
+    return ["  examples", *(_INDENT + each for each in sorted(found, key=len)[:EXAMPLES])]
 
 
 EXAMPLES = 4

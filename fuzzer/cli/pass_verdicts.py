@@ -157,8 +157,8 @@ def _unchanged(oracle: str, counted: dict[str, Any]) -> int:
 def hardly_judged_text(found: list[dict[str, Any]], least: int) -> str:
     """Return one paragraph a pass."""
     if not found:
-        return f"every pass has {least} verdicts or more of every oracle"
-    lines = [f"less than {least} verdicts:"]
+        return f"every pass has {least} verdicts or more from every oracle"
+    lines = [f"fewer than {least} verdicts:"]
     for name in dict.fromkeys(each["name"] for each in found):
         parts = [
             f"{each['oracle']} {each['verdicts']}" + (f" ({each['mostly']})" if each["mostly"] else "")

@@ -137,7 +137,7 @@ def parse_oracles(text: str) -> tuple[OracleName, ...]:
     chosen = []
     for name in _split(text):
         if name not in known:
-            raise ConfigError(f"no oracle is called '{name}'{near_matches(name, known)} (there are {', '.join(known)})")
+            raise ConfigError(f"no oracle is called '{name}'{near_matches(name, known)} (oracles: {', '.join(known)})")
         chosen.append(OracleName(name))
     if not chosen:
         raise ConfigError("no oracle is named")
@@ -157,7 +157,7 @@ def parse_passes(text: str, known: tuple[str, ...]) -> tuple[str, ...]:
     for name in chosen:
         if name not in known:
             raise ConfigError(
-                f"no pass under contract is called '{name}'{near_matches(name, known)} (`relaxfuzz passes` lists them)"
+                f"no pass with a contract is called '{name}'{near_matches(name, known)} (`relaxfuzz passes` lists them)"
             )
     if not chosen:
         raise ConfigError("no pass is named")

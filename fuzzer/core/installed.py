@@ -65,7 +65,7 @@ def untested(found: Versions) -> str:
     what = "newer than" if found.tvm != UNKNOWN and is_newer(found.tvm) else "none of"
     return (
         f"{TVM} {found.tvm} with {FFI} {found.ffi} is {what} the tested releases "
-        f"({', '.join(each.tvm for each in RELEASES)}): contracts may be out of date, the pair may not fit"
+        f"({', '.join(each.tvm for each in RELEASES)}): contracts may be out of date, and the two may not match"
     )
 
 
@@ -84,9 +84,7 @@ def compiler() -> str | None:
     return next((path for name in ("g++", "c++", "clang++") if (path := shutil.which(name))), None)
 
 
-NO_COMPILER = (
-    "no C++ compiler: numeric findings are judged in process, but cannot be confirmed on TVM's plain build path"
-)
+NO_COMPILER = "no C++ compiler: numeric findings are judged in process, but cannot be confirmed on TVM's own build path"
 
 
 def version_of(name: str) -> str:

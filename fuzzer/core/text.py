@@ -68,7 +68,7 @@ class Standing(str, enum.Enum):
 
 
 WHAT_THEY_ARE = {
-    Standing.QUESTION: "against what TVM never promised; not counted as findings",
+    Standing.QUESTION: "failures to do what TVM never promised; not counted as findings",
     Standing.SUSPECT: "not reproduced by a standalone script; not counted as findings",
 }
 """What people are told where these are listed."""

@@ -16,8 +16,8 @@ INTERRUPTED = 130
 """As a shell says of SIGINT; SIGTERM and SIGHUP end a campaign in the same way."""
 
 
-READS_ONLY = "Code: runs nothing that a campaign holds."
-RUNS_CODE = "Code: runs scripts, passes and plugins that a campaign holds; one from elsewhere needs --trust."
+READS_ONLY = "Code: runs no code from a campaign."
+RUNS_CODE = "Code: runs scripts, passes and plugins from a campaign; a campaign from elsewhere needs --trust."
 """What verbs say of the code of others in their help (docs/security.md)."""
 
 
@@ -81,31 +81,31 @@ class Option:
 _NAMES, _TIME = (list, str), (str, int, float)
 
 OPTIONS = (
-    Option("passes", "NAME,NAME", "TVM's passes to test (default: all under contract; see `relaxfuzz passes`)",
+    Option("passes", "NAME,NAME", "TVM passes to test (default: all that have a contract; see `relaxfuzz passes`)",
            _NAMES),
-    Option("oracles", "NAME,NAME", "oracles that judge (default: all)", _NAMES),
+    Option("oracles", "NAME,NAME", "oracles to use (default: all)", _NAMES),
     Option("max-examples", "N", "stop after N cases; a case is one module under one pass or pipeline", (int,)),
-    Option("time", "TIME", "stop after 90s, 30m, 8h, 1h30m (default: 10m)", _TIME),
-    Option("seed", "N", "decides everything that is drawn (default: drawn, and printed)", (int,)),
-    Option("workers", "N", "processes at work at the same time (default: one a core)", (int,)),
-    Option("dask", "ADDRESS", "let a Dask cluster's workers do it: the scheduler's address, its scheduler file "
-           "(.json), or local:N"),
-    Option("out", "DIR", "the campaign's directory; a campaign that is there already is resumed "
+    Option("time", "TIME", "stop after this long, such as 90s, 30m, 8h or 1h30m (default: 10m)", _TIME),
+    Option("seed", "N", "determines every random choice (default: drawn at random and printed)", (int,)),
+    Option("workers", "N", "number of worker processes (default: one per core)", (int,)),
+    Option("dask", "ADDRESS", "run on the workers of a Dask cluster: the scheduler's address, its scheduler "
+           "file (.json), or local:N"),
+    Option("out", "DIR", "the campaign's directory; if it already contains a campaign, that is resumed "
            "(default: campaign-SEED)"),
     Option("case-timeout", "TIME", "time limit of one case (default: 20s)", _TIME),
     Option("memory-limit", "SIZE", "memory limit of one worker (default: 3GiB)"),
-    Option("seeds", "DIR", "a seed collection that a share of the modules is drawn from "
+    Option("seeds", "DIR", "a seed collection from which some of the modules are drawn "
            "(`relaxfuzz corpus import` makes one)"),
-    Option("known", "FILE", "findings that are known already: a file of [[known]] tables"),
-    Option("triage", "FILE", "decisions on families of findings (default: findings.toml, where there is one)"),
-    Option("pass", "FILE.py:FACTORY", "a pass of yours: a function without arguments that returns a "
-           "tvm.ir.transform.Pass, in a file or as package.module:FACTORY; repeatable; without --passes only these are "
-           "tested", _NAMES, repeatable=True),
-    Option("regress", "DIR|corpus|off", "begin with what an earlier campaign found, or all campaigns in a directory, "
-           "or with the known cases of the corpus; repeatable (default: corpus, where the campaign has half an hour or "
-           "more)", _NAMES, repeatable=True),
-    Option("plugin", "MODULE", "a plugin with passes, contracts, oracles or strategies: the name of one that is "
-           "installed, a module, or FILE.py; repeatable (docs/plugins.md)", _NAMES, repeatable=True),
-    Option("shares", "on|off", "whether oracles that never failed for a pass of TVM's are asked of few of its cases "
+    Option("known", "FILE", "a file of [[known]] tables, which list findings that are already known"),
+    Option("triage", "FILE", "decisions about families of findings (default: findings.toml, if it exists)"),
+    Option("pass", "FILE.py:FACTORY", "your own pass: a function without arguments that returns a "
+           "tvm.ir.transform.Pass, in a file or as package.module:FACTORY; repeatable; without --passes, only your "
+           "passes are tested", _NAMES, repeatable=True),
+    Option("regress", "DIR|corpus|off", "begin with the findings of an earlier campaign or of all campaigns in a "
+           "directory, or with the known cases of the corpus; repeatable (default: corpus, if the campaign runs for "
+           "half an hour or more)", _NAMES, repeatable=True),
+    Option("plugin", "MODULE", "a plugin with passes, contracts, oracles or strategies: the name of an "
+           "installed plugin, a module, or FILE.py; repeatable (docs/plugins.md)", _NAMES, repeatable=True),
+    Option("shares", "on|off", "whether an oracle that has never failed for a TVM pass judges only some of its cases "
            "(default: on)"),
 )  # fmt: skip

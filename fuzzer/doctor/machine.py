@@ -111,8 +111,8 @@ def cxx() -> HealthCheck:
             command = [path, "-shared", "-fPIC", "-o", str(library), str(source)]
             done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=_LIMIT)
             if done.returncode == 0 and ctypes.CDLL(str(library)).answer() == _ANSWER:
-                return ok(name, f"{path} made a library, which was loaded")
-            reason = first_line(done.stderr, "what it made does not work")
+                return ok(name, f"{path} built a library, which was loaded")
+            reason = first_line(done.stderr, "its output does not work")
     except (OSError, subprocess.TimeoutExpired, AttributeError) as error:
         reason = first_line(str(error))
     return HealthCheck(name, Health.WARN, f"{path} fails: {reason}", NO_COMPILER.partition(": ")[2])
@@ -166,7 +166,7 @@ def out_directory(place: Path) -> HealthCheck:
         return HealthCheck(name, Health.FAIL, str(store_error(error, there)))
     if mode != "wal":
         return HealthCheck(
-            name, Health.FAIL, f"SQLite keeps no write-ahead log in '{there}'", "give --out on a local disk"
+            name, Health.FAIL, f"SQLite cannot keep a write-ahead log in '{there}'", "give --out on a local disk"
         )
     return _space(name, there, Health.FAIL)
 
@@ -191,7 +191,7 @@ def cache_directory(place: Path) -> HealthCheck:
         with _scratch(_existing(place)) as scratch:
             return _space(name, scratch.parent, Health.WARN)
     except OSError as error:
-        cost = f"each process compiles its kernels anew; {_CACHE_VARIABLE} names another place"
+        cost = f"each process compiles its kernels again; {_CACHE_VARIABLE} names another place"
         return HealthCheck(name, Health.WARN, f"'{place}' cannot be written: {error.strerror or error}", cost)
 
 
@@ -218,7 +218,7 @@ def _space(name: str, place: Path, otherwise: Health) -> HealthCheck:
     if free < _LEAST_DISK:
         return HealthCheck(name, otherwise, found, f"at least {_LEAST_DISK // _MIB} MiB are needed")
     if free < _GOOD_DISK:
-        return HealthCheck(name, Health.WARN, found, "little for a night")
+        return HealthCheck(name, Health.WARN, found, "little space for a night")
     return ok(name, found)
 
 

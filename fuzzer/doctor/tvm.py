@@ -62,7 +62,7 @@ def pair() -> HealthCheck:
     if done.returncode < 0:
         how = Died.by_exit_code(done.returncode, "").detail
         return HealthCheck(
-            PAIR, Health.FAIL, f"{what}: saving a module kills the process: {how}", "the pair does not fit"
+            PAIR, Health.FAIL, f"{what}: saving a module kills the process: {how}", "the two versions do not match"
         )
     if done.returncode:
         return HealthCheck(PAIR, Health.FAIL, f"{what}: {_last_line(done.stderr)}")
@@ -82,10 +82,10 @@ def isolated_processes(worker: IsolatedWorker) -> HealthCheck:
         died = worker.call(probe.segfault, None)
         alive = worker.call(probe.process_id, None)
     except (OSError, EOFError, ChildError) as error:
-        return HealthCheck(FORK_SERVER, Health.FAIL, f"the fork server does not start them: {_last_line(str(error))}")
+        return HealthCheck(FORK_SERVER, Health.FAIL, f"the fork server cannot start any: {_last_line(str(error))}")
     if not isinstance(died, Died) or died.death is not Death.SIGNAL or isinstance(alive, Died):
-        return HealthCheck(FORK_SERVER, Health.FAIL, "the death of a process is not seen, or no process follows it")
-    return ok(FORK_SERVER, f"the fork server starts one in {1000 * took:.0f} ms; a segmentation fault was survived")
+        return HealthCheck(FORK_SERVER, Health.FAIL, "a death goes unnoticed, or no other process can be started")
+    return ok(FORK_SERVER, f"the fork server started one in {1000 * took:.0f} ms; it survived a segmentation fault")
 
 
 def just_in_time(worker: IsolatedWorker) -> HealthCheck:

@@ -53,7 +53,7 @@ _FindingId = Annotated[
 _FamilyId = Annotated[
     str, Meta(pattern=f"^{FAMILY_ID.pattern}$", description="must be the id of a family: F and nine hex digits")
 ]
-_Day = Annotated[datetime.date, Meta(description="is {value!r}, not a day such as 2027-03-01")]
+_Day = Annotated[datetime.date, Meta(description="is {value!r}, not a date such as 2027-03-01")]
 _Ids = Annotated[tuple[str, ...], Meta(min_length=1, description="must be a list of ids that is not empty")]
 
 

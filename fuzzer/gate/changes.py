@@ -44,7 +44,7 @@ class Changes:
 def compare_with(now: MeasuredCampaign, before: MeasuredCampaign, settings: Comparing | None = None) -> Changes:
     """Compare a campaign with a baseline; nothing is excused, since no policy says what is known."""
     if set(now.info.passes) != set(before.info.passes):
-        raise UsageError("the campaign and the baseline tested other passes: there is nothing to compare")
+        raise UsageError("the campaign and the baseline tested different passes: there is nothing to compare")
     chosen = settings or Comparing()
     mine, theirs = {name for each in now.seen for name in (each.id, each.former)}, {each.id for each in before.seen}
     return Changes(

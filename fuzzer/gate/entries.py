@@ -67,7 +67,7 @@ def entry_faults(
     if entry.expires is not None and entry.expires <= day:
         yield Fault.EXPIRED, f"expired on {entry.expires}"
     if not entry.concerns(measured.info.tvm_version):
-        yield Fault.OUT_OF_RANGE, f"does not speak of TVM {measured.info.tvm_version}"
+        yield Fault.OUT_OF_RANGE, f"does not apply to TVM {measured.info.tvm_version}"
     if is_stale(entry, [*history, measured], least):
         yield Fault.STALE, f"was not met by the last {least} campaigns that tested its pass"
 
@@ -105,4 +105,4 @@ def today() -> datetime.date:
     try:
         return datetime.date.fromisoformat(given)
     except ValueError:
-        raise ValueError(f"{TODAY} is '{given}', not a day such as 2027-03-01") from None
+        raise ValueError(f"{TODAY} is '{given}', not a date such as 2027-03-01") from None

@@ -98,7 +98,7 @@ def judge_campaign(
         rulings += apply(rule, measured, excused, policy.confidence)
     if baseline is not None:
         if set(measured.info.passes) != set(baseline.info.passes):
-            detail = "the baseline is of other passes and is not compared: renew it with `relaxfuzz baseline`"
+            detail = "the baseline tested different passes and is not compared: renew it with `relaxfuzz baseline`"
             rulings.append(_campaign(RulingStatus.SHORT, detail))
         else:
             silent = {rule.subject for rule in rules if not rule.limit.regression}
@@ -125,12 +125,12 @@ def _campaign(status: RulingStatus, detail: str) -> Ruling:
 def _whole(measured: MeasuredCampaign, total: Cell) -> list[Ruling]:
     rulings = []
     if total.invalid:
-        detail = f"{total.invalid} verdicts are invalid: the harness was wrong, they judge nothing"
+        detail = f"{total.invalid} verdicts are invalid: relaxfuzz itself was wrong, and they do not count"
         rulings.append(_campaign(RulingStatus.NOTE, detail))
     if measured.info.state == "running":
         rulings.append(_campaign(RulingStatus.NOTE, "it is still running: the numbers may change"))
     if not total.checks:
-        rulings.append(_campaign(RulingStatus.SHORT, "it holds no checks at all"))
+        rulings.append(_campaign(RulingStatus.SHORT, "it has no checks at all"))
     return rulings
 
 

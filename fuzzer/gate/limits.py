@@ -71,9 +71,9 @@ def _checks(rule: Rule, cell: Cell, moot: int) -> Ruling:
     status = RulingStatus.OK if cell.checks >= least or not applies else RulingStatus.SHORT
     detail = f"{counted(cell.checks, 'check')} (at least {least})"
     if not applies:
-        detail = f"does not apply: {counted(cell.verdicts, 'verdict')}, and nothing to judge"
+        detail = f"does not apply: {counted(cell.verdicts, 'verdict')}, but nothing to judge"
     elif not cell.checks:
-        detail += f"; of {counted(cell.verdicts, 'verdict')} {cell.skipped} are skips, {cell.rejected} rejects"
+        detail += f"; of {counted(cell.verdicts, 'verdict')}, {cell.skipped} are skips and {cell.rejected} rejects"
     return _ruling(status, Requirement.CHECKS, rule, detail, checks=cell.checks, limit=least, verdicts=cell.verdicts)
 
 
@@ -97,9 +97,9 @@ def _pass_rate(rule: Rule, cell: Cell, excused: int, confidence: float) -> Rulin
     else:
         status = RulingStatus.SHORT
         if cell.passed == judged:
-            detail += f"; {needed_without_failure(least, confidence)} passes without a failure would show it"
+            detail += f"; {needed_without_failure(least, confidence)} passes without a failure would suffice"
         else:
-            detail += "; more checks at this rate would show it" if rate > least else "; the rate is on the limit"
+            detail += "; more checks at this rate would suffice" if rate > least else "; the rate is at the limit"
     if excused:
         raw = cell.passed / cell.checks
         detail += f"; {percent(raw)} with {counted(excused, 'excused failure')}"
@@ -173,7 +173,7 @@ def _trigger(rule: Rule, judged: int, changed: int, confidence: float) -> Ruling
     detail += f"{percent(interval.low)} to {percent(interval.high)})"
     status = RulingStatus.SHORT if rate is None else RulingStatus.FAIL if interval.high < least else RulingStatus.OK
     if status is RulingStatus.OK and rate is not None and rate < least:
-        detail += "; too few modules to say that it is less"
+        detail += "; too few modules to say that it is lower"
     return _ruling(
         status,
         Requirement.TRIGGER,

@@ -66,8 +66,8 @@ def compare(
 
 def _summary(comparisons: int, deciding: int, level: float, settings: Comparing) -> Ruling:
     detail = (
-        f"{counted(comparisons, 'comparison')}, {deciding} of them can decide; significant below p = {_power(level)} "
-        f"each, so that all together raise a false alarm in at most {percent(settings.false_alarms)} of campaigns"
+        f"{counted(comparisons, 'comparison')}, of which {deciding} can decide; significant below p = {_power(level)} "
+        f"each, so that together they raise a false alarm in at most {percent(settings.false_alarms)} of campaigns"
     )
     numbers = {"comparisons": comparisons, "deciding": deciding, "level": level, "false_alarms": settings.false_alarms}
     return Ruling(RulingStatus.OK, Requirement.REGRESSION, SUMMARY, detail, numbers)
@@ -157,7 +157,7 @@ def _lost(now: MeasuredCampaign, before: MeasuredCampaign, wanted: Callable[[Gat
         expected = math.floor(base * share)
         if checks or expected < EXPECTED or not wanted(subject):
             continue
-        detail = f"no checks at all; the baseline's {base} make about {expected} here"
+        detail = f"no checks at all; about {expected} were expected from the baseline's {base}"
         numbers = {"checks": checks, "baseline_checks": base, "expected": expected}
         yield Ruling(RulingStatus.SHORT, Requirement.LOST, subject.name, detail, numbers, own=False)
 
@@ -170,14 +170,14 @@ def differences(now: MeasuredCampaign, before: MeasuredCampaign) -> list[str]:
     """List what makes the two less comparable, one line each."""
     lines = []
     if now.info.tvm_version != before.info.tvm_version:
-        lines.append(f"the baseline is of TVM {before.info.tvm_version}, the campaign of {now.info.tvm_version}")
+        lines.append(f"the baseline is for TVM {before.info.tvm_version}, the campaign for {now.info.tvm_version}")
     for what, mine, theirs in (
         ("passes", now.info.passes, before.info.passes),
         ("oracles", now.info.oracles, before.info.oracles),
     ):
         come, gone = len(set(mine) - set(theirs)), len(set(theirs) - set(mine))
         if come or gone:
-            lines.append(f"of the {what}, {come} are not in the baseline and {gone} only there")
+            lines.append(f"{what}: {come} are not in the baseline, and {gone} are only there")
     if now.info.examples * 4 < before.info.examples:
         lines.append(
             f"the campaign has {counted(now.info.examples, 'case')} and the baseline {before.info.examples}: "

@@ -63,7 +63,7 @@ def _held(rulings: Sequence[Ruling]) -> list[str]:
     lines = _cut(own, 2 * MOST)
     others = sum(not ruling.own and ruling.requirement not in _COMPARED for ruling in rulings)
     return (
-        [*lines, f"{RulingStatus.OK:<5} {counted(others, 'demand')} on each oracle or pass hold"] if others else lines
+        [*lines, f"{RulingStatus.OK:<5} {counted(others, 'requirement')} per oracle or pass met"] if others else lines
     )
 
 
@@ -93,10 +93,10 @@ def explain(result: GateResult) -> list[str]:
     """Every ruling with every number behind it, what decided first; the last line is the verdict."""
     info = result.measured.info
     cases = f"{info.examples} cases, {info.modules} modules, {result.total.verdicts} verdicts"
-    lines = [f"campaign of seed {info.seed}, {info.state}: {cases}"]
+    lines = [f"campaign: seed {info.seed}, {info.state}: {cases}"]
     if result.baseline is not None:
         base = result.baseline.info
-        lines.append(f"baseline of seed {base.seed}, TVM {base.tvm_version}, {base.started_at}: {base.examples} cases")
+        lines.append(f"baseline: seed {base.seed}, TVM {base.tvm_version}, {base.started_at}: {base.examples} cases")
     order = (
         RulingStatus.FAIL,
         RulingStatus.SHORT,
@@ -118,7 +118,7 @@ def explain(result: GateResult) -> list[str]:
             )
             lines += wrap(detail, _WIDTH, initial_indent=" " * 8, subsequent_indent=" " * 10)
     if silent:
-        lines.append(f"{counted(silent, 'comparison')} with the baseline could not have decided: --json lists them")
+        lines.append(f"{counted(silent, 'comparison')} with the baseline could not be significant: --json lists them")
     return [*lines, verdict_line(result)]
 
 

@@ -154,7 +154,7 @@ def enter(directory: Path) -> sqlite3.Connection:
     except BaseException as error:
         connection.close()
         if isinstance(error, UnicodeDecodeError):  # SQLite quotes what is damaged in its complaint
-            raise StoreError(f"'{directory / FILE_NAME}' is damaged: names that are no text") from error
+            raise StoreError(f"'{directory / FILE_NAME}' is damaged: names that are not text") from error
         raise
     return connection
 
@@ -171,12 +171,12 @@ def _check_files(directory: Path) -> int:
             found = (directory / name).lstat()
         except FileNotFoundError:
             if name == FILE_NAME:
-                raise StoreError(f"'{directory}' holds no campaign (no {FILE_NAME})") from None
+                raise StoreError(f"'{directory}' contains no campaign (no {FILE_NAME})") from None
             continue
         if not stat.S_ISREG(found.st_mode) or found.st_nlink > 1:
-            raise StoreError(f"'{directory / name}' is not a regular file of its own")
+            raise StoreError(f"'{directory / name}' is not a regular file without other links")
         if name.endswith("-journal"):  # none of ours has one: it could name other files, which SQLite would remove
-            raise StoreError(f"'{directory / name}' belongs to no campaign")
+            raise StoreError(f"'{directory / name}' is not part of a campaign")
         size += found.st_size if name.startswith(FILE_NAME) else 0
     if size > MOST_BYTES:
         raise StoreError(f"'{directory / FILE_NAME}' is too large: {size >> 20} MiB, at most {MOST_BYTES >> 20}")
@@ -206,7 +206,7 @@ class _Inspection:
         if found is None or found[0] != "ok":
             raise StoreError(f"'{self.path}' is damaged: {found[0] if found else 'empty'}")
         if self._format() != FORMAT:
-            raise StoreError(f"'{self.path}' is not a campaign of this version")
+            raise StoreError(f"'{self.path}' is not a campaign made by this version")
         self._schema()
         for table, columns in COLUMNS.items():
             self._rows(table, columns)

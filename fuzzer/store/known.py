@@ -74,4 +74,4 @@ def in_words(findings: Sequence[FindingRecord], known: Mapping[str, KnownAs]) ->
     listed = sum(each.listed for each in mine)
     parts = [f"{many} {words}" for many, words in
              ((len(mine) - listed, "as cases of the corpus"), (listed, "listed")) if many]  # fmt: skip
-    return f"Known of {counted(len(findings), 'finding')}: {', '.join(parts)}" if mine else ""
+    return f"Already known among {counted(len(findings), 'finding')}: {', '.join(parts)}" if mine else ""

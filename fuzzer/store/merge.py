@@ -219,7 +219,7 @@ def merge(directories: Sequence[Path], out: Path) -> list[str]:
         StoreError: when one of them, or ``out``, cannot be used.
     """
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise StoreError(f"'{out}' is there already; give another --out")
+        raise StoreError(f"'{out}' already exists; give another --out")
     sources = [read(directory) for directory in directories]
     for source in sources[1:]:
         _require_alike(sources[0], source)
@@ -265,9 +265,9 @@ def _require_alike(one: MergeSource, other: MergeSource) -> None:
         if theirs[name] != value:
             what = f" ({value} and {theirs[name]})" if name in ("TVM", "ffi") else ""
             raise MergeError(
-                f"'{one.directory}' and '{other.directory}' are not of one kind: their {name} "
+                f"'{one.directory}' and '{other.directory}' cannot be merged: their {name} "
                 f"differ{'s' if name in ('TVM', 'ffi', 'seed collection') else ''}{what}; "
-                f"only campaigns that differ in their seeds alone are joined"
+                f"only campaigns that differ in nothing but their seeds can be merged"
             )
 
 
@@ -284,10 +284,10 @@ def _distinct(sources: Sequence[MergeSource]) -> tuple[list[MergeSource], list[s
         if not source.seeds <= holder.seeds or any(part.examples > there[part.seed] for part in source.parts):
             seed = min(source.seeds & holder.seeds)
             raise MergeError(
-                f"'{holder.directory}' and '{source.directory}' both hold the campaign of seed {seed}, and neither "
-                f"holds all of the other; join the single campaigns instead"
+                f"'{holder.directory}' and '{source.directory}' both contain the campaign with seed {seed}; neither "
+                f"contains all of the other; merge the single campaigns instead"
             )
-        lines.append(f"'{source.directory}' is not counted: '{holder.directory}' holds the same cases")
+        lines.append(f"'{source.directory}' is not counted: '{holder.directory}' contains the same cases")
     return sorted(kept, key=lambda source: min(source.seeds)), lines
 
 

@@ -63,7 +63,7 @@ class Store(StoreReader):
         try:
             directory.mkdir(parents=True, exist_ok=True)
             if any(not _is_begun(entry.name) for entry in directory.iterdir()):
-                raise StoreError(f"'{directory}' is not empty and holds no campaign")
+                raise StoreError(f"'{directory}' is not empty and contains no campaign")
             lock = take_lock(directory)
         except StoreError:
             raise

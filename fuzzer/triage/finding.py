@@ -167,7 +167,7 @@ class _Triage:
 
     def _unreliable(self, began: float, confirmation: Confirmation) -> TriageResult:
         state = TriageState.FLAKY if confirmation.hits else TriageState.GONE
-        note = "; ".join([f"came back in {confirmation} in fresh processes", *self.notes])
+        note = "; ".join([f"reproduced in {confirmation} in fresh processes", *self.notes])
         return TriageResult(self.job.id, state, note=note, seconds=time.monotonic() - began)
 
     def _save(self, case: Case) -> None:
@@ -177,7 +177,7 @@ class _Triage:
     def _accept(self, name: str, case: Case, confirmation: Confirmation) -> bool:
         """Write the script of ``case`` and run it: both fresh processes and it must show the finding."""
         if not confirmation.confirmed or confirmation.verdict is None:
-            self.notes.append(f"{name} case: came back in {confirmation}")
+            self.notes.append(f"{name} case: reproduced in {confirmation}")
             return False
         job = self.job
         self.traits = find_traits(self.judge, case, job.verdict)

@@ -114,7 +114,7 @@ def test_bad_input(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["corpus"]) == 2
     lines = capsys.readouterr().err.splitlines()
     complaints = (
-        "holds no campaign",
+        "contains no campaign",
         "no finding begins with 'zzz'",
         "is no name for a case",
         "has a case 'taken' already",

@@ -67,7 +67,7 @@ def test_a_frame_may_hold_the_pattern() -> None:
 def test_from_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     directory = campaign(tmp_path, "merge-composite-if", FUSE, "crash")  # its message is "m"
     assert main(["corpus", "match", str(directory)]) == 0
-    assert "1 findings, 0 look like a case of the corpus" in capsys.readouterr().out
+    assert "1 findings, 0 match a case of the corpus" in capsys.readouterr().out
     assert main(["corpus", "match", str(directory), "--json"]) == 0
     (row,) = json.loads(capsys.readouterr().out)
     assert row["id"] == signature(failure(FUSE, "crash")).id
@@ -76,4 +76,4 @@ def test_from_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str
 
 def test_no_campaign_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["corpus", "match", str(tmp_path)]) == 2
-    assert capsys.readouterr().err == f"relaxfuzz: error: '{tmp_path}' holds no campaign (no campaign.sqlite)\n"
+    assert capsys.readouterr().err == f"relaxfuzz: error: '{tmp_path}' contains no campaign (no campaign.sqlite)\n"

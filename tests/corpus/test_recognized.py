@@ -81,7 +81,7 @@ def test_what_is_listed_comes_before_the_corpus() -> None:
     assert tell([FOUND])[FOUND.id].name == "merge-composite-if"
     told = tell([FOUND], KnownFindings((entry,)))
     assert told == {FOUND.id: KnownAs(FOUND.id, "why", "https://example.org/1", listed=True)}
-    assert in_words([FOUND], told) == "Known of 1 finding: 1 listed"
+    assert in_words([FOUND], told) == "Already known among 1 finding: 1 listed"
     assert in_words([FOUND], {}) == ""
 
 

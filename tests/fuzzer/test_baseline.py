@@ -31,7 +31,7 @@ def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def kept(directory: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Path:
     path = tmp_path / "baseline.json"
     assert main(["baseline", str(directory), "--output", str(path)]) == 0
-    assert capsys.readouterr().out == f"{path}: 3508 checks, 2 findings of TVM 0.27.0.post1\n"
+    assert capsys.readouterr().out == f"{path}: 3508 checks, 2 findings, TVM 0.27.0.post1\n"
     return path
 
 
@@ -69,7 +69,7 @@ def test_worse_better_new_and_gone(tmp_path: Path, kept: Path, capsys: pytest.Ca
     assert "better LegalizeOps: changed 100 %, 95 % in the baseline" not in lines  # better, but no more than twice
     assert any(line.startswith(f"new   {finding_id('crack')} (40x) crash: FuseOps: ") for line in lines)
     assert any(line.startswith("gone  ") and "\x1b" not in line for line in lines)
-    assert "note  the baseline is of TVM 0.27.0.post1, the campaign of 0.28.0" in lines
+    assert "note  the baseline is for TVM 0.27.0.post1, the campaign for 0.28.0" in lines
     assert lines[-1] == "10 comparisons: 4 worse, 0 better; 1 finding new, 1 gone"
     assert main(["baseline", str(now), "--compare", str(kept), "--json"]) == 1
     values = json.loads(capsys.readouterr().out)
@@ -93,7 +93,7 @@ def test_suspects_are_kept_and_compared_apart(
 ) -> None:
     now, path = campaign(tmp_path / "now", CLEAN, {"boom": 7, "crack": 1}, state=state), tmp_path / "suspects.json"
     assert main(["baseline", str(now), "--output", str(path)]) == 0
-    assert capsys.readouterr().out == f"{path}: 3508 checks, 0 findings, 2 suspects of TVM 0.27.0.post1\n"
+    assert capsys.readouterr().out == f"{path}: 3508 checks, 0 findings, 2 suspects, TVM 0.27.0.post1\n"
     assert [each.suspect for each in read_baseline(path).seen] == [True, True]
     assert main(["baseline", str(now), "--compare", str(kept)]) == 0
     lines = capsys.readouterr().out.splitlines()
@@ -150,9 +150,9 @@ def test_bad_input_is_one_line(directory: Path, kept: Path, tmp_path: Path, caps
         ([str(directory), "--compare", str(tmp_path / "text")], "text: is no baseline: "),
         ([str(directory), "--compare", str(tmp_path / "bytes")], "bytes: is no baseline: "),
         ([str(directory), "--output", str(tmp_path / "no" / "where")], "cannot write"),
-        ([str(directory), "--output", "-", "--json"], "--json goes with --compare"),
-        ([str(tmp_path), "--compare", str(kept)], "holds no campaign"),
-        ([str(empty), "--output", "-"], "the campaign holds no checks"),
+        ([str(directory), "--output", "-", "--json"], "--json needs --compare"),
+        ([str(tmp_path), "--compare", str(kept)], "contains no campaign"),
+        ([str(empty), "--output", "-"], "the campaign has no checks"),
     ):
         assert main(["baseline", *arguments]) == 2
         captured = capsys.readouterr()

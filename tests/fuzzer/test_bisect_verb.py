@@ -118,7 +118,7 @@ def test_what_a_bisection_came_to_is_kept(fake: FakePython, tmp_path: Path, caps
     with Store.create(campaign, META) as store:
         add_scripted(store, campaign, failed)
         assert main(["bisect", str(campaign), failed.signature.id, "--versions", "0.25.0"]) == 0
-        assert "relaxfuzz: the result is not kept: " in capsys.readouterr().err, "the campaign is under way"
+        assert "relaxfuzz: the result was not saved: " in capsys.readouterr().err, "the campaign is under way"
         assert store.finding(failed.signature.id).bisected is None
     assert main(["bisect", str(campaign), failed.signature.id, "--versions", "0.26.0,0.25.0"]) == 0
     assert capsys.readouterr().err.count("not kept") == 0

@@ -140,7 +140,7 @@ def test_an_interrupt_ends_with_the_summary_and_is_resumed(tmp_path: Path, numbe
     assert time.monotonic() - begun < 20
     assert "interrupted; the same command resumes it" in errors
     assert "Traceback" not in errors
-    assert said.startswith("Campaign of seed 5")
+    assert said.startswith("Campaign with seed 5")
     assert (out / "report.md").is_file()
     _, alive = psutil.wait_procs(children, timeout=5)
     assert not alive

@@ -58,7 +58,7 @@ def complaint(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
         (("run", "--memory-limit", "1MiB"), "too little memory"),
         (("run", "--oracles", "numerik"), "no oracle is called 'numerik'; did you mean numeric?"),
         (("run", "--oracles", ","), "no oracle is named"),
-        (("run", "--passes", "FuseOp"), "no pass under contract is called 'FuseOp'; did you mean FuseOps"),
+        (("run", "--passes", "FuseOp"), "no pass with a contract is called 'FuseOp'; did you mean FuseOps"),
         (("run", "--passes", "fuseops"), "did you mean FuseOps"),
         (("run", "--passes", ""), "no pass is named"),
         (("run", "--pass", "nonsense"), "is not FILE.py:FACTORY or package.module:FACTORY"),
@@ -135,7 +135,7 @@ def test_bad_out(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     for name, expected in (
         ("file", "cannot write"),
         ("file/below", "cannot write"),
-        ("foreign", "is not empty and holds no campaign"),
+        ("foreign", "is not empty and contains no campaign"),
         ("other", "holds another campaign"),
         ("damaged", "damaged"),
     ):

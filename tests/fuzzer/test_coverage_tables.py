@@ -39,7 +39,9 @@ def loaded(capsys: pytest.CaptureFixture[str], *arguments: str) -> Any:
 
 def test_the_summary_comes_first(capsys: pytest.CaptureFixture[str], campaign: str) -> None:
     text = shown(capsys, "ops", "--campaign", campaign)
-    assert text.startswith("Campaign of seed 7, running\n\nmodules    8, of 4.0 bindings in the mean\noperators  2 of ")
+    assert text.startswith(
+        "Campaign with seed 7, running\n\nmodules    8, with 4.0 bindings on average\noperators  2 of "
+    )
     assert f"pairs      {3 * ENDS - 1} distinct" in text
     (line,) = [line for line in text.splitlines() if line.startswith("add ")]
     assert line.split() == ["add", "binary", "2", "2", "?", "f32"]
@@ -104,7 +106,7 @@ def test_what_passes_did(capsys: pytest.CaptureFixture[str], campaign: str) -> N
     assert lines[at].split() == ["FuseOps", "64", "0", "200", "15", "%", "2"]
     assert lines[at + 1].split() == ["25", "+call", "+function"]
     assert lines[at + 3].split() == ["crash", "64", "pass"]
-    assert "of 1 judged, 0 changed at least 20 % of their modules, 0 less than 5 %" in text
+    assert "passes judged: 1; 0 changed at least 20 % of their modules, 0 less than 5 %" in text
     (row,) = [row for row in loaded(capsys, "passes", "--campaign", campaign) if row["name"] == "FuseOps"]
     assert (row["subjects"], row["changed"], row["distinct_rewrites"]) == (200, 30, 2)
     assert row["rewrites"][1] == {"rewrite": "-many", "count": 5}
@@ -115,7 +117,7 @@ def test_tables_of_a_campaign_need_one(capsys: pytest.CaptureFixture[str], optio
     assert main(["ops", option]) == 2
     said = capsys.readouterr()
     assert said.out == ""
-    assert said.err == f"relaxfuzz: error: {option} is about a campaign: give --campaign DIR, too\n"
+    assert said.err == f"relaxfuzz: error: {option} needs --campaign DIR\n"
 
 
 @pytest.mark.parametrize(

@@ -73,7 +73,7 @@ LONE = CASE.replace("A", "\\ud800")
         ("UPDATE meta SET value = '1e999' WHERE key = 'elapsed'", "table 'meta', row 'elapsed'"),
         ("UPDATE meta SET value = '{}' WHERE key = 'passes'", "table 'meta', row 'passes'"),
         ("DELETE FROM meta WHERE key = 'seed'", "table 'meta', row 'seed' is missing"),
-        ("DELETE FROM meta WHERE key = 'format'", "is not a campaign of this version"),
+        ("DELETE FROM meta WHERE key = 'format'", "is not a campaign made by this version"),
         ("CREATE VIEW spare AS SELECT 1", "view 'spare' is none of a campaign's"),
         ("CREATE TRIGGER t AFTER INSERT ON meta BEGIN DELETE FROM meta; END", "trigger 't' is none of a campaign's"),
         ("CREATE VIRTUAL TABLE v USING fts5(a)", "'v' is none of a campaign's"),
@@ -94,7 +94,7 @@ def test_what_no_campaign_holds_is_refused_in_one_line(campaign: Path, statement
 def test_a_view_in_place_of_a_table_is_not_run(campaign: Path) -> None:
     endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i FROM n) SELECT 'format' AS key, i AS value FROM n"
     change(campaign, "DROP TABLE meta", f"CREATE VIEW meta AS {endless}")
-    with pytest.raises(StoreError, match="is not a campaign of this version"):
+    with pytest.raises(StoreError, match="is not a campaign made by this version"):
         Store.open(campaign)
 
 
@@ -127,7 +127,7 @@ def test_no_file_of_another_kind_is_opened(campaign: Path, name: str, make: Call
 
 def test_a_journal_is_none_of_ours(campaign: Path) -> None:
     (campaign / f"{FILE_NAME}-journal").write_bytes(b"x")
-    with pytest.raises(StoreError, match="belongs to no campaign"):
+    with pytest.raises(StoreError, match="is not part of a campaign"):
         Store.open(campaign)
 
 

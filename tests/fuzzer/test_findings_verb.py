@@ -149,7 +149,7 @@ def test_questions_have_a_part_of_their_own(directory: str, capsys: pytest.Captu
     capsys.readouterr()
     assert main(["findings", directory]) == 0
     text = capsys.readouterr().out
-    findings, questions = text.split("\n\nQuestions: against what TVM never promised; ")
+    findings, questions = text.split("\n\nQuestions: failures to do what TVM never promised; ")
     assert two not in findings
     assert two in questions
     assert text.splitlines()[-1] == "2 findings in 2 families; 1 question in 1 family"
@@ -177,7 +177,7 @@ def test_filters_choose_and_limit(directory: str, capsys: pytest.CaptureFixture[
     assert ids(directory, capsys, "--state", "known", "--oracle", "crash") == [two]
     assert ids(directory, capsys, "--limit", "1") == [three]
     assert main(["findings", directory, "--severity", "S5"]) == 0
-    assert capsys.readouterr().out == "none of 3 findings fits\n"
+    assert capsys.readouterr().out == "no match among 3 findings\n"
 
 
 @pytest.mark.parametrize(

@@ -203,7 +203,7 @@ def test_too_few_passes_say_how_many_would_do() -> None:
     result = judged(policy(0.99, 1), tallies(50, 0), [])
     assert result.exit is GateExit.NO_EVIDENCE
     told = "SHORT crash: pass rate 100 % (at least 99 %; 50 of 50, 92.865 % to 100 %)"
-    assert render(result)[0] == f"{told}; 381 passes without a failure would show it"
+    assert render(result)[0] == f"{told}; 381 passes without a failure would suffice"
     assert judged(policy(0.99, 1), tallies(381, 0), []).exit is GateExit.PASSED
     assert judged(policy(0.99, 1), tallies(380, 0), []).exit is GateExit.NO_EVIDENCE
 
@@ -230,7 +230,7 @@ def test_lines_say_what_decided_and_nothing_else() -> None:
         "FAIL  new finding 0000000002 S3 crash FuseOps: boom (1x) [repros/x.py]",
         "known 0000000001 S3 crash FuseOps: boom (1x) [repros/x.py]; https://example.org/1: reported",
         "note  known '00000000ff': was not seen (somewhere)",
-        "note  campaign: 2 verdicts are invalid: the harness was wrong, they judge nothing",
+        "note  campaign: 2 verdicts are invalid: relaxfuzz itself was wrong, and they do not count",
         "gate FAILED: TVM 0.27.0.post1, 120 checks, 1 new, 1 known findings, 0 suspects",
     ]
 
@@ -250,7 +250,7 @@ def test_many_findings_are_counted_not_listed_and_hide_no_rate() -> None:
 def test_explain_shows_the_numbers_of_everything() -> None:
     lines = explain(judged(policy(0.5, 10, KNOWN), tallies(80, 20), [finding(1, 20)]))
     text = " ".join(" ".join(lines).split())
-    assert lines[0] == "campaign of seed 7, finished: 100 cases, 10 modules, 1100 verdicts"
+    assert lines[0] == "campaign: seed 7, finished: 100 cases, 10 modules, 1100 verdicts"
     assert "min_checks: checks 100, limit 10, verdicts 1100" in text
     assert "min_pass_rate: rate 1, limit 0.5, low 0.954182, high 1, passed 80, failed 20, excused 20, judged 80" in text
     assert "new_findings: count 20" in text

@@ -70,7 +70,7 @@ def test_clean(gate: Gate) -> None:
         "ok    numeric: 5.625 % skipped (at most 50 %; 90 of 1600)",
         "ok    numeric: 0.5 % rejected (at most 5 %; 10 of 2000)",
         "ok    numeric: 0 % undecidable (at most 2 %; 0 of 1500)",
-        "ok    4 demands on each oracle or pass hold",
+        "ok    4 requirements per oracle or pass met",
         "gate passed: TVM 0.27.0.post1, 3500 checks, 0 new, 0 known findings, 0 suspects",
     ]
 
@@ -126,7 +126,7 @@ def test_an_entry_for_another_release_excuses_nothing(gate: Gate) -> None:
     assert gate(now, entry) == 1
     name = finding_id("boom")
     assert gate.lines[0].startswith(f"FAIL  new finding {name} S3 crash FuseOps: boom (300x)")
-    assert f"note  known '{name}': (https://example.org/1) does not speak of TVM 0.27.0.post1" in gate.lines
+    assert f"note  known '{name}': (https://example.org/1) does not apply to TVM 0.27.0.post1" in gate.lines
     assert gate(campaign(gate.directory / "clean", CLEAN), '[known_entries]\nout_of_range = "fail"\n' + entry) == 1
     assert gate.lines[0].startswith(f"FAIL  known '{name}': ")
 
@@ -171,7 +171,7 @@ def test_all_skipped(gate: Gate) -> None:
     silent = {("numeric", "FuseOps", "skip", "original does not build"): 2000, **_only("crash")}
     now = campaign(gate.directory / "now", silent)
     assert gate(now, "[oracles.numeric]\n") == 3
-    assert gate.lines[0] == ("SHORT numeric: 0 checks (at least 1); of 2000 verdicts 2000 are skips, 0 rejects")
+    assert gate.lines[0] == ("SHORT numeric: 0 checks (at least 1); of 2000 verdicts, 2000 are skips and 0 rejects")
     assert gate(now, POLICY) == 1
     assert gate.lines[0] == (
         "FAIL  numeric: 100 % skipped (at most 50 %; 2000 of 2000), mostly 2000 x original does not build"
@@ -184,7 +184,7 @@ def _only(oracle: str) -> dict[tuple[str, str, str, str], int]:
 
 def test_nothing_was_judged_and_nothing_demanded(gate: Gate) -> None:
     assert gate(campaign(gate.directory / "now", {}, triggers={}), "") == 3
-    assert gate.lines[0] == "SHORT campaign: it holds no checks at all"
+    assert gate.lines[0] == "SHORT campaign: it has no checks at all"
 
 
 @pytest.mark.parametrize(
@@ -231,7 +231,7 @@ def test_regression(gate: Gate) -> None:
         "FAIL  FuseOps crash: pass rate 98.039 %, 100 % in the baseline ",
     ]
     assert gate.lines[2].endswith("(1000 of 1020, 1000 of 1000; p = 1.1e-06)")
-    assert any(line.startswith("ok    baseline: 10 comparisons, 5 of them can decide; ") for line in gate.lines)
+    assert any(line.startswith("ok    baseline: 10 comparisons, of which 5 can decide; ") for line in gate.lines)
     assert gate.lines[-1].startswith("gate FAILED: ")
 
 
@@ -272,7 +272,7 @@ def test_trigger_rates_collapsed_absolutely(gate: Gate) -> None:
 def test_an_oracle_that_fell_silent(gate: Gate) -> None:
     policy = gate.baseline(CLEAN) + "[oracles.crash]\n"
     assert gate(campaign(gate.directory / "now", _only("crash")), policy) == 3
-    assert gate.lines[0] == "SHORT numeric: no checks at all; the baseline's 1500 make about 1500 here"
+    assert gate.lines[0] == "SHORT numeric: no checks at all; about 1500 were expected from the baseline's 1500"
 
 
 def test_a_subject_may_be_left_out_of_comparisons(gate: Gate) -> None:
@@ -322,10 +322,10 @@ def test_wrong_history_and_a_wrong_day(gate: Gate, monkeypatch: pytest.MonkeyPat
     assert gate(now, "", "--history", str(gate.directory / "absent")) == 2
     assert gate.errors == f"relaxfuzz: error: {gate.directory / 'absent'}: No such file or directory\n"
     assert gate(now, "", "--history", str(gate.directory)) == 2
-    assert "holds no campaign" in gate.errors
+    assert "contains no campaign" in gate.errors
     monkeypatch.setenv("RELAXFUZZ_TODAY", "tomorrow")
     assert gate(now, "") == 2
-    assert gate.errors == "relaxfuzz: error: RELAXFUZZ_TODAY is 'tomorrow', not a day such as 2027-03-01\n"
+    assert gate.errors == "relaxfuzz: error: RELAXFUZZ_TODAY is 'tomorrow', not a date such as 2027-03-01\n"
 
 
 def test_wrong_decisions(gate: Gate) -> None:
@@ -346,7 +346,7 @@ def test_the_option_outranks_the_policys_baseline(gate: Gate) -> None:
 def test_another_release_and_fewer_cases_are_pointed_out(gate: Gate) -> None:
     policy = gate.baseline(CLEAN, tvm_version="0.26.0") + "[oracles.crash]\n"
     assert gate(campaign(gate.directory / "now", CLEAN, triggers={"FuseOps": (100, 60)}), policy) == 0
-    assert "note  campaign: the baseline is of TVM 0.26.0, the campaign of 0.27.0.post1" in gate.lines
+    assert "note  campaign: the baseline is for TVM 0.26.0, the campaign for 0.27.0.post1" in gate.lines
     assert any("a small campaign sees only large regressions" in line for line in gate.lines)
 
 

@@ -141,7 +141,7 @@ def test_a_campaign_that_is_given_twice_is_counted_once(tmp_path: Path) -> None:
     merge([one, two], tmp_path / "expected")
     lines = merge([shorter, one, two, one], tmp_path / "out")
     assert len(lines) == 2
-    assert all("is not counted" in line and "holds the same cases" in line for line in lines)
+    assert all("is not counted" in line and "contains the same cases" in line for line in lines)
     assert content(tmp_path / "out") == content(tmp_path / "expected")
     assert len(merge([tmp_path / "expected", two], tmp_path / "again")) == 1
     assert content(tmp_path / "again") == content(tmp_path / "expected")
@@ -152,9 +152,9 @@ def test_what_overlaps_in_part_is_refused(tmp_path: Path) -> None:
     longer = campaign(tmp_path / "longer", 1, BAD, shards=5)
     merge([one, two], tmp_path / "ab")
     merge([two, three], tmp_path / "bc")
-    with pytest.raises(MergeError, match="both hold the campaign of seed 2"):
+    with pytest.raises(MergeError, match="both contain the campaign with seed 2"):
         merge([tmp_path / "ab", tmp_path / "bc"], tmp_path / "out")
-    with pytest.raises(MergeError, match="both hold the campaign of seed 1"):
+    with pytest.raises(MergeError, match="both contain the campaign with seed 1"):
         merge([tmp_path / "ab", longer], tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
@@ -185,7 +185,7 @@ def test_bad_places_are_told_in_one_line(tmp_path: Path, capsys: pytest.CaptureF
     for arguments in ([tmp_path / "none"], [one, tmp_path]):
         with pytest.raises(StoreError):
             merge(arguments, tmp_path / "out")
-    with pytest.raises(StoreError, match="is there already"):
+    with pytest.raises(StoreError, match="already exists"):
         merge([one], one)
     with closing(sqlite3.connect(one / FILE_NAME)) as database:
         database.execute("CREATE TABLE novelty (text TEXT)")

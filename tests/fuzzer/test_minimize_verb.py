@@ -205,7 +205,7 @@ def test_a_flaky_failure_is_minimized_with_its_rate(folder: Path, capsys: pytest
     assert found["flaky"]
     assert found["rate"] == "2 of 3 runs"
     assert found["bindings"] == 1
-    assert any("flaky: it came back in 2 of 3 runs" in note for note in found["notes"])
+    assert any("flaky: it was reproduced in 2 of 3 runs" in note for note in found["notes"])
 
 
 @pytest.mark.slow

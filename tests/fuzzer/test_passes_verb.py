@@ -52,7 +52,7 @@ def test_the_table_has_every_contract(capsys: pytest.CaptureFixture[str]) -> Non
     assert {line.split()[0] for line in lines[2:-2]} == CONTRACTS.keys()
     (line,) = [line for line in lines if line.startswith("AnnotateTIROpPattern ")]
     assert " legalized > annotated " in line
-    assert lines[-1] == f"{len(CONTRACTS)} passes under contract, {len(EXCLUDED)} names excluded"
+    assert lines[-1] == f"{len(CONTRACTS)} passes with a contract, {len(EXCLUDED)} names excluded"
 
 
 def test_a_pass_in_full(capsys: pytest.CaptureFixture[str]) -> None:
@@ -64,7 +64,7 @@ def test_a_pass_in_full(capsys: pytest.CaptureFixture[str]) -> None:
         assert " ".join(refusal.source.split()) in flat
     for postcondition in stated_claims(contract):
         assert " ".join(postcondition.claim.split()) in flat
-    assert "relax.transform.BindParams(" in text.partition("for instance")[2]
+    assert "relax.transform.BindParams(" in text.partition("  examples\n")[2]
     (row,) = loaded(capsys, "BindParams")
     assert row["refusals"][0]["source"] == contract.refusals[0].source
     assert row["second_run_refusals"][0]["error"] == "InternalError"
@@ -102,7 +102,7 @@ def test_a_campaign_by_pass_and_oracle(capsys: pytest.CaptureFixture[str], campa
     assert ["70", "pass", "changed", "nothing"] in below
     assert max(map(len, lines)) <= 80
     flat = " ".join(" ".join(lines).split())
-    assert "less than 500 verdicts:" in flat
+    assert "fewer than 500 verdicts:" in flat
     assert "FuseOps: numeric 160 (70 x pass changed nothing)" in flat  # unchanged ones count, the rate stands beside
     assert "FoldConstant" not in flat, "it was not to be tested"  # could have been judged and was not
 
@@ -120,14 +120,14 @@ def test_a_campaign_as_json(capsys: pytest.CaptureFixture[str], campaign: str) -
 
 def test_enough_verdicts(capsys: pytest.CaptureFixture[str], campaign: str) -> None:
     text = shown(capsys, "FuseOps", "--campaign", campaign, "--least", "160")
-    assert text.endswith("every pass has 160 verdicts or more of every oracle\n")
+    assert text.endswith("every pass has 160 verdicts or more from every oracle\n")
 
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
         (("fuseop",), "no pass is called 'fuseop'; did you mean FuseOps"),
-        (("--least", "5"), "--least is about a campaign: give --campaign DIR, too"),
+        (("--least", "5"), "--least needs --campaign DIR"),
         (("--campaign", "nowhere", "--least", "many"), "'many' is not a count"),
         (("--campaign", "nowhere"), "'nowhere' does not exist"),
         (("--campaign", "nowhere", "--excluded"), "give --excluded or --campaign, not both"),

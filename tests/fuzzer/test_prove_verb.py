@@ -71,12 +71,12 @@ def test_a_pass_and_json(folder: Path, capsys: pytest.CaptureFixture[str]) -> No
     ("arguments", "message"),
     [
         (["add.py"], "give BEFORE.py and AFTER.py"),
-        (["--module", "add.py"], "goes with --pass"),
+        (["--module", "add.py"], "needs --pass"),
         (["add.py", "broken.py"], "broken.py' is not TVMScript"),
         (["add.py", "missing.py"], "missing.py' cannot be read"),
         (["--module", "add.py", "--pass", "NoSuchPass"], "no 'NoSuchPass'"),
         (["--module", "add.py", "--pass", "mine.py:raises"], "raises ValueError: no such luck"),
-        (["--module", "add.py", "--pass", "mine.py:dies"], "the process that was to compare the modules died: exit 3"),
+        (["--module", "add.py", "--pass", "mine.py:dies"], "the process that compared the modules died: exit 3"),
     ],
 )
 def test_bad_input_is_one_line(

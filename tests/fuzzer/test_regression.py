@@ -126,7 +126,7 @@ def test_from_campaign_to_campaign(tmp_path: Path, mend: Callable[[str], object]
     mend("otherwise")
     (changed,) = session(tmp_path / "otherwise", tmp_path / "b")
     assert changed.state is EarlierState.CHANGED, "another error is not the end of the old one"
-    assert changed.note.startswith("fails otherwise: crash: mendable: KeyError")
+    assert changed.note.startswith("fails differently: crash: mendable: KeyError")
     mend("deadly")
     (dead,) = session(tmp_path / "dead", tmp_path / "b")
     assert (dead.state, "signal 11" in dead.note) == (EarlierState.CHANGED, True)
@@ -203,7 +203,7 @@ def test_which_campaigns_are_meant(tmp_path: Path, mend: Callable[[str], object]
     (other,) = gather([nights], own=nights / "tuesday")
     assert other.source == str(nights / "monday")
     (tmp_path / "empty").mkdir()
-    for given, complaint in ((tmp_path / "empty", "holds no campaign"), (tmp_path / "none", "is not a directory")):
+    for given, complaint in ((tmp_path / "empty", "contains no campaign"), (tmp_path / "none", "is not a directory")):
         with pytest.raises(StoreError, match=complaint):
             chosen([str(given)], config(tmp_path / "out"), tmp_path / "out")
     with pytest.raises(ConfigError, match="--regress off cannot be given with other values"):

@@ -194,11 +194,11 @@ def test_directories_that_hold_no_campaign(tmp_path: Path) -> None:
     for name, complaint in (
         ("none", "does not exist"),
         ("file", "is not a directory"),
-        ("foreign", "holds no campaign"),
+        ("foreign", "contains no campaign"),
     ):
         with pytest.raises(StoreError, match=complaint):
             Store.open(tmp_path / name)
-    with pytest.raises(StoreError, match="is not empty and holds no campaign"):
+    with pytest.raises(StoreError, match="is not empty and contains no campaign"):
         Store.create(tmp_path / "foreign", META)
     assert [each.name for each in (tmp_path / "foreign").iterdir()] == ["thesis.tex"]
     with pytest.raises(StoreError, match="cannot write"):

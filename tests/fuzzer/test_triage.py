@@ -185,7 +185,7 @@ def test_without_a_smaller_case_the_first_one_is_confirmed_in_full(
     monkeypatch.setattr(OracleCriterion, "confirm", sometimes)
     result = triage(case, verdict, tmp_path)
     assert result.state is TriageState.FLAKY
-    assert "came back in 1 of 3 runs" in result.note
+    assert "reproduced in 1 of 3 runs" in result.note
     assert [found.runs for found in once] == [1, 3]
 
 

@@ -57,4 +57,4 @@ def test_a_library_without_llvm_and_a_missing_package_are_said_so(
     assert module.llvm_version() == "unknown"
     assert module.version_or_missing("no-such-package") == "not installed"
     assert main(["--version", "run"]) == 2
-    assert capsys.readouterr().err == "relaxfuzz: error: --version takes no arguments, and was given 'run'\n"
+    assert capsys.readouterr().err == "relaxfuzz: error: --version takes no arguments, but was given 'run'\n"

@@ -51,7 +51,7 @@ def test_no_more_than_the_runner_takes(report: Report) -> None:
     many = [finding(number, "FuseOps", FindingState.CONFIRMED, "crash", f"boom {number}") for number in range(1, 31)]
     lines = render_annotations(replace(report, findings=many)).splitlines()
     assert len(lines) == MOST
-    assert lines[-1] == "::error title=relaxfuzz::and 21 more, which are in the report"
+    assert lines[-1] == "::error title=relaxfuzz::and 21 more in the report"
 
 
 def test_nothing_to_say(report: Report) -> None:

@@ -63,7 +63,7 @@ def test_bad_input_is_one_line(directory: Path, capsys: pytest.CaptureFixture[st
     for options, complaint in (
         (["--junit", str(directory / "no" / "junit.xml")], "cannot write"),
         (["--step-summary", str(directory)], "cannot write"),
-        (["--baseline", "b.json"], "--baseline goes with --policy"),
+        (["--baseline", "b.json"], "--baseline needs --policy"),
         (["--policy", str(directory / "absent.toml"), "--annotations"], "absent.toml: No such file"),
     ):
         assert main(["report", str(directory), *options]) == 2

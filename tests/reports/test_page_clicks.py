@@ -112,7 +112,7 @@ def test_search_and_filters(browser: Any, site: str) -> None:
         page.get_by_label("order").select_option("count")
         assert page.locator("#list .times").all_inner_texts() == ["9 ×", "2 ×", "1 ×"]
         page.get_by_label("Search id, pass").fill("nothing of that name")
-        assert "No finding fits" in page.locator("#list").inner_text()
+        assert "No finding matches" in page.locator("#list").inner_text()
 
 
 def test_a_finding_with_its_module_and_what_is_copied(browser: Any, site: str) -> None:

@@ -163,7 +163,7 @@ def test_search_and_filters(run: Run) -> None:
     typed(run, "Search id, pass, message, module", "R.exp fuseops")  # in the module, and in the name
     assert names(run) == ["FuseOps"]
     typed(run, "Search id, pass, message, module", "nothing of that name")
-    assert "No finding fits" in run("document.getElementById('list').textContent")
+    assert "No finding matches" in run("document.getElementById('list').textContent")
     press(run, "Clear")
     typed(run, "pass", "FuseOps", "change")
     assert names(run) == ["FuseOps", "FuseOps"]
@@ -235,7 +235,7 @@ def test_a_family_counts_its_suspects_apart(report: Report) -> None:
     run = started(report, replace(full(report), findings=same))
     go(run, "findings")
     (head,) = texts(run, "#list .family-head")
-    assert head.endswith(" · 2 findings, 11 cases · beside 1 suspect"), head
+    assert head.endswith(" · 2 findings, 11 cases · also 1 suspect"), head
     assert run("RF.families()[1][1]").startswith("3: ")
     go(run, "finding/0000000002")
     assert "with 2 findings" in texts(run, "main")[0]
@@ -301,7 +301,7 @@ def test_the_gravest_are_to_be_looked_at_first_and_questions_stand_apart(report:
     assert main.index("S1") < main.index("S3")
     assert texts(run, ".figure")[0] == "2findings: 2 confirmed; 1 question"
     go(run, "findings")
-    assert texts(run, "#list .part") == ["Questionsagainst what TVM never promised; not counted as findings"]
+    assert texts(run, "#list .part") == ["Questionsfailures to do what TVM never promised; not counted as findings"]
     typed(run, "severity", "S1", "change")
     assert run("document.getElementById('count').textContent") == "1 of 2 findings, 0 of 1 question"
     go(run, "finding/000000000b")

@@ -93,7 +93,7 @@ def test_a_campaign_of_other_passes_is_not_compared(campaign: Path, capsys: pyte
     with Store.create(older, meta):
         pass
     assert main(["report", str(older), str(campaign), "--html", str(page)]) == 0
-    assert f"'{older}' tested other passes and is not compared" in capsys.readouterr().err
+    assert f"'{older}' tested different passes and is not compared" in capsys.readouterr().err
     assert f'"not_compared":["{older}"]' in page.read_text().replace(": ", ":")
 
 

@@ -67,12 +67,12 @@ def test_of_many_the_gravest_are_shown(weighed: Report) -> None:
     assert "message S2" in text
     assert "message S3" not in text
     assert "  at fault: LambdaLift; needs dims of 0\n" in text
-    assert "\n\nQuestions: against what TVM never promised; not counted as findings\nid " in text
+    assert "\n\nQuestions: failures to do what TVM never promised; not counted as findings\nid " in text
 
 
 def test_markdown_has_questions_apart(weighed: Report) -> None:
     findings, questions = render_markdown(weighed, lambda _: "").split(
-        "## Questions\n\nAgainst what TVM never promised"
+        "## Questions\n\nFailures to do what TVM never promised"
     )
     assert "00000000ff" not in findings
     assert "00000000ff" in questions
@@ -100,7 +100,9 @@ def test_a_question_fails_no_case_of_junit(weighed: Report) -> None:
     assert "message S1" in text
     assert "does not fail: question" not in text, "no verdict of that oracle was counted"
     assert Dispositions().of(weighed.findings[-1]) is Disposition.QUESTION
-    assert "#### Questions\n\nAgainst what TVM never promised; not counted as findings." in render_step_summary(weighed)
+    assert "#### Questions\n\nFailures to do what TVM never promised; not counted as findings." in render_step_summary(
+        weighed
+    )
 
 
 def test_a_question_fails_a_gate_only_where_the_policy_says_so(weighed: Report) -> None:

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     add_campaign(parser)
     what = parser.add_mutually_exclusive_group(required=True)
-    what.add_argument("--output", metavar="FILE", help="write the campaign's baseline; - is the standard output")
+    what.add_argument("--output", metavar="FILE", help="write the campaign's baseline; - means standard output")
     what.add_argument("--compare", type=Path, metavar="FILE", help="compare the campaign with this baseline")
     add_triage(parser)
-    parser.add_argument("--json", action="store_true", help="with --compare: one object instead of lines")
+    parser.add_argument("--json", action="store_true", help="with --compare: print one JSON object")
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -28,7 +28,7 @@ def _run(options: argparse.Namespace) -> int:
     from fuzzer.gate.judge import read_campaign
 
     if options.json and options.output is not None:
-        raise UsageError("--json goes with --compare: a baseline is JSON anyway")
+        raise UsageError("--json needs --compare: a baseline is JSON anyway")
     measured = read_campaign(options.directory, load_decisions(options.triage))
     return _compare(measured, options) if options.compare is not None else _write(measured, options.output)
 
@@ -39,7 +39,7 @@ def _write(measured: MeasuredCampaign, target: str) -> int:
     from fuzzer.gate.baseline import to_text
 
     if not any(cell.checks for cell in measured.cells.values()):
-        raise UsageError("the campaign holds no checks: nothing can be compared with it")
+        raise UsageError("the campaign has no checks: nothing can be compared with it")
     text = to_text(measured)
     if target == "-":
         print(text, end="")
@@ -47,7 +47,7 @@ def _write(measured: MeasuredCampaign, target: str) -> int:
     with file_errors("write", target):
         write_atomically(Path(target), text)
     checks = sum(cell.checks for cell in measured.cells.values())
-    show(f"{target}: {checks} checks, {headline(measured.seen)} of TVM {measured.info.tvm_version}")
+    show(f"{target}: {checks} checks, {headline(measured.seen)}, TVM {measured.info.tvm_version}")
     return OK
 
 
@@ -65,7 +65,7 @@ def _compare(measured: MeasuredCampaign, options: argparse.Namespace) -> int:
 
 VERB = Verb(
     name="baseline",
-    help="keep what a campaign measured, or compare with it: 1 when rates or triggers are significantly worse",
+    help="save what a campaign measured, or compare with it; exit code 1 if it is significantly worse",
     example="relaxfuzz baseline campaign --output baseline.json",
     add_arguments=_add_arguments,
     run=_run,

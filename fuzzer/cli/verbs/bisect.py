@@ -32,14 +32,14 @@ class _Target:
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("directory", type=Path, nargs="?", metavar="DIR", help="a campaign's directory")
     parser.add_argument(
-        "finding", nargs="?", metavar="ID", help="id of the finding, or how it begins; without it all with a script"
+        "finding", nargs="?", metavar="ID", help="id of the finding, or a prefix of it (default: all with a script)"
     )
-    parser.add_argument("--script", type=Path, metavar="FILE", help="instead: a repro script")
+    parser.add_argument("--script", type=Path, metavar="FILE", help="a repro script, instead of a finding")
     parser.add_argument(
         "--versions",
         metavar="LIST",
-        help="releases to run it in, such as 0.25.0,0.26.0 (default: all that are supported; "
-        f"'{_NO_RELEASE}': only what --python gives)",
+        help="releases to run it in, such as 0.25.0,0.26.0 (default: all supported releases; "
+        f"'{_NO_RELEASE}': only those given by --python)",
     )
     parser.add_argument(
         "--python",
@@ -47,7 +47,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="PATH",
-        help="the Python of a build of your own, to run it in as well; may be repeated",
+        help="the Python of your own build of TVM, to run it there as well; repeatable",
     )
     parser.add_argument(
         "--cache",
@@ -55,9 +55,9 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="where virtual environments are kept (default: relaxfuzz-releases in the user's cache directory)",
     )
-    parser.add_argument("--runs", default="1", metavar="N", help="runs in each release; one that shows it is enough")
+    parser.add_argument("--runs", default="1", metavar="N", help="runs in each release; one failing run is enough")
     parser.add_argument("--time", default="2m", metavar="TIME", help="time limit of one run (default: 2m)")
-    parser.add_argument("--json", action="store_true", help="one object instead of lines")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
     add_trust(parser)
 
 
@@ -112,7 +112,7 @@ def _keep(directory: Path, finding: str, rows: list[ReleaseRun], judgement: Bise
         with Store.open(directory, read_only=False) as store:
             store.save_bisection(finding, bisected)
     except StoreError as error:
-        inform(f"the result is not kept: {error}")
+        inform(f"the result was not saved: {error}")
 
 
 def _of_script(options: argparse.Namespace) -> _Target:
@@ -192,7 +192,7 @@ def _object(target: _Target, rows: list[ReleaseRun], judgement: BisectionJudgeme
 
 VERB = Verb(
     name="bisect",
-    help="say in which release of TVM a finding appeared or was fixed; exit code 3 when none can say",
+    help="find the release of TVM in which a finding appeared or was fixed; exit code 3 if none can tell",
     example="relaxfuzz bisect campaign 1f0c2ab934 --versions 0.25.0,0.26.0,0.27.0.post1",
     add_arguments=_add_arguments,
     run=_run,

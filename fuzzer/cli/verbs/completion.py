@@ -20,7 +20,7 @@ def _run(options: argparse.Namespace) -> int:
     try:
         import shtab
     except ImportError:
-        raise UsageError("scripts for shells need shtab; install with: pip install 'relaxfuzz[completion]'") from None
+        raise UsageError("completion scripts need shtab: pip install 'relaxfuzz[completion]'") from None
     from fuzzer.cli.options import PROGRAM, whole_parser
 
     parser = whole_parser()

@@ -19,9 +19,9 @@ CAMPAIGN_NEEDS_IT = 1
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--out", metavar="DIR", default=".", help="where campaigns are to be written (default: the current directory)"
+        "--out", metavar="DIR", default=".", help="where campaigns will be written (default: the current directory)"
     )
-    parser.add_argument("--json", action="store_true", help="one object, with the versions, instead of lines")
+    parser.add_argument("--json", action="store_true", help="print one JSON object, with version numbers")
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -29,7 +29,7 @@ def _run(options: argparse.Namespace) -> int:
     from fuzzer.doctor.machine import Health
 
     if not options.out or "\0" in options.out:
-        raise UsageError(f"--out {options.out!r} is not a directory's name")
+        raise UsageError(f"--out {options.out!r} is not the name of a directory")
     checks = examine(Path(options.out))
     verdict = worst(checks)
     if options.json:
@@ -91,7 +91,7 @@ def _closing(checks: list[HealthCheck]) -> str:
 
 VERB = Verb(
     name="doctor",
-    help="say what works on this machine; exit code 1 when something that a campaign needs does not",
+    help="check what works on this machine; exit code 1 if something that a campaign needs does not",
     example="relaxfuzz doctor --out campaign",
     add_arguments=_add_arguments,
     run=_run,

@@ -24,16 +24,16 @@ _BELOW = " " * 11
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
-    add_campaign(parser, "; it may still be running")
+    add_campaign(parser, "; the campaign may still be running")
     parser.add_argument("--family", metavar="ID", help="only the findings of one family")
     add_filters(parser)
     add_triage(parser)
     parser.add_argument(
         "--earlier",
         action="store_true",
-        help="instead, the earlier findings and known cases that the campaign began with, and what became of them",
+        help="instead, list the earlier findings and cases that the campaign began with, and what became of them",
     )
-    parser.add_argument("--json", action="store_true", help="a list of objects instead of a table")
+    parser.add_argument("--json", action="store_true", help="print a JSON list instead of a table")
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -53,13 +53,13 @@ def _run(options: argparse.Namespace) -> int:
     if options.family is not None:
         groups = [each for each in groups if each.family.id == options.family]
         if not groups:
-            raise UsageError(f"no finding in '{options.directory}' is of family '{options.family}'")
+            raise UsageError(f"no finding in '{options.directory}' belongs to family '{options.family}'")
     if options.json:
         print(json.dumps(_objects(shown, groups, known), indent=2))
     elif groups:
         show(table(groups, known))
     else:
-        print(f"none of {counted(len(findings), 'finding')} fits" if findings else "no findings")
+        print(f"no match among {counted(len(findings), 'finding')}" if findings else "no findings")
     if past and not options.json:
         from fuzzer.campaign.regression import in_words
 

@@ -12,9 +12,9 @@ from fuzzer.core.verb import READS_ONLY, Verb
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     add_campaign(parser)
-    parser.add_argument("--policy", type=Path, required=True, metavar="FILE", help="the policy, see docs/gate.md")
+    parser.add_argument("--policy", type=Path, required=True, metavar="FILE", help="the policy (docs/gate.md)")
     parser.add_argument(
-        "--baseline", type=Path, metavar="FILE", help="compare with this baseline, and not with the policy's"
+        "--baseline", type=Path, metavar="FILE", help="compare with this baseline instead of the policy's"
     )
     parser.add_argument(
         "--history",
@@ -22,11 +22,11 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         default=(),
         metavar="PATH",
-        help="earlier campaigns, directories or baselines: known findings that none of them met are stale",
+        help="earlier campaigns (directories or baselines): known findings that none of them met are stale",
     )
     add_triage(parser)
-    parser.add_argument("--explain", action="store_true", help="every number behind the verdict")
-    parser.add_argument("--json", action="store_true", help="one object instead of lines, with all of --explain")
+    parser.add_argument("--explain", action="store_true", help="print every number behind the verdict")
+    parser.add_argument("--json", action="store_true", help="print one JSON object, with everything in --explain")
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -39,7 +39,7 @@ def _run(options: argparse.Namespace) -> int:
     if result.first_baseline is not None and result.exit is GateExit.PASSED:
         with file_errors("write", result.first_baseline):
             result.first_baseline.write_text(to_text(result.measured), encoding="utf-8")
-        inform(f"there was no baseline yet: this campaign is kept as '{result.first_baseline}'")
+        inform(f"there was no baseline yet: this campaign was saved as '{result.first_baseline}'")
     if options.json:
         print(json.dumps(as_json(result), indent=2))
     else:
@@ -49,7 +49,7 @@ def _run(options: argparse.Namespace) -> int:
 
 VERB = Verb(
     name="gate",
-    help="judge a campaign by a policy: 0 passed, 1 failed, 2 bad input, 3 not enough evidence",
+    help="judge a campaign by a policy; exit codes: 0 passed, 1 failed, 2 bad input, 3 not enough evidence",
     example="relaxfuzz gate campaign --policy docs/policy.toml",
     add_arguments=_add_arguments,
     run=_run,

@@ -14,7 +14,7 @@ from fuzzer.core.toml import read_toml
 from fuzzer.core.verb import OK, UsageError, Verb
 
 _POLICY = """\
-# What `relaxfuzz gate CAMPAIGN --policy relaxfuzz/policy.toml` demands. All keys: docs/gate.md of relaxfuzz.
+# Requirements of `relaxfuzz gate CAMPAIGN --policy relaxfuzz/policy.toml`. All keys: docs/gate.md of relaxfuzz.
 # A finding that is not listed in known.toml fails the gate. Suspects (flaky or without a script) do not.
 known = "known.toml"
 baseline = "baseline.json" # the first campaign that passes becomes the baseline; commit it
@@ -60,10 +60,10 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("directory", type=Path, nargs="?", default=Path(), metavar="DIR", help="the repository (.)")
     parser.add_argument(
         "--pass", action="append", default=[], metavar="FILE.py:FACTORY", dest="own",
-        help="a pass of yours to test; repeatable (default: all passes of TVM)",
+        help="your own pass to test; repeatable (default: all of TVM's passes)",
     )  # fmt: skip
-    parser.add_argument("--passes", default="", metavar="NAME,NAME", help="passes of TVM to test")
-    parser.add_argument("--force", action="store_true", help="overwrite files that are there")
+    parser.add_argument("--passes", default="", metavar="NAME,NAME", help="TVM passes to test")
+    parser.add_argument("--force", action="store_true", help="overwrite existing files")
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -71,7 +71,7 @@ def _run(options: argparse.Namespace) -> int:
     texts = dict(_texts(options.own))
     there = [name for name in texts if (directory / name).exists()]
     if there and not options.force:
-        raise UsageError(f"{', '.join(there)} would be overwritten; --force does so")
+        raise UsageError(f"{', '.join(there)} would be overwritten; give --force to allow that")
     project = directory / "pyproject.toml"
     texts["pyproject.toml"] = _project(project, options.own, options.passes)
     for name, text in texts.items():
@@ -82,7 +82,7 @@ def _run(options: argparse.Namespace) -> int:
     print("\nNext:\n  relaxfuzz run --time 2m --seed 1 --out campaign")
     print("  relaxfuzz gate campaign --policy relaxfuzz/policy.toml")
     if options.own:
-        print("or, for one pass at your desk:\n  pytest tests/test_relaxfuzz.py")
+        print("or, to test your pass locally:\n  pytest tests/test_relaxfuzz.py")
     return OK
 
 

@@ -13,7 +13,7 @@ from fuzzer.core.verb import OK, READS_ONLY, Verb
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("directories", type=Path, nargs="+", metavar="DIR", help="the directory of a campaign")
     parser.add_argument(
-        "--out", type=Path, required=True, metavar="DIR", help="a new directory for the joined campaign"
+        "--out", type=Path, required=True, metavar="DIR", help="a new directory for the merged campaign"
     )
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of a line")
 
@@ -38,7 +38,7 @@ def _run(options: argparse.Namespace) -> int:
 
 VERB = Verb(
     name="merge",
-    help="join campaigns of several machines into one: counts added, findings joined by signature",
+    help="merge campaigns from several machines: counts are added, findings are merged by signature",
     example="relaxfuzz merge shard-1 shard-2 --out nightly",
     add_arguments=_add_arguments,
     run=_run,

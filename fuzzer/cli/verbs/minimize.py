@@ -23,10 +23,10 @@ INTERRUPTED = 130
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("directory", type=Path, nargs="?", metavar="DIR", help="a campaign's directory, with ID")
-    parser.add_argument("finding", nargs="?", metavar="ID", help="id of the finding, or how it begins")
+    parser.add_argument("finding", nargs="?", metavar="ID", help="id of the finding, or a prefix of it")
     module = parser.add_argument_group("instead of a finding")
     module.add_argument(
-        "--module", type=Path, metavar="FILE", help="a module, as TVMScript, Python or JSON; or a case of --save"
+        "--module", type=Path, metavar="FILE", help="a module, as TVMScript, Python or JSON; or a case from --save"
     )
     module.add_argument(
         "--pass",
@@ -34,31 +34,31 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         metavar="NAME[,NAME]",
         help="the pass, by name, as an expression such as 'relax.transform.FuseOps(fuse_opt_level=0)', "
-        "or as FILE.py:FACTORY; several, or repeated, make a pipeline",
+        "or as FILE.py:FACTORY; for a pipeline, give several names or repeat the option",
     )
     module.add_argument("--oracle", metavar="NAME", help="the oracle whose failure is to be kept")
-    module.add_argument("--signature", metavar="ID", help="which of its failures, where it sees several")
+    module.add_argument("--signature", metavar="ID", help="which of its failures to keep, if it sees several")
     module.add_argument(
         "--predicate",
         metavar="FILE.py:FUNCTION",
         help="instead of --oracle: your own criterion, a function of the module (with --pass: of the module and the "
-        "pipeline) that gives True while the module still shows what you look for",
+        "pipeline) that returns True as long as the module still shows what you are looking for",
     )
-    module.add_argument("--plugin", action="append", metavar="MODULE", help="a plugin that judges as well; repeatable")
+    module.add_argument("--plugin", action="append", metavar="MODULE", help="a plugin to load; repeatable")
     module.add_argument("--input-seed", metavar="N", help="seed of the inputs (default: 0)")
     limits = parser.add_argument_group("limits")
-    limits.add_argument("--time", default="5m", metavar="TIME", help="stop after so much time (default: 5m)")
-    limits.add_argument("--queries", metavar="N", help="stop after so many candidates")
+    limits.add_argument("--time", default="5m", metavar="TIME", help="stop after this long (default: 5m)")
+    limits.add_argument("--queries", metavar="N", help="stop after N candidates")
     limits.add_argument("--case-timeout", metavar="TIME", help="time limit of one candidate (default: 20s)")
     limits.add_argument(
-        "--workers", metavar="N", help="processes at work; the result does not depend on it (default: one a core)"
+        "--workers", metavar="N", help="number of worker processes; does not affect the result (default: one per core)"
     )
     output = parser.add_argument_group("output")
-    output.add_argument("--save", type=Path, metavar="FILE", help="write each smaller case there at once")
-    output.add_argument("--resume", action="store_true", help="begin with what --save FILE holds")
-    output.add_argument("--repro", type=Path, metavar="FILE", help="write a standalone script of the result there")
+    output.add_argument("--save", type=Path, metavar="FILE", help="write each smaller case to FILE at once")
+    output.add_argument("--resume", action="store_true", help="start from the case in --save FILE")
+    output.add_argument("--repro", type=Path, metavar="FILE", help="write a standalone script for the result to FILE")
     output.add_argument(
-        "--others", type=Path, metavar="DIR", help="write a case there for each other failure that was met on the way"
+        "--others", type=Path, metavar="DIR", help="write a case to DIR for each other failure met on the way"
     )
     output.add_argument("--json", action="store_true", help="print one JSON object")
     add_trust(parser)
@@ -116,14 +116,14 @@ def _print(reduced: Reduced, *, as_json: bool) -> None:
         f"{reduced.criterion.id} {reduced.criterion.text}"
     )
     if found.case.passes:
-        culprit = f"; to blame: {reduced.culprit}" if reduced.culprit else ""
+        culprit = f"; at fault: {reduced.culprit}" if reduced.culprit else ""
         inform(f"passes: {', '.join(ref.expression for ref in found.case.passes)}{culprit}")
     for note in reduced.notes:
         inform(note)
     if reduced.flaky:
-        inform(f"the smaller module shows it in {reduced.after}")
+        inform(f"the smaller module fails in {reduced.after}")
     for other in found.others:
-        inform(f"another failure was met, and not followed: {other.failing.id} {other.failing.text}")
+        inform(f"another failure was met but not pursued: {other.failing.id} {other.failing.text}")
 
 
 def _write_others(reduced: Reduced, folder: Path) -> None:
@@ -147,7 +147,7 @@ def _write_repro(reduced: Reduced, path: Path) -> None:
 
 VERB = Verb(
     name="minimize",
-    help="reduce a finding, or a module of yours, without losing its failure",
+    help="reduce a finding, or your own module, without losing its failure",
     example="relaxfuzz minimize --module model.py --pass FuseOps --oracle crash",
     add_arguments=_add_arguments,
     run=_run,

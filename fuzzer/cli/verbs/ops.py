@@ -20,19 +20,19 @@ _PARTS = ("pairs", "features", "idioms")
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--excluded", action="store_true", help="list the operators that are left out, and why")
     parser.add_argument("--campaign", type=Path, metavar="DIR", help="show what a campaign generated")
-    parser.add_argument("--pairs", action="store_true", help="of a campaign: pairs of operators, frequent and rare")
-    parser.add_argument("--features", action="store_true", help="of a campaign: the features of its modules")
-    parser.add_argument("--idioms", action="store_true", help="of a campaign: the planted idioms and near misses")
-    parser.add_argument("--json", action="store_true", help="JSON instead of tables")
+    parser.add_argument("--pairs", action="store_true", help="with --campaign: common and rare pairs of operators")
+    parser.add_argument("--features", action="store_true", help="with --campaign: the features of its modules")
+    parser.add_argument("--idioms", action="store_true", help="with --campaign: the planted idioms and near misses")
+    parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
 
 
 def _run(options: argparse.Namespace) -> int:
     if options.excluded and options.campaign is not None:
-        raise UsageError("give --excluded or --campaign, not both: operators that are left out occur nowhere")
+        raise UsageError("give --excluded or --campaign, not both: operators that are left out occur in no campaign")
     chosen = [part for part in _PARTS if getattr(options, part)]
     if options.campaign is None:
         if chosen:
-            raise UsageError(f"--{chosen[0]} is about a campaign: give --campaign DIR, too")
+            raise UsageError(f"--{chosen[0]} needs --campaign DIR")
         return _knowledge(options)
     info, coverage, discarded = _read(options.campaign)
     if options.json:

@@ -19,15 +19,15 @@ if TYPE_CHECKING:
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     from fuzzer.cli.pass_verdicts import LEAST
 
-    parser.add_argument("name", nargs="?", metavar="NAME", help="print all about one pass, each claim with its source")
-    parser.add_argument("--excluded", action="store_true", help="list what has no contract, and why")
+    parser.add_argument("name", nargs="?", metavar="NAME", help="print one contract, with the source of each claim")
+    parser.add_argument("--excluded", action="store_true", help="list the passes without a contract, and why")
     parser.add_argument(
-        "--campaign", type=Path, metavar="DIR", help="show how often each was judged in a campaign, and what it did"
+        "--campaign", type=Path, metavar="DIR", help="show how often a campaign judged each pass, and what it did"
     )
     parser.add_argument(
-        "--least", type=_count, metavar="N", help=f"of a campaign: verdicts that suffice (default: {LEAST})"
+        "--least", type=_count, metavar="N", help=f"with --campaign: how many verdicts are enough (default: {LEAST})"
     )
-    parser.add_argument("--json", action="store_true", help="a list of objects instead of a table")
+    parser.add_argument("--json", action="store_true", help="print a JSON list instead of a table")
 
 
 def _count(text: str) -> int:
@@ -38,9 +38,9 @@ def _count(text: str) -> int:
 
 def _run(options: argparse.Namespace) -> int:
     if options.least is not None and options.campaign is None:
-        raise UsageError("--least is about a campaign: give --campaign DIR, too")
+        raise UsageError("--least needs --campaign DIR")
     if options.excluded and options.campaign is not None:
-        raise UsageError("give --excluded or --campaign, not both: what is excluded is judged in no campaign")
+        raise UsageError("give --excluded or --campaign, not both: no campaign judges an excluded pass")
     if options.excluded:
         return _excluded(options)
     if options.campaign is not None:
@@ -60,7 +60,7 @@ def _contracts(options: argparse.Namespace) -> int:
         if options.json:
             print(json.dumps(rows, indent=2))
         else:
-            print(f"{contracts_table(rows)}\n\n{len(rows)} passes under contract, {len(EXCLUDED)} names excluded")
+            print(f"{contracts_table(rows)}\n\n{len(rows)} passes with a contract, {len(EXCLUDED)} names excluded")
             for name, reason in LACKING.items():
                 print(f"skipped: {name}: {reason}")
         return OK
@@ -129,7 +129,7 @@ def _judged(options: argparse.Namespace) -> int:
     show(table(tried))
     often = sum(row["changed"] >= 0.2 * row["subjects"] for row in tried)
     seldom = sum(row["changed"] < 0.05 * row["subjects"] for row in tried)
-    print(f"\nof {len(tried)} judged, {often} changed at least 20 % of their modules, {seldom} less than 5 %")
+    print(f"\npasses judged: {len(tried)}; {often} changed at least 20 % of their modules, {seldom} less than 5 %")
     show(f"\n{hardly_judged_text(scarce, least)}")
     return OK
 
@@ -145,7 +145,7 @@ def _read(directory: Path) -> tuple[dict[str, dict[str, Judged]], Coverage, Camp
 
 VERB = Verb(
     name="passes",
-    help="list the passes under contract and what each promises",
+    help="list the passes that have a contract, and what each promises",
     example="relaxfuzz passes --campaign campaign",
     add_arguments=_add_arguments,
     run=_run,

@@ -16,18 +16,18 @@ _Request = tuple[str, str, tuple[str, ...]]
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "before", nargs="?", metavar="BEFORE.py", help="TVMScript, a Python file with it, or TVM's JSON"
+        "before", nargs="?", metavar="BEFORE.py", help="a file with TVMScript, Python code with it, or TVM's JSON"
     )
-    parser.add_argument("after", nargs="?", metavar="AFTER.py", help="the module that should compute the same")
+    parser.add_argument("after", nargs="?", metavar="AFTER.py", help="the module that should compute the same results")
     parser.add_argument("--module", metavar="FILE", help="instead: the module that a pass is applied to")
     parser.add_argument(
         "--pass",
         dest="passes",
         action="append",
         metavar="NAME",
-        help="the pass, by name, by expression, or FILE.py:FACTORY; repeat it for a pipeline",
+        help="the pass, by name, by expression, or FILE.py:FACTORY; repeat the option for a pipeline",
     )
-    parser.add_argument("--json", action="store_true", help="one object: result, function, reason")
+    parser.add_argument("--json", action="store_true", help="print one JSON object: result, function, reason")
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -38,7 +38,7 @@ def _run(options: argparse.Namespace) -> int:
     with IsolatedWorker() as worker:  # the files are the user's Python, and a pass may crash the process
         answer = worker.call(_proof, request)
     if isinstance(answer, Died):
-        raise UsageError(f"the process that was to compare the modules died: {answer.kind}")
+        raise UsageError(f"the process that compared the modules died: {answer.kind}")
     if isinstance(answer, str):
         raise UsageError(answer)
     if options.json:
@@ -54,7 +54,7 @@ def _request(options: argparse.Namespace) -> _Request:
             raise UsageError("give BEFORE.py and AFTER.py, or --module FILE and --pass NAME")
         return options.before, options.after, ()
     if options.before is not None or not options.passes:
-        raise UsageError("--module FILE goes with --pass NAME, and with no other file")
+        raise UsageError("--module FILE needs --pass NAME and no other file")
     return options.module, "", tuple(options.passes)
 
 
@@ -89,7 +89,7 @@ def _proof(request: _Request) -> Proof | str:
 
 VERB = Verb(
     name="prove",
-    help="prove that two modules compute the same for all inputs, or say where they part",
+    help="prove that two modules compute the same results for all inputs, or say where they differ",
     example="relaxfuzz prove --module model.py --pass FuseOps",
     add_arguments=_add_arguments,
     run=_run,

@@ -23,42 +23,42 @@ PRESENT = 1
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     add_campaign(parser)
-    parser.add_argument("finding", metavar="ID", help="id of the finding, or how it begins")
-    parser.add_argument("--output", type=Path, metavar="FILE", help="write the script there instead of printing it")
+    parser.add_argument("finding", metavar="ID", help="id of the finding, or a prefix of it")
+    parser.add_argument("--output", type=Path, metavar="FILE", help="write the script to FILE instead of printing it")
     parser.add_argument(
         "--markdown",
         action="store_true",
-        help="instead of the script: a bug report in Markdown, with the script in it, as TVM's issues want it",
+        help="print a bug report in Markdown that contains the script, in the form of TVM's issues",
     )
     parser.add_argument(
         "--bisection",
         type=Path,
         metavar="FILE",
-        help="with --markdown: what 'relaxfuzz bisect --json' printed, instead of what the campaign knows of releases",
+        help="with --markdown: use the output of 'relaxfuzz bisect --json' instead of the campaign's own results",
     )
     parser.add_argument(
-        "--fresh", action="store_true", help="write the script anew instead of taking the one that triage left"
+        "--fresh", action="store_true", help="write the script again instead of using the one that triage wrote"
     )
     parser.add_argument(
         "--full",
         action="store_true",
-        help="the long form, which other releases of TVM and reducers can run, instead of the short one",
+        help="use the long form, which works with other releases of TVM and with reducers",
     )
     parser.add_argument(
         "--check",
         action="store_true",
-        help="run the script in a fresh process: exit code 1 when the defect is there, 0 when it is gone, 2 when the "
-        "environment does not fit; the script ends alike, but where the defect kills it by a signal",
+        help="run the script in a fresh process: exit code 1 if the defect is there, 0 if it is gone, 2 if the "
+        "environment is unsuitable; the script itself exits likewise, unless the defect kills it by a signal",
     )
     parser.add_argument(
-        "--json", action="store_true", help="print one JSON object: the script or report, and what --check saw"
+        "--json", action="store_true", help="print one JSON object: the script or report, and the result of --check"
     )
     add_trust(parser)
 
 
 def _run(options: argparse.Namespace) -> int:
     if options.bisection is not None and not options.markdown:
-        raise UsageError("--bisection goes with --markdown")
+        raise UsageError("--bisection needs --markdown")
     from fuzzer.core.files import write_atomically
     from fuzzer.core.text import visible
     from fuzzer.store.trust import require_trust
@@ -132,7 +132,7 @@ def _report(
 
     bisected = finding.bisected if options.bisection is None else _bisected(options.bisection, finding.id)
     if parts is None:
-        raise UsageError(f"finding {finding.id}: nothing is known of the parts of its script; ask for a --fresh one")
+        raise UsageError(f"finding {finding.id}: the parts of its script were not recorded; give --fresh")
     return bug_report(finding, finding.verdict, info, script, parts, bisected)
 
 
@@ -150,7 +150,7 @@ def _bisected(path: Path, finding_id: str) -> Bisected:
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise UsageError(f"'{path}' is not what 'relaxfuzz bisect --json' prints: {error}") from error
     if of not in (None, finding_id):
-        raise UsageError(f"'{path}' is of finding {of}, not of {finding_id}")
+        raise UsageError(f"'{path}' is about finding {of}, not {finding_id}")
     return Bisected(judgement, rows)
 
 
@@ -171,7 +171,7 @@ def _exit_code(result: ReproResult) -> int:
 
 VERB = Verb(
     name="repro",
-    help="print, write or check the standalone script of a finding, or a bug report with it",
+    help="print, write or check a finding's standalone script, or a bug report that contains it",
     example="relaxfuzz repro campaign 1f0c2ab934 --check",
     add_arguments=_add_arguments,
     run=_run,

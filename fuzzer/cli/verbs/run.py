@@ -54,7 +54,7 @@ def _run(options: argparse.Namespace) -> int:
     with contextlib.ExitStack() as held:
         given = vars(options)
         if options.config is None and (found := project_config(Path.cwd())):
-            inform(f"options of [tool.relaxfuzz] in {PROJECT}: {', '.join(found)}")
+            inform(f"options from [tool.relaxfuzz] in {PROJECT}: {', '.join(found)}")
             given = {**given, "config": Path(PROJECT)}
         values = merged(given)
         config = configure(values)
@@ -77,7 +77,7 @@ def _run(options: argparse.Namespace) -> int:
             done, fault = _until_done(campaign)
         missing = _summarize(directory, options.json)
     if fault is not None or missing is not None:
-        raise UsageError(str(fault or f"the summary is not complete: {missing}"))
+        raise UsageError(str(fault or f"the summary is incomplete: {missing}"))
     return OK if done else INTERRUPTED
 
 
@@ -151,7 +151,7 @@ def _announce(config: Config, store: Store, directory: Path, resumed: bool) -> N
     what = names[0] if len(names) == 1 else f"{len(names)} passes"
     info = store.info()
     inform(
-        f"campaign of seed {config.seed} in {directory}: {what}, {len(config.oracles)} oracles, "
+        f"campaign with seed {config.seed} in {directory}: {what}, {len(config.oracles)} oracles, "
         f"{config.workers} worker{'' if config.workers == 1 else 's'}, {config.budget_text}"
     )
     if resumed:
@@ -173,7 +173,7 @@ def _summarize(directory: Path, as_json: bool) -> Exception | None:
 
 VERB = Verb(
     name="run",
-    help="run a campaign: generate modules, apply passes, judge, minimize what fails",
+    help="run a campaign: generate modules, apply passes, judge the results, minimize failures",
     example="relaxfuzz run --time 10m --seed 7 --workers 2 --out campaign",
     add_arguments=_add_arguments,
     run=_run,

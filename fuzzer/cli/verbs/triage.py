@@ -17,16 +17,16 @@ _ACTIONS = ("merge", "split", "known", "list")
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("action", choices=_ACTIONS, help="what to do; `list` shows the decisions that there are")
+    parser.add_argument("action", choices=_ACTIONS, help="what to do; `list` shows the decisions made so far")
     parser.add_argument(
         "ids", nargs="*", metavar="ID",
-        help="merge: the family that stays, and what joins it; split: findings; known: a finding or a family",
+        help="merge: the family to keep, then those to add; split: findings; known: a finding or a family",
     )  # fmt: skip
-    parser.add_argument("--reason", metavar="TEXT", help="why, in one line; needed for merge, split and known")
+    parser.add_argument("--reason", metavar="TEXT", help="why, in one line; required for merge, split and known")
     parser.add_argument("--reference", metavar="URL", help="known: where it is reported or accepted")
     parser.add_argument("--file", type=Path, metavar="FILE", help="the file of decisions (default: findings.toml)")
-    parser.add_argument("--campaign", type=Path, metavar="DIR", help="a campaign that the ids must be of")
-    parser.add_argument("--json", action="store_true", help="a list of decisions as objects instead of lines")
+    parser.add_argument("--campaign", type=Path, metavar="DIR", help="a campaign in which the ids must exist")
+    parser.add_argument("--json", action="store_true", help="print a JSON list of decisions")
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -113,7 +113,7 @@ def _check(ids: list[str], campaign: Path | None, decisions: Decisions) -> None:
 
 VERB = Verb(
     name="triage",
-    help="merge families of findings, split findings off, or list them as known, by hand",
+    help="by hand, merge or split families of findings, or list findings as known",
     example='relaxfuzz triage merge F0c2ab934f F11d0e2a7c --reason "one missing check" --campaign campaign',
     add_arguments=_add_arguments,
     run=_run,

@@ -10,7 +10,7 @@ RF.views.coverage = function () {
     RF.h("h1", null, "Coverage"),
     RF.h("div", { class: "figures" },
       figure(`${seen} of ${c.operators.length}`, "operators occurred"),
-      figure(RF.number(c.pairs.length), "distinct pairs of an operator and one that takes its result"),
+      figure(RF.number(c.pairs.length), "distinct pairs of an operator and one that uses its result"),
       figure(`${c.features.filter((row) => row[1] > 0).length} of ${c.features.length}`, "features of modules"),
       figure(`${idioms} of ${c.idioms.length}`, "planted idioms"),
       figure(`${acted} of ${c.passes.length}`, "passes changed a module")),
@@ -30,7 +30,7 @@ RF.acts = function () {
       RF.h("td", { class: "wrap small dim" }, often.length ? `${often[0][0]} (${often[0][1]} ×)` : "–"))));
   return RF.box("Passes: how often they acted", `${lazy} of ${rows.length} changed less than 5 % of their modules`,
     list(rows.slice(0, 8)),
-    rows.length > 8 && RF.h("details", null, RF.h("summary", null, `All ${rows.length} passes, the laziest first`), RF.h("div", null, list(rows))));
+    rows.length > 8 && RF.h("details", null, RF.h("summary", null, `All ${rows.length} passes, the least active first`), RF.h("div", null, list(rows))));
 };
 
 RF.short = (name) => name.replace(/^relax\./, "");
@@ -93,8 +93,8 @@ RF.pairs = function () {
         RF.h("div", null, RF.h("h3", null, `Rarest (${RF.number(once)} in one module only)`), c.pairs.slice(-12).map(pair)));
       return;
     }
-    RF.replace(answer, list(`What takes the result of ${RF.short(names[chosen])}`, c.pairs.filter((row) => row[0] === chosen), 1),
-      list(`Whose results ${RF.short(names[chosen])} takes`, c.pairs.filter((row) => row[1] === chosen), 0));
+    RF.replace(answer, list(`Operators that use the result of ${RF.short(names[chosen])}`, c.pairs.filter((row) => row[0] === chosen), 1),
+      list(`Operators whose results ${RF.short(names[chosen])} uses`, c.pairs.filter((row) => row[1] === chosen), 0));
   };
   show("");
   return RF.box("Pairs of operators", "distinct pairs seen; stronger colour: a larger share of those possible",

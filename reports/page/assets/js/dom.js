@@ -53,11 +53,11 @@ RF.duration = function (seconds) {
 RF.day = (iso) => `${iso.slice(0, 10)} ${iso.slice(11, 16)}`;
 
 RF.STATES = {
-  confirmed: ["●", "bad", "came back in fresh processes and from its script"],
-  new: ["○", "warn", "not looked into yet", "untriaged"],
+  confirmed: ["●", "bad", "reproduced in fresh processes and by its script"],
+  new: ["○", "warn", "not investigated yet", "untriaged"],
   known: ["✓", "good", "confirmed, and listed as known"],
-  unscripted: ["◐", "warn", "came back in fresh processes, but a standalone script could not reproduce it"],
-  flaky: ["≈", "warn", "did not come back every time"],
+  unscripted: ["◐", "warn", "reproduced in fresh processes, but not by a standalone script"],
+  flaky: ["≈", "warn", "not reproduced every time"],
 };
 
 // The state of a finding; what a policy lists is known, whatever the campaign knew.
@@ -89,8 +89,8 @@ RF.parts = (rows, list, heading = "h2") => RF.apart(rows).map((part, at) => {
 
 RF.GRAVITY = {
   S1: "a silent wrong result, or a memory error, on an ordinary program with ordinary inputs",
-  S2: "the same with special values, dims of 0 or float8, or behind rare constructs",
-  S3: "a crash, an ill-formed module, one that does not build, an edited input: on an ordinary program",
+  S2: "the same with special values, dims of 0 or float8, or with rare constructs",
+  S3: "a crash, an ill-formed module, one that does not build, or a modified input, on an ordinary program",
   S4: "the same on a program of rare constructs, or in an order that no shipped pipeline has",
   S5: "round trips, environment, cosmetics",
 };

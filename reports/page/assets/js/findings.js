@@ -1,7 +1,7 @@
 // Findings: the list with search and filters, and one finding in full.
 "use strict";
 RF.SORTS = {
-  family: ["gravest first, by family", null],
+  family: ["by family, most severe first", null],
   grave: ["gravest first", null],
   count: ["most frequent", (a, b) => b.count - a.count],
   first: ["first seen last", (a, b) => b.first - a.first],
@@ -57,7 +57,7 @@ RF.familyList = function (rows) {
     const beside = RF.data.findings.filter((row) => row.family[0] === id && row.standing !== members[0].standing);
     item.before(RF.h("li", { class: "family-head" }, RF.h("b", null, text), " ", RF.h("span", { class: "small dim" }, reason && "by hand · ",
       RF.h("code", null, id), ` · ${RF.headline(members)}, ${RF.counted(cases, "case")}`,
-      beside.length > 0 && ` · beside ${RF.headline(beside)}`)));
+      beside.length > 0 && ` · also ${RF.headline(beside)}`)));
   });
   return list;
 };
@@ -83,7 +83,7 @@ RF.views.findings = function (_, query) {
       `${shown[index].length} of ${RF.counted(all[index].length, noun)}`).filter(Boolean).join(", ");
     const part = (chosen) => RF.paged(chosen, 100, f.sort === "family" ? RF.familyList : (some) => RF.findingList(some));
     RF.replace(list, rows.length ? RF.parts(rows, part)
-      : RF.h("p", { class: "dim" }, RF.data.findings.length ? "No finding fits the filters." : "The campaign has no findings."));
+      : RF.h("p", { class: "dim" }, RF.data.findings.length ? "No finding matches the filters." : "The campaign has no findings."));
   };
   const change = (key) => (value) => { f[key] = value; show(); };
   const names = (key) => [...new Set(RF.data.findings.map((finding) => finding[key]).filter(Boolean))].sort();

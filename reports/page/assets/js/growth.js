@@ -33,5 +33,5 @@ RF.spent = function () {
     RF.box("Where the time went", `${RF.duration(total)} of ${RF.counted(RF.data.campaign.workers, "worker")}`, table(["step", "~", "#time", "#share"], spent.steps),
       known.findings > 0 && RF.h("p", { class: "dim" }, `Known findings took ${RF.percent(known.share, 1)} of it: ${RF.duration(known.seconds)}`,
         ` for ${RF.counted(known.hits, "case")} of ${RF.counted(known.findings, "known finding")}.`)),
-    RF.box("By pass", "the costliest to judge", table(["pass", "~", "#time", "#share"], spent.passes.slice(0, 15))));
+    RF.box("By pass", "the most expensive to judge", table(["pass", "~", "#time", "#share"], spent.passes.slice(0, 15))));
 };

@@ -24,7 +24,7 @@ RF.verdict = function (open, parts) {
     `Seed ${campaign.seed}, TVM ${campaign.tvm} (ffi ${campaign.ffi}), started ${RF.day(campaign.started)} UTC, `,
     `${campaign.state === "running" ? "still running, so far " : ""}${RF.duration(campaign.elapsed)} with `,
     `${RF.counted(campaign.workers, "worker")}${campaign.state === "interrupted" ? ", interrupted" : ""}.`,
-    campaign.not_compared.length > 0 && ` Not compared, since other passes were tested: ${campaign.not_compared.join(", ")}.`);
+    campaign.not_compared.length > 0 && ` Not compared, since different passes were tested: ${campaign.not_compared.join(", ")}.`);
   const [sign, edge, says] = gate ? {
     passed: ["✓", "good", "The gate passed"],
     failed: ["✕", "bad", "The gate failed"],

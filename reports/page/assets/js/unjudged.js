@@ -54,7 +54,7 @@ RF.views.unjudged = function () {
   return RF.h("section", { class: "box" },
     RF.h("div", { class: "head" }, RF.h("h1", null, "Not judged, and why"), count),
     RF.h("p", { class: "dim" }, "skip: the oracle does not apply, or the comparison cannot be decided. reject: the pass refused its input as " +
-      "documented. invalid: the harness itself was wrong. Shares are of all verdicts, or of the chosen oracle's."),
+      "documented. invalid: relaxfuzz itself was wrong. Shares are of all verdicts, or of the chosen oracle's."),
     RF.h("div", { class: "tools" }, RF.search("Search reasons and passes", "", change("text")),
       RF.select("oracle", options(RF.data.matrix.oracles), "", change("oracle")),
       RF.select("verdict", options(["skip", "reject", "invalid"]), "", change("outcome"))),
