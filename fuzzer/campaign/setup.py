@@ -32,7 +32,7 @@ from fuzzer.store.writer import FILE_NAME, Store
 from fuzzer.worker.death import Died
 from fuzzer.worker.worker import DEFAULT_MEMORY_LIMIT, DEFAULT_TIME_LIMIT, IsolatedWorker
 from relaxkit.passes.contract import OracleName
-from relaxkit.passes.pass_ref import PassRef, PassReferenceError
+from relaxkit.passes.pass_ref import PassRef, PassReferenceError, sources
 from relaxkit.passes.plugins import require
 
 DEFAULT_SECONDS = 600.0
@@ -111,9 +111,8 @@ def configure(given: Mapping[str, Any]) -> Config:
         plugins=plugins.targets,
         shares=parse_switch(given.get("shares", "on"), "--shares"),
     )
-    for ref in users:
-        try_pass(ref)
-    return config
+    code = [sources(place) for place in plugins.places] + [try_pass(ref) for ref in users]
+    return replace(config, code=tuple(sorted(set().union(*code))))
 
 
 def cores() -> int:
@@ -153,28 +152,29 @@ def decisions(given: Mapping[str, Any]) -> Decisions:
     return load_decisions(Path(given["triage"]) if "triage" in given else None)
 
 
-def try_pass(ref: PassRef) -> None:
-    """Import and build a pass in a process of its own; raises ``ConfigError`` when it cannot be used."""
+def try_pass(ref: PassRef) -> set[tuple[str, str]]:
+    """Build a pass in a process of its own and hash its files; raises ``ConfigError`` when it cannot be used."""
     with IsolatedWorker(time_limit=_PROBE_SECONDS) as worker:
         answer = worker.call(probe, ref)
     if isinstance(answer, Died):
         raise ConfigError(f"--pass '{ref.target}': importing or building it ended the process: {answer.detail}")
-    if answer:
+    if isinstance(answer, str):
         raise ConfigError(f"--pass {answer}")
+    return answer
 
 
-def probe(ref: PassRef) -> str:
-    """Runs in a worker: why a pass cannot be built or its contract not be had; empty when all is well."""
+def probe(ref: PassRef) -> str | set[tuple[str, str]]:
+    """Runs in a worker: why a pass cannot be built or its contract not be had, or else its files."""
     from relaxkit.passes.contracts import contract_for
 
     try:
         ref.build()
         contract_for(ref)
+        return sources(ref.place) if ref.is_user else set()
     except PassReferenceError as error:
         return str(error)
     except BaseException as error:  # SystemExit, too: the user's code may do anything
         return f"'{ref.target}' raised {''.join(traceback.format_exception_only(error)).strip()}"
-    return ""
 
 
 def open_campaign(directory: Path, config: Config, versions: Versions, trust: bool = False) -> Opened:
@@ -193,6 +193,8 @@ def open_campaign(directory: Path, config: Config, versions: Versions, trust: bo
         complaint = f"'{directory}' is joined from others (`relaxfuzz merge`) and cannot go on; give another --out"
     elif meta.get("identity") != config.identity:
         complaint = f"'{directory}' holds another campaign ({_difference(meta, config)}); give another --out"
+    elif changed := _changed(meta, config):
+        complaint = f"{changed} has changed since the campaign in '{directory}' began; give another --out"
     elif (meta.get("tvm_version"), meta.get("ffi_version")) != (versions.tvm, versions.ffi):
         complaint = (
             f"'{directory}' holds a campaign on TVM {meta.get('tvm_version')} with ffi {meta.get('ffi_version')}, "
@@ -206,6 +208,12 @@ def open_campaign(directory: Path, config: Config, versions: Versions, trust: bo
         store.close()
         raise
     return Opened(store, resumed=True)
+
+
+def _changed(meta: Mapping[str, str], config: Config) -> str:
+    """Name a file of the user's that is not what the campaign began with; empty where none is, or none was noted."""
+    before = Config.from_json(meta["config"]).code if "config" in meta else ()
+    return min((name for name, _ in set(before) ^ set(config.code)), default="") if before else ""
 
 
 def _facts(config: Config, versions: Versions) -> dict[str, str]:

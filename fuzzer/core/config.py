@@ -47,6 +47,7 @@ class Config:
         seeds_digest: Content hash of that collection, which decides what is drawn, wherever it lies.
         plugins: What is loaded besides, in every process (``relaxkit.passes.plugins``).
         shares: Whether oracles are asked of a share of cases where they never failed (``fuzzer.shard.shares``).
+        code: Files of the user's passes and plugins, each with its content hash; empty in older campaigns.
     """
 
     seed: int
@@ -62,6 +63,7 @@ class Config:
     seeds_digest: str = ""
     plugins: tuple[str, ...] = ()
     shares: bool = False
+    code: tuple[tuple[str, str], ...] = ()
 
     @property
     def budget_text(self) -> str:

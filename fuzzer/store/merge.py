@@ -255,6 +255,7 @@ def _kind(meta: dict[str, str]) -> dict[str, str]:
         "passes": meta["passes"],
         "oracles": meta["oracles"],
         "plugins": "" if config is None else " ".join(Path(each).name for each in config.plugins),
+        "files of passes": "" if config is None else str(config.code or ""),
         "seed collection": "" if config is None else config.seeds_digest,
     }
 

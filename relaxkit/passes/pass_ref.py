@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import enum
 import functools
+import hashlib
 import importlib
 import importlib.util
 import os
@@ -20,6 +21,7 @@ from typing import Any
 from relaxkit.passes.contract import Contract
 
 USER_PREFIX = "user:"
+_INSTALLED = {Path(sysconfig.get_path(name)).resolve() for name in ("purelib", "platlib", "stdlib")}
 
 
 class Substitute(enum.Enum):
@@ -161,8 +163,7 @@ def _root_of(module: str) -> Path:
     if spec is None or spec.origin is None:
         return Path()
     root = Path(spec.origin).resolve().parents[1 if spec.submodule_search_locations else 0]
-    installed = (sysconfig.get_path(name) for name in ("purelib", "platlib", "stdlib"))
-    return Path() if root in map(Path, installed) else root
+    return Path() if root in _INSTALLED else root
 
 
 def load_factory(target: str) -> Callable[[], Any]:
@@ -221,6 +222,27 @@ def import_file(path: Path) -> ModuleType:
         del sys.modules[name]
         raise
     return module
+
+
+def sources(place: str) -> set[tuple[str, str]]:
+    """Hash the files that a loaded file or module of the user's is made of: itself, and what it imports from beside it.
+
+    Each is named by its path from the directory that all of it is imported from.
+    """
+    file = Path(place).resolve() if place.endswith(".py") else Path(sys.modules[place].__file__ or "")
+    root = file.parent if place.endswith(".py") or _root_of(place) == Path() else _root_of(place)
+    loaded = {Path(name).resolve() for each in [*sys.modules.values()] if (name := getattr(each, "__file__", None))}
+    mine = {each for each in loaded if each.is_relative_to(root) and not _installed_below(root, each)}
+    return {
+        (str(each.relative_to(root)), hashlib.sha256(each.read_bytes()).hexdigest()[:16])
+        for each in {file, *mine}
+        if each.is_file()
+    }
+
+
+def _installed_below(root: Path, file: Path) -> bool:
+    """Say whether a file belongs to an environment that is kept in a project's own directory."""
+    return any(each.is_relative_to(root) and file.is_relative_to(each) for each in _INSTALLED if each != root)
 
 
 @dataclass(frozen=True, slots=True)

@@ -72,6 +72,7 @@ class Active:
 
     Attributes:
         targets: What they were asked for by.
+        places: The modules or files that they are in.
         passes: References to their passes.
         contracts: Their contracts, by the name of the pass.
         oracles: Their oracles.
@@ -79,6 +80,7 @@ class Active:
     """
 
     targets: tuple[str, ...] = ()
+    places: tuple[str, ...] = ()
     passes: tuple[PassRef, ...] = ()
     contracts: dict[str, Contract] = field(default_factory=dict)
     oracles: tuple[OwnOracle, ...] = ()
@@ -129,9 +131,10 @@ def _joined(text: str) -> Active:
     passes: dict[str, PassRef] = {}
     contracts: dict[str, Contract] = {}
     oracles: dict[str, OwnOracle] = {}
-    modules = []
+    modules, places = [], []
     for target in targets:
         plugin, where = _load(target)
+        places.append(where)
         for name in plugin.passes:
             _unique(passes, name, PassRef(name, f"{USER_PREFIX}{where}:{name}"), f"plugin '{target}': pass '{name}'")
         for contract in plugin.contracts:
@@ -144,7 +147,8 @@ def _joined(text: str) -> Active:
         if plugin.modules is not None:
             modules.append(plugin.modules)
     _no_row_of_ours(contracts, passes)
-    return Active(targets, tuple(passes.values()), contracts, tuple(oracles.values()), tuple(modules))
+    ours = (tuple(passes.values()), contracts, tuple(oracles.values()), tuple(modules))
+    return Active(targets, tuple(places), *ours)
 
 
 def _load(target: str) -> tuple[Plugin, str]:

@@ -81,11 +81,34 @@ def test_another_session_adds_nothing_to_a_finished_campaign_and_a_larger_budget
     run(tmp_path / "one", *arguments, "--max-examples", 70)
     before = substance(tmp_path / "one")
     again = run(tmp_path / "one", *arguments, "--max-examples", 70)
-    assert "resumed after 70 cases" in again.stderr
+    assert "nothing to do: finished after 70 examples; use a new --out" in again.stderr
     assert substance(tmp_path / "one") == before
     run(tmp_path / "one", *arguments, "--max-examples", 150)
     run(tmp_path / "two", *arguments, "--max-examples", 150)
     assert substance(tmp_path / "one") == substance(tmp_path / "two")
+
+
+def test_a_campaign_is_not_resumed_with_another_pass_under_the_same_name(tmp_path: Path) -> None:
+    """What a pass imports from beside it is a part of it."""
+    (tmp_path / "shared.py").write_text("from tvm import relax\n\nSTEP = relax.transform.Normalize\n")
+    (tmp_path / "mine.py").write_text("from shared import STEP\n\n\ndef make():\n    return STEP()\n")
+    arguments = ("--pass", "mine.py:make", "--oracles", "crash", "--workers", "1", "--max-examples", "4")
+
+    def again() -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            command(Path("out"), *arguments), cwd=tmp_path, capture_output=True, text=True, timeout=300
+        )
+
+    assert again().returncode == 0
+    assert "nothing to do: finished after 4 examples; use a new --out" in again().stderr
+    (tmp_path / "shared.py").write_text("from tvm import relax\n\nSTEP = relax.transform.FoldConstant\n")
+    refused = again()
+    assert refused.returncode == 2
+    assert (
+        refused.stderr.strip()
+        .splitlines()[-1]
+        .endswith("shared.py has changed since the campaign in 'out' began; give another --out")
+    )
 
 
 def kill_and_resume(out: Path, kills: int, chance: random.Random, arguments: tuple[object, ...]) -> None:

@@ -154,7 +154,10 @@ def _announce(config: Config, store: Store, directory: Path, resumed: bool) -> N
         f"campaign with seed {config.seed} in {directory}: {what}, {len(config.oracles)} oracles, "
         f"{config.workers} worker{'' if config.workers == 1 else 's'}, {config.budget_text}"
     )
-    if resumed:
+    spent = info.elapsed_seconds >= config.seconds if config.seconds else info.examples >= (config.max_examples or 0)
+    if resumed and spent and not store.untriaged():
+        inform(f"nothing to do: finished after {config.budget_text}; use a new --out, or give it more time or examples")
+    elif resumed:
         inform(f"resumed after {info.examples} cases and {info.elapsed_seconds:.0f} s")
 
 
