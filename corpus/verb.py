@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fuzzer.cli.options import add_trust, inform, show
+from fuzzer.cli.options import add_trust, inform, put_json, show
 from fuzzer.core.verb import OK, RUNS_CODE, UsageError, Verb
 
 if TYPE_CHECKING:
@@ -79,23 +78,14 @@ def _cases(options: argparse.Namespace, slugs: Sequence[str]) -> list[KnownCase]
     return load(slugs, options.root or CASES)
 
 
-def _print_json(value: object) -> int:
-    print(json.dumps(value, indent=2))
-    return OK
-
-
-def _print_table(rows: Sequence[Sequence[object]], headers: Sequence[str]) -> None:
-    from tabulate import tabulate
-
-    show(tabulate(rows, headers, tablefmt="simple", disable_numparse=True))
-
-
 def _list(options: argparse.Namespace) -> int:
+    from fuzzer.core.terminal import listed
+
     cases = _cases(options, options.slugs)
     if options.json:
-        return _print_json([_case_object(case) for case in cases])
-    rows = [(case.slug, case.pass_text, str(case.oracle), _expected_text(case)) for case in cases]
-    _print_table(rows, ("case", "pass", "oracle", "expected"))
+        return put_json([_case_object(case) for case in cases])
+    rows = [(case.slug, case.oracle, _expected_text(case)) for case in cases]
+    show(*listed(("case", "oracle", "expected"), rows, [[f"  {case.pass_text}"] for case in cases]))
     return OK
 
 
@@ -105,7 +95,7 @@ def _check(options: argparse.Namespace) -> int:
     results = check_cases(_cases(options, options.slugs))
     wrong = sum(not result.ok for result in results)
     if options.json:
-        _print_json([_result_object(result) for result in results])
+        put_json([_result_object(result) for result in results])
     else:
         for result in results:
             name = result.case.slug if result.run == "case" else f"{result.case.slug} ({result.run})"
@@ -119,6 +109,7 @@ def _check(options: argparse.Namespace) -> int:
 
 def _match(options: argparse.Namespace) -> int:
     from corpus.findings import match
+    from fuzzer.core.terminal import listed
     from fuzzer.store.writer import Store
 
     with Store.open(options.directory) as store:
@@ -131,9 +122,9 @@ def _match(options: argparse.Namespace) -> int:
         rows.append((seen.id, seen.oracle, seen.culprit, seen.state.value, seen.count, slugs, possible))
     if options.json:
         keys = ("id", "oracle", "pass", "state", "count", "cases", "possible")
-        return _print_json([dict(zip(keys, row, strict=True)) for row in rows])
-    shown = [(*row, ", ".join(slugs or [f"{slug} (perhaps)" for slug in possible])) for *row, slugs, possible in rows]
-    _print_table(shown, ("finding", "oracle", "culprit", "state", "count", "case"))
+        return put_json([dict(zip(keys, row, strict=True)) for row in rows])
+    below = [[f"  {slug}" for slug in row[5]] or [f"  {slug} (perhaps)" for slug in row[6]] for row in rows]
+    show(*listed(("finding", "oracle", "culprit", "state", "count"), [row[:5] for row in rows], below))
     print(f"{len(rows)} findings, {sum(bool(each.cases) for each in matches)} match a case of the corpus")
     return OK
 
@@ -163,7 +154,7 @@ def _add(options: argparse.Namespace) -> int:
     )
     results = add_case(new, found.module_json)
     if options.json:
-        return _print_json([_result_object(result) for result in results])
+        return put_json([_result_object(result) for result in results])
     for result in results:
         print(f"{new.directory}: {result.text}")
     if options.root is None:
@@ -177,9 +168,8 @@ def _import(options: argparse.Namespace) -> int:
     report = import_seeds(options.path, inform)
     digest = save(report, options.out)
     if options.json:
-        return _print_json(report.to_object() | {"out": str(options.out), "content": digest})
-    print(report.table())
-    print(f"{len(report.seeds)} seeds in {options.out} (content {digest})")
+        return put_json(report.to_object() | {"out": str(options.out), "content": digest})
+    show(*report.tables(), f"{len(report.seeds)} seeds in {options.out} (content {digest})")
     return OK
 
 

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 
 from fuzzer.core.text import MOST_LINE, WHAT_THEY_ARE, Standing, by_standing, shorten, visible
+from fuzzer.repro.markdown import fenced as block
 from fuzzer.store.known import KnownAs, in_words
 from fuzzer.store.writer import FindingRecord
 from reports.findings import blame_line, module_text, passes_text, title_line
@@ -62,9 +63,7 @@ def cell(text: object) -> str:
 
 def fenced(text: str, language: str = "") -> list[str]:
     """Make a code block whose fence is longer than any run of backticks inside."""
-    longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
-    fence = "`" * max(3, longest + 1)
-    return [fence + language, *visible(text).splitlines(), fence]
+    return block(text, language).splitlines()
 
 
 def _listed(report: Report, findings: Sequence[FindingRecord], module_of: Callable[[FindingRecord], str]) -> list[str]:

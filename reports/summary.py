@@ -73,9 +73,10 @@ def summarize(store_dir: Path | str, stream: TextIO, as_json: bool = False) -> N
     """
     directory = Path(store_dir)
     report = load_report(directory)
-    stream.write(json.dumps(report_object([report]), indent=2) + "\n" if as_json else render_text(report, MOST))
+    told = json.dumps(report_object([report]), indent=2) + "\n" if as_json else render_text(report, MOST, stream)
+    stream.write(told)
     stream.flush()
-    with TvmWorker() as worker:
+    with TvmWorker(report.findings) as worker:
         markdown = render_markdown(report, worker.module)
         page = render_html(page_object([report], worker))
     write_atomically(directory / MARKDOWN_NAME, markdown)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from fuzzer.core.coverage import Coverage
+from fuzzer.core.terminal import bars
 from fuzzer.core.text import Standing, by_standing, counted
 from fuzzer.findings.assessment import Severity
 from fuzzer.store.known import KnownAs, recognize
@@ -174,7 +175,9 @@ def load_report(directory: Path) -> Report:
 def load_reports(directories: Sequence[Path]) -> list[Report]:
     """Read several campaigns, each once, the one that was started first first; raises what ``Store.open`` raises."""
     once = {directory.resolve(): directory for directory in directories}
-    return sorted(map(load_report, once.values()), key=lambda report: report.info.started_at)
+    with bars() as bar:
+        found = [load_report(each) for each in bar.track(list(once.values()), description="campaigns")]
+    return sorted(found, key=lambda report: report.info.started_at)
 
 
 def comparable(reports: Sequence[Report]) -> tuple[list[Report], list[Report]]:

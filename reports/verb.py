@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
@@ -11,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fuzzer.cli.finding_filters import add_filters, chosen
-from fuzzer.cli.options import add_triage, inform
+from fuzzer.cli.options import add_triage, file_errors, inform, put_json
 from fuzzer.core.files import append as add_to
 from fuzzer.core.files import write_atomically
 from fuzzer.core.verb import OK, READS_ONLY, UsageError, Verb
@@ -78,9 +77,9 @@ def _run(options: argparse.Namespace) -> int:
     shown = replace(report, findings=chosen(report.findings, options, report.recognized))
     written |= _write_pages(options, reports, shown, result, decisions, [str(each.directory) for each in others])
     if options.json:
-        print(json.dumps(report_object(reports, result, decisions), indent=2))
-    elif not written:
-        sys.stdout.write(render_text(shown))
+        return put_json(report_object(reports, result, decisions))
+    if not written:
+        sys.stdout.write(render_text(shown, stream=sys.stdout))
     return OK
 
 
@@ -120,7 +119,7 @@ def _write_pages(
 
     if options.markdown is None and options.html is None:
         return False
-    with TvmWorker() as worker:
+    with TvmWorker(shown.findings) as worker:
         if options.markdown is not None:
             _put(options.markdown, render_markdown(shown, worker.module))
         if options.html is not None:
@@ -129,10 +128,8 @@ def _write_pages(
                 _put(options.html, render_html(page))
             else:
                 directory = Path(options.html)
-                try:
+                with file_errors("write", directory):
                     index = write_page(page, directory)
-                except OSError as error:
-                    raise UsageError(f"cannot write '{directory}': {error.strerror}") from error
                 print(f"relaxfuzz: open {index}", file=sys.stderr)
     return True
 
@@ -142,10 +139,8 @@ def _put(target: str, text: str, append: bool = False) -> None:
     if target == "-":
         sys.stdout.write(text)
         return
-    try:
+    with file_errors("write", target):
         (add_to if append else write_atomically)(Path(target), text)
-    except OSError as error:
-        raise UsageError(f"cannot write '{target}': {error.strerror}") from error
 
 
 VERB = Verb(

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import importlib.metadata
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from tabulate import tabulate
+from rich.console import RenderableType
 
 from corpus.case import CaseError
 from corpus.seed_import.extract import FoundScript, UnreadableFile, candidates_of, python_files
 from corpus.seed_import.parse import Parsed, parse_all, run_all
+from fuzzer.core.terminal import table
 from fuzzer.worker.death import Died
 from fuzzer.worker.worker import IsolatedWorker
 from strategies.seeds.file import Seed, write
@@ -52,8 +53,8 @@ class ImportReport:
     seeds: list[Seed] = field(default_factory=list)
     reasons: Counter[str] = field(default_factory=Counter)
 
-    def table(self) -> str:
-        """Write the counts, the stages of the seeds, and the most frequent reasons why scripts are none."""
+    def tables(self) -> Iterator[RenderableType]:
+        """Yield the counts, the stages of the seeds, and the most frequent reasons why scripts are none."""
         counts = [
             ("files read", self.files),
             ("files unreadable", len(self.unreadable)),
@@ -66,15 +67,14 @@ class ImportReport:
             ("of these with functions to splice", sum(bool(seed.spliceable) for seed in self.seeds)),
         ]
         stages = Counter(seed.stage for seed in self.seeds)
-        parts = [_plain(counts, ("import", "count"))]
-        if stages:
-            parts.append(_plain(sorted((stage.value, count) for stage, count in stages.items()), ("stage", "seeds")))
-        if self.reasons:
-            parts.append(_plain(self.reasons.most_common(MOST_REASONS), ("not kept because", "count")))
-        if self.unreadable:
-            rows = sorted(self.unreadable.items())[:MOST_REASONS]
-            parts.append(_plain(rows, ("unreadable file", "why")))
-        return "\n\n".join(parts)
+        for heads, rows in (
+            (("import", "count"), counts),
+            (("stage", "seeds"), sorted((stage.value, count) for stage, count in stages.items())),
+            (("not kept because", "count"), self.reasons.most_common(MOST_REASONS)),
+            (("unreadable file", "why"), sorted(self.unreadable.items())[:MOST_REASONS]),
+        ):
+            if rows:
+                yield from (table(heads, rows), "")
 
     def to_object(self) -> dict[str, Any]:
         """Return all of the tables for JSON; ``reasons`` and ``unreadable`` in full."""
@@ -91,10 +91,6 @@ class ImportReport:
             "reasons": dict(self.reasons.most_common()),
             "unreadable": dict(sorted(self.unreadable.items())),
         }
-
-
-def _plain(rows: list[tuple[str, int]] | list[tuple[str, str]], headers: tuple[str, str]) -> str:
-    return tabulate(rows, headers, tablefmt="simple", disable_numparse=True, colalign=("left", "right"))
 
 
 def import_seeds(path: Path, progress: Callable[[str], None] = lambda line: None) -> ImportReport:

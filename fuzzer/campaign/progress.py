@@ -2,27 +2,31 @@
 
 from __future__ import annotations
 
-import contextlib
 import logging
-import shutil
 import sys
 import time
 from collections import Counter
+from collections.abc import Callable
 from typing import TextIO
 
+from rich.console import Group
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+
 from fuzzer.core.config import Config
+from fuzzer.core.terminal import console_of, prose, table
 from fuzzer.store.records import SUSPECTS, FindingState, ShardResult, SignatureHits
 from oracles.core.verdict import Outcome
 
 LOG_INTERVAL = 30.0
 """Seconds between two lines where no terminal is attached."""
-_SHORT = {Outcome.PASS: "pass", Outcome.FAIL: "fail", Outcome.SKIP: "skip", Outcome.REJECT: "reject"}
+_SHOWN = (Outcome.PASS, Outcome.FAIL, Outcome.SKIP, Outcome.REJECT)
 
 
 class Progress:
     """Tells how far the campaign is.
 
-    On a terminal a few lines are rewritten in place; elsewhere one line is printed now and then.
+    On a terminal a picture is redrawn in place; elsewhere one line is printed now and then.
 
     Attributes:
         interval: Seconds between two looks at the workers.
@@ -33,15 +37,19 @@ class Progress:
     def __init__(self, config: Config, stream: TextIO | None = None) -> None:
         self._config = config
         self._stream = sys.stderr if stream is None else stream
-        self._live = self._stream.isatty()
+        console = console_of(self._stream)
+        self._live = (
+            Live(console=console, auto_refresh=False, transient=True, redirect_stdout=False, redirect_stderr=False)
+            if self._stream.isatty() and console.is_interactive
+            else None
+        )
         self._by_oracle: dict[str, Counter[str]] = {}
         self._silent: Counter[str] = Counter()
         self._examples = 0
         self._findings: set[str] = set()
         self._settled: Counter[FindingState] = Counter()
-        self._drawn = 0  # lines on the terminal that the next picture replaces
         self._began = time.monotonic()
-        self._next = 0.0 if self._live else self._began + LOG_INTERVAL
+        self._next = self._began + LOG_INTERVAL if self._live is None else 0.0
 
     def shard(self, result: ShardResult, fresh: list[str]) -> None:
         """A shard, or the total of several, was recorded; ``fresh`` are the ids of new findings."""
@@ -76,7 +84,7 @@ class Progress:
         now = time.monotonic()
         if now < self._next:
             return
-        self._next = now + (self.interval if self._live else LOG_INTERVAL)
+        self._next = now + (LOG_INTERVAL if self._live is None else self.interval)
         spent = max(now - self._began, 1e-9)
         suspects = sum(self._settled[state] for state in SUSPECTS)
         unproven = f"{suspects} suspect, " if suspects else ""
@@ -86,48 +94,41 @@ class Progress:
             f"{len(self._findings)} findings "
             f"({self._settled[FindingState.CONFIRMED]} confirmed, {unproven}{waiting} in triage)"
         )
-        if not self._live:
-            self._write(f"{head}\n")
+        if self._live is None:
+            self._say(head)
             return
-        lines = [head]
-        for oracle, counts in self._by_oracle.items():
-            said = "  ".join(
-                f"{_SHORT[outcome]} {counts[outcome.value]}" for outcome in _SHORT if counts[outcome.value]
-            )
-            lines.append(f"  {oracle:<12} {said}")
-        lines += [f"  {count:>8} x {reason}" for reason, count in self._silent.most_common(3)]
-        self._draw(lines)
+        seconds = self._config.seconds
+        share = cases / (self._config.max_examples or 1) if seconds is None else elapsed / seconds
+        rows = [(oracle, *(counts[each.value] for each in _SHOWN)) for oracle, counts in self._by_oracle.items()]
+        silent = [(count, reason) for reason, count in self._silent.most_common(3)]
+        bar = ProgressBar(1.0, min(share, 1.0), width=60)
+        tables = ((("oracle", *(each.value for each in _SHOWN)), rows), (("count", "not judged"), silent))
+        parts = [table(heads, cells) for heads, cells in tables if cells]
+        self._draw(lambda live: live.update(Group(prose(head), bar, *parts), refresh=True))
 
     def end(self) -> None:
         """The campaign is over: leave the terminal as it is wanted for the summary."""
-        if self._live and self._drawn:
-            self._draw([])
+        self._draw(Live.stop)
 
     def _budget(self) -> str:
         config = self._config
         return _clock(config.seconds) if config.seconds is not None else f"{config.max_examples} examples"
 
     def _say(self, line: str) -> None:
-        if self._live and self._drawn:
-            self._draw([])
-        self._write(f"{self._fit(line)}\n" if self._live else f"{line}\n")
+        self._draw(lambda live: live.console.print(prose(line)), f"{line}\n")
 
-    def _draw(self, lines: list[str]) -> None:
-        up = f"\x1b[{self._drawn}F" if self._drawn else ""
-        self._write(f"{up}\x1b[J" + "".join(f"{self._fit(line)}\n" for line in lines))
-        self._drawn = len(lines)
-
-    def _fit(self, line: str) -> str:
-        width = shutil.get_terminal_size((80, 24)).columns
-        return line if len(line) < width else f"{line[: width - 2]}~"
-
-    def _write(self, text: str) -> None:
-        # A closed terminal must not end a campaign that runs for a night.
+    def _draw(self, drawn: Callable[[Live], None], text: str = "") -> None:
         if not logging.getLogger("relaxfuzz").isEnabledFor(logging.INFO):
             return
-        with contextlib.suppress(OSError, ValueError):
-            self._stream.write(text)
-            self._stream.flush()
+        try:
+            if self._live is None:
+                self._stream.write(text)
+                self._stream.flush()
+            else:
+                self._live.start()
+                drawn(self._live)
+        except (OSError, ValueError):  # a closed terminal must not end a campaign that runs for a night
+            self._live = None
 
 
 def _clock(seconds: float) -> str:

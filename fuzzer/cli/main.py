@@ -80,14 +80,10 @@ def _overview(entries: dict[str, importlib.metadata.EntryPoint]) -> str:
         "",
         "-q prints only results; -v shows the traceback of an internal error.",
         "`relaxfuzz VERB --help` explains a verb. Exit codes: 0 done, 1 gate failed or something does not work, 2 bad",
+        "input or a file that cannot be read or written, 3 not enough evidence for the gate, 70 internal error,",
+        "130 interrupted.",
     ]
-    return "\n".join(
-        [
-            *lines,
-            "input or a file that cannot be read or written, 3 not enough evidence for the gate, 70 internal error,",
-            "130 interrupted.",
-        ]
-    )
+    return "\n".join(lines)
 
 
 def _internal(error: Exception) -> int:

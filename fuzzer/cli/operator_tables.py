@@ -1,18 +1,17 @@
-"""The output of ``relaxfuzz ops --campaign``: a campaign's coverage as objects, and as tables of 80 columns."""
+"""The output of ``relaxfuzz ops --campaign``: a campaign's coverage as objects, and as tables."""
 
 from __future__ import annotations
 
 import itertools
-import textwrap
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from tabulate import tabulate
+from rich.console import Group, RenderableType
 
 from fuzzer.core.coverage import Coverage
+from fuzzer.core.terminal import listed, prose, table
 from fuzzer.store.records import CampaignInfo
 
-WIDTH = 80
 LEAST_SHARE = 0.03
 """Every feature is wanted in so many of the modules."""
 ENDS = 20
@@ -110,7 +109,7 @@ def summary(info: CampaignInfo, coverage: Coverage, discarded: int) -> Row:
     }
 
 
-def summary_text(found: Row) -> str:
+def summary_text(found: Row) -> RenderableType:
     """Return the summary as lines."""
     each = found["bindings"] / found["modules"] if found["modules"] else 0.0
     rare, missing = found["features_rare"], found["operators_missing"]
@@ -124,61 +123,55 @@ def summary_text(found: Row) -> str:
         ("features", f"{found['features']} of {found['features_known']}, {common} in {wanted} or more"),
         ("idioms", f"{found['idioms']} of {found['idioms_known']}, {near} near misses"),
         ("draws", f"{found['discarded_share'] * 100:.1f} % discarded"),
-    ]  # fmt: skip
-    text = [f"{name:<11}{said}" for name, said in lines]
-    for what, names in (("rare", rare), ("never", [name.removeprefix("relax.") for name in missing])):
-        if names:
-            text += _wrapped(f"{what:<11}", names)
-    return "\n".join([f"Campaign with seed {found['seed']}, {found['state']}", "", *text])
+    ]
+    _, *rows = listed(("", ""), lines)
+    lists = (("rare", rare), ("never", [name.removeprefix("relax.") for name in missing]))
+    left = [prose(f"{what}\n{' ' * 11}{', '.join(names)}") for what, names in lists if names]
+    return Group(prose(f"Campaign with seed {found['seed']}, {found['state']}\n"), *rows, *left)
 
 
-def operator_table(rows: Sequence[Row]) -> str:
+def operator_table(rows: Sequence[Row]) -> RenderableType:
     """Return the operators, without the prefix that all of them have."""
-    table = [
+    cells = [
         (
-            _fit(row["name"].removeprefix("relax."), 26), row["family"] or "-", row["modules"],
+            row["name"].removeprefix("relax."), row["family"] or "-", row["modules"],
             ranks_text(row["ranks"]), dtypes_text(row["dtypes"]),
         )
         for row in rows
     ]  # fmt: skip
-    return _table(table, ("operator", "family", "modules", "ranks", "dtypes"), (26, 10, 7, 7, 20))
+    return table(("operator", "family", "modules", "ranks", "dtypes"), cells)
 
 
-def feature_table(rows: Sequence[Row]) -> str:
+def feature_table(rows: Sequence[Row]) -> RenderableType:
     """Return the features with their shares."""
-    return _table(
-        [(row["name"], row["modules"], _percent(row["share"])) for row in rows], ("feature", "modules", "share")
-    )
+    cells = [(row["name"], row["modules"], _percent(row["share"])) for row in rows]
+    return table(("feature", "modules", "share"), cells)
 
 
-def idiom_table(rows: Sequence[Row]) -> str:
+def idiom_table(rows: Sequence[Row]) -> RenderableType:
     """Return the idioms with their near misses and how often each occurred."""
-    table = [
+    cells = [
         (
-            _fit(row["name"], 30), row["modules"], _percent(row["share"]),
+            row["name"], row["modules"], _percent(row["share"]),
             ", ".join(f"{miss['name']} {miss['modules']}" for miss in row["near_misses"]),
         )
         for row in rows
     ]  # fmt: skip
-    return _table(table, ("idiom", "modules", "share", "near misses"), (30, 7, 6, 25))
+    return table(("idiom", "modules", "share", "near misses"), cells)
 
 
-def pair_table(rows: Sequence[Row]) -> str:
+def pair_table(rows: Sequence[Row]) -> RenderableType:
     """Return the most frequent and the rarest pairs."""
 
-    def part(chosen: Sequence[Row]) -> str:
-        table = [
-            (_fit(row["producer"].removeprefix("relax."), 33), _fit(row["consumer"].removeprefix("relax."), 33),
-             row["modules"]) for row in chosen
-        ]  # fmt: skip
-        return _table(table, ("producer", "consumer", "modules"))
+    def part(chosen: Sequence[Row]) -> RenderableType:
+        heads = ("producer", "consumer", "modules")
+        return table(heads, [[str(row[head]).removeprefix("relax.") for head in heads] for row in chosen])
 
     if len(rows) <= 2 * ENDS:
         return part(rows)
     once = sum(row["modules"] == 1 for row in rows)
-    return (
-        f"{part(rows[:ENDS])}\n\nThe rarest of {len(rows)}; {once} occurred in one module only:\n\n{part(rows[-ENDS:])}"
-    )
+    between = prose(f"\nThe rarest of {len(rows)}; {once} occurred in one module only:\n")
+    return Group(part(rows[:ENDS]), between, part(rows[-ENDS:]))
 
 
 def ranks_text(ranks: Iterable[int]) -> str:
@@ -222,25 +215,3 @@ def _occurred(rows: Iterable[Row]) -> int:
 
 def _percent(share: float) -> str:
     return f"{share * 100:.1f} %" if share else "-"
-
-
-def _fit(text: str, width: int) -> str:
-    return text if len(text) <= width else f"{text[: width - 1]}~"
-
-
-def _wrapped(head: str, names: Sequence[str]) -> list[str]:
-    return textwrap.wrap(
-        f"{head}{', '.join(names)}", WIDTH, subsequent_indent=" " * len(head), break_on_hyphens=False
-    )  # fmt: skip
-
-
-def _table(rows: Sequence[Sequence[object]], headers: Sequence[str], widths: Sequence[int] | None = None) -> str:
-    texts = [[str(cell) for cell in row] for row in rows]
-    right = [all(row[column][:1].isdigit() or row[column] == "-" for row in texts) for column in range(len(headers))]
-    align = ["right" if each and headers[column] != "ranks" else "left" for column, each in enumerate(right)]
-    if not rows:
-        return "none"
-    return tabulate(
-        texts, headers, tablefmt="simple", disable_numparse=True, colalign=align,
-        maxcolwidths=None if widths is None else list(widths),
-    )  # fmt: skip

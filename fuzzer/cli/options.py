@@ -8,13 +8,18 @@ from __future__ import annotations
 import argparse
 import contextlib
 import importlib.metadata
+import json
 import logging
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from fuzzer.core.text import printable
-from fuzzer.core.verb import Parser, UsageError, Verb
+from fuzzer.core.verb import OK, Parser, UsageError, Verb
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
 
 
 def add_campaign(parser: argparse.ArgumentParser, more: str = "") -> None:
@@ -60,9 +65,17 @@ _LOG = logging.getLogger("relaxfuzz")
 _LOG.setLevel(logging.INFO)
 
 
-def show(text: str) -> None:
+def show(*parts: RenderableType) -> None:
     """Print what a verb has to say to people, on the standard output: what it quotes of a campaign is only text."""
-    print(printable(text))
+    from fuzzer.core.terminal import rendered
+
+    print(rendered(*parts, stream=sys.stdout), end="", flush=True)
+
+
+def put_json(value: object) -> int:
+    """Print what a verb has to say to programs; returns the exit code of a verb that is done."""
+    print(json.dumps(value, indent=2))
+    return OK
 
 
 @contextlib.contextmanager

@@ -7,19 +7,23 @@ import random
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
-from textwrap import wrap
 from typing import TYPE_CHECKING, Any
+
+from rich.console import Group, RenderableType
+
+from fuzzer.core.terminal import listed, prose
 
 if TYPE_CHECKING:
     from relaxkit.passes.contract import Contract
     from relaxkit.passes.exclusions import Exclusion
 
-WIDTH = 100
 _FIELDS = """
     name needs gives any_stage prepare idempotence fixpoint_runs numeric abi locality keeps_public_signatures
     keeps_calls_fitting tolerated_ill_formedness merges_kernels composed costly address_ordered notes
 """
 _INDENT = "    "
+_USUAL = (("results", "numeric", "bit-exact"), ("callers", "abi", "same"), ("depends on", "locality", "function"))
+"""Of what most passes promise: its name, the key in JSON, and what they promise."""
 
 
 def contract_object(contract: Contract, generated: bool) -> dict[str, Any]:
@@ -58,29 +62,29 @@ def exclusion_object(exclusion: Exclusion) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def contracts_table(rows: list[dict[str, Any]]) -> str:
-    """Return one line a contract."""
-    from tabulate import tabulate
-
-    heads = ("pass", "stage", "second run", "results", "callers", "depends on", "claims", "refusals")
-    table = [
+def contracts_table(rows: list[dict[str, Any]]) -> RenderableType:
+    """Return one line a contract, and one below it with what not nearly all passes promise."""
+    heads = ("pass", "second run", "claims", "refusals", "stage")
+    cells = [
         (
-            row["name"], stage_text(row), row["idempotence"], row["numeric"], row["abi"], row["locality"],
-            len(row["postconditions"]), len(row["refusals"]) + len(row["second_run_refusals"]),
+            row["name"], row["idempotence"], len(row["postconditions"]),
+            len(row["refusals"]) + len(row["second_run_refusals"]), stage_text(row),
         )
         for row in rows
     ]  # fmt: skip
-    return tabulate(table, heads, tablefmt="simple", disable_numparse=True)
+    below = [[f"  {head} {row[key]}" for head, key, usual in _USUAL if row[key] != usual] for row in rows]
+    usual = ", ".join(f"{head} {usual}" for head, _, usual in _USUAL)
+    return Group(*listed(heads, cells, below), prose(f"\nwhere nothing else is said: {usual}"))
 
 
-def exclusions_table(rows: list[dict[str, Any]]) -> str:
+def exclusions_table(rows: list[dict[str, Any]]) -> RenderableType:
     """Return two lines an exclusion or more: why there is no contract, and the reason."""
     shown = []
     for row in rows:
         judged = f"; see {', '.join(row['judged_as'])}" if row["judged_as"] else ""
-        shown += [f"{row['name']}: {row['why']}", *_wrapped(f"{row['reason']}{judged}")]
-        shown += _wrapped(f"source: {row['source']}")
-    return "\n".join(shown)
+        shown += [f"{row['name']}: {row['why']}", f"{_INDENT}{row['reason']}{judged}"]
+        shown.append(f"{_INDENT}source: {row['source']}")
+    return prose("\n".join(shown))
 
 
 def stage_text(row: dict[str, Any]) -> str:
@@ -90,10 +94,10 @@ def stage_text(row: dict[str, Any]) -> str:
     return str(row["needs"]) if row["needs"] == row["gives"] else f"{row['needs']} > {row['gives']}"
 
 
-def sheet(contract: Contract, generated: bool) -> str:
+def sheet(contract: Contract, generated: bool) -> RenderableType:
     """Return everything about one pass, with the reason of each claim and examples of drawn arguments."""
     row = contract_object(contract, generated)
-    return "\n".join([contract.name, *_lines(row, contract), *_examples(contract.name if generated else None)])
+    return prose("\n".join([contract.name, *_lines(row, contract), *_examples(contract.name if generated else None)]))
 
 
 def _lines(row: dict[str, Any], contract: Contract) -> Iterator[str]:
@@ -113,7 +117,7 @@ def _lines(row: dict[str, Any], contract: Contract) -> Iterator[str]:
         yield f"  otherwise      {', '.join(marks).replace('_', ' ')}"
     if row["notes"]:
         yield "  notes"
-        yield from _wrapped(row["notes"])
+        yield _INDENT + row["notes"]
     if row["postconditions"]:
         yield "  claims to have done"
         for claim in row["postconditions"]:
@@ -138,12 +142,8 @@ def _lines(row: dict[str, Any], contract: Contract) -> Iterator[str]:
 
 
 def _sourced(claim: str, source: str, head: str = "source: ") -> Iterator[str]:
-    yield from _wrapped(f"- {claim}", _INDENT)
-    yield from _wrapped(f"{head}{source}", _INDENT + "  ")
-
-
-def _wrapped(text: str, indent: str = _INDENT) -> list[str]:
-    return wrap(text, WIDTH, initial_indent=indent, subsequent_indent=indent + "  ", break_on_hyphens=False)
+    yield f"{_INDENT}- {claim}"
+    yield f"{_INDENT}  {head}{source}"
 
 
 def _examples(name: str | None) -> list[str]:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
+from rich.console import Group, RenderableType
+
+from fuzzer.core.terminal import listed, prose
 from oracles.core.verdict import UNCHANGED, Outcome
 from relaxkit.passes.contract import OracleName
 
@@ -17,7 +19,6 @@ if TYPE_CHECKING:
 
 LEAST = 500
 """Verdicts of an oracle on a pass below which it counts as hardly judged."""
-WIDTH = 80
 SHOWN = 2
 """Rewrites of a pass, and reasons of an oracle, that the table shows."""
 MOST = 20
@@ -86,10 +87,8 @@ def seen(name: str, oracles: dict[str, Judged], coverage: Coverage) -> dict[str,
     }
 
 
-def table(rows: list[dict[str, Any]]) -> str:
+def table(rows: list[dict[str, Any]]) -> RenderableType:
     """Return a line a pass; below it what it did most often, and a line an oracle with the reasons of its skips."""
-    from tabulate import tabulate
-
     cells = [
         (
             row["name"], row["checks"], row["failures"], row["subjects"],
@@ -97,19 +96,14 @@ def table(rows: list[dict[str, Any]]) -> str:
         )
         for row in rows
     ]  # fmt: skip
-    headers = ["pass", "checks", "failed", "tried", "changed", "rewrites"]
-    head, rule, *lines = tabulate(
-        [[str(cell) for cell in row] for row in cells], headers, tablefmt="simple", disable_numparse=True,
-        colalign=["left", *["right"] * 5],
-    ).splitlines()  # fmt: skip
-    text = [head, rule]
-    for line, row in zip(lines, rows, strict=True):
-        text.append(line)
-        text += [_cut(f"{each['count']:>8} {each['rewrite']}") for each in row["rewrites"][:SHOWN]]
+    below = []
+    for row in rows:
+        text = [f"{each['count']:>8} {each['rewrite']}" for each in row["rewrites"][:SHOWN]]
         for oracle, counted in row["oracles"].items():
-            text.append(_cut(f"  {oracle:<14}{_counts(counted)}"))
-            text += [_cut(f"{each['count']:>24} {_reason(each)}") for each in counted["reasons"][:SHOWN]]
-    return "\n".join(text)
+            text.append(f"  {oracle:<14}{_counts(counted)}")
+            text += [f"{each['count']:>24} {_reason(each)}" for each in counted["reasons"][:SHOWN]]
+        below.append(text)
+    return Group(*listed(("pass", "checks", "failed", "tried", "changed", "rewrites"), cells, below))
 
 
 def _counts(counted: dict[str, Any]) -> str:
@@ -121,10 +115,6 @@ def _counts(counted: dict[str, Any]) -> str:
 
 def _reason(each: dict[str, Any]) -> str:
     return each["reason"] if each["outcome"] == Outcome.SKIP.value else f"{each['outcome']}: {each['reason']}"
-
-
-def _cut(line: str) -> str:
-    return line if len(line) <= WIDTH else f"{line[: WIDTH - 1]}~"
 
 
 def hardly_judged(rows: list[dict[str, Any]], oracles: Iterable[str], least: int) -> list[dict[str, Any]]:
@@ -154,10 +144,10 @@ def _unchanged(oracle: str, counted: dict[str, Any]) -> int:
     return sum(each["count"] for each in counted["reasons"] if each["reason"] == UNCHANGED)
 
 
-def hardly_judged_text(found: list[dict[str, Any]], least: int) -> str:
+def hardly_judged_text(found: list[dict[str, Any]], least: int) -> RenderableType:
     """Return one paragraph a pass."""
     if not found:
-        return f"every pass has {least} verdicts or more from every oracle"
+        return prose(f"every pass has {least} verdicts or more from every oracle")
     lines = [f"fewer than {least} verdicts:"]
     for name in dict.fromkeys(each["name"] for each in found):
         parts = [
@@ -165,5 +155,5 @@ def hardly_judged_text(found: list[dict[str, Any]], least: int) -> str:
             for each in found
             if each["name"] == name
         ]
-        lines += wrap(f"{name}: {', '.join(parts)}", WIDTH, initial_indent="  ", subsequent_indent="    ")
-    return "\n".join(lines)
+        lines.append(f"  {name}: {', '.join(parts)}")
+    return prose("\n".join(lines))

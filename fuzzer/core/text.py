@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any, Protocol, TypeVar
 
 _COMMAND = re.compile(r"^(\s*):(?=:)|##(?=\[)", re.MULTILINE)
@@ -29,9 +29,12 @@ def visible_all(value: Any) -> Any:
 
 def printable(text: str) -> str:
     """The text as :func:`visible` shows it, for a terminal or a log: with no command for who reads the log."""
-    return _COMMAND.sub(
-        lambda found: f"{found[1]}: " if found[1] is not None else "## ", visible(text.replace("\t", "?"))
-    )
+    return disarmed(visible(text.replace("\t", "?")))
+
+
+def disarmed(text: str) -> str:
+    """The text without a command for who reads the log."""
+    return _COMMAND.sub(lambda found: f"{found[1]}: " if found[1] is not None else "## ", text)
 
 
 def first_line(text: str, fallback: str = "") -> str:
@@ -43,14 +46,6 @@ def first_line(text: str, fallback: str = "") -> str:
 def shorten(text: str, width: int) -> str:
     """At most ``width`` characters, the cut marked with dots."""
     return text if len(text) <= width else text[: width - 3] + "..."
-
-
-def columns(heads: Sequence[str], rows: Sequence[Sequence[object]]) -> list[str]:
-    """A table as lines: the heads, a rule, then a line a row; no wider than its cells, two spaces between them."""
-    texts = [[str(cell) for cell in row] for row in rows]
-    widths = [max(len(head), *(len(row[at]) for row in texts), 0) for at, head in enumerate(heads)]
-    lines = [list(heads), ["-" * width for width in widths], *texts]
-    return ["  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines]
 
 
 # Findings told apart from questions and suspects, and numbers of things in words.

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from fuzzer.core.text import Standing, by_standing, counted, printable, shorten
+from fuzzer.core.text import Standing, by_standing, counted, first_line
 from fuzzer.core.verb import UsageError
 from fuzzer.gate.measured import MeasuredCampaign, SeenFinding
 from fuzzer.gate.policy import Comparing
@@ -14,7 +14,6 @@ from fuzzer.gate.regressions import SUMMARY, compare, differences
 from fuzzer.gate.ruling import Requirement, Ruling, RulingStatus, percent
 
 _MOST = 10
-_WIDTH = 120
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +94,7 @@ def _better_line(ruling: Ruling) -> str:
 
 def _line(seen: SeenFinding) -> str:
     mark = "" if seen.standing is Standing.FINDING else f", {seen.standing}"
-    return f"{seen.id} ({seen.count}x{mark}) {shorten(printable(seen.signature), _WIDTH)}"
+    return f"{seen.id} ({seen.count}x{mark}) {first_line(seen.signature)}"
 
 
 def as_json(changes: Changes) -> dict[str, Any]:

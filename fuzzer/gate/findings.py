@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from fuzzer.core.text import Standing, first_line, printable, shorten
+from fuzzer.core.text import Standing, first_line, printable
 from fuzzer.findings.file import KnownFinding, KnownFindings
 from fuzzer.gate.measured import MeasuredCampaign, SeenFinding
 from fuzzer.gate.policy import Policy, Rule, Weight
 from fuzzer.gate.ruling import Requirement, Ruling, RulingStatus
 from fuzzer.store.known import recognize
 from fuzzer.store.records import FindingRecord
-
-_WIDTH = 120
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +110,7 @@ def finding_rulings(found: SortedFindings) -> list[Ruling]:
 
 
 def _ruling(status: RulingStatus, record: FindingRecord, before: str, after: str = "") -> Ruling:
-    message = shorten(first_line(record.message, record.kind), _WIDTH)
+    message = first_line(record.message, record.kind)
     where = f" [{record.repro}]" if record.repro else ""
     assessment = record.assessment
     subject = f"{before}{record.id} {assessment.severity} {record.oracle} {record.culprit}"

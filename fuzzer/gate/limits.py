@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from fuzzer.core.text import counted, shorten
+from fuzzer.core.text import counted
 from fuzzer.gate.measured import Cell, GateSubject, MeasuredCampaign, SeenFinding
 from fuzzer.gate.policy import Rule
 from fuzzer.gate.ruling import Requirement, Ruling, RulingStatus, percent
@@ -18,7 +18,6 @@ from fuzzer.gate.statistics import needed_without_failure, wilson
 from oracles.core.verdict import NOT_APPLICABLE, NOTE, UNDECIDED, Agreement, Outcome
 
 _REASONS = 2
-_WIDTH = 60
 
 
 def apply(rule: Rule, measured: MeasuredCampaign, excused: Iterable[SeenFinding], confidence: float) -> list[Ruling]:
@@ -146,7 +145,7 @@ def _share(
     detail = f"{percent(share)} {called} (at most {percent(most)}; {count} of {total})"
     if share is not None and share > most:
         reasons = measured.reasons(rule.subject, outcome, among)[:_REASONS]
-        detail += ", mostly " + ", ".join(f"{number} x {shorten(why, _WIDTH)}" for why, number in reasons)
+        detail += ", mostly " + ", ".join(f"{number} x {why}" for why, number in reasons)
     # Nothing said is no evidence that little is skipped, but that is for min_checks to find.
     status = RulingStatus.FAIL if share is not None and share > most else RulingStatus.OK
     return _ruling(status, requirement, rule, detail, share=share, limit=most, count=count, total=total)

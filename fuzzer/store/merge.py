@@ -208,7 +208,7 @@ class MergeSource:
         return frozenset(part.seed for part in self.parts)
 
 
-def merge(directories: Sequence[Path], out: Path) -> list[str]:
+def merge(directories: Iterable[Path], out: Path) -> list[str]:
     """Join campaigns into a new one in ``out``; the order of the directories is of no account.
 
     Returns:

@@ -165,11 +165,6 @@ def operator_has(name: str, attribute: str) -> bool:
     return tvm.ir.Op.get(name).get_attr(attribute) is not None
 
 
-def has_nested_functions(module: tvm.IRModule) -> bool:
-    """Say whether a Relax function is nested in another."""
-    return any(isinstance(expr, relax.Function) for expr in expressions_in(module))
-
-
 def joinable_blocks(module: tvm.IRModule) -> int:
     """Return 1 when two blocks of one kind stand side by side in a function, else 0.
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from fuzzer.core.coverage import Coverage
+from fuzzer.core.terminal import bars
 from fuzzer.store.writer import FindingRecord
 from reports.findings import shown_lines
 from reports.page.passes import coverage_object
@@ -19,14 +20,17 @@ _TABLES_SECONDS = 300.0
 class TvmWorker:
     """An isolated process that prints modules and knows what can be generated; started on first use.
 
-    A module is printed once, whatever number of reports show it.
+    A module is printed once, whatever number of reports show it; those of ``findings`` at once, with a bar.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, findings: Sequence[FindingRecord] = ()) -> None:
         from fuzzer.worker.worker import IsolatedWorker
 
         self._worker = IsolatedWorker(time_limit=_MODULE_SECONDS)
         self._printed: dict[str, str] = {}
+
+        with bars() as bar:
+            self.modules(bar.track(findings, description="modules"))
 
     def __enter__(self) -> TvmWorker:
         return self
@@ -48,7 +52,7 @@ class TvmWorker:
             self._printed[finding.id] = shown_lines(text) if isinstance(text, str) else ""
         return self._printed[finding.id]
 
-    def modules(self, findings: Sequence[FindingRecord]) -> Mapping[str, str]:
+    def modules(self, findings: Iterable[FindingRecord]) -> Mapping[str, str]:
         """Print the modules of all findings, by id."""
         return {finding.id: self.module(finding) for finding in findings}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import textwrap
 from pathlib import Path
@@ -12,6 +13,7 @@ from corpus.seed_import.extract import FoundScript, UnreadableFile, candidates_o
 from corpus.seed_import.run import ImportReport, import_seeds, save
 from corpus.seed_import.spellings import renamed
 from fuzzer.cli.main import main
+from fuzzer.core.terminal import rendered
 from strategies.seeds.file import SeedStage, read
 
 SAMPLE = Path(__file__).parent / "scripts" / "sample_modules.py"
@@ -170,7 +172,7 @@ def test_what_becomes_of_each_script(report: ImportReport) -> None:
 
 
 def test_the_table_shows_counts_stages_and_reasons(report: ImportReport) -> None:
-    text = report.table()
+    text = rendered(*report.tables(), stream=io.StringIO())
     for line in ("scripts found", "kept", "legalized", "ill-formed: Relax", "not kept because"):
         assert line in text
 

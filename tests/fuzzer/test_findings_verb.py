@@ -96,7 +96,7 @@ def test_suspects_have_a_part_of_their_own(directory: str, capsys: pytest.Captur
     assert len(shown[1]) == 2
     assert [name in findings for name in (one, two, three)] == [False, True, False]
     assert [name in suspects for name in (one, two, three)] == [True, False, True]
-    assert [line.split()[5] for line in suspects.splitlines() if " crash " in line] == ["flaky", "unscripted"]
+    assert [line.split()[6] for line in suspects.splitlines() if " crash " in line] == ["flaky", "unscripted"]
     assert text.splitlines()[-1] == "1 finding in 1 family; 2 suspects in 2 families"
     assert all(len(line) <= 80 for line in text.splitlines())
     assert main(["findings", directory, "--json"]) == 0

@@ -1,4 +1,4 @@
-from fuzzer.core.text import columns, first_line, printable, shorten
+from fuzzer.core.text import first_line, printable, shorten
 
 
 def test_escape_sequences_do_not_reach_the_terminal() -> None:
@@ -13,10 +13,3 @@ def test_first_line_falls_back() -> None:
 def test_shorten_marks_the_cut() -> None:
     assert shorten("abcdefgh", 6) == "abc..."
     assert shorten("abcdef", 6) == "abcdef"
-
-
-def test_columns_are_no_wider_than_their_cells() -> None:
-    assert columns(("id", "count"), [("a", 12), ("abc", 1_000_000)]) == [
-        "id   count", "---  -------", "a    12", "abc  1000000",
-    ]  # fmt: skip
-    assert columns(("id", "count"), []) == ["id  count", "--  -----"]

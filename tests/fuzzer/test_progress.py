@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import io
+import os
+import pty
+from select import select
 
 import pytest
 from sample_records import hit, shard
@@ -49,3 +52,24 @@ def test_suspects_of_a_session_before_take_no_finding_of_this_one_away(told: Tol
     told.progress.shard(shard(0, new), [new.signature.id])
     told.progress.triaged("0123456789", FindingState.FLAKY)
     assert told.line().endswith("  1 findings (0 confirmed, 1 suspect, 0 in triage)")
+
+
+def test_a_terminal_is_redrawn_and_may_go_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr(Progress, "interval", 0.0)
+    ours, theirs = pty.openpty()
+    with os.fdopen(theirs, "w") as terminal:
+        shown = Progress(Config(7, ("FuseOps",), (), (OracleName.CRASH,), 64, None, 1), terminal)
+        new = hit("[red]boom", 0)
+        shown.shard(shard(0, new), [new.signature.id])
+        shown.show(1.0, 0)
+        shown.show(2.0, 0)
+        shown.end()
+        text = b"".join(iter(lambda: os.read(ours, 1 << 12) if select([ours], [], [], 0.2)[0] else b"", b"")).decode()
+        assert f"finding {new.signature.id}: " in text
+        assert "\x1b[1A" in text, "the second picture replaces the first"
+        assert "\x1b[?25h" in text, "the cursor is back"
+        os.close(ours)
+        shown.show(3.0, 0)
+        shown.met([new])
+        shown.end()

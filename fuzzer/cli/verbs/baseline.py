@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fuzzer.cli.options import add_campaign, add_triage, file_errors, show
+from fuzzer.cli.options import add_campaign, add_triage, file_errors, put_json, show
 from fuzzer.core.verb import GATE_FAILED, OK, READS_ONLY, UsageError, Verb
 
 if TYPE_CHECKING:
@@ -52,14 +51,15 @@ def _write(measured: MeasuredCampaign, target: str) -> int:
 
 
 def _compare(measured: MeasuredCampaign, options: argparse.Namespace) -> int:
+    from fuzzer.core.terminal import prose
     from fuzzer.gate.baseline import read_baseline
     from fuzzer.gate.changes import as_json, compare_with, render
 
     changes = compare_with(measured, read_baseline(options.compare))
     if options.json:
-        print(json.dumps(as_json(changes), indent=2))
+        put_json(as_json(changes))
     else:
-        show("\n".join(render(changes)))
+        show(prose("\n".join(render(changes))))
     return GATE_FAILED if changes.worse else OK
 
 

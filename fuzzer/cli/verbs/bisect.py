@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fuzzer.cli.options import add_trust, file_errors, inform
+from fuzzer.cli.options import add_trust, file_errors, inform, put_json, show
 from fuzzer.core.verb import NO_EVIDENCE, OK, RUNS_CODE, UsageError, Verb
 
 if TYPE_CHECKING:
@@ -17,7 +16,6 @@ if TYPE_CHECKING:
     from fuzzer.findings.releases import BisectionJudgement
 
 _NO_RELEASE = "none"
-_WIDTH = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +76,7 @@ def _run(options: argparse.Namespace) -> int:
         trends.add(judgement.trend)
     if options.json:
         one = options.script is not None or options.finding is not None
-        print(json.dumps(objects[0] if one else objects, indent=2))
+        put_json(objects[0] if one else objects)
     return NO_EVIDENCE if trends == {Trend.UNKNOWN} else OK
 
 
@@ -87,18 +85,23 @@ def _bisected(
 ) -> tuple[list[ReleaseRun], BisectionJudgement]:
     """Run one script in every build, and say what comes of it as soon as it is known."""
     from fuzzer.bisect.bisect import judge, run_in_releases
+    from fuzzer.core.terminal import bars, prose
     from fuzzer.findings.releases import Observation
 
     if aloud:
-        print(target.title, flush=True)
+        show(target.title)
     rows = []
-    for row in run_in_releases(target.script, builds, runs, seconds):
-        rows.append(row)
-        if aloud:
-            print(_line(row, max(len(build.label) for build in builds)), flush=True)
+    width = max(len(build.label) for build in builds)
+    with bars() as bar:
+        for row in bar.track(
+            run_in_releases(target.script, builds, runs, seconds), len(builds), description="releases"
+        ):
+            rows.append(row)
+            if aloud:
+                show(prose(f"  {row.build.label:<{width}}  {row.answer.outcome.value:<15}  {row.answer.said}"))
     judgement = judge([Observation(row.build.label, row.answer) for row in rows])
     if aloud:
-        print(judgement, flush=True)
+        show(prose(str(judgement)))
     return rows, judgement
 
 
@@ -166,12 +169,6 @@ def _builds(options: argparse.Namespace) -> list[Build]:
     own = [own_build(python) for python in dict.fromkeys(options.python)]  # before any download
     cache = default_cache() if options.cache is None else options.cache
     return in_order([release_build(release, cache.absolute(), inform) for release in releases] + own)
-
-
-def _line(row: ReleaseRun, width: int) -> str:
-    from fuzzer.core.text import shorten
-
-    return f"  {row.build.label:<{width}}  {row.answer.outcome.value:<15}  {shorten(row.answer.said, _WIDTH)}"
 
 
 def _object(target: _Target, rows: list[ReleaseRun], judgement: BisectionJudgement) -> dict[str, object]:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import json
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fuzzer.cli.options import put_json
 from fuzzer.core.verb import OK, UsageError, Verb
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def _run(options: argparse.Namespace) -> int:
     verdict = worst(checks)
     if options.json:
         rows = [{**asdict(check), "health": check.health.value} for check in checks]
-        print(json.dumps({"verdict": verdict.value, "versions": versions(), "checks": rows}, indent=2))
+        put_json({"verdict": verdict.value, "versions": versions(), "checks": rows})
     else:
         print("\n".join([*_lines(checks), _closing(checks)]))
     return CAMPAIGN_NEEDS_IT if verdict is Health.FAIL else OK

@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from fuzzer.cli.finding_filters import add_filters, chosen
-from fuzzer.cli.options import add_campaign, add_triage, show
+from fuzzer.cli.options import add_campaign, add_triage, put_json, show
 from fuzzer.core.verb import OK, READS_ONLY, UsageError, Verb
 
 if TYPE_CHECKING:
+    from rich.console import RenderableType
+
     from fuzzer.store.grouping import FamilyGroup
     from fuzzer.store.known import KnownAs
     from fuzzer.store.records import Earlier, FindingRecord
-
-_PASS_WIDTH = 16
-_WIDTH = 78
-_INDENT = 2
-_BELOW = " " * 11
-"""As wide as the id of a family."""
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -55,12 +50,12 @@ def _run(options: argparse.Namespace) -> int:
         if not groups:
             raise UsageError(f"no finding in '{options.directory}' belongs to family '{options.family}'")
     if options.json:
-        print(json.dumps(_objects(shown, groups, known), indent=2))
-    elif groups:
-        show(table(groups, known))
+        return put_json(_objects(shown, groups, known))
+    if groups:
+        show(*_table(groups, known))
     else:
         print(f"no match among {counted(len(findings), 'finding')}" if findings else "no findings")
-    if past and not options.json:
+    if past:
         from fuzzer.campaign.regression import in_words
 
         print(f"{in_words(past)} (--earlier lists them)")
@@ -70,35 +65,19 @@ def _run(options: argparse.Namespace) -> int:
 def _show_earlier(past: Sequence[Earlier], as_json: bool) -> int:
     """Return what became of earlier findings; those that need somebody's attention first."""
     from fuzzer.campaign.regression import in_words
-    from fuzzer.core.text import columns, first_line, printable, shorten
-    from fuzzer.store.records import EarlierState
+    from fuzzer.core.terminal import listed
+    from fuzzer.core.text import first_line
 
-    order = (
-        EarlierState.REGRESSED,
-        EarlierState.CHANGED,
-        EarlierState.FIXED,
-        EarlierState.FAILS,
-        EarlierState.HOLDS,
-        EarlierState.UNDECIDED,
-        EarlierState.WAITING,
-    )
-    past = sorted(past, key=lambda each: (order.index(each.state), each.source, each.id))
+    order = ["regressed", "changed", "fixed", "fails", "holds", "undecided", "waiting"]
+    past = sorted(past, key=lambda each: (order.index(each.state.value), each.source, each.id))
     if as_json:
-        print(json.dumps([each.to_object() for each in past], indent=2))
-        return OK
+        return put_json([each.to_object() for each in past])
     if not past:
         print("the campaign began with no earlier findings (`relaxfuzz run --regress DIR`)")
         return OK
-    rows = [
-        (each.id, each.oracle, shorten(printable(each.culprit), _PASS_WIDTH), each.state.value, each.fixed_in or "-")
-        for each in past
-    ]
-    first, rule, *lines = columns(("id", "oracle", "pass", "state", "fixed in"), rows)
-    print(first, rule, sep="\n")
-    for each, line in zip(past, lines, strict=True):
-        text = first_line(each.note) or first_line(each.message)
-        print(line, " " * _INDENT + shorten(f"{each.source}: {printable(text)}", _WIDTH - _INDENT), sep="\n")
-    print(f"\n{in_words(past)}")
+    rows = [(each.id, each.oracle, each.culprit, each.state.value, each.fixed_in or "-") for each in past]
+    below = [[f"  {each.source}: {first_line(each.note) or first_line(each.message)}"] for each in past]
+    show(*listed(("id", "oracle", "pass", "state", "fixed in"), rows, below), f"\n{in_words(past)}")
     return OK
 
 
@@ -115,40 +94,31 @@ def _objects(
     ]
 
 
-def table(groups: Sequence[FamilyGroup], known: Mapping[str, KnownAs] | None = None) -> str:
-    """Return findings, then questions, then suspects: a line a family, and a row a finding with its message.
+def _table(groups: Sequence[FamilyGroup], known: Mapping[str, KnownAs]) -> Iterator[RenderableType]:
+    """Yield findings, then questions, then suspects: a line a family, and a row a finding with its message."""
+    from rich.padding import Padding
 
-    Args:
-        groups: The families.
-        known: What people know of findings, by id.
-    """
-    told = known or {}
-    from fuzzer.core.text import WHAT_THEY_ARE, Standing, columns, printable, shorten
+    from fuzzer.core.text import WHAT_THEY_ARE, Standing
     from fuzzer.store.grouping import apart_by_family
     from fuzzer.store.known import in_words
 
     groups_of = apart_by_family(groups)
-    rows = [
-        (
-            finding.id, finding.assessment.severity, finding.oracle, shorten(printable(finding.culprit), _PASS_WIDTH),
-            finding.count, finding.state.value, "-" if finding.bindings is None else finding.bindings,
-        )
-        for part in groups_of.values()
-        for each in part
-        for finding in each.findings
-    ]  # fmt: skip
-    first, rule, *lines = columns(("id", "sev", "oracle", "pass", "count", "state", "bindings"), rows)
-    heads = [" " * _INDENT + first, " " * _INDENT + rule]
-    rest = iter(lines)
-    parts = []
+    findings = [finding for part in groups_of.values() for each in part for finding in each.findings]
+    head, *rest = (Padding(each, (0, 0, 0, 2)) for each in listed_findings(findings, known))
+    lines = iter(rest)
     for standing, part in groups_of.items():
-        title = [f"{standing.value.capitalize()}s: {WHAT_THEY_ARE[standing]}"] if standing in WHAT_THEY_ARE else []
         if part:
-            parts.append("\n".join([*title, *heads, *(line for each in part for line in _family(each, rest, told))]))
+            if standing in WHAT_THEY_ARE:
+                yield f"{standing.value.capitalize()}s: {WHAT_THEY_ARE[standing]}"
+            yield head
+        for each in part:
+            yield _heading(each)
+            yield from (next(lines) for _ in each.findings)
+        if part:
+            yield ""
     counted = [item for item in groups_of.items() if item[1] or item[0] is Standing.FINDING]
-    totals = "; ".join(_many(standing.value, part) for standing, part in counted)
-    words = in_words([finding for each in groups_of[Standing.FINDING] for finding in each.findings], told)
-    return "\n\n".join([*parts, "\n".join(filter(None, [totals, words]))])
+    yield "; ".join(_many(standing.value, part) for standing, part in counted)
+    yield from filter(None, [in_words([seen for each in groups_of[Standing.FINDING] for seen in each.findings], known)])
 
 
 def _many(noun: str, groups: Sequence[FamilyGroup]) -> str:
@@ -158,34 +128,47 @@ def _many(noun: str, groups: Sequence[FamilyGroup]) -> str:
     return f"{counted(sum(len(each.findings) for each in groups), noun)} in {many}" if groups else f"no {noun}s"
 
 
-def _family(each: FamilyGroup, rows: Iterator[str], known: Mapping[str, KnownAs]) -> Iterator[str]:
-    """Yield the lines of a family; ``rows`` gives the row of each finding in turn."""
-    from fuzzer.core.text import first_line, printable, shorten
+def listed_findings(findings: Sequence[FindingRecord], known: Mapping[str, KnownAs]) -> list[RenderableType]:
+    """Lay out the heads, then each finding with lines of its own: beside the columns is no room for a message."""
+    from fuzzer.core.terminal import listed
 
-    indent = " " * _INDENT
-    yield from _heading(each)
-    for finding in each.findings:
-        yield indent + next(rows)
-        yield 2 * indent + shorten(first_line(finding.title), _WIDTH - 2 * _INDENT)
-        if finding.id in known:
-            yield 2 * indent + shorten(known[finding.id].line, _WIDTH - 2 * _INDENT)
-        if blame := finding.assessment.beside(finding.culprit):
-            yield 2 * indent + shorten(printable(blame), _WIDTH - 2 * _INDENT)
-        if finding.bisected is not None:
-            yield 2 * indent + shorten(first_line(finding.bisected.judgement), _WIDTH - 2 * _INDENT)
+    rows = [
+        (
+            each.id, each.assessment.severity, each.oracle, each.culprit, each.count,
+            "-" if each.bindings is None else each.bindings, each.state.value,
+        )
+        for each in findings
+    ]  # fmt: skip
+    below = [[f"  {line}" for line in _below(each, known.get(each.id))] for each in findings]
+    return listed(("id", "sev", "oracle", "pass", "count", "size", "state"), rows, below)
 
 
-def _heading(each: FamilyGroup) -> list[str]:
-    import textwrap
+def _below(finding: FindingRecord, known: KnownAs | None) -> Iterator[str]:
+    from fuzzer.core.text import first_line
 
-    from fuzzer.core.text import printable, shorten
+    yield first_line(finding.title)
+    if known is not None:
+        yield known.line
+    if blame := finding.assessment.beside(finding.culprit):
+        yield blame
+    if finding.note:
+        yield f"note: {first_line(finding.note)}"
+    if finding.bisected is not None:
+        yield f"releases: {first_line(finding.bisected.judgement)}"
+    if finding.repro:
+        yield f"repro: {finding.repro}"
+
+
+def _heading(each: FamilyGroup) -> RenderableType:
+    from rich.console import Group
+
+    from fuzzer.core.terminal import listed
 
     hand = "" if each.family.decision is None else "[by hand] "
-    text = f"{each.family.id} {hand}{printable(each.family.text)}"
-    lines = textwrap.wrap(text, _WIDTH, subsequent_indent=_BELOW, max_lines=2, placeholder=" ...")
+    rows = [(each.family.id, f"{hand}{each.family.text}")]
     if each.operators and len(each.findings) > 1:
-        lines.append(shorten(f"{_BELOW}all with {', '.join(each.operators)}", _WIDTH))
-    return lines
+        rows.append(("", f"all with {', '.join(each.operators)}"))
+    return Group(*listed(("", ""), rows)[1:])
 
 
 VERB = Verb(

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import argparse
-import json
 from pathlib import Path
 
-from fuzzer.cli.options import add_campaign, add_triage, file_errors, inform, show
+from fuzzer.cli.options import add_campaign, add_triage, file_errors, inform, put_json, show
 from fuzzer.core.verb import READS_ONLY, Verb
+
+_COLOURS = {
+    "(?m)^(FAIL|gate (FAILED|USAGE))": "bold red",
+    "(?m)^(SHORT|gate NOT ENOUGH EVIDENCE)": "bold yellow",
+    "(?m)^gate passed": "bold green",
+}
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -30,6 +35,9 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(options: argparse.Namespace) -> int:
+    from rich.text import Text
+
+    from fuzzer.core.text import printable
     from fuzzer.gate.baseline import to_text
     from fuzzer.gate.judge import judged
     from fuzzer.gate.ruling import GateExit
@@ -41,9 +49,13 @@ def _run(options: argparse.Namespace) -> int:
             result.first_baseline.write_text(to_text(result.measured), encoding="utf-8")
         inform(f"there was no baseline yet: this campaign was saved as '{result.first_baseline}'")
     if options.json:
-        print(json.dumps(as_json(result), indent=2))
+        put_json(as_json(result))
     else:
-        show("\n".join(explain(result) if options.explain else render(result)))
+        # A line a decision, however long, for logs that are searched.
+        text = Text(printable("\n".join(explain(result) if options.explain else render(result))))
+        for words, colour in _COLOURS.items():
+            text.highlight_regex(words, colour)
+        show(text)
     return int(result.exit)
 
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import json
 from pathlib import Path
 
-from fuzzer.cli.options import inform
+from fuzzer.cli.options import inform, put_json
 from fuzzer.core.verb import OK, READS_ONLY, Verb
 
 
@@ -19,19 +18,20 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(options: argparse.Namespace) -> int:
+    from fuzzer.core.terminal import bars
     from fuzzer.core.text import by_standing, headline
     from fuzzer.store.merge import merge
     from fuzzer.store.writer import Store
 
-    for line in merge(options.directories, options.out):
+    with bars() as bar:
+        lines = merge(bar.track(options.directories, description="campaigns"), options.out)
+    for line in lines:
         inform(line)
     with Store.open(options.out) as store:
         info, seen = store.info(), store.findings()
     if options.json:
         counts = {f"{standing}s": len(part) for standing, part in by_standing(seen).items()}
-        summary = {"out": str(options.out), "cases": info.examples, **counts}
-        print(json.dumps(summary))
-        return OK
+        return put_json({"out": str(options.out), "cases": info.examples, **counts})
     print(f"{options.out}: {info.examples} cases, {headline(seen)}")
     return OK
 

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fuzzer.cli.options import add_trust, file_errors, inform
+from fuzzer.cli.options import add_trust, file_errors, inform, put_json
 from fuzzer.core.verb import OK, RUNS_CODE, Verb
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from fuzzer.cli.minimize_input import MinimizeInput
     from fuzzer.core.case import Case
     from fuzzer.triage.reduce import Reduced
@@ -68,6 +65,7 @@ def _run(options: argparse.Namespace) -> int:
     from fuzzer.campaign.setup import cores
     from fuzzer.cli.minimize_input import minimize_input
     from fuzzer.core.config import MAX_WORKERS, parse_duration, parse_whole
+    from fuzzer.core.terminal import bars
     from fuzzer.minimizer.search.outcome import SearchLimits
     from fuzzer.triage.reduce import ReductionPlan, reduce
     from fuzzer.worker.worker import DEFAULT_TIME_LIMIT
@@ -78,10 +76,15 @@ def _run(options: argparse.Namespace) -> int:
     limits = SearchLimits(queries, parse_duration(options.time))
     seconds = DEFAULT_TIME_LIMIT if options.case_timeout is None else parse_duration(options.case_timeout)
     workers = cores() if options.workers is None else parse_whole(options.workers, "--workers", 1, MAX_WORKERS)
-    source = minimize_input(options, seconds)
-    reduced = reduce(
-        source.case, source.criterion, ReductionPlan(limits, workers, source.start, _saver(options.save, source))
-    )
+    with bars() as bar:
+        task = bar.add_task("minimizing", total=None)
+        source = minimize_input(options, seconds)
+
+        def save(case: Case) -> None:
+            bar.update(task, description=f"minimizing: {len(case.module_json) / 1000:.0f} kB")
+            _save(options.save, source, case)
+
+        reduced = reduce(source.case, source.criterion, ReductionPlan(limits, workers, source.start, save))
     _print(reduced, as_json=options.json)
     if options.others is not None:
         _write_others(reduced, options.others)
@@ -90,22 +93,17 @@ def _run(options: argparse.Namespace) -> int:
     return INTERRUPTED if str(reduced.minimized.stopped) == "interrupt" else OK
 
 
-def _saver(path: Path | None, source: MinimizeInput) -> Callable[[Case], None] | None:
-    """Return what writes each new best case."""
-    if path is None:
-        return None
+def _save(path: Path | None, source: MinimizeInput, case: Case) -> None:
     from fuzzer.core.case import CaseFile, write_case
 
-    def save(case: Case) -> None:
+    if path is not None:
         with file_errors("write", path):
             write_case(path, CaseFile(case, source.oracle, source.criterion.id, source.criterion.text))
-
-    return save
 
 
 def _print(reduced: Reduced, *, as_json: bool) -> None:
     if as_json:
-        print(json.dumps(reduced.to_object()))
+        put_json(reduced.to_object())
         return
     print(reduced.script.rstrip())
     found = reduced.minimized

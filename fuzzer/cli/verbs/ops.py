@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import argparse
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fuzzer.cli.options import show
+from fuzzer.cli.options import put_json, show
 from fuzzer.core.verb import OK, READS_ONLY, UsageError, Verb
 
 if TYPE_CHECKING:
+    from rich.console import RenderableType
+
     from fuzzer.core.coverage import Coverage
     from fuzzer.store.records import CampaignInfo
 
@@ -36,9 +37,8 @@ def _run(options: argparse.Namespace) -> int:
         return _knowledge(options)
     info, coverage, discarded = _read(options.campaign)
     if options.json:
-        print(json.dumps(_object(info, coverage, discarded), indent=2))
-    else:
-        show(_text(info, coverage, discarded, chosen))
+        return put_json(_object(info, coverage, discarded))
+    show(*_text(info, coverage, discarded, chosen))
     return OK
 
 
@@ -59,15 +59,12 @@ def _knowledge(options: argparse.Namespace) -> int:
             for row in OPERATORS
         ]
     if options.json:
-        print(json.dumps(rows, indent=2))
-        return OK
-    from tabulate import tabulate
+        return put_json(rows)
+    from fuzzer.core.terminal import prose, table
 
-    table = [["" if value is None else str(value) for value in row.values()] for row in rows]
-    print(tabulate(table, list(rows[0]) if rows else [], tablefmt="simple", disable_numparse=True))
-    print(f"\n{len(rows)} operators {'left out' if options.excluded else 'generated'}")
-    for name, reason in LACKING.items():
-        print(f"skipped: {name}: {reason}")
+    cells = [["" if value is None else value for value in row.values()] for row in rows]
+    show(table(list(rows[0]), cells), f"\n{len(rows)} operators {'left out' if options.excluded else 'generated'}")
+    show(*(prose(f"skipped: {name}: {reason}") for name, reason in LACKING.items()))
     return OK
 
 
@@ -84,25 +81,24 @@ def _object(info: CampaignInfo, coverage: Coverage, discarded: int) -> dict[str,
     }
 
 
-def _text(info: CampaignInfo, coverage: Coverage, discarded: int, chosen: list[str]) -> str:
+def _text(info: CampaignInfo, coverage: Coverage, discarded: int, chosen: list[str]) -> list[RenderableType]:
     """Return the summary and the operators, or the tables that were asked for."""
     from fuzzer.cli import operator_tables as tables
 
+    whole = info.modules
     parts = {
         "pairs": lambda: tables.pair_table(tables.pair_rows(coverage)),
-        "features": lambda: tables.feature_table(tables.feature_rows(coverage, info.modules)),
-        "idioms": lambda: tables.idiom_table(tables.idiom_rows(coverage, info.modules)),
+        "features": lambda: tables.feature_table(tables.feature_rows(coverage, whole)),
+        "idioms": lambda: tables.idiom_table(tables.idiom_rows(coverage, whole)),
     }
     if chosen:
-        return "\n\n".join(parts[name]() for name in chosen)
+        return [part for name in chosen for part in ("", parts[name]())][1:]
     operators = tables.operator_rows(coverage, info.modules)
     occurred = sum(row["modules"] > 0 for row in operators)
-    return f"""{tables.summary_text(tables.summary(info, coverage, discarded))}
-
-{tables.operator_table(operators)}
-
-{occurred} of {len(operators)} operators occurred in the {info.modules} modules of the campaign
-(--pairs, --features, --idioms: the rest; `relaxfuzz passes --campaign DIR`)"""
+    text = tables.summary_text(tables.summary(info, coverage, discarded))
+    return [text, "", tables.operator_table(operators), f"""
+{occurred} of {len(operators)} operators occurred in the {whole} modules of the campaign
+(--pairs, --features, --idioms: the rest; `relaxfuzz passes --campaign DIR`)"""]  # fmt: skip
 
 
 def _read(directory: Path) -> tuple[CampaignInfo, Coverage, int]:

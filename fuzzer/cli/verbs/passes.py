@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fuzzer.cli.options import show
+from fuzzer.cli.options import put_json, show
 from fuzzer.core.verb import OK, READS_ONLY, UsageError, Verb
 
 if TYPE_CHECKING:
@@ -55,23 +54,15 @@ def _contracts(options: argparse.Namespace) -> int:
     from strategies.pass_arguments.table import LACKING
     from strategies.passes import PASSES
 
-    if options.name is None:
-        rows = [contract_object(contract, contract.name in PASSES) for contract in CONTRACTS.values()]
-        if options.json:
-            print(json.dumps(rows, indent=2))
-        else:
-            print(f"{contracts_table(rows)}\n\n{len(rows)} passes with a contract, {len(EXCLUDED)} names excluded")
-            for name, reason in LACKING.items():
-                print(f"skipped: {name}: {reason}")
-        return OK
-    name = _known(options.name)
-    if name in CONTRACTS:
-        contract = CONTRACTS[name]
-        row = contract_object(contract, name in PASSES)
-        print(json.dumps([row], indent=2) if options.json else sheet(contract, name in PASSES))
+    name = None if options.name is None else _known(options.name)
+    rows = [contract_object(each, each.name in PASSES) for each in CONTRACTS.values() if name in (None, each.name)]
+    if options.json:
+        return put_json(rows or _exclusions(name))
+    if name is None:
+        show(contracts_table(rows), f"\n{len(rows)} passes with a contract, {len(EXCLUDED)} names excluded")
+        show(*(f"skipped: {name}: {reason}" for name, reason in LACKING.items()))
     else:
-        rows = _exclusions(name)
-        print(json.dumps(rows, indent=2) if options.json else exclusions_table(rows))
+        show(sheet(CONTRACTS[name], name in PASSES) if rows else exclusions_table(_exclusions(name)))
     return OK
 
 
@@ -79,7 +70,9 @@ def _excluded(options: argparse.Namespace) -> int:
     from fuzzer.cli.pass_sheets import exclusions_table
 
     rows = _exclusions(None if options.name is None else _known(options.name))
-    print(json.dumps(rows, indent=2) if options.json else f"{exclusions_table(rows)}\n\n{len(rows)} names excluded")
+    if options.json:
+        return put_json(rows)
+    show(exclusions_table(rows), f"\n{len(rows)} names excluded")
     return OK
 
 
@@ -124,13 +117,12 @@ def _judged(options: argparse.Namespace) -> int:
     if options.json:
         for row in rows:
             row["hardly_judged"] = [each["oracle"] for each in scarce if each["name"] == row["name"]]
-        print(json.dumps(rows, indent=2))
-        return OK
+        return put_json(rows)
     show(table(tried))
     often = sum(row["changed"] >= 0.2 * row["subjects"] for row in tried)
     seldom = sum(row["changed"] < 0.05 * row["subjects"] for row in tried)
     print(f"\npasses judged: {len(tried)}; {often} changed at least 20 % of their modules, {seldom} less than 5 %")
-    show(f"\n{hardly_judged_text(scarce, least)}")
+    show("", hardly_judged_text(scarce, least))
     return OK
 
 

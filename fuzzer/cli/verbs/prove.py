@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import json
 from typing import TYPE_CHECKING
 
+from fuzzer.cli.options import put_json
 from fuzzer.core.verb import GATE_FAILED, NO_EVIDENCE, OK, UsageError, Verb
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def _run(options: argparse.Namespace) -> int:
     if isinstance(answer, str):
         raise UsageError(answer)
     if options.json:
-        print(json.dumps({"result": str(answer.result), "function": answer.function, "reason": answer.reason}))
+        put_json({"result": str(answer.result), "function": answer.function, "reason": answer.reason})
     else:
         print(answer)
     return {"proved": OK, "different": GATE_FAILED}.get(str(answer.result), NO_EVIDENCE)

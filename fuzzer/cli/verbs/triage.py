@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fuzzer.cli.options import put_json, show
 from fuzzer.core.verb import OK, READS_ONLY, UsageError, Verb
 
 if TYPE_CHECKING:
+    from rich.console import RenderableType
+
     from fuzzer.findings.file import Decision, Decisions
 
 _ACTIONS = ("merge", "split", "known", "list")
@@ -38,7 +40,9 @@ def _run(options: argparse.Namespace) -> int:
         if options.ids or options.reason:
             raise UsageError("`relaxfuzz triage list` takes no ids and no reason")
         there = _ids_of(options.campaign, decisions)
-        print(_as_json(decisions.entries, there) if options.json else listing(decisions, there))
+        if options.json:
+            return put_json(_objects(decisions.entries, there))
+        show(_listing(decisions, there))
         return OK
     if not options.reason:
         raise UsageError(f"say why: `relaxfuzz triage {options.action} ... --reason TEXT`")
@@ -48,7 +52,9 @@ def _run(options: argparse.Namespace) -> int:
     if options.action == "known":
         return _known(options, path)
     added = (add_merge if options.action == "merge" else add_split)(path, options.ids, options.reason)
-    print(_as_json((added,), None) if options.json else f"{added.into}: {', '.join(added.ids)} ({path})")
+    if options.json:
+        return put_json(_objects((added,), None))
+    print(f"{added.into}: {', '.join(added.ids)} ({path})")
     return OK
 
 
@@ -64,29 +70,29 @@ def _known(options: argparse.Namespace, path: Path) -> int:
             culprit = next((each.culprit for each in store.findings() if each.id == options.ids[0]), "")
     entry = add_known(path, options.ids[0], options.reference, options.reason, culprit)
     row = {"known": entry.name, "pass": entry.culprit, "reference": entry.reference, "reason": entry.reason}
-    print(json.dumps([row], indent=2) if options.json else f"known: {entry.name}: {entry.reference} ({path})")
+    if options.json:
+        return put_json([row])
+    print(f"known: {entry.name}: {entry.reference} ({path})")
     return OK
 
 
-def _as_json(entries: Sequence[Decision], there: frozenset[str] | None) -> str:
+def _objects(entries: Sequence[Decision], there: frozenset[str] | None) -> list[dict[str, object]]:
     """Return the entries; with a campaign also which of their ids it did not meet."""
-    rows = [
+    return [
         entry.to_object() | ({} if there is None else {"not_met": [name for name in entry.ids if name not in there]})
         for entry in entries
     ]
-    return json.dumps(rows, indent=2)
 
 
-def listing(decisions: Decisions, there: frozenset[str] | None) -> str:
+def _listing(decisions: Decisions, there: frozenset[str] | None) -> RenderableType:
     """Return the decisions, two lines each; ids that are not ``there`` are marked."""
-    from fuzzer.core.text import printable, shorten
+    from fuzzer.core.terminal import prose
 
     lines = []
     for entry in decisions.entries:
         ids = [name if there is None or name in there else f"{name} (not met)" for name in entry.ids]
-        lines += [shorten(printable(f"{entry.into} {'split' if entry.split else 'merge'}: {entry.reason}"), 78)]
-        lines += [f"  {each}" for each in ids]
-    return "\n".join(lines) if lines else "no decisions"
+        lines += [f"{entry.into} {'split' if entry.split else 'merge'}: {entry.reason}", *(f"  {each}" for each in ids)]
+    return prose("\n".join(lines) or "no decisions")
 
 
 def _ids_of(campaign: Path | None, decisions: Decisions) -> frozenset[str] | None:

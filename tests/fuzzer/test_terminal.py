@@ -1,0 +1,138 @@
+"""Titles and tables wrap and are never cut or interpreted; escapes reach a terminal and nothing else."""
+
+from __future__ import annotations
+
+import os
+import pty
+import re
+import struct
+import subprocess
+import sys
+import termios
+from collections.abc import Sequence
+from fcntl import ioctl
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from sample_records import META, hit, shard
+
+from fuzzer.core.terminal import WIDTH, listed, prose, rendered, table
+from fuzzer.store.writer import Store
+
+MARKUP = "[red]x[/red] [link=http://a.example]y[/link] :smile:"
+TITLE = f"{MARKUP} {' '.join(f'word{number}' for number in range(30))} end"
+POLICY = "[oracles.crash]\nmin_checks = 5\n"
+ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+PLAIN = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "FORCE_COLOR", "COLUMNS")}
+
+
+def plain(*parts: object) -> str:
+    return rendered(*parts, stream=StringIO())  # type: ignore[arg-type]
+
+
+def told(arguments: Sequence[str], columns: int | None, **environment: str) -> str:
+    """What a verb writes into a pipe or, with a number of columns, on a terminal."""
+    command = [sys.executable, "-m", "relaxfuzz", *arguments]
+    environ = {**PLAIN, "TERM": "xterm-256color", **environment}
+    if columns is None:
+        return subprocess.run(command, env=environ, stdout=-1, stderr=-2, text=True, timeout=120).stdout
+    ours, theirs = pty.openpty()
+    ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
+    with subprocess.Popen(command, env=environ, stdin=theirs, stdout=theirs, stderr=theirs):
+        os.close(theirs)
+        written = b""
+        try:
+            while some := os.read(ours, 1 << 16):
+                written += some
+        except OSError:  # the end, as Linux has it
+            os.close(ours)
+    return written.decode().replace("\r\n", "\n")
+
+
+@pytest.fixture(scope="module")
+def campaign(tmp_path_factory: pytest.TempPathFactory) -> str:
+    folder = tmp_path_factory.mktemp("terminal")
+    with Store.create(folder / "c", META) as store:
+        store.record_shard(shard(0, hit(TITLE, 0)), 1.0)
+    (folder / "policy.toml").write_text(POLICY)
+    return str(folder / "c")
+
+
+def words(text: str) -> str:
+    return " ".join(text.split())
+
+
+def test_a_wide_title_wraps_and_is_not_cut() -> None:
+    _, row = listed(("id", "title"), [("0123456789", TITLE)], [[f"  {TITLE}"]])
+    lines = plain(row).splitlines()
+    assert max(map(len, lines)) <= WIDTH
+    assert lines[0].startswith(f"0123456789  {MARKUP}")
+    assert " ".join(line[12:].strip() for line in lines[: len(lines) // 2]) == TITLE
+    assert words("\n".join(lines[len(lines) // 2 :])) == TITLE
+    assert all(line.startswith("    wo") for line in plain(prose(f"    {'word ' * 40}")).splitlines())
+
+
+def test_a_word_too_long_for_a_line_is_folded() -> None:
+    lines = plain(table(("name", "count"), [("x" * 200, 7)])).splitlines()
+    assert max(map(len, lines)) <= WIDTH
+    assert sum(line.count("x") for line in lines) == 200
+
+
+def test_numbers_stand_on_the_right_and_ids_on_the_left() -> None:
+    cells = [("a", 7, "1.50 %"), ("abc", 1_000_000, "-")]
+    assert plain(table(("id", "count", "share"), cells)).splitlines() == [
+        "id     count   share",
+        "---  -------  ------",
+        "a          7  1.50 %",
+        "abc  1000000       -",
+    ]
+    assert plain(table(("a longer head",), [("0123456789",)])).splitlines()[-1] == "0123456789"
+    assert plain(table(("id",), [])) == "none\n"
+
+
+def test_lines_that_are_no_prose_stay_whole_and_give_no_command() -> None:
+    assert plain("a " * 100) == f"{('a ' * 100).rstrip()}\n"
+    wrapped = plain(prose(f"{'x' * 78} ::error title=a::b"))
+    assert "\n: :error" in wrapped, "what wrapping brings to the beginning of a line"
+
+
+@pytest.mark.parametrize("verb", ["findings", "report"])
+def test_no_escape_in_a_pipe_and_colours_on_a_terminal(campaign: str, verb: str) -> None:
+    piped = told([verb, campaign], None)
+    assert "\x1b" not in piped
+    assert max(map(len, piped.splitlines())) <= WIDTH
+    assert piped == told([verb, campaign], None, COLUMNS="200"), "the same whatever the terminal behind the pipe"
+    narrow, wide = told([verb, campaign], 80), told([verb, campaign], 140)
+    assert ESCAPE.search(narrow)
+    assert max(len(ESCAPE.sub("", line)) for line in narrow.splitlines()) <= 80
+    assert 80 < max(len(ESCAPE.sub("", line)) for line in wide.splitlines()) <= 140
+    for text in (piped, narrow, wide):
+        assert MARKUP in words(ESCAPE.sub("", text))
+        assert "word29 end" in words(ESCAPE.sub("", text))
+
+
+def test_the_gate_colours_its_verdict_where_it_may(campaign: str) -> None:
+    arguments = ["gate", campaign, "--policy", str(Path(campaign).parent / "policy.toml")]
+    shown = told(arguments, 80)
+    assert re.search(r"\x1b\[1;31mgate FAILED\x1b\[0m", shown)
+    assert not re.search(r"\x1b\[[0-9;]*3[0-9]m", told(arguments, 80, NO_COLOR="1"))
+    piped = told(arguments, None)
+    assert "\x1b" not in piped
+    assert piped == ESCAPE.sub("", shown)
+
+
+def test_a_bar_is_on_a_terminal_only_and_gone_at_the_end(campaign: str, tmp_path: Path) -> None:
+    shown = told(["merge", campaign, "--out", str(tmp_path / "a")], 100)
+    assert "campaigns" in shown
+    assert shown.endswith(("findings\n", "finding\n"))
+    piped = told(["merge", campaign, "--out", str(tmp_path / "b")], None)
+    assert "campaigns" not in piped
+    assert len(piped.splitlines()) == 1
+    quiet = told(["-q", "merge", campaign, "--out", str(tmp_path / "c")], 100)
+    assert "campaigns" not in quiet
+
+
+def test_help_does_not_wait_for_rich() -> None:
+    code = "import sys; from fuzzer.cli.main import main; main(['--help']); sys.exit('rich' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], stdout=-3, timeout=60).returncode == 0
