@@ -77,12 +77,13 @@ def operator(scope: Scope) -> Value | None:
         row = scope.pick_steadily(scope.module.rows)
         scope.renew()
         scope.eager = attempt < TRIES - 1
+        scope.aim = row.name if row.name in scope.module.aimed else ""
         try:
             result: Value | None = row.draw(scope)
         except NothingAtHand:
             continue
         finally:
-            scope.eager = False
+            scope.eager, scope.aim = False, ""
         return result
     return None
 

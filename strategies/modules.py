@@ -124,6 +124,7 @@ def _modules(
     frame.rows, frame.unrunnable = _rows(top)
     most = len(frame.rows)
     frame.rows += tuple(row for row, weight in operators for _ in range(round(most * weight / SHARE)))
+    frame.aimed = frozenset(row.name for row, _ in operators)
     top.renew()
     if top.has(Feature.VDEVICE):
         frame.vdevices = devices.table(top)

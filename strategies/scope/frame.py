@@ -79,6 +79,7 @@ class ModuleFrame:
         forbidden: What the caller forbade.
         rows: The operators that this case may use, each at its place in the table; ``None`` at the others.
         unrunnable: Those that never execute, when the case may use them.
+        aimed: Names of the operators that the caller wants more of.
         dtypes: Element types that the features of this case allow.
         watched: What is forbidden and shows in a type, so that each binding must be looked at.
         idioms: Names of the idioms planted so far, near misses with a suffix.
@@ -97,6 +98,7 @@ class ModuleFrame:
     forbidden: frozenset[Feature] = frozenset()
     rows: tuple[Any, ...] = ()
     unrunnable: tuple[Any, ...] = ()
+    aimed: frozenset[str] = frozenset()
     dtypes: tuple[str, ...] = _BASE
     watched: frozenset[Feature] = frozenset()
     idioms: list[str] = field(default_factory=list)

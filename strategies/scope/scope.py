@@ -12,6 +12,7 @@ from typing import Any
 from tvm import relax
 
 from relaxkit.ir.dims import symbols_of
+from relaxkit.ir.walk import operator_of
 from strategies.scope import guards
 from strategies.scope.bounds import Bounds, contents, default_bounds, is_float
 from strategies.scope.choices import Draw
@@ -38,6 +39,9 @@ MAX_SYMBOLS = 5
 _RANKS = (2, 1, 2, 3, 0, 2, 1, 4, 2, 3, 1, 2, 4, 3, 5, 6)
 """Ranks of what is made when any will do, weighted by repetition, simplest first."""
 
+_HIGH = 3
+"""From this rank on, what an operator does to one axis differs from what it does to another."""
+
 
 class NothingAtHand(Exception):
     """No computed value is what the first operand of a step must be; another step may do better."""
@@ -51,6 +55,8 @@ class Scope(BindingEmitter):
         branches: How many branches the open block is in.
         eager: While true, a request that no computed value satisfies raises :class:`NothingAtHand`; the first request
             ends it.
+        aim: The operator that is drawn, where the caller of ``ir_modules`` aims at it: its first request is for a
+            tensor of a high rank, if possible for what the same operator made; that ends it.
     """
 
     def __init__(self, draw: Draw, module: ModuleFrame, frame: FunctionFrame) -> None:
@@ -58,6 +64,7 @@ class Scope(BindingEmitter):
         self.closed = False
         self.branches = 0
         self.eager = False
+        self.aim = ""
         self._last: Value | None = None
 
     # -- what is known about values -----------------------------------------------------------------------------
@@ -121,6 +128,9 @@ class Scope(BindingEmitter):
         """
         fits: list[Value] = []
         given: list[Value] = []
+        aim, self.aim = self.aim, ""
+        if aim and shape is None and self.index(8):
+            ranks = [rank for rank in (_RANKS if ranks is None else ranks) if rank >= _HIGH] or ranks
         for value in reversed(self.values):
             if value.dims is None or not value.dtype or value.device is not None:
                 continue  # what lives on another device joins no computation until it is moved back
@@ -133,11 +143,15 @@ class Scope(BindingEmitter):
                 continue
             if where is None or where(value):
                 (given if value.is_parameter else fits).append(value)
-        chosen = self._chosen(fits, given)
+        own = [value for value in fits if aim and self._is_made_by(aim, value.expr)]
+        chosen = own[0] if own and self.index(4) else self._chosen(fits, given)
         if chosen is None:
             return self._made(dtypes, ranks, shape, static, bounds, where)
         self._last = chosen
         return self.guard(chosen, bounds) if bounds is not None else chosen
+
+    def _is_made_by(self, name: str, expr: Any) -> bool:
+        return isinstance(expr, relax.Var) and operator_of(self.builder.lookup_binding(expr)) == name
 
     def chose(self, value: Value) -> None:
         """Remember the operand of a step, so that its next one is seldom the same."""

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from tvm import relax
 
-from relaxkit.ir.walk import operators_of
+from relaxkit.ir.functions import relax_functions
+from relaxkit.ir.walk import operator_of, operators_of, places
 from strategies import Fragment, ir_modules
 
-EXAMPLES = 30
+EXAMPLES = 40
 
 
 def share_with(operator: str, **aim: Any) -> float:
+    return share_where(lambda module: operator in operators_of(module), **aim)
+
+
+def share_where(holds: Callable[[Any], bool], **aim: Any) -> float:
     found = []
 
     @settings(
@@ -22,7 +28,7 @@ def share_with(operator: str, **aim: Any) -> float:
     )
     @given(ir_modules(**aim))
     def draw(module: Any) -> None:
-        found.append(operator in operators_of(module))
+        found.append(holds(module))
 
     draw()
     return sum(found) / len(found)
@@ -32,6 +38,20 @@ def test_an_operator_with_a_weight_is_in_most_modules() -> None:
     assert share_with("relax.split") < 0.2
     assert share_with("relax.split", operators={"relax.split": 12}) > 0.5
     assert share_with("relax.split", operators={"split": 12}) > 0.5
+
+
+def test_an_aimed_operator_meets_its_own_results_where_its_attributes_matter() -> None:
+    def order(call: Any) -> list[int]:
+        rank = call.args[0].ty.ndim
+        return [int(axis) % rank for axis in call.attrs.axes or range(rank)[::-1]]
+
+    def chained(module: Any) -> bool:
+        bindings = [place.binding for _, function in relax_functions(module) for place in places(function)]
+        made = {each.var: each.value for each in bindings if operator_of(each.value) == "relax.permute_dims"}
+        chains = [(order(made[call.args[0]]), order(call)) for call in made.values() if call.args[0] in made]
+        return any([one[axis] for axis in two] != [two[axis] for axis in one] for one, two in chains)
+
+    assert share_where(chained, operators={"relax.permute_dims": 5}) > 0.3
 
 
 def test_a_planted_function_is_in_most_modules() -> None:
