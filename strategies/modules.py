@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import enum
 import functools
 import operator
@@ -18,6 +17,7 @@ from relaxkit.compat.known import excuses, is_newest
 from relaxkit.compat.shims import apart
 from relaxkit.ir.edits import without_unused
 from relaxkit.ir.functions import mentioned_names, relax_functions
+from relaxkit.near import near_matches
 from strategies import actions
 from strategies.constructs import attributes, devices, recursion
 from strategies.functions import FunctionPlan, build
@@ -183,10 +183,12 @@ def ir_modules(
         max_bindings: Most steps in all functions together; a step is one operator with the guards that it needs.
         executable: ``True``: only modules that the minimal reference pipeline builds for a CPU; ``False``: only modules
             with an operator that never executes; ``None``: mostly executable ones.
-        operators: Weights of operators that are drawn more often, beside 10 for all operators together:
-            ``{"relax.split": 5}`` makes every third operator a ``split``.
-        plant: Code of yours that modules hold: a function of one float32 tensor of shape (2, 3), or a ``Fragment`` with
-            other operands, or several. They are defined where your code is: no guard is put around it.
+        operators: Operators that are drawn more often, with higher ranks and often on their own results. All operators
+            together weigh 10, so ``{"relax.split": 5}`` makes every third operator a ``split`` (5 of 10 + 5), and
+            ``{"relax.split": 30}`` three of four.
+        plant: Your own code, put into most modules: a function of one float32 tensor of shape (2, 3), a ``Fragment``
+            with other operands, or a list of these. relaxfuzz does not guard its operands, so it must be defined for
+            all inputs from -3 to 3.
 
     Raises:
         ValueError: when a feature is both demanded and forbidden, the counts are out of range, or an operator is
@@ -223,19 +225,22 @@ def described_modules(
         raise ValueError(f"features both demanded and forbidden: {', '.join(sorted(clash))}")
     if not 1 <= max_functions <= 5 or max_bindings < 1:
         raise ValueError(f"no modules of {max_functions} functions and {max_bindings} bindings")
-    weighted = tuple((_row_named(name), weight) for name, weight in (operators or {}).items())
+    weights = operators or {}
+    weighted = tuple((row, weights[name]) for name, row in named_rows(weights).items())
     fragments = (plant,) if isinstance(plant, Fragment) or callable(plant) else tuple(plant)
     planted = tuple(each if isinstance(each, Fragment) else Fragment(each) for each in fragments)
     return expressible(_modules(wanted, unwanted, max_functions, max_bindings, executable, seeds, weighted, planted))
 
 
-def _row_named(name: str) -> OperatorRow:
+def named_rows(names: Iterable[str]) -> dict[str, OperatorRow]:
+    """Find operators by their names, with ``relax.`` or without; raises ``ValueError`` for an unknown one."""
     rows = {row.name: row for row in OPERATORS}
-    full = name if name.startswith("relax.") else f"relax.{name}"
-    if full not in rows:
-        near = difflib.get_close_matches(full, rows, 1)
-        raise ValueError(f"no operator '{name}' is drawn{f'; is {near[0]} meant?' if near else ''} (`relaxfuzz ops`)")
-    return rows[full]
+    found = {name: f"relax.{name.removeprefix('relax.')}" for name in names}
+    for name, full in found.items():
+        if full not in rows:
+            near = near_matches(full.removeprefix("relax."), [row.removeprefix("relax.") for row in rows])
+            raise ValueError(f"unknown operator '{name}'{near} (`relaxfuzz ops` lists those that are drawn)")
+    return {name: rows[full] for name, full in found.items()}
 
 
 @functools.cache

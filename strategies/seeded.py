@@ -20,7 +20,7 @@ LOWERED = "a lowered seed"
 
 
 @functools.lru_cache(maxsize=2)
-def seeded_modules(ref: SeedRef) -> st.SearchStrategy[Described]:
+def seeded_modules(ref: SeedRef, operators: tuple[tuple[str, int], ...] = ()) -> st.SearchStrategy[Described]:
     """Return a strategy of described modules, a share of them out of a collection.
 
     The same bytes and the same collection give the same module. Of a module whose operators may leave their domain,
@@ -30,7 +30,7 @@ def seeded_modules(ref: SeedRef) -> st.SearchStrategy[Described]:
         strategies.seeds.file.SeedFileError: when the collection is not what it was.
     """
     open_seeds(ref)
-    return _mixed(ref, described_modules(seeds=ref))
+    return _mixed(ref, described_modules(seeds=ref, operators=dict(operators)))
 
 
 @st.composite

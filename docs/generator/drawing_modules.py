@@ -117,7 +117,7 @@ def projection(x, weight):
 ir_modules(plant=Fragment(projection, shapes=((2, 3), (3, 4)), dtype="float16"))
 ```
 
-The tensors are parameters, constants or filled tensors. Planted code stands among random code; its result is used.
+`shapes` is a tuple of shapes: one tensor is `shapes=((2, 3, 4),)`. The tensors are parameters, constants or filled tensors. Planted code stands among random code; its result is used.
 
 ## Features
 
@@ -127,6 +127,12 @@ brings what it requires.
 | feature | example | puts into a module | odds | requires |
 |---|---|---|---|---|
 {features}
+
+## A campaign
+
+`relaxfuzz run --pass FILE.py:FACTORY --operators relax.permute_dims=30` draws more of an operator in a campaign; in a configuration file
+it is `operators = ["relax.permute_dims=30"]`. To plant code in a campaign, write a [plugin](plugins.md) whose modules have it,
+`PLUGIN = Plugin(modules=lambda: ir_modules(plant=projection))`; half of the campaign's modules come from it.
 
 `features_of(module)` tells which features a module has, `operators_of(module)` which operators. `relaxfuzz ops` lists the operators
 that are drawn.

@@ -16,6 +16,7 @@ from fuzzer.core.config import (
     Config,
     ConfigError,
     parse_duration,
+    parse_operators,
     parse_oracles,
     parse_passes,
     parse_size,
@@ -110,6 +111,7 @@ def configure(given: Mapping[str, Any]) -> Config:
         seeds_digest=digest,
         plugins=plugins.targets,
         shares=parse_switch(given.get("shares", "on"), "--shares"),
+        operators=parse_operators(given.get("operators", "")),
     )
     code = [sources(place) for place in plugins.places] + [try_pass(ref) for ref in users]
     return replace(config, code=tuple(sorted(set().union(*code))))
@@ -237,6 +239,8 @@ def _difference(meta: Mapping[str, str], config: Config) -> str:
         return f"with shares {'on' if stored.shares else 'off'}"
     if (digest := stored.seeds_digest) != config.seeds_digest:
         return f"with {_seeds_text(digest)}, not {_seeds_text(config.seeds_digest)}"
+    if stored.operators != config.operators:
+        return "with other weights of operators"
     return "of other passes of the user's"
 
 

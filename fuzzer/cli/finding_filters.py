@@ -59,8 +59,8 @@ def chosen(
     Raises:
         UsageError: An oracle is asked for that does not exist.
     """
-    from fuzzer.core.toml import near_matches
     from fuzzer.store.records import FindingState
+    from relaxkit.near import near_matches
     from relaxkit.passes.contract import OracleName
 
     names = [name.value for name in OracleName]

@@ -12,9 +12,9 @@ import traceback
 from fuzzer.cli.options import GROUPS, PROGRAM, entry_points, parser_of
 from fuzzer.core.installed import require_working_pair, versions
 from fuzzer.core.text import first_line, printable, shorten
-from fuzzer.core.toml import near_matches
 from fuzzer.core.verb import INTERNAL, INTERRUPTED, OK, USAGE, UsageError, Verb
 from fuzzer.worker import session_files
+from relaxkit.near import near_matches
 from relaxkit.passes.plugins import PluginError
 
 BROKEN_PIPE = 141

@@ -11,9 +11,10 @@ from typing import Any
 
 import msgspec
 
-from fuzzer.core.toml import TomlError, TomlFile, near_matches, read_toml
+from fuzzer.core.toml import TomlError, TomlFile, read_toml
 from fuzzer.core.verb import OPTIONS, UsageError
 from fuzzer.worker.worker import DEFAULT_MEMORY_LIMIT, DEFAULT_TIME_LIMIT
+from relaxkit.near import near_matches
 from relaxkit.passes.contract import OracleName
 from relaxkit.passes.pass_ref import USER_PREFIX, PassRef, PassReferenceError, split_target
 
@@ -46,6 +47,7 @@ class Config:
         seeds: Directory of the seed collection that a share of the modules is drawn from; empty without one.
         seeds_digest: Content hash of that collection, which decides what is drawn, wherever it lies.
         plugins: What is loaded besides, in every process (``relaxkit.passes.plugins``).
+        operators: Weights of operators that are drawn more often (``strategies.ir_modules``).
         shares: Whether oracles are asked of a share of cases where they never failed (``fuzzer.shard.shares``).
         code: Files of the user's passes and plugins, each with its content hash; empty in older campaigns.
     """
@@ -64,6 +66,7 @@ class Config:
     plugins: tuple[str, ...] = ()
     shares: bool = False
     code: tuple[tuple[str, str], ...] = ()
+    operators: tuple[tuple[str, int], ...] = ()
 
     @property
     def budget_text(self) -> str:
@@ -83,6 +86,8 @@ class Config:
             what["plugins"] = self.plugins
         if not self.shares:
             what["shares"] = "off"
+        if self.operators:
+            what["operators"] = self.operators
         return hashlib.sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()[:16]
 
     def names(self) -> tuple[str, ...]:
@@ -144,6 +149,19 @@ def parse_oracles(text: str) -> tuple[OracleName, ...]:
     if not chosen:
         raise ConfigError("no oracle is named")
     return tuple(name for name in OracleName if name in chosen)
+
+
+def parse_operators(text: str) -> tuple[tuple[str, int], ...]:
+    """Operators and weights of ``relax.split=5,relax.concat=2``; raises ``ConfigError``."""
+    from strategies.modules import named_rows
+
+    weights = {name: number for name, _, number in (part.partition("=") for part in _split(text))}
+    try:
+        rows = named_rows(weights)
+    except ValueError as error:
+        raise ConfigError(f"--operators: {error}") from None
+    numbers = {name: parse_whole(weights[name], f"--operators: the weight of {name},", 1, 1000) for name in rows}
+    return tuple((row.name, numbers[name]) for name, row in rows.items())
 
 
 def parse_switch(text: str, what: str) -> bool:

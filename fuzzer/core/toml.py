@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import functools
 import re
 import sys
@@ -15,6 +14,7 @@ import msgspec
 
 from fuzzer.core.files import read_text
 from fuzzer.core.verb import UsageError
+from relaxkit.near import near_matches
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -117,13 +117,6 @@ def _syntax_error(path: Path, text: str, message: str) -> str:
     key = _KEY.match(shown)
     at = f" at '{key.group(1).strip()}'" if key else f" at '{shown[:40]}'" if shown else ""
     return f"{path}:{number}: not TOML{at}: {complaint}"
-
-
-def near_matches(name: str, known: Collection[str]) -> str:
-    """``; did you mean A or B?`` with up to three near names, ignoring case; empty when nothing is near."""
-    folded = {candidate.casefold(): candidate for candidate in known}
-    near = [folded[found] for found in difflib.get_close_matches(name.casefold(), list(folded), n=3, cutoff=0.6)]
-    return f"; did you mean {' or '.join(near)}?" if near else ""
 
 
 _fields = functools.cache(msgspec.structs.fields)

@@ -36,11 +36,12 @@ from msgspec import Meta, Struct, field
 from packaging.specifiers import InvalidSpecifier, Specifier
 
 from fuzzer.core.files import write_atomically
-from fuzzer.core.toml import Line, TomlFile, near_matches, parse_toml, read_record, read_tables, read_toml
+from fuzzer.core.toml import Line, TomlFile, parse_toml, read_record, read_tables, read_toml
 from fuzzer.core.verb import UsageError
 from fuzzer.findings.family import MARK, Family
 from fuzzer.findings.signature import signature_id
 from relaxkit.compat.known import numbers
+from relaxkit.near import near_matches
 
 DEFAULT_FILE = Path("findings.toml")
 """Where decisions are read if nothing else is said, from the directory that the program is started in."""

@@ -26,9 +26,10 @@ from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
-from fuzzer.core.toml import Count, Flag, Share, TomlFile, near_matches, read_fields, read_record, read_toml
+from fuzzer.core.toml import Count, Flag, Share, TomlFile, read_fields, read_record, read_toml
 from fuzzer.findings.file import KnownFindings, known_in, load_known
 from fuzzer.gate.measured import GateSubject
+from relaxkit.near import near_matches
 from relaxkit.passes.contract import OracleName
 
 EVERY = "*"

@@ -35,10 +35,6 @@ PIPELINES_PER_MODULE = 1
 """Of a module's subjects, so many are pipelines of several passes."""
 
 
-SeedPlace = tuple[str, str]
-"""Directory and content hash of a seed collection; empty without one."""
-
-
 @dataclass(frozen=True, slots=True)
 class DrawnModule:
     """A drawn module.
@@ -100,18 +96,18 @@ def draw_subjects(config: Config, shard: int, number: int) -> Subjects | None:
     """Draw one module of a shard and the passes to try it under; ``None`` when too many draws were discarded."""
     source = randomness(config.seed, shard, number, "module")
     for discarded in range(MOST_DRAWS):
-        drawn = _draw_module(source.randbytes(DRAW_BYTES), (config.seeds, config.seeds_digest))
+        drawn = _draw_module(source.randbytes(DRAW_BYTES), config)
         if drawn is not None:
             return Subjects(drawn, _rows(config, (shard, number), drawn), discarded)
     return None
 
 
-def _draw_module(data: bytes, seeds: SeedPlace) -> DrawnModule | None:
+def _draw_module(data: bytes, config: Config) -> DrawnModule | None:
     from strategies import features_of
     from strategies.detect.profile import profile_of
     from strategies.scope.from_bytes import draw_from_bytes
 
-    described = draw_from_bytes(_modules(seeds), data)
+    described = draw_from_bytes(_modules(config.seeds, config.seeds_digest, config.operators, active().modules), data)
     if described is None:
         return None
     module = described.module
@@ -120,30 +116,24 @@ def _draw_module(data: bytes, seeds: SeedPlace) -> DrawnModule | None:
     return DrawnModule(module, idioms, profile_of(module), features, described.structural, described.executable)
 
 
-def _modules(seeds: SeedPlace) -> Any:
-    brought = active().modules
-    return _ours(seeds) if not brought else _with_brought(seeds, brought)
-
-
 @functools.cache
-def _with_brought(seeds: SeedPlace, brought: tuple[Callable[[], Any], ...]) -> Any:
-    """Half of the modules from the strategies of plugins; a module that TVM objects to is discarded."""
+def _modules(
+    seeds: str, digest: str, operators: tuple[tuple[str, int], ...], brought: tuple[Callable[[], Any], ...]
+) -> Any:
+    """Our modules, half of them from the strategies of plugins where there are some; a module of theirs that TVM
+    objects to is discarded."""
     from hypothesis import strategies as st
 
     from oracles.core.module_facts import complaint
-    from strategies.modules import Described
-
-    theirs = st.one_of([make() for make in brought]).filter(lambda module: complaint(module) is None)
-    return st.booleans().flatmap(lambda ours: _ours(seeds) if ours else theirs.map(Described))
-
-
-@functools.cache
-def _ours(seeds: SeedPlace) -> Any:
-    from strategies.modules import described_modules
+    from strategies.modules import Described, described_modules
     from strategies.seeded import seeded_modules
     from strategies.seeds.collection import SeedRef
 
-    return seeded_modules(SeedRef(*seeds)) if seeds[0] else described_modules()
+    ours = seeded_modules(SeedRef(seeds, digest), operators) if seeds else described_modules(operators=dict(operators))
+    if not brought:
+        return ours
+    theirs = st.one_of([make() for make in brought]).filter(lambda module: complaint(module) is None)
+    return st.booleans().flatmap(lambda own: ours if own else theirs.map(Described))
 
 
 def _rows(config: Config, place: tuple[int, int], drawn: DrawnModule) -> tuple[tuple[PassRef, ...], ...]:

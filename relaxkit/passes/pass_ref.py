@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import enum
 import functools
 import hashlib
@@ -18,6 +17,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from relaxkit.near import near_matches
 from relaxkit.passes.contract import Contract
 
 USER_PREFIX = "user:"
@@ -181,8 +181,7 @@ def load_factory(target: str) -> Callable[[], Any]:
         raise PassReferenceError(f"'{where}' does not import: {type(error).__name__}: {error}") from error
     factory = getattr(module, name, None)
     if factory is None:
-        near = difflib.get_close_matches(name, vars(module), 1)
-        raise PassReferenceError(f"'{where}' has no '{name}'{f'; is {near[0]} meant?' if near else ''}")
+        raise PassReferenceError(f"'{where}' has no '{name}'{near_matches(name, vars(module))}")
     if not callable(factory):
         raise PassReferenceError(f"'{target}' is not callable: it is a {type(factory).__name__}")
     return factory  # type: ignore[no-any-return]  # callable() narrows to a callable of unknown result

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import functools
 import importlib
 import re
@@ -11,6 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from relaxkit.near import near_matches
 from relaxkit.passes.pass_ref import USER_PREFIX, PassRef, PassReferenceError, split_target
 
 HOW_TO_NAME = 'write "FoldConstant", "relax.transform.FuseOps(0)", "FILE.py:FACTORY" or "package.module:FACTORY(5)"'
@@ -56,8 +56,7 @@ def _read(text: str) -> PassRef:
     name = text.removeprefix("relax.").removeprefix("transform.")  # as C++ names those of TVM, too
     if _NAME.fullmatch(name):
         if not hasattr(relax.transform, name):
-            near = difflib.get_close_matches(name, dir(relax.transform), 1)
-            raise PassReferenceError(f"relax.transform has no '{name}'{f'; is {near[0]} meant?' if near else ''}")
+            raise PassReferenceError(f"relax.transform has no '{name}'{near_matches(name, dir(relax.transform))}")
         return PassRef(name, f"relax.transform.{name}()")
     if not _DOTTED.fullmatch(text):
         raise PassReferenceError(f"'{text}' names no pass: {HOW_TO_NAME}")

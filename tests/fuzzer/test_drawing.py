@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import pytest
 import tvm_ffi
 
 from fuzzer.campaign.setup import pass_names
-from fuzzer.core.config import Config
+from fuzzer.core.config import Config, ConfigError, parse_operators
 from fuzzer.shard.draw import draw_subjects, subjects_per_module
+from relaxkit.ir.walk import operators_of
 from relaxkit.passes.contract import OracleName
 
 COUNT = 24
@@ -34,3 +38,27 @@ def test_each_module_has_all_its_subjects() -> None:
         assert len(subjects.pipelines) == subjects_per_module(config())
         singles = [row[0].name for row in subjects.pipelines if len(row) == 1]
         assert len(singles) == len(set(singles))
+
+
+def test_an_aimed_campaign_draws_more_of_its_operators_and_is_another_one() -> None:
+    aimed = replace(config(), operators=parse_operators("relax.erf=20, relax.split=1"))
+    plain, more = (
+        sum("relax.erf" in operators_of(drawn.module) for number in range(COUNT)
+            if (drawn := draw_subjects(each, 1, number)) is not None)
+        for each in (config(), aimed)
+    )  # fmt: skip
+    assert more > COUNT / 2 > plain
+    assert aimed.identity != config().identity
+    assert Config.from_json(aimed.to_json()) == aimed
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("permute_dim=3", "--operators: unknown operator 'permute_dim'; did you mean permute_dims"),
+        ("split", "--operators: the weight of split, '' is not a whole number"),
+    ],
+)
+def test_what_operators_cannot_mean_is_said(text: str, said: str) -> None:
+    with pytest.raises(ConfigError, match=said):
+        parse_operators(text)

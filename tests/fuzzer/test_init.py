@@ -13,7 +13,7 @@ from fuzzer.campaign.setup import merged
 from fuzzer.cli.options import parser_of
 from fuzzer.cli.verbs.gate import VERB as GATE
 from fuzzer.cli.verbs.init import VERB
-from fuzzer.core.config import ConfigError, project_config
+from fuzzer.core.config import ConfigError, parse_operators, project_config
 from fuzzer.core.verb import UsageError
 from fuzzer.gate.policy import load_policy
 
@@ -32,6 +32,9 @@ def test_what_it_writes_for_a_pass_can_be_read(tmp_path: Path, capsys: pytest.Ca
     test = (tmp_path / "tests" / "test_relaxfuzz.py").read_text()
     compile(test, "test", "exec")
     assert f'check(module, "{PASS}")' in test
+    project = tmp_path / "pyproject.toml"
+    project.write_text(project.read_text().replace("# operators", "operators"))
+    assert parse_operators(str(project_config(tmp_path)["operators"])) == (("relax.permute_dims", 30),)
     assert "relaxfuzz run" in capsys.readouterr().out
 
 

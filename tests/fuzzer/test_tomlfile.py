@@ -2,7 +2,8 @@ from pathlib import Path
 
 import pytest
 
-from fuzzer.core.toml import TomlError, near_matches, read_toml
+from fuzzer.core.toml import TomlError, read_toml
+from relaxkit.near import near_matches
 
 TEXT = """\
 # a comment

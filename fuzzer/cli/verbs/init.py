@@ -37,7 +37,9 @@ _KNOWN = """\
 # reason = "bounds are truncated"
 """
 _TEST = '''\
-"""Tests of passes with relaxfuzz: `pytest {file}`."""
+"""Tests of passes with relaxfuzz: `python -m pytest {file}`."""
+
+# Draw what your pass acts on: ir_modules(operators=..., plant=...), see docs/drawing-modules.md of relaxfuzz.
 
 from hypothesis import given
 from relaxfuzz import check, ir_modules
@@ -53,6 +55,7 @@ _PYTEST = """
 pythonpath = ["."]
 relaxfuzz_min_changed = 1 # a test whose pass changed no module fails
 """
+_AIM = '# operators = ["relax.permute_dims=30"] # draw more of what your pass acts on'
 _EXAMPLE = "mycompiler.py:make_pass"
 
 
@@ -82,7 +85,7 @@ def _run(options: argparse.Namespace) -> int:
     print("\nNext:\n  relaxfuzz run --time 2m --seed 1 --out campaign")
     print("  relaxfuzz gate campaign --policy relaxfuzz/policy.toml")
     if options.own:
-        print("or, to test your pass locally:\n  pytest tests/test_relaxfuzz.py")
+        print("or, to test your pass locally:\n  python -m pytest tests/test_relaxfuzz.py")
     return OK
 
 
@@ -119,7 +122,7 @@ def _project(path: Path, own: list[str], passes: str) -> str:
     chosen = [("pass", own), ("passes", [each for each in passes.split(",") if each])]
     if "relaxfuzz" not in tools and (own or passes):
         lines = [f"{key} = [{', '.join(map(_quoted, names))}]" for key, names in chosen if names]
-        text += "\n".join(["", "[tool.relaxfuzz] # options of `relaxfuzz run`", *lines, ""])
+        text += "\n".join(["", "[tool.relaxfuzz] # options of `relaxfuzz run`", *lines, *[_AIM] * bool(own), ""])
     if own and "pytest" not in tools:
         text += _PYTEST
     return text

@@ -85,7 +85,7 @@ def _exclusions(name: str | None) -> list[dict[str, Any]]:
 
 def _known(name: str) -> str:
     """Return the name as the tables have it; raises ``UsageError`` for one that they have not."""
-    from fuzzer.core.toml import near_matches
+    from relaxkit.near import near_matches
     from relaxkit.passes.contracts import CONTRACTS
     from relaxkit.passes.exclusions import EXCLUDED
 
