@@ -20,7 +20,7 @@ import tvm_ffi
 from tvm import relax
 from tvm.relax.expr_functor import PyExprMutator, mutator
 
-from oracles.core.module_facts import load
+from oracles.core.module_facts import apply, equal, load
 from oracles.core.subject import Subject
 from oracles.core.verdict import Evidence, Outcome, Verdict
 from relaxkit.ir.equality import describe
@@ -155,6 +155,19 @@ def _like(subject: Subject, passes: Sequence[PassRef], contracts: Sequence[Contr
     """Return a subject on a copy of the module as it was: the pass may have edited the one that it was given."""
     copy = load(subject.original_facts.snapshot) or subject.original
     return Subject(copy, passes, contracts, subject.input_seed)
+
+
+def rewritten(subject: Subject) -> bool:
+    """Say whether the passes changed the module by more than a user's pass does that only builds functions anew.
+
+    What ``PyExprMutator`` does by itself, such as joining dataflow blocks, is no work of the pass.
+    """
+    if not subject.ran or not subject.changed or not all(map(is_users, subject.passes)):
+        return bool(subject.ran and subject.changed)
+    assert subject.facts is not None
+    given = load(subject.before) or subject.facts.module
+    rebuilt = apply(Identity(_changed(subject)), given).module
+    return rebuilt is None or not equal(rebuilt, subject.output.module)
 
 
 def _changed(subject: Subject) -> list[str] | None:

@@ -312,9 +312,10 @@ _PREPARED: weakref.WeakKeyDictionary[Any, Counter[str]] = weakref.WeakKeyDiction
 
 def _rewrite(subject: Subject, drawn: DrawnModule) -> str:
     """Describe what the passes of a judged subject did to its module; empty when they changed nothing or never ran."""
+    from oracles.users_pass import rewritten
     from strategies.detect.profile import profile_of
 
-    if not subject.ran or not subject.changed:
+    if not rewritten(subject):
         return ""
     facts = subject.facts
     try:

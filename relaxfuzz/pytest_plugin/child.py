@@ -21,6 +21,7 @@ from fuzzer.findings.signature import signature
 from fuzzer.worker.child import begin_case, breadcrumb, die_if_out_of_memory
 from oracles.check import OracleFailure, watched_by
 from oracles.core.verdict import Agreement, Outcome, Verdict
+from oracles.users_pass import rewritten
 from relaxkit.ir.walk import operators_of
 from relaxkit.passes.contract import OracleName
 from relaxkit.passes.pass_ref import GivenPass, PassRef, PassReferenceError
@@ -173,9 +174,10 @@ class _CheckRecorder:
         assert self._now is not None
         assert self._subject is not None
         self.counts["checks"] += 1
-        self.counts["changed"] += bool(self._subject.ran and self._subject.changed)
+        did = rewritten(self._subject)
+        self.counts["changed"] += did
         self.counts["operators"] = len(self._operators)
-        self.counts["proved"] += any(verdict.reason == Agreement.PROVED.value for verdict in verdicts)
+        self.counts["proved"] += did and any(verdict.reason == Agreement.PROVED.value for verdict in verdicts)
         self.counts.update(str(verdict.outcome) for verdict in verdicts)
         self.notes.update({verdict.note for verdict in verdicts if verdict.note})
         if any(verdict.outcome is Outcome.FAIL for verdict in verdicts):

@@ -14,7 +14,9 @@ from tvm.script import relax as R
 from oracles import Contract, Idempotence, Kept, Locality, OracleFailure, OracleName, Outcome, Verdict, check
 from oracles.check import line
 from oracles.core.module_facts import equal
-from oracles.users_pass import LATER_EDIT, TVM_ALONE, Identity
+from oracles.core.subject import Subject
+from oracles.users_pass import LATER_EDIT, TVM_ALONE, Identity, rewritten
+from relaxkit.passes.pass_ref import GivenPass
 
 
 @I.ir_module
@@ -107,6 +109,32 @@ def test_the_identity_rebuilds_and_changes_nothing() -> None:
     assert equal(after, Sum)
 
 
+@I.ir_module
+class OneBlock:
+    @R.function
+    def main(x: R.Tensor((2,), "float32")) -> R.Tensor((2,), "float32"):
+        with R.dataflow():
+            a: R.Tensor((2,), "float32") = R.abs(x)
+            b: R.Tensor((2,), "float32") = R.abs(a)
+            R.output(a, b)
+        return b
+
+
+def test_what_the_building_of_functions_anew_changes_is_no_work_of_the_pass() -> None:
+    def negated(module: tvm.IRModule) -> tvm.IRModule:
+        return rebuilt(module, 1)
+
+    function = OneBlock["main"]
+    blocks = [relax.DataflowBlock([each]) for each in function.body.blocks[0].bindings]
+    body = relax.SeqExpr(blocks, function.body.body)
+    apart = relax.Function(function.params, body, function.ret_ty, True, function.attrs)
+    for built, did in ((Identity(), False), (made(negated), True)):
+        subject = Subject(tvm.IRModule({"main": apart}), [GivenPass("Mine", "<Mine>", built)])
+        assert subject.output.error is None
+        assert subject.changed
+        assert rewritten(subject) is did
+
+
 def test_the_frames_of_the_users_file_are_told_with_their_lines() -> None:
     with pytest.raises(OracleFailure) as caught:
         check(Sum, made(refuses))
@@ -135,8 +163,8 @@ class Plain:
         (Plain, "Plain() gives a Plain, and no pass; give a pass, MyPass()"),
         (lambda module: module, "<lambda>() raised TypeError"),
         (None, "check was given a NoneType, and no pass"),
-        ("FoldConstnt", "relax.transform has no 'FoldConstnt'; is FoldConstant meant?"),
-        ("tests.oracles.test_users_pass:mde", "'tests.oracles.test_users_pass' has no 'mde'; is made meant?"),
+        ("FoldConstnt", "relax.transform has no 'FoldConstnt'; did you mean FoldConstant?"),
+        ("tests.oracles.test_users_pass:mde", "'tests.oracles.test_users_pass' has no 'mde'; did you mean made?"),
         ("a b", 'names no pass: write "FoldConstant"'),
     ],
 )
