@@ -5,8 +5,10 @@ from __future__ import annotations
 import enum
 import functools
 import operator
+import traceback
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, TypeVar
 
 from hypothesis import reject
@@ -69,9 +71,13 @@ class Described:
     notes: tuple[str, ...] = ()
 
 
+class FragmentError(ValueError):
+    """Planted code that cannot be planted; the message is one line."""
+
+
 @dataclass(frozen=True, slots=True)
 class Fragment:
-    """Code of a user's that drawn modules hold.
+    """Your own code, to be put into drawn modules.
 
     Attributes:
         make: Takes tensors (``relax.Var`` or constants) and returns the ``relax.Expr`` that it computes of them.
@@ -83,15 +89,56 @@ class Fragment:
     shapes: tuple[tuple[int, ...], ...] = ((2, 3),)
     dtype: str = "float32"
 
+    def __post_init__(self) -> None:
+        __tracebackhide__ = True  # in pytest the user's line is shown
+        if not all(
+            isinstance(shape, (tuple, list)) and all(isinstance(dim, int) for dim in shape) for shape in self.shapes
+        ):
+            raise FragmentError(f"shapes is a tuple of shapes, such as ((2, 3, 4),), and not {self.shapes!r}")
+
     def draw(self, scope: Scope) -> Value:
         """Plant it."""
-        operands = [scope.make(list(shape), self.dtype) for shape in self.shapes]
-        return scope.emit(scope.module.builder.normalize(self.make(*(operand.expr for operand in operands))))
+        return scope.emit(self.made(scope.builder, [scope.make(list(shape), self.dtype).expr for shape in self.shapes]))
+
+    def try_out(self) -> None:
+        """Call the function once; raises ``FragmentError``."""
+        __tracebackhide__ = True
+        builder = relax.BlockBuilder()
+        operands = [relax.Var(f"x{at}", relax.TensorType(shape, self.dtype)) for at, shape in enumerate(self.shapes)]
+        builder.begin_scope(operands)
+        builder._begin_binding_block()
+        try:
+            self.made(builder, operands)
+        finally:
+            builder._end_block()
+            builder.end_scope()
+
+    def made(self, builder: Any, operands: list[Any]) -> Any:
+        """Return what the function makes of operands; raises ``FragmentError`` where it raises."""
+        __tracebackhide__ = True
+        try:
+            return builder.normalize(self.make(*operands))
+        except Exception as error:
+            code = getattr(self.make, "__code__", None)
+            file, first = getattr(code, "co_filename", ""), getattr(code, "co_firstlineno", 0)
+            last = [at.lineno for at in traceback.extract_tb(error.__traceback__) if at.filename == file][-1:] or [
+                first
+            ]
+            place = f" ({Path(file).name}:{last[0]})" if file else ""
+            given = ", ".join(f"{self.dtype} {tuple(shape)}" for shape in self.shapes)
+            said = (str(error).strip().splitlines() or [""])[0]
+            what = f"the planted function `{self.name}`{place} raised {type(error).__name__}: {said}"
+            raise FragmentError(f"{what}; it was given {given}") from None
+
+    @property
+    def name(self) -> str:
+        """The name of the function."""
+        return str(getattr(self.make, "__name__", "fragment"))
 
     @property
     def planned(self) -> Planned:
         """The fragment as an idiom that no pass of TVM is known to act on."""
-        return Planned(Idiom(getattr(self.make, "__name__", "fragment"), self.draw, (), place=BlockKind.ANYWHERE))
+        return Planned(Idiom(self.name, self.draw, (), place=BlockKind.ANYWHERE))
 
 
 SHARE = 10
@@ -194,6 +241,7 @@ def ir_modules(
         ValueError: when a feature is both demanded and forbidden, the counts are out of range, or an operator is
             unknown.
     """
+    __tracebackhide__ = True  # in pytest the user's line is shown
     return described_modules(
         demand, forbid, max_functions, max_bindings, executable, operators=operators, plant=plant
     ).map(_MODULE)
@@ -216,6 +264,7 @@ def described_modules(
 
     With ``seeds``, half of the modules call functions of that collection (``strategies.seeded`` draws more of it).
     """
+    __tracebackhide__ = True
     wanted, unwanted = frozenset(demand), frozenset(forbid) | INEXPRESSIBLE
     if executable is True:
         unwanted |= NEVER_EXECUTABLE
@@ -229,11 +278,14 @@ def described_modules(
     weighted = tuple((row, weights[name]) for name, row in named_rows(weights).items())
     fragments = (plant,) if isinstance(plant, Fragment) or callable(plant) else tuple(plant)
     planted = tuple(each if isinstance(each, Fragment) else Fragment(each) for each in fragments)
+    for each in planted:
+        each.try_out()
     return expressible(_modules(wanted, unwanted, max_functions, max_bindings, executable, seeds, weighted, planted))
 
 
 def named_rows(names: Iterable[str]) -> dict[str, OperatorRow]:
     """Find operators by their names, with ``relax.`` or without; raises ``ValueError`` for an unknown one."""
+    __tracebackhide__ = True
     rows = {row.name: row for row in OPERATORS}
     found = {name: f"relax.{name.removeprefix('relax.')}" for name in names}
     for name, full in found.items():

@@ -151,6 +151,11 @@ class ModuleFrame:
         relax.BlockBuilder._stack.append(self.builder)
         try:
             yield
+        except BaseException:
+            with contextlib.suppress(Exception):  # TVM warns of blocks that are left open
+                while True:
+                    self.builder._end_block()
+            raise
         finally:
             relax.BlockBuilder._stack.pop()
 

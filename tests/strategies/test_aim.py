@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable
 from typing import Any
 
@@ -12,6 +13,7 @@ from tvm import relax
 from relaxkit.ir.functions import relax_functions
 from relaxkit.ir.walk import operator_of, operators_of, places
 from strategies import Fragment, ir_modules
+from strategies.scope.from_bytes import draw_from_bytes
 
 EXAMPLES = 40
 
@@ -73,3 +75,32 @@ def test_a_planted_fragment_has_the_operands_that_it_asks_for() -> None:
 def test_an_unknown_operator_is_named_with_the_nearest() -> None:
     with pytest.raises(ValueError, match=r"unknown operator 'spilt'; did you mean split"):
         ir_modules(operators={"spilt": 1})
+
+
+def test_shapes_are_a_tuple_of_shapes() -> None:
+    with pytest.raises(ValueError, match=r"shapes is a tuple of shapes, such as \(\(2, 3, 4\),\), and not \(2, 3\)"):
+        Fragment(relax.op.abs, shapes=(2, 3))  # type: ignore[arg-type]  # what is tested
+
+
+def test_a_planted_function_that_raises_is_named_with_its_line_and_operands() -> None:
+    def turned(x: Any) -> Any:
+        return relax.op.permute_dims(x, [1, 2, 0])
+
+    def broken(x: Any) -> Any:
+        return x.nothing
+
+    for plant, said in (
+        (
+            turned,
+            r"`turned` \(test_aim\.py:\d+\) raised ValueError: PermuteDims expects.*; it was given float32 \(2, 3\)",
+        ),
+        (broken, r"`broken` \(test_aim\.py:\d+\) raised AttributeError"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            ir_modules(plant=plant)
+
+
+def test_a_draw_that_ends_early_says_nothing(capfd: pytest.CaptureFixture[str]) -> None:
+    for seed in range(4):
+        assert draw_from_bytes(ir_modules(), random.Random(seed).randbytes(256)) is None
+    assert capfd.readouterr().err == ""
