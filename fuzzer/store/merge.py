@@ -256,7 +256,7 @@ def _kind(meta: dict[str, str]) -> dict[str, str]:
         "oracles": meta["oracles"],
         "plugins": "" if config is None else " ".join(Path(each).name for each in config.plugins),
         "files of passes": "" if config is None else str(config.code or ""),
-        "operators": "" if config is None else repr(config.operators),
+        "operators": "" if config is None else str(config.operators or ""),
         "seed collection": "" if config is None else config.seeds_digest,
     }
 

@@ -167,6 +167,10 @@ def test_what_overlaps_in_part_is_refused(tmp_path: Path) -> None:
         ({"passes": '["FoldConstant"]'}, "their passes differ;"),
         ({"oracles": '["crash"]'}, "their oracles differ;"),
         ({"config": SEEDED.to_json()}, "their seed collection differs;"),
+        (
+            {"config": replace(SEEDED, seeds_digest="", operators=(("relax.split", 5),)).to_json()},
+            "their operators differ;",
+        ),
     ],
 )
 def test_campaigns_of_another_kind_are_refused_in_one_line(
