@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     import tvm
 
 _SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+_CONSTRUCTS = (("match_cast", "R.match_cast(", '"relax.expr.MatchCast"'), ("`If`", "if ", '"relax.expr.If"'))
+"""What a failure may hang on: as an explanation names it, in TVMScript, and in JSON."""
 _AUDIT = Path(__file__).resolve().parent / "audit.toml"
 _HEADER = """# mypy: ignore-errors
 import tvm
@@ -68,21 +70,31 @@ def match(findings: Sequence[FindingRecord], cases: Sequence[KnownCase]) -> list
     return matches
 
 
-def recognize(findings: Sequence[FindingRecord]) -> dict[str, tuple[str, str, str]]:
-    """Give the case that each finding is, where one is likelier than others: its slug, what is wrong, and upstream."""
+def recognize(findings: Sequence[FindingRecord]) -> dict[str, tuple[str, str, str, bool, bool]]:
+    """Give the case that is likelier than others for each finding, as ``fuzzer.store.known.GROUP`` has it.
+
+    It is certain where the audit has said so.
+    """
     known = {}
     for each in match(findings, load()):
         ranks = [_rank(case, each.finding) for case in each.cases]
         silent = not each.finding.traits.skeleton.operators
         if len(ranks) == 1 or (ranks and (ranks[0][0] or (silent and ranks[0] > ranks[1]))):
             case = each.cases[0]
-            known[each.finding.id] = (case.slug, case.explanation, case.reference)
+            known[each.finding.id] = (case.slug, case.explanation, case.reference, False, _named(case, each.finding))
     return known
 
 
 def _same_place(case: KnownCase, finding: FindingRecord, blamed: set[str]) -> bool:
     culprits = {case.culprit} if case.culprit else {ref.name for ref in case.passes}
-    return str(case.oracle) == str(finding.oracle) and not culprits.isdisjoint(blamed)
+    there = str(case.oracle) == str(finding.oracle) and not culprits.isdisjoint(blamed)
+    return there and (finding.minimized is None or _has_constructs(case, finding.minimized.module_json))
+
+
+def _has_constructs(case: KnownCase, module_json: str) -> bool:
+    """Say whether a minimized module has what a case's explanation and module name."""
+    told, text = case.explanation, _text_of(case.directory)
+    return all(node in module_json for word, written, node in _CONSTRUCTS if word in told and written in text)
 
 
 def _rank(case: KnownCase, finding: FindingRecord) -> tuple[float, bool]:

@@ -30,16 +30,7 @@ def render_markdown(report: Report, module_of: Callable[[FindingRecord], str] = 
         "",
         campaign,
         "",
-        "## Oracles",
-        "",
-        *oracle_table(report),
-        "",
     ]
-    if agreed := agreements_text(report.tallies):
-        lines += [f"{agreed}.", ""]
-    reasons = reason_rows(report.tallies)
-    if reasons:
-        lines += ["## Skipped checks by reason", "", *table(("oracle", "outcome", "why", "count"), reasons, "lllr"), ""]
     told = in_words(report.findings, report.recognized)
     for standing, findings in by_standing(report.findings).items():
         if standing is Standing.FINDING or findings:
@@ -47,6 +38,11 @@ def render_markdown(report: Report, module_of: Callable[[FindingRecord], str] = 
             lines += [f"{told}.", ""] if told and standing is Standing.FINDING else []
             lines += [f"{said[0].upper()}{said[1:]}.", ""] if (said := WHAT_THEY_ARE.get(standing)) else []
             lines += _listed(report, findings, module_of)
+    lines += ["## Oracles", "", *oracle_table(report), ""]
+    if agreed := agreements_text(report.tallies):
+        lines += [f"{agreed}.", ""]
+    if reasons := reason_rows(report.tallies):
+        lines += ["## Skipped checks by reason", "", *table(("oracle", "outcome", "why", "count"), reasons, "lllr"), ""]
     return "\n".join(lines)
 
 

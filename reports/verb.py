@@ -74,7 +74,7 @@ def _run(options: argparse.Namespace) -> int:
         earlier = [each.directory for each in reports[:-1]]
         result = judged(report.directory, options.policy, options.baseline, options.triage, earlier)
     written = _write_for_ci(options, report, result)
-    shown = replace(report, findings=chosen(report.findings, options, report.recognized))
+    shown = replace(report, findings=chosen(report.findings, options, report.recognized, report.info.passes))
     written |= _write_pages(options, reports, shown, result, decisions, [str(each.directory) for each in others])
     if options.json:
         return put_json(report_object(reports, result, decisions))

@@ -72,6 +72,7 @@ class Campaign:
         self._rest: list[ShardTask] = []  # what deaths left of shards
         self._deadline = None if config.seconds is None else max(config.seconds, self.clock.elapsed())
         self._grace = max(GRACE_SECONDS, GRACE_SHARE * (config.seconds or 0.0))
+        progress.latest = None if self._deadline is None else self._deadline + self._grace
         self._recognizer = KnownFilter(store, known, decisions)
         self._buffer = WriteBuffer(store)
         self._severities: dict[str, str] = {}  # of findings that wait

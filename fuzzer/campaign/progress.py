@@ -30,6 +30,7 @@ class Progress:
 
     Attributes:
         interval: Seconds between two looks at the workers.
+        latest: Campaign time at which triage ends; ``None`` where no time is set.
     """
 
     interval = 0.5
@@ -48,6 +49,7 @@ class Progress:
         self._examples = 0
         self._findings: set[str] = set()
         self._settled: Counter[FindingState] = Counter()
+        self.latest: float | None = None
         self._began = time.monotonic()
         self._next = self._began + LOG_INTERVAL if self._live is None else 0.0
 
@@ -90,7 +92,7 @@ class Progress:
         unproven = f"{suspects} suspect, " if suspects else ""
         cases = self._examples + judged
         head = (
-            f"{_clock(elapsed)}/{self._budget()}  {cases} cases, {cases / spent:.0f}/s  "
+            f"{self._when(elapsed)}  {cases} cases, {cases / spent:.0f}/s  "
             f"{len(self._findings)} findings "
             f"({self._settled[FindingState.CONFIRMED]} confirmed, {unproven}{waiting} in triage)"
         )
@@ -110,9 +112,13 @@ class Progress:
         """The campaign is over: leave the terminal as it is wanted for the summary."""
         self._draw(Live.stop)
 
-    def _budget(self) -> str:
-        config = self._config
-        return _clock(config.seconds) if config.seconds is not None else f"{config.max_examples} examples"
+    def _when(self, elapsed: float) -> str:
+        seconds = self._config.seconds
+        if seconds is None:
+            return f"{_clock(elapsed)}/{self._config.max_examples} examples"
+        if elapsed < seconds or self.latest is None:
+            return f"{_clock(elapsed)}/{_clock(seconds)}"
+        return f"{_clock(elapsed)}, {_clock(seconds)} of drawing done, triage until {_clock(self.latest)} at most"
 
     def _say(self, line: str) -> None:
         self._draw(lambda live: live.console.print(prose(line)), f"{line}\n")

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Container, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from fuzzer.core.verb import UsageError
 
 if TYPE_CHECKING:
+    from fuzzer.store.known import KnownAs
     from fuzzer.store.records import FindingRecord
 
 
@@ -37,6 +38,7 @@ def add_filters(parser: argparse.ArgumentParser, where: str = "") -> None:
             dest=f"only_{name}",
             action="append",
             choices=values,
+            type=str.upper if name == "severity" else str,
             metavar=name.upper() if values is None else None,
             help=f"only findings {text}; repeatable",
         )
@@ -47,17 +49,21 @@ def add_filters(parser: argparse.ArgumentParser, where: str = "") -> None:
 
 
 def chosen(
-    findings: Sequence[FindingRecord], options: argparse.Namespace, known: Container[str]
+    findings: Sequence[FindingRecord],
+    options: argparse.Namespace,
+    known: Mapping[str, KnownAs],
+    passes: Sequence[str],
 ) -> list[FindingRecord]:
     """Return the findings that the options leave, the gravest first.
 
     Args:
         findings: Of a campaign.
         options: As they were given.
-        known: Ids of those that people know.
+        known: What people know of them, by id.
+        passes: The campaign's.
 
     Raises:
-        UsageError: An oracle is asked for that does not exist.
+        UsageError: An oracle is asked for that does not exist, or a pass that the campaign has not.
     """
     from fuzzer.store.records import FindingState
     from relaxkit.near import near_matches
@@ -68,11 +74,17 @@ def chosen(
         if each not in names:
             raise UsageError(f"--oracle: '{each}' is not an oracle{near_matches(each, names)}")
 
+    there = sorted({*passes, *(name for each in findings for name in (each.culprit, each.assessment.blame))})
+    for each in options.only_pass or ():
+        if each not in there:
+            raise UsageError(f"--pass: the campaign has no pass '{each}'{near_matches(each, there)}")
+
     def fits(finding: FindingRecord) -> bool:
         listed = finding.state is FindingState.KNOWN or finding.id in known
+        entry = {FindingState.KNOWN.value} if finding.id in known and known[finding.id].listed else set()
         pairs = (
             (options.only_severity, {finding.assessment.severity.value}),
-            (options.only_state, {finding.state.value}),
+            (options.only_state, {finding.state.value, *entry}),
             (options.only_pass, {finding.culprit, finding.assessment.blame}),
             (options.only_oracle, {str(finding.oracle)}),
         )

@@ -19,6 +19,7 @@ from fuzzer.repro.module.format import wrapped
 if TYPE_CHECKING:
     from fuzzer.findings.releases import Bisected
     from fuzzer.findings.script_parts import ScriptParts
+    from fuzzer.store.known import KnownAs
     from fuzzer.store.records import CampaignInfo, FindingRecord
     from oracles.core.verdict import Verdict
 
@@ -38,6 +39,7 @@ def bug_report(
     script: str,
     parts: ScriptParts,
     bisected: Bisected | None = None,
+    known: KnownAs | None = None,
 ) -> str:
     """Write the report.
 
@@ -48,6 +50,7 @@ def bug_report(
         script: Source of its repro script.
         parts: What the script is made of.
         bisected: What is known of the releases of TVM.
+        known: What people know of the finding.
     """
     words = parts.words
     assert verdict.evidence is not None
@@ -63,7 +66,7 @@ def bug_report(
         f"### Before and after\n\n{fenced(parts.change, 'diff')}" if parts.change else "",
         _nearest(parts),
         _bisection(bisected),
-        f"### Notes\n\n{_notes(finding, info, parts)}",
+        f"### Notes\n\n{_notes(finding, info, parts, known)}",
         "### Triage\n\n* needs-triage\n",
     ]
     return "\n".join(section for section in sections if section)
@@ -146,7 +149,7 @@ def _cell(text: str) -> str:
     return html.escape(" ".join(visible(shorten(text, MOST_LINE)).split()), quote=False).replace("|", "\\|")
 
 
-def _notes(finding: FindingRecord, info: CampaignInfo, parts: ScriptParts) -> str:
+def _notes(finding: FindingRecord, info: CampaignInfo, parts: ScriptParts, known: KnownAs | None) -> str:
     cases = "case" if finding.count == 1 else "cases"
     size = f", {finding.bindings} binding{'s' * (finding.bindings != 1)}" if finding.bindings is not None else ""
     seen = f"in {finding.count:,} {cases} out of {info.examples:,}"
@@ -159,6 +162,7 @@ def _notes(finding: FindingRecord, info: CampaignInfo, parts: ScriptParts) -> st
         f"* Pass: `{finding.culprit}`",
         f"* Severity: {assessment.severity}; evidence: {assessment.evidence}",
         *([f"* {_cell(blame[0].upper() + blame[1:])}"] if blame else []),
+        *([f"* {_cell(fact)}" for fact in known.facts] if known is not None else []),
         f"* Found by fuzzing, {seen}; {smaller}.",
         f"* Signature: `{finding.id}` {_cell(finding.signature).replace('`', chr(39))}",
     ]

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 CHECK_SECONDS = 120.0
 NEAREST = "nearest module that passes:"
+_MOST_SAID = 7
+"""Lines of an error without a message of its own: NumPy tells the values in them."""
 _OUTCOMES = ("BUG: ", "OK: ", "DIFFERENT: ", "ENVIRONMENT: ")
 
 
@@ -74,11 +76,13 @@ class ReproResult:
         told = [line for line in lines if error and error in line.partition(":")[0]] or lines[-1:]
         if self.exit_code == 0:
             return "OK: the script ends with 0"
-        how = (
-            told[-1]
-            if told and self.exit_code is not None and self.exit_code >= 0
-            else f"it ends with {self.exit_code}"
-        )
+        how = f"it ends with {self.exit_code}"
+        if told and self.exit_code is not None and self.exit_code >= 0:
+            before, _, behind = self.errors.rpartition(told[-1])
+            more = [line.strip() for line in behind.splitlines() if line.strip()][:_MOST_SAID]
+            if not more:  # of a bare assertion, its line says which values
+                more = [line.strip() for line in before.splitlines() if line.strip(" ^~")][-1:]
+            how = told[-1] if told[-1].rstrip(": ") != error else f"{error}: {'; '.join(more)}"
         return f"BUG: {how}" if self.confirmed else f"ENVIRONMENT: another end than the defect's: {how}"
 
 

@@ -6,14 +6,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import entry_points
 
-from fuzzer.core.text import counted
+from fuzzer.core.text import Standing, by_standing, counted
 from fuzzer.findings.file import DEFAULT_FILE, Decisions, KnownFindings, load_known
 from fuzzer.store.records import FindingRecord
 
 GROUP = "relaxfuzz.known"
 """Entry-point group of collections of known cases.
 
-Each is a function that takes findings, and gives by id the name of a case, a sentence, and where upstream knows it.
+Each is a function that takes findings, and gives by id the name of a case, a sentence, where upstream knows it,
+``False``, and whether it is certain that the finding is this case.
 """
 
 
@@ -26,22 +27,35 @@ class KnownAs:
         sentence: What is wrong.
         reference: Where it is reported; empty where nobody knows that.
         listed: Whether an entry lists it, which excuses it where that file is given; a case excuses nothing.
+        certain: Whether it is known to be that case, and does not only fail like it.
+        also: The case that an entry stands beside.
     """
 
     name: str
     sentence: str
     reference: str = ""
     listed: bool = False
+    certain: bool = True
+    also: KnownAs | None = None
 
     @property
     def line(self) -> str:
         """One line for reports."""
         where = f" ({self.reference})" if self.reference else ""
-        return f"{'listed' if self.listed else 'case'} {self.name}: {self.sentence}{where}"
+        how = "listed" if self.listed else "case" if self.certain else "looks like case"
+        return f"{how} {self.name}: {self.sentence}{where}{f'; {self.also.line}' if self.also else ''}"
+
+    @property
+    def facts(self) -> list[str]:
+        """What somebody who reads the bug report must know: what is wrong, and where it is reported."""
+        said = f"{'Known' if self.certain else 'Perhaps the same as'}: {self.sentence}"
+        where = [f"Upstream: {self.reference}"] if self.reference else []
+        return [said, *where, *(self.also.facts if self.also else [])]
 
     def to_object(self) -> dict[str, object]:
         """Give what JSON holds of it."""
-        return {"name": self.name, "sentence": self.sentence, "reference": self.reference, "listed": self.listed}
+        own = {"name": self.name, "sentence": self.sentence, "reference": self.reference, "listed": self.listed}
+        return {**own, "certain": self.certain, "also": self.also and self.also.to_object()}
 
 
 def recognize(
@@ -64,12 +78,13 @@ def recognize(
     for each in findings if listed.entries else ():
         family = (decisions or Decisions()).place(each.id, each.family, each.former).id
         if (row := listed.find(each.id, each.signature, family, each.former)) is not None:
-            found[each.id] = KnownAs(row.name, row.reason, row.reference, listed=True)
+            found[each.id] = KnownAs(row.name, row.reason, row.reference, listed=True, also=found.get(each.id))
     return found
 
 
 def in_words(findings: Sequence[FindingRecord], known: Mapping[str, KnownAs]) -> str:
-    """Say how many findings are known; empty where none is."""
+    """Say how many findings, questions and suspects apart, are known; empty where none is."""
+    findings = by_standing(findings)[Standing.FINDING]
     mine = [known[each.id] for each in findings if each.id in known]
     listed = sum(each.listed for each in mine)
     parts = [f"{many} {words}" for many, words in

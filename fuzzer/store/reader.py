@@ -6,6 +6,7 @@ import json
 import sqlite3
 from collections import Counter
 from collections.abc import Iterator
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -107,9 +108,9 @@ class StoreReader:
         rows = list(self._query(query, (finding_id,))) if finding_id else []
         if len(rows) != 1:
             there = rows or self._query("SELECT id FROM findings ORDER BY shard, number, id LIMIT 6")
-            ids = ", ".join([row["id"] for row in there][:6]) or "none"
+            ids = ", ".join(get_close_matches(finding_id, [row["id"] for row in there], 3, 0.0)) or "none"
             what = "more than one finding begins" if rows else "no finding begins"
-            raise StoreError(f"{what} with '{finding_id}' in '{self.directory}' (there: {ids})")
+            raise StoreError(f"{what} with '{finding_id}' in '{self.directory}' (closest: {ids})")
         return _finding(rows[0])
 
     def untriaged(self) -> list[tuple[int, str]]:

@@ -109,7 +109,7 @@ def _arrays(
         "wrong-value",
         path,
         f"{expected[index]} at {list(index)}",
-        f"{observed[index]} there; {count} of {different.size} elements differ",
+        f"{observed[index]}; {count} of {different.size} elements differ",
         integral,
         str(observed[index]),
     )

@@ -20,7 +20,7 @@ def undefined(before: tvm.IRModule, after: tvm.IRModule) -> Iterator[str]:
     for name, function in relax_functions(after):
         for each in expressions(function.body):
             if isinstance(each, tvm.ir.GlobalVar) and not any(each.same_as(var) for var in known):
-                yield f"leaves {name} with a call of {each.name_hint}, which it dropped or replaced"
+                yield f"leaves a call of {each.name_hint} in {name}, but has dropped or replaced that function"
         symbols = [*relax.analysis.free_symbolic_vars(function), *relax.analysis.tir_vars_in_type(function.ret_ty)]
         defined = set(relax.analysis.defined_symbolic_vars(function))
         free = [symbol for symbol in symbols if symbol not in defined]

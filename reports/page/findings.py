@@ -54,9 +54,11 @@ def finding_rows(
     rows = []
     for finding in report.findings:
         module, script = modules.get(finding.id, ""), script_text(report.directory, finding.repro)
-        disposition = dispositions.of(finding)
+        disposition, parts = dispositions.of(finding), finding.parts
         family = decisions.place(finding.id, finding.family, finding.former)
         cost, known = report.costs.get(finding.id), report.recognized.get(finding.id)
+        if disposition is Disposition.FAILS and dispositions.policy is None and known is not None and known.listed:
+            disposition = Disposition.KNOWN
         rows.append({
             "id": finding.id,
             "oracle": str(finding.oracle),
@@ -72,7 +74,7 @@ def finding_rows(
             "excuse": "" if disposition is Disposition.FAILS else dispositions.excuses.get(finding.id, ""),
             "count": finding.count,
             "line": title_line(finding),
-            "message": _cut(finding.message or finding.kind),
+            "message": _cut(parts.numbers or parts.words.observed if parts else finding.message or finding.kind),
             "signature": finding.signature,
             "family": [family.id, family.text, "" if family.decision is None else family.decision.reason],
             "first": round(finding.first_seen_seconds, 1),
@@ -80,19 +82,18 @@ def finding_rows(
             "bindings": finding.bindings,
             "note": finding.note,
             "known": None if known is None else {**known.to_object(), "line": known.line},
-            "issue": None if script is None or finding.parts is None else lines.add(
-                bug_report(finding, finding.verdict, report.info, script, finding.parts, finding.bisected)
+            "issue": None if script is None or parts is None else lines.add(
+                bug_report(finding, finding.verdict, report.info, script, parts, finding.bisected, known)
             ),
             "releases": "" if finding.bisected is None else finding.bisected.judgement,
-            "expected": _cut(finding.evidence.expected),
-            "observed": _cut(finding.evidence.observed),
+            "expected": _cut(finding.evidence.expected if parts is None else parts.words.expected),
+            "observed": _cut(finding.evidence.observed) if parts is None else "",
             "frames": list(finding.evidence.frames),
             "passes": passes_text(finding),
             "minimized": finding.minimized is not None,
             "module": lines.add(module) if module else None,
-            "numbers": "" if finding.parts is None else finding.parts.numbers,
-            "change": "" if finding.parts is None else finding.parts.change,
-            "neighbour": None if script is None else _neighbour(finding.parts),
+            "change": "" if parts is None else parts.change,
+            "neighbour": None if script is None else _neighbour(parts),
             "repro": finding.repro,
             "script": None if script is None else lines.add(script),
             "cost": None if cost is None else [round(cost.judging, 1), round(cost.triage, 1)],

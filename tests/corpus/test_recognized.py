@@ -63,6 +63,19 @@ def test_the_case_that_the_audit_names_comes_first() -> None:
     assert slugs(replace(UNDEFINED, id="f5e022bbf7"), *cases)[0] == "rewrite-cuda-graph-late-storage"
 
 
+def test_a_case_of_a_construct_is_no_finding_without_it() -> None:
+    found = replace(UNDEFINED, evidence=about("a tensor of another function"))
+    bare = replace(found, minimized=Case('["relax.expr.Call"]', (OTHER,), 0))
+    cast = replace(found, minimized=Case('["relax.expr.MatchCast"]', (OTHER,), 0))
+    case = "rewrite-cuda-graph-match-cast"
+    assert (slugs(bare, case), slugs(cast, case)) == ([], [case])
+
+
+def test_what_the_audit_has_said_is_certain() -> None:
+    named = tell([replace(UNDEFINED, id="f5e022bbf7")])["f5e022bbf7"]
+    assert (named.name, named.certain) == ("rewrite-cuda-graph-late-storage", True)
+
+
 def test_operators_tell_cases_of_one_message_apart() -> None:
     found = replace(
         FOUND, oracle="well-formed", culprit="LegalizeOps",
@@ -80,7 +93,10 @@ def test_what_is_listed_comes_before_the_corpus() -> None:
     entry = KnownFinding(id=FOUND.id, reference="https://example.org/1", reason="why")
     assert tell([FOUND])[FOUND.id].name == "merge-composite-if"
     told = tell([FOUND], KnownFindings((entry,)))
-    assert told == {FOUND.id: KnownAs(FOUND.id, "why", "https://example.org/1", listed=True)}
+    entry_told = told[FOUND.id]
+    assert replace(entry_told, also=None) == KnownAs(FOUND.id, "why", "https://example.org/1", listed=True)
+    assert entry_told.also == tell([FOUND])[FOUND.id], "beside the case, not instead of it"
+    assert "listed abc0000001: why (https://example.org/1); looks like case merge-composite-if: " in entry_told.line
     assert in_words([FOUND], told) == "Already known among 1 finding: 1 listed"
     assert in_words([FOUND], {}) == ""
 
@@ -88,7 +104,7 @@ def test_what_is_listed_comes_before_the_corpus() -> None:
 def test_the_gate_tells_which_new_finding_is_a_case() -> None:
     (ruling,) = finding_rulings(SortedFindings((FOUND,), (), (), (), (), ()))
     assert ruling.status is RulingStatus.FAIL  # to be told is no excuse
-    assert "; case merge-composite-if: " in ruling.detail
+    assert "; looks like case merge-composite-if: " in ruling.detail, "by what it says alone"
 
 
 def test_an_address_is_made_of_what_a_case_says_of_upstream() -> None:

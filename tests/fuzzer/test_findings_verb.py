@@ -176,6 +176,11 @@ def test_filters_choose_and_limit(directory: str, capsys: pytest.CaptureFixture[
     assert ids(directory, capsys, "--new") == [three, one]
     assert ids(directory, capsys, "--state", "known", "--oracle", "crash") == [two]
     assert ids(directory, capsys, "--limit", "1") == [three]
+    assert ids(directory, capsys, "--severity", "s2") == [three]
+    assert main(["findings", directory, "--pass", "FuseOp"]) == 2
+    assert "the campaign has no pass 'FuseOp'; did you mean FuseOps?" in capsys.readouterr().err.replace(
+        "'FuseOps'", "FuseOps"
+    )
     assert main(["findings", directory, "--severity", "S5"]) == 0
     assert capsys.readouterr().out == "no match among 3 findings\n"
 

@@ -83,3 +83,12 @@ def test_a_terminal_is_redrawn_and_may_go_away(monkeypatch: pytest.MonkeyPatch) 
         shown.end()
         told = True
     assert told, "nothing was raised before the terminal was closed"
+
+
+def test_what_goes_on_after_the_time_is_triage() -> None:
+    config = Config(7, ("FuseOps",), (), (OracleName.CRASH,), None, 60.0, 1)
+    told = Progress(config, io.StringIO())
+    told.latest = 120.0
+    assert [told._when(at) for at in (30.0, 90.0)] == [
+        "0:30/1:00", "1:30, 1:00 of drawing done, triage until 2:00 at most"
+    ]  # fmt: skip

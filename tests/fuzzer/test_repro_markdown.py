@@ -182,3 +182,31 @@ def test_a_short_script_shows_the_defect_by_how_it_ends(
     ending: Ending, code: int | None, errors: str, shows: bool
 ) -> None:
     assert ReproResult(code, "", errors, ending).confirmed is shows
+
+
+NUMPY = """Traceback (most recent call last):
+  File "repro.py", line 9, in <module>
+    np.testing.assert_allclose(run(After, args), expected)
+AssertionError:\x20
+Not equal to tolerance rtol=0, atol=1e-06
+
+Mismatched elements: 1 / 1 (100%)
+ ACTUAL: array([1.], dtype=float32)
+ DESIRED: array([0.], dtype=float32)
+"""
+BARE = """Traceback (most recent call last):
+  File "repro.py", line 9, in <module>
+    assert left == right  # expected 1, got 2
+           ^^^^^^^^^^^^^
+AssertionError
+"""
+
+
+def test_an_error_without_a_message_is_told_with_its_values() -> None:
+    said = ReproResult(1, "", NUMPY, Ending("AssertionError", (), 9)).said
+    assert said == (
+        "BUG: AssertionError: Not equal to tolerance rtol=0, atol=1e-06; Mismatched elements: 1 / 1 (100%); "
+        "ACTUAL: array([1.], dtype=float32); DESIRED: array([0.], dtype=float32)"
+    )
+    said = ReproResult(1, "", BARE, Ending("AssertionError", (), 9)).said
+    assert said == "BUG: AssertionError: assert left == right  # expected 1, got 2"

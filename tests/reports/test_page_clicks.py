@@ -119,7 +119,7 @@ def test_a_finding_with_its_module_and_what_is_copied(browser: Any, site: str) -
     with Visit(browser, site) as page:
         page.context.grant_permissions(["clipboard-read", "clipboard-write"])
         page.locator("main a[href='#/finding/0000000001']").first.click()
-        assert page.locator("h1").inner_text() == "crash: FuseOps"
+        assert page.locator("h1 + p, main p.dim").first.inner_text() == "crash: FuseOps"
         module = page.locator(".code pre").first
         assert module.inner_text() == SOURCE, "a module with <script> in it is shown as it is"
         assert module.locator(".t-key").first.inner_text() == "class"

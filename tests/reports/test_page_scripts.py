@@ -86,11 +86,17 @@ def test_a_finding_offers_its_issue_an_entry_and_a_search(report: Report, tmp_pa
     assert (listed.id, listed.culprit, listed.reference) == (first.id, first.culprit, known.reference)
     assert listed.reason == 'says "so" and so'
     search = run(f"RF.upstream(RF.finding('{first.id}'))")
-    assert search.startswith("https://github.com/apache/tvm/issues?q=is%3Aissue%20FuseOps")
+    assert search == "https://github.com/apache/tvm/issues?q=FuseOps%20it%20does%20not"
+    run(f"RF.finding('{first.id}').line = 'FuseOps fails on relax.nn.pixel_shuffle: no relax.expr.If'")
+    assert run(f"RF.upstream(RF.finding('{first.id}'))").endswith("?q=FuseOps%20nn.pixel_shuffle")
+    assert f"Known: {known.sentence.splitlines()[0]}" in issue
+    assert f"* Upstream: {known.reference}" in issue
     go(run, f"finding/{first.id}")
     shown = run("document.querySelectorAll('dd').map((each) => each.textContent)")
     assert known.line in shown
     assert run("document.querySelectorAll('a').map((each) => each.getAttribute('href'))").count(known.reference) == 1
+    listed = started(replace(report, directory=Path("before")), replace(now, recognized={first.id: replace(known, listed=True)}))
+    assert listed(f"RF.finding('{first.id}').stands") == "known", "and not among those to look at first"
     # What is no address is no link.
     run(f"RF.finding('{first.id}').known.reference = 'javascript:alert(1)'")
     go(run, f"finding/{first.id}")
@@ -134,7 +140,9 @@ def test_every_view_is_made_and_no_text_is_markup(run: Run, view: str) -> None:
 
 def test_a_module_named_script_stays_text(run: Run) -> None:
     go(run, "finding/0000000004")
-    assert run("document.querySelector('main h1').textContent") == "numeric: <script>alert(3)</script>"
+    assert run("document.querySelector('main p.dim').textContent") == "numeric: <script>alert(3)</script>"
+    shown = run("document.querySelectorAll('dd').map((each) => each.textContent)")
+    assert any("not written yet; this command writes it: relaxfuzz repro" in each for each in shown)
     assert "<script>alert" in run("document.querySelector('main').textContent")
     go(run, "finding/0000000001")
     assert run("document.querySelectorAll('.code pre')[0].textContent") == SOURCE

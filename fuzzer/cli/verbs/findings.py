@@ -39,11 +39,11 @@ def _run(options: argparse.Namespace) -> int:
     from fuzzer.store.writer import Store
 
     with Store.open(options.directory) as store:
-        findings, past = store.findings(), store.regressions()
+        findings, past, info = store.findings(), store.regressions(), store.info()
     if options.earlier:
         return _show_earlier(past, options.json)
     known = recognize(findings)
-    shown = chosen(findings, options, known)
+    shown = chosen(findings, options, known, info.passes)
     groups = group(shown, load_decisions(options.triage))
     if options.family is not None:
         groups = [each for each in groups if each.family.id == options.family]

@@ -129,11 +129,13 @@ def _report(
     finding: FindingRecord, info: CampaignInfo, script: str, parts: ScriptParts | None, options: argparse.Namespace
 ) -> str:
     from fuzzer.repro.markdown import bug_report
+    from fuzzer.store.known import recognize
 
     bisected = finding.bisected if options.bisection is None else _bisected(options.bisection, finding.id)
     if parts is None:
         raise UsageError(f"finding {finding.id}: the parts of its script were not recorded; give --fresh")
-    return bug_report(finding, finding.verdict, info, script, parts, bisected)
+    known = recognize([finding]).get(finding.id)
+    return bug_report(finding, finding.verdict, info, script, parts, bisected, known)
 
 
 def _bisected(path: Path, finding_id: str) -> Bisected:

@@ -120,7 +120,7 @@ def _check(ids: list[str], campaign: Path | None, decisions: Decisions) -> None:
 VERB = Verb(
     name="triage",
     help="by hand, merge or split families of findings, or list findings as known",
-    example='relaxfuzz triage merge F0c2ab934f F11d0e2a7c --reason "one missing check" --campaign campaign',
+    example="relaxfuzz triage known 1f0c2ab934 --reference https://github.com/apache/tvm/issues/1 --reason TEXT",
     add_arguments=_add_arguments,
     run=_run,
     needs_tvm=False,

@@ -141,12 +141,12 @@ RF.views.finding = function (id) {
 
 RF.findingHead = function (finding) {
   const fact = (name, ...value) => (value.some(Boolean) ? [RF.h("dt", null, name), RF.h("dd", null, value)] : null);
-  const command = finding.repro && `python ${finding.repro}`;
+  const command = finding.repro ? `python ${finding.repro}` : `relaxfuzz repro ${RF.data.campaign.name} ${finding.id}`;
   return RF.h("section", { class: "box" },
     RF.h("div", { class: "head" },
-      RF.h("h1", { class: "wrap" }, `${finding.oracle}: ${finding.pass}`),
+      RF.h("h1", { class: "wrap" }, finding.line),
       RF.h("span", null, RF.isNew(finding) && RF.h("span", { class: "badge mark" }, "new"), " ", RF.badge(RF.stateOf(finding)))),
-    RF.h("p", { class: "wrap" }, finding.line),
+    RF.h("p", { class: "wrap dim" }, `${finding.oracle}: ${finding.pass}`),
     finding.standing === "suspect" && RF.h("p", { class: "warn" }, "A suspect, and not counted as a finding: a standalone script could not reproduce it."),
     finding.standing === "question" && RF.h("p", { class: "warn" }, "A question, and not counted as a finding: TVM never promised what it goes against."),
     RF.h("dl", { class: "facts" },
@@ -159,7 +159,7 @@ RF.findingHead = function (finding) {
         RF.duration(finding.last)),
       fact("module", finding.bindings === null ? "not minimized"
         : `${RF.counted(finding.bindings, "binding")}${finding.minimized ? "" : " (not minimized)"}`),
-      finding.cost && fact("time", `${RF.duration(finding.cost[0])} to judge the cases, ${RF.duration(finding.cost[1])} to look into it`),
+      finding.cost && fact("time", `${RF.duration(finding.cost[0])} spent judging its cases, ${RF.duration(finding.cost[1])} on triage`),
       finding.known && fact("known as", /^https?:/.test(finding.known.reference) ? RF.h("a", { href: finding.known.reference }, finding.known.line)
         : finding.known.line),
       fact("note", finding.note),
@@ -168,7 +168,8 @@ RF.findingHead = function (finding) {
       RF.familyFact(finding),
       fact("signature", finding.signature),
       finding.frames.length > 0 && fact("frames", finding.frames.map((frame, at) => [at > 0 && " < ", RF.sourceOf(frame)])),
-      command && fact("script", RF.h("code", null, command), " ", RF.copy("Copy command", () => command))),
+      fact("script", !finding.repro && "not written yet; this command writes it: ", RF.h("code", null, command), " ",
+        RF.copy("Copy command", () => command))),
     RF.h("div", { class: "tools" },
       finding.issue && RF.copy("Copy the issue", () => RF.text(finding.issue)),
       RF.copy("Copy the entry for findings.toml", () => RF.knownEntry(finding)),
@@ -184,7 +185,6 @@ RF.knownEntry = function (finding) {
     `reason = ${text(known.sentence || finding.line)}`, ""].join("\n");
 };
 
-// The words of the message that a maintainer would have typed: no names, numbers or addresses of the module.
 // A frame with a link to its file in the release that was tested; of a user's pass only the name of the file is known.
 RF.sourceOf = function (frame) {
   const path = frame.slice(0, frame.indexOf(":"));
@@ -193,9 +193,12 @@ RF.sourceOf = function (frame) {
   return RF.h("a", { href: `https://github.com/apache/tvm/blob/v${RF.data.campaign.tvm}/${file}`, target: "_blank", rel: "noopener" }, frame);
 };
 
+// What a maintainer would type: the pass, and the operator, or else what TVM's own message says without names and numbers.
 RF.upstream = function (finding) {
-  const words = finding.line.replace(/["'`(){}\[\]<>:=,]/g, " ").split(/\s+/).filter((word) => /^[A-Za-z_.]{3,}$/.test(word));
-  const query = `is:issue ${finding.pass.split(":")[0]} ${words.slice(0, 6).join(" ")}`;
+  const operator = (/\brelax\.(?!expr\b)(\w+(?:\.\w+)*)/.exec(finding.line) || [])[1];
+  const said = ["crash", "well-formed"].includes(finding.oracle) ? finding.message.split(/["'`()\[\]{}<>:=,\n]|\S*\d\S*/) : [];
+  const longest = said.map((part) => part.trim()).sort((a, b) => b.length - a.length)[0] || "";
+  const query = [finding.pass.split(":")[0], operator || longest.split(/\s+/).slice(0, 8).join(" ")].join(" ").trim();
   return `https://github.com/apache/tvm/issues?q=${encodeURIComponent(query)}`;
 };
 
@@ -222,11 +225,10 @@ RF.findingCode = function (finding) {
     finding.module ? RF.code(finding.minimized ? "Minimized module" : "Module, not minimized", RF.text(finding.module))
       : RF.h("p", { class: "dim" }, "The module cannot be printed as TVMScript."),
     RF.code(finding.passes.includes("\n") ? "Passes, in order" : "Pass", finding.passes, { wrap: true }),
-    finding.numbers && RF.code("The values", finding.numbers),
     finding.change && RF.code("The lines that change", finding.change),
     finding.neighbour && RF.code(`The nearest module that passes: ${finding.neighbour[0]}`, finding.neighbour[1]),
     finding.expected && RF.code("Expected", finding.expected, { plain: true }),
-    RF.code(finding.observed ? "Message" : "Message, as TVM gave it", finding.message, { plain: true }),
+    RF.code(finding.issue ? "Observed" : finding.observed ? "Message" : "Message, as TVM gave it", finding.message, { plain: true }),
     finding.observed && finding.observed !== finding.message && RF.code("Observed", finding.observed, { plain: true }),
     script ? RF.h("details", { class: "box", id: "script" }, RF.h("summary", null, `Script: ${finding.repro}`),
       RF.h("div", null, RF.code(RF.counted(script.split("\n").length, "line"), script, { copy: "Copy script" })))

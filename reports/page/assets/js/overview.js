@@ -41,7 +41,7 @@ RF.verdict = function (open, parts) {
         RF.h("details", null, RF.h("summary", null, "Every number behind the verdict"),
           RF.h("div", null, RF.h("pre", { class: "message" }, gate.explained.join("\n")))),
         RF.h("p", { class: "dim small" }, gate.told)]
-        : RF.h("p", { class: "dim small" }, "No policy was given, so nothing is said about a gate (report --policy FILE).")));
+        : RF.h("p", { class: "dim small" }, "There is no gate verdict, because no policy was given (report --policy FILE).")));
 };
 
 RF.figures = function (findings, besides) {
