@@ -125,7 +125,7 @@ def test_the_verb_prints_it_and_refuses_what_it_cannot_read(tmp_path: Path, caps
     assert "3 cases out of 8" in printed
     for text, problem in (
         ("{", "is not what 'relaxfuzz bisect --json' prints"),
-        (json.dumps({"releases": rows, "judgement": "", "finding": "0123456789"}), "is of finding 0123456789"),
+        (json.dumps({"releases": rows, "judgement": "", "finding": "0123456789"}), "is about finding 0123456789"),
     ):
         bisection.write_text(text)
         assert cli.main([*arguments, "--bisection", str(bisection)]) == 2

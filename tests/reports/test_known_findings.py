@@ -37,5 +37,5 @@ def test_every_report_tells(told: Report) -> None:
 
 
 def test_nothing_is_told_of_what_nobody_knows(report: Report) -> None:
-    assert "Known of" not in render_text(report)
+    assert "Already known" not in render_text(report)
     assert "Known," not in render_markdown(report, lambda _: "")

@@ -166,7 +166,7 @@ def test_operators_pairs_and_reasons_can_be_searched(browser: Any, site: str) ->
         page.get_by_label("Search operators").fill("add")
         assert "add 120" in page.locator(".chips li").all_inner_texts()
         page.get_by_label("Name an operator").fill("add")
-        assert "What takes the result of add" in page.locator("main").inner_text()
+        assert "Operators that use the result of add" in page.locator("main").inner_text()
         page.get_by_role("link", name="Not judged").click()
         page.get_by_label("oracle").select_option("numeric")
         assert page.locator("tbody tr").count() == 3

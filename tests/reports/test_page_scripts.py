@@ -95,7 +95,9 @@ def test_a_finding_offers_its_issue_an_entry_and_a_search(report: Report, tmp_pa
     shown = run("document.querySelectorAll('dd').map((each) => each.textContent)")
     assert known.line in shown
     assert run("document.querySelectorAll('a').map((each) => each.getAttribute('href'))").count(known.reference) == 1
-    listed = started(replace(report, directory=Path("before")), replace(now, recognized={first.id: replace(known, listed=True)}))
+    listed = started(
+        replace(report, directory=Path("before")), replace(now, recognized={first.id: replace(known, listed=True)})
+    )
     assert listed(f"RF.finding('{first.id}').stands") == "known", "and not among those to look at first"
     # What is no address is no link.
     run(f"RF.finding('{first.id}').known.reference = 'javascript:alert(1)'")
