@@ -23,6 +23,6 @@ if os.environ.get("GITHUB_TOKEN"):
 else:
     database = local
 
-settings.register_profile("default", database=database, deadline=None)
-settings.register_profile("nightly", database=database, deadline=None, max_examples=20_000)
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+for name in ("default", "relaxfuzz-quick", "relaxfuzz-nightly"):  # pytest --hypothesis-profile NAME
+    settings.register_profile(name, settings.get_profile(name), database=database, deadline=None)
+settings.load_profile("default")

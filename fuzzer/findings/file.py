@@ -291,7 +291,7 @@ def split_family(ids: tuple[str, ...]) -> str:
 
 # Adding decisions: an entry is written at the end, and what stands there already stays as it is.
 
-_HEAD = """\
+HEAD = """\
 # What people know of findings: docs/triage.md. Reviewed like code; `relaxfuzz triage` adds entries.
 """
 
@@ -346,7 +346,7 @@ def _add(path: Path, entry: str) -> Decision:
 
 def _append(path: Path, entry: str) -> TomlFile:
     """Write an entry behind the others, if what the file is then says nothing wrong."""
-    before = read_toml(path).text if path.exists() else _HEAD
+    before = read_toml(path).text if path.exists() else HEAD
     text = f"{before.rstrip()}\n\n{entry}"
     file = _checked(parse_toml(path, text))
     decisions_in(file), known_in(file)

@@ -11,30 +11,37 @@ from ruamel.yaml import YAML
 
 from fuzzer.campaign.setup import merged
 from fuzzer.cli.options import parser_of
+from fuzzer.cli.verbs.baseline import VERB as BASELINE
 from fuzzer.cli.verbs.gate import VERB as GATE
 from fuzzer.cli.verbs.init import VERB
+from fuzzer.cli.verbs.triage import VERB as TRIAGE
 from fuzzer.core.config import ConfigError, parse_operators, project_config
+from fuzzer.core.toml import read_toml
 from fuzzer.core.verb import UsageError
 from fuzzer.gate.policy import load_policy
 
-PASS = "mycompiler.clips:LowerClip"
+PASS = "clips.py:LowerClip"
+SOURCE = "from tvm import relax\n\nLowerClip = LowerMore = relax.transform.Normalize\n"
 
 
 def init(folder: Path, *arguments: str) -> int:
+    (folder / "clips.py").write_text(SOURCE)
     return VERB.run(parser_of(VERB).parse_args([str(folder), *arguments]))
 
 
 def test_what_it_writes_for_a_pass_can_be_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert init(tmp_path, "--pass", PASS) == 0
     assert project_config(tmp_path) == {"pass": [PASS]}
-    policy = load_policy(tmp_path / "relaxfuzz" / "policy.toml", ["LowerClip"], list)
-    assert policy.baseline == tmp_path / "relaxfuzz" / "baseline.json"
+    policy = load_policy(tmp_path / ".relaxfuzz" / "policy.toml", ["LowerClip"], list)
+    assert policy.baseline == tmp_path / ".relaxfuzz" / "baseline.json"
     test = (tmp_path / "tests" / "test_relaxfuzz.py").read_text()
     compile(test, "test", "exec")
     assert f'check(module, "{PASS}")' in test
     project = tmp_path / "pyproject.toml"
     project.write_text(project.read_text().replace("# operators", "operators"))
     assert parse_operators(str(project_config(tmp_path)["operators"])) == (("relax.permute_dims", 30),)
+    project.unlink()
+    assert init(tmp_path, "--pass", PASS, "--force") == 0
     assert "relaxfuzz run" in capsys.readouterr().out
 
 
@@ -52,6 +59,101 @@ def test_for_tvms_passes_there_is_no_test(tmp_path: Path) -> None:
     assert init(tmp_path, "--passes", "FoldConstant,FuseOps") == 0
     assert project_config(tmp_path) == {"passes": "FoldConstant,FuseOps"}
     assert not (tmp_path / "tests").exists()
+    text = (tmp_path / ".github" / "workflows" / "relaxfuzz-nightly.yml").read_text()
+    assert list(YAML(typ="safe", pure=True).load(text)["jobs"]) == ["campaign", "night"]
+    assert "property tests" not in text
+
+
+def test_a_table_that_is_there_gets_what_it_lacks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    project = tmp_path / "pyproject.toml"
+    project.write_text(
+        "[tool.relaxfuzz]  # ours\nworkers = 1\n\n[tool.pytest.ini_options]\naddopts = '-q'\n\n[tool.other]\nx = 1"
+    )
+    assert init(tmp_path, "--pass", PASS) == 0
+    assert project_config(tmp_path) == {"pass": [PASS], "workers": "1"}
+    table = read_toml(project).table["tool"]
+    assert table["pytest"]["ini_options"] == {"pythonpath": ["."], "relaxfuzz_min_changed": 1, "addopts": "-q"}
+    assert "[tool.relaxfuzz]  # ours" in project.read_text()
+    capsys.readouterr()
+    assert init(tmp_path, "--pass", "clips.py:LowerMore", "--force") == 0
+    assert project_config(tmp_path) == {"pass": ["clips.py:LowerMore"], "workers": "1"}
+    assert f"wrote {project}" in capsys.readouterr().out
+
+
+def test_keys_of_several_lines_are_replaced_and_others_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    project = tmp_path / "pyproject.toml"
+    project.write_text('[tool.relaxfuzz]\npass = [\n  "clips.py:LowerMore",\n]\nseed = 1\n')
+    (tmp_path / "pytest.ini").write_text("[pytest]\n")
+    assert init(tmp_path, "--pass", PASS) == 0
+    said = capsys.readouterr().out
+    assert f"kept {project}" in said
+    assert f"keeps its 'pass'; --force makes it pass = [\"{PASS}\"]" in said
+    assert "add there: relaxfuzz_min_changed = 1" in said
+    assert init(tmp_path, "--pass", PASS, "--force") == 0
+    assert read_toml(project).table == {"tool": {"relaxfuzz": {"pass": [PASS], "seed": 1}}}
+    assert project.read_text().startswith(f'[tool.relaxfuzz]\npass = ["{PASS}"]\n')
+    project.write_text("tool.relaxfuzz = {seed = 1}\n")
+    capsys.readouterr()
+    assert init(tmp_path, "--pass", PASS, "--force") == 0
+    assert project.read_text() == "tool.relaxfuzz = {seed = 1}\n"
+    assert f'add to [tool.relaxfuzz] of {project}: pass = ["{PASS}"]' in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("--pass", "nofile.py:make"), "is not a file"),
+        (("--pass", "nocolon"), "is not FILE.py:FACTORY"),
+        (("--pass", "clips.py:LowerClop"), "did you mean LowerClip"),
+        (("--passes", "FoldConstnt"), "did you mean FoldConstant"),
+    ],
+)
+def test_what_cannot_be_tested_is_not_written(tmp_path: Path, arguments: tuple[str, ...], told: str) -> None:
+    with pytest.raises(ConfigError, match=told):
+        init(tmp_path, *arguments)
+    assert [path.name for path in tmp_path.iterdir()] == ["clips.py"]
+
+
+def test_a_file_of_findings_is_never_overwritten_and_triage_adds_to_the_one_that_the_policy_reads(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert init(Path(), "--pass", PASS) == 0
+    reason = ["--reference", "issue 1", "--reason", "clipped"]
+    assert TRIAGE.run(parser_of(TRIAGE).parse_args(["known", "0123456789", *reason])) == 0
+    assert init(Path(), "--pass", PASS, "--force") == 0
+    (entry,) = load_policy(Path(".relaxfuzz/policy.toml"), ["LowerClip"], list).known.entries
+    assert entry.id == "0123456789"
+
+
+def test_tvms_passes_reach_green_in_three_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The commands are those that are printed; the campaign is a small one that failed."""
+    monkeypatch.chdir(tmp_path)
+    assert init(Path()) == 0
+    campaign(tmp_path / "campaign-1", CLEAN, {"boom": 3})
+    gate = ["campaign-1", "--policy", ".relaxfuzz/policy.toml"]
+    assert GATE.run(parser_of(GATE).parse_args(gate)) == 1
+    keep = ["campaign-1", "--output", ".relaxfuzz/baseline.json"]
+    assert BASELINE.run(parser_of(BASELINE).parse_args(keep)) == 0
+    assert GATE.run(parser_of(GATE).parse_args(gate)) == 0
+
+
+def test_campaigns_are_ignored_by_git_once(tmp_path: Path) -> None:
+    (tmp_path / ".gitignore").write_text("*.o")
+    for force in ([], ["--force"]):
+        assert init(tmp_path, "--pass", PASS, *force) == 0
+    assert (tmp_path / ".gitignore").read_text() == "*.o\n/campaign*/\n"
+
+
+def test_it_says_what_comes_next(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert init(tmp_path) == 0
+    said = capsys.readouterr().out
+    assert f"  cd {tmp_path}\n  relaxfuzz run" in said
+    assert "  relaxfuzz baseline campaign-1 --output .relaxfuzz/baseline.json" in said
+    assert "repository variable RELAXFUZZ" in said
+    assert "-m pytest" not in said
 
 
 def test_it_keeps_what_is_there(tmp_path: Path) -> None:

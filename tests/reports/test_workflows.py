@@ -16,7 +16,6 @@ from ruamel.yaml import YAML
 from fuzzer.cli.main import main
 
 WORKFLOWS = Path(__file__).parents[2] / "docs" / "workflows"
-POLICY = Path(__file__).parents[2] / "docs" / "policy.toml"
 
 
 def read(name: str) -> Any:
@@ -111,16 +110,50 @@ def test_the_actions_scripts_judge_and_report(tmp_path: Path, policy: str, code:
     assert {"gate.json", "baseline.json", "junit.xml", "relaxfuzz.sarif", "report.html"} <= names
 
 
-def test_the_example_policy_is_the_one_that_is_recommended() -> None:
-    assert POLICY.is_file()
-    assert "docs/policy.toml" in (WORKFLOWS / "pull-request.yml").read_text()
+FAKE_PIP = """#!/bin/bash
+if [[ $2 == venv ]]; then mkdir -p "$3/bin"; cp "$0" "$3/bin/python"; else echo "$@"; fi
+"""
+
+
+@pytest.mark.parametrize(
+    ("project", "given", "installed"),
+    [("[project]\n", "", " -e ."), ("[tool.relaxfuzz]\n", "", ""), ("[project]\n", "./one two", " ./one two")],
+)
+def test_the_repository_is_installed_beside_relaxfuzz(tmp_path: Path, project: str, given: str, installed: str) -> None:
+    done = _install(tmp_path, project, REQUIREMENT="git+somewhere", INSTALL=given)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == f"-m pip install --quiet git+somewhere{installed}"
+
+
+@pytest.mark.parametrize("name", ["action.yml", "nightly.yml"])
+def test_nothing_is_installed_under_an_unclaimed_name(tmp_path: Path, name: str) -> None:
+    done = _install(tmp_path, "", name, REQUIREMENT="", INSTALL="")
+    assert done.returncode == 2
+    assert done.stdout.splitlines() == [
+        "::error title=relaxfuzz::set the repository variable RELAXFUZZ to what pip is to install as relaxfuzz"
+    ]
+
+
+def _install(folder: Path, project: str, name: str = "action.yml", **given: str) -> subprocess.CompletedProcess[str]:
+    """Run a step that installs, with a Python that only says what it is asked for."""
+    (folder / "pyproject.toml").write_text(project)
+    (folder / "python").write_text(FAKE_PIP)
+    (folder / "python").chmod(0o755)
+    script = next(step["run"] for step in steps_of(name) if step.get("name") == "Install")
+    path = f"{folder}{os.pathsep}{os.environ['PATH']}"
+    return subprocess.run(
+        ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", script],
+        cwd=folder, env={**os.environ, "PATH": path, "RUNNER_TEMP": str(folder), **given},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
 
 
 def test_the_profiles_load_with_and_without_a_token(tmp_path: Path) -> None:
-    code = "import conftest, hypothesis; print(type(hypothesis.settings().database).__name__)"
+    code = "import conftest, hypothesis; hypothesis.settings.load_profile('relaxfuzz-nightly'); "
+    code += "print(type(hypothesis.settings().database).__name__, hypothesis.settings().max_examples)"
     for token, expected in (("", "DirectoryBasedExampleDatabase"), ("x", "MultiplexedDatabase")):
         environment = {**os.environ, "PYTHONPATH": str(WORKFLOWS), "GITHUB_TOKEN": token}
         done = subprocess.run(
             [sys.executable, "-c", code], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
         )
-        assert done.stdout.strip() == expected, done.stderr
+        assert done.stdout.strip() == f"{expected} 5000", done.stderr

@@ -4,19 +4,26 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Mapping
+import shlex
+import sys
+from collections.abc import Iterator, Mapping
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from fuzzer.cli.options import file_errors
-from fuzzer.core.toml import read_toml
+from fuzzer.core.toml import TomlError, parse_toml
 from fuzzer.core.verb import OK, UsageError, Verb
+from fuzzer.findings.file import DEFAULT_FILE, HEAD
 
+_FILE, _BASELINE = ".relaxfuzz/policy.toml", ".relaxfuzz/baseline.json"
 _POLICY = """\
-# Requirements of `relaxfuzz gate CAMPAIGN --policy relaxfuzz/policy.toml`. All keys: docs/gate.md of relaxfuzz.
-# A finding that is not listed in known.toml fails the gate. Suspects (flaky or without a script) do not.
-known = "known.toml"
+# Requirements of `relaxfuzz gate CAMPAIGN --policy .relaxfuzz/policy.toml`. All keys: docs/gate.md of relaxfuzz.
+# A finding that is not listed in findings.toml fails the gate; `relaxfuzz triage known` lists it.
+# Suspects (flaky or without a script) fail nothing.
+known = "../findings.toml"
+"""
+_OF_OWN = """\
 baseline = "baseline.json" # the first campaign that passes becomes the baseline; commit it
 
 [oracles."*"] # each oracle that applies
@@ -28,33 +35,28 @@ min_checks = 1
 [passes."*"]
 min_trigger_rate = 0.01 # share of modules that a pass changed
 """
-_KNOWN = """\
-# Findings that are accepted. `relaxfuzz findings CAMPAIGN` shows their ids.
-#
-# [[known]]
-# id = "0123456789"
-# reference = "https://github.com/OWNER/REPOSITORY/issues/1"
-# reason = "bounds are truncated"
-"""
-_TEST = '''\
-"""Tests of passes with relaxfuzz: `python -m pytest {file}`."""
+_OF_TVM = """\
+baseline = "baseline.json" # `relaxfuzz baseline CAMPAIGN --output .relaxfuzz/baseline.json` writes it; commit it
 
-# Draw what your pass acts on: ir_modules(operators=..., plant=...), see docs/drawing-modules.md of relaxfuzz.
+[regression]
+accept_findings = true # findings that the baseline has are accepted
+"""
+_TEST_FILE = "tests/test_relaxfuzz.py"
+_TEST = f'''\
+"""Tests of passes with relaxfuzz: `python -m pytest {_TEST_FILE}`."""
 
 from hypothesis import given
 from relaxfuzz import check, ir_modules
 '''
 _TEST_OF = """
 
+# Draw what your pass acts on (docs/drawing-modules.md of relaxfuzz):
+# @given(ir_modules(operators={{"relax.multiply": 5}}, plant=Fragment(code, shapes=((2, 3),))))
 @given(ir_modules())
 def test_{name}(module):
     check(module, "{target}")
 """
-_PYTEST = """
-[tool.pytest.ini_options]
-pythonpath = ["."]
-relaxfuzz_min_changed = 1 # a test whose pass changed no module fails
-"""
+_PYTEST = ('pythonpath = ["."]', "relaxfuzz_min_changed = 1 # a test whose pass changed no module fails")
 _AIM = '# operators = ["relax.permute_dims=30"] # draw more of what your pass acts on'
 _EXAMPLE = "mycompiler.py:make_pass"
 
@@ -71,26 +73,53 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _run(options: argparse.Namespace) -> int:
     directory: Path = options.directory
+    _try(directory, options.own, options.passes)
     texts = dict(_texts(options.own))
     there = [name for name in texts if (directory / name).exists()]
     if there and not options.force:
         raise UsageError(f"{', '.join(there)} would be overwritten; give --force to allow that")
-    project = directory / "pyproject.toml"
-    texts["pyproject.toml"] = _project(project, options.own, options.passes)
+    project, left = _project(directory, options.own, options.passes, options.force)
+    findings, ignored = _text(directory / DEFAULT_FILE), _text(directory / ".gitignore")
+    texts |= {"pyproject.toml": project, str(DEFAULT_FILE): findings or HEAD}
+    texts[".gitignore"] = ignored if "/campaign*/\n" in ignored else f"{_ended(ignored)}/campaign*/\n"
     for name, text in texts.items():
-        with file_errors("write", directory / name):
-            (directory / name).parent.mkdir(parents=True, exist_ok=True)
-            (directory / name).write_text(text, encoding="utf-8")
-        print(f"wrote {directory / name}")
-    print("\nNext:\n  relaxfuzz run --time 2m --seed 1 --out campaign")
-    print("  relaxfuzz gate campaign --policy relaxfuzz/policy.toml")
-    if options.own:
-        print("or, to test your pass locally:\n  python -m pytest tests/test_relaxfuzz.py")
+        if (before := _text(path := directory / name)) == text:
+            print(*[f"kept {path}"] if before else [], sep="", end="\n" if before else "")
+            continue
+        with file_errors("write", path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+        print(f"wrote {path}")
+    print("\n".join([*left, "", "Next:", *_next(directory, options.own)]))
     return OK
 
 
-def _texts(own: list[str]) -> list[tuple[str, str]]:
-    texts = [("relaxfuzz/policy.toml", _POLICY), ("relaxfuzz/known.toml", _KNOWN)]
+def _try(directory: Path, own: list[str], passes: str) -> None:
+    """Hold what is to be tested against what `relaxfuzz run` in that directory would say of it."""
+    from fuzzer.campaign.setup import configure
+
+    sys.path.append(str(directory.resolve()))  # as `run` does there; the process that tries the passes has it, too
+    if own or passes:
+        targets = [str(directory / each) if ".py:" in each else each for each in own]
+        configure({"pass": targets, **({"passes": passes} if passes else {})})
+
+
+def _next(directory: Path, own: list[str]) -> Iterator[str]:
+    if directory.resolve() != Path.cwd():
+        yield f"  cd {shlex.quote(str(directory))}"
+    yield "  relaxfuzz run --time 2m --seed 1 --out campaign-1"
+    if not own:
+        yield f"  relaxfuzz baseline campaign-1 --output {_BASELINE}  # accepts what TVM's passes do wrong today"
+    yield f"  relaxfuzz gate campaign-1 --policy {_FILE}"
+    yield "Give each campaign an --out of its own."
+    if own:
+        yield f"To test your pass with pytest (pip install pytest):\n  python -m pytest {_TEST_FILE}"
+    yield "On GitHub, set the repository variable RELAXFUZZ to what pip is to install as relaxfuzz, such as"
+    yield "  git+https://github.com/OWNER/relaxfuzz@TAG  (Settings, Secrets and variables, Actions, Variables)"
+
+
+def _texts(own: list[str]) -> Iterator[tuple[str, str]]:
+    yield _FILE, _POLICY + (_OF_OWN if own else _OF_TVM)
     for source, target in (
         ("action.yml", ".github/actions/relaxfuzz/action.yml"),
         ("pull-request.yml", ".github/workflows/relaxfuzz.yml"),
@@ -98,11 +127,14 @@ def _texts(own: list[str]) -> list[tuple[str, str]]:
     ):
         # Options, passes among them, are in pyproject.toml.
         text = re.sub(r"( +# Leave it out.*\n)? +pass: " + re.escape(_EXAMPLE) + r"\n", "", _template(source))
-        texts.append((target, text))
-    file = "tests/test_relaxfuzz.py"
-    names = [(target, re.sub(r"\W+", "_", target.rpartition(":")[2]).strip("_").lower()) for target in own]
-    tests = "".join(_TEST_OF.format(name=name, target=target.replace('"', "'")) for target, name in names)
-    return [*texts, (file, _TEST.format(file=file) + tests)] if own else texts
+        yield (
+            target,
+            text if own else re.sub(r"#\n# The third job.*?(?=name:)|\n  properties:\n.*", "", text, flags=re.S),
+        )
+    if own:
+        names = [(target, re.sub(r"\W+", "_", target.rpartition(":")[2]).strip("_").lower()) for target in own]
+        tests = [_TEST_OF.format(name=name, target=target.replace('"', "'")) for target, name in names]
+        yield _TEST_FILE, _TEST + "".join(tests)
 
 
 def _template(name: str) -> str:
@@ -112,20 +144,66 @@ def _template(name: str) -> str:
     return next(place for place in places if place.is_file()).read_text(encoding="utf-8")
 
 
-def _project(path: Path, own: list[str], passes: str) -> str:
-    """Return pyproject.toml with what it lacks."""
-    text = ""
-    table: Mapping[str, Any] = {}
-    if path.exists():
-        text, table = path.read_text(encoding="utf-8"), read_toml(path).table
-    tools = table.get("tool", {})
-    chosen = [("pass", own), ("passes", [each for each in passes.split(",") if each])]
-    if "relaxfuzz" not in tools and (own or passes):
-        lines = [f"{key} = [{', '.join(map(_quoted, names))}]" for key, names in chosen if names]
-        text += "\n".join(["", "[tool.relaxfuzz] # options of `relaxfuzz run`", *lines, *[_AIM] * bool(own), ""])
-    if own and "pytest" not in tools:
-        text += _PYTEST
-    return text
+def _project(directory: Path, own: list[str], passes: str, force: bool) -> tuple[str, list[str]]:
+    """Return pyproject.toml with what it lacks, and what to say of the keys that it does not get."""
+    path, left = directory / "pyproject.toml", []
+    text = _text(path)
+    chosen = (("pass", own), ("passes", [each for each in passes.split(",") if each]))
+    keys = [("relaxfuzz", f"{key} = [{', '.join(map(_quoted, names))}]") for key, names in chosen if names]
+    if own and "operators" not in text:
+        keys[0] = ("relaxfuzz", f"{keys[0][1]}\n{_AIM}")
+    if own and (directory / "pytest.ini").exists():
+        left = [f"pytest reads pytest.ini and not pyproject.toml; add there: {_PYTEST[1]}"]
+    elif own:
+        keys += [("pytest.ini_options", line) for line in _PYTEST]
+    for table, line in reversed(keys):  # each comes first in its table
+        place = ("tool", *table.split("."))
+        (key, value), *_ = parse_toml(path, line).table.items()
+        before: Any = parse_toml(path, text).table
+        for part in place:
+            before = before.get(part, {})
+        if key in before and (before[key] == value or table != "relaxfuzz"):
+            continue
+        edited = None if key in before and not force else _edited(path, text, place, key, value, line)
+        if edited is None and key in before and not force:
+            left.append(f"[tool.{table}] of {path} keeps its '{key}'; --force makes it {line}")
+        elif edited is None:
+            left.append(f"add to [tool.{table}] of {path}: {line}")
+        text = edited or text
+    return text, left
+
+
+def _edited(path: Path, text: str, place: tuple[str, ...], key: str, value: Any, line: str) -> str | None:
+    """Set a key of a table in a TOML text by one line, all else kept as it is; ``None`` where that cannot be done."""
+    file, rows = parse_toml(path, text), text.splitlines()
+    at = file.line((*place, key))  # of the key, or else of the table
+    wanted = _set(file.table, (*place, key), value)
+    changed = [
+        [*rows[:at], line, *rows[at:]],
+        *([*rows[: at - 1], line, *rows[end:]] for end in range(at, len(rows) + 1)),
+    ]
+    appended = f"{text.rstrip()}\n\n[{'.'.join(place)}]\n{line}\n".lstrip()
+    for candidate in (appended, *("\n".join(each) + "\n" for each in changed)):
+        try:
+            if parse_toml(path, candidate).table == wanted:
+                return candidate
+        except TomlError:
+            continue
+    return None
+
+
+def _set(table: Mapping[str, Any], place: tuple[str, ...], value: Any) -> Mapping[str, Any]:
+    head, *rest = place
+    return {**table, head: _set(table.get(head, {}), tuple(rest), value) if rest else value}
+
+
+def _text(path: Path) -> str:
+    with file_errors("read", path):
+        return path.read_text(encoding="utf-8") if path.exists() else ""
+
+
+def _ended(text: str) -> str:
+    return text if not text or text.endswith("\n") else f"{text}\n"
 
 
 def _quoted(text: str) -> str:
@@ -138,5 +216,4 @@ VERB = Verb(
     example="relaxfuzz init --pass mycompiler/passes.py:make_pass",
     add_arguments=_add_arguments,
     run=_run,
-    needs_tvm=False,
 )
