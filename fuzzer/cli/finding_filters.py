@@ -49,10 +49,7 @@ def add_filters(parser: argparse.ArgumentParser, where: str = "") -> None:
 
 
 def chosen(
-    findings: Sequence[FindingRecord],
-    options: argparse.Namespace,
-    known: Mapping[str, KnownAs],
-    passes: Sequence[str],
+    findings: Sequence[FindingRecord], options: argparse.Namespace, known: Mapping[str, KnownAs], passes: Sequence[str]
 ) -> list[FindingRecord]:
     """Return the findings that the options leave, the gravest first.
 

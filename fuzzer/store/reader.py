@@ -107,8 +107,8 @@ class StoreReader:
         query = "SELECT * FROM findings WHERE id >= ?1 AND substr(id, 1, length(?1)) = ?1 ORDER BY id LIMIT 7"
         rows = list(self._query(query, (finding_id,))) if finding_id else []
         if len(rows) != 1:
-            there = rows or self._query("SELECT id FROM findings ORDER BY shard, number, id LIMIT 6")
-            ids = ", ".join(get_close_matches(finding_id, [row["id"] for row in there], 3, 0.0)) or "none"
+            there = [row["id"] for row in rows or self._query("SELECT id FROM findings")]
+            ids = ", ".join(get_close_matches(finding_id, there, 3, 0.0)) or "none"
             what = "more than one finding begins" if rows else "no finding begins"
             raise StoreError(f"{what} with '{finding_id}' in '{self.directory}' (closest: {ids})")
         return _finding(rows[0])

@@ -85,17 +85,11 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _object(finding: FindingRecord, text: str, output: str | None, checked: ReproResult | None) -> dict[str, Any]:
-    found: dict[str, Any] = {
-        "finding": finding.id,
-        "signature": finding.signature,
-        "state": finding.state.value,
-        "output": output,
-        "text": text,
-        "check": None,
-    }
-    if checked is not None:
-        found["check"] = {"confirmed": checked.confirmed, "exit_code": checked.exit_code, "output": checked.output}
-    return found
+    check = checked and {"confirmed": checked.confirmed, "exit_code": checked.exit_code, "output": checked.output}
+    return {
+        "finding": finding.id, "signature": finding.signature, "state": finding.state.value, "output": output,
+        "text": text, "check": check,
+    }  # fmt: skip
 
 
 def script_of(

@@ -34,13 +34,8 @@ MOST_LINES = 6
 MOST_EDITS = 3
 
 _PROPERTY, _HINT, _DEVICE = "another property of a function", "a hint less", "a tensor on no particular device"
-_ATTRIBUTE, _DIM, _STATIC, _DTYPE = (
-    "another attribute",
-    "another dim",
-    "a static dim for a symbolic one",
-    "another dtype",
-)
-_OPERATOR, _CONSTANT, _RESULT = "another operator", "another constant", "another result"
+_ATTRIBUTE, _DIM, _STATIC = "another attribute", "another dim", "a static dim for a symbolic one"
+_DTYPE, _OPERATOR, _CONSTANT, _RESULT = "another dtype", "another operator", "another constant", "another result"
 _TELLING = {
     **dict.fromkeys((_PROPERTY, _HINT, _DEVICE, _ATTRIBUTE, _DIM, _STATIC, _DTYPE), 0),
     **dict.fromkeys((_OPERATOR, _CONSTANT), 1),
