@@ -177,6 +177,8 @@ def test_filters_choose_and_limit(directory: str, capsys: pytest.CaptureFixture[
     assert ids(directory, capsys, "--state", "known", "--oracle", "crash") == [two]
     assert ids(directory, capsys, "--limit", "1") == [three]
     assert ids(directory, capsys, "--severity", "s2") == [three]
+    assert main(["repro", directory, f"{three[:-1]}x"]) == 2
+    assert f"(closest: {three}" in capsys.readouterr().err
     assert main(["findings", directory, "--pass", "FuseOp"]) == 2
     assert "the campaign has no pass 'FuseOp'; did you mean FuseOps?" in capsys.readouterr().err.replace(
         "'FuseOps'", "FuseOps"
