@@ -62,6 +62,7 @@ def chosen(
     Raises:
         UsageError: An oracle is asked for that does not exist, or a pass that the campaign has not.
     """
+    from fuzzer.store.known import state_of
     from fuzzer.store.records import FindingState
     from relaxkit.near import near_matches
     from relaxkit.passes.contract import OracleName
@@ -78,10 +79,9 @@ def chosen(
 
     def fits(finding: FindingRecord) -> bool:
         listed = finding.state is FindingState.KNOWN or finding.id in known
-        entry = {FindingState.KNOWN.value} if finding.id in known and known[finding.id].listed else set()
         pairs = (
             (options.only_severity, {finding.assessment.severity.value}),
-            (options.only_state, {finding.state.value, *entry}),
+            (options.only_state, {finding.state.value, state_of(finding, known.get(finding.id)).value}),
             (options.only_pass, {finding.culprit, finding.assessment.blame}),
             (options.only_oracle, {str(finding.oracle)}),
         )

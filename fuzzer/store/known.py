@@ -8,7 +8,7 @@ from importlib.metadata import entry_points
 
 from fuzzer.core.text import Standing, by_standing, counted
 from fuzzer.findings.file import DEFAULT_FILE, Decisions, KnownFindings, load_known
-from fuzzer.store.records import FindingRecord
+from fuzzer.store.records import FindingRecord, FindingState
 
 GROUP = "relaxfuzz.known"
 """Entry-point group of collections of known cases.
@@ -56,6 +56,12 @@ class KnownAs:
         """Give what JSON holds of it."""
         own = {"name": self.name, "sentence": self.sentence, "reference": self.reference, "listed": self.listed}
         return {**own, "certain": self.certain, "also": self.also and self.also.to_object()}
+
+
+def state_of(finding: FindingRecord, known: KnownAs | None) -> FindingState:
+    """Return a finding's state as lists show it: what an entry lists is known, whenever it was listed."""
+    listed = known is not None and known.listed and finding.standing is Standing.FINDING
+    return FindingState.KNOWN if listed else finding.state
 
 
 def recognize(

@@ -17,8 +17,9 @@ from fuzzer.findings.family import Skeleton, Traits
 from fuzzer.findings.file import KnownFinding, KnownFindings, load_known
 from fuzzer.gate.findings import SortedFindings, finding_rulings
 from fuzzer.gate.ruling import RulingStatus
-from fuzzer.store.known import KnownAs, in_words
+from fuzzer.store.known import KnownAs, in_words, state_of
 from fuzzer.store.known import recognize as tell
+from fuzzer.store.records import FindingState
 from oracles.core.verdict import Details, Evidence
 from relaxkit.passes.pass_ref import PassRef
 
@@ -95,6 +96,7 @@ def test_what_is_listed_comes_before_the_corpus() -> None:
     told = tell([FOUND], KnownFindings((entry,)))
     entry_told = told[FOUND.id]
     assert replace(entry_told, also=None) == KnownAs(FOUND.id, "why", "https://example.org/1", listed=True)
+    assert state_of(FOUND, entry_told) is FindingState.KNOWN, "as on the page"
     assert entry_told.also == tell([FOUND])[FOUND.id], "beside the case, not instead of it"
     assert "listed abc0000001: why (https://example.org/1); looks like case merge-composite-if: " in entry_told.line
     assert in_words([FOUND], told) == "Already known among 1 finding: 1 listed"

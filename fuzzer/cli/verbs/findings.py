@@ -131,11 +131,12 @@ def _many(noun: str, groups: Sequence[FamilyGroup]) -> str:
 def listed_findings(findings: Sequence[FindingRecord], known: Mapping[str, KnownAs]) -> list[RenderableType]:
     """Lay out the heads, then each finding with lines of its own: beside the columns is no room for a message."""
     from fuzzer.core.terminal import listed
+    from fuzzer.store.known import state_of
 
     rows = [
         (
             each.id, each.assessment.severity, each.oracle, each.culprit, each.count,
-            "-" if each.bindings is None else each.bindings, each.state.value,
+            "-" if each.bindings is None else each.bindings, state_of(each, known.get(each.id)).value,
         )
         for each in findings
     ]  # fmt: skip
