@@ -78,8 +78,7 @@ class CaseContent(msgspec.Struct, frozen=True, kw_only=True):
     explanation: Line
     oracle: Annotated[OracleName, msgspec.Meta(description="'{value}' is not an oracle")]
     passes: Annotated[
-        tuple[PassRef, ...],
-        msgspec.Meta(min_length=1, description="must be a list of tables with name and expression"),
+        tuple[PassRef, ...], msgspec.Meta(min_length=1, description="must be a list of tables with name and expression")
     ]
     expected: Annotated[
         dict[str, Outcome], msgspec.Meta(min_length=1, description='must say "pass" or "fail" of releases of TVM')

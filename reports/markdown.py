@@ -25,12 +25,7 @@ def render_markdown(report: Report, module_of: Callable[[FindingRecord], str] = 
         f"Seed {info.seed}, TVM {cell(info.tvm_version)} (ffi {cell(info.ffi_version)}): {info.modules} modules, "
         f"{info.examples} cases in {duration(info.elapsed_seconds)} with {info.workers} workers; {cell(info.state)}."
     )
-    lines = [
-        "# Fuzzing report",
-        "",
-        campaign,
-        "",
-    ]
+    lines = ["# Fuzzing report", "", campaign, ""]
     told = in_words(report.findings, report.recognized)
     for standing, findings in by_standing(report.findings).items():
         if standing is Standing.FINDING or findings:

@@ -160,9 +160,6 @@ def _message(finding: FindingRecord) -> str:
 def _location(finding: FindingRecord) -> dict[str, Any]:
     place = finding.repro or FILE_NAME
     return {
-        "physicalLocation": {
-            "artifactLocation": {"uri": quote(place), "uriBaseId": _BASE},
-            "region": {"startLine": 1},
-        },
+        "physicalLocation": {"artifactLocation": {"uri": quote(place), "uriBaseId": _BASE}, "region": {"startLine": 1}},
         "logicalLocations": [{"name": finding.culprit, "kind": "function"}],
     }

@@ -157,8 +157,15 @@ def given_module():
 '''
 
 
-def render(case: Case, verdict: Verdict, signature: str, nearest: Nearest | None = None) -> RenderedScript:
-    """Render the script; see ``fuzzer.repro.run.render_repro``."""
+def render_repro(case: Case, verdict: Verdict, signature: str, nearest: Nearest | None = None) -> RenderedScript:
+    """Render the script for one failing verdict.
+
+    Args:
+        case: Module and passes.
+        verdict: A failing verdict on exactly this case: its message is what the script looks for.
+        signature: One line that names the finding, for the header.
+        nearest: The nearest module that passes, to be shown beside it.
+    """
     module = from_json_graph_str(case.module_json)
     subject = Subject(module, case.passes, input_seed=case.input_seed)
     died_preparing = verdict.evidence is not None and verdict.evidence.details.stage is Phase.PREPARE

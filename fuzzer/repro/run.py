@@ -14,14 +14,8 @@ import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from fuzzer.findings.script_parts import Ending
-
-if TYPE_CHECKING:
-    from fuzzer.core.case import Case
-    from fuzzer.findings.script_parts import Nearest, RenderedScript
-    from oracles.core.verdict import Verdict
 
 CHECK_SECONDS = 120.0
 NEAREST = "nearest module that passes:"
@@ -123,17 +117,3 @@ def check_text(text: str, ending: Ending | None = None) -> ReproResult:
         path = Path(scratch) / "repro.py"
         path.write_text(text, encoding="utf-8")
         return check_repro(path, ending=ending)
-
-
-def render_repro(case: Case, verdict: Verdict, signature: str, nearest: Nearest | None = None) -> RenderedScript:
-    """Render the script for one failing verdict.
-
-    Args:
-        case: Module and passes.
-        verdict: A failing verdict on exactly this case: its message is what the script looks for.
-        signature: One line that names the finding, for the header.
-        nearest: The nearest module that passes, to be shown beside it.
-    """
-    from fuzzer.repro.render import render  # imports TVM, which the verbs' error paths must not wait for
-
-    return render(case, verdict, signature, nearest)

@@ -19,14 +19,7 @@ from fuzzer.core.case import Case
 from fuzzer.core.config import Config
 from fuzzer.core.coverage import UNREADABLE, Coverage, rewrite
 from fuzzer.findings.signature import signature
-from fuzzer.shard.draw import (
-    SHARD_EXAMPLES,
-    DrawnModule,
-    Subjects,
-    draw_subjects,
-    randomness,
-    subjects_per_module,
-)
+from fuzzer.shard.draw import SHARD_EXAMPLES, DrawnModule, Subjects, draw_subjects, randomness, subjects_per_module
 from fuzzer.worker.child import begin_case, breadcrumb, die_if_out_of_memory
 from oracles.core.verdict import NOT_ASKED, NOTE, Outcome, Verdict
 from relaxkit.passes.contract import OracleName
@@ -261,13 +254,7 @@ def _judged(
 
     seed = input_seed(task, index)
     subject = Subject(
-        facts.module,
-        passes,
-        input_seed=seed,
-        stage=watch.begin,
-        facts=facts,
-        sampled=True,
-        defined=drawn.executable,
+        facts.module, passes, input_seed=seed, stage=watch.begin, facts=facts, sampled=True, defined=drawn.executable
     )
     oracles, left = task.config.oracles, dict[OracleName, str]()
     if task.config.shares:

@@ -24,16 +24,7 @@ from fuzzer.store.reader import StoreReader
 from fuzzer.store.records import CampaignInfo, Earlier, FindingRecord, FindingState, ShardResult, SignatureHits, Tally
 from fuzzer.store.trust import seal
 
-__all__ = [
-    "FILE_NAME",
-    "CampaignInfo",
-    "FindingRecord",
-    "FindingState",
-    "Store",
-    "StoreError",
-    "Tally",
-    "store_error",
-]
+__all__ = ["FILE_NAME", "CampaignInfo", "FindingRecord", "FindingState", "Store", "StoreError", "Tally", "store_error"]
 
 MET_SHARD = 1 << 40
 """Added to the shard of a finding whose minimization met another one: behind all that are drawn."""
@@ -184,8 +175,7 @@ class Store(StoreReader):
         row = self._db.execute(query, (finding_id,)).fetchone()
         if row is not None:
             self._db.execute(
-                "UPDATE findings SET count = count + ?, last_seen = ? WHERE id = ?",
-                (hit.count, elapsed, finding_id),
+                "UPDATE findings SET count = count + ?, last_seen = ? WHERE id = ?", (hit.count, elapsed, finding_id)
             )
             unseen = row[2] == FindingState.NEW.value or (row[2] == FindingState.KNOWN.value and row[3])
             if not unseen or (row[0], row[1]) <= (shard, hit.index):

@@ -48,7 +48,7 @@ class RenderRequest:
 
 def render_request(request: RenderRequest) -> RenderedScript:
     """Render a repro script; runs in a worker."""
-    from fuzzer.repro.run import render_repro
+    from fuzzer.repro.render import render_repro  # imports TVM, which the verbs' error paths must not wait for
 
     return render_repro(request.case, request.verdict, request.signature, request.nearest)
 

@@ -17,7 +17,8 @@ from fuzzer.core.case import Case, judge_case
 from fuzzer.findings.signature import signature
 from fuzzer.repro.checks.numeric import NUMERIC_PIECES, literal
 from fuzzer.repro.pieces.numeric import unpacked
-from fuzzer.repro.run import check_repro, render_repro
+from fuzzer.repro.render import render_repro
+from fuzzer.repro.run import check_repro
 from oracles import calling as abi
 from oracles.core.verdict import Breadcrumb, Details, Evidence, Outcome, Phase, Verdict
 from relaxkit.passes.contract import OracleName

@@ -14,7 +14,8 @@ from tvm import relax
 from fuzzer.core.case import Case, judge_case
 from fuzzer.findings.signature import signature
 from fuzzer.repro.checks.documented import readable
-from fuzzer.repro.run import ReproResult, check_repro, render_repro
+from fuzzer.repro.render import render_repro
+from fuzzer.repro.run import ReproResult, check_repro
 from fuzzer.triage.script import repro_script
 from oracles.core.verdict import Outcome, Verdict
 from relaxkit.passes.contract import OracleName

@@ -11,7 +11,8 @@ from tvm import relax
 
 from fuzzer.core.case import Case, judge_case
 from fuzzer.findings.signature import signature
-from fuzzer.repro.run import check_repro, render_repro
+from fuzzer.repro.render import render_repro
+from fuzzer.repro.run import check_repro
 from oracles.core.verdict import Outcome
 from oracles.metamorphic.environment import circumstance
 from relaxkit.passes.contract import Circumstance, OracleName

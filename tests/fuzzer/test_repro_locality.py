@@ -13,7 +13,8 @@ from tvm import relax
 from corpus.case import load, load_module
 from fuzzer.core.case import Case, judge_case
 from fuzzer.findings.signature import signature
-from fuzzer.repro.run import check_repro, render_repro
+from fuzzer.repro.render import render_repro
+from fuzzer.repro.run import check_repro
 from oracles.core.subject import Subject
 from oracles.core.verdict import Outcome, Verdict
 from oracles.metamorphic.locality_variation import Change, ModuleVariation, draw

@@ -19,7 +19,8 @@ from fuzzer.findings.script_parts import Ending, Nearest, RenderedScript, Script
 from fuzzer.findings.signature import signature
 from fuzzer.repro.markdown import bug_report, fenced
 from fuzzer.repro.pieces.frame import load
-from fuzzer.repro.run import ReproResult, check_repro, render_repro
+from fuzzer.repro.render import render_repro
+from fuzzer.repro.run import ReproResult, check_repro
 from fuzzer.store.records import CampaignInfo, FindingRecord, FindingState, ShardResult, SignatureHits
 from fuzzer.store.writer import Store
 from oracles.core.verdict import Evidence, Outcome, Verdict

@@ -15,8 +15,7 @@ from fuzzer.core.case import Case
 from fuzzer.core.module_file import read_module
 from fuzzer.findings.signature import signature
 from fuzzer.repro.pieces.frame import load
-from fuzzer.repro.render import expression
-from fuzzer.repro.run import render_repro
+from fuzzer.repro.render import expression, render_repro
 from oracles.core.verdict import Evidence, Outcome, Verdict
 from relaxkit.passes.contract import OracleName
 from relaxkit.passes.pass_ref import PassRef

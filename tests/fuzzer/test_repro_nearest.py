@@ -14,7 +14,8 @@ from fuzzer.minimizer.judge.judge import Judge
 from fuzzer.repro.nearest.edits import edits_between, module_of, neighbours
 from fuzzer.repro.nearest.search import nearest_passing
 from fuzzer.repro.pieces.frame import load
-from fuzzer.repro.run import check_repro, render_repro
+from fuzzer.repro.render import render_repro
+from fuzzer.repro.run import check_repro
 from fuzzer.worker.worker import IsolatedWorker
 from oracles.core.verdict import Verdict
 from relaxkit.passes.contract import OracleName

@@ -15,7 +15,8 @@ from tvm.script import relax as R
 
 from fuzzer.core.case import Case, judge_case
 from fuzzer.findings.signature import signature
-from fuzzer.repro.run import check_repro, render_repro
+from fuzzer.repro.render import render_repro
+from fuzzer.repro.run import check_repro
 from oracles.core.verdict import Outcome, Verdict
 from relaxkit.passes.contract import OracleName
 from relaxkit.passes.pass_ref import PassRef

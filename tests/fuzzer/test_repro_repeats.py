@@ -14,7 +14,8 @@ from fuzzer.core.case import Case, judge_case
 from fuzzer.findings.signature import signature
 from fuzzer.repro.checks.numeric import literal
 from fuzzer.repro.pieces.numeric import unpacked
-from fuzzer.repro.run import check_repro, render_repro
+from fuzzer.repro.render import render_repro
+from fuzzer.repro.run import check_repro
 from oracles.core.verdict import Outcome, Verdict
 from relaxkit.passes.contract import OracleName
 from relaxkit.passes.pass_ref import USER_PREFIX, PassRef

@@ -12,7 +12,8 @@ import tvm
 from tvm.ir.instrument import pass_instrument
 
 from fuzzer.core.case import Case
-from fuzzer.repro.run import check_repro, render_repro
+from fuzzer.repro.render import render_repro
+from fuzzer.repro.run import check_repro
 from oracles.core.verdict import Evidence, Outcome, Verdict
 from relaxkit.passes.arguments import arguments_of
 from relaxkit.passes.configured import configured

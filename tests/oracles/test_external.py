@@ -10,8 +10,8 @@ from tvm import relax
 from fuzzer.core.case import Case
 from fuzzer.repro.bundle import select
 from fuzzer.repro.checks.table import EXTERNAL_PIECES
-from fuzzer.repro.render import expression
-from fuzzer.repro.run import check_repro, render_repro
+from fuzzer.repro.render import expression, render_repro
+from fuzzer.repro.run import check_repro
 from oracles.core.subject import Subject
 from oracles.core.verdict import Evidence, Outcome, Verdict
 from oracles.judge import judge

@@ -14,7 +14,8 @@ from tvm import relax
 from corpus.case import load, load_module
 from fuzzer.core.case import Case
 from fuzzer.findings.signature import signature
-from fuzzer.repro.run import check_repro, render_repro
+from fuzzer.repro.render import render_repro
+from fuzzer.repro.run import check_repro
 from oracles.core.subject import Subject
 from oracles.core.verdict import Outcome, Verdict
 from oracles.judge import judge

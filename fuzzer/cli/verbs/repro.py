@@ -81,7 +81,9 @@ def _run(options: argparse.Namespace) -> int:
         sys.stdout.write(checked.output if checked.ending is None else f"{checked.said}\n")
     elif options.output is None:
         sys.stdout.write(visible(text) if sys.stdout.isatty() else text)
-    return OK if checked is None else _exit_code(checked)
+    if checked is not None and checked.confirmed:
+        return PRESENT
+    return OK if checked is None or checked.exit_code == 0 else USAGE
 
 
 def _object(finding: FindingRecord, text: str, output: str | None, checked: ReproResult | None) -> dict[str, Any]:
@@ -157,12 +159,6 @@ def _check(text: str, parts: ScriptParts | None) -> ReproResult:
     if result.exit_code is None:
         print("relaxfuzz: the script did not end in time", file=sys.stderr)
     return result
-
-
-def _exit_code(result: ReproResult) -> int:
-    if result.confirmed:
-        return PRESENT
-    return OK if result.exit_code == 0 else USAGE
 
 
 VERB = Verb(

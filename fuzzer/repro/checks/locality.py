@@ -53,12 +53,7 @@ LOCALITY = ScriptCheck(OracleName.LOCALITY, _build_locality, _tell_locality)
 
 
 def check_locality(
-    module: Any,
-    passes: list[Any],
-    varied: Any,
-    roots: tuple[str, ...],
-    fixed: tuple[str, ...],
-    made: bool,
+    module: Any, passes: list[Any], varied: Any, roots: tuple[str, ...], fixed: tuple[str, ...], made: bool
 ) -> tuple[str, str]:
     """Run the passes on a module and on one that is varied where it must not matter.
 

@@ -52,13 +52,13 @@ class ProgramCalls:
         evidence, kind = scene.failure.evidence, scene.kind
         reading = read(leaf_of(self.entry.output, path), path)
         called = f'vm["{self.entry.symbol}"]'
-        numbers = evidence.details.numbers
-        said = f"expected {numbers[1]}, got {numbers[2]}" if numbers else evidence.observed
         if kind in REPEATED:
             lines.append(f"vm = {loads[1]}")
             last, more = self._again(kind, called, path, reading)
             lines += more
-            return Showing((*lines, *commented(last, said)), Ending("AssertionError", (), len(lines)), definitions)
+            return Showing(
+                (*lines, *commented(last, scene.seen)), Ending("AssertionError", (), len(lines)), definitions
+            )
         if kind in EFFECTS:
             run = f"def printed(module):\n    vm = relax.VirtualMachine({before}, {devices(scene.fresh())})\n"
             run += f"    with contextlib.redirect_stdout(io.StringIO()) as text:\n        {called}(*args)\n"
@@ -76,7 +76,7 @@ class ProgramCalls:
             raise Unsayable(f"{kind} behind another calling convention")
         lines += (adapted + reading).splitlines()
         last = assertion.format("after", "before")
-        return Showing((*lines, *commented(last, said)), Ending("AssertionError", (), len(lines)), definitions)
+        return Showing((*lines, *commented(last, scene.seen)), Ending("AssertionError", (), len(lines)), definitions)
 
     def _again(self, kind: str, called: str, path: str, reading: str) -> tuple[str, list[str]]:
         """Return the assertion on several calls, and the calls."""

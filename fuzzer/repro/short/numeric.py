@@ -159,12 +159,12 @@ def _calls(
     elif kind == "wrong-value":
         for assertion in _comparisons(leaf, original, candidate, entry):
             line = assertion.format(now, again)
-            acts = (*lines, operands, *commented(line, _numbers(scene)))
+            acts = (*lines, operands, *commented(line, scene.seen))
             yield Showing(acts, Ending(_ASSERTION, (), len(lines) + 1), preamble)
     elif kind in _ATTRIBUTES:
         line = f"assert {now}.{_ATTRIBUTES[kind]} == {again}.{_ATTRIBUTES[kind]}"
         yield Showing(
-            (*lines, operands, *commented(line, _numbers(scene))), Ending(_ASSERTION, (), len(lines) + 1), preamble
+            (*lines, operands, *commented(line, scene.seen)), Ending(_ASSERTION, (), len(lines) + 1), preamble
         )
     else:
         raise Unsayable(f"{kind} needs several calls of one program")
@@ -197,11 +197,6 @@ def _comparisons(leaf: Any, original: Original, candidate: Candidate, entry: Ent
     yield "np.testing.assert_array_equal({0}, {1})"
 
 
-def _numbers(scene: Scene) -> str:
-    numbers = scene.failure.evidence.details.numbers
-    return f"expected {numbers[1]}, got {numbers[2]}" if numbers else scene.failure.evidence.observed
-
-
 def _documented(scene: Scene) -> Iterator[Showing]:
     """Show the call alone that is lowered to something else than is documented, and what it should give."""
     found = shown_alone(scene.failure.case, scene.failure.verdict, scene.failure.module)
@@ -221,7 +216,7 @@ def _documented(scene: Scene) -> Iterator[Showing]:
     if is_floating(leaf.dtype):
         allowed = _rounded(found.expectation.tolerances.get(tuple(json.loads(path)), np.zeros(1)))
         assertion = f"np.testing.assert_allclose(run(After, args), expected, rtol=0, atol={allowed or 1e-6:g})"
-    lines = (f"After = {LEGALIZE}(Before)", operands, *documented, *commented(assertion, _numbers(scene)))
+    lines = (f"After = {LEGALIZE}(Before)", operands, *documented, *commented(assertion, scene.seen))
     yield Showing(lines, Ending(_ASSERTION, (), len(documented) + 2), helper, module=found.call.module)
 
 
@@ -255,7 +250,7 @@ def _differences(scene: Scene, gradient: Gradient, entry: Entry, definitions: st
     for number, parameter in enumerate(gradient.parameters):
         if not is_floating(entry.arguments[parameter].dtype):
             continue
-        said = commented(f"assert gradients[{number}].shape == args[{parameter}].shape", _numbers(scene))
+        said = commented(f"assert gradients[{number}].shape == args[{parameter}].shape", scene.seen)
         yield Showing((*lines, *said), Ending(_ASSERTION, (), len(lines)), definitions)
         loop = [
             f"numeric = np.zeros_like(args[{parameter}])",
@@ -268,5 +263,5 @@ def _differences(scene: Scene, gradient: Gradient, entry: Entry, definitions: st
             "    numeric[place] = (ends[0] - ends[1]) / 2e-2",
         ]
         line = f"np.testing.assert_allclose(gradients[{number}].numpy(), numeric, rtol=0.05, atol=0.05)"
-        acts = (*lines, *loop, *commented(line, _numbers(scene)))
+        acts = (*lines, *loop, *commented(line, scene.seen))
         yield Showing(acts, Ending(_ASSERTION, (), len(lines) + len(loop)), definitions)

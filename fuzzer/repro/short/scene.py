@@ -73,6 +73,12 @@ class Scene:
         return self.failure.evidence.kind
 
     @property
+    def seen(self) -> str:
+        """What is expected, and what was seen instead."""
+        numbers = self.failure.evidence.details.numbers
+        return f"expected {numbers[1]}, got {numbers[2]}" if numbers else self.failure.evidence.observed
+
+    @property
     def subject(self) -> str:
         """The name that the module under judgement has in the script."""
         return AFTER if self.judged else BEFORE
