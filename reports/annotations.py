@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 
 from fuzzer.core.text import shorten, visible
 from fuzzer.gate.judge import GateExit, GateResult
-from fuzzer.gate.ruling import Requirement, RulingStatus
+from fuzzer.gate.ruling import Requirement, Ruling, RulingStatus
 from fuzzer.gate.text import verdict_line
 from reports.findings import Disposition, Dispositions, blame_line, title_line
 from reports.tables import Report
@@ -19,43 +19,33 @@ MOST = 10
 """Annotations of one kind that the runner takes from one step."""
 _TITLE, _MESSAGE = 250, 4_000
 """Characters that GitHub shows of each."""
-_CODES = {GateExit.PASSED: "notice", GateExit.FAILED: "error", GateExit.NO_EVIDENCE: "error", GateExit.USAGE: "error"}
+_CODES = {GateExit.PASSED: "notice", GateExit.FAILED: "error", GateExit.NO_EVIDENCE: "warning"}
+_OF = {Disposition.FAILS: "error", Disposition.QUESTION: "notice"}
 _Row = tuple[str, str]  # title, message
 
 
 def render_annotations(report: Report, result: GateResult | None = None) -> str:
     """Write the commands, a line each; ``result`` is the gate's, whose deciding lines are annotated, too."""
     dispositions = Dispositions.under(result)
-    errors: list[_Row] = []
-    warnings: list[_Row] = []
-    notices: list[_Row] = []
+    rows: dict[str, list[_Row]] = {"error": [], "warning": [], "notice": []}
     if result is not None:
-        kind = {"error": errors, "notice": notices}[_CODES[result.exit]]
-        kind.append(("relaxfuzz gate", verdict_line(result)))
-        decided = [
-            each
-            for each in result.of(RulingStatus.FAIL, RulingStatus.SHORT)
-            if each.requirement is not Requirement.FINDING
-        ]
-        errors += [(f"relaxfuzz gate: {each.subject}", each.detail) for each in decided]
+        rows[_CODES[result.exit]].append(("relaxfuzz gate", verdict_line(result)))
+        failed = [each for each in result.of(RulingStatus.FAIL) if each.requirement is not Requirement.FINDING]
+        rows["error"] += _decided(failed)
     for finding in report.findings:
         message = f"{title_line(finding)} ({finding.count}x)" + (f"; script: {finding.repro}" if finding.repro else "")
         blame = f"; {told}" if (told := blame_line(finding)) else ""
         title = f"relaxfuzz: {finding.assessment.severity} {finding.oracle} {finding.culprit} {finding.id}"
         row = (title, message + blame)
         disposition = dispositions.of(finding)
-        if disposition is Disposition.FAILS:
-            errors.append(row)
-        elif disposition is Disposition.QUESTION:
-            notices.append(row)
-        elif disposition is not Disposition.KNOWN:
-            warnings.append(row)
-    lines = [
-        command(kind, *row)
-        for kind, rows in (("error", errors), ("warning", warnings), ("notice", notices))
-        for row in _first(rows)
-    ]
-    return "".join(f"{line}\n" for line in lines)
+        if disposition is not Disposition.KNOWN:
+            rows[_OF.get(disposition, "warning")].append(row)
+    rows["warning"] += _decided([] if result is None else result.of(RulingStatus.SHORT))
+    return "".join(f"{command(kind, *row)}\n" for kind, each in rows.items() for row in _first(each))
+
+
+def _decided(rulings: Iterable[Ruling]) -> list[_Row]:
+    return [(f"relaxfuzz gate: {each.subject}", each.detail) for each in rulings]
 
 
 def _first(rows: list[_Row]) -> Iterator[_Row]:

@@ -81,9 +81,9 @@ def read_baseline(path: Path) -> MeasuredCampaign:
     except OSError as error:
         raise BaselineError(f"{path}: {error.strerror or error}") from error
     except (ValueError, RecursionError) as error:  # not JSON, or not UTF-8
-        raise BaselineError(f"{path}: is no baseline: {error}") from error
+        raise BaselineError(f"{path}: is not a baseline: not valid JSON ({error})") from error
     if not isinstance(values, dict) or "format" not in values:
-        raise BaselineError(f"{path}: is no baseline: it has no 'format'")
+        raise BaselineError(f"{path}: is not a baseline: it has no 'format'")
     if values["format"] != FORMAT:
         raise BaselineError(f"{path}: its format is {values['format']!r}, this version reads '{FORMAT}'")
     try:

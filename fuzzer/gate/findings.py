@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
 
 from fuzzer.core.text import Standing, first_line, printable
 from fuzzer.findings.file import KnownFinding, KnownFindings
@@ -90,9 +92,10 @@ def _weight(rules: Sequence[Rule], seen: SeenFinding) -> Weight:
     return max(said, key=lambda each: each[0])[1] if said else Weight.FAIL
 
 
-def finding_rulings(found: SortedFindings) -> list[Ruling]:
+def finding_rulings(found: SortedFindings, directory: Path) -> list[Ruling]:
     """A ruling a finding, those that fail first; of new ones it is told which are cases of the corpus."""
-    told, rulings = recognize((*found.new, *found.noted, *found.questions)), []
+    told, rulings = recognize((*found.new, *found.noted, *found.questions), KnownFindings()), []
+    make = partial(_ruling, directory)
     for status, records, before in (
         (RulingStatus.FAIL, found.new, "new finding "),
         (RulingStatus.NOTE, found.noted, "new finding "),
@@ -100,18 +103,18 @@ def finding_rulings(found: SortedFindings) -> list[Ruling]:
     ):
         for record in records:
             known = f"; {told[record.id].line}" if record.id in told else ""
-            rulings.append(_ruling(status, record, before, known))
-    rulings += [_ruling(RulingStatus.NOTE, record, "in the baseline: ") for record in found.accepted]
+            rulings.append(make(status, record, before, known))
+    rulings += [make(RulingStatus.NOTE, record, "in the baseline: ") for record in found.accepted]
     for record, entry in found.known:
-        rulings.append(_ruling(RulingStatus.KNOWN, record, "", f"; {entry.reference}: {entry.reason}"))
+        rulings.append(make(RulingStatus.KNOWN, record, "", f"; {entry.reference}: {entry.reason}"))
     for record in found.suspects:
-        rulings.append(_ruling(RulingStatus.SUSPECT, record, "", f": {first_line(record.note, record.state.value)}"))
+        rulings.append(make(RulingStatus.SUSPECT, record, "", f": {first_line(record.note, record.state.value)}"))
     return rulings
 
 
-def _ruling(status: RulingStatus, record: FindingRecord, before: str, after: str = "") -> Ruling:
-    message = first_line(record.message, record.kind)
-    where = f" [{record.repro}]" if record.repro else ""
+def _ruling(directory: Path, status: RulingStatus, record: FindingRecord, before: str, after: str = "") -> Ruling:
+    message = printable(record.title)
+    where = f" [{directory / record.repro}]" if record.repro else ""
     assessment = record.assessment
     subject = f"{before}{record.id} {assessment.severity} {record.oracle} {record.culprit}"
     blame = "" if assessment.blame == record.culprit else f"; at fault: {printable(assessment.blame)}"

@@ -18,12 +18,13 @@ The parts are in ``fuzzer.gate.judge``; docs/gate.md argues the statistics.
 from __future__ import annotations
 
 import datetime
+import os
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from fuzzer.core.verb import UsageError
-from fuzzer.findings.file import Decisions, KnownFindings, load_decisions
+from fuzzer.findings.file import DEFAULT_FILE, Decisions, KnownFindings, load_decisions
 from fuzzer.gate.baseline import read_baseline
 from fuzzer.gate.entries import entry_rulings, today
 from fuzzer.gate.findings import SortedFindings, excused_by, finding_rulings, sort_findings
@@ -92,14 +93,14 @@ def judge_campaign(
     known = excused_by(known_here, policy)
     excused = [each for each in measured.seen if known(each) or (each.suspect and policy.suspects is Weight.NOTE)]
     findings = sort_findings(known_here, policy, rules, measured, baseline)
-    rulings = finding_rulings(findings)
+    rulings = finding_rulings(findings, measured.directory)
     rulings += entry_rulings(policy, measured, history, day or today())
     for rule in rules:
         rulings += apply(rule, measured, excused, policy.confidence)
     if baseline is not None:
         if set(measured.info.passes) != set(baseline.info.passes):
-            detail = "the baseline tested different passes and is not compared: renew it with `relaxfuzz baseline`"
-            rulings.append(_campaign(RulingStatus.SHORT, detail))
+            detail = "the baseline is of other passes and is not compared; to replace it: "
+            rulings.append(_campaign(RulingStatus.SHORT, detail + _keep(measured, policy.baseline)))
         else:
             silent = {rule.subject for rule in rules if not rule.limit.regression}
             wanted = lambda subject: not _within(subject, silent)  # noqa: E731
@@ -120,6 +121,25 @@ def _within(subject: GateSubject, wider: set[GateSubject]) -> bool:
 
 def _campaign(status: RulingStatus, detail: str) -> Ruling:
     return Ruling(status, Requirement.CAMPAIGN, "campaign", detail)
+
+
+def _keep(measured: MeasuredCampaign, file: Path | None) -> str:
+    return f"`relaxfuzz baseline {measured.directory} --output {file or 'FILE'}`"
+
+
+def _accepting(policy: Policy, policy_file: Path, result: GateResult) -> list[Ruling]:
+    """Say what to do about new findings that are to be accepted."""
+    if not result.findings.new:
+        return []
+    file, name = policy.known_file, result.findings.new[0].id
+    where = "" if file is None or file.resolve() == DEFAULT_FILE.resolve() else f" --file {os.path.relpath(file)}"
+    how = f"`relaxfuzz triage known {name} --reference URL --reason TEXT --campaign {result.measured.directory}{where}`"
+    if file is None:
+        how = f"a [[known]] table in {policy_file}"
+    lines = [f"to accept {name}: {how}"]
+    if result.first_baseline is not None and policy.comparing.accept_findings:
+        lines.append(f"to accept all of them: {_keep(result.measured, result.first_baseline)}")
+    return [_campaign(RulingStatus.NOTE, line) for line in lines]
 
 
 def _whole(measured: MeasuredCampaign, total: Cell) -> list[Ruling]:
@@ -169,7 +189,8 @@ def judged(
         first, path = path, None
     baseline = None if path is None else read_baseline(path)
     earlier = [read_campaign(each, decisions) if each.is_dir() else read_baseline(each) for each in history]
-    return replace(judge_campaign(policy, measured, baseline, earlier, day), first_baseline=first)
+    result = replace(judge_campaign(policy, measured, baseline, earlier, day), first_baseline=first)
+    return replace(result, rulings=(*result.rulings, *_accepting(policy, policy_file, result)))
 
 
 def read_campaign(directory: Path, decisions: Decisions) -> MeasuredCampaign:

@@ -68,11 +68,11 @@ def _checks(rule: Rule, cell: Cell, moot: int) -> Ruling:
     least = rule.limit.min_checks
     applies = moot < cell.verdicts or not cell.verdicts
     status = RulingStatus.OK if cell.checks >= least or not applies else RulingStatus.SHORT
-    detail = f"{counted(cell.checks, 'check')} (at least {least})"
+    detail = f"{counted(cell.checks, 'check')}, at least {least} needed"
     if not applies:
         detail = f"does not apply: {counted(cell.verdicts, 'verdict')}, but nothing to judge"
-    elif not cell.checks:
-        detail += f"; of {counted(cell.verdicts, 'verdict')}, {cell.skipped} are skips and {cell.rejected} rejects"
+    elif not cell.checks and cell.verdicts:
+        detail += f"; {counted(cell.skipped, 'skip')}, {counted(cell.rejected, 'reject')}"
     return _ruling(status, Requirement.CHECKS, rule, detail, checks=cell.checks, limit=least, verdicts=cell.verdicts)
 
 
@@ -170,19 +170,12 @@ def _trigger(rule: Rule, judged: int, changed: int, confidence: float) -> Ruling
     interval = wilson(changed, judged, confidence)
     detail = f"changed {percent(rate)} of its modules (at least {percent(least)}; {changed} of {judged}, "
     detail += f"{percent(interval.low)} to {percent(interval.high)})"
+    if rate is None:
+        detail = f"no modules to tell whether the pass changes at least {percent(least)} of them"
     status = RulingStatus.SHORT if rate is None else RulingStatus.FAIL if interval.high < least else RulingStatus.OK
     if status is RulingStatus.OK and rate is not None and rate < least:
         detail += "; too few modules to say that it is lower"
     return _ruling(
-        status,
-        Requirement.TRIGGER,
-        rule,
-        detail,
-        rate=rate,
-        limit=least,
-        low=interval.low,
-        high=interval.high,
-        changed=changed,
-        judged=judged,
-        confidence=confidence,
-    )
+        status, Requirement.TRIGGER, rule, detail, rate=rate, limit=least, low=interval.low, high=interval.high,
+        changed=changed, judged=judged, confidence=confidence,
+    )  # fmt: skip

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
 from typing import Annotated
 
 import msgspec
@@ -120,6 +121,7 @@ class MeasuredCampaign:
         silences: Why nothing was judged, and how agreements were reached: counts by oracle, pass, outcome and reason; a
             baseline keeps none.
         records: The findings in full; a baseline keeps none.
+        directory: Of the campaign.
     """
 
     info: CampaignInfo
@@ -128,6 +130,7 @@ class MeasuredCampaign:
     seen: Sequence[SeenFinding]
     silences: Mapping[tuple[str, str, str, str], int] = field(default_factory=dict)
     records: Sequence[FindingRecord] = ()
+    directory: Path = field(default=Path(), compare=False)
 
     def count(self, subject: GateSubject) -> Cell:
         """Everything that was said of the subject."""
@@ -152,14 +155,9 @@ class MeasuredCampaign:
 def measure(store: Store, decisions: Decisions | None = None) -> MeasuredCampaign:
     """Read a campaign; ``decisions`` say which family a finding is in.  Raises ``fuzzer.store.writer.StoreError``."""
     coverage = store.coverage()
-    records = store.findings()
-    tallies = store.tallies()
-    return measured(
-        store.info(),
-        tallies,
-        records,
-        {name: (judged, coverage.changed[name]) for name, judged in coverage.judged.items()},
-        decisions,
+    triggers = {name: (judged, coverage.changed[name]) for name, judged in coverage.judged.items()}
+    return replace(
+        measured(store.info(), store.tallies(), store.findings(), triggers, decisions), directory=store.directory
     )
 
 
@@ -185,16 +183,9 @@ def measured(
 def _seen(record: FindingRecord, decisions: Decisions) -> SeenFinding:
     family = decisions.place(record.id, record.family, record.former).id
     return SeenFinding(
-        record.id,
-        record.signature,
-        str(record.oracle),
-        record.culprit,
-        record.count,
-        family,
-        record.suspect,
-        record.standing is Standing.QUESTION,
-        record.former,
-    )
+        record.id, record.signature, str(record.oracle), record.culprit, record.count, family, record.suspect,
+        record.standing is Standing.QUESTION, record.former,
+    )  # fmt: skip
 
 
 def _cell(tally: Tally) -> Cell:

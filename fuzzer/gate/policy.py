@@ -159,6 +159,7 @@ class Policy(Struct, frozen=True):
         comparing: How it is compared.
         entries: What is done about entries of the known findings that no longer fit.
         suspects: Whether failures of suspects count in the rates.
+        known_file: The file of the known findings.
     """
 
     rules: tuple[Rule, ...]
@@ -170,6 +171,7 @@ class Policy(Struct, frozen=True):
     comparing: Comparing = Comparing()
     entries: KnownEntries = KnownEntries()
     suspects: Weight = Weight.NOTE
+    known_file: Path | None = None
 
     def expanded(self, oracles: Iterable[str], passes: Iterable[str]) -> tuple[Rule, ...]:
         """The rules for a campaign of these oracles and passes: those with a table of their own come first."""
@@ -213,10 +215,12 @@ def load_policy(path: Path, campaign_passes: Collection[str], all_passes: Callab
     """
     file = read_toml(path)
     top = read_record(file, (), file.table, _PolicyFile, "of a policy")
+    known_file = _beside(file, "known", top.known) if isinstance(top.known, str) else None
     named = [*_campaign_rule(file), *_oracle_rules(file), *_pass_rules(file, campaign_passes, all_passes)]
     return Policy(
         rules=tuple(rule for rule in named if EVERY not in (rule.oracle, rule.culprit)),
-        known=load_known(_beside(file, "known", top.known)) if isinstance(top.known, str) else known_in(file),
+        known=known_in(file) if known_file is None else load_known(known_file),
+        known_file=known_file,
         every=tuple(rule for rule in named if EVERY in (rule.oracle, rule.culprit)),
         confidence=top.confidence,
         questions=top.questions,

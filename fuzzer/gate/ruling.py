@@ -20,11 +20,11 @@ class GateExit(enum.IntEnum):
 
 
 class RulingStatus(str, enum.Enum):
-    """Statuses of rulings."""
+    """Statuses of rulings, in the order in which they are explained."""
 
-    OK = "ok"
     FAIL = "FAIL"
     SHORT = "SHORT"  # not enough evidence to say either
+    OK = "ok"
     KNOWN = "known"  # excused by an entry that somebody reviewed
     QUESTION = "question"  # against a claim of ours
     SUSPECT = "suspect"  # seen, but not proven

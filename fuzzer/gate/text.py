@@ -62,9 +62,8 @@ def _held(rulings: Sequence[Ruling]) -> list[str]:
     own = [ruling for ruling in rulings if ruling.own and not (_is_implied(ruling) and ruling.subject in rated)]
     lines = _cut(own, 2 * MOST)
     others = sum(not ruling.own and ruling.requirement not in _COMPARED for ruling in rulings)
-    return (
-        [*lines, f"{RulingStatus.OK:<5} {counted(others, 'requirement')} per oracle or pass met"] if others else lines
-    )
+    told = f"{RulingStatus.OK:<5} {counted(others, 'requirement')} on single oracles or passes met"
+    return [*lines, told] if others else lines
 
 
 def _is_implied(ruling: Ruling) -> bool:
@@ -82,30 +81,22 @@ def _cut(rulings: Sequence[Ruling], most: int) -> list[str]:
 def verdict_line(result: GateResult) -> str:
     """The verdict in one line."""
     info, found = result.measured.info, result.findings
-    asked = f"{counted(len(found.questions), 'question')}, " if found.questions else ""
-    return (
-        f"gate {_NAMES[result.exit]}: TVM {info.tvm_version}, {counted(result.total.checks, 'check')}, "
-        f"{len(found.new)} new, {len(found.known)} known findings, {asked}{counted(len(found.suspects), 'suspect')}"
-    )
+    asked = [counted(len(found.questions), "question")] if found.questions else []
+    parts = [counted(result.total.checks, "check"), counted(len(found.new), "new finding"), f"{len(found.known)} known"]
+    told = ", ".join([*parts, *asked, counted(len(found.suspects), "suspect")])
+    return f"gate {_NAMES[result.exit]}: TVM {info.tvm_version}, {told}"
 
 
 def explain(result: GateResult) -> list[str]:
     """Every ruling with every number behind it, what decided first; the last line is the verdict."""
     info = result.measured.info
-    cases = f"{info.examples} cases, {info.modules} modules, {result.total.verdicts} verdicts"
+    counts = ((info.examples, "case"), (info.modules, "module"), (result.total.verdicts, "verdict"))
+    cases = ", ".join(counted(*each) for each in counts)
     lines = [f"campaign: seed {info.seed}, {info.state}: {cases}"]
     if result.baseline is not None:
         base = result.baseline.info
         lines.append(f"baseline: seed {base.seed}, TVM {base.tvm_version}, {base.started_at}: {base.examples} cases")
-    order = (
-        RulingStatus.FAIL,
-        RulingStatus.SHORT,
-        RulingStatus.OK,
-        RulingStatus.KNOWN,
-        RulingStatus.QUESTION,
-        RulingStatus.SUSPECT,
-        RulingStatus.NOTE,
-    )
+    order = list(RulingStatus)
     silent = 0
     for ruling in sorted(result.rulings, key=lambda each: order.index(each.status)):
         if _says_nothing(ruling):

@@ -121,7 +121,7 @@ def broken(kept: Path, **changes: Any) -> str:
 @pytest.mark.parametrize(
     ("changes", "complaint"),
     [
-        ({"format": None}, "is no baseline: it has no 'format'"),
+        ({"format": None}, "is not a baseline: it has no 'format'"),
         ({"format": 3}, "its format is 3, this version reads 'relaxfuzz-baseline-2'"),
         ({"columns": ["passed"]}, "'columns' must be passed, failed, skipped, rejected, invalid, undecidable"),
         ({"campaign": None}, "'campaign' is missing"),
@@ -147,8 +147,8 @@ def test_bad_input_is_one_line(directory: Path, kept: Path, tmp_path: Path, caps
         ([str(directory)], "one of the arguments --output --compare is required"),
         ([str(directory), "--output", "a", "--compare", "b"], "not allowed with argument"),
         ([str(directory), "--compare", str(tmp_path / "absent")], "absent: No such file or directory"),
-        ([str(directory), "--compare", str(tmp_path / "text")], "text: is no baseline: "),
-        ([str(directory), "--compare", str(tmp_path / "bytes")], "bytes: is no baseline: "),
+        ([str(directory), "--compare", str(tmp_path / "text")], "text: is not a baseline: "),
+        ([str(directory), "--compare", str(tmp_path / "bytes")], "bytes: is not a baseline: "),
         ([str(directory), "--output", str(tmp_path / "no" / "where")], "cannot write"),
         ([str(directory), "--output", "-", "--json"], "--json needs --compare"),
         ([str(tmp_path), "--compare", str(kept)], "contains no campaign"),

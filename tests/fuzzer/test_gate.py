@@ -131,7 +131,7 @@ def test_suspects_are_listed_with_their_note_but_do_not_fail_by_themselves(state
     assert result.exit is GateExit.PASSED
     (line,) = [line for line in render(result) if line.startswith("suspect 0000000003 ")]
     assert line.endswith(": came back in 2 of 3 runs")
-    assert render(result)[-1].endswith("100 checks, 0 new, 0 known findings, 1 suspect")
+    assert render(result)[-1].endswith("100 checks, 0 new findings, 0 known, 1 suspect")
     assert [row["id"] for row in as_json(result)["suspects"]] == [found.id]
     assert judged(policy(0.9, 1), tallies(99, 1), [replace(found, state=FindingState.NEW)]).exit is GateExit.FAILED
 
@@ -231,7 +231,7 @@ def test_lines_say_what_decided_and_nothing_else() -> None:
         "known 0000000001 S3 crash FuseOps: boom (1x) [repros/x.py]; https://example.org/1: reported",
         "note  known '00000000ff': was not seen (somewhere)",
         "note  campaign: 2 verdicts are invalid: relaxfuzz itself was wrong, and they do not count",
-        "gate FAILED: TVM 0.27.0.post1, 120 checks, 1 new, 1 known findings, 0 suspects",
+        "gate FAILED: TVM 0.27.0.post1, 120 checks, 1 new finding, 1 known, 0 suspects",
     ]
 
 
@@ -287,7 +287,7 @@ def test_failures_of_questions_are_excused_unless_the_policy_counts_them() -> No
     result = judged(policy(1.0, 1), tallies(95, 5), [asked])
     assert (result.exit, rates(result)) == (GateExit.PASSED, [(1.0, 5)])
     assert any(line.startswith("question 0000000002 S5 crash FuseOps") for line in render(result))
-    assert render(result)[-1].endswith("0 new, 0 known findings, 1 question, 0 suspects")
+    assert render(result)[-1].endswith("0 new findings, 0 known, 1 question, 0 suspects")
     assert [row["class"] for row in as_json(result)["questions"]] == ["ours"]
     strict = judged(structs.replace(policy(1.0, 1), questions=Weight.FAIL), tallies(95, 5), [asked])
     assert (strict.exit, [each.id for each in strict.findings.new]) == (GateExit.FAILED, ["0000000002"])

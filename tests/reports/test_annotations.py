@@ -26,7 +26,9 @@ def test_the_gates_deciding_lines_come_first(report: Report) -> None:
     policy = Policy((Rule("crash", None, Limit(0.99)),), KnownFindings())
     result = judge_campaign(policy, measured(report.info, report.tallies, report.findings, {}))
     lines = render_annotations(report, result).splitlines()
-    assert lines[0].startswith("::error title=relaxfuzz gate::gate FAILED: TVM 0.27.0.post1, 252 checks, 2 new")
+    assert lines[0].startswith(
+        "::error title=relaxfuzz gate::gate FAILED: TVM 0.27.0.post1, 252 checks, 2 new findings"
+    )
     assert lines[1].startswith("::error title=relaxfuzz gate%3A crash::pass rate 94.527 %25 (at least 99 %25; ")
     passed = judge_campaign(Policy((), KnownFindings()), measured(report.info, report.tallies, [], {}))
     (line,) = render_annotations(replace(report, findings=[]), passed).splitlines()
@@ -52,6 +54,18 @@ def test_no_more_than_the_runner_takes(report: Report) -> None:
     lines = render_annotations(replace(report, findings=many)).splitlines()
     assert len(lines) == MOST
     assert lines[-1] == "::error title=relaxfuzz::and 21 more in the report"
+
+
+def test_findings_come_before_what_is_short_and_missing_evidence_is_a_warning(report: Report) -> None:
+    rules = (Rule("crash", None, Limit(0.99)), Rule("numeric", None, Limit(min_checks=10**6)))
+    result = judge_campaign(Policy(rules, KnownFindings()), measured(report.info, report.tallies, report.findings, {}))
+    lines = render_annotations(report, result).splitlines()
+    (short,) = (number for number, line in enumerate(lines) if "at least 1000000 needed" in line)
+    assert lines[short].startswith("::warning title=relaxfuzz gate%3A numeric::")
+    assert short > max(number for number, line in enumerate(lines) if line.startswith("::error title=relaxfuzz%3A"))
+    result = judge_campaign(Policy(rules[1:], KnownFindings()), measured(report.info, report.tallies, [], {}))
+    for line in render_annotations(replace(report, findings=[]), result).splitlines():
+        assert line.startswith("::warning title=relaxfuzz gate")
 
 
 def test_nothing_to_say(report: Report) -> None:

@@ -84,7 +84,7 @@ def test_the_actions_scripts_judge_and_report(tmp_path: Path, policy: str, code:
     (tmp_path / "relaxfuzz").symlink_to(Path(sys.prefix))
     given = {"policy": "policy.toml", "baseline": "", "out": "campaign"}
     outputs, summary = tmp_path / "outputs", tmp_path / "summary.md"
-    codes = {}
+    codes, said = {}, ""
     for step in steps_of("action.yml"):
         if step.get("name") not in ("Judge", "Report", "Verdict"):
             continue
@@ -99,10 +99,13 @@ def test_the_actions_scripts_judge_and_report(tmp_path: Path, policy: str, code:
             cwd=tmp_path, env=environment, capture_output=True, text=True, check=False,
         )  # fmt: skip
         codes[step["name"]] = done.returncode
+        said = done.stdout + done.stderr
         if done.returncode:
             break
     if code == 2:
-        assert codes == {"Judge": 0, "Report": 2}
+        assert codes == {"Judge": 2}
+        (line,) = said.splitlines()
+        assert line.startswith("::error title=relaxfuzz gate::relaxfuzz: error: policy.toml:1: 'oracles.crush' is not")
         return
     assert codes == {"Judge": 0, "Report": 0, "Verdict": code}
     assert summary.read_text().startswith("## ❌ relaxfuzz gate: failed")

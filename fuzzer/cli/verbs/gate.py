@@ -47,7 +47,7 @@ def _run(options: argparse.Namespace) -> int:
     if result.first_baseline is not None and result.exit is GateExit.PASSED:
         with file_errors("write", result.first_baseline):
             result.first_baseline.write_text(to_text(result.measured), encoding="utf-8")
-        inform(f"there was no baseline yet: this campaign was saved as '{result.first_baseline}'")
+        inform(f"there was no baseline yet: this campaign was saved as {result.first_baseline}; commit it")
     if options.json:
         put_json(as_json(result))
     else:
