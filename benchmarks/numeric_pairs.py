@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import tvm
+from drawn_examples import examples_of
 
 from fuzzer.worker.child import breadcrumb
 from oracles.core.module_facts import ModuleFacts
@@ -35,7 +36,6 @@ from relaxkit.runtime.compile.kernels import KernelCache
 from relaxkit.runtime.compile.linking import link_program
 from relaxkit.runtime.compile.lowering import target
 from strategies import ir_modules, module_and_passes
-from strategies.scope.from_bytes import examples_of
 
 Build = Callable[[Any], Program]
 OPTIMISED = ", by LLVM's optimisations alone"

@@ -82,16 +82,9 @@ def _table(findings: Sequence[tuple[str, FindingRecord]]) -> list[str]:
     if not findings:
         return []
     rows = [
-        (
-            word,
-            each.assessment.severity,
-            each.oracle,
-            each.culprit,
-            shorten(title_line(each), _MESSAGE),
-            each.count,
-            each.id,
-        )
+        (word, each.assessment.severity, each.oracle, each.culprit, shorten(title, _MESSAGE), each.count, each.id)
         for word, each in findings[:_FINDINGS]
+        for title in [title_line(each)]
     ]
     lines = [*table(("", "severity", "oracle", "pass", "what", "count", "id"), rows, "lllllrl"), ""]
     return lines + ([f"And {len(findings) - _FINDINGS} more.", ""] if len(findings) > _FINDINGS else [])

@@ -214,7 +214,8 @@ def read_config(path: Path) -> dict[str, str | list[str]]:
         table: Any = file.table
         for key in place:
             table = table.get(key, {})
-        return {key: _option(file, (*place, key), value) for key, value in table.items()}
+        home = path.parent if place else Path()
+        return {key: _option(file, (*place, key), value, home) for key, value in table.items()}
     except TomlError as error:
         raise ConfigError(str(error)) from error
 
@@ -223,13 +224,23 @@ PROJECT = "pyproject.toml"
 _SECTION = ("tool", "relaxfuzz")
 
 
+def project_file(directory: Path) -> Path:
+    """Find the project file with options of ours: of a directory or the nearest one above, within its repository."""
+    for each in (directory, *directory.parents):
+        if project_config(each):
+            return each / PROJECT
+        if (each / ".git").exists():
+            break
+    return directory / PROJECT
+
+
 def project_config(directory: Path) -> dict[str, str | list[str]]:
     """Options of ``[tool.relaxfuzz]`` in the project file of a directory; raises ``ConfigError``."""
     path = directory / PROJECT
     return read_config(path) if path.is_file() else {}
 
 
-def _option(file: TomlFile, place: tuple[str, ...], value: Any) -> str | list[str]:
+def _option(file: TomlFile, place: tuple[str, ...], value: Any, home: Path) -> str | list[str]:
     key = place[-1]
     if key not in _BY_NAME:
         raise file.error(place, f"is no option of a campaign{near_matches(key, _BY_NAME)}")
@@ -239,8 +250,14 @@ def _option(file: TomlFile, place: tuple[str, ...], value: Any) -> str | list[st
     if isinstance(value, list):
         if not all(isinstance(item, str) for item in value):
             raise file.error(place, "must list strings")
-        return list(value) if option.repeatable else ",".join(value)
-    return [str(value)] if option.repeatable else str(value)
+        return [_from(home, key, each) for each in value] if option.repeatable else ",".join(value)
+    return [_from(home, key, str(value))] if option.repeatable else _from(home, key, str(value))
+
+
+def _from(home: Path, key: str, text: str) -> str:
+    """Take a file that a project file names from where that file lies, wherever `run` is started."""
+    is_file = key in ("known", "triage", "seeds") or (key in ("pass", "plugin") and ".py" in text)
+    return str(home / text) if is_file else text
 
 
 def _split(text: str) -> list[str]:

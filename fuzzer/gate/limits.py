@@ -8,7 +8,9 @@ they are compared as they stand.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
+from operator import attrgetter
+from typing import NamedTuple
 
 from fuzzer.core.text import counted
 from fuzzer.gate.measured import Cell, GateSubject, MeasuredCampaign, SeenFinding
@@ -34,14 +36,11 @@ def apply(rule: Rule, measured: MeasuredCampaign, excused: Iterable[SeenFinding]
     rulings = [_checks(rule, cell, moot)]
     if rule.limit.min_pass_rate is not None:
         rulings.append(_pass_rate(rule, cell, excused_of(rule.subject, cell, excused), confidence))
-    shares = (_share(rule, measured, cell, *row) for row in _SHARES)
+    shares = (_share(rule, measured, cell, row) for row in _SHARES)
     rulings += [ruling for ruling in shares if ruling is not None]
     if rule.limit.max_unproved_share is not None:
-        rulings.append(
-            _unproved(
-                rule, dict(measured.reasons(rule.subject, Outcome.PASS, frozenset(each.value for each in Agreement)))
-            )
-        )
+        ways = measured.reasons(rule.subject, Outcome.PASS, frozenset(each.value for each in Agreement))
+        rulings.append(_unproved(rule, dict(ways)))
     if rule.limit.min_trigger_rate is not None:
         rulings.append(_trigger(rule, *measured.trigger(rule.subject), confidence))
     return rulings
@@ -108,43 +107,38 @@ def _pass_rate(rule: Rule, cell: Cell, excused: int, confidence: float) -> Rulin
     )  # fmt: skip
 
 
-_Counter = Callable[[Cell], int]
-# Requirement, what is counted, out of what, how it is called, whose reasons are named.
-_SHARES: Sequence[tuple[Requirement, _Counter, _Counter, str, Outcome, frozenset[str] | None]] = (
-    (Requirement.SKIPS, lambda cell: cell.skipped, lambda cell: cell.verdicts, "skipped", Outcome.SKIP, None),
-    (Requirement.REJECTS, lambda cell: cell.rejected, lambda cell: cell.verdicts, "rejected", Outcome.REJECT, None),
-    (
-        Requirement.UNDECIDABLE,
-        lambda cell: cell.undecidable,
-        lambda cell: cell.undecidable + cell.checks,
-        "undecidable",
-        Outcome.SKIP,
-        UNDECIDED,
-    ),
-    (Requirement.INVALID, lambda cell: cell.invalid, lambda cell: cell.verdicts, "invalid", Outcome.INVALID, None),
-)
+class _Share(NamedTuple):
+    """A share that is limited: what is counted, out of what, how it is called, whose reasons are named."""
+
+    requirement: Requirement
+    part: Callable[[Cell], int]
+    whole: Callable[[Cell], int]
+    called: str
+    outcome: Outcome
+    among: frozenset[str] | None = None
 
 
-def _share(
-    rule: Rule,
-    measured: MeasuredCampaign,
-    cell: Cell,
-    requirement: Requirement,
-    part: _Counter,
-    whole: _Counter,
-    called: str,
-    outcome: Outcome,
-    among: frozenset[str] | None,
-) -> Ruling | None:
+_CELL = attrgetter("verdicts")
+_SHARES = (
+    _Share(Requirement.SKIPS, attrgetter("skipped"), _CELL, "skipped", Outcome.SKIP),
+    _Share(Requirement.REJECTS, attrgetter("rejected"), _CELL, "rejected", Outcome.REJECT),
+    _Share(Requirement.UNDECIDABLE, attrgetter("undecidable"), lambda cell: cell.undecidable + cell.checks,
+           "undecidable", Outcome.SKIP, UNDECIDED),
+    _Share(Requirement.INVALID, attrgetter("invalid"), _CELL, "invalid", Outcome.INVALID),
+)  # fmt: skip
+
+
+def _share(rule: Rule, measured: MeasuredCampaign, cell: Cell, of: _Share) -> Ruling | None:
+    requirement = of.requirement
     most = getattr(rule.limit, requirement.value)
     if most is None:
         return None
     moot = _moot(rule, measured) if requirement is Requirement.SKIPS else 0
-    count, total = part(cell) - moot, whole(cell) - moot
+    count, total = of.part(cell) - moot, of.whole(cell) - moot
     share = count / total if total else None
-    detail = f"{percent(share)} {called} (at most {percent(most)}; {count} of {total})"
+    detail = f"{percent(share)} {of.called} (at most {percent(most)}; {count} of {total})"
     if share is not None and share > most:
-        reasons = measured.reasons(rule.subject, outcome, among)[:_REASONS]
+        reasons = measured.reasons(rule.subject, of.outcome, of.among)[:_REASONS]
         detail += ", mostly " + ", ".join(f"{number} x {why}" for why, number in reasons)
     # Nothing said is no evidence that little is skipped, but that is for min_checks to find.
     status = RulingStatus.FAIL if share is not None and share > most else RulingStatus.OK

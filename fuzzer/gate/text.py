@@ -104,10 +104,9 @@ def explain(result: GateResult) -> list[str]:
             continue
         lines.append(ruling.line)
         if ruling.numbers:
-            detail = f"{ruling.requirement}: " + ", ".join(
-                f"{name} {_number(value)}" for name, value in ruling.numbers.items()
-            )
-            lines += wrap(detail, _WIDTH, initial_indent=" " * 8, subsequent_indent=" " * 10)
+            numbers = ", ".join(f"{name} {_number(value)}" for name, value in ruling.numbers.items())
+            told = f"{ruling.requirement}: {numbers}"
+            lines += wrap(told, _WIDTH, initial_indent=" " * 8, subsequent_indent=" " * 10)
     if silent:
         lines.append(f"{counted(silent, 'comparison')} with the baseline could not be significant: --json lists them")
     return [*lines, verdict_line(result)]
@@ -164,7 +163,7 @@ def _rule(result: GateResult, rule: Rule) -> dict[str, Any]:
     cell = result.measured.count(rule.subject)
     asked = {record.id for record in result.findings.questions}
     known = [seen for seen in result.measured.seen if entry_of(result.known, seen) or seen.id in asked]
-    mine = [ruling for ruling in result.rulings if ruling.subject == rule.name and ruling.requirement in _OF_RULES]
+    mine = [ruling for ruling in result.rulings if ruling.subject == rule.name and ruling.requirement not in _APART]
     return {
         "oracle": rule.oracle, "pass": rule.culprit, "min_pass_rate": rule.limit.min_pass_rate,
         "min_checks": rule.limit.min_checks, "verdict": _verdict(exit_of(mine)),
@@ -172,15 +171,7 @@ def _rule(result: GateResult, rule: Rule) -> dict[str, Any]:
     }  # fmt: skip
 
 
-_OF_RULES = (
-    Requirement.CHECKS,
-    Requirement.PASS_RATE,
-    Requirement.SKIPS,
-    Requirement.REJECTS,
-    Requirement.UNDECIDABLE,
-    Requirement.INVALID,
-    Requirement.TRIGGER,
-)
+_APART = (Requirement.LOST, Requirement.FINDING, Requirement.ENTRY, Requirement.CAMPAIGN, *_COMPARED)
 
 
 def _verdict(code: GateExit) -> str:

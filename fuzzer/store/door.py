@@ -162,7 +162,8 @@ def enter(directory: Path) -> sqlite3.Connection:
 def _check_files(directory: Path) -> int:
     """Look at all files that SQLite or a campaign opens by name; the size of the database."""
     if not directory.exists():
-        raise StoreError(f"'{directory}' does not exist")
+        is_pattern = any(each in str(directory) for each in "*?[")  # which the shell left as it is
+        raise StoreError(f"no campaign matches {directory}" if is_pattern else f"'{directory}' does not exist")
     if not directory.is_dir():
         raise StoreError(f"'{directory}' is not a directory")
     size = 0

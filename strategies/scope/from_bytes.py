@@ -6,7 +6,7 @@ import functools
 import random
 from typing import Any, TypeVar
 
-from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from relaxkit.compat.known import excuses
@@ -47,29 +47,6 @@ def draw_and_bytes(strategy: st.SearchStrategy[T], data: bytes) -> tuple[T, byte
             return None
         raise
     return (_BOX.pop(), used) if _BOX else None
-
-
-def examples_of(strategy: st.SearchStrategy[T], count: int, first: int) -> list[T]:
-    """Return values that ``strategy`` draws, at most ``count``; the same for the same seed ``first``.
-
-    Every fifth of what Hypothesis draws, which repeats a case in variations.
-    """
-    drawn: list[T] = []
-
-    @seed(first)
-    @settings(
-        max_examples=5 * count,
-        database=None,
-        deadline=None,
-        suppress_health_check=list(HealthCheck),
-        phases=[Phase.generate],
-    )
-    @given(strategy)
-    def collect(value: T) -> None:
-        drawn.append(value)
-
-    collect()
-    return drawn[: 5 * count : 5]
 
 
 def draws_of(source: random.Random) -> Draw:

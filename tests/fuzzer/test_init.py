@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +17,7 @@ from fuzzer.cli.verbs.baseline import VERB as BASELINE
 from fuzzer.cli.verbs.gate import VERB as GATE
 from fuzzer.cli.verbs.init import VERB
 from fuzzer.cli.verbs.triage import VERB as TRIAGE
-from fuzzer.core.config import ConfigError, parse_operators, project_config
+from fuzzer.core.config import ConfigError, parse_operators, project_config, project_file
 from fuzzer.core.toml import read_toml
 from fuzzer.core.verb import UsageError
 from fuzzer.gate.policy import load_policy
@@ -31,7 +33,7 @@ def init(folder: Path, *arguments: str) -> int:
 
 def test_what_it_writes_for_a_pass_can_be_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert init(tmp_path, "--pass", PASS) == 0
-    assert project_config(tmp_path) == {"pass": [PASS]}
+    assert project_config(tmp_path) == {"pass": [f"{tmp_path}/{PASS}"]}
     policy = load_policy(tmp_path / ".relaxfuzz" / "policy.toml", ["LowerClip"], list)
     assert policy.baseline == tmp_path / ".relaxfuzz" / "baseline.json"
     test = (tmp_path / "tests" / "test_relaxfuzz.py").read_text()
@@ -70,13 +72,13 @@ def test_a_table_that_is_there_gets_what_it_lacks(tmp_path: Path, capsys: pytest
         "[tool.relaxfuzz]  # ours\nworkers = 1\n\n[tool.pytest.ini_options]\naddopts = '-q'\n\n[tool.other]\nx = 1"
     )
     assert init(tmp_path, "--pass", PASS) == 0
-    assert project_config(tmp_path) == {"pass": [PASS], "workers": "1"}
+    assert project_config(tmp_path) == {"pass": [f"{tmp_path}/{PASS}"], "workers": "1"}
     table = read_toml(project).table["tool"]
     assert table["pytest"]["ini_options"] == {"pythonpath": ["."], "relaxfuzz_min_changed": 1, "addopts": "-q"}
     assert "[tool.relaxfuzz]  # ours" in project.read_text()
     capsys.readouterr()
     assert init(tmp_path, "--pass", "clips.py:LowerMore", "--force") == 0
-    assert project_config(tmp_path) == {"pass": ["clips.py:LowerMore"], "workers": "1"}
+    assert project_config(tmp_path) == {"pass": [f"{tmp_path}/clips.py:LowerMore"], "workers": "1"}
     assert f"wrote {project}" in capsys.readouterr().out
 
 
@@ -196,3 +198,18 @@ def test_the_command_line_outranks_what_a_file_tests(tmp_path: Path) -> None:
     assert init(tmp_path, "--pass", PASS) == 0
     values = merged({"config": tmp_path / "pyproject.toml", "passes": "FoldConstant"})
     assert values == {"passes": "FoldConstant"}
+
+
+def test_a_project_file_above_is_used_within_the_repository(tmp_path: Path) -> None:
+    assert init(tmp_path, "--pass", PASS) == 0
+    inner = tmp_path / "src" / "deep"
+    inner.mkdir(parents=True)
+    done = subprocess.run(
+        [sys.executable, "-m", "fuzzer.cli.main", "run", "--oracles", "crash", "--max-examples", "2", "--out", "c"],
+        cwd=inner, capture_output=True, text=True, timeout=200, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "options from [tool.relaxfuzz] in ../../pyproject.toml: pass" in done.stderr
+    assert (inner / "c").is_dir()
+    (tmp_path / "src" / ".git").mkdir()
+    assert project_file(inner) == inner / "pyproject.toml"

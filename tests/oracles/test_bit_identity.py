@@ -7,6 +7,7 @@ from typing import Any
 import numeric_samples as samples
 import numpy as np
 import pytest
+from drawn_examples import examples_of
 from tvm import relax
 
 from oracles.measure.comparison import compare
@@ -15,7 +16,6 @@ from relaxkit.ir.functions import public_functions
 from relaxkit.runtime import ExecMode, KernelCache, Program, Session, cxx_available, plain_build, session
 from relaxkit.runtime.compile.lowering import target
 from strategies import ir_modules
-from strategies.scope.from_bytes import examples_of
 
 pytestmark = pytest.mark.skipif(not cxx_available(), reason="plain relax.build needs a C++ compiler to link")
 

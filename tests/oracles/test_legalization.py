@@ -12,6 +12,7 @@ import pytest
 import sample_modules
 import tvm
 import tvm_ffi
+from drawn_examples import examples_of
 from tvm import relax, tirx
 from verdict_rows import ref, tensor
 
@@ -30,7 +31,6 @@ from relaxkit.runtime import Session, session
 from relaxkit.runtime.compile.legalization import Legalizer
 from relaxkit.runtime.compile.lowering import target
 from strategies import ir_modules
-from strategies.scope.from_bytes import examples_of
 
 op = relax.op
 

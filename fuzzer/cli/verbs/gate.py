@@ -22,13 +22,9 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         "--baseline", type=Path, metavar="FILE", help="compare with this baseline instead of the policy's"
     )
     parser.add_argument(
-        "--history",
-        type=Path,
-        nargs="+",
-        default=(),
-        metavar="PATH",
+        "--history", type=Path, nargs="+", default=(), metavar="PATH",
         help="earlier campaigns (directories or baselines): known findings that none of them met are stale",
-    )
+    )  # fmt: skip
     add_triage(parser)
     parser.add_argument("--explain", action="store_true", help="print every number behind the verdict")
     parser.add_argument("--json", action="store_true", help="print one JSON object, with everything in --explain")

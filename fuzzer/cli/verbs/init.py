@@ -81,7 +81,7 @@ def _run(options: argparse.Namespace) -> int:
     project, left = _project(directory, options.own, options.passes, options.force)
     findings, ignored = _text(directory / DEFAULT_FILE), _text(directory / ".gitignore")
     texts |= {"pyproject.toml": project, str(DEFAULT_FILE): findings or HEAD}
-    texts[".gitignore"] = ignored if "/campaign*/\n" in ignored else f"{_ended(ignored)}/campaign*/\n"
+    texts[".gitignore"] = ignored if "/campaign*/\n" in ignored else f"{ignored.rstrip()}\n/campaign*/\n".lstrip()
     for name, text in texts.items():
         if (before := _text(path := directory / name)) == text:
             print(*[f"kept {path}"] if before else [], sep="", end="\n" if before else "")
@@ -200,10 +200,6 @@ def _set(table: Mapping[str, Any], place: tuple[str, ...], value: Any) -> Mappin
 def _text(path: Path) -> str:
     with file_errors("read", path):
         return path.read_text(encoding="utf-8") if path.exists() else ""
-
-
-def _ended(text: str) -> str:
-    return text if not text or text.endswith("\n") else f"{text}\n"
 
 
 def _quoted(text: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import os
 import signal
 import sys
 from collections.abc import Callable
@@ -30,11 +31,9 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         action = "append" if option.repeatable else "store"
         parser.add_argument(f"--{option.name}", metavar=option.metavar, help=option.help, action=action)
     parser.add_argument(
-        "--config",
-        metavar="FILE",
-        type=Path,
-        help="a TOML file with these options as keys (default: the table [tool.relaxfuzz] of ./pyproject.toml)",
-    )
+        "--config", metavar="FILE", type=Path,
+        help="a TOML file with these options as keys (default: [tool.relaxfuzz] of pyproject.toml, here or above)",
+    )  # fmt: skip
     parser.add_argument("--json", action="store_true", help="print the closing summary as one JSON object")
     add_trust(parser)
 
@@ -44,7 +43,7 @@ def _run(options: argparse.Namespace) -> int:
     from fuzzer.campaign.progress import Progress
     from fuzzer.campaign.regression import chosen, regress_first
     from fuzzer.campaign.setup import configure, decisions, known_findings, merged, open_campaign
-    from fuzzer.core.config import PROJECT, project_config
+    from fuzzer.core.config import project_config, project_file
     from fuzzer.core.installed import NO_COMPILER, compiler, installed, untested
     from fuzzer.worker import session_files
     from relaxkit.compat.known import lines as gap_lines
@@ -53,9 +52,11 @@ def _run(options: argparse.Namespace) -> int:
     versions = installed()
     with contextlib.ExitStack() as held:
         given = vars(options)
-        if options.config is None and (found := project_config(Path.cwd())):
-            inform(f"options from [tool.relaxfuzz] in {PROJECT}: {', '.join(found)}")
-            given = {**given, "config": Path(PROJECT)}
+        project = Path(os.path.relpath(project_file(Path.cwd())))
+        if options.config is None and (found := project_config(project.parent)):
+            inform(f"options from [tool.relaxfuzz] in {project}: {', '.join(found)}")
+            given = {**given, "config": project}
+            sys.path.append(str(project.parent.resolve()))  # its modules
         values = merged(given)
         config = configure(values)
         known, decided = known_findings(values), decisions(values)
