@@ -52,22 +52,22 @@ def bug_report(
         bisected: What is known of the releases of TVM.
         known: What people know of the finding.
     """
-    words = parts.words
+    words, own = parts.words, any(ref.is_user for ref in finding.case.passes)
     assert verdict.evidence is not None
     actual = f"{parts.numbers}.\n" if parts.numbers else f"{words.observed}\n"
     if verdict.evidence.frames:
         actual += f"\nInnermost frames inside TVM:\n\n{fenced(chr(10).join(verdict.evidence.frames[:_MOST_FRAMES]))}"
     sections = [
-        f"# {words.headline}\n",
+        f"# {words.title if own else words.headline}\n",
         f"### Expected behavior\n\n{_sentence(words.expected)}\n",
         f"### Actual behavior\n\n{_sentence(actual)}",
         f"### Environment\n\n{_environment(info)}",
-        f"### Steps to reproduce\n\n{_steps(parts, script)}",
+        f"### Steps to reproduce\n\n{_steps(parts, script, own)}",
         f"### Before and after\n\n{fenced(parts.change, 'diff')}" if parts.change else "",
         _nearest(parts),
         _bisection(bisected),
         f"### Notes\n\n{_notes(finding, info, parts, known)}",
-        "### Triage\n\n* needs-triage\n",
+        "" if own else "### Triage\n\n* needs-triage\n",
     ]
     return "\n".join(section for section in sections if section)
 
@@ -96,12 +96,12 @@ def _environment(info: CampaignInfo) -> str:
     return "".join(f"* {name}: {value}\n" for name, value in facts if value)
 
 
-def _steps(parts: ScriptParts, script: str) -> str:
+def _steps(parts: ScriptParts, script: str, own: bool) -> str:
+    needs = "the file of the pass, beside it or in the working directory" if own else "only TVM and NumPy"
+    how = f"Save this as `repro.py`, and run `python repro.py`. It needs {needs}."
     if parts.ending is not None:
-        how = (
-            "It needs only TVM and NumPy. It fails while the defect is there, and exits with 0 once the defect is gone."
-        )
-        return f"Save this as `repro.py`, and run `python repro.py`. {how}\n\n{fenced(script, 'python')}"
+        how += " It fails while the defect is there, and exits with 0 once the defect is gone."
+        return f"{how}\n\n{fenced(script, 'python')}"
     prepared, judged = parts.passes[: -parts.judged or None], parts.passes[-parts.judged :] if parts.judged else ()
     text = ""
     if parts.module:
@@ -113,7 +113,7 @@ def _steps(parts: ScriptParts, script: str) -> str:
         what = "The pass" if len(judged) == 1 else "The passes, in order"
         text += f'{what}, under `tvm.target.Target("llvm")`:\n\n{fenced(_lines(judged), "python")}\n'
     text += (
-        "Save this as `repro.py`, and run `python repro.py`. It needs only TVM and NumPy. It prints `BUG: ...` and\n"
+        f"{how} It prints `BUG: ...` and\n"
         "exits with 1 while the defect is there, and with 0 once the defect is gone.\n\n"
     )
     return f"{text}<details>\n<summary>repro.py</summary>\n\n{fenced(script, 'python')}\n</details>\n"

@@ -82,6 +82,16 @@ def test_the_report_has_the_sections_of_the_template_and_says_it_all() -> None:
         assert part in report
 
 
+def test_a_pass_of_the_users_own_is_no_bug_of_tvms_and_needs_its_file() -> None:
+    mine = replace(case(), passes=(PassRef("make", "user:/home/me/mine.py:make"),))
+    for parts in (script().parts, replace(script().parts, ending=Ending("AttributeError"))):
+        report = bug_report(replace(finding(), case=mine), VERDICT, INFO, "import tvm\n", parts)
+        assert report.startswith("# LegalizeOps fails on")
+        assert "It needs the file of the pass, beside it or in the working directory." in report
+        assert "only TVM" not in report
+        assert "needs-triage" not in report
+
+
 def test_the_script_in_it_is_the_script(tmp_path: Path) -> None:
     report = bug_report(finding(), VERDICT, INFO, script().text, script().parts)
     taken = re.search(r"<summary>repro.py</summary>\n\n(`{3,})python\n(.*?)\n\1\n", report, re.DOTALL)

@@ -154,7 +154,8 @@ class Scene:
             if ref.is_user:
                 place = Path(ref.factory[0])
                 if place.parent.name:
-                    lines.append(f"sys.path.insert(0, {str(place.parent)!r})")
+                    # Beside the script first; where that directory is not, from the one it is run in.
+                    lines.append(f"sys.path[1:1] = [{str(place.parent)!r}, '.']")
                 lines.append(f"from {place.stem if ref.in_file else place.name} import {ref.factory[1]}")
         return list(dict.fromkeys(lines))
 
