@@ -267,7 +267,7 @@ def duration(seconds: float) -> str:
 
 
 def states_text(findings: Sequence[FindingRecord]) -> str:
-    """Write ``12 findings: 9 confirmed, 2 new, 1 known; 2 questions; 3 suspects: 1 flaky``, without zeros."""
+    """Write ``12 findings: 9 confirmed, 2 untriaged, 1 known; 2 questions; 3 suspects: 1 flaky``, without zeros."""
     parts = by_standing(findings)
     proven, suspects = parts[Standing.FINDING], parts[Standing.SUSPECT]
     text = _states("finding", proven, (FindingState.CONFIRMED, FindingState.NEW, FindingState.KNOWN))

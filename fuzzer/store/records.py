@@ -85,7 +85,7 @@ class FindingState(str, enum.Enum):
     KNOWN = "known"  # confirmed, and listed as known
 
     def __str__(self) -> str:
-        return self.value
+        return "untriaged" if self is FindingState.NEW else self.value  # to people, new is what nobody accepted yet
 
 
 # A finding proves itself: its script shows it, or nobody has looked into it yet.  These two were seen, and no script of

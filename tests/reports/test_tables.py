@@ -63,7 +63,7 @@ def test_open_findings_come_first_and_suspects_last(report: Report) -> None:
     [
         ({}, "0 findings"),
         ({State.CONFIRMED: 1}, "1 finding: 1 confirmed"),
-        ({State.NEW: 2, State.KNOWN: 1, State.CONFIRMED: 9}, "12 findings: 9 confirmed, 2 new, 1 known"),
+        ({State.NEW: 2, State.KNOWN: 1, State.CONFIRMED: 9}, "12 findings: 9 confirmed, 2 untriaged, 1 known"),
         ({State.FLAKY: 1}, "0 findings; 1 suspect: 1 flaky"),
         (
             {State.FLAKY: 1, State.CONFIRMED: 9, State.UNSCRIPTED: 2},

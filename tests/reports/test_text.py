@@ -70,7 +70,7 @@ def test_the_counting_line_fits_whatever_the_numbers(report: Report) -> None:
         for _ in range(count)
     ]
     text = render_text(replace(report, findings=hundreds), most=1)
-    assert "\n3300 findings: 1100 confirmed, 1100 new, 1100 known; 220 suspects: 110\nunscripted, 110 flaky\n" in text
+    assert "\n3300 findings: 1100 confirmed, 1100 untriaged, 1100 known; 220\nsuspects: 110 unscripted, 110 flaky\n" in text
     assert max(len(line) for line in text.splitlines()) <= WIDTH
 
 
