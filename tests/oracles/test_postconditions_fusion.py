@@ -10,6 +10,8 @@ import sample_modules as samples
 import tvm
 from tvm import relax
 from tvm.relax.dpl import is_op, wildcard
+from tvm.script import ir as I
+from tvm.script import relax as R
 
 from relaxkit.passes.claims.external import workspace_missing
 from relaxkit.passes.claims.fusion import (
@@ -104,6 +106,29 @@ def test_kernel_that_is_lost_was_needed() -> None:
     less = rebuilt(before, "main", lambda value: before["main"].params[0], keep=lambda _: True)
     assert work_not_kept(Ran(before, less, {})).startswith("work is done less often than before")
     assert work_not_kept(Ran(less, before, {})).startswith("work is done more often than before")
+
+
+def test_a_composite_that_is_called_twice_does_its_work_twice() -> None:
+    @I.ir_module
+    class Before:
+        @R.function(private=True)
+        def f(x: R.Tensor((1,), "float32")) -> R.Tensor((1,), "float32"):
+            R.func_attr({"Composite": "ext.abs"})
+            return R.abs(x)
+
+        @R.function
+        def main(x: R.Tensor((1,), "float32")) -> R.Tensor((1,), "float32"):
+            cls = Before
+            with R.dataflow():
+                lv = cls.f(x)
+                lv1 = cls.f(lv)
+                R.output(lv1)
+            return lv1
+
+    after = X.MergeCompositeFunctions()(Before)
+    assert work_not_kept(Ran(Before, after, {})) == ""
+    once = rebuilt(Before, "main", lambda value: value, keep=lambda binding: binding.var.name != "lv1")
+    assert "relax.abs" in work_not_kept(Ran(Before, once, {}))
 
 
 def test_call_of_a_group_that_does_not_fit() -> None:

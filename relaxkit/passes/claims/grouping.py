@@ -47,7 +47,10 @@ def made_groups(ran: Any) -> Iterator[tuple[str, Any]]:
 
 
 def work_of(function: Any, functions: Mapping[str, Any], live_only: bool = False) -> Counter[str]:
-    """Say how often a function calls each operator, kernel and function, what its groups call counted for it.
+    """Say how often a function calls each operator, kernel and function; groups count at each of their calls.
+
+    So do local functions, which MergeCompositeFunctions keeps once however often a composite is called; one that is
+    never called by its name counts once.
 
     Args:
         function: A Relax function.
@@ -56,10 +59,13 @@ def work_of(function: Any, functions: Mapping[str, Any], live_only: bool = False
     """
     counted: Counter[str] = Counter()
     live = _live_in(function) if live_only else None
-    for place in places(function):
-        value = place.binding.value
-        if not isinstance(value, relax.Call) or (live is not None and place.binding.var not in live):
-            continue
+    own = [place.binding for place in places(function) if not place.local and (live is None or place.binding.var in live)]
+    local = {binding.var: binding.value for binding in own if isinstance(binding.value, relax.Function)}
+    calls = [binding.value for binding in own if isinstance(binding.value, relax.Call)]
+    inner = [value.op for value in calls if value.op in local]
+    for var in [*inner, *(var for var in local if var not in inner)]:
+        counted.update(work_of(local[var], functions, live_only))
+    for value in calls:
         name = operator_of(value)
         if name in KERNEL_CALLS:
             counted[str(value.args[0].name_hint)] += 1
