@@ -27,6 +27,7 @@ from relaxkit.interpreter.registry import MISMATCH
 from relaxkit.ir.functions import public_functions, symbol_of
 from relaxkit.ir.types import floats_in
 from relaxkit.passes.arguments import Given
+from relaxkit.passes.claims.restructure import impure_closures_called_as_pure
 from relaxkit.runtime import (
     ExecMode,
     Program,
@@ -121,7 +122,8 @@ class Original:
         self.stage = stage
         self.calls_in_place = IN_PLACE in text
         self.float_dtypes = floats_in(text)
-        self.hides_effects = FORCE_PURE in text
+        invokes = "relax.invoke_pure_closure" in text  # of what has effects, it lets any pass drop them
+        self.hides_effects = FORCE_PURE in text or (invokes and any(impure_closures_called_as_pure(self.source()[0])))
         self._measured: dict[tuple[str, Variation, Unit, int], Measured | None] = {}
         self._varied: dict[tuple[str, Variation], Entry | None] = {}
         self._truths: dict[tuple[str, Variation], Value] = {}

@@ -114,6 +114,25 @@ def test_a_pass_is_not_to_blame_for_what_the_build_lifts_and_then_drops() -> Non
     assert (said.evidence.kind, said.culprit) == ("other-effects", "LambdaLift")
 
 
+def test_effects_that_the_module_itself_declares_away_may_be_dropped() -> None:
+    module = tvm.script.from_source("""
+@I.ir_module
+class Module:
+    @R.function(pure=False, private=True)
+    def noted(x: R.Tensor((1,), "float32")) -> R.Tensor((1,), "float32"):
+        R.print(x, format=R.str("note {}"))
+        return x
+    @R.function
+    def main(x: R.Tensor((1,), "float32")) -> R.Tensor((1,), "float32"):
+        cls = Module
+        closure = R.make_closure(cls.noted, (x,))
+        lv = R.invoke_pure_closure(closure, (), (R.Tensor((1,), dtype="float32"),))
+        return x
+""")
+    said = judge_numeric(Subject(module, [PassRef("FoldConstant", "relax.transform.FoldConstant()")]))
+    assert said.outcome is not Outcome.FAIL
+
+
 def test_a_pass_that_drops_the_call_itself_is_to_blame() -> None:
     dropping = buggy.make("dropping", lambda module: emptied(copied(module)), contract("dropping"))
     said = judge_numeric(Subject(tvm.script.from_source(IMPURE_CLOSURE), [dropping]))

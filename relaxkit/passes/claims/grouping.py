@@ -59,7 +59,9 @@ def work_of(function: Any, functions: Mapping[str, Any], live_only: bool = False
     """
     counted: Counter[str] = Counter()
     live = _live_in(function) if live_only else None
-    own = [place.binding for place in places(function) if not place.local and (live is None or place.binding.var in live)]
+    own = [
+        place.binding for place in places(function) if not place.local and (live is None or place.binding.var in live)
+    ]
     local = {binding.var: binding.value for binding in own if isinstance(binding.value, relax.Function)}
     calls = [binding.value for binding in own if isinstance(binding.value, relax.Call)]
     inner = [value.op for value in calls if value.op in local]
