@@ -10,7 +10,7 @@ from oracles.core.subject import Subject
 from oracles.core.verdict import Outcome, Verdict
 from oracles.judge import judge
 from relaxkit.passes.contract import Contract, OracleName
-from relaxkit.passes.pass_ref import GivenPass, PassRef, PassReferenceError
+from relaxkit.passes.pass_ref import HOW_TO_WRAP, GivenPass, PassRef, PassReferenceError, kind_of
 from relaxkit.passes.render import HOW_TO_NAME, pass_named
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ class OracleFailure(AssertionError):
 
 HOW_TO_GIVE = (
     "give a pass, MyPass(), or a class or function that makes one without arguments, or text: "
-    f"{HOW_TO_NAME}; a function that transforms modules becomes a pass under @tvm.transform.module_pass(opt_level=0)"
+    f"{HOW_TO_NAME}; {HOW_TO_WRAP}"
 )
 """What ``check`` takes for a pass."""
 _BAD = (Outcome.FAIL, Outcome.INVALID)
@@ -139,7 +139,7 @@ def _given(given: Any) -> GivenPass:
             raise PassReferenceError(f"{called} raised {type(error).__name__}: {error}; {HOW_TO_GIVE}") from None
     if not isinstance(built, tvm.ir.transform.Pass):
         what = f"{called} gives" if called else "check was given"
-        raise PassReferenceError(f"{what} a {type(built).__name__}, and no pass; {HOW_TO_GIVE}")
+        raise PassReferenceError(f"{what} {kind_of(built)}, not a pass; {HOW_TO_GIVE}")
     name = str(built.info.name)
     return GivenPass(name.removeprefix("relax."), f"<{name}>", built)
 

@@ -76,7 +76,9 @@ def _script(path: str, text: str) -> Any:
         if name in found:
             return found[name]
     if len(found) != 1:
-        raise ModuleFileError(f"'{path}' defines {len(found) or 'no'} modules; one is needed, or one named 'Module'")
+        raise ModuleFileError(
+            f"'{path}' defines {len(found) or 'no'} modules; it must define one, or name one of them 'Module'"
+        )
     return next(iter(found.values()))
 
 

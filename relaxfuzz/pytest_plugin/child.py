@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import itertools
 import os
 import pickle
 import random
 import time
+import traceback
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
@@ -17,9 +19,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from fuzzer.core.case import Case
+from fuzzer.core.text import first_line, printable
 from fuzzer.findings.signature import signature
 from fuzzer.worker.child import begin_case, breadcrumb, die_if_out_of_memory
-from oracles.check import OracleFailure, watched_by
+from oracles.check import OracleFailure, check, watched_by
 from oracles.core.verdict import Agreement, Outcome, Verdict
 from oracles.users_pass import rewritten
 from relaxkit.ir.walk import operators_of
@@ -262,9 +265,20 @@ def _end_of(body: TestBody, watch: _CheckRecorder) -> _End:
     except pytest.xfail.Exception as expected:
         return _End("xfailed", str(expected.msg))
     except BaseException as raised:
-        text = str(item.repr_failure(pytest.ExceptionInfo.from_exception(raised)))
+        error = f"{type(raised).__name__}: {printable(str(raised))}"
+        if isinstance(raised, PassReferenceError):
+            text = "\n".join([error, *(f"    {frame}" for frame in _asked_at(raised))])
+        else:
+            text = f"{first_line(error)}\n\n{item.repr_failure(pytest.ExceptionInfo.from_exception(raised))}"
         return _End("failed", text, _pickled(raised), _by_check(raised))
     return _End("passed")
+
+
+def _asked_at(error: BaseException) -> list[str]:
+    """Return the line of the user's file that called ``check``."""
+    frames = traceback.extract_tb(error.__traceback__)
+    asked = [frame for frame, called in itertools.pairwise(frames) if called.filename == check.__code__.co_filename]
+    return [f"{Path(at.filename).name}:{at.lineno} in {at.name}: {at.line}" for at in asked[:1]]
 
 
 def _native_messages_to(path: Path) -> None:
@@ -356,6 +370,7 @@ def _prepared(
     begun = False
 
     def example(*arguments: Any, **named: Any) -> Any:
+        __tracebackhide__ = True
         nonlocal begun
         if begun and deadline is not None and time.monotonic() > deadline:
             raise OutOfTime

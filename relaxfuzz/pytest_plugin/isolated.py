@@ -31,7 +31,7 @@ from relaxfuzz.pytest_plugin.child import (
 )
 from relaxfuzz.pytest_plugin.failure_text import failure_text, unreduced_text
 from relaxfuzz.pytest_plugin.options import MARKER, PROPERTY, Options, options_of
-from relaxkit.passes.pass_ref import USER_PREFIX
+from relaxkit.passes.pass_ref import USER_PREFIX, PassReferenceError
 
 _LAST_WORDS = 5
 _MOST_DEATHS = 4
@@ -173,16 +173,23 @@ def _raise_failure(body: TestBody, ended: BodyResult, options: Options) -> NoRet
             texts.append(f"{len(others)} other failure{'s' * (len(others) > 1)} in this test, not minimized:")
             texts += ["\n".join(printable(each) for each in line(other.failure).splitlines()[:3]) for other in others]
         raise _shown(OracleFailure([verdict for each in judged for verdict in each.verdicts]), "\n\n".join(texts))
-    if uses_hypothesis(body.item.obj):  # Hypothesis can shrink what no other process can build
+    error = _error_of(ended)
+    if uses_hypothesis(body.item.obj) and not isinstance(
+        error, PassReferenceError
+    ):  # Hypothesis can shrink what no other process can build
         again = _answer(replace(body, shrink=True, seconds=None), options)
         if isinstance(again, BodyResult) and again.outcome == "failed":
-            ended, judged = again, again.judged
+            ended, judged, error = again, again.judged, _error_of(again)
     if judged:
         text = unreduced_text(
             judged[0].failure, judged[0].case, f"shrunk by Hypothesis, without a script: {judged[0].unknown}"
         )
         raise _shown(OracleFailure(list(judged[0].verdicts)), text)
-    raise _shown(pickle.loads(ended.error) if ended.error else BodyFailed(ended.text), ended.text)
+    raise _shown(error, ended.text)
+
+
+def _error_of(ended: BodyResult) -> BaseException:
+    return pickle.loads(ended.error) if ended.error else BodyFailed(ended.text)  # type: ignore[no-any-return]
 
 
 def _shown(error: BaseException, text: str) -> BaseException:

@@ -82,7 +82,8 @@ def pytest_terminal_summary(terminalreporter: Any) -> Generator[None, None, None
     for reports in terminalreporter.stats.values():
         for report in reports:
             for name, value in getattr(report, "user_properties", ()):
-                if name == PROPERTY and getattr(report, "when", "") == "call":
+                judged = name == PROPERTY and (value["counts"].get("checks") or not report.failed)
+                if judged and getattr(report, "when", "") == "call":
                     for line in _evidence(value):
                         terminalreporter.write_line(
                             f"relaxfuzz: {report.nodeid.partition('/')[2] or report.nodeid}: {line}"

@@ -7,6 +7,7 @@ import functools
 import hashlib
 import importlib
 import importlib.util
+import inspect
 import os
 import re
 import sys
@@ -59,6 +60,15 @@ _TARGET = re.compile(r"(.+?):([A-Za-z_]\w*)(\(.*\))?", re.DOTALL)
 
 class PassReferenceError(ValueError):
     """A pass reference that does not import, is not callable, raises, or does not give a pass."""
+
+
+HOW_TO_WRAP = "a function that transforms modules becomes a pass under @tvm.transform.module_pass(opt_level=0)"
+
+
+def kind_of(thing: object) -> str:
+    """Name what something is instead of a pass: ``None``, ``an IRModule``, ``a list``."""
+    name = type(thing).__name__
+    return "None" if thing is None else f"{'an' if name[0] in 'aeiouAEIO' else 'a'} {name}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +193,7 @@ def load_factory(target: str) -> Callable[[], Any]:
     if factory is None:
         raise PassReferenceError(f"'{where}' has no '{name}'{near_matches(name, vars(module))}")
     if not callable(factory):
-        raise PassReferenceError(f"'{target}' is not callable: it is a {type(factory).__name__}")
+        raise PassReferenceError(f"'{target}' is not callable: it is {kind_of(factory)}")
     return factory  # type: ignore[no-any-return]  # callable() narrows to a callable of unknown result
 
 
@@ -197,9 +207,10 @@ def _call_factory(target: str) -> Any:
     try:
         built = eval(f"factory{arguments}", {**namespace(), "factory": factory}) if arguments else factory()
     except Exception as error:
-        raise PassReferenceError(f"'{target}' raised {type(error).__name__}: {error}") from error
+        hint = f"; {HOW_TO_WRAP}" if isinstance(error, TypeError) and inspect.isfunction(factory) else ""
+        raise PassReferenceError(f"'{target}' raised {type(error).__name__}: {error}{hint}") from error
     if not isinstance(built, tvm.ir.transform.Pass):
-        raise PassReferenceError(f"'{target}' gave a {type(built).__name__}, not a tvm.ir.transform.Pass")
+        raise PassReferenceError(f"'{target}' gave {kind_of(built)}, not a tvm.ir.transform.Pass")
     return built
 
 

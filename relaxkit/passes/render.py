@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import importlib
 import re
@@ -11,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from relaxkit.near import near_matches
-from relaxkit.passes.pass_ref import USER_PREFIX, PassRef, PassReferenceError, split_target
+from relaxkit.passes.pass_ref import USER_PREFIX, PassRef, PassReferenceError, load_factory, split_target
 
 HOW_TO_NAME = 'write "FoldConstant", "relax.transform.FuseOps(0)", "FILE.py:FACTORY" or "package.module:FACTORY(5)"'
 """The forms of a pass as text."""
@@ -46,7 +47,7 @@ def _read(text: str) -> PassRef:
     import tvm
     from tvm import relax
 
-    if ":" in text.partition("(")[0]:
+    if ":" in text.partition("(")[0] or text.endswith(".py"):
         where, name, arguments = split_target(text)
         if where.endswith(".py"):
             where = str(Path(where).resolve())
@@ -61,7 +62,11 @@ def _read(text: str) -> PassRef:
     if not _DOTTED.fullmatch(text):
         raise PassReferenceError(f"'{text}' names no pass: {HOW_TO_NAME}")
     if tvm.get_global_func(text, allow_missing=True) is None:
-        raise PassReferenceError(f"no global function is registered as '{text}'; is the library loaded that has it?")
+        hint = "is the library that registers it loaded?"
+        with contextlib.suppress(PassReferenceError):
+            load_factory(place := ":".join(text.rsplit(".", 1)))
+            hint = f"did you mean {place}?"
+        raise PassReferenceError(f"no global function is registered as '{text}'; {hint}")
     return PassRef(text.rsplit(".", 1)[-1], f'tvm.get_global_func("{text}")()')
 
 

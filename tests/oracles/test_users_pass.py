@@ -160,9 +160,9 @@ class Plain:
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        (Plain, "Plain() gives a Plain, and no pass; give a pass, MyPass()"),
+        (Plain, "Plain() gives a Plain, not a pass; give a pass, MyPass()"),
         (lambda module: module, "<lambda>() raised TypeError"),
-        (None, "check was given a NoneType, and no pass"),
+        (None, "check was given None, not a pass"),
         ("FoldConstnt", "relax.transform has no 'FoldConstnt'; did you mean FoldConstant?"),
         ("tests.oracles.test_users_pass:mde", "'tests.oracles.test_users_pass' has no 'mde'; did you mean made?"),
         ("a b", 'names no pass: write "FoldConstant"'),

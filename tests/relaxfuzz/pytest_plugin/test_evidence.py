@@ -107,3 +107,44 @@ def test_a_note_fails_nothing(tmp_path: Path) -> None:
     )
     assert "1 passed" in said, said
     assert re.search(r"note \(\d modules?\): a second run changes the module again \(Contract: idempotence=", said)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ('"test_given:nothng"', "'test_given' has no 'nothng'; did you mean nothing"),
+        ('"test_given.nothing"', "'test_given.nothing'; did you mean test_given:nothing?"),
+        ("None", "check was given None, not a pass;"),
+        ("lambda module: module", "<lambda>() raised TypeError"),
+    ],
+)
+def test_a_mistake_in_naming_the_pass_is_a_few_lines(tmp_path: Path, given: str, said: str) -> None:
+    said_all = run(
+        tmp_path,
+        f"""
+        @given(ir_modules())
+        def test_mistaken(module):
+            check(module, {given})
+        """,
+    )
+    section = said_all.partition("= FAILURES =")[2].partition("short test summary")[0]
+    assert said in section.splitlines()[2], said_all
+    assert f"in test_mistaken: check(module, {given})" in section
+    assert len(section.splitlines()) <= 10
+    assert "0 modules judged" not in said_all
+    assert "FAILED test_given.py::test_mistaken - PassReferenceError: " in said_all
+    assert said_all.count("class Module") == 0
+
+
+def test_another_exception_is_named_first_and_no_frame_of_the_plugin_is_shown(tmp_path: Path) -> None:
+    said = run(
+        tmp_path,
+        """
+        @given(ir_modules())
+        def test_mistaken(module):
+            check(module, nothing)
+            undefined
+        """,
+    )
+    assert "FAILED test_given.py::test_mistaken - NameError: name 'undefined' is not defined" in said
+    assert "child.py" not in said
