@@ -189,7 +189,7 @@ def _raise_failure(body: TestBody, ended: BodyResult, options: Options) -> NoRet
 
 
 def _error_of(ended: BodyResult) -> BaseException:
-    return pickle.loads(ended.error) if ended.error else BodyFailed(ended.text)  # type: ignore[no-any-return]
+    return pickle.loads(ended.error) if ended.error else BodyFailed(ended.text)
 
 
 def _shown(error: BaseException, text: str) -> BaseException:
