@@ -9,13 +9,19 @@ from typing import Any, Protocol, TypeVar
 
 _COMMAND = re.compile(r"^(\s*):(?=:)|##(?=\[)", re.MULTILINE)
 """The beginning of what a runner of continuous integration takes for a command, wherever it reads it in a log."""
+_NODE = re.compile(r'\bir\.Op\([^\n]*?name="([\w.]+)"(?:.*?support_level=\d+\)|[^\n]*)', re.DOTALL)
 MOST_LINE = 2_000
 """Characters of a line of somebody else's."""
 
 
 def visible(text: str) -> str:
     """Show every control character, escapes and marks of direction first of all, as ``?``; line ends and tabs stay."""
-    return "".join(letter if letter.isprintable() or letter in "\n\t" else "?" for letter in text)
+    return "".join(letter if letter.isprintable() or letter in "\n\t" else "?" for letter in plain(text))
+
+
+def plain(text: str) -> str:
+    """The text with the names of operators in the place of what TVM's nodes print as, also where that is cut off."""
+    return _NODE.sub(r"\1", text)
 
 
 def visible_all(value: Any) -> Any:
@@ -41,6 +47,18 @@ def first_line(text: str, fallback: str = "") -> str:
     """The first line that says something, printable, and no longer than a line should be."""
     said = next((line.strip() for line in text.splitlines() if line.strip()), fallback)
     return printable(shorten(said, MOST_LINE))
+
+
+def cut(text: str, most: int) -> str:
+    """At most so many characters of a line: whole sentences, else whole words and dots, and no open bracket."""
+    if len(text) <= most:
+        return text
+    head = text[: most - 3].rpartition(" ")[0] or text[: most - 3]
+    if (end := max(head.rfind(mark) for mark in (". ", "; "))) > most // 2:
+        return head[:end]
+    while head.count("(") > head.count(")") and head.rfind("(") > most // 2:
+        head = head[: head.rfind("(")]
+    return head.rstrip(" ,:;") + "..."
 
 
 def shorten(text: str, width: int) -> str:

@@ -15,6 +15,7 @@ from functools import cached_property
 import tvm
 
 from fuzzer.core.case import Case, load_module
+from fuzzer.core.text import cut, plain
 from fuzzer.findings.script_parts import Nearest
 from fuzzer.repro.checks.check import PRINTED
 from fuzzer.repro.checks.table import SCRIPT_CHECKS, words_of
@@ -49,7 +50,6 @@ _PLAINER: tuple[tuple[re.Pattern[str], str], ...] = tuple(
     (re.compile(pattern, re.DOTALL), plain)
     for pattern, plain in (
         (r"# Metadata omitted.*?show it\.", ""),
-        (r'ir\.Op\(.*?name="([\w.]+)".*?support_level=\d+\)', r"\1"),
         (r"T\.u?int\d+\((-?\d+)\)", r"\1"),
         (r'R\.Tensor\(\(([^()]*)\), dtype="(\w+)"(, vdevice="[^"]*")?\)', r"(\1) \2\3"),
         (r'R\.Tensor\(dtype="(\w+)", ndim=(\d+)\)', r"\1 of rank \2"),
@@ -122,9 +122,9 @@ def title_of(case: Case, verdict: Verdict, nearest: Nearest | None = None, alone
 
 def essence(evidence: Evidence, message: str = "") -> str:
     """Reduce an error of TVM's to what it says of the program."""
-    text = PRINTED.sub("", message or evidence.message)
-    for pattern, plain in _PLAINER:
-        text = pattern.sub(plain, text)
+    text = PRINTED.sub("", plain(message or evidence.message))
+    for pattern, plainer in _PLAINER:
+        text = pattern.sub(plainer, text)
     text = text.strip(" .:,")
     if text or not evidence.frames:
         return text
@@ -137,7 +137,7 @@ def _fit(head: str, when: str = "", rest: str = "") -> str:
     if when and when.removeprefix("on ") not in line and len(line) + len(when) < MOST - min(len(rest), MOST // 3):
         line = f"{line} {when}"
     line += rest
-    return line if len(line) <= MOST else line[: MOST - 3].rstrip(" ,:") + "..."
+    return cut(line, MOST)
 
 
 def _death(culprit: str, told: _Told) -> str:
@@ -248,7 +248,8 @@ def _numeric(culprit: str, told: _Told) -> str:
         return _fit(f"{culprit} differentiates {details.operator} wrongly", told.when, values)
     if evidence.kind not in _VALUES:
         return _fit(words_of(told.verdict).title, told.when)
-    head = f"{culprit} makes {details.entry} return {values}"
+    shape = "the shape " if evidence.kind == "wrong-shape" else ""
+    head = f"{culprit} makes {details.entry} return {shape}{values}"
     if (told.nearest is not None and told.when) or not told.changes:
         return _fit(head, told.when)
     return _fit(f"{head} (it {told.changes[0].change})")

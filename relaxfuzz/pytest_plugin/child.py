@@ -184,6 +184,7 @@ class _CheckRecorder:
         self.counts.update(str(verdict.outcome) for verdict in verdicts)
         self.notes.update({verdict.note for verdict in verdicts if verdict.note})
         if any(verdict.outcome is Outcome.FAIL for verdict in verdicts):
+            self.counts["failing"] += 1
             self.failed = JudgedModule(self._now.case, self._now.unknown, tuple(verdicts))
         self._file.unlink(missing_ok=True)
         breadcrumb("")

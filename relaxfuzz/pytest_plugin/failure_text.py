@@ -45,14 +45,13 @@ def failure_text(item: pytest.Function, case: Case, verdict: Verdict, options: O
     path = _folder(item, options) / f"{re.sub(r'[^A-Za-z0-9_]+', '_', item.name)}-{criterion.id}.py"
     write_repro(script.text, path)
     checked = check_repro(path)
+    module = reduced.script if script.parts.python else script.parts.module or reduced.script
     tail = [
         f"script: python {shlex.quote(str(path))}",
         f"which says: {printable(checked.said)}",
         f"to accept it: {_accepted(verdict)}its id is {criterion.id} (--relaxfuzz-known)",
     ]
-    return "\n".join(
-        [*head, *trace, "", *_size(reduced), "", _shortened(script.parts.module or reduced.script), "", *tail]
-    )
+    return "\n".join([*head, *trace, "", *_size(reduced), "", _shortened(module), "", *tail])
 
 
 def _accepted(verdict: Verdict) -> str:

@@ -13,12 +13,12 @@ from typing import Any, NoReturn
 
 import pytest
 
-from fuzzer.core.text import printable
+from fuzzer.core.text import cut, printable
 from fuzzer.findings.signature import death_verdict, signature
 from fuzzer.triage.reduce import failures
 from fuzzer.worker.death import Died
 from fuzzer.worker.worker import ChildError, IsolatedWorker
-from oracles.check import OracleFailure, line
+from oracles.check import OracleFailure, title
 from relaxfuzz.pytest_plugin.child import (
     STDERR,
     BodyResult,
@@ -34,6 +34,7 @@ from relaxfuzz.pytest_plugin.options import MARKER, PROPERTY, Options, options_o
 from relaxkit.passes.pass_ref import USER_PREFIX, PassReferenceError
 
 _LAST_WORDS = 5
+_WIDTH = 96
 _MOST_DEATHS = 4
 _ENOUGH = 20
 """Modules after which it means something that a pass changed none."""
@@ -171,7 +172,7 @@ def _raise_failure(body: TestBody, ended: BodyResult, options: Options) -> NoRet
         texts = [failure_text(body.item, first.case, first.failure, options)]
         if others:
             texts.append(f"{len(others)} other failure{'s' * (len(others) > 1)} in this test, not minimized:")
-            texts += ["\n".join(printable(each) for each in line(other.failure).splitlines()[:3]) for other in others]
+            texts[-1] += "".join(f"\n    {cut(printable(title(other.failure)), _WIDTH)}" for other in others)
         raise _shown(OracleFailure([verdict for each in judged for verdict in each.verdicts]), "\n\n".join(texts))
     error = _error_of(ended)
     if uses_hypothesis(body.item.obj) and not isinstance(

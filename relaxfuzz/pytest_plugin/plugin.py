@@ -101,6 +101,7 @@ def _evidence(value: dict[str, dict[str, int]]) -> Iterator[str]:
         f"pass, {total['operators']} operators met; "
         f"proved for all inputs on {total['proved']} of {total['changed']}; "
         f"checks: {total['pass']} passed, {total['skip']} skipped, {total['fail']} failed"
+        + (f" on {total['failing']} module{'s' * (total['failing'] > 1)}" if total["failing"] else "")
     )
     for note, count in value["notes"].items():
         yield f"note ({count} module{'s' * (count > 1)}): {note}"

@@ -39,8 +39,8 @@ MAX_SYMBOLS = 5
 _RANKS = (2, 1, 2, 3, 0, 2, 1, 4, 2, 3, 1, 2, 4, 3, 5, 6)
 """Ranks of what is made when any will do, weighted by repetition, simplest first."""
 
-_HIGH = 3
-"""From this rank on, what an operator does to one axis differs from what it does to another."""
+_HIGH = (3, 4)
+"""Ranks of operands of an operator that is aimed at: what it does to one axis differs from what it does to another."""
 
 
 class NothingAtHand(Exception):
@@ -130,7 +130,7 @@ class Scope(BindingEmitter):
         given: list[Value] = []
         aim, self.aim = self.aim, ""
         if aim and shape is None and self.index(8):
-            ranks = [rank for rank in (_RANKS if ranks is None else ranks) if rank >= _HIGH] or ranks
+            ranks = [rank for rank in (_RANKS if ranks is None else ranks) if rank in _HIGH] or ranks
         for value in reversed(self.values):
             if value.dims is None or not value.dtype or value.device is not None:
                 continue  # what lives on another device joins no computation until it is moved back

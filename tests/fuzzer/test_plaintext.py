@@ -1,4 +1,4 @@
-from fuzzer.core.text import first_line, printable, shorten
+from fuzzer.core.text import cut, first_line, plain, printable, shorten
 
 
 def test_escape_sequences_do_not_reach_the_terminal() -> None:
@@ -13,3 +13,20 @@ def test_first_line_falls_back() -> None:
 def test_shorten_marks_the_cut() -> None:
     assert shorten("abcdefgh", 6) == "abc..."
     assert shorten("abcdef", 6) == "abcdef"
+
+
+OP = (
+    'In ir.Op(span=None, ty=ir.Type(span=None), name="relax.maximum", description="", arguments=(ir.ArgumentInfo('
+    'name="x1", description="The first (or only) one."),), attrs_type_key="", num_inputs=2,\n support_level=10)'
+)
+
+
+def test_operators_are_named_and_not_printed_node_by_node() -> None:
+    assert plain(f"{OP}, the first input differs") == "In relax.maximum, the first input differs"
+    assert printable(OP.partition("\n")[0]) == "In relax.maximum"
+
+
+def test_a_text_is_cut_at_the_end_of_a_sentence_and_not_within_brackets() -> None:
+    assert cut("It fails, indeed. The other sentence is too long.", 30) == "It fails, indeed"
+    assert cut("main returns 1 instead of 2 (it gives relax.permute_dims x)", 45) == "main returns 1 instead of 2..."
+    assert cut("short (and whole)", 17) == "short (and whole)"

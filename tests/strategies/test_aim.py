@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -15,14 +14,10 @@ from relaxkit.ir.walk import operator_of, operators_of, places
 from strategies import Fragment, ir_modules
 from strategies.scope.from_bytes import draw_from_bytes
 
-EXAMPLES = 40
+EXAMPLES = 30
 
 
 def share_with(operator: str, **aim: Any) -> float:
-    return share_where(lambda module: operator in operators_of(module), **aim)
-
-
-def share_where(holds: Callable[[Any], bool], **aim: Any) -> float:
     found = []
 
     @settings(
@@ -30,7 +25,7 @@ def share_where(holds: Callable[[Any], bool], **aim: Any) -> float:
     )
     @given(ir_modules(**aim))
     def draw(module: Any) -> None:
-        found.append(holds(module))
+        found.append(operator in operators_of(module))
 
     draw()
     return sum(found) / len(found)
@@ -53,7 +48,9 @@ def test_an_aimed_operator_meets_its_own_results_where_its_attributes_matter() -
         chains = [(order(made[call.args[0]]), order(call)) for call in made.values() if call.args[0] in made]
         return any([one[axis] for axis in two] != [two[axis] for axis in one] for one, two in chains)
 
-    assert share_where(chained, operators={"relax.permute_dims": 5}) > 0.3
+    strategy = ir_modules(operators={"relax.permute_dims": 5})
+    drawn = [draw_from_bytes(strategy, random.Random(seed).randbytes(1 << 14)) for seed in range(100)]
+    assert sum(chained(module) for module in drawn if module is not None) > 10  # 7 where rank and chains are left to chance
 
 
 def test_a_planted_function_is_in_most_modules() -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import tvm
 
+from fuzzer.core.text import cut, plain
 from fuzzer.findings.script_parts import Words
 from fuzzer.repro.checks.check import Check, FailingCase, ScriptCheck, Told
 from fuzzer.repro.checks.environment import ENVIRONMENT
@@ -97,5 +98,4 @@ def _tell_death(culprit: str, evidence: Evidence) -> Told:
 
 def _one_line(text: str, most: int = _LINE) -> str:
     """Put a text on one line, without addresses, of at most so many characters."""
-    line = _ADDRESS.sub("0x...", " ".join(text.split()))
-    return line if len(line) <= most else line[: most - 3].rstrip() + "..."
+    return cut(_ADDRESS.sub("0x...", " ".join(plain(text).split())), most)
