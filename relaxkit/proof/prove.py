@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass
+from typing import Any
 
 import tvm
 from tvm import relax
 
 from relaxkit.ir.functions import has_attribute, is_public
+from relaxkit.ir.retype import fields_of
 from relaxkit.proof.dims import DimTable
 from relaxkit.proof.legalize import Legalizer
 from relaxkit.proof.memory import Refuted
@@ -35,11 +37,13 @@ class Proof:
         result: How it ended.
         function: The public function that is different or open; empty for the module as a whole.
         reason: Where the terms part, in words of the program; or why it is open, a short phrase to be counted.
+        refuted: Whether the difference is a defect; else the terms differ, and their values may be equal.
     """
 
     result: Result
     function: str = ""
     reason: str = ""
+    refuted: bool = False
 
     def __str__(self) -> str:
         where = f" in {self.function}" if self.function else ""
@@ -105,7 +109,7 @@ def _compared(
             observed = other.result(caller or SymbolicProgram.call_function, name, arguments)
         except (Open, Refuted) as reason:
             refuted = isinstance(reason, Refuted) and expected is not None  # what the original does is its own affair
-            return Proof(Result.DIFFERENT if refuted else Result.OPEN, name, str(reason))
+            return Proof(Result.DIFFERENT if refuted else Result.OPEN, name, str(reason), refuted)
         except RecursionError:
             return Proof(Result.OPEN, name, "expressions too deep")
         for mine, its, what in zip(expected, observed, ("", "effects: "), strict=True):
@@ -123,10 +127,21 @@ def _public(module: tvm.IRModule) -> dict[str, relax.Function]:
     }
 
 
+def _attributes(terms: Terms, term: Term, other: Term) -> str:
+    """Say which attributes of a call are not those of another call of the same operator."""
+    if terms[term].head != "op":
+        return "of another kind"
+    label: Any = terms[term].label
+    its: Any = terms[other].label
+    mine, others = (fields_of(terms.objects.of[each[1]]) for each in (label, its))
+    parting = [f"{key}={value}" for key, value in mine.items() if str(value) != str(others.get(key))]
+    return f"with {', '.join(parting)}" if parting else f"of type {', '.join(label[2:])}"
+
+
 def _words(terms: Terms, left: Term, right: Term) -> str:
     way, one, other = terms.parting(left, right)
     first, second = terms.name(one), terms.name(other)
     if first == second:
-        first, second = f"{first} with some attributes or types", "others"
+        first, second = (f"{first} {_attributes(terms, *pair)}" for pair in ((one, other), (other, one)))
     where = f"the {way[-1]}" if way else "the result"
     return f"{where} was {first} and is {second}"

@@ -35,23 +35,27 @@ class Node:
 
 
 class Objects:
-    """Numbers for objects of TVM that are equal by structure: attributes, types, kernels."""
+    """Numbers for objects of TVM that are equal by structure: attributes, types, kernels.
+
+    Attributes:
+        of: The object of each number.
+    """
 
     def __init__(self) -> None:
-        self._buckets: dict[int, list[tuple[Any, int]]] = {}
-        self._count = 0
+        self._buckets: dict[int, list[int]] = {}
+        self.of: list[Any] = [None]
 
     def number(self, value: Any) -> int:
         """Return the number of an object; 0 for ``None``."""
         if value is None:
             return 0
         bucket = self._buckets.setdefault(int(tvm_ffi.structural_hash(value)), [])
-        for other, number in bucket:
-            if tvm_ffi.structural_equal(other, value):
+        for number in bucket:
+            if tvm_ffi.structural_equal(self.of[number], value):
                 return number
-        self._count += 1
-        bucket.append((value, self._count))
-        return self._count
+        bucket.append(len(self.of))
+        self.of.append(value)
+        return bucket[-1]
 
 
 class Terms:

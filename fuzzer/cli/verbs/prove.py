@@ -45,6 +45,8 @@ def _run(options: argparse.Namespace) -> int:
         put_json({"result": str(answer.result), "function": answer.function, "reason": answer.reason})
     else:
         print(answer)
+        if answer.result == "different" and not answer.refuted:
+            print("This proves no defect: different terms may have equal values. `relaxfuzz run --pass` measures them.")
     return {"proved": OK, "different": GATE_FAILED}.get(str(answer.result), NO_EVIDENCE)
 
 
@@ -64,6 +66,7 @@ def _proof(request: _Request) -> Proof | str:
 
     from fuzzer.core.module_file import ModuleFileError, read_module
     from oracles import prove
+    from oracles.core.evidence import users_frames
     from relaxkit.passes.pass_ref import PassReferenceError
     from relaxkit.passes.render import pass_named
 
@@ -83,13 +86,14 @@ def _proof(request: _Request) -> Proof | str:
             return str(error)
         except Exception as error:
             lines = [line for line in str(error).splitlines() if line.strip()]
-            return f"--pass '{name}' raises {type(error).__name__}: {lines[0].strip() if lines else ''}"
+            place = "".join(f" (at {frame})" for frame in users_frames(error)[-1:])
+            return f"--pass '{name}' raises {type(error).__name__}: {lines[0].strip() if lines else ''}{place}"
     return prove(tvm.ir.load_json(read_module(first)), after)  # read again: a pass may have edited its input
 
 
 VERB = Verb(
     name="prove",
-    help="prove that two modules compute the same results for all inputs, or say where they differ",
+    help="prove that two modules compute the same results for all inputs (exit code 0), differ (1), or neither is shown (3)",
     example="relaxfuzz prove --module model.py --pass FuseOps",
     add_arguments=_add_arguments,
     run=_run,
