@@ -93,7 +93,7 @@ def _proof(request: _Request) -> Proof | str:
 
 VERB = Verb(
     name="prove",
-    help="prove that two modules compute the same results for all inputs (exit code 0), differ (1), or neither is shown (3)",
+    help="prove that two modules compute the same for all inputs (exit code 0), differ (1), or neither is shown (3)",
     example="relaxfuzz prove --module model.py --pass FuseOps",
     add_arguments=_add_arguments,
     run=_run,
