@@ -25,6 +25,8 @@ if TYPE_CHECKING:
         Locality,
         NumericPromise,
         OracleName,
+        Postcondition,
+        Ran,
         default_contract,
     )
     from relaxkit.passes.contracts import CONTRACTS, contract_for
@@ -32,49 +34,26 @@ if TYPE_CHECKING:
     from relaxkit.proof import Proof, prove
 
 __all__ = [
-    "CONTRACTS",
-    "Contract",
-    "Evidence",
-    "Idempotence",
-    "Kept",
-    "Locality",
-    "ModuleFacts",
-    "NumericPromise",
-    "OracleFailure",
-    "OracleName",
-    "Outcome",
-    "PassRef",
-    "Proof",
-    "Subject",
-    "Verdict",
-    "check",
-    "contract_for",
-    "default_contract",
-    "judge",
-    "prove",
-]
+    "CONTRACTS", "Contract", "Evidence", "Idempotence", "Kept", "Locality", "ModuleFacts", "NumericPromise",
+    "OracleFailure", "OracleName", "Outcome", "PassRef", "Postcondition", "Proof", "Ran", "Subject", "Verdict", "check",
+    "contract_for", "default_contract", "judge", "prove",
+]  # fmt: skip
 
 _HOMES = {
-    "CONTRACTS": "relaxkit.passes.contracts",
-    "Contract": "relaxkit.passes.contract",
-    "Evidence": "oracles.core.verdict",
-    "Idempotence": "relaxkit.passes.contract",
-    "Kept": "relaxkit.passes.contract",
-    "Locality": "relaxkit.passes.contract",
-    "ModuleFacts": "oracles.core.module_facts",
-    "NumericPromise": "relaxkit.passes.contract",
-    "OracleFailure": "oracles.check",
-    "OracleName": "oracles.core.verdict",
-    "Outcome": "oracles.core.verdict",
-    "PassRef": "relaxkit.passes.pass_ref",
-    "Proof": "relaxkit.proof",
-    "Subject": "oracles.core.subject",
-    "Verdict": "oracles.core.verdict",
-    "check": "oracles.check",
-    "contract_for": "relaxkit.passes.contracts",
-    "default_contract": "relaxkit.passes.contract",
-    "judge": "oracles.judge",
-    "prove": "relaxkit.proof",
+    name: home
+    for home, names in {
+        "oracles.check": "OracleFailure check",
+        "oracles.core.module_facts": "ModuleFacts",
+        "oracles.core.subject": "Subject",
+        "oracles.core.verdict": "Evidence OracleName Outcome Verdict",
+        "oracles.judge": "judge",
+        "relaxkit.passes.contract": "Contract Idempotence Kept Locality NumericPromise Postcondition Ran "
+        "default_contract",
+        "relaxkit.passes.contracts": "CONTRACTS contract_for",
+        "relaxkit.passes.pass_ref": "PassRef",
+        "relaxkit.proof": "Proof prove",
+    }.items()
+    for name in names.split()
 }
 
 if not TYPE_CHECKING:  # a type checker would take any name for one that exists

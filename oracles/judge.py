@@ -55,9 +55,7 @@ CUT_SHORT = "cut short: a known finding"
 
 
 def judge(
-    subject: Subject,
-    oracles: Iterable[OracleName] | None = None,
-    enough: Callable[[Verdict], bool] | None = None,
+    subject: Subject, oracles: Iterable[OracleName] | None = None, enough: Callable[[Verdict], bool] | None = None
 ) -> list[Verdict]:
     """Return the verdicts of the chosen oracles (default: all), in a fixed order.
 

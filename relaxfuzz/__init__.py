@@ -29,7 +29,9 @@ if TYPE_CHECKING:
         OracleName,
         Outcome,
         PassRef,
+        Postcondition,
         Proof,
+        Ran,
         Subject,
         Verdict,
         check,
@@ -53,9 +55,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CONTRACTS", "Contract", "DrawnPass", "Evidence", "Feature", "Fragment", "Idempotence", "Kept", "Locality",
-    "ModuleFacts", "NumericPromise", "OracleFailure", "OracleName", "Outcome", "PassRef", "Proof", "Subject", "Verdict",
-    "check", "contract_for", "default_contract", "features_of", "ir_modules", "judge", "module_and_passes",
-    "operators_of", "passes", "passes_for", "pipelines", "prove",
+    "ModuleFacts", "NumericPromise", "OracleFailure", "OracleName", "Outcome", "PassRef", "Postcondition", "Proof",
+    "Ran", "Subject", "Verdict", "check", "contract_for", "default_contract", "features_of", "ir_modules", "judge",
+    "module_and_passes", "operators_of", "passes", "passes_for", "pipelines", "prove",
 ]  # fmt: skip
 
 if not TYPE_CHECKING:  # a type checker would take any name for one that exists

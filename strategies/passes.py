@@ -115,10 +115,7 @@ def draw_pipeline(
 
 @st.composite
 def module_and_passes(
-    draw: Draw,
-    names: Sequence[str] | None = None,
-    count: int = 8,
-    modules: st.SearchStrategy[Any] | None = None,
+    draw: Draw, names: Sequence[str] | None = None, count: int = 8, modules: st.SearchStrategy[Any] | None = None
 ) -> tuple[Any, tuple[DrawnPass, ...]]:
     """Return a strategy of a module and ``count`` different passes (fewer where there are fewer names) that suit it.
 

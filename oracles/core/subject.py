@@ -84,12 +84,7 @@ class Subject:
         self.agrees: bool | None = None
 
     def stage(
-        self,
-        oracle: OracleName | None,
-        culprit: str = "",
-        stage: Phase | None = None,
-        entry: str = "",
-        mode: str = "",
+        self, oracle: OracleName | None, culprit: str = "", stage: Phase | None = None, entry: str = "", mode: str = ""
     ) -> None:
         """Leave a breadcrumb before a step that may kill the process.
 

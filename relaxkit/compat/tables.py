@@ -119,9 +119,7 @@ ALIASES: tuple[Alias, ...] = (
     Alias("tvm.relax.analysis.type_lca", "tvm.relax.analysis.struct_info_lca", "0.26"),
     Alias("tvm.relax.analysis.tir_vars_in_type", "tvm.relax.analysis.tir_vars_in_struct_info", "0.26"),
     Alias(
-        "tvm.relax.analysis.definable_tir_vars_in_type",
-        "tvm.relax.analysis.definable_tir_vars_in_struct_info",
-        "0.26",
+        "tvm.relax.analysis.definable_tir_vars_in_type", "tvm.relax.analysis.definable_tir_vars_in_struct_info", "0.26"
     ),
     Alias("tvm.script.relax.Any", "tvm.script.relax.Object", "0.26"),
     Alias("tvm.script.relax.func_ret_type", "tvm.script.relax.func_ret_struct_info", "0.26"),

@@ -10,10 +10,7 @@ import tvm_ffi
 from tvm import relax
 
 from relaxkit.ir.functions import function_name, reached_functions
-from relaxkit.ir.walk import (
-    places,
-    sequences,
-)
+from relaxkit.ir.walk import places, sequences
 
 
 def types_in(function: Any) -> Iterator[Any]:

@@ -16,17 +16,7 @@ from relaxkit.proof.declared import Declared
 from relaxkit.proof.dims import DimTable
 from relaxkit.proof.memory import Refuted, State, Storage, Tensor
 from relaxkit.proof.terms import Open, Term, Terms
-from relaxkit.proof.values import (
-    Callback,
-    Closure,
-    External,
-    Kernel,
-    ShapeHeap,
-    TupleValue,
-    Value,
-    is_scalar,
-    outline,
-)
+from relaxkit.proof.values import Callback, Closure, External, Kernel, ShapeHeap, TupleValue, Value, is_scalar, outline
 
 MOST_CALLS = 64
 """Functions that may be inside one another."""

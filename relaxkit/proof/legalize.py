@@ -38,9 +38,7 @@ class Legalizer:
         values: list[Value] = []
         operands = [_abstracted(each, value, params, values) for each, value in zip(call.args, arguments, strict=True)]
         function = relax.Function(
-            params,
-            relax.SeqExpr([], relax.Call(call.op, operands, call.attrs, call.ty_args)),
-            call.ty,
+            params, relax.SeqExpr([], relax.Call(call.op, operands, call.attrs, call.ty_args)), call.ty
         )
         if relax.analysis.free_symbolic_vars(function) or relax.analysis.free_vars(function):
             return None  # a dim that none of its tensors defines

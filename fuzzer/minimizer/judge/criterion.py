@@ -16,12 +16,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from fuzzer.findings.signature import Signature, signature
-from fuzzer.minimizer.judge.judge import (
-    Judge,
-    is_hang,
-    judging_oracles,
-    values_matter,
-)
+from fuzzer.minimizer.judge.judge import Judge, is_hang, judging_oracles, values_matter
 from fuzzer.worker.worker import DEFAULT_MEMORY_LIMIT, DEFAULT_TIME_LIMIT
 from relaxkit.passes.contract import OracleName
 

@@ -10,12 +10,7 @@ from tvm import relax
 from relaxkit.ir.functions import functions_by_name, has_attribute, is_public, relax_functions, symbol_of
 from relaxkit.ir.walk import operator_of, places
 from relaxkit.passes.claims.common import argument, placed
-from relaxkit.passes.claims.grouping import (
-    composites_in,
-    is_group,
-    made_groups,
-    new_groups,
-)
+from relaxkit.passes.claims.grouping import composites_in, is_group, made_groups, new_groups
 
 
 def _patterns_asked(ran: Any) -> list[tuple[str, Any, bool]]:

@@ -12,11 +12,7 @@ from tvm import relax, tirx
 from relaxkit.ir.functions import functions_by_name, has_attribute, relax_functions
 from relaxkit.ir.walk import operator_of, places
 from relaxkit.passes.claims.common import argument, placed, variables_read
-from relaxkit.passes.claims.grouping import (
-    KERNEL_CALLS,
-    is_group,
-    new_groups,
-)
+from relaxkit.passes.claims.grouping import KERNEL_CALLS, is_group, new_groups
 
 # include/tvm/relax/op_attr_types.h: OpPatternKind
 REDUCE, COMPLEX, OPAQUE = 3, 4, 8

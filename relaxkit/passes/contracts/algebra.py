@@ -72,10 +72,7 @@ ROWS: tuple[Contract, ...] = (
         inside=REWRITER,
         limits=(
             NumericLimit(
-                NumericCheck.RESULTS,
-                "batch_norm is of the other mode",
-                OWN_MODE,
-                of_other_mode(training=False),
+                NumericCheck.RESULTS, "batch_norm is of the other mode", OWN_MODE, of_other_mode(training=False)
             ),
         ),
         numeric=REASSOCIATION,

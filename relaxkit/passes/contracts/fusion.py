@@ -41,9 +41,7 @@ ROWS: tuple[Contract, ...] = (
                 "its documentation: 'Annotate Op Pattern Kind'",
             ),
             less_done(
-                "reductions are no elementwise kernels",
-                fusion.reductions_misjudged,
-                "OpPatternKind in op_attr_types.h",
+                "reductions are no elementwise kernels", fusion.reductions_misjudged, "OpPatternKind in op_attr_types.h"
             ),
         ),
         prepare=LEGALIZED,
@@ -63,9 +61,7 @@ ROWS: tuple[Contract, ...] = (
                 "new functions are Primitive", fusion.groups_not_marked, "fuse_ops.cc: FunctionCreator::CreateFunction"
             ),
             less_done(
-                "only what goes together is fused",
-                fusion.fused_what_may_not,
-                "OpPatternKind, and graph_partitioner.cc",
+                "only what goes together is fused", fusion.fused_what_may_not, "OpPatternKind, and graph_partitioner.cc"
             ),
             less_done(
                 "level 0 fuses nothing",

@@ -362,12 +362,7 @@ ROWS: tuple[Contract, ...] = (
     Contract(
         "UpdateVDevice",
         limits=(
-            NumericLimit(
-                NumericCheck.RESULTS,
-                "hint may name a replaced device",
-                _HINTS,
-                replaces_a_hinted_device,
-            ),
+            NumericLimit(NumericCheck.RESULTS, "hint may name a replaced device", _HINTS, replaces_a_hinted_device),
             NumericLimit(NumericCheck.BUILD, "hint names a replaced device", _HINTS, is_refusal(UNKNOWN_DEVICE)),
         ),
         traits=frozenset({Trait.NAMES_THE_GIVEN}),

@@ -93,10 +93,7 @@ ROWS: tuple[Contract, ...] = (
         "DecomposeOpsForInference",
         limits=(
             NumericLimit(
-                NumericCheck.RESULTS,
-                "batch_norm is of the other mode",
-                OWN_MODE,
-                of_other_mode(training=False),
+                NumericCheck.RESULTS, "batch_norm is of the other mode", OWN_MODE, of_other_mode(training=False)
             ),
         ),
         functions=Functions(_ONE_BY_ONE),
@@ -113,10 +110,7 @@ ROWS: tuple[Contract, ...] = (
         "DecomposeOpsForTraining",
         limits=(
             NumericLimit(
-                NumericCheck.RESULTS,
-                "batch_norm is of the other mode",
-                OWN_MODE,
-                of_other_mode(training=True),
+                NumericCheck.RESULTS, "batch_norm is of the other mode", OWN_MODE, of_other_mode(training=True)
             ),
         ),
         numeric=REASSOCIATION,
@@ -215,10 +209,7 @@ ROWS: tuple[Contract, ...] = (
         "ToMixedPrecision",
         limits=(
             NumericLimit(
-                NumericCheck.RESULTS,
-                "retyped function is called inside the module",
-                _FP16_INPUTS,
-                retypes_a_callee,
+                NumericCheck.RESULTS, "retyped function is called inside the module", _FP16_INPUTS, retypes_a_callee
             ),
             NumericLimit(NumericCheck.DTYPES, "signature follows retyped inputs", _FP16_INPUTS, retypes_inputs),
         ),

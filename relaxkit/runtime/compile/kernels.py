@@ -130,11 +130,7 @@ class KernelCache:
     """
 
     def __init__(
-        self,
-        disk: DiskCache | None,
-        limit: int = MEMORY_LIMIT,
-        target: Any = None,
-        checks: Checks = Checks.SHORT,
+        self, disk: DiskCache | None, limit: int = MEMORY_LIMIT, target: Any = None, checks: Checks = Checks.SHORT
     ) -> None:
         if disk is not None and target is not None:
             raise ValueError("a cache on disk is for one target")
