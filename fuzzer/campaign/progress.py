@@ -15,6 +15,7 @@ from rich.progress_bar import ProgressBar
 
 from fuzzer.core.config import Config
 from fuzzer.core.terminal import console_of, prose, table
+from fuzzer.core.text import counted
 from fuzzer.store.records import SUSPECTS, FindingState, ShardResult, SignatureHits
 from oracles.core.verdict import Outcome
 
@@ -93,7 +94,7 @@ class Progress:
         cases = self._examples + judged
         head = (
             f"{self._when(elapsed)}  {cases} cases, {cases / spent:.0f}/s  "
-            f"{len(self._findings)} findings "
+            f"{counted(len(self._findings), 'finding')} "
             f"({self._settled[FindingState.CONFIRMED]} confirmed, {unproven}{waiting} in triage)"
         )
         if self._live is None:

@@ -229,7 +229,7 @@ def _facts(config: Config, versions: Versions) -> dict[str, str]:
 
 def _difference(meta: Mapping[str, str], config: Config) -> str:
     if meta.get("seed") != str(config.seed):
-        return f"of seed {meta.get('seed')}, not {config.seed}"
+        return f"with seed {meta.get('seed')}, not {config.seed}"
     if json.loads(meta["passes"]) != list(config.names()):
         return "of other passes"
     if json.loads(meta["oracles"]) != [name.value for name in config.oracles]:

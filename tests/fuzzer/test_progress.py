@@ -58,7 +58,7 @@ def test_suspects_of_a_session_before_take_no_finding_of_this_one_away(told: Tol
     new = hit("boom", 0)
     told.progress.shard(shard(0, new), [new.signature.id])
     told.progress.triaged("0123456789", FindingState.FLAKY)
-    assert told.line().endswith("  1 findings (0 confirmed, 1 suspect, 0 in triage)")
+    assert told.line().endswith("  1 finding (0 confirmed, 1 suspect, 0 in triage)")
 
 
 def test_a_terminal_is_redrawn_and_may_go_away(monkeypatch: pytest.MonkeyPatch) -> None:
