@@ -167,6 +167,8 @@ def _trigger(rule: Rule, judged: int, changed: int, confidence: float) -> Ruling
     if rate is None:
         detail = f"no modules to tell whether the pass changes at least {percent(least)} of them"
     status = RulingStatus.SHORT if rate is None else RulingStatus.FAIL if interval.high < least else RulingStatus.OK
+    if status is RulingStatus.FAIL:
+        detail += "; `run --operators` draws more of what a pass acts on"
     if status is RulingStatus.OK and rate is not None and rate < least:
         detail += "; too few modules to say that it is lower"
     return _ruling(

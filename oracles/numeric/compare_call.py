@@ -164,7 +164,7 @@ def _wrong(difference: Mismatch, promise: NumericPromise, entry: Entry, mode: Ex
     return Evidence(
         difference.kind,
         f"results differ ({promise.value}{', integers' if difference.integral else ''}{where})",
-        expected=f"{entry.title}, output {list(difference.path)}: {difference.expected}",
+        expected=f"{entry.title}{f', output {list(path)}' if (path := difference.path) else ''}: {difference.expected}",
         observed=difference.observed,
         details=details_of(entry, mode.value, difference),
     )

@@ -297,7 +297,8 @@ def test_trigger_rates_collapsed_absolutely(gate: Gate) -> None:
     now = campaign(gate.directory / "now", CLEAN, triggers={**TRIGGERS, "LegalizeOps": (1000, 10)})
     assert gate(now, POLICY) == 1
     assert gate.lines[0] == (
-        "FAIL  LegalizeOps: changed 1 % of its modules (at least 5 %; 10 of 1000, 0.544 % to 1.83 %)"
+        "FAIL  LegalizeOps: changed 1 % of its modules (at least 5 %; 10 of 1000, 0.544 % to 1.83 %); "
+        "`run --operators` draws more of what a pass acts on"
     )
     few = campaign(gate.directory / "few", CLEAN, triggers={**TRIGGERS, "LegalizeOps": (20, 0)})
     assert gate(few, POLICY) == 0  # none of 20 may be one of twenty

@@ -48,7 +48,7 @@ def failing(name: str) -> tuple[Case, Verdict]:
     [
         ("one_buffer", "main: output []: "),
         pytest.param("reads_garbage", "in memory full of", marks=pytest.mark.slow),
-        pytest.param("adds_nothing", "main on infinities, output []", marks=pytest.mark.slow),
+        pytest.param("adds_nothing", "main on infinities: ", marks=pytest.mark.slow),
         pytest.param("greatest_of_none", "main on empty dims returns", marks=pytest.mark.slow),
     ],
 )
