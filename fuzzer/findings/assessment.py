@@ -64,6 +64,7 @@ class Culprit(str, enum.Enum):
     TYPE_INFERENCE = "type inference"
     BUILDER = "block builder"
     LLVM = "LLVM code generator"
+    MACHINE = "virtual machine"
     FLOAT8 = "float8 conversion of TIR"
 
     def __str__(self) -> str:
@@ -130,6 +131,8 @@ _SILENT = frozenset(
 )  # fmt: skip
 """Kinds of evidence of which nobody is told when the program runs: the results are others."""
 _COSMETIC = frozenset({OracleName.ROUNDTRIP, OracleName.ENVIRONMENT})
+_BROKEN = frozenset({"unlisted-device"})
+"""Kinds of which a text that cannot be written is only the first sign: the module contradicts itself."""
 _OF_HARM = {Harm.WRONG: Severity.S1, Harm.BROKEN: Severity.S3, Harm.LESS: Severity.S5}
 _DEMOTED = {Severity.S1: Severity.S2, Severity.S3: Severity.S4}
 _AGAINST_DOCUMENTATION = frozenset(
@@ -161,7 +164,7 @@ def gravest(verdict: Verdict) -> Severity:
         return Severity.S1
     if evidence.is_death:
         return Severity.S3
-    if verdict.oracle in _COSMETIC or rests_on is EvidenceClass.OURS:
+    if rests_on is EvidenceClass.OURS or (verdict.oracle in _COSMETIC and evidence.kind not in _BROKEN):
         return Severity.S5
     return _OF_HARM[evidence.details.harm or Harm.BROKEN]
 

@@ -93,6 +93,8 @@ class Ending:
             return False
         if exit_code != 1:
             return not self.error and not self.words
+        # A traceback echoes lines of the script, and so the comment that quotes the message.
+        output = re.sub(r"^(  File .*\n)(?:    .*\n)+", r"\1", output, flags=re.MULTILINE)
         places = re.findall(r"^  File .*, line (\d+), in <module>$", output, re.MULTILINE)
         told = re.search(rf"^(?:[\w.]+\.)?{re.escape(self.error)}(?::|$)", output, re.MULTILINE)
         reached = not places or int(places[-1]) >= self.line

@@ -16,8 +16,9 @@ from oracles.core.verdict import Evidence
 from relaxkit.ir.functions import relax_functions
 from relaxkit.ir.types import parts_of_type
 from relaxkit.ir.walk import expressions
-from relaxkit.passes.contract import OracleName, Trait
+from relaxkit.passes.contract import NumericCheck, OracleName, Trait
 from relaxkit.passes.contracts import any_has
+from relaxkit.passes.limits import Situation, reason_against
 from relaxkit.passes.pass_ref import Step
 
 
@@ -84,6 +85,8 @@ def _defect_of(module: tvm.IRModule, steps: Sequence[Step], subject: Subject) ->
     """Return what is wrong with the module that ``steps`` made of the subject's."""
     found = subject.output_complaint if module is subject.output.module else complaint(module)
     if not tolerated(found, steps):
+        if reason := reason_against(NumericCheck.FORM, Situation(steps, subject.input_of, found, module)):
+            raise Inapplicable(reason)
         return found
     if (contradiction := contradicted_type(subject.module, module)) is not None:
         return contradiction

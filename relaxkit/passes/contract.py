@@ -272,8 +272,9 @@ class Functions:
 
 
 class NumericCheck(enum.Enum):
-    """A part of the numeric oracle that a limit may stop."""
+    """A judgement of the numeric oracle, or of the output's form, that a limit may stop."""
 
+    FORM = "the output is well formed"
     RESULTS = "results are compared"
     DTYPES = "results keep their dtypes"
     BUILD = "the output builds"

@@ -16,7 +16,7 @@ from tvm import relax
 
 from relaxkit.compat.tables import newest
 from relaxkit.ir.functions import called_names, has_attribute, relax_functions
-from relaxkit.ir.walk import expressions_in, operator_has, operator_of
+from relaxkit.ir.walk import expressions, expressions_in, operator_has, operator_of
 from relaxkit.passes.arguments import arguments_of, binding_of, leaves_operator
 from relaxkit.passes.contract import Abi, Contract, NumericCheck, NumericLimit, Refusal, Trait
 
@@ -152,6 +152,22 @@ def retypes_a_callee(situation: Situation) -> bool:
     called = called_names(situation.module) if names else set()
     functions = relax_functions(situation.module)
     return any(str(param.name) in names for name, each in functions if name in called for param in each.params)
+
+
+def erases_a_needed_dim(situation: Situation) -> bool:
+    """Say whether a dim went with the type of a parameter, and the code needs it, not its types alone.
+
+    The pass infers types afresh: what still has the dim in the body was not inferred.
+    """
+    assert situation.found is not None
+    assert situation.output is not None
+    name, after = situation.found[1], dict(relax_functions(situation.output))
+    return any(
+        key in after
+        and name in _parameter_dims(function) - _parameter_dims(after[key])
+        and any(isinstance(expr, relax.Var) and expr.name == name for expr in expressions(after[key].body))
+        for key, function in relax_functions(situation.module)
+    )
 
 
 _PACKED = frozenset({"relax.call_pure_packed", "relax.call_inplace_packed"})

@@ -181,6 +181,7 @@ TOLD = 'Traceback (most recent call last):\n  File "repro.py", line 9, in <modul
         (Ending("ValueError", ("not defined",), 10), 1, f"{TOLD}ValueError: x is not defined\n", False),
         (Ending("ValueError", ("not defined",), 9), 1, f"{TOLD}ValueError: x is another\n", False),
         (Ending("ValueError", (), 9), 1, f"{TOLD}KeyError: ValueError\n", False),
+        (Ending("", ("defined",), 9), 1, f"{TOLD}    run(After)  # is not defined\n    ^^^\nKeyError: no\n", False),
         (Ending("InternalError", (), 9), 1, f"{TOLD}tvm.error.InternalError: no\n", True),
         (Ending("", ("no",), 9), 1, f"{TOLD}tvm.error.InternalError: no\n", True),
         (Ending(signal=11), -11, "", True),

@@ -72,6 +72,7 @@ def with_parameter(case: Case, ty: Any) -> Case:
         ("merge-composite-closure", (HARD, S4), "needs local functions"),
         ("script-boxed-attribute", (HARD, S5), ""),
         ("remove-unused-parameters-elsewhere", (OURS, S5), ""),
+        ("rewrite-dataflow-reshape-branch", (OURS, S5), ""),
     ],
 )
 def test_a_case_of_each_severity(

@@ -186,3 +186,25 @@ def test_a_closure_that_holds_what_its_function_does_not_take_does_not_fit(
     assert relax.analysis.check_well_formed(module)
     found = mistyped_call(module)
     assert (found is None) if complaint is None else (found is not None and complaint in found.observed), found
+
+
+ERASING = PassRef(
+    "UpdateParamType", "relax.transform.UpdateParamType(lambda var: relax.TensorType(dtype=var.ty.dtype, ndim=2))"
+)
+
+
+@pytest.mark.parametrize("needed", [True, False])
+def test_a_dim_that_the_caller_erases_is_the_callers_fault_where_the_code_needs_it(say: Say, needed: bool) -> None:
+    m = tirx.Var("m", "int64")
+    x = relax.Var("x", TT((1, m), "float32"))
+    builder = relax.BlockBuilder()
+    with builder.function("main", [x]):
+        full = relax.op.full(relax.ShapeExpr([1, m, 1]), relax.const(1.0, "float32"), "float32")
+        builder.emit_func_output(builder.emit(full if needed else relax.op.abs(x)))
+    verdict = say(builder.get(), ERASING)[WELL_FORMED]
+    if needed:
+        assert (verdict.outcome, verdict.reason) == (
+            Outcome.SKIP, "the caller's types leave out a dim that the code needs",
+        )  # fmt: skip
+    else:  # what is inferred of the new type stays as it was: the pass's own fault
+        assert (verdict.outcome, verdict.culprit) == (Outcome.FAIL, "UpdateParamType")

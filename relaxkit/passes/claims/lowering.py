@@ -135,14 +135,17 @@ def _allocated_types(function: Any) -> Iterator[str]:
             yield f"{value.args[0]} {value.args[1].value}"
 
 
-def reshapes_left(ran: Any) -> str:
-    """Find a kernel that only reshapes its one tensor, called inside a dataflow block for a value of that block."""
+def reshapes_left(ran: Any, branches: bool) -> str:
+    """Find a kernel that only reshapes its one tensor, called inside a dataflow block for a value of that block.
+
+    Either in blocks of branches or in all others.
+    """
     kernels = functions_by_name(ran.after)
     for name, place in placed(ran.after):
         value = place.binding.value
         if not isinstance(place.binding.var, relax.DataflowVar) or operator_of(value) != "relax.call_tir":
             continue
-        if place.local or len(value.args[1].fields) != 1 or not isinstance(value.ty, relax.TensorType):
+        if place.local or bool(place.branches) is not branches or len(value.args[1].fields) != 1 or not isinstance(value.ty, relax.TensorType):
             continue
         kernel = kernels.get(str(value.args[0].name_hint))
         if isinstance(kernel, tirx.PrimFunc) and _reshapes(value.args[1].fields[0].ty, value.ty, kernel):

@@ -26,6 +26,7 @@ from relaxkit.passes.forms import with_called_closures
 from relaxkit.passes.limits import (
     binds_a_callee,
     binds_dims_of_a_cast,
+    erases_a_needed_dim,
     is_refusal,
     replaces_a_hinted_device,
     says_types_of_packed,
@@ -323,6 +324,14 @@ ROWS: tuple[Contract, ...] = (
     Contract(
         "UpdateParamType",
         limits=(
+            NumericLimit(
+                NumericCheck.FORM,
+                "the caller's types leave out a dim that the code needs",
+                "src/relax/transform/update_param_type.cc: it puts in the types that it is given. Where R.full or a "
+                "like needs the dim m of x: R.Tensor((1, m)), and x becomes R.Tensor(ndim=2), no module is right",
+                erases_a_needed_dim,
+                error=r"Var (\w+) is not defined",
+            ),
             NumericLimit(
                 NumericCheck.RESULTS,
                 "a packed call says which type it gives",
