@@ -21,9 +21,13 @@ if TYPE_CHECKING:
     from fuzzer.core.case import Case
     from oracles.core.subject import Subject
     from oracles.core.verdict import Evidence, Verdict
+    from relaxkit.passes.contract import Hook
 
 _UNBUILT = frozenset({"does-not-build", "run-error"})
+_OTHERWISE = frozenset({"not-done", "wrong-value"})
 _CAST = "relax.astype"
+_POLICY = "TMixedPrecisionPolicy"
+_OF_REGISTERS = ("VirtualMachineImpl::WriteRegister", "VirtualMachineImpl::ReadRegister")
 _Step = tuple[str, Callable[[Any], Any]]
 """Its name, empty for one of our own, and the pass."""
 
@@ -57,11 +61,13 @@ def blame_request(question: BlameQuestion) -> Blame:
     subject = Subject(load_module(case), case.passes, input_seed=case.input_seed)
     found = None
     if evidence.kind in _UNBUILT:
-        found = _behind(subject, verdict.culprit, evidence)
+        found = _in_the_machine(evidence) or _unlegalized(evidence) or _behind(subject, verdict.culprit, evidence)
     elif (evidence.details.entry, evidence.details.operator) == (_CAST, FLOAT8):
         found = Blame(str(Culprit.FLOAT8), "a bare cast shows it")
     elif evidence.kind == "mutated" or evidence.details.circumstance == Circumstance.IMMUTABLE.value:
         found = _writer(subject, verdict.culprit)
+    elif evidence.kind in _OTHERWISE and (hooked := _hook(subject, verdict.culprit)) is not None:
+        found = hooked
     elif verdict.oracle is not OracleName.NUMERIC:
         found = _inside(subject, verdict.culprit, question.elementary) or _inference(subject, verdict.culprit, evidence)
     return found if found is not None and found.name != verdict.culprit else Blame(verdict.culprit)
@@ -75,6 +81,28 @@ def _step_of(subject: Subject, name: str) -> int | None:
 
 
 # Behind the judged pass.
+
+
+def _in_the_machine(evidence: Evidence) -> Blame | None:
+    """Blame the virtual machine for a register that it does not have: the module of a pass names none."""
+    if evidence.frames and evidence.frames[0].endswith(_OF_REGISTERS):
+        return Blame(str(Culprit.MACHINE), "no module names registers: its code generator and the machine do")
+    return None
+
+
+def _unlegalized(evidence: Evidence) -> Blame | None:
+    """Blame legalization for an operator that it knows nothing of, and that is left where code is generated.
+
+    What computes has a policy of precision; what a pass of its own takes away has none.
+    """
+    from relaxkit.ir.walk import operator_has
+    from relaxkit.passes.contracts import the_pass
+    from relaxkit.runtime.compile.legalization import FLEGALIZE
+
+    name = f"relax.{evidence.details.operator}"
+    if not evidence.details.operator or operator_has(name, FLEGALIZE) or not operator_has(name, _POLICY):
+        return None
+    return Blame(the_pass(Trait.LEGALIZES), f"{name} has no legalization")
 
 
 def _behind(subject: Subject, judged: str, evidence: Evidence) -> Blame | None:
@@ -210,6 +238,31 @@ def _inside(subject: Subject, judged: str, elementary: str) -> Blame | None:
     if elementary in step.contract.inside or elementary in names_inside(subject.built(index), subject.input_of(index)):
         return Blame(elementary, f"it does the same by itself, and {judged} runs it")
     return None
+
+
+def _hook(subject: Subject, judged: str) -> Blame | None:
+    """Blame the function of an operator that the pass only calls, where that gives another call than it was given."""
+    from relaxkit.ir.walk import expressions_in, operator_has, operator_of
+
+    index = _step_of(subject, judged)
+    hook = None if index is None else subject.plan.steps[index].contract.hook
+    if index is None or hook is None:
+        return None
+    for call in expressions_in(subject.input_of(index)):
+        name = operator_of(call)
+        if not name or not operator_has(name, hook.attribute):
+            continue
+        made = call.op.get_attr(hook.attribute)(call, *hook.arguments)
+        if operator_of(made) != name or len(made.args) != len(call.args) or _meant(made, hook) != _meant(call, hook):
+            reason = f"{judged} calls that, and it drops an operand, an attribute or the operator by itself"
+            return Blame(f"{name} (its {hook.attribute})", reason)
+    return None
+
+
+def _meant(call: Any, hook: Hook) -> dict[str, str]:
+    """Return the attributes of a call that must stay, by name."""
+    fields = () if call.attrs is None else type(call.attrs).__tvm_ffi_type_info__.fields
+    return {each.name: str(getattr(call.attrs, each.name)) for each in fields if each.name not in hook.changes}
 
 
 def _inference(subject: Subject, judged: str, evidence: Evidence) -> Blame | None:

@@ -181,7 +181,7 @@ class _Triage:
             return False
         job = self.job
         self.traits = find_traits(self.judge, case, job.verdict)
-        self.assessment = weigh(self.judge, case, job.case, confirmation.verdict, self.traits)
+        self.assessment = weigh(self.judge, case, (job.case, job.verdict), confirmation.verdict, self.traits)
         path = job.directory / SCRIPTS / f"{job.id}.py"
         try:
             result, parts, why = write_checked(

@@ -10,10 +10,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from fuzzer.findings.assessment import Assessment, Blame, Rarity, assess
+from fuzzer.findings.assessment import Assessment, Blame, Rarity, Severity, assess, gravest
 from fuzzer.minimizer.judge.judge import Judge
 from fuzzer.triage.blame import BlameQuestion, blame_request
 from oracles.core.verdict import Outcome
+from relaxkit.passes.contract import Harm, OracleName
 from relaxkit.passes.pass_ref import PassRef
 from relaxkit.passes.shipped import in_default_pipeline, in_shipped_order
 
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from fuzzer.findings.family import Traits
     from oracles.core.verdict import Verdict
     from relaxkit.ir.sketch.sketch import Sketch
-    from relaxkit.passes.contract import OracleName
 
 _FLOAT8 = "float8"
 _FORCED = "relax.force_pure"
@@ -30,31 +30,45 @@ _FORCED = "relax.force_pure"
 
 @dataclass(frozen=True, slots=True)
 class Ordinary:
-    """The question for :func:`ordinary_request`: does a case still fail in the same way without something rare?"""
+    """The question for :func:`ordinary_request`: does a case still fail in the same way without something rare?
+
+    Without a rarity: on ordinary inputs, with two elements along dims that have one, which hides what is done along
+    them.
+    """
 
     case: Case
-    rarity: Rarity
+    rarity: Rarity | None
     oracles: tuple[OracleName, ...]
     kind: str
     culprit: str
 
 
-def weigh(judge: Judge, case: Case, first: Case, verdict: Verdict, traits: Traits) -> Assessment:
+def weigh(judge: Judge, case: Case, first: tuple[Case, Verdict], verdict: Verdict, traits: Traits) -> Assessment:
     """Return the assessment of a failure; never raises for what TVM does.
 
     Args:
         judge: Of the failure's oracle.
         case: The smallest case that shows it.
-        first: The case that showed it first: what that does not have is not needed.
+        first: The case that showed it first, and its verdict: what that does not have is not needed.
         verdict: The verdict on ``case``.
         traits: What else is known of ``case``.
     """
-    found = [judge.ask(rare_request, each) for each in {case, first}]
+    found = [judge.ask(rare_request, each) for each in {case, first[0]}]
     present = frozenset[Rarity].intersection(*(each if isinstance(each, frozenset) else frozenset() for each in found))
     rare = [each for each in Rarity if each in present and _needed(judge, case, verdict, each)]
-    rare = sorted({*rare, *_of_the_inputs(verdict)}, key=list(Rarity).index)
+    evidence = verdict.evidence
+    assert evidence is not None
+    special = _of_the_inputs(verdict) if _of_the_inputs(first[1]) else []
+    wide = Ordinary(case, None, judge.oracles, evidence.kind, verdict.culprit)
+    if special and judge.ask(ordinary_request, wide) is not True:
+        rare = sorted({*rare, *special}, key=list(Rarity).index)
     blame = judge.ask(blame_request, BlameQuestion(case, verdict, traits.culprit))
     at_fault = blame if isinstance(blame, Blame) else Blame(verdict.culprit)
+    numbers = replace(wide, oracles=(OracleName.NUMERIC,), kind="wrong-value")
+    broken = evidence.details.harm is Harm.BROKEN and gravest(verdict) is Severity.S3
+    if broken and judge.ask(ordinary_request, numbers) is True:
+        verdict = replace(verdict, evidence=replace(evidence, details=replace(evidence.details, harm=Harm.WRONG)))
+        at_fault = replace(at_fault, reason="; ".join(filter(None, (at_fault.reason, "results are wrong, too"))))
     return assess(verdict, rare, at_fault, in_default_pipeline(verdict.culprit))
 
 
@@ -141,7 +155,8 @@ def ordinary_request(question: Ordinary) -> bool:
         case = replace(case, passes=(next((ref for ref in case.passes if ref.name == question.culprit), alone),))
     else:
         sketch = take(load_module(case))
-        _EDITS[question.rarity](sketch)
+        edit = _two_for_one if question.rarity is None else _EDITS[question.rarity]
+        edit(sketch)
         try:
             module = emit(sketch)
             if not relax.analysis.check_well_formed(module):
@@ -151,7 +166,12 @@ def ordinary_request(question: Ordinary) -> bool:
         case = replace(case, module_json=str(tvm.ir.save_json(module)))
     verdicts = judge_request(JudgeRequest(case, question.oracles))
     failed = [each for each in verdicts if each.outcome is Outcome.FAIL and each.evidence is not None]
-    return any(each.evidence is not None and each.evidence.kind == question.kind for each in failed)
+    return any(
+        each.evidence is not None
+        and each.evidence.kind == question.kind
+        and not (question.rarity is None and _of_the_inputs(each))
+        for each in failed
+    )
 
 
 def _special(constant: Any) -> bool:
@@ -178,6 +198,10 @@ def _plain_values(sketch: Sketch) -> None:
 
 def _two_elements(sketch: Sketch) -> None:
     sketch.retype.dims[0] = 2
+
+
+def _two_for_one(sketch: Sketch) -> None:
+    sketch.retype.dims[1] = 2
 
 
 def _float16(sketch: Sketch) -> None:

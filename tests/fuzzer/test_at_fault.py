@@ -14,7 +14,7 @@ from tvm.script import tirx as T
 
 from corpus.case import load, load_module
 from fuzzer.core.case import Case
-from fuzzer.findings.assessment import Assessment, Blame
+from fuzzer.findings.assessment import Assessment, Blame, Severity
 from fuzzer.minimizer.judge.judge import Judge
 from fuzzer.triage.blame import first_at_fault, of_kernels, rebuilt
 from fuzzer.triage.traits import find_traits
@@ -35,7 +35,7 @@ def worker() -> Iterator[IsolatedWorker]:
 def weighed(worker: IsolatedWorker, case: Case, oracle: OracleName) -> Assessment:
     judge = Judge(worker, (oracle,))
     verdict = judge.verdicts(case)[0]
-    return weigh(judge, case, case, verdict, find_traits(judge, case, verdict))
+    return weigh(judge, case, (case, verdict), verdict, find_traits(judge, case, verdict))
 
 
 def case_of(module: Any, *names: str) -> Case:
@@ -158,6 +158,34 @@ def test_a_call_without_meaning_is_the_fault_of_who_made_it_and_not_of_legalizat
 def test_the_judged_pass_is_blamed_where_nothing_speaks_for_another(worker: IsolatedWorker) -> None:
     found = of_corpus(worker, "merge-composite-if")
     assert (found.blame, found.reason) == ("MergeCompositeFunctions", "")
+
+
+def test_the_virtual_machine_is_blamed_for_a_register_that_it_does_not_have(worker: IsolatedWorker) -> None:
+    assert of_corpus(worker, "rewrite-cuda-graph-no-output").blame == "virtual machine"
+
+
+@pytest.mark.parametrize(
+    ("slug", "operator"), [("bias", "attention_bias"), ("scale", "attention"), ("mask", "attention")]
+)
+def test_an_operator_is_blamed_for_what_its_own_function_does_which_a_pass_calls(
+    worker: IsolatedWorker, slug: str, operator: str
+) -> None:
+    found = of_corpus(worker, f"mixed-precision-attention-{slug}")
+    assert found.blame == f"relax.nn.{operator} (its FInferMixedPrecision)"
+    assert found.severity is Severity.S1
+
+
+@I.ir_module
+class Unlegalized:
+    @R.function
+    def main(x: R.Tensor((2,), "float32")) -> R.Tensor((2,), "float32"):
+        return R.ewise_fma(x, x, x)
+
+
+def test_legalization_is_blamed_for_an_operator_that_it_knows_nothing_of(worker: IsolatedWorker) -> None:
+    case = Case(str(tvm.ir.save_json(Unlegalized)), (PassRef("build:default", 'relax.get_pipeline("default")'),), 0)
+    found = weighed(worker, case, OracleName.NUMERIC)
+    assert (found.blame, found.reason) == ("LegalizeOps", "relax.ewise_fma has no legalization")
 
 
 # A planted pass behind the judged one, and its clean twin.

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import tvm
 from tvm import relax
+from tvm.script import ir as I
 from tvm.script import relax as R
 
 from corpus.case import load, load_module
@@ -47,7 +48,7 @@ def case_of(slug: str) -> tuple[Case, OracleName]:
 def weighed(worker: IsolatedWorker, case: Case, oracle: OracleName, first: Case | None = None) -> Assessment:
     judge = Judge(worker, (oracle,))
     verdict = judge.verdicts(case)[0]
-    return weigh(judge, case, first or case, verdict, UNKNOWN)
+    return weigh(judge, case, (first or case, verdict), verdict, UNKNOWN)
 
 
 def with_parameter(case: Case, ty: Any) -> Case:
@@ -111,6 +112,32 @@ def test_constants_that_are_no_ordinary_numbers_are_seen_and_replaced(
     assert Judge(worker, ()).ask(rare_request, edited) == set()
     ((_, constant),) = constants_in(sketch)
     assert np.all(constant.value.numpy() == np.float32(1.0 if special else value))
+
+
+@I.ir_module
+class Scaled:
+    @R.function
+    def main(p3: R.Tensor((1,), "float32"), lv1: R.Tensor((1, 1), "float32")) -> R.Tensor((1, 1), "float32"):
+        return R.nn.group_norm(lv1, p3, p3, num_groups=1, channel_axis=-1, axes=[0], scale=False)
+
+
+def test_special_inputs_are_not_needed_where_ordinary_ones_show_it_in_more_elements(worker: IsolatedWorker) -> None:
+    passes = (PassRef("LegalizeOps", "relax.transform.LegalizeOps()"),)
+    case = Case(str(tvm.ir.save_json(Scaled)), passes, -1)
+    (found,) = Judge(worker, (OracleName.NUMERIC,)).verdicts(case)
+    assert found.evidence is not None
+    assert found.evidence.details.variation, "a single element normalised is zero, whatever it is scaled by"
+    assert weighed(worker, case, OracleName.NUMERIC).severity is S1
+
+
+def test_special_inputs_are_not_needed_where_the_first_case_did_without(worker: IsolatedWorker) -> None:
+    case, oracle = case_of("legalize-sum-empty-symbolic")
+    judge = Judge(worker, (oracle,))
+    (found,) = judge.verdicts(case)
+    assert found.evidence is not None
+    ordinary = replace(found, evidence=replace(found.evidence, details=replace(found.evidence.details, variation="")))
+    severities = [weigh(judge, case, (case, first), found, UNKNOWN).severity for first in (found, ordinary)]
+    assert severities == [S2, S1]
 
 
 def test_what_the_first_case_does_not_have_is_not_needed(worker: IsolatedWorker) -> None:

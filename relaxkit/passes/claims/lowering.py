@@ -145,7 +145,12 @@ def reshapes_left(ran: Any, branches: bool) -> str:
         value = place.binding.value
         if not isinstance(place.binding.var, relax.DataflowVar) or operator_of(value) != "relax.call_tir":
             continue
-        if place.local or bool(place.branches) is not branches or len(value.args[1].fields) != 1 or not isinstance(value.ty, relax.TensorType):
+        if (
+            place.local
+            or bool(place.branches) is not branches
+            or len(value.args[1].fields) != 1
+            or not isinstance(value.ty, relax.TensorType)
+        ):
             continue
         kernel = kernels.get(str(value.args[0].name_hint))
         if isinstance(kernel, tirx.PrimFunc) and _reshapes(value.args[1].fields[0].ty, value.ty, kernel):

@@ -10,6 +10,7 @@ from relaxkit.passes.contract import (
     Contract,
     Functions,
     Harm,
+    Hook,
     Idempotence,
     NumericCheck,
     NumericLimit,
@@ -223,6 +224,8 @@ ROWS: tuple[Contract, ...] = (
         idempotence=Idempotence.NEVER,
         numeric=NumericPromise.LOSSY,
         notes="each run adds casts",
+        # src/relax/transform/to_mixed_precision.cc: "make sure the inferred output dtype is correct"
+        hook=Hook("FInferMixedPrecision", ("float16",), frozenset({"out_dtype"})),
         functions=Functions(_ONE_BY_ONE),
         postconditions=(
             Postcondition(
