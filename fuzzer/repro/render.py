@@ -157,7 +157,9 @@ def given_module():
 '''
 
 
-def render_repro(case: Case, verdict: Verdict, signature: str, nearest: Nearest | None = None) -> RenderedScript:
+def render_repro(
+    case: Case, verdict: Verdict, signature: str, nearest: Nearest | None = None, blame: str = ""
+) -> RenderedScript:
     """Render the script for one failing verdict.
 
     Args:
@@ -165,6 +167,7 @@ def render_repro(case: Case, verdict: Verdict, signature: str, nearest: Nearest 
         verdict: A failing verdict on exactly this case: its message is what the script looks for.
         signature: One line that names the finding, for the header.
         nearest: The nearest module that passes, to be shown beside it.
+        blame: What is at fault, where it is not the judged pass.
     """
     module = from_json_graph_str(case.module_json)
     subject = Subject(module, case.passes, input_seed=case.input_seed)
@@ -172,7 +175,8 @@ def render_repro(case: Case, verdict: Verdict, signature: str, nearest: Nearest 
     needed = subject.plan.prepare if died_preparing else subject.preparing  # what changes nothing is not shown
     prepare, judged = [*map(expression, needed)], [expression(step.ref) for step in subject.plan.steps]
     alone = shown_alone(case, verdict, module)
-    words = replace(words_of(verdict), title=title_of(case, verdict, nearest, None if alone is None else alone.call))
+    title = title_of(case, verdict, nearest, None if alone is None else alone.call, blame)
+    words = replace(words_of(verdict), title=title)
     if alone is not None:
         module, prepare, judged, nearest = alone.call.module, [], [LEGALIZE], None
     check = check_of(case, verdict, module) if alone is None else documented_check(alone)

@@ -71,6 +71,7 @@ class _Told:
     verdict: Verdict
     nearest: Nearest | None
     alone: SingleCall | None = None
+    blame: str = ""
 
     @property
     def evidence(self) -> Evidence:
@@ -109,14 +110,21 @@ class _Told:
         return f"on {', '.join(telling)}" if 0 < len(telling) <= _FEW else ""
 
 
-def title_of(case: Case, verdict: Verdict, nearest: Nearest | None = None, alone: SingleCall | None = None) -> str:
-    """Return the sentence; that of the oracle where nothing more is known.  ``alone`` is the call that is accused."""
-    told = _Told(case, verdict, nearest, alone)
+def title_of(
+    case: Case, verdict: Verdict, nearest: Nearest | None = None, alone: SingleCall | None = None, blame: str = ""
+) -> str:
+    """Return the sentence; that of the oracle where nothing more is known.
+
+    ``alone`` is the call that is accused; ``blame`` what is at fault, where it is not the judged pass.
+    """
+    told = _Told(case, verdict, nearest, alone, blame)
     tell = _death if told.evidence.is_death else _TELL.get(verdict.oracle)
     try:
         title = "" if tell is None else tell(verdict.culprit, told)
     except Exception:  # of what TVM cannot do once more with these modules; a script is worth more than its title
         title = ""
+    if blame and title.startswith(f"{verdict.culprit} "):
+        title = _fit(f"{blame} in {title}")
     return title or _fit(words_of(verdict).title)
 
 
@@ -228,9 +236,12 @@ def _numeric(culprit: str, told: _Told) -> str:
     error = f": {essence(evidence, details.error)}"
     if evidence.kind == "does-not-build":
         what = f"relax.{details.operator}" if details.operator else "A module"
+        if told.blame and not details.operator:
+            return _fit(f"{told.blame} fails on what {culprit} gives", told.when, error)
         return _fit(f"{what} does not build after {culprit}", told.when, error)
     if evidence.kind == "run-error":
-        return _fit(f"{details.entry} fails when run after {culprit}", told.when, error)
+        who = f"{told.blame} fails when {details.entry} is" if told.blame else f"{details.entry} fails when"
+        return _fit(f"{who} run after {culprit}", told.when, error)
     _, expected, *_, seen = details.numbers or ("", "", "")
     values = f"{_rounded(seen)} instead of {_rounded(expected)}"
     if values.split()[:1] == values.split()[3:4]:  # rounded away

@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,7 +19,7 @@ from fuzzer.repro.nearest.search import NEAREST_SECONDS
 from fuzzer.store.door import SCRIPTS
 from fuzzer.triage.reduce import NotReduced, ReductionPlan, reduce
 from fuzzer.triage.script import NoScript, ShortRequest, write_checked
-from fuzzer.triage.traits import find_traits
+from fuzzer.triage.traits import find_traits, shown_by
 from fuzzer.triage.weigh import weigh
 from fuzzer.worker.worker import DEFAULT_MEMORY_LIMIT, DEFAULT_TIME_LIMIT
 
@@ -183,11 +183,14 @@ class _Triage:
         self.traits = find_traits(self.judge, case, job.verdict)
         self.assessment = weigh(self.judge, case, (job.case, job.verdict), confirmation.verdict, self.traits)
         path = job.directory / SCRIPTS / f"{job.id}.py"
+        wanted = ShortRequest(case, confirmation.verdict, self.assessment)
+        inner = shown_by(self.judge, case, confirmation.verdict, wanted.blame)
         try:
-            result, parts, why = write_checked(
-                self.judge, ShortRequest(case, confirmation.verdict, self.assessment), job.signature, path,
-                job.nearest_seconds,
-            )  # fmt: skip
+            for shown in (*inner, (case, confirmation.verdict)):
+                asked = replace(wanted, case=shown[0], verdict=shown[1])
+                result, parts, why = write_checked(self.judge, asked, job.signature, path, job.nearest_seconds)
+                if result.confirmed:
+                    break
         except NoScript as error:
             self.notes.append(f"{name} case: rendering the script failed: {error.reason}")
             path.unlink(missing_ok=True)

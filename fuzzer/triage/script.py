@@ -38,19 +38,20 @@ class NoScript(UsageError, RuntimeError):
 
 @dataclass(frozen=True, slots=True)
 class RenderRequest:
-    """The question for :func:`render_request`; ``nearest`` is the nearest module that passes."""
+    """The question for :func:`render_request`: of the nearest module that passes, and of who else is at fault."""
 
     case: Case
     verdict: Verdict
     signature: str
     nearest: Nearest | None = None
+    blame: str = ""
 
 
 def render_request(request: RenderRequest) -> RenderedScript:
     """Render a repro script; runs in a worker."""
     from fuzzer.repro.render import render_repro  # imports TVM, which the verbs' error paths must not wait for
 
-    return render_repro(request.case, request.verdict, request.signature, request.nearest)
+    return render_repro(request.case, request.verdict, request.signature, request.nearest, request.blame)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +62,12 @@ class ShortRequest:
     verdict: Verdict
     assessment: Assessment | None = None
     title: str = ""
+
+    @property
+    def blame(self) -> str:
+        """What is at fault; empty where it is the judged pass."""
+        found = "" if self.assessment is None else self.assessment.blame
+        return found if found != self.verdict.culprit else ""
 
 
 def short_request(request: ShortRequest) -> ShortForms:
@@ -94,8 +101,9 @@ def repro_script(
         found = nearest if isinstance(nearest, Nearest) else None
         if nearest is True:
             found = nearest_passing(case, last, judge, NEAREST_SECONDS)
-        script = render(judge, RenderRequest(case, last, name.text, found))
-        return script if full else shortened(judge, script, ShortRequest(case, last, assessment))[0]
+        wanted = ShortRequest(case, last, assessment)
+        script = render(judge, RenderRequest(case, last, name.text, found, wanted.blame))
+        return script if full else shortened(judge, script, wanted)[0]
 
 
 def shortened(judge: Judge, script: RenderedScript, request: ShortRequest) -> tuple[RenderedScript, str]:
@@ -138,7 +146,7 @@ def write_checked(
         NoScript: It cannot be rendered.
     """
     nearest = nearest_passing(wanted.case, wanted.verdict, judge, nearest_seconds)
-    request = RenderRequest(wanted.case, wanted.verdict, signature_text, nearest)
+    request = RenderRequest(wanted.case, wanted.verdict, signature_text, nearest, wanted.blame)
     script = render(judge, request)
     write_repro(script.text, path)
     result = check_repro(path)

@@ -197,13 +197,16 @@ def _elementary(judge: Judge, case: Case, verdict: Verdict) -> str:
     wanted = symptom_of_verdict(verdict)
     if not wanted.laddered:
         return ""
-    for name in ELEMENTARY:
-        if name == verdict.culprit:
-            break
-        alone = replace(case, passes=(PassRef(name, f"relax.transform.{name}()"),))
-        if any(_same(other, verdict) for other in judge.verdicts(alone)):
-            return name
-    return ""
+    before = ELEMENTARY[: ELEMENTARY.index(verdict.culprit)] if verdict.culprit in ELEMENTARY else ELEMENTARY
+    return next((name for name in before if shown_by(judge, case, verdict, name)), "")
+
+
+def shown_by(judge: Judge, case: Case, verdict: Verdict, name: str) -> list[tuple[Case, Verdict]]:
+    """Return the case in which an elementary pass alone shows the same failure, and its verdict; or nothing."""
+    if name not in ELEMENTARY:
+        return []
+    alone = replace(case, passes=(PassRef(name, f"relax.transform.{name}()"),))
+    return [(alone, other) for other in judge.verdicts(alone) if _same(other, verdict)][:1]
 
 
 def _same(other: Verdict, verdict: Verdict) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,8 +16,11 @@ from tvm.script import tirx as T
 from corpus.case import load, load_module
 from fuzzer.core.case import Case
 from fuzzer.findings.assessment import Assessment, Blame, Severity
+from fuzzer.findings.signature import signature
 from fuzzer.minimizer.judge.judge import Judge
+from fuzzer.minimizer.search.outcome import SearchLimits
 from fuzzer.triage.blame import first_at_fault, of_kernels, rebuilt
+from fuzzer.triage.finding import TriageJob, triage_finding
 from fuzzer.triage.traits import find_traits
 from fuzzer.triage.weigh import weigh
 from fuzzer.worker.worker import IsolatedWorker
@@ -125,6 +129,18 @@ def test_a_pass_inside_is_blamed_for_what_it_does_by_itself(
     found = weighed(worker, case_of(make(), judged), OracleName.WELL_FORMED)
     assert found.blame == "CanonicalizeBindings"
     assert judged in found.reason
+
+
+def test_the_script_runs_the_pass_inside_alone_where_that_shows_it(worker: IsolatedWorker, tmp_path: Path) -> None:
+    case = case_of(of_weights(), "LiftTransformParams")
+    found = Judge(worker, (OracleName.WELL_FORMED,)).verdicts(case)[0]
+    name = signature(found)
+    result = triage_finding(
+        TriageJob(name.id, name.text, found, case, tmp_path, limits=SearchLimits(queries=0), nearest_seconds=0)
+    )
+    assert result.parts is not None
+    assert result.parts.passes == ("relax.transform.CanonicalizeBindings()",)
+    assert result.parts.words.title.startswith("CanonicalizeBindings ")
 
 
 @pytest.mark.parametrize(

@@ -137,10 +137,27 @@ def test_an_error_is_told_with_what_it_hangs_on() -> None:
     verdict = crash_of("Check failed: (it != end) is false: Variable lv is in no group")
     said = ": Variable lv is in no group"
     assert title_of(case, verdict) == f"FuseOps fails on relax.argsort{said}"
+    assert title_of(case, verdict, blame="Inner") == f"Inner in FuseOps fails on relax.argsort{said}"
     axis = Nearest("another attribute", ((next(line for line in text.splitlines() if "axis=1" in line), ""),))
     line = axis.edits[0][0]
     axis = Nearest("another attribute", ((line, line.replace("axis=1", "axis=0")),))
     assert title_of(case, verdict, axis) == f"FuseOps fails when axis of relax.argsort is 1{said}"
+
+
+@pytest.mark.parametrize(
+    ("kind", "blame", "operator", "said"),
+    [
+        ("does-not-build", "", "", "A module does not build after FuseOps on relax.argsort"),
+        ("does-not-build", "Behind", "", "Behind fails on what FuseOps gives on relax.argsort"),
+        ("does-not-build", "LegalizeOps", "argsort", "relax.argsort does not build after FuseOps"),
+        ("run-error", "", "", "main fails when run after FuseOps on relax.argsort"),
+        ("run-error", "virtual machine", "", "virtual machine fails when main is run after FuseOps on relax.argsort"),
+    ],
+)
+def test_what_is_at_fault_behind_the_pass_is_told(kind: str, blame: str, operator: str, said: str) -> None:
+    evidence = Evidence(kind, "no", details=Details(entry="main", operator=operator, error="no"))
+    verdict = Verdict(OracleName.NUMERIC, Outcome.FAIL, "FuseOps", evidence=evidence)
+    assert title_of(case_of(Argsort, "FuseOps"), verdict, blame=blame) == f"{said}: no"
 
 
 def test_a_death_is_told_with_what_it_hangs_on() -> None:
