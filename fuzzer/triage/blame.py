@@ -59,17 +59,19 @@ def blame_request(question: BlameQuestion) -> Blame:
     evidence = verdict.evidence
     assert evidence is not None
     subject = Subject(load_module(case), case.passes, input_seed=case.input_seed)
-    found = None
+    found, index = None, _step_of(subject, verdict.culprit)
     if evidence.kind in _UNBUILT:
-        found = _in_the_machine(evidence) or _unlegalized(evidence) or _behind(subject, verdict.culprit, evidence)
+        found = _in_the_machine(evidence) or _unlegalized(evidence) or _behind(subject, index, evidence)
     elif (evidence.details.entry, evidence.details.operator) == (_CAST, FLOAT8):
         found = Blame(str(Culprit.FLOAT8), "a bare cast shows it")
+    elif index is None:
+        pass
     elif evidence.kind == "mutated" or evidence.details.circumstance == Circumstance.IMMUTABLE.value:
-        found = _writer(subject, verdict.culprit)
-    elif evidence.kind in _OTHERWISE and (hooked := _hook(subject, verdict.culprit)) is not None:
+        found = _writer(subject, index)
+    elif evidence.kind in _OTHERWISE and (hooked := _hook(subject, index)) is not None:
         found = hooked
     elif verdict.oracle is not OracleName.NUMERIC:
-        found = _inside(subject, verdict.culprit, question.elementary) or _inference(subject, verdict.culprit, evidence)
+        found = _inside(subject, index, question.elementary) or _inference(subject, index, evidence)
     return found if found is not None and found.name != verdict.culprit else Blame(verdict.culprit)
 
 
@@ -105,11 +107,10 @@ def _unlegalized(evidence: Evidence) -> Blame | None:
     return Blame(the_pass(Trait.LEGALIZES), f"{name} has no legalization")
 
 
-def _behind(subject: Subject, judged: str, evidence: Evidence) -> Blame | None:
+def _behind(subject: Subject, index: int | None, evidence: Evidence) -> Blame | None:
     """Find the pass of the lowering that is at fault for what does not build or run."""
     from relaxkit.ir.lowered import is_lowered
 
-    index = _step_of(subject, judged)
     if subject.facts is None or subject.output.error is not None:
         return None
     module = subject.module if index is None else subject.chain[index].module
@@ -225,28 +226,24 @@ def of_kernels(module: Any, evidence: Evidence) -> Blame | None:
 # Inside of the judged pass.
 
 
-def _inside(subject: Subject, judged: str, elementary: str) -> Blame | None:
+def _inside(subject: Subject, index: int, elementary: str) -> Blame | None:
     """Find the pass inside of the judged one that does the same by itself."""
     from oracles.core.blame import names_inside
 
-    if elementary == judged or not elementary:
-        return None
-    index = _step_of(subject, judged)
-    if index is None:
-        return None
     step = subject.plan.steps[index]
+    if elementary in ("", step.ref.name):
+        return None
     if elementary in step.contract.inside or elementary in names_inside(subject.built(index), subject.input_of(index)):
-        return Blame(elementary, f"it does the same by itself, and {judged} runs it")
+        return Blame(elementary, f"it does the same by itself, and {step.ref.name} runs it")
     return None
 
 
-def _hook(subject: Subject, judged: str) -> Blame | None:
+def _hook(subject: Subject, index: int) -> Blame | None:
     """Blame the function of an operator that the pass only calls, where that gives another call than it was given."""
     from relaxkit.ir.walk import expressions_in, operator_has, operator_of
 
-    index = _step_of(subject, judged)
-    hook = None if index is None else subject.plan.steps[index].contract.hook
-    if index is None or hook is None:
+    step = subject.plan.steps[index]
+    if (hook := step.contract.hook) is None:
         return None
     for call in expressions_in(subject.input_of(index)):
         name = operator_of(call)
@@ -254,7 +251,7 @@ def _hook(subject: Subject, judged: str) -> Blame | None:
             continue
         made = call.op.get_attr(hook.attribute)(call, *hook.arguments)
         if operator_of(made) != name or len(made.args) != len(call.args) or _meant(made, hook) != _meant(call, hook):
-            reason = f"{judged} calls that, and it drops an operand, an attribute or the operator by itself"
+            reason = f"{step.ref.name} calls that, and it drops an operand, an attribute or the operator by itself"
             return Blame(f"{name} (its {hook.attribute})", reason)
     return None
 
@@ -265,11 +262,8 @@ def _meant(call: Any, hook: Hook) -> dict[str, str]:
     return {each.name: str(getattr(call.attrs, each.name)) for each in fields if each.name not in hook.changes}
 
 
-def _inference(subject: Subject, judged: str, evidence: Evidence) -> Blame | None:
+def _inference(subject: Subject, index: int, evidence: Evidence) -> Blame | None:
     """Blame type inference, or the block builder, where rebuilding the module raises in the same place."""
-    index = _step_of(subject, judged)
-    if index is None:
-        return None
     step = subject.plan.steps[index]
     asked = _asked_types(step.ref) if Trait.RETYPES_THE_GIVEN in step.contract.traits else None
     for error, operator in rebuilt(subject.input_of(index), asked):
@@ -339,12 +333,10 @@ def _rebuilder() -> Any:
     return Rebuilder
 
 
-def _writer(subject: Subject, judged: str) -> Blame | None:
+def _writer(subject: Subject, index: int) -> Blame | None:
     """Find the innermost pass, of Relax or TIR, that writes into the module that it is given."""
     from oracles.core.blame import first_writer
 
-    index = _step_of(subject, judged)
-    if index is None or subject.facts is None:
-        return None
-    name = first_writer(subject.plan.steps[index].ref.build(), subject.input_of(index))
-    return None if name in ("", judged) else Blame(name, f"it writes into its input, inside of {judged}")
+    judged = subject.plan.steps[index].ref
+    name = "" if subject.facts is None else first_writer(judged.build(), subject.input_of(index))
+    return None if name in ("", judged.name) else Blame(name, f"it writes into its input, inside of {judged.name}")

@@ -184,7 +184,8 @@ class _Triage:
         self.assessment = weigh(self.judge, case, (job.case, job.verdict), confirmation.verdict, self.traits)
         path = job.directory / SCRIPTS / f"{job.id}.py"
         wanted = ShortRequest(case, confirmation.verdict, self.assessment)
-        inner = shown_by(self.judge, case, confirmation.verdict, wanted.blame)
+        inside = bool(wanted.blame) and wanted.blame == self.traits.culprit
+        inner = shown_by(self.judge, case, confirmation.verdict, wanted.blame) if inside else []
         try:
             for shown in (*inner, (case, confirmation.verdict)):
                 asked = replace(wanted, case=shown[0], verdict=shown[1])

@@ -12,7 +12,9 @@ numbers for symbolic dims, is about those dims, whichever operator it is.
 from __future__ import annotations
 
 import functools
+import itertools
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -39,33 +41,29 @@ class Trial:
 def gone_request(trial: Trial) -> bool:
     """Say, in a worker, whether every oracle passes the edited case; no where the edit does not apply."""
     from fuzzer.minimizer.judge.judge import JudgeRequest, judge_request
-    from fuzzer.worker.child import breadcrumb
     from oracles.core.verdict import Outcome
 
-    breadcrumb("traits")
-    edited = edited_module(trial.case, trial.edit)
-    if edited is None:
-        return False
-    verdicts = judge_request(JudgeRequest(replace(trial.case, module_json=edited), trial.oracles))
+    case = edited(trial.case, EDITS[trial.edit])
+    verdicts = [] if case is None else judge_request(JudgeRequest(case, trial.oracles))
     return bool(verdicts) and all(item.outcome is Outcome.PASS for item in verdicts)
 
 
-def edited_module(case: Case, edit: Edit) -> str | None:
-    """Return the edited module as JSON; ``None`` where there is nothing to edit, or it would not be the same case."""
+def edited(case: Case, edit: Callable[[Any, Case], Any | None]) -> Case | None:
+    """Edit the module of a case; ``None`` where there is nothing to edit, or types do not hold any more."""
     import tvm
     from tvm import relax
 
     from fuzzer.core.case import load_module
+    from fuzzer.worker.child import breadcrumb
     from relaxkit.ir.retype import Invalid
 
-    module = load_module(case)
+    breadcrumb("traits")
     try:
-        other = _with_other_names(module, case) if edit is Edit.NAMES else _with_numbers(module)
+        other = edit(load_module(case), case)
     except (Invalid, RuntimeError, TypeError, ValueError):
-        return None  # types that do not hold with these numbers
-    if other is None or not relax.analysis.check_well_formed(other):
         return None
-    return str(tvm.ir.save_json(other))
+    sound = other is not None and relax.analysis.check_well_formed(other)
+    return replace(case, module_json=str(tvm.ir.save_json(other))) if sound else None
 
 
 def _with_other_names(module: Any, case: Case) -> Any | None:
@@ -87,7 +85,7 @@ def _with_other_names(module: Any, case: Case) -> Any | None:
     return with_functions(copy, list(copy.functions.items()))
 
 
-def _with_numbers(module: Any) -> Any | None:
+def _with_numbers(module: Any, case: Case) -> Any | None:
     """Give dims that calls make equal one number, that of the callers where they have one."""
     import tvm
 
@@ -103,6 +101,7 @@ def _with_numbers(module: Any) -> Any | None:
     return emit(sketch) if sketch.retype.symbols else None
 
 
+EDITS = {Edit.NAMES: _with_other_names, Edit.NUMBERS: _with_numbers}
 ELEMENTARY = (
     "Normalize",
     "CanonicalizeBindings",
@@ -197,14 +196,12 @@ def _elementary(judge: Judge, case: Case, verdict: Verdict) -> str:
     wanted = symptom_of_verdict(verdict)
     if not wanted.laddered:
         return ""
-    before = ELEMENTARY[: ELEMENTARY.index(verdict.culprit)] if verdict.culprit in ELEMENTARY else ELEMENTARY
+    before = itertools.takewhile(lambda name: name != verdict.culprit, ELEMENTARY)
     return next((name for name in before if shown_by(judge, case, verdict, name)), "")
 
 
 def shown_by(judge: Judge, case: Case, verdict: Verdict, name: str) -> list[tuple[Case, Verdict]]:
     """Return the case in which an elementary pass alone shows the same failure, and its verdict; or nothing."""
-    if name not in ELEMENTARY:
-        return []
     alone = replace(case, passes=(PassRef(name, f"relax.transform.{name}()"),))
     return [(alone, other) for other in judge.verdicts(alone) if _same(other, verdict)][:1]
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from fuzzer.findings.assessment import Assessment, Blame, Rarity, Severity, assess, gravest
 from fuzzer.minimizer.judge.judge import Judge
 from fuzzer.triage.blame import BlameQuestion, blame_request
+from fuzzer.triage.traits import edited
 from oracles.core.verdict import Outcome
 from relaxkit.passes.contract import Harm, OracleName
 from relaxkit.passes.pass_ref import PassRef
@@ -138,39 +139,26 @@ def ordinary_request(question: Ordinary) -> bool:
 
     No where it cannot be taken away, or nothing is judged then.
     """
-    import tvm
-    from tvm import relax
-
-    from fuzzer.core.case import load_module
     from fuzzer.minimizer.judge.judge import JudgeRequest, judge_request
-    from fuzzer.worker.child import breadcrumb
-    from relaxkit.ir.retype import Invalid
     from relaxkit.ir.sketch.emit import emit
     from relaxkit.ir.sketch.sketch import take
 
-    breadcrumb("traits")
-    case = question.case
+    def ordinary(module: Any, case: Case) -> Any:
+        sketch = take(module)
+        _EDITS[question.rarity](sketch)
+        return emit(sketch)
+
     if question.rarity is Rarity.ORDER:
         alone = PassRef(question.culprit, f"relax.transform.{question.culprit}()")
-        case = replace(case, passes=(next((ref for ref in case.passes if ref.name == question.culprit), alone),))
+        kept = next((ref for ref in question.case.passes if ref.name == question.culprit), alone)
+        case: Case | None = replace(question.case, passes=(kept,))
     else:
-        sketch = take(load_module(case))
-        edit = _two_for_one if question.rarity is None else _EDITS[question.rarity]
-        edit(sketch)
-        try:
-            module = emit(sketch)
-            if not relax.analysis.check_well_formed(module):
-                return False
-        except (Invalid, RuntimeError, TypeError, ValueError):
-            return False  # types that do not hold any more
-        case = replace(case, module_json=str(tvm.ir.save_json(module)))
-    verdicts = judge_request(JudgeRequest(case, question.oracles))
-    failed = [each for each in verdicts if each.outcome is Outcome.FAIL and each.evidence is not None]
+        case = edited(question.case, ordinary)
+    verdicts = [] if case is None else judge_request(JudgeRequest(case, question.oracles))
     return any(
-        each.evidence is not None
-        and each.evidence.kind == question.kind
-        and not (question.rarity is None and _of_the_inputs(each))
-        for each in failed
+        each.evidence.kind == question.kind and not (question.rarity is None and _of_the_inputs(each))
+        for each in verdicts
+        if each.outcome is Outcome.FAIL and each.evidence is not None
     )
 
 
@@ -222,7 +210,8 @@ def _private(sketch: Sketch) -> None:
         del sketch.functions[name].attrs["global_symbol"]
 
 
-_EDITS: dict[Rarity, Callable[[Sketch], None]] = {
+_EDITS: dict[Rarity | None, Callable[[Sketch], None]] = {
+    None: _two_for_one,
     Rarity.VALUES: _plain_values,
     Rarity.EMPTY: _two_elements,
     Rarity.FLOAT8: _float16,

@@ -15,7 +15,7 @@ from corpus.case import load, load_module
 from fuzzer.core.case import Case
 from fuzzer.findings.family import Edit, family
 from fuzzer.minimizer.judge.judge import Judge
-from fuzzer.triage.traits import edited_module, find_traits
+from fuzzer.triage.traits import EDITS, edited, find_traits
 from fuzzer.worker.worker import IsolatedWorker
 from relaxkit.passes.contract import OracleName
 from relaxkit.passes.pass_ref import PassRef
@@ -86,20 +86,20 @@ def test_a_failure_that_stays_says_nothing(worker: IsolatedWorker) -> None:
 
 def test_names_are_left_where_a_pass_names_a_function() -> None:
     plain = case_of(Collapsed, INLINE)
-    other = edited_module(plain, Edit.NAMES)
+    other = edited(plain, EDITS[Edit.NAMES])
     assert other is not None
-    renamed = tvm.ir.load_json(other)
+    renamed = tvm.ir.load_json(other.module_json)
     assert sorted(str(var.name_hint)[3:] for var in renamed.functions) == ["inner", "main"]
     assert sorted(str(var.name_hint)[:3] for var in renamed.functions) == ["z0_", "z1_"]
     public = next(each for each in renamed.functions.values() if each.attrs and "global_symbol" in each.attrs)
     assert str(public.attrs["global_symbol"]).endswith("_main")
     named = replace(plain, passes=(PassRef("Gradient", 'relax.transform.Gradient("main")'),))
-    assert edited_module(named, Edit.NAMES) is None
+    assert edited(named, EDITS[Edit.NAMES]) is None
 
 
 def test_numbers_take_the_place_of_all_symbolic_dims() -> None:
-    other = edited_module(case_of(Collapsed, INLINE), Edit.NUMBERS)
+    other = edited(case_of(Collapsed, INLINE), EDITS[Edit.NUMBERS])
     assert other is not None
-    module = tvm.ir.load_json(other)
+    module = tvm.ir.load_json(other.module_json)
     assert {int(each.params[0].ty.shape.values[0]) for each in module.functions.values()} == {1}, "as the caller has it"
-    assert edited_module(Case(other, (INLINE,), 0), Edit.NUMBERS) is None, "there is nothing left to edit"
+    assert edited(other, EDITS[Edit.NUMBERS]) is None, "there is nothing left to edit"
