@@ -148,22 +148,18 @@ class _Triage:
         self.notes = [*reduced.notes, *([] if found.complete else [stopped]), *self.notes]
         if not reduced.after.confirmed:
             return self._unreliable(began, reduced.after)
-        scripted = self.path is not None
-        return TriageResult(
-            job.id,
-            TriageState.CONFIRMED if scripted else TriageState.UNSCRIPTED,
-            found.case if scripted else None,
-            reduced.bindings if scripted else None,
-            None if self.path is None else self.path.relative_to(job.directory).as_posix(),
-            "; ".join(self.notes if scripted else ["a standalone script could not reproduce it", *self.notes]),
-            self._findings(found),
-            found.queries,
-            time.monotonic() - began,
-            found.steps,
-            self.traits if scripted else UNKNOWN,
-            self.parts,
-            self.assessment if scripted else None,
-        )
+        told = TriageResult(
+            job.id, TriageState.UNSCRIPTED, others=self._findings(found), queries=found.queries, steps=found.steps,
+            seconds=time.monotonic() - began, parts=self.parts,
+            note="; ".join(["a standalone script could not reproduce it", *self.notes]),
+        )  # fmt: skip
+        if self.path is None:
+            return told
+        return replace(
+            told, state=TriageState.CONFIRMED, minimized=found.case, bindings=reduced.bindings, traits=self.traits,
+            repro=self.path.relative_to(job.directory).as_posix(), note="; ".join(self.notes),
+            assessment=self.assessment,
+        )  # fmt: skip
 
     def _unreliable(self, began: float, confirmation: Confirmation) -> TriageResult:
         state = TriageState.FLAKY if confirmation.hits else TriageState.GONE

@@ -147,13 +147,12 @@ def write_checked(
     """
     nearest = nearest_passing(wanted.case, wanted.verdict, judge, nearest_seconds)
     request = RenderRequest(wanted.case, wanted.verdict, signature_text, nearest, wanted.blame)
-    script = render(judge, request)
-    write_repro(script.text, path)
-    result = check_repro(path)
-    if result.refutes_nearest:
-        script = render(judge, replace(request, nearest=None))
+    for each in (request, replace(request, nearest=None)):
+        script = render(judge, each)
         write_repro(script.text, path)
         result = check_repro(path)
+        if not result.refutes_nearest:
+            break
     if not result.confirmed:
         return result, script.parts, ""
     script, why = shortened(judge, script, wanted)

@@ -15,7 +15,7 @@ from fuzzer.minimizer.judge.judge import Judge
 from fuzzer.triage.blame import BlameQuestion, blame_request
 from fuzzer.triage.traits import edited
 from oracles.core.verdict import Outcome
-from relaxkit.passes.contract import Harm, OracleName
+from relaxkit.passes.contract import Abi, Harm, OracleName
 from relaxkit.passes.pass_ref import PassRef
 from relaxkit.passes.shipped import in_default_pipeline, in_shipped_order
 
@@ -99,6 +99,7 @@ def rare_request(case: Case) -> frozenset[Rarity]:
     from relaxkit.ir.sketch.sketch import take
     from relaxkit.ir.sketch.slots import types_of
     from relaxkit.ir.types import parts_of_type
+    from relaxkit.passes.contracts import contract_for
     from strategies.detect.features import features_of
     from strategies.scope.features import Feature
 
@@ -114,17 +115,11 @@ def rare_request(case: Case) -> frozenset[Rarity]:
         Rarity.LOCAL_FUNCTIONS: Feature.LOCAL_FUNCTIONS in features,
         Rarity.RECURSION: Feature.RECURSION in features,
         Rarity.FORCED_PURITY: any(_FORCED in func.attrs for func in sketch.relax_functions().values()),
-        Rarity.PUBLIC_CALLS: bool(_called_public(sketch)) and _changes_calls(case),
+        Rarity.PUBLIC_CALLS: bool(_called_public(sketch))
+        and any(contract_for(ref).abi not in (Abi.SAME, Abi.ADDS_FUNCTIONS, Abi.GRADIENT) for ref in case.passes),
         Rarity.ORDER: len(case.passes) > 1 and not in_shipped_order([ref.name for ref in case.passes]),
     }
     return frozenset(rarity for rarity, shown in signs.items() if shown)
-
-
-def _changes_calls(case: Case) -> bool:
-    from relaxkit.passes.contract import Abi
-    from relaxkit.passes.contracts import contract_for
-
-    return any(contract_for(ref).abi not in (Abi.SAME, Abi.ADDS_FUNCTIONS, Abi.GRADIENT) for ref in case.passes)
 
 
 def _called_public(sketch: Sketch) -> list[str]:

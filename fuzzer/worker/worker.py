@@ -100,11 +100,7 @@ class IsolatedWorker:
         self.close()
 
     def call(
-        self,
-        function: Callable[[T], R],
-        argument: T,
-        time_limit: float | None = None,
-        memory_limit: int | None = None,
+        self, function: Callable[[T], R], argument: T, time_limit: float | None = None, memory_limit: int | None = None
     ) -> R | Died:
         """Call ``function(argument)`` in the process; return its result, or how it died.
 
@@ -221,12 +217,7 @@ class IsolatedWorker:
         return self._process
 
     def _receive(
-        self,
-        process: ChildProcess,
-        time_limit: float,
-        memory_limit: int,
-        hurry: threading.Event | None,
-        adaptive: bool,
+        self, process: ChildProcess, time_limit: float, memory_limit: int, hurry: threading.Event | None, adaptive: bool
     ) -> Any:
         waited_from = time.monotonic()
         next_look = waited_from + 0.25
