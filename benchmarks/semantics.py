@@ -27,6 +27,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from agreement import Agreement, judge_inputs
 from operator_modules import ROW, draw_alone
 from tabulate import tabulate
 
@@ -34,7 +35,6 @@ from fuzzer.worker.child import breadcrumb
 from fuzzer.worker.death import Died
 from fuzzer.worker.worker import IsolatedWorker
 from oracles.measure.input_variations import Variation
-from oracles.semantics.agreement import Agreement, judge_inputs
 from relaxkit.runtime import session
 
 BATCH = 32

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from fuzzer.core.case import Case
     from oracles.core.subject import Subject
     from oracles.core.verdict import Evidence, Verdict
-    from relaxkit.passes.contract import Hook
 
 _UNBUILT = frozenset({"does-not-build", "run-error"})
 _OTHERWISE = frozenset({"not-done", "wrong-value"})
@@ -60,8 +59,10 @@ def blame_request(question: BlameQuestion) -> Blame:
     assert evidence is not None
     subject = Subject(load_module(case), case.passes, input_seed=case.input_seed)
     found, index = None, _step_of(subject, verdict.culprit)
-    if evidence.kind in _UNBUILT:
-        found = _in_the_machine(evidence) or _unlegalized(evidence) or _behind(subject, index, evidence)
+    if evidence.frames and evidence.frames[0].endswith(_OF_REGISTERS):
+        found = Blame(str(Culprit.MACHINE), "no module names registers: its code generator and the machine do")
+    elif evidence.kind in _UNBUILT:
+        found = _unlegalized(evidence) or _behind(subject, index, evidence)
     elif (evidence.details.entry, evidence.details.operator) == (_CAST, FLOAT8):
         found = Blame(str(Culprit.FLOAT8), "a bare cast shows it")
     elif index is None:
@@ -83,13 +84,6 @@ def _step_of(subject: Subject, name: str) -> int | None:
 
 
 # Behind the judged pass.
-
-
-def _in_the_machine(evidence: Evidence) -> Blame | None:
-    """Blame the virtual machine for a register that it does not have: the module of a pass names none."""
-    if evidence.frames and evidence.frames[0].endswith(_OF_REGISTERS):
-        return Blame(str(Culprit.MACHINE), "no module names registers: its code generator and the machine do")
-    return None
 
 
 def _unlegalized(evidence: Evidence) -> Blame | None:
@@ -240,26 +234,14 @@ def _inside(subject: Subject, index: int, elementary: str) -> Blame | None:
 
 def _hook(subject: Subject, index: int) -> Blame | None:
     """Blame the function of an operator that the pass only calls, where that gives another call than it was given."""
-    from relaxkit.ir.walk import expressions_in, operator_has, operator_of
+    from relaxkit.ir.walk import expressions_in, operator_of
 
     step = subject.plan.steps[index]
-    if (hook := step.contract.hook) is None:
-        return None
     for call in expressions_in(subject.input_of(index)):
-        name = operator_of(call)
-        if not name or not operator_has(name, hook.attribute):
-            continue
-        made = call.op.get_attr(hook.attribute)(call, *hook.arguments)
-        if operator_of(made) != name or len(made.args) != len(call.args) or _meant(made, hook) != _meant(call, hook):
+        if step.contract.hook is not None and (attribute := step.contract.hook(call)):
             reason = f"{step.ref.name} calls that, and it drops an operand, an attribute or the operator by itself"
-            return Blame(f"{name} (its {hook.attribute})", reason)
+            return Blame(f"{operator_of(call)} (its {attribute})", reason)
     return None
-
-
-def _meant(call: Any, hook: Hook) -> dict[str, str]:
-    """Return the attributes of a call that must stay, by name."""
-    fields = () if call.attrs is None else type(call.attrs).__tvm_ffi_type_info__.fields
-    return {each.name: str(getattr(call.attrs, each.name)) for each in fields if each.name not in hook.changes}
 
 
 def _inference(subject: Subject, index: int, evidence: Evidence) -> Blame | None:

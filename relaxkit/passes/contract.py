@@ -301,21 +301,6 @@ class NumericLimit:
 
 
 @dataclass(frozen=True, slots=True)
-class Hook:
-    """An attribute of operators whose function decides what becomes of a call: the pass only calls it.
-
-    Attributes:
-        attribute: Its name.
-        arguments: What the function takes behind the call.
-        changes: Attributes of the call that it may give another value.
-    """
-
-    attribute: str
-    arguments: tuple[str, ...]
-    changes: frozenset[str]
-
-
-@dataclass(frozen=True, slots=True)
 class Variant:
     """Other promises of a pass, where its arguments match a pattern.
 
@@ -377,7 +362,8 @@ class Contract:
         not_after: Names of passes that it must not follow.
         limits: Where its results are not judged although its promises would allow it.
         variants: What it promises otherwise with some arguments; each that matches is applied, in order.
-        hook: The attribute of operators that it leaves the work to.
+        hook: Takes a call and names the attribute of its operator whose function, which the pass only calls, is at
+            fault for what becomes of it; empty where none is.
     """
 
     name: str
@@ -416,7 +402,7 @@ class Contract:
     not_after: tuple[str, ...] = ()
     limits: tuple[NumericLimit, ...] = ()
     variants: tuple[Variant, ...] = ()
-    hook: Hook | None = None
+    hook: Callable[[Any], str] | None = None
 
 
 def default_contract(name: str) -> Contract:

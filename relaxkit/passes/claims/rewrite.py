@@ -155,9 +155,25 @@ def _configured(module: Any) -> Counter[tuple[str, ...]]:
     counted: Counter[tuple[str, ...]] = Counter()
     for _, place in placed(module):
         value = place.binding.value
-        if (operator := operator_of(value)) and _always_narrow(operator):
-            counted[(operator, *(str(getattr(value.attrs, key, None)) for key in _MEANINGFUL))] += 1
+        if operator_of(value) and _always_narrow(operator_of(value)):
+            counted[_meaning(value)] += 1
     return counted
+
+
+def _meaning(call: Any) -> tuple[str, ...]:
+    return operator_of(call), *(str(getattr(call.attrs, key, None)) for key in _MEANINGFUL)
+
+
+def inferred_otherwise(call: Any) -> str:
+    """Name the function by which an operator infers its mixed precision, where that gives another call than it takes.
+
+    src/relax/transform/to_mixed_precision.cc calls it for the dtypes of what the operator gives.
+    """
+    attribute = "FInferMixedPrecision"
+    if not operator_of(call) or not operator_has(operator_of(call), attribute):
+        return ""
+    made = call.op.get_attr(attribute)(call, "float16")
+    return "" if _meaning(made) == _meaning(call) and len(made.args) == len(call.args) else attribute
 
 
 def other_layout_left(ran: Any) -> str:

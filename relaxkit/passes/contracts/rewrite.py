@@ -10,7 +10,6 @@ from relaxkit.passes.contract import (
     Contract,
     Functions,
     Harm,
-    Hook,
     Idempotence,
     NumericCheck,
     NumericLimit,
@@ -224,8 +223,7 @@ ROWS: tuple[Contract, ...] = (
         idempotence=Idempotence.NEVER,
         numeric=NumericPromise.LOSSY,
         notes="each run adds casts",
-        # src/relax/transform/to_mixed_precision.cc: "make sure the inferred output dtype is correct"
-        hook=Hook("FInferMixedPrecision", ("float16",), frozenset({"out_dtype"})),
+        hook=rewrite.inferred_otherwise,
         functions=Functions(_ONE_BY_ONE),
         postconditions=(
             Postcondition(

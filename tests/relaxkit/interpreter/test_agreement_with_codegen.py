@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,13 +11,16 @@ import pytest
 from one_operator import module_of
 from tvm import relax
 
-from oracles.semantics.agreement import Agreement, judge_alone
+from oracles.measure.input_variations import Variation
 from relaxkit.interpreter.registry import OPERATORS, implementation
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "benchmarks"))
+from agreement import Agreement, judge_inputs
 
 
 def judged(module: Any) -> Agreement:
     module["main"] = module["main"].with_attr("global_symbol", "main")
-    return judge_alone(module, 7).verdict
+    return judge_inputs(module, [(7, Variation.DEFAULT)])[0].verdict
 
 
 def test_rounding_is_agreement() -> None:

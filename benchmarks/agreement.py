@@ -48,19 +48,13 @@ class CaseResult:
     example: str = ""
 
 
-def judge_alone(module: tvm.IRModule, seed: int, variation: Variation = Variation.DEFAULT) -> CaseResult:
-    """Compare the interpreter with CodeGenVM on every public function of an untransformed module.
+def judge_inputs(module: tvm.IRModule, inputs: Sequence[tuple[int, Variation]]) -> list[CaseResult]:
+    """Compare the interpreter with CodeGenVM on every public function of an untransformed module, which is built once.
 
     Args:
         module: The module.
-        seed: Seed of the inputs.
-        variation: How they are drawn.
+        inputs: Seeds of inputs, and how they are drawn.
     """
-    return judge_inputs(module, [(seed, variation)])[0]
-
-
-def judge_inputs(module: tvm.IRModule, inputs: Sequence[tuple[int, Variation]]) -> list[CaseResult]:
-    """As :func:`judge_alone`, on several inputs of a module that is built once."""
     original = Original(module, str(tvm.ir.save_json(module)), 0, Given())
     if original.program is None:
         return [CaseResult(Agreement.NOT_RUN, "does not build") for _ in inputs]
