@@ -15,6 +15,7 @@ from relaxkit.ir.functions import has_attribute, is_public, relax_functions, sym
 from relaxkit.ir.types import dims_of, without_agreed_devices
 from relaxkit.ir.walk import operator_of, places
 from relaxkit.passes.contract import EvidenceClass
+from relaxkit.runtime import session
 
 _OTHER_RESULT = "a public function has another return type"
 _NO_INTERSECTION = relax.analysis.BaseCheckResult.FAIL_L0
@@ -49,11 +50,14 @@ def mistyped_call(module: tvm.IRModule) -> Evidence | None:
     if (found := ill_typed_call(module)) is None:
         return None
     callee, caller, complaint = found
+    # Nobody checks devices but inference, where a later pass asks it afresh; what builds all the same is in order.
+    ours = ill_typed_call(module, devices=False) is None and session().builds(module)
     return Evidence(
         "mistyped-call",
         "a call does not fit its callee",
         expected=f"calls that fit {callee}",
         observed=f"in {caller}: {complaint}",
+        details=Details(rests_on=EvidenceClass.OURS if ours else None),
     )
 
 

@@ -21,8 +21,8 @@ from oracles.measure.original import Original
 from oracles.numeric.compare_call import candidate_of, promise_of
 from oracles.numeric.compare_programs import Candidate, Finding, Undecidable, examine
 from oracles.numeric.repeated_calls import OF_MEMORY
-from relaxkit.ir.functions import relax_functions
-from relaxkit.ir.walk import operator_of, places
+from relaxkit.ir.walk import operators_called
+from relaxkit.passes.claims.common import placed
 from relaxkit.passes.claims.restructure import impure_closures_called_as_pure
 from relaxkit.passes.contract import Abi, Trait
 from relaxkit.passes.contracts import the_pass
@@ -103,11 +103,7 @@ def _stood_there(module: Any, finding: Finding) -> bool:
     """Say whether a module holds what cannot be built: a call of an operator, or a kernel."""
     if finding.unlegalized:
         operator = finding.evidence.details.operator
-        return bool(operator) and any(
-            operator_of(place.binding.value) == f"relax.{operator}"
-            for _, function in relax_functions(module)
-            for place in places(function)
-        )
+        return bool(operator) and f"relax.{operator}" in operators_called(module)
     return any(
         _not_compiled(function) == finding.evidence.message
         for function in module.functions.values()
@@ -137,11 +133,10 @@ def _retyped(module: Any, error: Evidence) -> bool:
 def _dtypes(module: Any) -> dict[tuple[str, str], set[str]]:
     """Dtypes of the tensors that are bound, by the names of function and variable."""
     found: dict[tuple[str, str], set[str]] = {}
-    for name, function in relax_functions(module):
-        for place in places(function):
-            var = place.binding.var
-            if isinstance(var.ty, relax.TensorType):
-                found.setdefault((name, str(var.name)), set()).add(str(var.ty.dtype))
+    for name, place in placed(module):
+        var = place.binding.var
+        if isinstance(var.ty, relax.TensorType):
+            found.setdefault((name, str(var.name)), set()).add(str(var.ty.dtype))
     return found
 
 

@@ -7,7 +7,7 @@ One call is judged in :mod:`oracles.numeric.compare_call`, further ones on other
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from tvm import relax
@@ -24,9 +24,9 @@ from oracles.measure.original import Entry, Original
 from oracles.numeric.compare_call import Candidate, Undecidable, compare_function
 from oracles.numeric.repeated_calls import OF_MEMORY, by_memory, examine_again
 from relaxkit.ir.edits import without
-from relaxkit.ir.functions import relax_functions
-from relaxkit.ir.walk import operator_has, operator_of, places
-from relaxkit.passes.claims.rewrite import declined
+from relaxkit.ir.walk import operator_has, operator_of
+from relaxkit.passes.claims.common import placed
+from relaxkit.passes.claims.rewrite import declined, knows_operands
 from relaxkit.passes.contract import Abi, NumericCheck, OracleName, Trait
 from relaxkit.passes.contracts import the_pass
 from relaxkit.passes.limits import Situation, reason_against
@@ -42,6 +42,9 @@ __all__ = ["Candidate", "Finding", "Undecidable", "examine"]
 CODEGEN = "VMTIRCodeGen"
 _LOWERING = the_pass(Trait.LEGALIZES)
 GIVEN_BACK = "an operator's legalization declines"
+# src/relax/transform/legalize_ops.cc: "This operator cannot be legalized, because legalization requires the argument
+# shapes to be known", and CodeGenVM refuses what is left.  Where a pass has made them unknown, that is to blame.
+UNKNOWN_SHAPE = "the operands' shapes are unknown in the module"
 NOT_DEFINED = "running the module has no defined result"
 # call_tir_inplace "should not be used directly, but rather should be inserted by passes that have checked whether it is
 # safe" (its docstring): merging or folding the value that it overwrites is then no pass's fault. In-place calls that a
@@ -82,7 +85,12 @@ def examine(original: Original, candidate: Candidate, subject: Subject, compiled
             raise Undecidable("dead code does not build")
         if left_unlegalized(error) and _gives_back(candidate.module):
             raise Undecidable(GIVEN_BACK)
-        return Finding(unbuildable(error), unlegalized=left_unlegalized(error))
+        failure = unbuildable(error)
+        if original.program is None:
+            if _of_unknown_shape(original.module, f"relax.{failure.details.operator}"):
+                raise Undecidable(UNKNOWN_SHAPE)
+            failure = replace(failure, expected="the module builds")
+        return Finding(failure, unlegalized=left_unlegalized(error))
     if original.program is None:
         raise Undecidable("original does not build")
     if not subject.defined:
@@ -214,22 +222,17 @@ def _dead_code_alone(module: tvm.IRModule, original: tvm.IRModule) -> bool:
     clean = relax.transform.DeadCodeElimination()
     kept = {var.name_hint for var in clean(original).get_global_vars()}
     unused = [var.name_hint for var in original.get_global_vars() if var.name_hint not in kept]
-    return _builds(clean(module)) or (bool(unused) and _builds(clean(without(module, unused))))
-
-
-def _builds(module: tvm.IRModule) -> bool:
-    try:
-        session().build(module)
-    except Exception:
-        return False
-    return True
+    builds = session().builds
+    return builds(clean(module)) or (bool(unused) and builds(clean(without(module, unused))))
 
 
 def _gives_back(module: tvm.IRModule) -> bool:
     """Say whether a legalization gives a call of the module back, which is how it refuses what it has no kernel for."""
-    return any(
-        operator_has(name, "FLegalize") and declined(place.binding.value)
-        for _, function in relax_functions(module)
-        for place in places(function)
-        if (name := operator_of(place.binding.value))
-    )
+    calls = (place.binding.value for _, place in placed(module) if operator_of(place.binding.value))
+    return any(operator_has(operator_of(call), "FLegalize") and declined(call) for call in calls)
+
+
+def _of_unknown_shape(module: tvm.IRModule, operator: str) -> bool:
+    """Say whether a module calls an operator on what LegalizeOps documents that it leaves alone."""
+    calls = (place.binding.value for _, place in placed(module) if operator_of(place.binding.value) == operator)
+    return any(not knows_operands(call) for call in calls) and not operator_has(operator, "RequiresArgumentShapes")

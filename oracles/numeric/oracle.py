@@ -70,7 +70,8 @@ def _compared(subject: Subject) -> Verdict:
     try:
         given = given_of([(step.ref.name, step.ref.expression) for step in subject.plan.steps])
         original = _original(subject, given)
-        situation = Situation(subject.plan.steps, lambda index: input_of(subject, original, index))
+        inputs = functools.partial(input_of, subject, original)
+        situation = Situation(subject.plan.steps, inputs, given=subject.original)
         if reason := reason_against(NumericCheck.RESULTS, situation):
             return _skip(subject, reason)
         last = len(subject.plan.steps) - 1

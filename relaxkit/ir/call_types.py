@@ -8,15 +8,20 @@ import tvm
 from tvm import relax
 
 from relaxkit.ir.functions import mentioned_functions, relax_items
+from relaxkit.ir.types import without_devices
 from relaxkit.ir.walk import expressions, operator_of
 
 
-def ill_typed_call(module: tvm.IRModule) -> tuple[str, str, str] | None:
+def ill_typed_call(module: tvm.IRModule, devices: bool = True) -> tuple[str, str, str] | None:
     """The first call whose type cannot be inferred from the called function's type, or ``None``; of closures as well.
 
     TVM's checker compares a call with the type that its ``GlobalVar`` remembers, which is not that of the function once
     a pass has given it other parameters (measured on RealizeVDevice, which puts a device into the parameters of a
     private function and leaves its callers alone). The next pass that infers types afresh then raises.
+
+    Args:
+        module: The module.
+        devices: Whether devices must fit as well.
 
     Returns:
         The called function and its type, the caller's name, and what type inference says.
@@ -24,23 +29,25 @@ def ill_typed_call(module: tvm.IRModule) -> tuple[str, str, str] | None:
     functions = dict(relax_items(module))
     for var, function in functions.items():
         if any(called in functions for called in mentioned_functions(function)):
-            found = _ill_typed_in(function, functions)
+            found = _ill_typed_in(function, functions, devices)
             if found is not None:
                 callee, complaint = found
                 return f"{callee.name_hint}: {functions[callee].ty}", var.name_hint, complaint
     return None
 
 
-def _ill_typed_in(function: Any, functions: dict[Any, Any]) -> tuple[Any, str] | None:
+def _ill_typed_in(function: Any, functions: dict[Any, Any], devices: bool) -> tuple[Any, str] | None:
     builder = relax.BlockBuilder()
     for expr in expressions(function):
         if not isinstance(expr, tvm.ir.Call):
             continue
         if expr.op in functions:
             # A variable in its place: inference would ask a GlobalVar for what it remembers.
-            callee = relax.Var(expr.op.name_hint, functions[expr.op].ty)
+            callee, args = relax.Var(expr.op.name_hint, functions[expr.op].ty), [*expr.args]
+            if not devices:
+                callee, *args = (relax.Var("nowhere", without_devices(each.ty)) for each in (callee, *args))
             try:
-                builder.normalize(relax.Call(callee, expr.args, expr.attrs, expr.ty_args))
+                builder.normalize(relax.Call(callee, args, expr.attrs, expr.ty_args))
             except Exception as error:
                 lines = str(error).strip().splitlines()
                 return expr.op, lines[0] if lines else type(error).__name__

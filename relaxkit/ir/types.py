@@ -94,6 +94,15 @@ def _nowhere(ty: relax.Type) -> Any:
     return relax.TensorType(ty.shape, ty.dtype, None, -1 if ty.shape is not None else ty.ndim)
 
 
+def without_devices(ty: Any) -> Any:
+    """Return a type of values, or of a function, that says of no tensor where it is."""
+    if isinstance(ty, relax.TupleType):
+        return relax.TupleType([*map(without_devices, ty.fields)])
+    if isinstance(ty, relax.FuncType) and ty.params is not None:
+        return relax.FuncType([*map(without_devices, ty.params)], without_devices(ty.ret), ty.purity)
+    return _nowhere(ty) if isinstance(ty, relax.TensorType) else ty
+
+
 def flat(ty: relax.Type) -> list[Any]:
     """Return the types that a type is made of, those inside of tuples in the place of these."""
     return [leaf for item in ty.fields for leaf in flat(item)] if isinstance(ty, relax.TupleType) else [ty]

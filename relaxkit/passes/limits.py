@@ -51,6 +51,7 @@ class Situation:
         output: The module that the last step gave.
         index: The step whose limit is asked; 0 for one of all passes.
         found: Where the limit's ``error`` stands in the failure's message.
+        given: The module that was given, before all passes, those included that prepare it.
     """
 
     steps: Sequence[Step]
@@ -59,6 +60,7 @@ class Situation:
     output: tvm.IRModule | None = None
     index: int = 0
     found: re.Match[str] | None = None
+    given: tvm.IRModule | None = None
 
     @property
     def expression(self) -> str:
@@ -180,13 +182,14 @@ def says_types_of_packed(situation: Situation) -> bool:
 
 
 def may_give_back_its_argument(situation: Situation) -> bool:
-    """Say whether a packed function is called that gives something, and is not known to give no argument.
+    """Say whether a packed function is called that gives something, and nothing says which argument that is.
 
-    ``call_inplace_packed`` says what it gives, but that is lost on the way to the pass, which is a defect; of the
-    functions that it calls one is drawn.
+    ``call_inplace_packed`` says it, but that is lost on the way to the pass, which is a defect; of the functions that
+    it calls one is drawn, which in other calls is as any other.
     """
+    told = situation.given is not None and _calls(situation.given, "relax.call_inplace_packed")
     return any(
-        name != "vm.builtin.copy" and (not isinstance(call.ty, relax.TupleType) or call.ty.fields)
+        not (told and name == "vm.builtin.copy") and (not isinstance(call.ty, relax.TupleType) or call.ty.fields)
         for name, call in _packed_calls(situation.module, _PACKED)
     )
 
@@ -204,6 +207,11 @@ def takes_a_callback(situation: Situation) -> bool:
     """Say whether a function takes another one, as LazySetOutput makes those that give their results away."""
     functions = relax_functions(situation.module)
     return any(isinstance(param.ty, relax.FuncType) for _, function in functions for param in function.params)
+
+
+def calls_a_transform(situation: Situation) -> bool:
+    """Say whether the module itself calls a function that LazyTransformParams works on."""
+    return any(name.endswith("transform_params") for name in called_names(situation.module))
 
 
 def replaces_a_hinted_device(situation: Situation) -> bool:

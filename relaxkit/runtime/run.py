@@ -135,6 +135,14 @@ class Session:
             link_program(ready, mode, self.kernels), thorough=lambda: link_program(ready, mode, self.thorough)
         )
 
+    def builds(self, module: Any) -> bool:
+        """Say whether a module builds."""
+        try:
+            self.build(module)
+        except Exception:
+            return False
+        return True
+
 
 class PlainSession(Session):
     """A session that builds everything by plain ``relax.build``: the judge of record."""

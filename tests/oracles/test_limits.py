@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 import sample_modules as samples
+import tvm
 from test_verdicts_of_inputs import hinted
 from tvm import relax
-from verdict_rows import ref, step, tensor
+from verdict_rows import made, ref, step, tensor
 
 from oracles.core.module_facts import ModuleFacts
 from oracles.core.subject import Subject
@@ -70,6 +71,30 @@ def test_a_packed_call_says_which_type_it_gives(packed):
         assert (
             bool(reason_against(NumericCheck.RESULTS, Situation([step(reference)], lambda _: builder.get()))) is packed
         )
+
+
+@pytest.mark.parametrize("told", [True, False])
+def test_what_a_packed_call_gives_back_is_known_only_where_the_given_module_says_it(told):
+    """StaticPlanBlockMemory was blamed for a direct call of a function that gives its argument back."""
+
+    def calling(call):
+        return made((2,), build=lambda builder, x: builder.emit(call(x)), dataflow=False)
+
+    lowered = calling(lambda x: relax.Call(relax.ExternFunc("vm.builtin.copy"), [x], None, [x.ty]))
+    drawn = calling(lambda x: relax.op.call_inplace_packed("vm.builtin.copy", x, inplace_indices=[0], ty_args=[x.ty]))
+    situation = Situation([step(ref("StaticPlanBlockMemory"))], lambda _: lowered, given=drawn if told else lowered)
+    assert bool(reason_against(NumericCheck.RESULTS, situation)) is not told
+
+
+def test_callers_of_a_transform_are_the_users_to_change():
+    """LazyTransformParams was blamed for a call of the function whose parameters it takes away."""
+    lazy = [step(ref("LazyTransformParams"))]
+    module = made((2,), build=lambda _, x: x, name="main_transform_params")
+    callee = module.get_global_vars()[0]
+    caller = made((2,), build=lambda builder, x: builder.emit(relax.Call(callee, [x])))
+    both = tvm.IRModule({**module.functions, **caller.functions})
+    assert reason_against(NumericCheck.RESULTS, Situation(lazy, lambda _: both))
+    assert not reason_against(NumericCheck.RESULTS, Situation(lazy, lambda _: module))
 
 
 def test_packed_calls_that_write_into_an_output_say_its_type():

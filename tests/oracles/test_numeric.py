@@ -232,6 +232,29 @@ def test_what_its_legalization_gives_back_is_no_fault_of_a_stock_pipeline() -> N
     assert (verdict.outcome, verdict.reason) == (Outcome.SKIP, "an operator's legalization declines")
 
 
+def test_what_the_given_module_leaves_unknown_is_no_fault_of_a_stock_pipeline() -> None:
+    """acos was said not to build "as it does before", which it never did: LegalizeOps documents that."""
+    vague = relax.Var("x", relax.TensorType(dtype=F32, ndim=1))
+    verdict = numeric(samples.function([vague], lambda bb: bb.emit(op.acos(vague))), PassRef("build:default", DEFAULT))
+    assert (verdict.outcome, verdict.reason) == (
+        Outcome.SKIP,
+        "the operands' shapes are unknown in the module",
+    )
+
+
+def test_a_pass_that_makes_shapes_unknown_is_at_fault() -> None:
+    x = samples.var("x")
+    module = samples.function([x], lambda bb: bb.emit(op.acos(x)))
+
+    def forget(module: Any) -> Any:
+        y = relax.Var("x", x.ty)
+        return samples.function([y], lambda bb: bb.emit(op.acos(bb.match_cast(y, relax.TensorType(dtype=F32, ndim=2)))))
+
+    forgets = GivenPass("forgets", "<forgets>", tvm.transform.module_pass(lambda m, _: forget(m), opt_level=0))
+    assert kind(numeric(module, forgets, contracts=[EXACT])) == "does-not-build"
+
+
+DEFAULT = 'relax.get_pipeline("default_build")'
 STOCK = {"build:default": 'relax.get_pipeline("default_build")', "build:zero": 'relax.get_pipeline("zero")',
          "build:cpu": 'relax.get_default_pipeline(tvm.target.Target("llvm"))'}  # fmt: skip
 

@@ -5,6 +5,7 @@ from typing import Any
 import buggy_passes as buggy
 import pytest
 import sample_modules as samples
+import tvm
 import tvm_ffi
 from structural import Say
 from tvm import relax, tirx
@@ -13,7 +14,7 @@ from corpus.case import load, load_module
 from oracles.core.function_signatures import mistyped_call
 from oracles.core.subject import Subject
 from oracles.core.verdict import Outcome
-from relaxkit.passes.contract import Contract, OracleName
+from relaxkit.passes.contract import Contract, EvidenceClass, OracleName
 from relaxkit.passes.pass_ref import PassRef
 
 WELL_FORMED = OracleName.WELL_FORMED
@@ -133,6 +134,24 @@ def test_call_that_no_longer_fits_is_a_defect_and_no_later_pass_is_blamed(say: S
     assert _kind(say, module, REALIZE) == "mistyped-call"
     verdict = say(module, REALIZE, buggy.raises(ValueError("Argument 0 type mismatch")))[OracleName.CRASH]
     assert (verdict.outcome, verdict.reason) == (Outcome.SKIP, "input of the pass is ill-formed")
+
+
+def test_devices_that_do_not_fit_where_all_builds_are_a_question(say: Say) -> None:
+    """RealizeVDevice, behind CallTIRRewrite, was blamed for devices that nobody but us compares."""
+    builder, device = relax.BlockBuilder(), relax.VDevice("llvm", 0, "global")
+    inner, x = (relax.Var(name, TT((1,), "float32")) for name in ("inner", "x"))
+    with builder.function("f1", [inner], private=True):
+        builder.emit_func_output(builder.emit(relax.op.abs(inner)))
+    callee = builder.get().get_global_var("f1")
+    with builder.function("main", [x]):
+        builder.emit_func_output(builder.emit(relax.Call(callee, [x])))
+    module = builder.finalize()
+    module.update_global_info("vdevice", [device])
+    lower = [relax.transform.LegalizeOps(), relax.transform.RemovePurityChecking(), relax.transform.CallTIRRewrite()]
+    verdict = say(tvm.transform.Sequential(lower)(module), REALIZE)[WELL_FORMED]
+    assert verdict.evidence is not None
+    assert verdict.evidence.kind == "mistyped-call"
+    assert verdict.evidence.details.rests_on is EvidenceClass.OURS
 
 
 def test_what_a_misfit_left_behind_is_not_judged(say: Say) -> None:

@@ -157,11 +157,7 @@ def kernels_not_replaced(ran: Any) -> str:
 def layouts_not_transformed(ran: Any) -> str:
     """Find an operand of a replacement that is not brought into the layout that the replacement wants."""
     replacements, layouts = argument(ran, 0, "op_impl_map", {}), argument(ran, 1, "op_buffer_transforms", {})
-    made = {
-        place.binding.var: place.binding.value
-        for _, function in relax_functions(ran.after)
-        for place in places(function)
-    }
+    made = {place.binding.var: place.binding.value for _, place in placed(ran.after)}
     for name, call, kernel in kernel_calls(ran.after):
         operator = _operator_name(kernel)
         if operator not in replacements or not layouts.get(operator):

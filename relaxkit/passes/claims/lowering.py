@@ -254,8 +254,7 @@ def legalizable_left_by_pipeline(ran: Any) -> str:
     """
     vague = {
         operator_of(place.binding.value)
-        for _, function in relax_functions(ran.before)
-        for place in places(function)
+        for _, place in placed(ran.before)
         if any(_is_vague(part) for part in _types_of_call(place.binding.value))
     }
     return legalizable_left(SimpleNamespace(before=ran.before, after=ran.after, arguments={"skip_ops": vague}))

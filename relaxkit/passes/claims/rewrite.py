@@ -26,7 +26,7 @@ def legalizable_left(ran: Any) -> str:
         operator = operator_of(value)
         if not operator or operator in skipped:
             continue
-        known = all(map(_known, value.args)) and (operator_has(operator, "FDataDependent") or _known(value))
+        known = knows_operands(value) and (operator_has(operator, "FDataDependent") or _known(value))
         legal = known and operator_has(operator, "FLegalize") and not declined(value)
         if legal or operator_has(operator, "FCallPacked"):
             return f"{operator} is left\nfunction: {name}\nbinding: {place.binding.var}"
@@ -62,6 +62,11 @@ class _AnythingLogged(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         self.anything = True
+
+
+def knows_operands(call: Any) -> bool:
+    """Say whether the shapes of a call's operands are known, so that it can be legalized."""
+    return all(map(_known, call.args))
 
 
 def _known(value: Any) -> bool:

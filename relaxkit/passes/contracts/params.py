@@ -26,6 +26,7 @@ from relaxkit.passes.forms import with_called_closures
 from relaxkit.passes.limits import (
     binds_a_callee,
     binds_dims_of_a_cast,
+    calls_a_transform,
     erases_a_needed_dim,
     is_refusal,
     replaces_a_hinted_device,
@@ -295,6 +296,15 @@ ROWS: tuple[Contract, ...] = (
     ),
     Contract(
         "LazyTransformParams",
+        limits=(
+            NumericLimit(
+                NumericCheck.RESULTS,
+                "the transform is called inside the module",
+                'relax/transform/lazy_transform_params.py: "Convert transform_params functions into a lazy version", '
+                "whose parameters are a callback's to fetch: who asks for it must change its callers",
+                calls_a_transform,
+            ),
+        ),
         prepare=("LiftTransformParams", "ToNonDataflow", "RemovePurityChecking"),
         prepared_when=has_transform_params,
         prepare_ready=("ToNonDataflow", "RemovePurityChecking"),
