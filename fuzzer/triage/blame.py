@@ -48,9 +48,12 @@ class BlameQuestion:
 
 def blame_request(question: BlameQuestion) -> Blame:
     """Return, in a worker, who is at fault; the judged pass where nothing speaks for another."""
+    import tvm
+
     from fuzzer.core.case import load_module
     from fuzzer.worker.child import breadcrumb
     from oracles.core.subject import Subject
+    from oracles.measure.input_variations import Variation
     from oracles.semantics.replay import FLOAT8
 
     breadcrumb("traits")
@@ -65,6 +68,9 @@ def blame_request(question: BlameQuestion) -> Blame:
         found = _unlegalized(evidence) or _behind(subject, index, evidence)
     elif (evidence.details.entry, evidence.details.operator) == (_CAST, FLOAT8):
         found = Blame(str(Culprit.FLOAT8), "a bare cast shows it")
+    elif evidence.details.variation == Variation.NO_ELEMENTS.value and begins_in_a_loop(subject.output.module):
+        name = str(tvm.s_tir.transform.LowerInitBlock().info.name)
+        found = Blame(name, "it begins a reduction in the first step of its loop, which has none over a dim of 0")
     elif index is None:
         pass
     elif evidence.kind == "mutated" or evidence.details.circumstance == Circumstance.IMMUTABLE.value:
@@ -74,6 +80,25 @@ def blame_request(question: BlameQuestion) -> Blame:
     elif verdict.oracle is not OracleName.NUMERIC:
         found = _inside(subject, index, question.elementary) or _inference(subject, index, evidence)
     return found if found is not None and found.name != verdict.culprit else Blame(verdict.culprit)
+
+
+def begins_in_a_loop(module: Any) -> bool:
+    """Say whether a kernel has a value to begin with for what it reduces along a symbolic dim."""
+    import tvm
+
+    from relaxkit.ir.walk import nodes
+
+    functions = () if module is None else module.functions.values()
+    return any(
+        block.init is not None
+        and any(
+            each.iter_type == tvm.tirx.IterVar.CommReduce and not isinstance(each.dom.extent, tvm.tirx.IntImm)
+            for each in block.iter_vars
+        )
+        for kernel in functions
+        if isinstance(kernel, tvm.tirx.PrimFunc)
+        for block in nodes(kernel.body, tvm.s_tir.SBlock)[0]
+    )
 
 
 def _step_of(subject: Subject, name: str) -> int | None:

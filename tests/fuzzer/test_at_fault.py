@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import tvm
-from tvm import relax
+from tvm import relax, tirx
 from tvm.script import ir as I
 from tvm.script import relax as R
 from tvm.script import tirx as T
@@ -19,7 +19,7 @@ from fuzzer.findings.assessment import Assessment, Blame, Severity
 from fuzzer.findings.signature import signature
 from fuzzer.minimizer.judge.judge import Judge
 from fuzzer.minimizer.search.outcome import SearchLimits
-from fuzzer.triage.blame import first_at_fault, of_kernels, rebuilt
+from fuzzer.triage.blame import begins_in_a_loop, first_at_fault, of_kernels, rebuilt
 from fuzzer.triage.finding import TriageJob, triage_finding
 from fuzzer.triage.traits import find_traits
 from fuzzer.triage.weigh import weigh
@@ -174,6 +174,31 @@ def test_a_call_without_meaning_is_the_fault_of_who_made_it_and_not_of_legalizat
 def test_the_judged_pass_is_blamed_where_nothing_speaks_for_another(worker: IsolatedWorker) -> None:
     found = of_corpus(worker, "merge-composite-if")
     assert (found.blame, found.reason) == ("MergeCompositeFunctions", "")
+
+
+@pytest.mark.parametrize("operator", ["sum", "matmul", "prod"])
+def test_the_lowering_of_reductions_is_blamed_for_values_that_nothing_begins_with(
+    worker: IsolatedWorker, operator: str
+) -> None:
+    assert of_corpus(worker, f"legalize-{operator}-empty-symbolic").blame == "s_tir.LowerInitBlock"
+
+
+@pytest.mark.parametrize(
+    ("operator", "dim", "begins"),
+    [
+        (relax.op.sum, tirx.Var("n", "int64"), True),
+        (relax.op.sum, 2, False),
+        (relax.op.abs, tirx.Var("n", "int64"), False),
+    ],
+)
+def test_a_value_to_begin_with_is_lost_in_reductions_over_symbolic_dims_alone(
+    operator: Callable[[Any], Any], dim: Any, begins: bool
+) -> None:
+    x = relax.Var("x", relax.TensorType((dim,), "float32"))
+    builder = relax.BlockBuilder()
+    with builder.function("main", [x]):
+        builder.emit_func_output(builder.emit(operator(x)))
+    assert begins_in_a_loop(relax.transform.LegalizeOps()(builder.get())) is begins
 
 
 def test_the_virtual_machine_is_blamed_for_a_register_that_it_does_not_have(worker: IsolatedWorker) -> None:
