@@ -88,17 +88,11 @@ def begins_in_a_loop(module: Any) -> bool:
 
     from relaxkit.ir.walk import nodes
 
-    functions = () if module is None else module.functions.values()
-    return any(
-        block.init is not None
-        and any(
-            each.iter_type == tvm.tirx.IterVar.CommReduce and not isinstance(each.dom.extent, tvm.tirx.IntImm)
-            for each in block.iter_vars
-        )
-        for kernel in functions
-        if isinstance(kernel, tvm.tirx.PrimFunc)
-        for block in nodes(kernel.body, tvm.s_tir.SBlock)[0]
-    )
+    functions = [] if module is None else [*module.functions.values()]
+    bodies = [each.body for each in functions if isinstance(each, tvm.tirx.PrimFunc)]
+    begun = [block for body in bodies for block in nodes(body, tvm.s_tir.SBlock)[0] if block.init is not None]
+    reduced = [var for block in begun for var in block.iter_vars if var.iter_type == tvm.tirx.IterVar.CommReduce]
+    return any(not isinstance(var.dom.extent, tvm.tirx.IntImm) for var in reduced)
 
 
 def _step_of(subject: Subject, name: str) -> int | None:
@@ -112,10 +106,7 @@ def _step_of(subject: Subject, name: str) -> int | None:
 
 
 def _unlegalized(evidence: Evidence) -> Blame | None:
-    """Blame legalization for an operator that it knows nothing of, and that is left where code is generated.
-
-    What computes has a policy of precision; what a pass of its own takes away has none.
-    """
+    """Blame legalization for an operator that it knows nothing of, and that computes: it has a policy of precision."""
     from relaxkit.ir.walk import operator_has
     from relaxkit.passes.contracts import the_pass
     from relaxkit.runtime.compile.legalization import FLEGALIZE
@@ -177,20 +168,15 @@ def first_at_fault(module: Any, steps: list[_Step]) -> tuple[Blame | None, Any]:
                 # It took every call before the judged pass had made others: that has made one which has no meaning.
                 return None, None
             # Nobody can do anything with some modules, though the checker accepts them.
-            spoiled = next((maker for maker, each in seen if _raises(each, result.error)), None)
-            if spoiled is not None:
-                return (Blame(spoiled, "what it gives nobody can rebuild") if spoiled else None), None
+            spoiled = (name for name, each in seen if any(_same(found, result.error) for found, _ in rebuilt(each)))
+            if (maker := next(spoiled, None)) is not None:
+                return (Blame(maker, "what it gives nobody can rebuild") if maker else None), None
             return Blame(name, "it raises on a well-formed module"), None
         if _unsound(result.module):
             return (Blame(name, "it makes an ill-formed module of a well-formed one") if name else None), None
         module = result.module
         seen.append((name, module))
     return None, module
-
-
-def _raises(module: Any, wanted: Evidence) -> bool:
-    """Say whether rebuilding a module raises what a pass raised on it."""
-    return any(_same(error, wanted) for error, _ in rebuilt(module))
 
 
 def _same(left: Evidence, right: Evidence) -> bool:

@@ -136,10 +136,7 @@ def _allocated_types(function: Any) -> Iterator[str]:
 
 
 def reshapes_left(ran: Any, branches: bool) -> str:
-    """Find a kernel that only reshapes its one tensor, called inside a dataflow block for a value of that block.
-
-    Either in blocks of branches or in all others.
-    """
+    """Find a kernel that only reshapes its one tensor, called for a value of a dataflow block, in a branch or not."""
     kernels = functions_by_name(ran.after)
     for name, place in placed(ran.after):
         value = place.binding.value
