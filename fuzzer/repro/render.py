@@ -13,8 +13,9 @@ from tvm_ffi.serialization import from_json_graph_str
 
 from fuzzer.findings.script_parts import Nearest, RenderedScript, ScriptParts, Words
 from fuzzer.repro.bundle import import_lines, select
-from fuzzer.repro.checks.check import Check
+from fuzzer.repro.checks.check import NOT_EQUAL, Check
 from fuzzer.repro.checks.documented import LEGALIZE, documented_check, shown_alone
+from fuzzer.repro.checks.locality import NOT_LOCAL
 from fuzzer.repro.checks.table import EXTERNAL_PIECES, PIECES, check_of, words_of
 from fuzzer.repro.module.format import wrapped
 from fuzzer.repro.module.source import ModuleSource, module_source
@@ -177,6 +178,8 @@ def render_repro(
     alone = shown_alone(case, verdict, module)
     title = title_of(case, verdict, nearest, None if alone is None else alone.call, blame)
     words = replace(words_of(verdict), title=title)
+    if verdict.evidence is not None and verdict.evidence.kind in ("mutated", NOT_EQUAL, NOT_LOCAL):
+        words = replace(words, observed=title)  # rather than that two modules differ
     if alone is not None:
         module, prepare, judged, nearest = alone.call.module, [], [LEGALIZE], None
     check = check_of(case, verdict, module) if alone is None else documented_check(alone)

@@ -11,53 +11,67 @@ import signal
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import tvm
 
 from fuzzer.core.case import Case, load_module
-from fuzzer.core.text import cut, plain
+from fuzzer.core.text import plain
 from fuzzer.findings.script_parts import Nearest
-from fuzzer.repro.checks.check import PRINTED
+from fuzzer.repro.checks.check import PRINTED, seen_line
 from fuzzer.repro.checks.table import SCRIPT_CHECKS, words_of
 from fuzzer.repro.module.source import module_source
 from fuzzer.repro.pieces.frame import load
+from fuzzer.repro.telling import surroundings, telling
 from oracles.core.subject import Subject
 from oracles.core.verdict import NOT_AS_DOCUMENTED, Death, Evidence, Phase, Verdict
 from oracles.gradient.oracle import KIND as GRADIENT
 from oracles.metamorphic.locality import reach_of
 from oracles.metamorphic.locality_variation import draw
-from oracles.semantics.single import SingleCall
+from oracles.semantics.single import SingleCall, given_to
 from relaxkit.ir.edits import functions_of
 from relaxkit.ir.first_difference import Difference, Part, differences
 from relaxkit.ir.undefined import undefined
-from relaxkit.ir.walk import operators_of
-from relaxkit.passes.claims.kept import claims_of
+from relaxkit.ir.walk import expressions_in, operator_of
 from relaxkit.passes.contract import OracleName
-from relaxkit.passes.contracts import contract_for
 
 MOST = 110
-_FEW = 2  # operators that are named
-_PLAIN = frozenset({"relax.abs", "relax.add", "relax.call_tir"})
-"""Operators that the minimizer itself puts in the place of others."""
+_PLAIN = frozenset({"on relax.abs", "on relax.add", "on relax.call_tir"})
+"""What the minimizer itself puts in the place of other operators tells nothing."""
 _LOST = (Part.OPERAND_GONE, Part.ATTRIBUTE)
 _SIGNATURE = (Part.SIGNATURE, Part.TYPE, Part.PROPERTY, Part.FUNCTION_GONE)
 _VALUES = ("wrong-value", "wrong-shape", "wrong-dtype", "wrong-structure")
 _DEATHS = {Death.HANG: "does not end", Death.MEMORY: "exhausts the memory"}
-_GENERAL = ("relaxkit.passes.claims.common", "relaxkit.passes.claims.kept")
-"""Where claims that many passes make are asked."""
+_CLAUSE = r",? (?:but|where|which|while|given|because|when) |[,;:] | \((?=[a-z]{3})"
+_ENOUGH = 30  # letters of a message in which no clause ends
+_LOOSE_END = re.compile(r"( (a|an|and|be|for|in|instead|is|of|or|should|that|the|to|was|with))+$")
+_PAIRS = ("()", "[]", "{}")
+_BUILD = "build:"
+"""How pipelines are called that are no pass."""
+_OF_TYPE = r"Expression of type (.*?) cannot be assigned to"
+_WRONG_TYPE = r"All information in Type annotations.*?the expression (R\.[\w.]+)\("
 _CHECK = r".*?Check failed: (?:\((.*?)\) is false|(.*?\([^()]* vs\. [^()]*\)))\s*:?\s*"
 _PLAINER: tuple[tuple[re.Pattern[str], str], ...] = tuple(
     (re.compile(pattern, re.DOTALL), plain)
     for pattern, plain in (
         (r"# Metadata omitted.*?show it\.", ""),
+        (rf"{_OF_TYPE} a variable of type \1\Z", "a variable is on another device than its value"),
+        (_OF_TYPE, r"a value of type \1 is bound to"),
+        (rf"{_WRONG_TYPE}.* as (R\..*), the expression outputs \2\Z", r"\1 is on another device than its type says"),
+        (rf"{_WRONG_TYPE}.*", r"the type of \1 is not the one that is inferred"),
         (r"T\.u?int\d+\((-?\d+)\)", r"\1"),
-        (r'R\.Tensor\(\(([^()]*)\), dtype="(\w+)"(, vdevice="[^"]*")?\)', r"(\1) \2\3"),
+        (r'R\.Tensor\(\(([^()]*)\), dtype="(\w+)"\)', r"(\1) \2"),
+        (r'R\.Tensor\(\(([^()]*)\), dtype="(\w+)", vdevice="[^"]*"\)', r"(\1) \2 on a vdevice"),
         (r'R\.Tensor\(dtype="(\w+)", ndim=(\d+)\)', r"\1 of rank \2"),
         (rf"{_CHECK}(?=[^\s:])", ""),  # what is said of it says more
         (rf"{_CHECK}\Z", r"the check `\1\2` fails"),
         (r"ErrorContext\((?:[^()]|\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\))*\)\s*", ""),
-        (r"(?:(?<=[\w)\"'`])\.\s+(?=[A-Z])|\s*\n\s*\n).*", ""),  # the first sentence
+        (r"^\s*Error: | when calling:.*|(?:(?<=[\w)\"'`])\.\s+(?=[A-Z])|\s*\n\s*\n).*", ""),  # the first sentence
+        (r"In (relax[\w.]+), the first input shape.*? is (\w+) and the second.*? is (\w+).*", r"\1 of dims \2 and \3"),
+        (r"\b(?:Data[fF]low)?[vV]ar(?:iable)? [lg]v\d*\b", "a variable"),
+        (r"Argument (\d+) type mismatch: expected (.*), given (.*)", r"argument \1 is \3 instead of \2"),
         (r"\s+", " "),
+        (r" :(?=\w)", ": "),
     )
 )
 _DIGITS = re.compile(r"-?\d+\.\d{4,}")
@@ -101,13 +115,16 @@ class _Told:
     def when(self) -> str:
         """What the failure hangs on; empty where nothing tells."""
         module = load_module(self.case)
-        if self.nearest is not None:
-            passing = load(self.nearest.applied(module_source(module).text))
-            for found in differences(module, passing):
-                if found.held and found.before not in _PLAIN:
-                    return found.held
-        telling = sorted(operators_of(module) - _PLAIN)
-        return f"on {', '.join(telling)}" if 0 < len(telling) <= _FEW else ""
+        passing = None if self.nearest is None else load(self.nearest.applied(module_source(module).text))
+        held = [] if passing is None else [found.held for found in differences(module, passing)]
+        told = next((each for each in held if each and each not in _PLAIN), "") or telling(module)
+        repeats = self.around.endswith(told[3:]) or self.around[:4] == told[:4] == "when"
+        return told if told and repeats else f"{told} {self.around}".strip()
+
+    @cached_property
+    def around(self) -> str:
+        """Where it happens: ``inside an If``; empty where that is nothing special."""
+        return surroundings(load_module(self.case))
 
 
 def title_of(
@@ -140,12 +157,26 @@ def essence(evidence: Evidence, message: str = "") -> str:
 
 
 def _fit(head: str, when: str = "", rest: str = "") -> str:
-    """Put on one line what fits: what is behind ``when`` may be cut, and ``when`` is left out where it says nothing."""
-    line = " ".join(head.split())
-    if when and when.removeprefix("on ") not in line and len(line) + len(when) < MOST - min(len(rest), MOST // 3):
-        line = f"{line} {when}"
-    line += rest
-    return cut(line, MOST)
+    """Put on one line what fits: ``when`` where it says something new, and of the rest whole clauses."""
+    head, when = " ".join(head.split()), f" {when}" if when and when.removeprefix("on ") not in head + rest else ""
+    room = MOST - len(head)
+    short, bare = _clause(rest, room - len(when)), _clause(rest, room)
+    if len(when) > room or (bare and not short and not when.startswith(" when")):
+        when, short = "", bare
+    if not short and len(cut := _LOOSE_END.sub("", _clause(rest, room - len(when), " "))) > _ENOUGH:
+        short = cut
+    return head + when + short if len(head) <= MOST else _clause(head, MOST) or _clause(head, MOST, " ")
+
+
+def _clause(text: str, room: int, end: str = _CLAUSE) -> str:
+    """Cut a text where a clause of it ends, outside of brackets and quotes; empty where none ends in time."""
+    if len(text) <= room:
+        return text
+    for found in reversed([*re.finditer(end, text[3 : max(room, 0) + 3])]):
+        part = text[: found.start() + 3]
+        if len(part) <= room and not any(part.count(pair[0]) - part.count(pair[1]) for pair in _PAIRS):
+            return part
+    return ""
 
 
 def _death(culprit: str, told: _Told) -> str:
@@ -165,26 +196,24 @@ def _well_formed(culprit: str, told: _Told) -> str:
     evidence = told.evidence
     if evidence.kind == "ill-formed":
         for what in undefined(*told.modules):
-            return _fit(f"{culprit} {what}", told.when)
-        return _fit(f"{culprit}: {essence(evidence)}")
+            return _fit(f"{culprit} {what}", told.around)
+        return _fit(f"{culprit}: {essence(evidence)}", told.around)
     if evidence.kind == "signature":
         change = next((each.change for each in told.changes if each.part in _SIGNATURE), "")
-        return _fit(f"{culprit} {change}", told.when) if change else ""
+        change = change if len(culprit) + len(change) < MOST else change.partition(" from ")[0]
+        return _fit(f"{culprit} {change}", told.around) if change else ""
     if evidence.kind == "mistyped-call":
         return _fit(f"{culprit} leaves a call that does not fit", told.when, f": {evidence.observed}")
     return _fit(f"{culprit} breaks a type: {evidence.expected}, but {evidence.observed}")
 
 
 def _postcondition(culprit: str, told: _Told) -> str:
-    """Tell what was lost; else what the claim says, behind the change where the claim is one of any pass."""
-    details, changes = told.evidence.details, told.changes
-    for lost in (each for each in changes if each.part in _LOST):
-        return _fit(f"{culprit} {lost.change}", told.when)
-    said = told.evidence.observed.replace("\n", ", ")
-    contract = contract_for(next(ref for ref in told.case.passes if ref.name == culprit))
-    asked = [item.violation for item in claims_of(contract) if item.claim == details.claim]
-    general = any(getattr(each, "func", each).__module__ in _GENERAL for each in asked)
-    return _fit(f"{culprit} {changes[0].change}: {said}" if general and changes else f"{culprit}: {said}")
+    """Tell what was lost; else what the claim says of this module, in its second line."""
+    for lost in (each for each in told.changes if each.part in _LOST):
+        return _fit(f"{culprit} {lost.change}", told.around)
+    done = told.evidence.details.done
+    said = f" {essence(told.evidence, done)}" if done else f": {seen_line(told.evidence)}"
+    return _fit(f"{culprit}{said}", told.around)
 
 
 def _mutation(culprit: str, told: _Told) -> str:
@@ -215,7 +244,8 @@ def _locality(culprit: str, told: _Told) -> str:
     new = {*functions_of(variation.module)} - mine
     taken = new if plain.module is None else new & {*functions_of(plain.module)}
     names = sorted(taken or new)
-    how = f"when a function is called `{names[0]}`" if len(names) == 1 else variation.change.words
+    how = surroundings(variation.module) or variation.change.words
+    how = f"when a function is called `{names[0]}`" if len(names) == 1 else how
     if (error := again.error or plain.error) is not None:
         return _fit(f"{culprit} fails {'' if again.error else 'only not '}{how}", "", f": {essence(error)}")
     changes = (each for each in differences(plain.module, again.module) if each.part is not Part.FUNCTION_NEW)
@@ -238,7 +268,8 @@ def _numeric(culprit: str, told: _Told) -> str:
         what = f"relax.{details.operator}" if details.operator else "A module"
         if told.blame and not details.operator:
             return _fit(f"{told.blame} fails on what {culprit} gives", told.when, error)
-        return _fit(f"{what} does not build after {culprit}", told.when, error)
+        after = "" if culprit.startswith(_BUILD) else f" after {culprit}"
+        return _fit(f"{what} does not build{after}", told.when, error)
     if evidence.kind == "run-error":
         who = f"{told.blame} fails when {details.entry} is" if told.blame else f"{details.entry} fails when"
         return _fit(f"{who} run after {culprit}", told.when, error)
@@ -248,22 +279,28 @@ def _numeric(culprit: str, told: _Told) -> str:
         values = f"{seen} instead of {expected}"
     if evidence.kind == NOT_AS_DOCUMENTED:
         given = {} if told.alone is None or told.alone.operator != details.operator else told.alone.given
-        for end in range(len(given), -1, -1):
-            said = ", ".join(f"{name}={value}" for name, value in [*given.items()][:end])
-            line = f"{culprit} computes {details.operator}{f'({said})' if said else ''} wrongly: {values}"
-            if len(line) <= MOST:
-                break
-        return _fit(line)
+        return _with(given, f"{culprit} computes {details.operator}", f" wrongly: {values}")
     if evidence.kind == GRADIENT:
-        values = f": {_rounded(seen)}; {_rounded(expected)}"
-        return _fit(f"{culprit} differentiates {details.operator} wrongly", told.when, values)
+        found = (each for each in expressions_in(load_module(told.case)) if operator_of(each) == details.operator)
+        given = next((given_to(each) for each in found), {})
+        values = f" is {_rounded(seen)}, by finite differences {_rounded(expected)}"
+        return _with(given, f"{culprit} of {details.operator}", values)
     if evidence.kind not in _VALUES:
         return _fit(words_of(told.verdict).title, told.when)
     shape = "the shape " if evidence.kind == "wrong-shape" else ""
     head = f"{culprit} makes {details.entry} return {shape}{values}"
-    if (told.nearest is not None and told.when) or not told.changes:
+    if not told.changes or told.when.startswith("when"):
         return _fit(head, told.when)
-    return _fit(f"{head} (it {told.changes[0].change})")
+    change = told.changes[0].change
+    fits = (f"{head} (it {each})" for each in (change, change.partition(" of ")[0]) if len(head + each) + 6 <= MOST)
+    return next(fits, head)
+
+
+def _with(given: dict[str, Any], head: str, rest: str) -> str:
+    """Name as many attributes behind a head as fit."""
+    said = [f"{name}={value}" for name, value in given.items()]
+    lines = (f"{head}{f'({listed})' if (listed := ', '.join(said[:end])) else ''}{rest}" for end in (len(said), 1, 0))
+    return next((line for line in lines if len(line) <= MOST), _fit(head, "", rest))
 
 
 def _rounded(text: str) -> str:

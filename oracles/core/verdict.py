@@ -160,6 +160,8 @@ class Details:
         mode: The value of the ``ExecMode`` in which the program was built or run; ``poisoned`` for run in bytecode, in
             memory full of a pattern.
         claim: The postcondition that does not hold.
+        source: What establishes that the pass claims it.
+        done: What the pass did instead, in words of the program: ``leaves a dataflow block in main``.
         notation: The notation of a round trip.
         circumstance: The value of the ``Circumstance`` under which a pass ran.
         arguments: The expression that the pass at fault was built by.
@@ -180,6 +182,8 @@ class Details:
     variation: str = ""
     mode: str = ""
     claim: str = ""
+    source: str = ""
+    done: str = ""
     notation: Notation | None = None
     circumstance: str = ""
     arguments: str = ""

@@ -175,12 +175,15 @@ def _function(module: tvm.IRModule, symbol: str) -> Any:
 
 
 def _evidence(wrong: WrongGradient, gradient: Gradient, operator: str) -> Evidence:
-    what = f"{wrong.what}: {operator}" if operator else wrong.what
-    return _wrong(what, gradient, f"by parameter {list(wrong.path)}: {wrong.expected}", wrong.observed, operator)
+    what = ": ".join(filter(None, (wrong.what, operator)))
+    place = f" for parameter {wrong.path[0]}{wrong.where}" if wrong.path else ""
+    return _wrong(what, gradient, wrong.expected, wrong.observed, operator, place)
 
 
-def _wrong(what: str, gradient: Gradient, expected: str, observed: str, operator: str = "") -> Evidence:
+def _wrong(
+    what: str, gradient: Gradient, expected: str, observed: str, operator: str = "", place: str = ""
+) -> Evidence:
     details = Details(
         stage=Phase.RUN, entry=gradient.adjoint, operator=operator, numbers=("", expected, observed, observed)
     )
-    return Evidence(KIND, what, (), f"{gradient.adjoint}: {expected}", observed, details)
+    return Evidence(KIND, what, (), f"{gradient.adjoint} returns {expected}{place}", observed, details)

@@ -35,6 +35,11 @@ class Mismatch:
     seen: str = ""
 
     @property
+    def place(self) -> str:
+        """Which output, in words, where there are several."""
+        return f" as output {', '.join(map(str, self.path))}" if self.path else ""
+
+    @property
     def numbers(self) -> tuple[str, ...]:
         """The path, what was expected, what was observed, and of elements the observed one alone."""
         return str(list(self.path)), self.expected, self.observed, self.seen or self.observed

@@ -79,12 +79,14 @@ class WrongGradient:
         path: Which argument (and field of a tuple).
         expected: From differences.
         observed: From the adjoint.
+        where: The direction of a derivative, in words.
     """
 
     what: str
     path: tuple[int, ...]
     expected: str
     observed: str
+    where: str = ""
 
 
 def leaves_of(value: Any, path: tuple[int, ...]) -> Iterator[Leaf]:
@@ -224,7 +226,7 @@ def _check_leaf(
             observed = float(np.sum(np.where(direction != 0, gradient, 0.0) * direction))
             what = "gradient is not finite" if not np.isfinite(observed) else "gradient differs from differences"
             where = "a direction" if dense else f"element {np.argwhere(direction)[0].tolist()}"
-            return WrongGradient(what, leaf.path, f"{slope.value:.6g} along {where}", f"{observed:.6g}"), True
+            return WrongGradient(what, leaf.path, f"{slope.value:.6g}", f"{observed:.6g}", f" along {where}"), True
     return None, sure
 
 

@@ -80,11 +80,11 @@ class WrongCall:
     def evidence(self) -> Evidence:
         """For the verdict: names the operator and what is wrong, and nothing of the program around it."""
         said = documentation(self.call)
-        place = f"output {list(self.mismatch.path)}: " if self.mismatch.path else ""
         return Evidence(
             NOT_AS_DOCUMENTED,
             f"{self.guilty}: {self.what}",
-            expected=f"{self.call.operator} gives {place}{self.mismatch.expected}" + (f' ("{said}")' if said else ""),
+            expected=f"{self.call.operator} gives {self.mismatch.expected}{self.mismatch.place}"
+            + (f' ("{said}")' if said else ""),
             observed=self.mismatch.observed,
             details=Details(
                 stage=Phase.SINGLE_CALL,

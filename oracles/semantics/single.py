@@ -48,24 +48,32 @@ class SingleCall:
     @property
     def function(self) -> Any:
         """TVM's function that makes such a call; ``None`` where there is none."""
-        found: Any = relax.op
-        for part in self.operator.removeprefix("relax.").split("."):
-            found = getattr(found, part, None)
-        return found if callable(found) else None
+        return _function_of(self.operator)
 
     @property
     def given(self) -> dict[str, Any]:
         """The attributes that TVM's function gives another value where it is not told."""
-        call = next(each.value for block in self.module[NAME].body.blocks for each in block.bindings)
-        mine, operands = fields_of(call.attrs), iter(call.args)
-        try:
-            asked = inspect.signature(self.function).parameters
-            needed = [name for name, each in asked.items() if each.default is each.empty]
-            plain = self.function(**{name: mine[name] if name in mine else next(operands) for name in needed})
-        except Exception:  # which operand is which parameter, this function alone knows
-            return {}
-        usual = fields_of(plain.attrs)
-        return {name: mine[name] for name in asked if name in usual and not structural_equal(mine[name], usual[name])}
+        return given_to(next(each.value for block in self.module[NAME].body.blocks for each in block.bindings))
+
+
+def _function_of(operator: str) -> Any:
+    found: Any = relax.op
+    for part in operator.removeprefix("relax.").split("."):
+        found = getattr(found, part, None)
+    return found if callable(found) else None
+
+
+def given_to(call: Any) -> dict[str, Any]:
+    """Return the attributes of a call of an operator that TVM's function gives another value where it is not told."""
+    mine, operands, function = fields_of(call.attrs), iter(call.args), _function_of(str(call.op.name))
+    try:
+        asked = inspect.signature(function).parameters
+        needed = [name for name, each in asked.items() if each.default is each.empty]
+        plain = function(**{name: mine[name] if name in mine else next(operands) for name in needed})
+    except Exception:  # which operand is which parameter, this function alone knows
+        return {}
+    usual = fields_of(plain.attrs)
+    return {name: mine[name] for name in asked if name in usual and not structural_equal(mine[name], usual[name])}
 
 
 def lowered_by(operator: str) -> str:

@@ -17,6 +17,7 @@ changed what an earlier one gave, and is the mutation oracle's case.
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NoReturn
 
@@ -64,7 +65,8 @@ def judge(subject: Subject) -> Failure | None:
     if (found := first_step(_violations(subject, _again(subject, known)))) is None:
         raise Inapplicable(RANDOM)
     index, (postcondition, violation) = found
-    first, ref = violation.partition("\n")[0], steps[index].ref
+    first, done, *_ = [*violation.splitlines(), ""]
+    ref = steps[index].ref
     return ref.name, Evidence(
         "not-done",
         f"{postcondition.claim}: {first}",
@@ -72,6 +74,8 @@ def judge(subject: Subject) -> Failure | None:
         observed=violation,
         details=Details(
             claim=postcondition.claim,
+            source=postcondition.source,
+            done="" if re.match(r"[\w.]+: ", done) else done,  # a user's claim may have a field there
             arguments=ref.expression,
             rests_on=postcondition.evidence,
             harm=postcondition.harm,

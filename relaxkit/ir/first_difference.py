@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from difflib import SequenceMatcher
@@ -20,6 +21,7 @@ from relaxkit.ir.walk import callee_name, is_constant, name_of, operator_of, pla
 _SHOWN = 2  # operators of a row that are named
 _TWIN = 0.85  # relax.nn.attention and relax.nn.attention_bias are alike, relax.add and relax.abs are not
 _MOST = 60
+_NUMBER = re.compile(r"T\.(?:u?int|float|bool)\d*\(([^()]*)\)")
 _Numbers = tuple[dict[Any, int], ...]
 
 
@@ -32,16 +34,16 @@ class Part(enum.Enum):
     OPERAND_GONE = "drops {name} of {owner}", "when {owner} has {name}"
     ATTRIBUTE = "changes {name} of {owner} from {before} to {after}", "when {name} of {owner} is {before}"
     OPERAND = "gives {owner} {after} instead of {before} as {name}", "when {name} of {owner} is {before}"
-    OPERATORS = "makes {after} of {before}", "on {before}"
-    OPERATOR_GONE = "drops {before}", "on {before}"
+    OPERATORS = "makes {after} of {before}", "on {kind}"
+    OPERATOR_GONE = "drops {before}", "on {kind}"
     OPERATOR_NEW = "adds {after}", ""
-    TYPE = "changes the type of {owner} from {before} to {after}", "when {owner} is {before}"
-    DEVICE = "changes the device of {owner}", "when {owner} is on a device"
+    TYPE = "changes the type of {owner} from {before} to {after}", "on {kind}"
+    DEVICE = "changes the device of {owner}", "on a tensor with a vdevice"
     SIGNATURE = "changes {name} of {owner} from {before} to {after}", ""
     RESULT = "makes {owner} return {after} instead of {before}", ""
-    PROPERTY = "makes {owner} {after}", "when {owner} is {before}"
+    PROPERTY = "makes {owner} {after}", "on a {before} function"
     BODY = "changes the body of {owner}", ""
-    FUNCTION_GONE = "drops the function {owner}", "with the function {owner}"
+    FUNCTION_GONE = "drops the function {owner}", "on {kind}"
     FUNCTION_NEW = "adds the function {owner}", ""
     MODULE = "changes {owner} of the module", "when the module has {owner}"
 
@@ -56,6 +58,7 @@ class Difference:
         name: Of an operand or an attribute.
         before: What the first module has, in few words.
         after: What the second has.
+        kind: What is special of that of the first, without names of the program; nothing where ``part`` needs none.
     """
 
     part: Part
@@ -63,6 +66,7 @@ class Difference:
     name: str = ""
     before: str = ""
     after: str = ""
+    kind: str = ""
 
     @property
     def change(self) -> str:
@@ -72,7 +76,8 @@ class Difference:
     @property
     def held(self) -> str:
         """What holds of the first module and not of the second: ``on relax.argsort``; may be empty."""
-        return self.part.value[1].format(**asdict(self))
+        held = self.part.value[1]
+        return held.format(**asdict(self)) if self.kind or "{kind}" not in held else ""
 
 
 def differences(before: tvm.IRModule, after: tvm.IRModule) -> Iterator[Difference]:
@@ -81,7 +86,11 @@ def differences(before: tvm.IRModule, after: tvm.IRModule) -> Iterator[Differenc
     for name in sorted(ours.keys() & theirs.keys(), key=lambda name: (not is_public(ours[name]), name)):
         if not _same(ours[name], theirs[name]):
             yield from [*_of_function(name, ours[name], theirs[name])] or [Difference(Part.BODY, name)]
-    yield from (Difference(Part.FUNCTION_GONE, name) for name in sorted(ours.keys() - theirs.keys()))
+    for name in sorted(ours.keys() - theirs.keys()):
+        kind = f"a {'public' if is_public(ours[name]) else 'private'} function"
+        yield Difference(
+            Part.FUNCTION_GONE, name, kind=kind if isinstance(ours[name], relax.Function) else "a PrimFunc"
+        )
     yield from (Difference(Part.FUNCTION_NEW, name) for name in sorted(theirs.keys() - ours.keys()))
     for key in sorted({*map(str, before.global_infos), *map(str, after.global_infos)}):
         if not tvm_ffi.structural_equal(before.global_infos.get(key), after.global_infos.get(key)):
@@ -129,7 +138,8 @@ def _of_bindings(name: str, old: relax.Function, new: relax.Function) -> Iterato
             gone, come = ([called for called in row if called] for row in (rows[0][start:stop], rows[1][begin:end]))
             come.sort(key=lambda called: -max((_likeness(called, other) for other in gone), default=0.0))
             part = Part.OPERATORS if gone and come else Part.OPERATOR_GONE if gone else Part.OPERATOR_NEW
-            changed += [Difference(part, name, "", _row(gone), _row(come))] if gone or come else []
+            kind = _row([*filter(None, map(_kind, ours[start:stop]))])
+            changed += [Difference(part, name, "", _row(gone), _row(come), kind)] if gone or come else []
         for left, right in pairs:
             if isinstance(left.value, relax.Call) and isinstance(right.value, relax.Call):
                 yield from _of_call(left.value, right.value, numbers)
@@ -158,7 +168,19 @@ def _of_types(owner: str, old: Any, new: Any) -> Iterator[Difference]:
     """Yield the types where they differ; devices have no names in them."""
     if not _same(old, new):
         values = _value(old), _value(new)
-        yield Difference(Part.DEVICE if values[0] == values[1] else Part.TYPE, owner, "", *values)
+        kind = _apart(old, new)
+        kind = f"{owner} of {kind}" if "." in owner else kind if kind.startswith("a ") else f"a tensor of {kind}"
+        yield Difference(Part.DEVICE if values[0] == values[1] else Part.TYPE, owner, "", *values, kind)
+
+
+def _apart(old: Any, new: Any) -> str:
+    """Say what of a type is not as in the other."""
+    if not isinstance(old, relax.TensorType):
+        return "a tuple" if isinstance(old, relax.TupleType) else _value(old)
+    if str(old.dtype) != str(getattr(new, "dtype", "")):
+        return str(old.dtype)
+    dims = [getattr(dim, "value", None) for dim in dims_of(old) or ()]
+    return "a symbolic dim" if None in dims else "unknown shape" if dims_of(old) is None else f"shape {tuple(dims)}"
 
 
 def _of_call(old: relax.Call, new: relax.Call, numbers: _Numbers) -> Iterator[Difference]:
@@ -197,7 +219,13 @@ def _called(binding: Any) -> str:
         return inner or operator_of(value) or callee_name(value.op) or "a closure"
     if isinstance(binding, relax.MatchCast):
         return "match_cast"
-    return {relax.If: "an if", relax.Function: "a local function"}.get(type(value), "")
+    return {relax.If: "an If", relax.Function: "a local function"}.get(type(value), "")
+
+
+def _kind(binding: Any) -> str:
+    """Return what a binding calls, but of what the program itself names only the kind."""
+    named = isinstance(getattr(binding.value, "op", None), tvm.ir.GlobalVar)
+    return "a call of another function" if named else operator_of(binding.value) or _called(binding)
 
 
 def _row(names: Sequence[str]) -> str:
@@ -214,4 +242,5 @@ def _value(value: Any) -> str:
     if is_constant(value):
         return "a constant"
     text = name_of(value) if isinstance(value, relax.Var) else " ".join(str(value).split())
+    text = _NUMBER.sub(r"\1", text)
     return text if len(text) <= _MOST else f"{text[: _MOST - 3]}..."

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -141,13 +141,6 @@ def operators_called(module: tvm.IRModule, besides: Collection[str] = ()) -> Cou
             counted.update(operator_of(place.binding.value) for place in places(function))
     del counted[""]
     return counted
-
-
-def operators_left(module: tvm.IRModule, names: Iterable[str]) -> str:
-    """Return the first operator out of ``names`` that a binding of the module still calls; empty without one."""
-    wanted = frozenset(names)
-    called = (operator_of(place.binding.value) for _, function in relax_functions(module) for place in places(function))
-    return next((name for name in called if name in wanted), "")
 
 
 def name_of(var: relax.Var) -> str:

@@ -209,11 +209,14 @@ class Postcondition:
     Attributes:
         claim: Short phrase, which names the claim in signatures and tables ("no operator is left that legalizes").
         violation: Takes a run and says what contradicts the claim; empty when nothing does. The first line goes into
-            the signature: no names, numbers or types of the module; details follow on further lines. A function at the
-            top level of its file, or ``functools.partial`` of one with literals by keyword: scripts copy it.
+            the signature: no names, numbers or types of the module. The second says it of this module, as what the
+            pass does ("leaves a dataflow block in main"): the title. Details follow. A function at the top level of
+            its file, or ``functools.partial`` of one with literals by keyword: scripts copy it.
         source: What establishes that the pass claims it: documentation, a test of TVM's, or a measurement.
         harm: What a violation does.
         evidence: What a violation is evidence of: ``OURS`` where the source is no sentence and no test of TVM's.
+        shown: An assertion on the modules ``Before`` and ``After`` that says the same of a small module, for scripts;
+            ``{name}`` stands for the name of any function.
     """
 
     claim: str
@@ -221,6 +224,7 @@ class Postcondition:
     source: str
     harm: Harm = Harm.BROKEN
     evidence: EvidenceClass = EvidenceClass.DOCUMENTED
+    shown: str = ""
 
 
 less_done = functools.partial(Postcondition, harm=Harm.LESS)

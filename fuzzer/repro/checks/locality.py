@@ -46,7 +46,7 @@ def _build_locality(failure: FailingCase) -> Check:
 
 def _tell_locality(culprit: str, evidence: Evidence) -> Told:
     title, seen = f"What {culprit} does to a function depends on an unrelated one", seen_line(evidence)
-    return title, evidence.expected, seen if evidence.kind == NOT_LOCAL else f"{error_line(evidence)} ({seen})"
+    return title, evidence.expected, seen if evidence.kind == NOT_LOCAL else error_line(evidence)
 
 
 LOCALITY = ScriptCheck(OracleName.LOCALITY, _build_locality, _tell_locality)

@@ -50,7 +50,11 @@ def _build_postcondition(failure: FailingCase) -> Check:
 
 
 def _tell_postcondition(culprit: str, evidence: Evidence) -> Told:
-    return f"{culprit}: {seen_line(evidence)}", evidence.expected, evidence.observed.replace("\n", "; ")
+    expected = evidence.expected.replace(" comes or goes", " is added or dropped")  # short in signatures
+    expected = expected.replace(" comes", " is added").replace(" come", " are added").replace(" goes", " is dropped")
+    source = f" ({evidence.details.source})" if evidence.details.source else ""
+    seen = f"{culprit} {evidence.details.done}" if evidence.details.done else evidence.observed.replace("\n", "; ")
+    return f"{culprit}: {seen_line(evidence)}", f"{expected}{source}", seen
 
 
 POSTCONDITION = ScriptCheck(OracleName.POSTCONDITION, _build_postcondition, _tell_postcondition)

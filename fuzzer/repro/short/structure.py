@@ -18,8 +18,8 @@ from oracles.core.verdict import Notation
 from oracles.structural.roundtrip import NOTATIONS
 from oracles.structural.roundtrip_forms import UNLISTED_DEVICE, UNPRINTABLE_NAME
 from relaxkit.ir.functions import functions_by_name, is_public, relax_functions
-from relaxkit.passes.claims.kept import KEPT
-from relaxkit.passes.contract import Kept, Ran
+from relaxkit.passes.claims.kept import claims_of
+from relaxkit.passes.contracts import contract_for
 
 _FAILED = "AssertionError"
 _SHOWN_LINES = 40
@@ -121,7 +121,8 @@ def postcondition(scene: Scene) -> Iterator[Showing]:
     if scene.failure.died:
         yield Showing(tuple(scene.applied()), Ending())
         return
-    lines, said = shown(scene), evidence.message
+    lines, said = shown(scene), f"{scene.failure.verdict.culprit} {evidence.details.done}"
+    said = said if evidence.details.done else evidence.message
     for line in _facts(scene):
         error = UNEQUAL if line.startswith("tvm.") else _FAILED
         yield Showing((*lines, *commented(line, said)), Ending(error, (), len(lines)))
@@ -130,31 +131,15 @@ def postcondition(scene: Scene) -> Iterator[Showing]:
 
 
 def _facts(scene: Scene) -> Iterator[str]:
-    """Yield the assertion of what a pass leaves as it is, where that is the claim."""
-    claim, before, after = scene.failure.evidence.details.claim, scene.fresh(), scene.after
-    kept = next((flag for flag, row in KEPT.items() if row.claim == claim), None)
-    if kept is Kept.MODULE_ATTRIBUTES:
-        yield same(f"{AFTER}.attrs", f"{BEFORE}.attrs")
-    elif kept is Kept.GLOBAL_INFOS:
-        yield same(f"{AFTER}.global_infos", f"{BEFORE}.global_infos")
-    elif kept is not None:
-        now = functions_by_name(after)
-        for name, function in functions_by_name(before).items():
-            if name in now and KEPT[kept].violation(
-                Ran(tvm.IRModule({name: function}), tvm.IRModule({name: now[name]}), {})
-            ):
-                yield from _kept(kept, f'{AFTER}["{name}"]', f'{BEFORE}["{name}"]')
-
-
-def _kept(kept: Kept, now: str, old: str) -> Iterator[str]:
-    if kept is Kept.FUNCTION_ATTRIBUTES:
-        yield same(f"{now}.attrs", f"{old}.attrs")
-    elif kept is Kept.PARAMETER_NAMES:
-        yield f"assert [param.name for param in {now}.params] == [param.name for param in {old}.params]"
-    elif kept is Kept.PURITY:
-        yield f"assert {now}.is_pure == {old}.is_pure"
-    else:
-        yield same(now, old, ", map_free_vars=True")
+    """Yield the assertions of the claim's row that do not hold, of the module or of one of its functions."""
+    failure, known = scene.failure, {"tvm": tvm, BEFORE: scene.fresh(), AFTER: scene.after}
+    contract = contract_for(next(ref for ref in failure.case.passes if ref.name == failure.verdict.culprit))
+    row = next(item for item in claims_of(contract) if item.claim == failure.evidence.details.claim)
+    for line in dict.fromkeys(row.shown.format(name=name) for name in functions_by_name(known[BEFORE])):
+        try:
+            exec(line, dict(known))
+        except Exception:  # it shows the failure
+            yield line
 
 
 def roundtrip(scene: Scene) -> Iterator[Showing]:

@@ -65,67 +65,67 @@ def _matmul_of(value: Any) -> tuple[Any, Any] | None:
     return value.args[0], value.args[1]
 
 
+def _products(ran: Any) -> Iterator[tuple[MatchBlock, tuple[Any, Any]]]:
+    """Yield the products without ``out_dtype``: their block and operands."""
+    for block in dataflow_blocks(ran.after):
+        for _, value in block.calls("relax.matmul"):
+            if (operands := _matmul_of(value)) is not None:
+                yield block, operands
+
+
 def dearer_order_left(ran: Any) -> str:
     """Find a product of three matrices of which the other order takes fewer multiplications.
 
     Not where a factor of the three is a product itself: of several ways to take four matrices by threes the pass
     weighs up one (the patterns of adjust_matmul_order.cc are alternatives, and the first that matches is the one).
     """
-    for block in dataflow_blocks(ran.after):
-        for var, value in block.calls("relax.matmul"):
-            operands = _matmul_of(value)
-            for side in (0, 1) if operands is not None else ():
-                inner = block.inner(operands[side], "relax.matmul") if operands is not None else None
-                pair = _matmul_of(inner)
-                if operands is None or pair is None:
-                    continue
-                three = [*pair, operands[1]] if side == 0 else [operands[0], *pair]
-                if any(block.inner(factor, "relax.matmul") is not None for factor in three):
-                    continue
-                shapes = [static_dims(item.ty) for item in three]
-                if any(shape is None or len(shape) != 2 for shape in shapes):
-                    continue
-                (m, k), (_, n), (_, p) = (shape for shape in shapes if shape is not None)
-                left, right = m * k * n + m * n * p, k * n * p + m * k * p
-                if (left > right) if side == 0 else (right > left):
-                    return f"a product of three is in the dearer order\nfunction: {block.name}\nbinding: {var}"
+    for block, operands in _products(ran):
+        for side in (0, 1):
+            pair = _matmul_of(block.inner(operands[side], "relax.matmul"))
+            if pair is None:
+                continue
+            three = [*pair, operands[1]] if side == 0 else [operands[0], *pair]
+            if any(block.inner(factor, "relax.matmul") is not None for factor in three):
+                continue
+            shapes = [static_dims(item.ty) for item in three]
+            if any(shape is None or len(shape) != 2 for shape in shapes):
+                continue
+            (m, k), (_, n), (_, p) = (shape for shape in shapes if shape is not None)
+            left, right = m * k * n + m * n * p, k * n * p + m * k * p
+            if (left > right) if side == 0 else (right > left):
+                return f"a product of three is in the dearer order\nleaves a dearer order of matmuls in {block.name}"
     return ""
 
 
 def product_of_sum_left(ran: Any) -> str:
     """Find a product whose second factor is a sum of two tensors of one shape."""
-    for block in dataflow_blocks(ran.after):
-        for var, value in block.calls("relax.matmul"):
-            operands = _matmul_of(value)
-            inner = None if operands is None else block.inner(operands[1], "relax.add")
-            if inner is None or operands is None:
-                continue
-            shapes = [static_dims(item.ty) for item in (*inner.args, operands[1])]
-            if all(shape is not None and len(shape) >= 2 and shape == shapes[0] for shape in shapes):
-                return f"a product with a sum is left\nfunction: {block.name}\nbinding: {var}"
+    for block, operands in _products(ran):
+        if (inner := block.inner(operands[1], "relax.add")) is None:
+            continue
+        shapes = [static_dims(item.ty) for item in (*inner.args, operands[1])]
+        if all(shape is not None and len(shape) >= 2 and shape == shapes[0] for shape in shapes):
+            return f"a product with a sum is left\nleaves a matmul with a sum in {block.name}"
     return ""
 
 
 def product_of_take_left(ran: Any) -> str:
     """Find a product whose second factor takes columns out of a table by a list of indices."""
-    for block in dataflow_blocks(ran.after):
-        for var, value in block.calls("relax.matmul"):
-            operands = _matmul_of(value)
-            inner = None if operands is None else block.inner(operands[1], "relax.take")
-            if inner is None or operands is None or inner.attrs.axis is None:
-                continue
-            factor, table, indices = (static_dims(item.ty) for item in (operands[0], *inner.args))
-            if factor is None or table is None or indices is None or len(indices) != 1 or len(table) < 2:
-                continue
-            if len(factor) >= 2 and int(inner.attrs.axis) + 1 == len(table):
-                return f"a product with taken columns is left\nfunction: {block.name}\nbinding: {var}"
+    for block, operands in _products(ran):
+        inner = block.inner(operands[1], "relax.take")
+        if inner is None or inner.attrs.axis is None:
+            continue
+        factor, table, indices = (static_dims(item.ty) for item in (operands[0], *inner.args))
+        if factor is None or table is None or indices is None or len(indices) != 1 or len(table) < 2:
+            continue
+        if len(factor) >= 2 and int(inner.attrs.axis) + 1 == len(table):
+            return f"a product with taken columns is left\nleaves a matmul with taken columns in {block.name}"
     return ""
 
 
 def concat_of_permuted_left(ran: Any) -> str:
     """Find a concatenation of two to eleven tensors that are all permuted in one way."""
     for block in dataflow_blocks(ran.after):
-        for var, value in block.calls("relax.concat"):
+        for _, value in block.calls("relax.concat"):
             fields = value.args[0].fields if isinstance(value.args[0], relax.Tuple) else []
             inner = [block.inner(field, "relax.permute_dims") for field in fields]
             if not 2 <= len(inner) <= 11 or any(item is None for item in inner):
@@ -134,7 +134,7 @@ def concat_of_permuted_left(ran: Any) -> str:
             if all(axis is not None and list(axis) == list(axes[0]) for axis in axes) and all(
                 static_dims(item.ty) for item in fields
             ):
-                return f"a concatenation of permuted tensors is left\nfunction: {block.name}\nbinding: {var}"
+                return f"a concatenation of permuted tensors is left\nleaves a concat of them in {block.name}"
     return ""
 
 
@@ -164,25 +164,20 @@ def parallel_products_left(ran: Any) -> str:
         if readers & {"relax.add", "relax.nn.relu", "relax.nn.gelu", "relax.nn.gelu_tanh", "relax.nn.silu"}:
             continue
         if len(shapes[0]) == len(shapes[1]) >= 2 and shapes[0][:-2] == shapes[1][:-2]:
-            return (
-                f"two products of one tensor are left\nfunction: {block.name}\nbindings: {found[0][0]}, {found[1][0]}"
-            )
+            return f"two products of one tensor are left\nleaves two products of one tensor in {block.name}"
     return ""
 
 
 def product_of_transposed_left(ran: Any) -> str:
     """Find a product whose second factor is a matrix transposed for it."""
-    for block in dataflow_blocks(ran.after):
-        for var, value in block.calls("relax.matmul"):
-            operands = _matmul_of(value)
-            inner = None if operands is None else block.inner(operands[1], "relax.permute_dims")
-            if inner is None or operands is None:
-                continue
-            shapes = [static_dims(item.ty) for item in (operands[0], inner.args[0])]
-            if any(shape is None or len(shape) != 2 for shape in shapes) or not isinstance(operands[0], relax.Var):
-                continue
-            if isinstance(inner.args[0], relax.Var) and list(inner.attrs.axes or (1, 0)) == [1, 0]:
-                return f"a product with a transposed matrix is left\nfunction: {block.name}\nbinding: {var}"
+    for block, operands in _products(ran):
+        if (inner := block.inner(operands[1], "relax.permute_dims")) is None:
+            continue
+        shapes = [static_dims(item.ty) for item in (operands[0], inner.args[0])]
+        if any(shape is None or len(shape) != 2 for shape in shapes) or not isinstance(operands[0], relax.Var):
+            continue
+        if isinstance(inner.args[0], relax.Var) and list(inner.attrs.axes or (1, 0)) == [1, 0]:
+            return f"a product with a transposed matrix is left\nleaves a matmul with a permute_dims in {block.name}"
     return ""
 
 
@@ -195,14 +190,14 @@ def undone_transform_left(ran: Any) -> str:
                 continue
             shapes = [static_dims(item.ty) for item in (inner.args[0], var)]
             if shapes[0] is not None and shapes[0] == shapes[1]:
-                return f"a transformation that is undone is left\nfunction: {block.name}\nbinding: {var}"
+                return f"a transformation that is undone is left\nleaves layout_transforms in {block.name}"
     return ""
 
 
 def foldable_batch_norm_left(ran: Any) -> str:
     """Find the normalised result of a convolution with constant weights, by constants."""
     for block in dataflow_blocks(ran.after):
-        for var, value in block.values.items():
+        for value in block.values.values():
             if not isinstance(value, relax.TupleGetItem) or int(value.index):
                 continue
             norm = block.inner(value.tuple_value, "relax.nn.batch_norm")
@@ -210,5 +205,5 @@ def foldable_batch_norm_left(ran: Any) -> str:
             if conv is None or norm is None or conv.attrs.kernel_layout != "OIHW" or conv.attrs.data_layout != "NCHW":
                 continue
             if all(is_constant(item) for item in (conv.args[1], *norm.args[1:])):
-                return f"a batch_norm that folds into its convolution is left\nfunction: {block.name}\nbinding: {var}"
+                return f"a batch_norm that folds into its convolution is left\nleaves a batch_norm in {block.name}"
     return ""

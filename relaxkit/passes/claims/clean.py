@@ -37,7 +37,7 @@ def alias_left(ran: Any) -> str:
             continue
         if isinstance(binding.value, relax.DataflowVar) and not isinstance(binding.var, relax.DataflowVar):
             continue  # an output, whose variable carries the value out of the block
-        return f"a variable is bound to another variable\nfunction: {name}\nbinding: {binding.var} = {binding.value}"
+        return f"a variable is bound to another variable\nleaves {binding.var} = {binding.value} in {name}"
     return ""
 
 
@@ -56,7 +56,7 @@ def projection_left(ran: Any) -> str:
             projected = tuples.get(value.tuple_value) if isinstance(value, relax.TupleGetItem) else None
             known = projected is not None and not isinstance(projected.fields[value.index], tvm.ir.GenericConst)
             if known and place.binding.var in read:
-                return f"a field of a tuple built here is projected\nfunction: {name}\nbinding: {place.binding.var}"
+                return f"a field of a tuple built here is projected\nleaves a projection of a tuple that {name} builds"
             if isinstance(value, relax.Tuple) and isinstance(place.binding, relax.VarBinding):
                 tuples[place.binding.var] = value
     return ""
@@ -77,14 +77,12 @@ def escaped_name_left(ran: Any) -> str:
                 continue
             if any(var in set(_dims(other)) for other in homes):
                 continue  # a type may depend on a variable, and not on a dataflow variable
-            return f"a variable that only its block reads is visible outside\nfunction: {name}\nvariable: {var}"
+            return f"a variable that only its block reads is visible outside\nleaves {var} of {name} no DataflowVar"
     return ""
 
 
 def _read_outside(function: Any) -> tuple[dict[Any, Any], set[Any]]:
-    """Return the variables bound in dataflow blocks, each with its block, and those of them that are read outside of
-    it.
-    """
+    """Return the variables bound in dataflow blocks with their blocks, and those of them that are read outside."""
     homes = {place.binding.var: place.block for place in places(function) if place.dataflow}
     outside = {
         var
@@ -130,7 +128,9 @@ def pure_run_left(ran: Any) -> str:
                 for binding in block.bindings:
                     run = run + 1 if _fits_dataflow(binding.value) and name_of(binding.var) in known else 0
                     if run >= least:
-                        return f"so many pure bindings are outside of dataflow blocks\nfunction: {name}\nleast: {least}"
+                        return (
+                            f"so many pure bindings are outside of dataflow blocks\nleaves {least} in a row in {name}"
+                        )
     return ""
 
 
@@ -162,7 +162,7 @@ def dead_binding_left(ran: Any) -> str:
                 continue
             if place.dataflow or not relax.analysis.contains_impure_call(binding.value):
                 where = "in a dataflow block" if place.dataflow else "outside of dataflow blocks"
-                return f"a binding {where} that nothing reads is left\nfunction: {name}\nbinding: {binding.var}"
+                return f"a binding {where} that nothing reads is left\nleaves a dead {binding.var} in {name} {where}"
     return ""
 
 
@@ -176,7 +176,7 @@ def effect_lost(ran: Any) -> str:
         was, now = _effects_of(old), _effects_of(function)
         for operator in sorted(was):
             if now.get(operator, 0) < was[operator]:
-                return f"a call of an impure operator is gone\nfunction: {name}\noperator: {operator}"
+                return f"a call of an impure operator is gone\ndrops a call of {operator} of {name}, which is impure"
     return ""
 
 
@@ -205,8 +205,8 @@ def equal_calls_left(ran: Any) -> str:
             for other in same:
                 if _visible(other, place) and tvm_ffi.structural_equal(other.binding.value, value):
                     return (
-                        f"an operator is called twice with the same operands\nfunction: {name}\n"
-                        f"{operator_of(value)}: {other.binding.var}, {place.binding.var}"
+                        "an operator is called twice with the same operands\n"
+                        f"leaves {other.binding.var} and {place.binding.var} of {name}, both {operator_of(value)}"
                     )
             same.append(place)
     return ""
@@ -217,9 +217,7 @@ def _allocates(call: Any) -> bool:
 
 
 def _visible(first: Any, second: Any) -> bool:
-    """Say whether what ``first`` binds may be read at ``second``, which comes later in the same or an inner
-    sequence.
-    """
+    """Say whether what ``first`` binds may be read at ``second``, later in the same or an inner sequence."""
     if first.local != second.local or len(first.scope) > len(second.scope):
         return False
     if not all(outer.same_as(inner) for outer, inner in zip(first.scope, second.scope)):  # noqa: B905
@@ -238,7 +236,7 @@ def normal_form_changed(ran: Any) -> str:
             continue
         before, after = [[outline(place.binding) for place in places(function)] for function in (old, new)]
         if before != after:
-            return f"a function in normal form has other bindings\nfunction: {name}\nbefore: {before}\nafter: {after}"
+            return f"a function in normal form has other bindings\nmakes {after} of {before} in {name}"
     return ""
 
 
@@ -247,7 +245,7 @@ def untyped_left(ran: Any) -> str:
     for name, place in placed(ran.after):
         for what, expr in (("variable", place.binding.var), ("value", place.binding.value)):
             if expr.ty is None or "Missing" in type(expr.ty).__name__:
-                return f"a {what} has no type\nfunction: {name}\nbinding: {place.binding.var}"
+                return f"a {what} has no type\nleaves {place.binding.var} of {name} without a type"
     return ""
 
 
@@ -262,7 +260,7 @@ def redundant_reshape_left(ran: Any) -> str:
                 continue
             shape = getattr(value.args[0].ty, "shape", None)
             if isinstance(shape, relax.ShapeExpr) and tvm_ffi.structural_equal(shape, value.args[1]):
-                return f"a reshape to the shape of its operand is left\nfunction: {name}\nbinding: {place.binding.var}"
+                return f"a reshape to the shape of its operand is left\nleaves a needless relax.reshape in {name}"
     return ""
 
 
@@ -271,9 +269,13 @@ def external_modules_missing(ran: Any) -> str:
     given = argument(ran, 0, "extern_modules", ())
     before = (ran.before.attrs or {}).get("external_mods", ())
     if ran.after.attrs is None or "external_mods" not in ran.after.attrs:
-        return "the attribute external_mods is missing"
+        return "the attribute external_mods is missing\nleaves the module without external_mods"
     now = ran.after.attrs["external_mods"]
-    return "" if len(now) == len(before) + len(given) else "another number of external modules"
+    return (
+        ""
+        if len(now) == len(before) + len(given)
+        else "another number of external modules\nmakes {len(now)} external modules"
+    )
 
 
 # Postconditions of TopologicalSort: the same bindings in each block, in an order of the kind that was asked for.
@@ -288,10 +290,10 @@ def bindings_changed(ran: Any) -> str:
             continue
         before, after = _contents(old.body), _contents(new.body)
         if [len(bindings) for _, bindings in before] != [len(bindings) for _, bindings in after]:
-            return f"blocks have other numbers of bindings\nfunction: {name}"
+            return f"blocks have other numbers of bindings\nchanges the number of bindings in a block of {name}"
         for was, now in zip(before, after, strict=True):
             if was != now:
-                return f"{was[0]} has other bindings\nfunction: {name}\nbefore: {was[1]}\nafter: {now[1]}"
+                return f"{was[0]} has other bindings\nchanges the bindings of {name}\nbefore: {was[1]}\nafter: {now[1]}"
     return ""
 
 
@@ -351,14 +353,14 @@ def order_of_another_kind(ran: Any) -> str:
             sure = {at for at, index in zip(ready, needs) if min(needs[index], default=-1) >= 0}  # noqa: B905
             fits = all(index not in sure or ready[index + 1] == index for index in range(len(bindings) - 1))
         if not fits:
-            return f"the order is not {first}\nfunction: {name}\nbackward: {backward}\nready: {ready}"
+            return (
+                f"the order is not {first}\norders {name} otherwise than {first}\nbackward: {backward}\nready: {ready}"
+            )
     return ""
 
 
 def _one_block(function: Any) -> list[Any] | None:
-    """Return the bindings of a function that is one dataflow block without local functions or numbers; else
-    ``None``.
-    """
+    """Return the bindings of a function of one dataflow block without local functions or numbers, else ``None``."""
     blocks = function.body.blocks
     if len(blocks) != 1 or not isinstance(blocks[0], relax.DataflowBlock):
         return None

@@ -9,20 +9,22 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 
 import tvm_ffi
 from tvm import relax, tirx
 
 from relaxkit.ir.functions import functions_by_name, functions_by_symbol, is_public, relax_functions
-from relaxkit.ir.walk import name_of, operators_called, operators_left, places, sequences
+from relaxkit.ir.walk import name_of, operator_of, operators_called, places, sequences
 
 
-def operators_left_over(ran: Any, names: Iterable[str]) -> str:
+def operators_left_over(ran: Any, names: Collection[str]) -> str:
     """Find which of the operators ``names``, all of which the pass replaces, is still called."""
-    name = operators_left(ran.after, names)
-    return f"{name} is left" if name else ""
+    left = ((operator_of(place.binding.value), name) for name, place in placed(ran.after))
+    return next(
+        (f"{operator} is left\nleaves {operator} in {name}" for operator, name in left if operator in names), ""
+    )
 
 
 def functions_differ(ran: Any) -> str:
@@ -31,7 +33,7 @@ def functions_differ(ran: Any) -> str:
         return said
     for name, old, new in both(ran):
         if not untouched(old, new):
-            return f"{_kind_of(old)} is another one\nfunction: {name}"
+            return f"{_kind_of(old)} is another one\nchanges {name}"
     return ""
 
 
@@ -46,9 +48,7 @@ def used_variables(function: Any) -> Counter[Any]:
 
 
 def variables_read(value: Any) -> Iterator[Any]:
-    """Yield the variables that a bound value reads itself, not inside the branches or the local function that it
-    holds.
-    """
+    """Yield the variables that a bound value reads itself, not inside its branches or its local function."""
     if isinstance(value, relax.Var):
         yield value
     elif isinstance(value, relax.Call):
@@ -87,9 +87,9 @@ def operators_changed(ran: Any, fewer: Sequence[str] = (), more: Sequence[str] =
     before, after = operators_called(ran.before, same), operators_called(ran.after, same)
     for name in sorted(before | after):
         if after[name] > before[name] and name not in more and not (before[name] and "*" in more):
-            return f"an operator is called more often\n{name}: {before[name]} calls before, {after[name]} after"
+            return f"an operator is called more often\nmakes {before[name]} calls of {name} {after[name]}"
         if after[name] < before[name] and name not in fewer and "*" not in fewer:
-            return f"an operator is called less often\n{name}: {before[name]} calls before, {after[name]} after"
+            return f"an operator is called less often\nmakes {before[name]} calls of {name} {after[name]}"
     return ""
 
 
@@ -102,9 +102,9 @@ def functions_changed(ran: Any, may_go: bool = False, may_come: bool = False) ->
     before, after = functions_by_symbol(ran.before), functions_by_symbol(ran.after)
     gone, new = sorted(set(before) - set(after)), sorted(set(after) - set(before))
     if gone and not may_go:
-        return f"{_kind_of(before[gone[0]])} is gone\ngone: {gone}"
+        return f"{_kind_of(before[gone[0]])} is gone\ndrops {', '.join(gone)}"
     if new and not may_come:
-        return f"{_kind_of(after[new[0]])} is new\nnew: {new}"
+        return f"{_kind_of(after[new[0]])} is new\nadds {', '.join(new)}"
     return ""
 
 
@@ -151,6 +151,15 @@ def static_dims(ty: Any) -> list[int] | None:
     return [int(dim) for dim in dims]
 
 
+def unnamed_function_changed(ran: Any, at: int = 0) -> str:
+    """Say whether a pass that was given a function's name changes another one; ``at`` is the place of that argument."""
+    named = argument(ran, at, "func_name")
+    for name, old, new in both(ran) if named is not None else ():
+        if name != str(named) and not untouched(old, new):
+            return f"a function that was not named is another one\nchanges {name}, which was not named"
+    return ""
+
+
 def has_local_functions(function: Any) -> bool:
     """Say whether a Relax function binds a function inside."""
     return any(isinstance(place.binding.value, relax.Function) for place in places(function))
@@ -178,9 +187,7 @@ def joinable(function: Any) -> bool:
 
 
 def outline(binding: Any) -> str:
-    """Return the name of a binding's variable, kind of its value, and what that calls: the same for a binding that was
-    copied.
-    """
+    """Return the name of a binding's variable, its value's kind and callee: the same for a copy of the binding."""
     value = binding.value
     called = getattr(value, "op", None)
     return (
@@ -198,9 +205,7 @@ def untouched(old: Any, new: Any) -> bool:
 
 
 def _equal_but_for_copies(old: Any, new: Any) -> bool:
-    """Say whether two functions of different copies of a module are equal: a GlobalVar is another object in each
-    copy.
-    """
+    """Say whether functions of two copies of a module are equal, whose GlobalVars are different objects."""
     if not isinstance(new, relax.Function) or not tvm_ffi.structural_equal(old, new, map_free_vars=True):
         return False
     names = [[str(var.name_hint) for var in relax.analysis.all_global_vars(each)] for each in (old, new)]

@@ -40,7 +40,7 @@ def kernel_order_differs(ran: Any) -> str:
     for name, function in relax_functions(ran.before):
         old, new = list(_kernel_calls(function, ran.before)), list(_kernel_calls(after[name], ran.after))
         if old != new:
-            return f"kernels are called otherwise\nfunction: {name}\nbefore: {old}\nafter: {new}"
+            return f"kernels are called otherwise\nchanges which kernels {name} calls\nbefore: {old}\nafter: {new}"
     return ""
 
 
@@ -58,16 +58,16 @@ def graphs_hold_more_than_kernels(ran: Any) -> str:
     functions = dict(relax_functions(ran.after))
     for name in graph_functions(ran.after, LAUNCH) - graph_functions(ran.before, LAUNCH):
         if has_attribute(functions[name], "global_symbol"):
-            return f"a captured function is public\nfunction: {name}"
+            return f"a captured function is public\nmakes {name}, which is captured, public"
         for place in places(functions[name]):
             value = place.binding.value
             callee = value.op if isinstance(value, relax.Call) else None
             if isinstance(value, relax.If):
-                return f"control flow is captured\nfunction: {name}"
+                return f"control flow is captured\ncaptures an If in {name}"
             if isinstance(callee, tvm.ir.GlobalVar) and not isinstance(ran.after[callee], tirx.PrimFunc):
-                return f"a call of a Relax function is captured\nfunction: {name}"
+                return f"a call of a Relax function is captured\ncaptures a call of {callee.name_hint} in {name}"
             if operator_of(value) in ("relax.memory.alloc_storage", "relax.builtin.alloc_tensor"):
-                return f"an allocation is captured\nfunction: {name}"
+                return f"an allocation is captured\ncaptures {operator_of(value)} in {name}"
     return ""
 
 
@@ -76,14 +76,12 @@ def cached_storages_too_small(ran: Any) -> str:
     functions = dict(relax_functions(ran.after))
     for name in functions:
         if said := _overflow(functions, name, {}):
-            return f"a tensor is larger than its storage\nfunction: {name}\n{said}"
+            return f"a tensor is larger than its storage\n{said}"
     return ""
 
 
 def _overflow(functions: Mapping[str, Any], name: str, given: Mapping[Any, int]) -> str:
-    """Return the first tensor of a function that does not fit; ``given`` are sizes of the storages among its
-    parameters.
-    """
+    """Return the first tensor of a function that does not fit; ``given``: sizes of storages among its parameters."""
     sizes: dict[Any, int] = dict(given)
     cached: dict[Any, list[int]] = {}
     for place in places(functions[name]):
@@ -100,7 +98,7 @@ def _overflow(functions: Mapping[str, Any], name: str, given: Mapping[Any, int])
         elif operator_of(value) == "relax.memory.alloc_tensor" and value.args[0] in sizes:
             needed = _bytes(value.args[2], value.ty.dtype)
             if needed + (number_of(value.args[1], {}) or 0) > sizes[value.args[0]]:
-                return f"tensor: {value}\nbytes: {needed}\nstorage: {sizes[value.args[0]]}"
+                return f"puts {needed} bytes into a storage of {sizes[value.args[0]]} in {name}\ntensor: {value}"
     return ""
 
 

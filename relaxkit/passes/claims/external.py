@@ -30,25 +30,23 @@ def groups_of_no_pattern(ran: Any) -> str:
     for name, function in made_groups(ran):
         found = composites_in(function)
         if not found:
-            return f"a group has no Composite\ngroup: {name}"
+            return f"a group has no Composite\nmakes {name}, a group without Composite"
         if strange := [each for each in found if each not in names]:
-            return f"a group is named after no pattern\ngroup: {name}\nComposite: {strange}"
+            return f"a group is named after no pattern\nnames {name} after no pattern: {strange}"
     return ""
 
 
 def groups_not_annotated(ran: Any) -> str:
-    """Find a new group without ``Codegen`` and ``global_symbol`` though they were asked for, or with them though
-    not.
-    """
+    """Find a new group without ``Codegen`` and ``global_symbol`` where they were asked for, or the other way round."""
     wanted = bool(argument(ran, 2, "annotate_codegen", False))
     for name, function in new_groups(ran):
         if has_attribute(function, "Codegen") != wanted:
-            return f"a group is {'not ' if wanted else ''}annotated with Codegen\ngroup: {name}"
+            return f"a group is {'not ' if wanted else ''}annotated with Codegen\nmakes {name} with{'out' * wanted} it"
         if wanted:
             if said := _annotation_fault(function):
-                return f"{said}\ngroup: {name}"
+                return f"{said}\nmakes {name} such a function"
         elif is_public(function) or not has_attribute(function, "Primitive"):
-            return f"a group that is not annotated is public, or not Primitive\ngroup: {name}"
+            return f"a group that is not annotated is public, or not Primitive\nmakes {name} public, or not Primitive"
     return ""
 
 
@@ -80,7 +78,7 @@ def certain_matches_left(ran: Any) -> str:
             if not place.dataflow or place.local or place.branches or not isinstance(place.binding, relax.VarBinding):
                 continue
             if (operator_of(value), len(getattr(value, "args", ()))) in asked:
-                return f"a call that matches is in no group\nfunction: {name}\ncall: {value}"
+                return f"a call that matches is in no group\nleaves a matching {operator_of(value)} in {name}"
     return ""
 
 
@@ -94,19 +92,17 @@ def _single_operator(pattern: Any) -> tuple[str, int] | None:
 
 
 def composites_not_merged(ran: Any) -> str:
-    """Find a composite function that a dataflow block of ``main`` still calls, or a merged one that names no
-    generator.
-    """
+    """Find a composite function that a dataflow block of ``main`` calls, or a merged one without a generator."""
     functions = functions_by_name(ran.after)
     for callee in _callees(functions.get("main"), dataflow=True):
         function = functions.get(callee)
         if is_group(function) and has_attribute(function, "Composite") and not has_attribute(function, "Codegen"):
-            return f"a composite function is called by main\nfunction: {callee}"
+            return f"a composite function is called by main\nleaves main with a call of {callee}"
     for name, function in new_groups(ran):
         if not has_attribute(function, "Codegen"):
-            return f"a merged function has no Codegen\nfunction: {name}"
+            return f"a merged function has no Codegen\nmerges into {name} without Codegen"
         if said := _annotation_fault(function):
-            return f"{said}\nfunction: {name}"
+            return f"{said}\nmakes {name} such a function"
     return ""
 
 
@@ -134,10 +130,10 @@ def external_calls_left(ran: Any) -> str:
         if not is_public(function) or name in external:
             continue
         if left := [callee for callee in _callees(now) if callee in external]:
-            return f"an external function is called as a Relax function\nfunction: {name}\ncallee: {left[0]}"
+            return f"an external function is called as a Relax function\nleaves a call of {left[0]} in {name}"
         symbols = {external[callee] for callee in _callees(function) if callee in external}
         if strange := [symbol for symbol in _packed_symbols(now) - _packed_symbols(function) if symbol not in symbols]:
-            return f"a symbol is called that no external function has\nfunction: {name}\nsymbol: {strange[0]}"
+            return f"a symbol is called that no external function has\nhas {name} call the unknown symbol {strange[0]}"
     return ""
 
 
@@ -162,7 +158,7 @@ def external_functions_left(ran: Any) -> str:
     }
     for name, function in relax_functions(ran.after):
         if name in called and name in before and has_attribute(function, "Codegen"):
-            return f"a function is still marked with Codegen\nfunction: {name}"
+            return f"a function is still marked with Codegen\nleaves {name} marked with Codegen"
     return ""
 
 
@@ -177,17 +173,17 @@ def workspace_missing(ran: Any) -> str:
         return ""
     for name, function in relax_functions(ran.after):
         if has_attribute(function, "WorkspaceSize"):
-            return f"a function still asks for a workspace\nfunction: {name}"
+            return f"a function still asks for a workspace\nleaves WorkspaceSize of {name}"
     functions = functions_by_name(ran.after)
     given = [name for name, function in relax_functions(ran.after) if _takes_workspace(function, max(sizes))]
     if len(given) < len(sizes):
-        return f"an external function takes no workspace\n{len(sizes)} asked, these take one: {given}"
+        return f"an external function takes no workspace\ngives {len(given)} of {len(sizes)} functions a workspace"
     for name, place in placed(ran.after):
         value = place.binding.value
         if isinstance(value, relax.Call) and isinstance(value.op, relax.GlobalVar):
             callee = functions.get(str(value.op.name_hint))
             if isinstance(callee, relax.Function) and len(value.args) != len(callee.params):
-                return f"a caller gives no workspace\nfunction: {name}\ncall: {value}"
+                return f"a caller gives no workspace\nleaves a call of {value.op.name_hint} in {name} without it"
     return ""
 
 

@@ -24,9 +24,9 @@ def kernels_not_annotated(ran: Any) -> str:
         if not isinstance(function, tirx.PrimFunc):
             continue
         if not has_attribute(function, "op_pattern"):
-            return f"a kernel has no op_pattern\nkernel: {name}"
+            return f"a kernel has no op_pattern\nleaves {name} without op_pattern"
         if pattern_of(function) not in (0, 1, 2, 3, 4, 7, 8):
-            return f"the op_pattern of a kernel is none\nkernel: {name}\npattern: {function.attrs['op_pattern']}"
+            return f"the op_pattern of a kernel is none\ngives {name} the op_pattern {function.attrs['op_pattern']}"
     return ""
 
 
@@ -42,7 +42,9 @@ def reductions_misjudged(ran: Any) -> str:
         if not isinstance(kernel, tirx.PrimFunc) or name not in before or has_attribute(before[name], "op_pattern"):
             continue
         if has_attribute(kernel, "op_pattern") and pattern_of(kernel) < REDUCE and _reduces(kernel.body):
-            return f"a kernel with a reduction is no reduction\nkernel: {name}\npattern: {pattern_of(kernel)}"
+            return (
+                f"a kernel with a reduction is no reduction\ncalls {name} a kernel of op_pattern {pattern_of(kernel)}"
+            )
     return ""
 
 
@@ -62,7 +64,7 @@ def groups_not_marked(ran: Any) -> str:
     before = functions_by_name(ran.before)
     for name, function in relax_functions(ran.after):
         if name not in before and not (has_attribute(function, "Primitive") and int(function.attrs["Primitive"])):
-            return f"a new function is not Primitive\nfunction: {name}"
+            return f"a new function is not Primitive\nmakes {name} without Primitive"
     return ""
 
 
@@ -77,17 +79,17 @@ def fused_what_may_not(ran: Any) -> str:
             if isinstance(value, (relax.TupleGetItem, relax.Tuple, relax.Var)):
                 continue
             if operator_of(value) not in KERNEL_CALLS:
-                return f"something else than kernels is fused\ngroup: {name}\nvalue: {value}"
+                return f"something else than kernels is fused\nputs {operator_of(value) or type(value)} into {name}"
             kind = pattern_of(kernels[str(value.args[0].name_hint)])
             if any(read in reduced for read in variables_read(value)):
-                return f"a kernel is fused behind a reduction\ngroup: {name}"
+                return f"a kernel is fused behind a reduction\nfuses a kernel behind a reduction into {name}"
             if kind == REDUCE:
                 reduced.add(place.binding.var)
             kinds.append(kind)
         if OPAQUE in kinds:
-            return f"an opaque kernel is fused\ngroup: {name}\npatterns: {kinds}"
+            return f"an opaque kernel is fused\nfuses an opaque kernel into {name}\npatterns: {kinds}"
         if sum(kind in (REDUCE, COMPLEX) for kind in kinds) > 1:
-            return f"two complex kernels are fused\ngroup: {name}\npatterns: {kinds}"
+            return f"two complex kernels are fused\nfuses two complex kernels into {name}\npatterns: {kinds}"
     return ""
 
 
@@ -97,14 +99,14 @@ def fused_at_level_zero(ran: Any) -> str:
         return ""
     known = functions_by_name(ran.before)
     fresh = [name for name in functions_by_name(ran.after) if name not in known]
-    return f"kernels are fused at level 0\nnew functions: {fresh}" if fresh else ""
+    return f"kernels are fused at level 0\nmakes {', '.join(fresh)} at fuse_opt_level 0" if fresh else ""
 
 
 def groups_left(ran: Any) -> str:
     """Find a group that is still a Relax function."""
     for name, function in relax_functions(ran.after):
         if has_attribute(function, "Primitive") and int(function.attrs["Primitive"]):
-            return f"a primitive function is left\nfunction: {name}"
+            return f"a primitive function is left\nleaves {name}, which is Primitive, a Relax function"
     return ""
 
 
@@ -116,7 +118,7 @@ def launches_not_kept(ran: Any) -> str:
             continue
         old, new = _launches(function, before), _launches(after[name], after)
         if new > old:
-            return f"more kernels are called\nfunction: {name}\n{old} before, {new} after"
+            return f"more kernels are called\nmakes {name} launch {new} kernels instead of {old}"
     return ""
 
 
@@ -150,7 +152,7 @@ def kernels_not_replaced(ran: Any) -> str:
         if operator in replacements:
             wanted = replacements[operator].with_attr("operator_name", operator)
             if not tvm_ffi.structural_equal(kernel.without_attr("global_symbol"), wanted.without_attr("global_symbol")):
-                return f"a kernel is not replaced\nfunction: {name}\nkernel: {call.args[0].name_hint}"
+                return f"a kernel is not replaced\nleaves {call.args[0].name_hint} of {name} as it was"
     return ""
 
 
@@ -165,7 +167,7 @@ def layouts_not_transformed(ran: Any) -> str:
         for operand, layout in zip(call.args[1].fields, layouts[operator], strict=False):
             scalar = isinstance(operand, tvm.ir.GenericConst) and operand.ty.ndim == 0
             if layout is not None and not scalar and operator_of(made.get(operand)) != "relax.layout_transform":
-                return f"an operand is not transformed\nfunction: {name}\noperand: {operand}"
+                return f"an operand is not transformed\nleaves {operand} of {name} in its old layout"
     return ""
 
 
@@ -178,7 +180,7 @@ def free_buffers_wrong(ran: Any) -> str:
     functions = functions_by_name(ran.after)
     for name, call, kernel in kernel_calls(ran.after):
         if not has_attribute(kernel, "layout_free_buffers"):
-            return f"a kernel has no layout_free_buffers\nkernel: {call.args[0].name_hint}"
+            return f"a kernel has no layout_free_buffers\nleaves {call.args[0].name_hint} without layout_free_buffers"
         function = functions[name]
         weights: set[Any] = set()
         if has_attribute(function, "num_input"):
@@ -192,7 +194,7 @@ def free_buffers_wrong(ran: Any) -> str:
         if wanted != found:
             return (
                 "layout_free_buffers are not the weights and constants\n"
-                f"function: {name}\nkernel: {call.args[0].name_hint}\nweights and constants: {wanted}\nsaid: {found}"
+                f"gives {call.args[0].name_hint}, called in {name}, layout_free_buffers {found} instead of {wanted}"
             )
     return ""
 
@@ -201,7 +203,7 @@ def preparation_left(ran: Any) -> str:
     """Find a called kernel that still prepares the layout of a weight itself."""
     for name, call, kernel in kernel_calls(ran.after):
         if "meta_schedule.layout_rewrite_preproc" in str(kernel):
-            return f"a kernel still rewrites a layout\nfunction: {name}\nkernel: {call.args[0].name_hint}"
+            return f"a kernel still rewrites a layout\nleaves {call.args[0].name_hint} of {name} to rewrite a layout"
     return ""
 
 
@@ -221,7 +223,7 @@ def shapes_not_specialized(ran: Any) -> str:
             if wanted != found and all(isinstance(dim, tirx.IntImm) for dim in shape):
                 return (
                     "a kernel has other dims than its call\n"
-                    f"function: {name}\nkernel: {call.args[0].name_hint}\ncall: {wanted}\nkernel: {found}"
+                    f"calls {call.args[0].name_hint} of dims ({', '.join(found)}) with ({', '.join(wanted)}) in {name}"
                 )
     return ""
 

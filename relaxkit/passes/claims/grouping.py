@@ -105,16 +105,16 @@ def work_not_kept(ran: Any) -> str:
             continue
         old, new = work_of(function, before), work_of(after[name], after)
         if more := new - old:
-            return f"work is done more often than before\nfunction: {name}\nmore: {dict(more)}"
+            return f"work is done more often than before\nmakes {name} call {', '.join(more)} more often"
         if less := work_of(function, before, live_only=True) - new:
-            return f"work is done less often than before\nfunction: {name}\nless: {dict(less)}"
+            return f"work is done less often than before\nmakes {name} call {', '.join(less)} less often"
     return ""
 
 
 def calls_do_not_fit(ran: Any) -> str:
     """Find a call of a new group whose arguments are of another number, or of types that its parameters exclude."""
     fresh = dict(new_groups(ran))
-    for name, place in placed(ran.after):
+    for _, place in placed(ran.after):
         value = place.binding.value
         if not isinstance(value, relax.Call) or not isinstance(value.op, relax.GlobalVar):
             continue
@@ -122,12 +122,13 @@ def calls_do_not_fit(ran: Any) -> str:
         if callee is None:
             continue
         if len(value.args) != len(callee.params):
-            return f"a call of a group has another number of arguments\nfunction: {name}\ncall: {value}"
+            what = f"gives {value.op.name_hint} {len(value.args)} arguments"
+            return f"a call of a group has another number of arguments\n{what}"
         for argument, param in zip(value.args, callee.params, strict=True):
             if relax.analysis.type_base_check(param.ty, argument.ty) == _EXCLUDED:
                 return (
                     "a call of a group has an argument of a type that its parameter excludes\n"
-                    f"function: {name}\nparameter: {param.ty}\nargument: {argument.ty}"
+                    f"gives {value.op.name_hint} {argument.ty} for {param.ty}"
                 )
     return ""
 
@@ -142,7 +143,9 @@ def groups_outside_dataflow(ran: Any) -> str:
         value = place.binding.value
         callee = value.op if isinstance(value, relax.Call) else None
         if isinstance(callee, relax.GlobalVar) and str(callee.name_hint) in fresh and not place.dataflow:
-            return f"a group is called outside of dataflow blocks\nfunction: {name}\ngroup: {callee.name_hint}"
+            return (
+                f"a group is called outside of dataflow blocks\ncalls {callee.name_hint} outside of dataflow in {name}"
+            )
     return ""
 
 
@@ -150,7 +153,7 @@ def groups_public(ran: Any) -> str:
     """Find a new group with ``global_symbol``."""
     for name, function in new_groups(ran):
         if is_public(function):
-            return f"a group is public\ngroup: {name}"
+            return f"a group is public\nmakes {name}, a group, public"
     return ""
 
 

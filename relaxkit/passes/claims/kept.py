@@ -37,10 +37,10 @@ def global_infos_lost(ran: Any) -> str:
     for key, entries in ran.before.global_infos.items():
         now = list(ran.after.global_infos.get(key, ()))
         if len(now) < len(entries):
-            return f"an entry of the table {key} is gone\nbefore: {entries}\nafter: {now}"
+            return f"an entry of the table {key} is gone\ndrops an entry of {key}\nbefore: {entries}\nafter: {now}"
         for old, new in zip(entries, now):  # noqa: B905  # new entries may come behind
             if not tvm_ffi.structural_equal(old, new):
-                return f"an entry of the table {key} is another one\nbefore: {old}\nafter: {new}"
+                return f"an entry of the table {key} is another one\nmakes an entry of {key} {new} instead of {old}"
     return ""
 
 
@@ -54,7 +54,7 @@ def function_attributes_lost(ran: Any, besides: Sequence[str] = ()) -> str:
         if type(old) is not type(new):
             continue
         if said := _lost_of(old.attrs, new.attrs, f"an attribute of {kind}", besides):
-            return f"{said}\nfunction: {name}"
+            return f"{said} of {name}"
     return ""
 
 
@@ -66,7 +66,7 @@ def parameter_names_changed(ran: Any) -> str:
         before, after = [_names_of(function) for function in (old, new)]
         if before != after:
             what = "parameters are renamed" if len(before) == len(after) else "another number of parameters"
-            return f"{what}\nfunction: {name}\nbefore: {before}\nafter: {after}"
+            return f"{what}\nmakes the parameters of {name} ({', '.join(after)}) instead of ({', '.join(before)})"
     return ""
 
 
@@ -74,7 +74,8 @@ def purity_changed(ran: Any) -> str:
     """Say whether a Relax function that was declared pure is impure now, or the other way round."""
     for name, old, new in _touched(ran):
         if isinstance(old, relax.Function) and isinstance(new, relax.Function) and old.is_pure != new.is_pure:
-            return f"a {'pure' if old.is_pure else 'impure'} function is declared otherwise\nfunction: {name}"
+            was, now = ("pure" if each.is_pure else "impure" for each in (old, new))
+            return f"a {was} function is declared otherwise\nmakes {name}, which is {was}, {now}"
     return ""
 
 
@@ -84,7 +85,7 @@ def kernels_changed(ran: Any) -> str:
         if isinstance(old, tirx.PrimFunc) and not (
             new.same_as(old) or tvm_ffi.structural_equal(old, new, map_free_vars=True)
         ):
-            return f"another function under the name of a kernel\nfunction: {name}"
+            return f"another function under the name of a kernel\nchanges the kernel {name}"
     return ""
 
 
@@ -93,7 +94,7 @@ def externals_changed(ran: Any) -> str:
     after = functions_by_name(ran.after)
     for name, old in functions_by_name(ran.before).items():
         if isinstance(old, relax.ExternFunc) and not tvm_ffi.structural_equal(old, after.get(name)):
-            return f"an external function is gone or another one\nfunction: {name}"
+            return f"an external function is gone or another one\n{'changes' if name in after else 'drops'} {name}"
     return ""
 
 
@@ -111,21 +112,27 @@ def _lost_of(before: Any, after: Any, what: str, besides: Sequence[str] = ()) ->
         if key in besides:
             continue
         if after is None or key not in after:
-            return f"{what} is gone: {key}"
+            return f"{what} is gone: {key}\ndrops the attribute {key}"
         if not tvm_ffi.structural_equal(value, after[key]):
-            return f"{what} has another value: {key}\nbefore: {value}\nafter: {after[key]}"
+            return f"{what} has another value: {key}\nmakes {key} {after[key]} instead of {value}"
     return ""
 
 
 _kept = partial(Postcondition, source=_SOURCE, evidence=EvidenceClass.OURS)
+_SAME = "tvm.ir.assert_structural_equal"
+_ALIKE = f'{_SAME}(After["{{name}}"], Before["{{name}}"], map_free_vars=True)'
+_NAMES = '[param.name for param in After["{name}"].params] == [param.name for param in Before["{name}"].params]'
 KEPT: dict[Kept, Postcondition] = {
-    Kept.MODULE_ATTRIBUTES: _kept("keeps module attributes", module_attributes_lost),
-    Kept.GLOBAL_INFOS: _kept("keeps global infos", global_infos_lost),
-    Kept.FUNCTION_ATTRIBUTES: _kept("keeps function attributes", function_attributes_lost),
-    Kept.PARAMETER_NAMES: _kept("keeps parameter names", parameter_names_changed),
-    Kept.PURITY: _kept("keeps purity", purity_changed),
-    Kept.KERNELS: _kept("keeps kernels", kernels_changed),
-    Kept.EXTERNALS: _kept("keeps external functions", externals_changed),
+    flag: _kept(f"keeps {flag.value}", violation, shown=shown)
+    for flag, violation, shown in (
+        (Kept.MODULE_ATTRIBUTES, module_attributes_lost, f"{_SAME}(After.attrs, Before.attrs)"),
+        (Kept.GLOBAL_INFOS, global_infos_lost, f"{_SAME}(After.global_infos, Before.global_infos)"),
+        (Kept.FUNCTION_ATTRIBUTES, function_attributes_lost, _SAME + '(After["{name}"].attrs, Before["{name}"].attrs)'),
+        (Kept.PARAMETER_NAMES, parameter_names_changed, f"assert {_NAMES}"),
+        (Kept.PURITY, purity_changed, 'assert After["{name}"].is_pure == Before["{name}"].is_pure'),
+        (Kept.KERNELS, kernels_changed, _ALIKE),
+        (Kept.EXTERNALS, externals_changed, _ALIKE),
+    )
 }
 """The claim behind each member of :class:`~relaxkit.passes.contract.Kept`."""
 

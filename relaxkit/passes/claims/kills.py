@@ -26,7 +26,7 @@ def killed_too_early(ran: Any) -> str:
         for inner in functions_inside(function):
             if said := _used_when_dead(inner):
                 what, var = said
-                return f"{what}\nfunction: {name}\nvariable: {var.name}"
+                return f"a variable is {what}\nleaves {var.name} of {name} {what}"
     return ""
 
 
@@ -40,7 +40,7 @@ def _used_when_dead(function: Any) -> tuple[str, Any] | None:
                 read = list(relax.analysis.free_vars(step.value))
             for var in read:
                 if var in dead:
-                    return ("a variable is killed twice" if kills else "a variable is used after it was killed"), var
+                    return ("killed twice" if kills else "used after it was killed"), var
             if kills:
                 dead.update(read)
             dead.discard(step.var)
@@ -59,9 +59,9 @@ def killed_without_register(ran: Any) -> str:
                 continue
             (target,) = value.args
             if not isinstance(target, relax.Var):
-                return f"something else than a variable is killed\nfunction: {name}\nkilled: {target}"
+                return f"something else than a variable is killed\nkills {target} in {name}, which is no variable"
             if target in constants or not _has_register(target):
-                return f"what lives in no register is killed\nfunction: {name}\nvariable: {target.name}"
+                return f"what lives in no register is killed\nkills {target.name} of {name}, which lives in no register"
     return ""
 
 
@@ -83,7 +83,8 @@ def not_killed(ran: Any) -> str:
     for name, function in relax_functions(ran.after):
         for sequence in sequences(function):
             if (var := _survivor(sequence)) is not None:
-                return f"a variable is not killed behind its last use\nfunction: {name}\nvariable: {var.name}"
+                said = f"leaves {var.name} of {name} alive after its last use"
+                return f"a variable is not killed behind its last use\n{said}"
     return ""
 
 
@@ -128,6 +129,6 @@ KILL_AFTER_LAST_USE = (
         "src/relax/transform/kill_after_last_use.cc: 'the VM requires that objects to be killed only exist in VM "
         "registers'",
     ),
-    less_done("everything is killed behind its last use", not_killed, _KILLS),
+    less_done("everything is killed behind its last use", not_killed, _KILLS, shown='assert "kill_" in After.script()'),
 )
 """Claims of ``KillAfterLastUse``."""

@@ -16,8 +16,8 @@ from tvm import relax, tirx
 
 from relaxkit.ir.functions import functions_by_name, has_attribute, relax_functions
 from relaxkit.ir.types import parts_of_type
-from relaxkit.ir.walk import callee_name, functions_inside, operator_of, operators_left, places, sequences
-from relaxkit.passes.claims.common import measured_otherwise, placed, relax_pairs, static_dims
+from relaxkit.ir.walk import callee_name, functions_inside, operator_of, places, sequences
+from relaxkit.passes.claims.common import measured_otherwise, operators_left_over, placed, relax_pairs, static_dims
 from relaxkit.passes.claims.kills import killed_too_early, killed_without_register
 from relaxkit.passes.claims.rewrite import legalizable_left
 from relaxkit.passes.claims.shape_heap import heap_misused, symbolic_shapes_left
@@ -47,23 +47,16 @@ _WITH_DIMS = "relax.vm.call_tir_dyn"
 """Operator by which CallTIRRewrite has a kernel called that is given dims, until TVM 0.25."""
 
 
-def operators_remain(ran: Any, *, names: tuple[str, ...]) -> str:
-    """Find an operator that the pass lowers and that is still called."""
-    if name := operators_left(ran.after, names):
-        return f"{name} is left"
-    return ""
-
-
 def dataflow_left(ran: Any) -> str:
     """Find a dataflow block or a dataflow variable."""
     for name, function in relax_functions(ran.after):
         for sequence in sequences(function):
             for block in sequence.blocks:
                 if isinstance(block, relax.DataflowBlock):
-                    return f"a dataflow block is left\nfunction: {name}"
+                    return f"a dataflow block is left\nleaves a dataflow block in {name}"
         for place in places(function):
             if isinstance(place.binding.var, relax.DataflowVar):
-                return f"a dataflow variable is left\nfunction: {name}\nvariable: {place.binding.var.name}"
+                return f"a dataflow variable is left\nleaves the DataflowVar {place.binding.var.name} in {name}"
     return ""
 
 
@@ -85,7 +78,7 @@ def purity_checked(ran: Any) -> str:
     for name, function in relax_functions(ran.after):
         for inner in functions_inside(function):
             if inner.is_pure and not has_attribute(inner, "relax.force_pure"):
-                return f"a pure function is not forced pure\nfunction: {name}"
+                return f"a pure function is not forced pure\nleaves {name} pure without relax.force_pure"
     return ""
 
 
@@ -111,7 +104,7 @@ def outputs_not_allocated(ran: Any) -> str:
     for name, old, new in relax_pairs(ran):
         wanted, given = sorted(_output_types(old)), sorted(_allocated_types(new))
         if wanted != given:
-            return f"other tensors are allocated than outputs\nfunction: {name}\noutputs: {wanted}\nallocated: {given}"
+            return f"other tensors are allocated than outputs\nallocates {given} for {wanted} in {name}"
     return ""
 
 
@@ -151,7 +144,7 @@ def reshapes_left(ran: Any, branches: bool) -> str:
             continue
         kernel = kernels.get(str(value.args[0].name_hint))
         if isinstance(kernel, tirx.PrimFunc) and _reshapes(value.args[1].fields[0].ty, value.ty, kernel):
-            return f"a kernel that reshapes is left\nfunction: {name}\nkernel: {value.args[0].name_hint}"
+            return f"a kernel that reshapes is left\nleaves {value.args[0].name_hint}, which only reshapes, in {name}"
     return ""
 
 
@@ -169,9 +162,7 @@ def _reshapes(old: Any, new: Any, kernel: Any) -> bool:
 
 
 def _anywhere(ty: Any) -> Any:
-    """Return a tensor's type without its device: ``relax.reshape`` takes its operand's, where a kernel's call says
-    none.
-    """
+    """Return a tensor's type without its device: ``relax.reshape`` takes its operand's, a kernel's call has none."""
     if not isinstance(ty, relax.TensorType) or ty.vdevice is None:
         return ty
     if ty.shape is not None:
@@ -186,10 +177,10 @@ def reshapes_changed(ran: Any) -> str:
         olds = [place.binding.var.ty for place in places(function)]
         news = [place.binding.var.ty for place in places(after[name])] if name in after else olds
         if len(olds) != len(news):
-            return f"another number of bindings\nfunction: {name}\n{len(olds)} before, {len(news)} after"
+            return f"another number of bindings\nmakes {len(news)} bindings of {len(olds)} in {name}"
         for old, new in zip(olds, news, strict=True):
             if not tvm_ffi.structural_equal(_anywhere(old), _anywhere(new), map_free_vars=True):
-                return f"a value has another type\nfunction: {name}\nbefore: {old}\nafter: {new}"
+                return f"a value has another type\nmakes a value of {name} {new} instead of {old}"
     return ""
 
 
@@ -200,7 +191,7 @@ def arithmetic_left(ran: Any) -> str:
         roots = [value.cond] if isinstance(value, relax.If) else [value]
         for operand in (part for root in roots for part in _values_in(root)):
             if type(operand) in _COMPUTED:
-                return f"arithmetic is left\nfunction: {name}\nvalue: {operand}"
+                return f"arithmetic is left\nleaves the arithmetic {operand} in {name}"
     return ""
 
 
@@ -229,15 +220,15 @@ def symbols_not_attached(ran: Any) -> str:
         if not isinstance(function, (relax.Function, tirx.PrimFunc)):
             continue
         if not has_attribute(function, "global_symbol"):
-            return f"a function has no global_symbol\nfunction: {name}"
+            return f"a function has no global_symbol\nleaves {name} without global_symbol"
         if str(function.attrs["global_symbol"]) != name:
-            return f"a global_symbol is another name\nfunction: {name}\nsymbol: {function.attrs['global_symbol']}"
+            return f"a global_symbol is another name\ngives {name} the global_symbol {function.attrs['global_symbol']}"
     return ""
 
 
 def anything_changed(ran: Any) -> str:
     """Say whether the module has changed at all."""
-    return "" if tvm_ffi.structural_equal(ran.before, ran.after) else "the module has changed"
+    return "" if tvm_ffi.structural_equal(ran.before, ran.after) else "the module has changed\nchanges the module"
 
 
 # What the stock pipelines claim: the module that they give is ready for the virtual machine, or fused.
@@ -275,7 +266,7 @@ LOWERED_CLAIMS = (
     Postcondition("no operator that legalizes is left", legalizable_left_by_pipeline, _STAGES),
     Postcondition(
         "no lowering step is missing",
-        functools.partial(operators_remain, names=(*DESTINATION_PASSING, *PURE_FORMS, *BUILTINS)),
+        functools.partial(operators_left_over, names=(*DESTINATION_PASSING, *PURE_FORMS, *BUILTINS)),
         _STAGES,
     ),
     Postcondition("nothing is used after it was killed", killed_too_early, _STAGES, harm=Harm.WRONG),

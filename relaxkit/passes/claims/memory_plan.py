@@ -164,7 +164,7 @@ def shared_while_in_use(ran: Any) -> str:
                 if _overlap(one, other):
                     return (
                         "two tensors that are in use at the same time share a storage\n"
-                        f"function: {name}\nstorage: {one.storage.name}\n"
+                        f"puts {one.var.name} and {other.var.name} of {name}, both in use, into {one.storage.name}\n"
                         f"{one.var.name}: used from step {ones[0]} to {ones[-1]}\n"
                         f"{other.var.name}: used from step {others[0]} to {others[-1]}"
                     )
@@ -211,8 +211,8 @@ def storage_too_small(ran: Any) -> str:
                 if values := _misfit(lent, sizes[lent.storage], bounds):
                     return (
                         "a tensor is larger than its storage\n"
-                        f"function: {name}\ntensor: {var.name}, {lent.dtype}, {list(lent.shape)}\n"
-                        f"bytes of the storage: {sizes[lent.storage]}\nfor: {values}"
+                        f"puts {var.name} of {name}, {lent.dtype} {list(lent.shape)}, in {sizes[lent.storage]} bytes\n"
+                        f"for: {values}"
                     )
     return ""
 
@@ -281,7 +281,7 @@ def bound_not_used(ran: Any) -> str:
             if symbols and all(symbol in bounds for symbol in symbols):
                 return (
                     "a storage has a symbolic size although its dims have upper bounds\n"
-                    f"function: {name}\nbytes: {value.args[0].values[0]}"
+                    f"leaves a storage of {value.args[0].values[0]} bytes in {name}, whose dims have upper bounds"
                 )
     return ""
 
@@ -291,11 +291,14 @@ def planned_elsewhere(ran: Any) -> str:
     for name, before, after in relax_pairs(ran):
         wanted, given = list(_allocations(before)), list(_allocations(after))
         if len(wanted) != len(given):
-            return f"another number of tensors is allocated\nfunction: {name}\n{len(wanted)} before, {len(given)} after"
+            return (
+                f"another number of tensors is allocated\nallocates {len(given)} tensors in {name}, not {len(wanted)}"
+            )
         for old, new in zip(wanted, given, strict=True):
             for what, one, other in zip(("shape", "dtype", "device", "scope"), old, new, strict=True):
                 if one != other:
-                    return f"a tensor is allocated in another {what}\nfunction: {name}\nbefore: {one}\nafter: {other}"
+                    said = f"allocates a tensor of {what} {one} in {name} as one of {what} {other}"
+                    return f"a tensor is allocated in another {what}\n{said}"
     return ""
 
 
@@ -306,9 +309,9 @@ def _allocations(function: Any) -> Iterator[tuple[str, str, str, str]]:
         value, name = place.binding.value, operator_of(place.binding.value)
         if name == "relax.builtin.alloc_tensor":
             shape, dtype, device, scope = value.args
-            yield str(shape), str(dtype.value), str(device), str(scope.value)
+            yield str(shape), str(dtype.value), str(device.value), str(scope.value)
         elif name == "relax.memory.alloc_storage":
-            storages[place.binding.var] = str(value.args[1]), str(value.args[2].value)
+            storages[place.binding.var] = str(value.args[1].value), str(value.args[2].value)
         elif name == "relax.memory.alloc_tensor":
             device, scope = storages.get(value.args[0], ("", ""))
             yield str(value.args[2]), str(value.args[3].value), device, scope
@@ -325,15 +328,13 @@ def left_unplanned(ran: Any) -> str:
             if place.binding.var not in escaped:
                 return (
                     "a tensor that only kernels of one block use has no storage\n"
-                    f"function: {name}\ntensor: {place.binding.var.name}"
+                    f"leaves {place.binding.var.name} of {name}, which only kernels of one block use, without a storage"
                 )
     return ""
 
 
 def _escaped(function: Any, kernels: frozenset[str]) -> set[Any]:
-    """Return the variables whose tensor is used by other things than kernels, or outside of its block, under whatever
-    name.
-    """
+    """Return the variables whose tensor is used by other things than kernels, or outside of its block."""
     home: dict[Any, Any] = {}
     escaped: set[Any] = set()
     sources: dict[Any, list[Any]] = {}

@@ -23,7 +23,7 @@ def bound_parameter_left(ran: Any) -> str:
         found = [name_of(param) for param in new.params]
         if wanted != found:
             what = "a bound parameter is left" if set(found) & bound else "other parameters are left"
-            return f"{what}\nfunction: {name}\nexpected: {wanted}\nfound: {found}"
+            return f"{what}\nleaves {name} the parameters ({', '.join(found)}), not ({', '.join(wanted)})"
     return ""
 
 
@@ -35,7 +35,7 @@ def inputs_not_there(ran: Any) -> str:
             if len(new.params) < count <= len(old.params):
                 return (
                     "num_input counts parameters that were bound\n"
-                    f"function: {name}\nnum_input: {count}\nparameters: {len(new.params)}, {len(old.params)} before"
+                    f"leaves num_input of {name} at {count}, though only {len(new.params)} of its parameters are left"
                 )
     return ""
 
@@ -47,7 +47,7 @@ def other_functions_changed(ran: Any) -> str:
         if isinstance(old, relax.Function) and (symbol_of(old) or name) == named:  # how BindParams finds one
             continue
         if not untouched(old, new):
-            return f"a function that was not named is another one\nfunction: {name}"
+            return f"a function that was not named is another one\nchanges {name}, which was not named"
     return ""
 
 
@@ -66,7 +66,7 @@ def bound_symbol_left(ran: Any) -> str:
             continue
         left = {name_of(var) for var in relax.analysis.defined_symbolic_vars(function)} & bound
         if left - given:
-            return f"a bound dim is still symbolic\nfunction: {name}\ndims: {sorted(left)}"
+            return f"a bound dim is still symbolic\nleaves {', '.join(sorted(left - given))} of {name} symbolic"
     return ""
 
 
@@ -74,17 +74,6 @@ def _symbols_of(value: Any) -> list[Any]:
     if isinstance(value, int):
         return []
     return list(relax.analysis.tir_vars_in_type(relax.ShapeType([value])))
-
-
-def unnamed_function_changed(ran: Any) -> str:
-    """Say whether BindSymbolicVars, given a function's name, changes another one."""
-    named = argument(ran, 1, "func_name")
-    if named is None:
-        return ""
-    for name, old, new in both(ran):
-        if name != str(named) and not untouched(old, new):
-            return f"a function that was not named is another one\nfunction: {name}"
-    return ""
 
 
 def _num_input(function: Any) -> int:
@@ -101,15 +90,15 @@ def not_bundled(ran: Any) -> str:
         count = _num_input(old)
         if count < 0:
             if not untouched(old, new):
-                return f"a function without num_input is another one\nfunction: {name}"
+                return f"a function without num_input is another one\nchanges {name}, which has no num_input"
             continue
         found = [name_of(param) for param in new.params]
         if found != [name_of(param) for param in old.params[:count]] + [wanted]:
-            return f"other parameters than the inputs and the bundle\nfunction: {name}\nparameters: {found}"
+            return f"other parameters than the inputs and the bundle\ngives {name} the parameters ({', '.join(found)})"
         ty = new.params[count].ty
         kinds = [type(param.ty).__name__ for param in old.params[count:]]
         if not isinstance(ty, relax.TupleType) or [type(field).__name__ for field in ty.fields] != kinds:
-            return f"the bundle is not a tuple of the weights\nfunction: {name}\ntype: {ty}\nexpected: {kinds}"
+            return f"the bundle is not a tuple of the weights\nmakes the bundle of {name} {ty}\nexpected: {kinds}"
     return ""
 
 
@@ -128,17 +117,17 @@ def not_lifted(ran: Any) -> str:
         transform = "transform_params" if shared else f"{name}_transform_params"
         made, new = after.get(transform), after.get(name)
         if not isinstance(made, relax.Function) or not isinstance(new, relax.Function) or not is_public(made):
-            return f"a function has no public transform of its weights\nfunction: {name}"
+            return f"a function has no public transform of its weights\nadds no {transform} for {name}"
         count = _num_input(old)
         inputs = [[name_of(param) for param in function.params[:count]] for function in (old, new)]
         if inputs[0] != inputs[1]:
-            return f"inputs are others\nfunction: {name}\nbefore: {inputs[0]}\nafter: {inputs[1]}"
+            return f"inputs are others\nmakes the inputs of {name} ({', '.join(inputs[1])})"
         if not isinstance(made.ret_ty, relax.TupleType):
-            return f"the transform gives no tuple\nfunction: {transform}"
+            return f"the transform gives no tuple\nmakes {transform} return no tuple"
         if len(made.ret_ty.fields) != len(new.params) - count:
             return (
-                f"the transform gives another number of values than its function takes\nfunction: {name}\n"
-                f"gives: {len(made.ret_ty.fields)}, takes: {len(new.params) - count}"
+                f"the transform gives another number of values than its function takes\n"
+                f"lets {transform} give {len(made.ret_ty.fields)} values, where {name} takes {len(new.params) - count}"
             )
     return ""
 
@@ -162,14 +151,12 @@ def liftable_left(ran: Any) -> str:
                 continue
             read = list(variables_read(value))
             if read and set(read) <= weights and all(map(_static, [place.binding.var, *read])):
-                return f"a call on weights alone is left\nfunction: {name}\n{operator_of(value)}: {place.binding.var}"
+                return f"a call on weights alone is left\nleaves {operator_of(value)} of weights alone in {name}"
     return ""
 
 
 def _cut(function: Any) -> bool:
-    """Say whether something in a function stops lifting: the operator that says so, or what is not in a dataflow
-    block.
-    """
+    """Say whether something in a function stops lifting: an operator, or what is not in a dataflow block."""
     return any(
         operator_of(place.binding.value) == "relax.builtin.stop_lift_params"
         or not place.dataflow
@@ -183,63 +170,61 @@ def _static(var: Any) -> bool:
 
 
 def input_not_lazy(ran: Any) -> str:
-    """Check that a public function takes its inputs and a callback, and counts it in ``num_input``; private ones
-    stay.
-    """
+    """Check that a public function takes inputs and a callback, which ``num_input`` counts; private ones stay."""
     for name, old, new in relax_pairs(ran):
         if not is_public(old):
             if not untouched(old, new):
-                return f"a private function is another one\nfunction: {name}"
+                return f"a private function is another one\nchanges {name}, which is private"
             continue
         count = max(_num_input(old), 0)
         found = [name_of(param) for param in new.params]
         if found != [*(name_of(param) for param in old.params[:count]), "fget_param"]:
-            return f"other parameters than the inputs and the callback\nfunction: {name}\nparameters: {found}"
+            return (
+                f"other parameters than the inputs and the callback\ngives {name} the parameters ({', '.join(found)})"
+            )
         if not isinstance(new.params[count].ty, relax.FuncType):
-            return f"the callback is no function\nfunction: {name}"
+            return f"the callback is no function\nmakes the callback of {name} no function"
         if _num_input(new) != count + 1:
-            return f"num_input does not count the callback\nfunction: {name}"
+            return f"num_input does not count the callback\nleaves num_input of {name} at {_num_input(new)}"
     return ""
 
 
 def output_not_lazy(ran: Any) -> str:
-    """Check that a public function takes a callback behind its inputs, gives nothing, and is impure; private
-    ones stay.
-    """
+    """Check that a public function takes a callback behind its inputs, gives nothing and is impure; others stay."""
     for name, old, new in relax_pairs(ran):
         if not is_public(old):
             if not untouched(old, new):
-                return f"a private function is another one\nfunction: {name}"
+                return f"a private function is another one\nchanges {name}, which is private"
             continue
         place = _num_input(old) if _num_input(old) >= 0 else len(old.params)
         names = [name_of(param) for param in old.params]
         found = [name_of(param) for param in new.params]
         if found != [*names[:place], "fset_output", *names[place:]]:
-            return f"other parameters than before with the callback\nfunction: {name}\nparameters: {found}"
+            return f"other parameters than before with the callback\ngives {name} the parameters ({', '.join(found)})"
         if not isinstance(new.ret_ty, relax.TupleType) or len(new.ret_ty.fields):
-            return f"it still gives something\nfunction: {name}\ntype: {new.ret_ty}"
+            return f"it still gives something\nleaves {name} returning {new.ret_ty}"
         if new.is_pure:
-            return f"it is declared pure\nfunction: {name}"
+            return f"it is declared pure\nleaves {name} pure, though it calls fset_output"
         if _num_input(old) >= 0 and _num_input(new) != _num_input(old) + 1:
-            return f"num_input does not count the callback\nfunction: {name}"
+            return f"num_input does not count the callback\nleaves num_input of {name} at {_num_input(new)}"
     return ""
 
 
 def transform_not_lazy(ran: Any) -> str:
-    """Check that a transform takes its inputs, what the callbacks need besides, and what defines dims; other functions
-    stay.
-    """
+    """Check that a transform takes its inputs, what callbacks need, and what defines dims; others stay."""
     extra = len(argument(ran, 2, "extra_get_item_params", None) or ())
     extra += len(argument(ran, 3, "extra_set_item_params", None) or ())
     for name, old, new in both(ran):
         if not name.endswith("transform_params") or not isinstance(old, relax.Function):
             if not untouched(old, new):
-                return f"a function that is no transform is another one\nfunction: {name}"
+                return f"a function that is no transform is another one\nchanges {name}, which is no transform"
             continue
         wanted = max(_num_input(old), 0) + extra
         further = new.params[wanted:]
         if len(new.params) < wanted or any(name_of(param) != "symbolic_var_holder" for param in further):
-            return f"a weight is still a parameter\nfunction: {name}\nparameters: {[str(p) for p in new.params]}"
+            return (
+                f"a weight is still a parameter\nleaves {name} the parameters ({', '.join(map(name_of, new.params))})"
+            )
     return ""
 
 
@@ -253,7 +238,7 @@ def parameter_type_not_updated(ran: Any) -> str:
                 what = "a parameter has another type though none was asked for"
                 if asked is not None:
                     what = "a parameter does not have the type asked for"
-                return f"{what}\nfunction: {name}\nparameter: {now}: {now.ty}\nasked: {asked}"
+                return f"{what}\nmakes {now} of {name} {now.ty} instead of {was.ty if asked is None else asked}"
     return ""
 
 
@@ -268,7 +253,7 @@ def old_device_left(ran: Any) -> str:
         for ty in types_in(function):
             device = getattr(ty, "vdevice", None)
             if device is not None and tvm_ffi.structural_equal(device, old):
-                return f"a type mentions the old device\nfunction: {name}\ntype: {ty}"
+                return f"a type mentions the old device\nleaves the old device in a type of {name}"
     return ""
 
 
@@ -286,8 +271,8 @@ def device_table_not_updated(ran: Any) -> str:
         equal(want, now) or (equal(want, devices[index]) and equal(new, now))
         for want, now in zip(wanted, found, strict=True)
     ):
-        return f"the table of devices is another one\nexpected: {wanted}\nfound: {found}"
+        return f"the table of devices is another one\nmakes the devices {found} instead of {wanted}"
     for key, entries in ran.before.global_infos.items():
         if key != "vdevice" and not tvm_ffi.structural_equal(entries, ran.after.global_infos.get(key)):
-            return f"the table {key} is another one"
+            return f"the table {key} is another one\nchanges the table {key}"
     return ""

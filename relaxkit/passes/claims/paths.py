@@ -74,9 +74,7 @@ def _steps_in(sequence: Any, taken: Mapping[Any, int], met: list[int]) -> Iterat
 
 
 def builtin_of(value: Any) -> str:
-    """Return the name of the packed function that a call calls, be it with the context of the virtual machine or
-    without.
-    """
+    """Return the name of the packed function that a call calls, with the virtual machine's context or without."""
     if not isinstance(value, relax.Call):
         return ""
     callee = value.op
@@ -86,9 +84,7 @@ def builtin_of(value: Any) -> str:
 
 
 def number_of(expr: Any, values: Mapping[Any, int]) -> int | None:
-    """Return the value of an integer expression over dims; ``None`` where it has other parts, or a variable without
-    value.
-    """
+    """Return the value of an integer expression over dims; ``None`` where it has other parts or unknown variables."""
     if isinstance(expr, int):
         return expr
     if isinstance(expr, tirx.IntImm):
@@ -121,9 +117,7 @@ ARITHMETIC: dict[Any, Any] = {
 
 
 def symbols_of(expr: Any) -> list[Any]:
-    """Return the variables in an integer expression over dims, each once; none in what :func:`number_of` does not
-    understand.
-    """
+    """Return the variables of an integer expression over dims, each once; none of what :func:`number_of` rejects."""
     if isinstance(expr, (relax.Var, tirx.Var)):
         return [expr]
     if isinstance(expr, tirx.Cast) or type(expr).__name__ == "PrimValue":

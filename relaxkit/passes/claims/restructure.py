@@ -33,7 +33,7 @@ def unreached_function_left(ran: Any) -> str:
     for name in unreached:
         if not _called_by_kernel(ran.after, name):
             kind = "Relax function" if isinstance(functions[name], relax.Function) else "kernel"
-            return f"a private {kind} that nothing reaches is left\nfunction: {name}"
+            return f"a private {kind} that nothing reaches is left\nleaves {name}, which is private and nothing reaches"
     return ""
 
 
@@ -52,7 +52,7 @@ def tuple_parameter_left(ran: Any) -> str:
     for var, function in private_relax_functions(ran.after):
         for param in function.params:
             if isinstance(param.ty, relax.TupleType):
-                return f"a private function takes a tuple\nfunction: {var.name_hint}\nparameter: {param}"
+                return f"a private function takes a tuple\nleaves {var.name_hint}, which is private, the tuple {param}"
     return ""
 
 
@@ -67,14 +67,13 @@ def impure_closure_called_as_pure(ran: Any) -> str:
     known = {callee for callee, _ in impure_closures_called_as_pure(ran.before)}
     for callee, name in impure_closures_called_as_pure(ran.after):
         if callee not in known:
-            return f"an impure function is called by invoke_pure_closure\nfunction: {name}\ncallee: {callee}"
+            said = f"calls {callee}, which is impure, by relax.invoke_pure_closure"
+            return f"an impure function is called by invoke_pure_closure\n{said}\nfunction: {name}"
     return ""
 
 
 def impure_closures_called_as_pure(module: Any) -> Iterator[tuple[str, str]]:
-    """Yield the names of functions with effects of which closures are called by ``invoke_pure_closure``, each with a
-    caller's.
-    """
+    """Yield functions with effects whose closures are called by ``invoke_pure_closure``, each with a caller."""
     functions = functions_by_name(module)
     for name, function in relax_functions(module):
         closures: dict[Any, str] = {}
@@ -107,7 +106,7 @@ def private_function_left(ran: Any) -> str:
     recursive = {var.name_hint for group in relax.analysis.detect_recursion(ran.before) for var in group}
     for var in left:
         if var.name_hint not in recursive:
-            return f"a private function that is not recursive is left\nfunction: {var.name_hint}"
+            return f"a private function that is not recursive is left\nleaves {var.name_hint}, which is private"
     return ""
 
 
@@ -115,7 +114,7 @@ def local_function_left(ran: Any) -> str:
     """Find a function that is bound inside another."""
     for name, function in relax_functions(ran.after):
         if has_local_functions(function):
-            return f"a local function is left\nfunction: {name}"
+            return f"a local function is left\nleaves a local function in {name}"
     return ""
 
 
@@ -123,7 +122,7 @@ def misnamed_left(ran: Any) -> str:
     """Find a public function that stands under another name than its symbol."""
     for name, function in functions_by_name(ran.after).items():
         if symbol_of(function) not in ("", name):
-            return f"a public function stands under another name than its symbol\nfunction: {name}"
+            return f"a public function stands under another name than its symbol\nleaves {name} named otherwise"
     return ""
 
 
@@ -132,7 +131,7 @@ def symbols_changed(ran: Any) -> str:
     before, after = functions_by_name(ran.before), functions_by_name(ran.after)
     symbols = [sorted(filter(None, map(symbol_of, each.values()))) for each in (before, after)]
     if symbols[0] != symbols[1]:
-        return f"public symbols are others\nbefore: {symbols[0]}\nafter: {symbols[1]}"
+        return f"public symbols are others\nmakes {', '.join(symbols[1])} public instead of {', '.join(symbols[0])}"
     return "" if len(before) == len(after) else "another number of functions"
 
 
@@ -152,8 +151,8 @@ def unused_output_left(ran: Any) -> str:
             if wanted is None and tvm_ffi.structural_equal(ty, function.ret_ty.fields[min(used)], map_free_vars=True):
                 continue
             return (
-                f"a field of a result that no call reads is left\nfunction: {var.name_hint}\n"
-                f"read: {sorted(used)} of {len(function.ret_ty.fields)}"
+                f"a field of a result that no call reads is left\n"
+                f"leaves fields of the result of {var.name_hint} that no call reads: {sorted(used)} are read"
             )
     return ""
 
@@ -208,9 +207,9 @@ def unused_parameter_left(ran: Any) -> str:
         if len(used) == len(function.params):
             continue
         if len(new.params) < len(used):
-            return f"a parameter that is read is gone\nfunction: {var.name_hint}"
+            return f"a parameter that is read is gone\ndrops a parameter of {var.name_hint} that is read"
         if not all(_brings_dims(param.ty) for param in new.params[len(used) :]):
-            return f"a parameter that nothing reads is left\nfunction: {var.name_hint}"
+            return f"a parameter that nothing reads is left\nleaves a parameter of {var.name_hint} unread"
     return ""
 
 

@@ -12,9 +12,9 @@ from typing import Any
 from tvm import relax
 from tvm.ir import Op
 
-from relaxkit.ir.functions import functions_by_name, is_public, relax_functions
+from relaxkit.ir.functions import is_public, relax_functions
 from relaxkit.ir.walk import is_constant, operator_has, operator_of, operators_called, places
-from relaxkit.passes.claims.common import argument, functions_changed, placed, static_dims, untouched
+from relaxkit.passes.claims.common import argument, functions_changed, placed, static_dims
 
 
 def legalizable_left(ran: Any) -> str:
@@ -29,7 +29,7 @@ def legalizable_left(ran: Any) -> str:
         known = knows_operands(value) and (operator_has(operator, "FDataDependent") or _known(value))
         legal = known and operator_has(operator, "FLegalize") and not declined(value)
         if legal or operator_has(operator, "FCallPacked"):
-            return f"{operator} is left\nfunction: {name}\nbinding: {place.binding.var}"
+            return f"{operator} is left\nleaves {operator} in {name}"
     return ""
 
 
@@ -94,7 +94,7 @@ def unlegalized_lost(ran: Any) -> str:
     before, after = operators_called(ran.before), operators_called(ran.after)
     for name in sorted(before):
         if after[name] < before[name] and not operator_has(name, "FLegalize") and not operator_has(name, "FCallPacked"):
-            return f"an operator without legalization is called less often\n{name}: {before[name]}, {after[name]}"
+            return f"an operator without legalization is called less often\ndrops a call of {name}"
     return ""
 
 
@@ -114,7 +114,7 @@ def foldable_left(ran: Any) -> str:
         if not place.dataflow or place.local or operator_of(value) not in _FOLDED:
             continue
         if all(is_constant(item) and _usual(item) for item in value.args) and _usual(value):
-            return f"a call over constants is left\nfunction: {name}\n{operator_of(value)}: {place.binding.var}"
+            return f"a call over constants is left\nleaves {operator_of(value)} over constants in {name}"
     return ""
 
 
@@ -132,7 +132,7 @@ def wide_operand_left(ran: Any) -> str:
             continue
         for operand in value.args:
             if isinstance(operand.ty, relax.TensorType) and str(operand.ty.dtype) == "float32":
-                return f"{operator} has an operand of single precision\nfunction: {name}\n{place.binding.var}"
+                return f"{operator} has an operand of single precision\nleaves {operator} in {name} a float32 operand"
     return ""
 
 
@@ -152,7 +152,9 @@ def narrowed_otherwise(ran: Any) -> str:
     """Say whether operators that are always computed in float16 have lost attributes other than ``out_dtype``."""
     before, after = _configured(ran.before), _configured(ran.after)
     for key in sorted(before - after):
-        return f"{key[0]} has lost an attribute\nbefore: {sorted(before - after)}\nafter: {sorted(after - before)}"
+        other = next((each for each in after - before if each[0] == key[0]), key)
+        names = [name for name, old, new in zip(_MEANINGFUL, key[1:], other[1:], strict=True) if old != new]
+        return f"{key[0]} has lost an attribute\nchanges {', '.join(names)} of {key[0]}"
     return ""
 
 
@@ -182,9 +184,7 @@ def inferred_otherwise(call: Any) -> str:
 
 
 def other_layout_left(ran: Any) -> str:
-    """Find a convolution in a dataflow block whose layouts are others than those asked for, which permute the axes
-    only.
-    """
+    """Find a convolution in a dataflow block with other layouts than those asked for, which permute axes only."""
     asked = argument(ran, 0, "desired_layouts", {})
     if argument(ran, 1, "layout_cb") is not None:
         return ""
@@ -197,7 +197,7 @@ def other_layout_left(ran: Any) -> str:
             continue
         found = [str(value.attrs.data_layout), str(value.attrs.kernel_layout)]
         if found[: len(layouts)] != layouts[:2]:
-            return f"a convolution has other layouts than asked for\nfunction: {name}\nasked: {layouts}, found: {found}"
+            return f"a convolution has other layouts than asked for\nleaves {name} the layouts {found}, not {layouts}"
     return ""
 
 
@@ -210,17 +210,7 @@ def composite_left(ran: Any, names: Iterable[str]) -> str:
             continue
         for place in places(function):
             if (operator := operator_of(place.binding.value)) in wanted:
-                return f"{operator} is left\nfunction: {name}\nbinding: {place.binding.var}"
-    return ""
-
-
-def other_function_decomposed(ran: Any) -> str:
-    """Say whether a function other than the one that was named is another one."""
-    named = argument(ran, 0, "func_name")
-    after = functions_by_name(ran.after)
-    for name, old in functions_by_name(ran.before).items() if named is not None else ():
-        if name != str(named) and name in after and not untouched(old, after[name]):
-            return f"a function that was not named is another one\nfunction: {name}"
+                return f"{operator} is left\nleaves {operator} in {name}"
     return ""
 
 
@@ -237,7 +227,7 @@ def refused_yet_changed(ran: Any) -> str:
         return ""
     # Fewer products may be dead code that is dropped; combined ones are concatenated and taken apart.
     if operators_called(ran.after) - operators_called(ran.before):
-        return "products are combined though the check refuses"
+        return "products are combined though the check refuses\ncombines products though its check refuses"
     return functions_changed(ran)
 
 
@@ -248,10 +238,8 @@ def relax_functions_changed(ran: Any) -> str:
     calls (src/relax/transform/legalize_ops.cc).
     """
     before, after = [dict(relax_functions(module)) for module in (ran.before, ran.after)]
-    gone = sorted(name for name in before if name not in after)
-    if "vdevice" in ran.before.global_infos:
-        gone = [name for name in gone if is_public(before[name])]
-    if gone:
-        return f"a Relax function is gone\ngone: {gone}"
-    new = sorted(name for name in after if name not in before)
-    return f"a Relax function is new\nnew: {new}" if new else ""
+    stays = "vdevice" not in ran.before.global_infos
+    if gone := sorted(name for name in {*before} - {*after} if stays or is_public(before[name])):
+        return f"a Relax function is gone\ndrops {', '.join(gone)}"
+    new = sorted({*after} - {*before})
+    return f"a Relax function is new\nadds {', '.join(new)}" if new else ""

@@ -56,9 +56,7 @@ class Heap:
 
 
 def run_on_symbols(steps: Sequence[PathStep], functions: Mapping[str, Any]) -> list[Heap]:
-    """Return the heaps after a way through a lowered function: one for each time that the pass ran, the latest
-    first.
-    """
+    """Return the heaps after a way through a lowered function, one for each run of the pass, the latest first."""
     heaps: dict[Any, Heap] = {}
     for step in steps:
         value, name = step.value, builtin_of(step.value)
@@ -119,9 +117,7 @@ def _compute(heap: Heap, kernel: Any) -> None:
 
 
 def _substituted(expr: Any, heap: Heap) -> Any:
-    """Return an expression over slots as one over dims; ``None`` where it has parts that :func:`number_of` does not
-    know.
-    """
+    """Return an expression over slots as one over dims; ``None`` where :func:`number_of` does not know a part."""
     if hasattr(expr, "indices"):  # a load, whose class has another name in each release
         return heap.read(int(expr.indices[0].value))
     if isinstance(expr, tirx.IntImm):
@@ -151,7 +147,7 @@ def heap_misused(ran: Any) -> str:
         for steps in ways(function):
             for heap in run_on_symbols(steps, functions):
                 if heap.fault:
-                    return f"{heap.fault}\nfunction: {name}"
+                    return f"{heap.fault}\nmakes {name} use the shape heap wrongly"
     return ""
 
 
@@ -160,7 +156,7 @@ def symbolic_shapes_left(ran: Any) -> str:
     for name, place in placed(ran.after):
         for value in _operands(place.binding.value):
             if isinstance(value, relax.ShapeExpr) and not all(isinstance(dim, tirx.IntImm) for dim in value.values):
-                return f"a symbolic shape is left\nfunction: {name}\nshape: {value}"
+                return f"a symbolic shape is left\nleaves the symbolic shape {value} in {name}"
     return ""
 
 
@@ -190,10 +186,10 @@ def shapes_differ(ran: Any) -> str:
             if not wanted:
                 continue
             if len(given) != len(wanted):
-                return f"a symbolic shape is not made\nfunction: {name}\n{len(wanted)} shapes, {len(given)} made"
+                return f"a symbolic shape is not made\nmakes {len(given)} of {len(wanted)} symbolic shapes in {name}"
             for old_shape, new_shape in zip(wanted, given, strict=True):
                 if said := _difference(old_shape, new_shape, cast):
-                    return f"a shape is made of other numbers\nfunction: {name}\n{said}"
+                    return f"a shape is made of other numbers\nmakes a shape of {name} {said}"
     return ""
 
 
@@ -217,7 +213,7 @@ def _difference(old: list[Any], new: list[Any], cast: set[str]) -> str:
     Nor do other names where one of them is a match_cast's.
     """
     if len(old) != len(new):
-        return f"before: {old}\nafter: {new}"
+        return f"{new} instead of {old}"
     for one, other in zip(old, new, strict=True):
         if other is None:
             continue
@@ -232,7 +228,7 @@ def _difference(old: list[Any], new: list[Any], cast: set[str]) -> str:
             values = {symbol: low + step * names.index(str(symbol.name)) for symbol in symbols}
             left, right = number_of(one, values), number_of(other, values)
             if left is not None and right is not None and left != right:
-                return f"before: {old}\nafter: {new}"
+                return f"{new} instead of {old}"
     return ""
 
 

@@ -21,10 +21,10 @@ def adjoint_missing(ran: Ran) -> str:
     before, after = functions_by_name(ran.before), functions_by_name(ran.after)
     for name, function in before.items():
         if name not in after:
-            return f"{name} is gone"
+            return f"{name} is gone\ndrops {name}"
         same = bool(tvm_ffi.structural_equal(function, after[name], map_free_vars=True))
         if not same and not _may_be_adjoint(name, before):
-            return f"{name} is another"
+            return f"{name} is another\nchanges {name}"
     added = [name for name in after if name not in before]
     remade = [name for name in before if _may_be_adjoint(name, before)]
     if len(added) + len(remade) == 0:
@@ -66,7 +66,7 @@ def loss_not_appended(ran: Ran) -> str:
     name = str(ran.arguments.get("new_func_name", ran.arguments.get("3")) or f"{backbone}_loss")
     before, after = functions_by_name(ran.before), functions_by_name(ran.after)
     if after.keys() != {*before, name}:
-        return f"other functions than the loss function came or went\n{sorted(after.keys() ^ before.keys())}"
+        return f"other functions than the loss function came or went\nmakes {sorted(after)} of {sorted(before)}"
     if not all(untouched(function, after[key]) for key, function in before.items()):
         return "a function other than the loss function changed"
     made, whole = after[name], before[backbone]
@@ -74,7 +74,7 @@ def loss_not_appended(ran: Ran) -> str:
         return "the loss function is not one dataflow block"
     first = made.ret_ty.fields[0] if isinstance(made.ret_ty, relax.TupleType) else made.ret_ty
     if not isinstance(first, relax.TensorType) or first.ndim != 0:
-        return f"the loss is no scalar\n{made.ret_ty}"
+        return f"the loss is no scalar\nmakes {name} return {made.ret_ty}"
     if len(made.params) < len(whole.params):
         return "the loss function takes less than its backbone"
     return ""
@@ -94,8 +94,10 @@ def calls_differ(ran: Ran) -> str:
         for functions in (relax_functions(ran.before), relax_functions(ran.after))
     )
     if before.keys() != after.keys():
-        return f"other functions than before\n{sorted(before.keys() ^ after.keys())}"
+        return f"other functions than before\nadds or drops {', '.join(sorted(before.keys() ^ after.keys()))}"
     for name, operators in before.items():
         if operators != after[name]:
-            return f"other calls than before\n{name}: {operators}\n{after[name]}"
+            return (
+                f"other calls than before\nmakes {name} call {', '.join(after[name])} instead of {', '.join(operators)}"
+            )
     return ""

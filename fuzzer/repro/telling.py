@@ -1,0 +1,46 @@
+"""What of a minimized module a failure seems to hang on, in words: what is left was refused to be reduced away."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tvm import relax
+
+from relaxkit.ir.edits import dead_bindings
+from relaxkit.ir.functions import relax_functions
+from relaxkit.ir.walk import operators_of, places, sequences
+from strategies.detect.features import features_of
+from strategies.scope.features import Feature
+
+_UNTOLD = frozenset({"relax.abs", "relax.add", "relax.call_tir", "relax.logical_not"})
+"""Operators that the minimizer itself puts in the place of others, and the call of a kernel."""
+_MANY = 12  # bindings of a module that is not small: what it has may be there by chance
+_MARKS = (
+    Feature.PRIVATE_CALLS, Feature.PACKED_CALLS, Feature.UNKNOWN_SHAPES, Feature.VDEVICE, Feature.SYMBOLIC_SHAPES,
+    Feature.TUPLES, Feature.MATCH_CAST,
+)  # fmt: skip
+
+
+def surroundings(module: Any) -> str:
+    """Say where the bindings of a module stand, if that is no plain place: ``inside an If``; else nothing."""
+    functions = {name: places(function) for name, function in relax_functions(module)}
+    found = [place for each in functions.values() for place in each]
+    for kind, depth, name in ((relax.If, "branches", "an If"), (relax.Function, "local", "a local function")):
+        if any(isinstance(place.binding.value, kind) for place in found):
+            works = any(getattr(each, depth) and isinstance(each.binding.value, relax.Call) for each in found)
+            return f"inside {name}" if works else f"when a function has {name}"
+    flowing = {name for name, each in functions.items() if any(place.dataflow for place in each)}
+    other = "main" in functions and flowing and "main" not in flowing
+    return "when a function other than main has a dataflow block" if other else ""
+
+
+def telling(module: Any) -> str:
+    """Say what a module has that a plain one has not: ``on an unused binding``, ``on a symbolic dim``; else nothing."""
+    functions = [function for _, function in relax_functions(module)]
+    if not functions or sum(map(len, map(places, functions))) >= _MANY:
+        return "" if functions else "on a PrimFunc"
+    operators = sorted(operators_of(module) - _UNTOLD)
+    if any(dead_bindings(sequence) for function in functions for sequence in sequences(function)) and not operators:
+        return "on an unused binding"
+    marks = ", ".join(operators) or next((each.value for each in _MARKS if each in features_of(module)), "")
+    return f"on {marks.replace('-', ' ')}" if marks and len(operators) <= 2 else ""
