@@ -29,9 +29,6 @@ op = relax.op
 TABLE = IdiomTable()
 
 
-# -- constants ------------------------------------------------------------------------------------------------------
-
-
 @TABLE.idiom("FoldConstant")
 def folded_scalars(scope: Scope) -> Value:
     """Plant constants around a value: ``x + (1 + 2)``."""
@@ -68,9 +65,6 @@ def half_constant(scope: Scope) -> Value:
     value = new_parameter(scope, (2, 3))
     first = added(scope, value, constant(scope, [int(dim) for dim in value.shape], value.dtype))
     return subtracted(scope, first, scope.scalar(1.0, value.dtype))
-
-
-# -- names ----------------------------------------------------------------------------------------------------------
 
 
 @TABLE.idiom("CanonicalizeBindings", needs=(Feature.ALIASES,))
@@ -129,9 +123,6 @@ def needless_cast(scope: Scope) -> Value:
     return scope.match_cast(value, value.shape)
 
 
-# -- repeated code --------------------------------------------------------------------------------------------------
-
-
 @TABLE.idiom("EliminateCommonSubexpr", needs=(Feature.DUPLICATE_CODE,), place=BlockKind.ANYWHERE)
 def repeated_call(scope: Scope) -> Value:
     """Plant two equal calls, both used; sometimes of several operators each."""
@@ -188,9 +179,6 @@ def live_code(scope: Scope) -> Value:
     """Plant operators that are all used."""
     value = elementwise(scope, floats(scope))
     return joined(scope, [value, scope.emit(op.negative(value.expr), -value.known)])
-
-
-# -- blocks ---------------------------------------------------------------------------------------------------------
 
 
 @TABLE.idiom("ConvertToDataflow", needs=(Feature.ORDINARY_BLOCKS,), place=BlockKind.ORDINARY)

@@ -30,9 +30,6 @@ def _any(scope: Scope, ranks: tuple[int, ...] = (1, 2, 3)) -> Value:
     return scope.tensor(dtypes=ANY, ranks=ranks, where=lambda v: small(scope, v))
 
 
-# -- reshape --------------------------------------------------------------------------------------------------------
-
-
 @TABLE.idiom("RemoveRedundantReshape")
 def reshape_twice(scope: Scope) -> Value:
     """Plant reshape of a reshape, there and back or on to a third shape."""
@@ -64,9 +61,6 @@ def reshape_of_transpose(scope: Scope) -> Value:
     value = scope.tensor(dtypes=ANY, shape=(2, 3))
     flipped = transposed(scope, shaped(scope, value, [3, 2]))
     return shaped(scope, flipped, [elements(value)])
-
-
-# -- layouts --------------------------------------------------------------------------------------------------------
 
 
 def _laid(scope: Scope, value: Value, function: Any) -> Value:
@@ -116,9 +110,6 @@ def layout_once(scope: Scope) -> Value:
     return _laid(scope, _layout_operand(scope), lambda i, j: (j, i))
 
 
-# -- concatenation --------------------------------------------------------------------------------------------------
-
-
 def _concat(scope: Scope, values: list[Value], axis: int) -> Value:
     bounds = values[0].known
     for value in values[1:]:
@@ -159,9 +150,6 @@ def permutes_apart(scope: Scope) -> Value:
     """Plant two transposed matrices that meet in a tuple, not in a concatenation."""
     a = matrix(scope)
     return joined(scope, [transposed(scope, a), transposed(scope, operand(scope, a.shape, a))])
-
-
-# -- kernels that are reshapes --------------------------------------------------------------------------------------
 
 
 @TABLE.idiom("RewriteDataflowReshape")

@@ -35,9 +35,6 @@ _CALLED = (Feature.MULTIPLE_FUNCTIONS, Feature.COMPOSITE, Feature.LOCAL_FUNCTION
 TABLE = IdiomTable()
 
 
-# -- fusion ---------------------------------------------------------------------------------------------------------
-
-
 @TABLE.idiom("FuseOps", "FuseTIR")
 def elementwise_chain(scope: Scope) -> Value:
     """Plant two to four elementwise operators, each used by the next alone."""
@@ -115,9 +112,6 @@ def matmul_epilogue(scope: Scope) -> Value:
     return relu(scope, hidden(scope, added(scope, out, operand(scope, [3], out))))
 
 
-# -- in place -------------------------------------------------------------------------------------------------------
-
-
 @TABLE.idiom("DataflowUseInplaceCalls")
 def in_place_food(scope: Scope) -> Value:
     """Plant elementwise operators on temporaries that die at once."""
@@ -163,9 +157,6 @@ def _parameter(scope: Scope) -> Value:
     return given[scope.index(len(given))]
 
 
-# -- approximation --------------------------------------------------------------------------------------------------
-
-
 @TABLE.idiom("FastMathTransform", clears=_CALLED)
 def approximated(scope: Scope) -> Value:
     """Return what FastMathTransform replaces: exp, tanh, erf, softmax."""
@@ -189,9 +180,6 @@ def not_approximated(scope: Scope) -> Value:
         (op.nn.log_softmax, Bounds(-16.0, 0.0625)),
     )[scope.index(3)]
     return scope.emit(call(value.expr), bounds)
-
-
-# -- use and reuse --------------------------------------------------------------------------------------------------
 
 
 @TABLE.idiom("FastMathTransform", clears=_CALLED)

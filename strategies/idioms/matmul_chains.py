@@ -30,9 +30,6 @@ op = relax.op
 TABLE = IdiomTable()
 
 
-# -- chains ---------------------------------------------------------------------------------------------------------
-
-
 def _triple(scope: Scope, middle: int, last: int) -> tuple[Value, Value, Value]:
     a = matrix(scope, static=scope.index(4) < 3)  # of symbolic dims it can seldom be proved which order is cheaper
     return a, operand(scope, [a.shape[-1], middle], a), operand(scope, [middle, last], a)
@@ -108,9 +105,6 @@ def shared_middle(scope: Scope) -> Value:
     a, b, c = _triple(scope, 8, 1)
     inner = product(scope, a, b)
     return joined(scope, [product(scope, inner, c), relu(scope, inner)])
-
-
-# -- parallel products ----------------------------------------------------------------------------------------------
 
 
 def _parallel(scope: Scope, finish: Callable[[Scope, Value, int], Value], same_width: bool = False) -> Value:

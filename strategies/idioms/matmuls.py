@@ -30,9 +30,6 @@ op = relax.op
 TABLE = IdiomTable()
 
 
-# -- sums -----------------------------------------------------------------------------------------------------------
-
-
 @TABLE.idiom("ExpandMatmulOfSum")
 def matmul_of_sum(scope: Scope) -> Value:
     """Plant ``x @ (a + b)``, or of the transposed sum."""
@@ -89,9 +86,6 @@ def widened_sum(scope: Scope) -> Value:
     x = matrix(scope, ("float32",))
     shape = [x.shape[-1], width(scope)]
     return product(scope, x, added(scope, operand(scope, shape, x), operand(scope, shape, x)), "float64")
-
-
-# -- transposes -----------------------------------------------------------------------------------------------------
 
 
 @TABLE.idiom("FuseTransposeMatmul")
@@ -151,9 +145,6 @@ def widened_transpose(scope: Scope) -> Value:
     return product(scope, x, hidden(scope, transposed(scope, w)), "float64")
 
 
-# -- gathers --------------------------------------------------------------------------------------------------------
-
-
 def _indices(scope: Scope, count: int, table: int) -> Value:
     dtype = scope.pick(("int64", "int32"))
     return scope.tensor(dtypes=(dtype,), shape=(count,), bounds=Bounds(0, table - 1, True))
@@ -211,9 +202,6 @@ def broadcast_take(scope: Scope) -> Value:
     x, w = fresh(scope, [1, 2, inner], "float32"), fresh(scope, [3, inner, 2], "float32")
     taken = scope.emit(op.take(w.expr, _indices(scope, 2, 3).expr, axis=0), w.bounds)
     return product(scope, x, taken)
-
-
-# -- precision ------------------------------------------------------------------------------------------------------
 
 
 @TABLE.idiom("ToMixedPrecision")

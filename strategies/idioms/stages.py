@@ -35,9 +35,6 @@ _UNMERGEABLE = (
 TABLE = IdiomTable()
 
 
-# -- sorting and sampling -------------------------------------------------------------------------------------------
-
-
 @TABLE.idiom("DispatchSortScan")
 def sorted_values(scope: Scope) -> Value:
     """Plant ``sort``, ``argsort``, ``topk``, ``cumsum`` or ``cumprod``."""
@@ -87,9 +84,6 @@ def gathered(scope: Scope) -> Value:
     return scope.emit(op.take(likely.expr, which.expr, axis=0), likely.bounds)
 
 
-# -- primitive values -----------------------------------------------------------------------------------------------
-
-
 @TABLE.idiom("ComputePrimValue", needs=(Feature.SYMBOLIC_SHAPES, Feature.SHAPE_EXPRESSIONS))
 def computed_prim(scope: Scope) -> Value:
     """Plant a primitive value computed from a symbolic dim."""
@@ -121,9 +115,6 @@ def _variable(dim: Any) -> bool:
     return isinstance(dim, tirx.Var)
 
 
-# -- kernels --------------------------------------------------------------------------------------------------------
-
-
 @TABLE.idiom(
     "AnnotateTIROpPattern",
     needs=(Feature.KERNELS,),
@@ -152,9 +143,6 @@ def _add_one(shapes: Shapes, dtype: str) -> str:
     return str(to_json_graph_str(kernel.build(shapes, dtype)))
 
 
-# -- devices --------------------------------------------------------------------------------------------------------
-
-
 @TABLE.idiom("RealizeVDevice", "UpdateVDevice", needs=(Feature.DEVICE_HINTS,))
 def hinted(scope: Scope) -> Value:
     """Plant a value that a hint, or a move, says to lie on the first device, and what is computed from it."""
@@ -171,9 +159,6 @@ def hinted(scope: Scope) -> Value:
 def unhinted(scope: Scope) -> Value:
     """Plant the same computation without a hint."""
     return relu(scope, relu(scope, floats(scope)))
-
-
-# -- external code --------------------------------------------------------------------------------------------------
 
 
 @TABLE.idiom("MergeCompositeFunctions", needs=(Feature.COMPOSITE,), clears=_UNMERGEABLE)
@@ -240,9 +225,6 @@ def workspace(scope: Scope, size: int = -1) -> Value:
 def no_workspace(scope: Scope) -> Value:
     """Plant a call of a code generator's function that needs none."""
     return workspace(scope, 0)
-
-
-# -- training ------------------------------------------------------------------------------------------------------
 
 
 @TABLE.idiom("Gradient", needs=(Feature.MULTIPLE_FUNCTIONS,))

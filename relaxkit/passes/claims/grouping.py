@@ -151,10 +151,8 @@ def groups_outside_dataflow(ran: Any) -> str:
 
 def groups_public(ran: Any) -> str:
     """Find a new group with ``global_symbol``."""
-    for name, function in new_groups(ran):
-        if is_public(function):
-            return f"a group is public\nmakes {name}, a group, public"
-    return ""
+    found = (name for name, function in new_groups(ran) if is_public(function))
+    return next((f"a group is public\nmakes {name}, a group, public" for name in found), "")
 
 
 _SAME_WORK = "what is grouped is called by the group instead: example in the documentation"
