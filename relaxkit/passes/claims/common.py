@@ -87,9 +87,9 @@ def operators_changed(ran: Any, fewer: Sequence[str] = (), more: Sequence[str] =
     before, after = operators_called(ran.before, same), operators_called(ran.after, same)
     for name in sorted(before | after):
         if after[name] > before[name] and name not in more and not (before[name] and "*" in more):
-            return f"an operator is called more often\nmakes {before[name]} calls of {name} {after[name]}"
+            return f"an operator is called more often\ncalls {name} {after[name]} instead of {before[name]} times"
         if after[name] < before[name] and name not in fewer and "*" not in fewer:
-            return f"an operator is called less often\nmakes {before[name]} calls of {name} {after[name]}"
+            return f"an operator is called less often\ncalls {name} {after[name]} instead of {before[name]} times"
     return ""
 
 

@@ -57,7 +57,7 @@ DTYPE = "x: R.Tensor((2, 3), 'float16'), y: R.Tensor((2, 3), 'float16')"
         (
             module("return x"), module("return x", DTYPE),
             "changes the type of x from a float32 tensor (2, 3) to a float16 tensor (2, 3)",
-            "when x is a float32 tensor (2, 3)",
+            "on a tensor of float32",
         ),
         (
             module("lv = R.tanh(x)\nlv1 = R.exp(x)\nreturn lv"), module("lv = R.tanh(x)\nlv1 = R.exp(x)\nreturn lv1"),
@@ -73,11 +73,11 @@ DTYPE = "x: R.Tensor((2, 3), 'float16'), y: R.Tensor((2, 3), 'float16')"
         ),
         (
             module("return x", rest=HELPER), module("return x"),
-            "drops the function helper", "with the function helper",
+            "drops the function helper", "on a private function",
         ),
         (
             module("return x", rest=HELPER), module("return x", rest=HELPER.replace("(private=True)", "")),
-            "makes helper public", "when helper is private",
+            "makes helper public", "on a private function",
         ),
     ],
 )  # fmt: skip
@@ -128,7 +128,7 @@ def test_a_function_that_is_gone_is_told_with_its_caller() -> None:
     given = module("lv = cls.helper(x)\nreturn lv".replace("cls", "Module"), rest=HELPER)
     assert [*undefined(given, given)] == []
     said = next(undefined(given, broken(given["main"])))
-    assert said == "leaves main with a call of helper, which it dropped or replaced"
+    assert said == "leaves a call of helper in main, but has dropped or replaced that function"
 
 
 def test_a_dim_that_only_a_result_type_has_is_undefined() -> None:
