@@ -43,4 +43,4 @@ def telling(module: Any) -> str:
     if any(dead_bindings(sequence) for function in functions for sequence in sequences(function)) and not operators:
         return "on an unused binding"
     marks = ", ".join(operators) or next((each.value for each in _MARKS if each in features_of(module)), "")
-    return f"on {marks.replace('-', ' ')}" if marks and len(operators) <= 2 else ""
+    return f"on {marks.replace('match-', 'match_').replace('-', ' ')}" if marks and len(operators) <= 2 else ""

@@ -44,8 +44,8 @@ _VALUES = ("wrong-value", "wrong-shape", "wrong-dtype", "wrong-structure")
 _DEATHS = {Death.HANG: "does not end", Death.MEMORY: "exhausts the memory"}
 _CLAUSE = r",? (?:but|where|which|while|given|because|when) |[,;:] | \((?=[a-z]{3})"
 _ENOUGH = 30  # letters of a message in which no clause ends
-_LOOSE_END = re.compile(r"( (a|an|and|be|for|in|instead|is|of|or|should|that|the|to|was|with))+$")
-_PAIRS = ("()", "[]", "{}")
+_LOOSE_END = re.compile(r"( (a|an|and|as|be|for|in|must|instead|is|of|or|should|that|the|to|was|with))+$")
+_PAIRS = (("(", ")"), ("[", "]"), ("{", "}"))
 _BUILD = "build:"
 """How pipelines are called that are no pass."""
 _OF_TYPE = r"Expression of type (.*?) cannot be assigned to"
@@ -174,7 +174,7 @@ def _clause(text: str, room: int, end: str = _CLAUSE) -> str:
         return text
     for found in reversed([*re.finditer(end, text[3 : max(room, 0) + 3])]):
         part = text[: found.start() + 3]
-        if len(part) <= room and not any(part.count(pair[0]) - part.count(pair[1]) for pair in _PAIRS):
+        if len(part) <= room and not (part.count("`") % 2 or any(part.count(a) - part.count(b) for a, b in _PAIRS)):
             return part
     return ""
 
@@ -197,14 +197,16 @@ def _well_formed(culprit: str, told: _Told) -> str:
     if evidence.kind == "ill-formed":
         for what in undefined(*told.modules):
             return _fit(f"{culprit} {what}", told.around)
-        return _fit(f"{culprit}: {essence(evidence)}", told.around)
+        return _fit(culprit, "", f": {essence(evidence)}")
     if evidence.kind == "signature":
         change = next((each.change for each in told.changes if each.part in _SIGNATURE), "")
         change = change if len(culprit) + len(change) < MOST else change.partition(" from ")[0]
         return _fit(f"{culprit} {change}", told.around) if change else ""
     if evidence.kind == "mistyped-call":
-        return _fit(f"{culprit} leaves a call that does not fit", told.when, f": {evidence.observed}")
-    return _fit(f"{culprit} breaks a type: {evidence.expected}, but {evidence.observed}")
+        return _fit(
+            f"{culprit} leaves a call that does not fit", told.around, f": {essence(evidence, evidence.observed)}"
+        )
+    return _fit(f"{culprit} breaks a type", told.around, f": {evidence.expected}, but {evidence.observed}")
 
 
 def _postcondition(culprit: str, told: _Told) -> str:
