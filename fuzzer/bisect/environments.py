@@ -122,9 +122,6 @@ def in_order(builds: list[Build]) -> list[Build]:
     return sorted(builds, key=lambda build: numbers(build.tvm))
 
 
-# -- inside -----------------------------------------------------------------------------------------------------------
-
-
 @contextlib.contextmanager
 def _locked(path: Path, release: Release, say: Say) -> Iterator[None]:
     with path.open("w") as file:

@@ -70,9 +70,6 @@ class EarlierCases:
     found: tuple[Earlier, ...] = ()
 
 
-# -- choosing --------------------------------------------------------------------------------------------------------
-
-
 def chosen(given: Sequence[str] | None, config: Config, directory: Path, trust: bool = False) -> EarlierCases:
     """Choose the cases that ``--regress`` means.
 
@@ -150,9 +147,6 @@ def _found_by(store: Store, source: str) -> Iterator[Earlier]:
             script="" if each.repro is None else str(store.directory.resolve() / each.repro), bindings=each.bindings,
             at_work=each.evidence.details.oracle, ending=None if each.parts is None else each.parts.ending,
         )  # fmt: skip
-
-
-# -- judging again ---------------------------------------------------------------------------------------------------
 
 
 def regress_first(

@@ -209,9 +209,6 @@ def extras() -> list[HealthCheck]:
     return found
 
 
-# -- inside -----------------------------------------------------------------------------------------------------------
-
-
 def _space(name: str, place: Path, otherwise: Health) -> HealthCheck:
     free = shutil.disk_usage(place).free
     found = f"{place}: {free / (1 << 30):.1f} GiB free, and writable"

@@ -228,9 +228,6 @@ def reduce_case(
     return reduce(case, OracleCriterion(verdict, seconds=seconds), ReductionPlan(limits or SearchLimits()))
 
 
-# -- what is to be reduced, and what is left --------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True)
 class ReadAnswer:
     """A result, or why there is none (one line for the user)."""

@@ -231,9 +231,6 @@ def anything_changed(ran: Any) -> str:
     return "" if tvm_ffi.structural_equal(ran.before, ran.after) else "the module has changed\nchanges the module"
 
 
-# What the stock pipelines claim: the module that they give is ready for the virtual machine, or fused.
-
-
 def legalizable_left_by_pipeline(ran: Any) -> str:
     """Say what ``LegalizeOps``, built without arguments, would not have left.
 

@@ -57,9 +57,6 @@ ADJOINT_ADDED = Postcondition(
 )
 
 
-# What passes for training claim to have added.
-
-
 def loss_not_appended(ran: Ran) -> str:
     """Say what is wrong with the function that computes the loss; empty when it stands beside the others, unchanged."""
     backbone = str(ran.arguments["0"])
@@ -78,9 +75,6 @@ def loss_not_appended(ran: Ran) -> str:
     if len(made.params) < len(whole.params):
         return "the loss function takes less than its backbone"
     return ""
-
-
-# What passes for machines that are not there claim: that they leave everything else alone.
 
 
 def calls_differ(ran: Ran) -> str:
