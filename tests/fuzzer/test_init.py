@@ -47,6 +47,20 @@ def test_what_it_writes_for_a_pass_can_be_read(tmp_path: Path, capsys: pytest.Ca
     assert "relaxfuzz run" in capsys.readouterr().out
 
 
+def test_operators_that_the_pass_names_are_drawn_more(tmp_path: Path) -> None:
+    source = (
+        'import tvm\nfrom tvm.relax import op\nMULTIPLY = tvm.ir.Op.get("relax.multiply")\nNORM = op.nn.layer_norm\n'
+    )
+    (tmp_path / "folds").mkdir()
+    (tmp_path / "folds" / "one.py").write_text(f"{SOURCE}\n{source}")
+    arguments = parser_of(VERB).parse_args([str(tmp_path), "--pass", "folds.one:LowerClip"])
+    assert VERB.run(arguments) == 0
+    aimed = (("relax.multiply", 30), ("relax.nn.layer_norm", 30))
+    assert set(parse_operators(project_config(tmp_path)["operators"])) == set(aimed)
+    text = (tmp_path / "tests" / "test_relaxfuzz.py").read_text()
+    assert all(f'"{name}": {weight}' in text for name, weight in aimed)
+
+
 def test_the_workflows_test_what_the_project_names(tmp_path: Path) -> None:
     assert init(tmp_path, "--pass", PASS) == 0
     for name in ("relaxfuzz.yml", "relaxfuzz-nightly.yml"):

@@ -50,14 +50,15 @@ from relaxfuzz import check, ir_modules
 '''
 _TEST_OF = """
 
-# Draw what your pass acts on (docs/drawing-modules.md of relaxfuzz):
-# @given(ir_modules(operators={{"relax.multiply": 5}}, plant=Fragment(code, shapes=((2, 3),))))
-@given(ir_modules())
+# Draw what your pass acts on (docs/drawing-modules.md of relaxfuzz), such as a pattern of several operators by
+# plant=Fragment(code, shapes=((2, 3),))
+@given(ir_modules({operators}))
 def test_{name}(module):
     check(module, "{target}")
 """
 _PYTEST = ('pythonpath = ["."]', "relaxfuzz_min_changed = 1 # a test whose pass changed no module fails")
 _AIM = '# operators = ["relax.permute_dims=30"] # draw more of what your pass acts on'
+_OFTEN = 30  # times the weight of an operator that is not aimed at
 _EXAMPLE = "mycompiler.py:make_pass"
 
 
@@ -74,11 +75,12 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 def _run(options: argparse.Namespace) -> int:
     directory: Path = options.directory
     _try(directory, options.own, options.passes)
-    texts = dict(_texts(options.own))
+    aimed = _aimed(directory, options.own)
+    texts = dict(_texts(options.own, aimed))
     there = [name for name in texts if (directory / name).exists()]
     if there and not options.force:
         raise UsageError(f"{', '.join(there)} would be overwritten; give --force to allow that")
-    project, left = _project(directory, options.own, options.passes, options.force)
+    project, left = _project(directory, options.own, options.passes, options.force, aimed)
     findings, ignored = _text(directory / DEFAULT_FILE), _text(directory / ".gitignore")
     texts |= {"pyproject.toml": project, str(DEFAULT_FILE): findings or HEAD}
     texts[".gitignore"] = ignored if "/campaign*/\n" in ignored else f"{ignored.rstrip()}\n/campaign*/\n".lstrip()
@@ -104,6 +106,16 @@ def _try(directory: Path, own: list[str], passes: str) -> None:
         configure({"pass": targets, **({"passes": passes} if passes else {})})
 
 
+def _aimed(directory: Path, own: list[str]) -> list[str]:
+    """Return the operators that the files of passes name, which their passes probably act on."""
+    from strategies.operators import OPERATORS
+
+    modules = [directory / each.rpartition(":")[0] for each in own]
+    paths = [each if each.suffix == ".py" else each.parent / f"{each.name.replace('.', '/')}.py" for each in modules]
+    named = set(re.findall(r"\b(?:relax|R|op)\.(?:op\.)?([a-z_0-9.]+)", "\n".join(_text(path) for path in paths)))
+    return [row.name for row in OPERATORS if row.name.removeprefix("relax.") in named]
+
+
 def _next(directory: Path, own: list[str]) -> Iterator[str]:
     if directory.resolve() != Path.cwd():
         yield f"  cd {shlex.quote(str(directory))}"
@@ -118,7 +130,7 @@ def _next(directory: Path, own: list[str]) -> Iterator[str]:
     yield "  git+https://github.com/OWNER/relaxfuzz@TAG  (Settings, Secrets and variables, Actions, Variables)"
 
 
-def _texts(own: list[str]) -> Iterator[tuple[str, str]]:
+def _texts(own: list[str], aimed: list[str]) -> Iterator[tuple[str, str]]:
     yield _FILE, _POLICY + (_OF_OWN if own else _OF_TVM)
     for source, target in (
         ("action.yml", ".github/actions/relaxfuzz/action.yml"),
@@ -133,7 +145,11 @@ def _texts(own: list[str]) -> Iterator[tuple[str, str]]:
         )
     if own:
         names = [(target, re.sub(r"\W+", "_", target.rpartition(":")[2]).strip("_").lower()) for target in own]
-        tests = [_TEST_OF.format(name=name, target=target.replace('"', "'")) for target, name in names]
+        weights = ", ".join(f'"{each}": {_OFTEN}' for each in aimed)
+        operators = f"operators={{{weights}}}" if aimed else ""
+        tests = [
+            _TEST_OF.format(name=name, target=target.replace('"', "'"), operators=operators) for target, name in names
+        ]
         yield _TEST_FILE, _TEST + "".join(tests)
 
 
@@ -144,13 +160,14 @@ def _template(name: str) -> str:
     return next(place for place in places if place.is_file()).read_text(encoding="utf-8")
 
 
-def _project(directory: Path, own: list[str], passes: str, force: bool) -> tuple[str, list[str]]:
+def _project(directory: Path, own: list[str], passes: str, force: bool, aimed: list[str]) -> tuple[str, list[str]]:
     """Return pyproject.toml with what it lacks, and what to say of the keys that it does not get."""
     path, left = directory / "pyproject.toml", []
     text = _text(path)
-    chosen = (("pass", own), ("passes", [each for each in passes.split(",") if each]))
+    weights = [f"{each}={_OFTEN}" for each in aimed]
+    chosen = (("pass", own), ("passes", [each for each in passes.split(",") if each]), ("operators", weights))
     keys = [("relaxfuzz", f"{key} = [{', '.join(map(_quoted, names))}]") for key, names in chosen if names]
-    if own and "operators" not in text:
+    if own and not aimed and "operators" not in text:
         keys[0] = ("relaxfuzz", f"{keys[0][1]}\n{_AIM}")
     if own and (directory / "pytest.ini").exists():
         left = [f"pytest reads pytest.ini and not pyproject.toml; add there: {_PYTEST[1]}"]
