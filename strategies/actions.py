@@ -77,13 +77,14 @@ def operator(scope: Scope) -> Value | None:
         row = scope.pick_steadily(scope.module.rows)
         scope.renew()
         scope.eager = attempt < TRIES - 1
-        scope.aim = row.name if row.name in scope.module.aimed else ""
+        scope.aimed = row.name in scope.module.aimed
+        scope.aim = row.name if scope.aimed else ""
         try:
             result: Value | None = row.draw(scope)
         except NothingAtHand:
             continue
         finally:
-            scope.eager, scope.aim = False, ""
+            scope.eager, scope.aim, scope.aimed = False, "", False
         return result
     return None
 

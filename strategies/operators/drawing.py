@@ -71,12 +71,18 @@ def broadcast_shape(scope: Scope, dims: tuple[Dim, ...]) -> tuple[Dim, ...]:
     return (*lead, *stretched) if scope.affordable([*lead, *stretched]) else dims
 
 
+_NEUTRAL = (1, 0, 2)
+
+
 def partner(scope: Scope, value: Value, bounds: Bounds | None = None, dtype: str | None = None) -> Value:
     """Draw another operand, of ``value``'s dtype or a given one, whose shape broadcasts with ``value``'s.
 
-    Once in three times it is any value at hand that broadcasts, whichever of the two is stretched by it.
+    Once in three times it is any value at hand that broadcasts, whichever of the two is stretched by it. Where the
+    caller of ``ir_modules`` aims at the operator, it is as often a number that a simplification may look for.
     """
     dims, dtype = value.shape, dtype or value.dtype
+    if scope.aimed and dtype != "bool" and scope.index(3) == 2:
+        return scope.guard(scope.scalar(scope.pick(_NEUTRAL), dtype), bounds)
     if scope.index(3) == 2:
 
         def fits(other: Value) -> bool:

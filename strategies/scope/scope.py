@@ -57,6 +57,7 @@ class Scope(BindingEmitter):
             ends it.
         aim: The operator that is drawn, where the caller of ``ir_modules`` aims at it: its first request is for a
             tensor of a high rank, if possible for what the same operator made; that ends it.
+        aimed: Whether the operator that is drawn is one that the caller aims at.
     """
 
     def __init__(self, draw: Draw, module: ModuleFrame, frame: FunctionFrame) -> None:
@@ -65,6 +66,7 @@ class Scope(BindingEmitter):
         self.branches = 0
         self.eager = False
         self.aim = ""
+        self.aimed = False
         self._last: Value | None = None
 
     # -- what is known about values -----------------------------------------------------------------------------

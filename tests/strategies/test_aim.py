@@ -6,6 +6,7 @@ import random
 from typing import Any
 
 import pytest
+import tvm
 from hypothesis import HealthCheck, given, settings
 from tvm import relax
 
@@ -51,6 +52,18 @@ def test_an_aimed_operator_meets_its_own_results_where_its_attributes_matter() -
     strategy = ir_modules(operators={"relax.permute_dims": 5})
     drawn = [draw_from_bytes(strategy, random.Random(seed).randbytes(1 << 14)) for seed in range(100)]
     assert sum(chained(module) for module in drawn if module is not None) > 10  # by chance: 7
+
+
+def test_an_aimed_operator_meets_numbers_that_simplifications_look_for() -> None:
+    def neutral(module: Any) -> bool:
+        calls = [place.binding.value for _, function in relax_functions(module) for place in places(function)]
+        numbers = [call.args[1].value.numpy() for call in calls if operator_of(call) == "relax.multiply"
+                   and isinstance(call.args[1], tvm.ir.GenericConst)]  # fmt: skip
+        return any(number.ndim == 0 and float(number) == 1.0 for number in numbers)
+
+    strategy = ir_modules(operators={"relax.multiply": 30})
+    drawn = [draw_from_bytes(strategy, random.Random(seed).randbytes(1 << 14)) for seed in range(100)]
+    assert sum(neutral(module) for module in drawn if module is not None) > 5  # by chance: 1
 
 
 def test_a_planted_function_is_in_most_modules() -> None:
