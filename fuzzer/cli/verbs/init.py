@@ -6,13 +6,13 @@ import argparse
 import re
 import shlex
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from fuzzer.cli.options import file_errors
-from fuzzer.core.toml import TomlError, parse_toml
+from fuzzer.core.toml import parse_toml
 from fuzzer.core.verb import OK, UsageError, Verb
 from fuzzer.findings.file import DEFAULT_FILE, HEAD
 
@@ -56,8 +56,8 @@ _TEST_OF = """
 def test_{name}(module):
     check(module, "{target}")
 """
-_PYTEST = ('pythonpath = ["."]', "relaxfuzz_min_changed = 1 # a test whose pass changed no module fails")
-_AIM = '# operators = ["relax.permute_dims=30"] # draw more of what your pass acts on'
+_MIN_CHANGED, _WHY = "relaxfuzz_min_changed", "a test whose pass changed no module fails"
+_AIM = 'operators = ["relax.permute_dims=30"] # draw more of what your pass acts on'
 _OFTEN = 30  # times the weight of an operator that is not aimed at
 _EXAMPLE = "mycompiler.py:make_pass"
 
@@ -162,65 +162,38 @@ def _template(name: str) -> str:
 
 def _project(directory: Path, own: list[str], passes: str, force: bool, aimed: list[str]) -> tuple[str, list[str]]:
     """Return pyproject.toml with what it lacks, and what to say of the keys that it does not get."""
+    import tomlkit
+
     path, left = directory / "pyproject.toml", []
     text = _text(path)
     weights = [f"{each}={_OFTEN}" for each in aimed]
     chosen = (("pass", own), ("passes", [each for each in passes.split(",") if each]), ("operators", weights))
-    keys = [("relaxfuzz", f"{key} = [{', '.join(map(_quoted, names))}]") for key, names in chosen if names]
-    if own and not aimed and "operators" not in text:
-        keys[0] = ("relaxfuzz", f"{keys[0][1]}\n{_AIM}")
+    keys: list[tuple[str, str, Any, str]] = [("relaxfuzz", key, names, "") for key, names in chosen if names]
     if own and (directory / "pytest.ini").exists():
-        left = [f"pytest reads pytest.ini and not pyproject.toml; add there: {_PYTEST[1]}"]
+        left = [f"pytest reads pytest.ini and not pyproject.toml; add there: {_MIN_CHANGED} = 1"]
     elif own:
-        keys += [("pytest.ini_options", line) for line in _PYTEST]
-    for table, line in reversed(keys):  # each comes first in its table
-        place = ("tool", *table.split("."))
-        (key, value), *_ = parse_toml(path, line).table.items()
-        before: Any = parse_toml(path, text).table
-        for part in place:
-            before = before.get(part, {})
-        if key in before and (before[key] == value or table != "relaxfuzz"):
+        keys += [("pytest.ini_options", "pythonpath", ["."], ""), ("pytest.ini_options", _MIN_CHANGED, 1, _WHY)]
+    parse_toml(path, text)  # says where what is no TOML is wrong
+    document = tomlkit.parse(text)
+    for name, key, value, why in keys:
+        table: Any = document
+        for part in ("tool", *name.split(".")):
+            table = table.setdefault(part, tomlkit.table(is_super_table=part == "tool"))
+        if key in table and (table[key] == value or name != "relaxfuzz"):
             continue
-        edited = None if key in before and not force else _edited(path, text, place, key, value, line)
-        if edited is None and key in before and not force:
-            left.append(f"[tool.{table}] of {path} keeps its '{key}'; --force makes it {line}")
-        elif edited is None:
-            left.append(f"add to [tool.{table}] of {path}: {line}")
-        text = edited or text
-    return text, left
-
-
-def _edited(path: Path, text: str, place: tuple[str, ...], key: str, value: Any, line: str) -> str | None:
-    """Set a key of a table in a TOML text by one line, all else kept as it is; ``None`` where that cannot be done."""
-    file, rows = parse_toml(path, text), text.splitlines()
-    at = file.line((*place, key))  # of the key, or else of the table
-    wanted = _set(file.table, (*place, key), value)
-    changed = [
-        [*rows[:at], line, *rows[at:]],
-        *([*rows[: at - 1], line, *rows[end:]] for end in range(at, len(rows) + 1)),
-    ]
-    appended = f"{text.rstrip()}\n\n[{'.'.join(place)}]\n{line}\n".lstrip()
-    for candidate in (appended, *("\n".join(each) + "\n" for each in changed)):
-        try:
-            if parse_toml(path, candidate).table == wanted:
-                return candidate
-        except TomlError:
+        if key in table and not force:
+            line = f"{key} = {tomlkit.item(value).as_string()}"
+            left.append(f"[tool.{name}] of {path} keeps its '{key}'; --force makes it {line}")
             continue
-    return None
-
-
-def _set(table: Mapping[str, Any], place: tuple[str, ...], value: Any) -> Mapping[str, Any]:
-    head, *rest = place
-    return {**table, head: _set(table.get(head, {}), tuple(rest), value) if rest else value}
+        table[key] = tomlkit.item(value).comment(why) if why else value
+        if key == "pass" and not aimed and "operators" not in text and isinstance(table, tomlkit.items.Table):
+            table.add(tomlkit.comment(_AIM))
+    return tomlkit.dumps(document), left
 
 
 def _text(path: Path) -> str:
     with file_errors("read", path):
         return path.read_text(encoding="utf-8") if path.exists() else ""
-
-
-def _quoted(text: str) -> str:
-    return f"'{text}'" if '"' in text else f'"{text}"'
 
 
 VERB = Verb(
