@@ -17,14 +17,6 @@ from strategies.passes import DrawnPass, module_and_passes, passes, passes_for, 
 from strategies.scope.features import Feature
 
 __all__ = [
-    "DrawnPass",
-    "Feature",
-    "Fragment",
-    "features_of",
-    "ir_modules",
-    "module_and_passes",
-    "operators_of",
-    "passes",
-    "passes_for",
-    "pipelines",
-]
+    "DrawnPass", "Feature", "Fragment", "features_of", "ir_modules", "module_and_passes", "operators_of", "passes",
+    "passes_for", "pipelines",
+]  # fmt: skip

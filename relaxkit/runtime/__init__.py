@@ -3,7 +3,7 @@
 from relaxkit.runtime.compile.diskcache import DiskCache, default_directory
 from relaxkit.runtime.compile.fast_lowering import movable_constants, private_constants
 from relaxkit.runtime.compile.kernels import KernelCache
-from relaxkit.runtime.compile.lowering import erase_markers, lower, reference_pipeline
+from relaxkit.runtime.compile.lowering import lower
 from relaxkit.runtime.run import (
     Program,
     Session,
@@ -16,25 +16,7 @@ from relaxkit.runtime.run import (
 from relaxkit.runtime.values import ExecMode, Opaque, ShapeValue, Value, from_tvm, to_tvm
 
 __all__ = [
-    "DiskCache",
-    "ExecMode",
-    "KernelCache",
-    "Opaque",
-    "Program",
-    "Session",
-    "ShapeValue",
-    "Value",
-    "cxx_available",
-    "default_directory",
-    "erase_markers",
-    "from_tvm",
-    "judge_of_record",
-    "lower",
-    "movable_constants",
-    "plain_build",
-    "plain_build_and_run",
-    "private_constants",
-    "reference_pipeline",
-    "session",
-    "to_tvm",
-]
+    "DiskCache", "ExecMode", "KernelCache", "Opaque", "Program", "Session", "ShapeValue", "Value", "cxx_available",
+    "default_directory", "from_tvm", "judge_of_record", "lower", "movable_constants", "plain_build",
+    "plain_build_and_run", "private_constants", "session", "to_tvm",
+]  # fmt: skip

@@ -13,42 +13,11 @@ from strategies.scope.scope import Scope
 from strategies.scope.values import Dim, Value, same_dim
 
 EQUATIONS: tuple[str, ...] = (
-    "ij,jk->ik",
-    "ij->ji",
-    "ij,kj->ik",
-    "ij,ij->ij",
-    "ij,ij->",
-    "ij->i",
-    "ij->j",
-    "ij->",
-    "bij,bjk->bik",
-    "i,j->ij",
-    "i,i->",
-    "ij,jk",
-    "ba",
-    "ii->i",
-    "ii->",
-    "ii",
-    "ijk->kji",
-    "ijk->j",
-    "ijj->i",
-    "iij->ij",
-    "ij,j->i",
-    "ij,jk,kl->il",
-    "i,j,k->ijk",
-    "ij,ij,ij->ij",
-    "bqhd,bkhd->bhqk",
-    "bhqk,bkhd->bqhd",
-    "bhwc,hkc->bhwk",
-    "ab,cd->abcd",
-    "ij , jk -> ik",
-    "i,->i",
-    ",->",
-    "...ij,...jk->...ik",
-    "...ij,jk->...ik",
-    "b...->...b",
-    "...i->...",
-)
+    "ij,jk->ik", "ij->ji", "ij,kj->ik", "ij,ij->ij", "ij,ij->", "ij->i", "ij->j", "ij->", "bij,bjk->bik", "i,j->ij",
+    "i,i->", "ij,jk", "ba", "ii->i", "ii->", "ii", "ijk->kji", "ijk->j", "ijj->i", "iij->ij", "ij,j->i",
+    "ij,jk,kl->il", "i,j,k->ijk", "ij,ij,ij->ij", "bqhd,bkhd->bhqk", "bhqk,bkhd->bqhd", "bhwc,hkc->bhwk",
+    "ab,cd->abcd", "ij , jk -> ik", "i,->i", ",->", "...ij,...jk->...ik", "...ij,jk->...ik", "b...->...b", "...i->...",
+)  # fmt: skip
 """Subscripts; letters that repeat within an operand take its diagonal, an ellipsis stands for ``xy``, ``y`` or none."""
 
 _ELLIPSIS = ("", "y", "xy")

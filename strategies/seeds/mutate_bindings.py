@@ -176,19 +176,8 @@ def _is_number(ty: Any) -> bool:
 
 
 _UNARY = (
-    "exp",
-    "nn.relu",
-    "tanh",
-    "sigmoid",
-    "nn.silu",
-    "nn.gelu",
-    "cos",
-    "floor",
-    "sqrt",
-    "negative",
-    "square",
-    "erf",
-)
+    "exp", "nn.relu", "tanh", "sigmoid", "nn.silu", "nn.gelu", "cos", "floor", "sqrt", "negative", "square", "erf",
+)  # fmt: skip
 _KINDRED: tuple[tuple[str, ...], ...] = (
     (*_UNARY, "abs", "sin", "sign", "round", "ceil", "trunc", "log", "rsqrt", "atan", "sinh", "cosh", "tan"),
     ("add", "multiply", "subtract", "maximum", "minimum", "divide", "power", "floor_mod"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from relaxkit.passes.claims import fusion, lowering
 from relaxkit.passes.contract import Contract, Idempotence, Kept, Postcondition, Stage, Trait
 from relaxkit.passes.contracts.shared import (
@@ -29,54 +31,38 @@ def pipeline(name: str) -> PassRef:
 # the end (VMShapeLower: "do not work for local functions, make sure to run it after LambdaLift").
 _BEFORE = ("RealizeVDevice", "LambdaLift")
 
+_DEFAULT = Contract(
+    "build:default",
+    limits=(MAY_GIVE_BACK,),
+    traits=frozenset({Trait.LOWERS_OPERATORS}),
+    postconditions=lowering.LOWERED_CLAIMS,
+    prepare=_BEFORE,
+    gives=Stage.LOWERED,
+    idempotence=Idempotence.UNKNOWN,
+    address_ordered=True,
+    costly=True,
+    composed=True,
+    refusals=(UNSUPPORTED_DTYPE, WINDOWED_ATTENTION),
+    changes=frozenset({Kept.KERNELS}),  # AnnotateTIROpPattern, AttachGlobalSymbol
+    environment=(NEEDS_TARGET,),
+)
 ROWS: tuple[Contract, ...] = (
-    Contract(
-        "build:default",
-        limits=(MAY_GIVE_BACK,),
-        traits=frozenset({Trait.LOWERS_OPERATORS}),
-        postconditions=lowering.LOWERED_CLAIMS,
-        prepare=_BEFORE,
-        gives=Stage.LOWERED,
-        idempotence=Idempotence.UNKNOWN,
-        address_ordered=True,
-        costly=True,
-        composed=True,
-        refusals=(UNSUPPORTED_DTYPE, WINDOWED_ATTENTION),
-        changes=frozenset({Kept.KERNELS}),  # AnnotateTIROpPattern, AttachGlobalSymbol
-        environment=(NEEDS_TARGET,),
-    ),
-    Contract(
-        "build:cpu",
-        limits=(MAY_GIVE_BACK,),
-        traits=frozenset({Trait.LOWERS_OPERATORS}),
-        postconditions=lowering.LOWERED_CLAIMS,
-        merges_kernels=True,
-        prepare=_BEFORE,
-        gives=Stage.LOWERED,
-        idempotence=Idempotence.UNKNOWN,
-        address_ordered=True,
-        costly=True,
-        composed=True,
-        refusals=(UNSUPPORTED_DTYPE, WINDOWED_ATTENTION),
-        changes=frozenset({Kept.KERNELS}),  # AnnotateTIROpPattern, AttachGlobalSymbol
-        environment=(*PARTS_OF_LEVEL_ONE, NEEDS_TARGET),
-    ),
-    Contract(
-        "build:zero",
-        traits=frozenset({Trait.LOWERS_OPERATORS}),
+    _DEFAULT,
+    replace(_DEFAULT, name="build:cpu", merges_kernels=True, environment=(*PARTS_OF_LEVEL_ONE, NEEDS_TARGET)),
+    replace(
+        _DEFAULT,
+        name="build:zero",
+        limits=(),
         postconditions=(
             Postcondition(
                 "no operator that legalizes is left", lowering.legalizable_left_by_pipeline, lowering._STAGES
             ),
             Postcondition("no primitive function is left", fusion.groups_left, lowering._STAGES),
         ),
-        merges_kernels=True,
+        prepare=(),
         gives=Stage.FUSED,
-        idempotence=Idempotence.UNKNOWN,
-        costly=True,
-        composed=True,
-        refusals=(UNSUPPORTED_DTYPE, WINDOWED_ATTENTION),
-        changes=frozenset({Kept.KERNELS}),  # AnnotateTIROpPattern, AttachGlobalSymbol
+        address_ordered=False,
+        merges_kernels=True,
         environment=PARTS_OF_LEVEL_ONE,
     ),
 )

@@ -261,18 +261,8 @@ GROW: tuple[Ranker, ...] = (expand_dims, split_reshape, broadcast, stack, take, 
 
 
 SHRINK: tuple[Ranker, ...] = (
-    squeeze,
-    flatten,
-    batch_flatten,
-    merge_reshape,
-    take,
-    _MAX,
-    _MEAN,
-    _MIN,
-    _SUM,
-    gather_nd,
-    index_tensor,
-)
+    squeeze, flatten, batch_flatten, merge_reshape, take, _MAX, _MEAN, _MIN, _SUM, gather_nd, index_tensor,
+)  # fmt: skip
 """To a smaller rank."""
 
 

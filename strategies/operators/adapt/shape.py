@@ -191,16 +191,7 @@ def collapse_into(scope: Scope, value: Value, target: tuple[Dim, ...]) -> Propos
 
 
 INTO: tuple[Shaper, ...] = (
-    reshape_into,
-    broadcast_into,
-    permute_into,
-    expand_into,
-    squeeze_into,
-    reduce_into,
-    slice_into,
-    pad_into,
-    tile_into,
-    take_into,
-    collapse_into,
-)
+    reshape_into, broadcast_into, permute_into, expand_into, squeeze_into, reduce_into, slice_into, pad_into,
+    tile_into, take_into, collapse_into,
+)  # fmt: skip
 """To a given shape; where none serves, :func:`gather_into` does when it is static."""
