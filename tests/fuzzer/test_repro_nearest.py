@@ -105,6 +105,28 @@ def test_neighbours_differ_in_few_lines_and_telling_edits_come_first() -> None:
     assert all(len(neighbour.nearest.edits) <= 3 for neighbour in found)
 
 
+SYMBOLIC = """
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor(("m", 3), dtype="float32")) -> R.Shape(ndim=2):
+        lv: R.Tensor((), dtype="float32") = R.const(5.0, "float32")
+        gv: R.Shape(ndim=2) = R.shape_of(R.add(x, lv))
+        gv1 = R.add(R.zeros(R.shape([3]), "float32"), lv)
+        return gv
+"""
+
+
+def test_neighbours_say_something() -> None:
+    """Texts that are no Python, and dims and constants of one, which hide what is wrong, were shown as passing."""
+    shown = list(neighbours(str(tvm.ir.save_json(load(SYMBOLIC)))))
+    news = [new for neighbour in shown for _, new in neighbour.nearest.edits]
+    assert {"another constant", "a static dim for a symbolic one"} <= {each.nearest.what for each in shown}
+    assert not [new for new in news if "= R\n" in f"{new}\n" or '"4"' in new]
+    assert not [new for new in news if "(1, 3)" in new or "R.const(1.0" in new]
+    assert all(sum(max(map(len, map(str.splitlines, each))) for each in one.nearest.edits) <= 3 for one in shown)
+
+
 def test_a_text_of_no_module_is_no_neighbour() -> None:
     case = str(tvm.ir.save_json(load(MODULE)))
     assert module_of("no module", case) is None

@@ -30,12 +30,13 @@ from fuzzer.repro.pieces.frame import load
 _REDUCING_SECONDS = 2.0
 """Reductions infer types, which takes its time; what they give is rarely nearer than an edit of the text."""
 
-MOST_LINES = 6
+MOST_LINES = 3
 MOST_EDITS = 3
 
 _PROPERTY, _HINT, _DEVICE = "another property of a function", "a hint less", "a tensor on no particular device"
 _ATTRIBUTE, _DIM, _STATIC = "another attribute", "another dim", "a static dim for a symbolic one"
 _DTYPE, _OPERATOR, _CONSTANT, _RESULT = "another dtype", "another operator", "another constant", "another result"
+_SHAPES = r"(?<=Tensor\(\()[^()]*(?=\))|(?<=R\.shape\(\[)[^\[\]]*(?=\])|(?<=T\.Buffer\(\()[^()]*(?=\))"
 _TELLING = {
     **dict.fromkeys((_PROPERTY, _HINT, _DEVICE, _ATTRIBUTE, _DIM, _STATIC, _DTYPE), 0),
     **dict.fromkeys((_OPERATOR, _CONSTANT), 1),
@@ -69,13 +70,19 @@ def neighbours(module_json: str) -> list[Neighbour]:
     text = source.text
     found: dict[str, tuple[tuple[int, int, int], Neighbour]] = {}
     for what, other in itertools.chain(_mutated(text), _reduced(module_json)):
-        if other in found or other == text:
+        if other in found or other == text or _ones(other) > _ones(text):
             continue
         edits = edits_between(text, other)
         if edits is not None:
             lines = sum(old.count("\n") + 1 for old, _ in edits)
             found[other] = (_TELLING.get(what, 2), lines, _distance(edits)), Neighbour(Nearest(what, edits), other)
     return [neighbour for _, neighbour in sorted(found.values(), key=lambda item: item[0])]
+
+
+def _ones(text: str) -> int:
+    """Count the dims and the constants that are one: more of them hide what is wrong, and tell nothing of its cause."""
+    dims = sum(len(re.findall(r"\b1\b", shape)) for shape in re.findall(_SHAPES, text))
+    return dims + len(re.findall(r"R\.const\(\[*1(?:\.0)?\b", text))
 
 
 def module_of(text: str, failing_json: str) -> str | None:
@@ -192,37 +199,33 @@ def _values(found: re.Match[str]) -> Iterator[str]:
 
 def _dims(text: str) -> Edited:
     """One dim everywhere: another number, or a number for a symbolic one."""
-    shapes = r"(?<=Tensor\(\()[^()]*(?=\))|(?<=R\.shape\(\[)[^\[\]]*(?=\])|(?<=T\.Buffer\(\()[^()]*(?=\))"
-    dims = {dim for shape in re.findall(shapes, text) for dim in re.findall(r"\w+", shape)}
+    dims = {dim for shape in re.findall(_SHAPES, text) for dim in re.findall(r"\w+", shape)}
     for dim in sorted(dims):
-        others = [str(int(dim) + 1), "1", "2", "4"] if dim.isdigit() else ["1", "4"]
-        for other in dict.fromkeys(others):
-            if other == dim:
-                continue
-            yield _DIM if dim.isdigit() else _STATIC, re.sub(shapes, partial(_with_dim, dim, other), text)
+        for other in dict.fromkeys([str(int(dim) + 1), "2", "4"] if dim.isdigit() else ["4"]):
+            yield _DIM if dim.isdigit() else _STATIC, re.sub(_SHAPES, partial(_with_dim, dim, other), text)
     # One place alone, for dims that need not agree.
-    for shape in re.finditer(shapes, text):
+    for shape in re.finditer(_SHAPES, text):
         for dim in re.finditer(r"\b\d+\b", shape.group()):
             start = shape.start() + dim.start()
-            for other in ("1", "2", str(int(dim.group()) + 1)):
-                if other != dim.group():
-                    yield _DIM, text[:start] + other + text[start + len(dim.group()) :]
+            for other in ("2", str(int(dim.group()) + 1)):
+                yield _DIM, text[:start] + other + text[start + len(dim.group()) :]
 
 
 def _with_dim(dim: str, other: str, shape: re.Match[str]) -> str:
-    return re.sub(rf"\b{dim}\b", other, shape.group())
+    return re.sub(rf'"{dim}"|\b{dim}\b', other, shape.group())
 
 
 def _operators(text: str) -> Edited:
     """Return a call of an operator: another operator on the same operands, or the operand itself."""
-    calls = r"(?<== )R\.(?!shape\b|const\b|call_\w+\b|output\b|match_cast\b)([\w.]+)\((\w+)(, (\w+))?([^\n]*)\)(?=\n)"
+    name = r"(?<== )R\.(?!shape\b|const\b|call_\w+\b|output\b|match_cast\b)([\w.]+)"
+    calls = rf"{name}\((\w+)(?=[,)])(?:, (\w+)(?=[,)]))?[^\n]*\)(?=\n)"
     for other in _swapped(text, calls, _calls):
         yield _OPERATOR, other
 
 
 def _calls(found: re.Match[str]) -> Iterator[str]:
-    name, first, second = found.group(1), found.group(2), found.group(4)
-    if second and f", {second}=" not in found.group():
+    name, first, second = found.groups()
+    if second:
         for other in ("add", "multiply", "matmul"):
             if other != name:
                 yield f"R.{other}({first}, {second})"
@@ -241,7 +244,7 @@ def _dtypes(text: str) -> Edited:
 
 def _constants(text: str) -> Edited:
     def values(found: re.Match[str]) -> Iterator[str]:
-        for other in ("0.0", "1.0", "2.0") if "." in found.group(1) else ("0", "1", "2"):
+        for other in ("0.0", "2.0") if "." in found.group(1) else ("0", "2"):
             if other != found.group(1):
                 yield f"R.const({other}, "
 
