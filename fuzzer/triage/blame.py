@@ -9,6 +9,7 @@ module, with the types that were asked for, is all that it takes.
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -26,6 +27,8 @@ _UNBUILT = frozenset({"does-not-build", "run-error"})
 _OTHERWISE = frozenset({"not-done", "wrong-value"})
 _CAST = "relax.astype"
 _POLICY = "TMixedPrecisionPolicy"
+_HOOKS: dict[str, tuple[Any, ...]] = {"FRelaxInferLayout": ({}, {}), "FInferMixedPrecision": ("float16",)}
+"""Attributes of operators that are functions which passes call, with what they take beside the call."""
 _OF_REGISTERS = ("VirtualMachineImpl::WriteRegister", "VirtualMachineImpl::ReadRegister")
 _Step = tuple[str, Callable[[Any], Any]]
 """Its name, empty for one of our own, and the pass."""
@@ -78,7 +81,8 @@ def blame_request(question: BlameQuestion) -> Blame:
     elif evidence.kind in _OTHERWISE and (hooked := _hook(subject, index)) is not None:
         found = hooked
     elif verdict.oracle is not OracleName.NUMERIC:
-        found = _inside(subject, index, question.elementary) or _inference(subject, index, evidence)
+        found = _inside(subject, index, question.elementary) or _in_hook(subject, index, evidence)
+        found = found or _inference(subject, index, evidence)
     return found if found is not None and found.name != verdict.culprit else Blame(verdict.culprit)
 
 
@@ -252,6 +256,23 @@ def _hook(subject: Subject, index: int) -> Blame | None:
         if step.contract.hook is not None and (attribute := step.contract.hook(call)):
             reason = f"{step.ref.name} calls that, and it drops an operand, an attribute or the operator by itself"
             return Blame(f"{operator_of(call)} (its {attribute})", reason)
+    return None
+
+
+def _in_hook(subject: Subject, index: int, evidence: Evidence) -> Blame | None:
+    """Blame the function of an operator that the pass only calls, where that raises by itself."""
+    from oracles.core.evidence import evidence_of
+    from relaxkit.ir.walk import expressions_in, operator_has, operator_of
+
+    called = [each for each in expressions_in(subject.input_of(index)) if operator_of(each)]
+    for call, (attribute, arguments) in itertools.product(called, _HOOKS.items()):
+        try:
+            if operator_has(operator_of(call), attribute):
+                call.op.get_attr(attribute)(call, *arguments)
+        except Exception as error:
+            if _same(evidence_of(error), evidence):
+                reason = f"{subject.plan.steps[index].ref.name} calls that, and it raises by itself"
+                return Blame(f"{operator_of(call)} (its {attribute})", reason)
     return None
 
 

@@ -19,9 +19,10 @@ from fuzzer.repro.nearest.search import NEAREST_SECONDS
 from fuzzer.store.door import SCRIPTS
 from fuzzer.triage.reduce import NotReduced, ReductionPlan, reduce
 from fuzzer.triage.script import NoScript, ShortRequest, write_checked
-from fuzzer.triage.traits import find_traits, shown_by
+from fuzzer.triage.traits import find_traits, first_run_request, shown_by
 from fuzzer.triage.weigh import weigh
 from fuzzer.worker.worker import DEFAULT_MEMORY_LIMIT, DEFAULT_TIME_LIMIT
+from relaxkit.passes.contract import OracleName
 
 if TYPE_CHECKING:
     from fuzzer.core.case import Case
@@ -177,16 +178,18 @@ class _Triage:
             return False
         job = self.job
         self.traits = find_traits(self.judge, case, job.verdict)
-        self.assessment = weigh(self.judge, case, (job.case, job.verdict), confirmation.verdict, self.traits)
+        last = (case, confirmation.verdict)
+        told = self._of_a_first_run(*last)
+        self.assessment = weigh(self.judge, told[0], (job.case, job.verdict), told[1], self.traits)
         path = job.directory / SCRIPTS / f"{job.id}.py"
-        wanted = ShortRequest(case, confirmation.verdict, self.assessment)
+        wanted = ShortRequest(*told, self.assessment)
         inside = bool(wanted.blame) and wanted.blame == self.traits.culprit
         inner = shown_by(self.judge, case, confirmation.verdict, wanted.blame) if inside else []
         try:
-            for shown in (*inner, (case, confirmation.verdict)):
+            for shown in (*inner, *([] if told == last else [told]), last):
                 asked = replace(wanted, case=shown[0], verdict=shown[1])
                 result, parts, why = write_checked(self.judge, asked, job.signature, path, job.nearest_seconds)
-                if result.confirmed:
+                if result.confirmed and not (why and told != last):
                     break
         except NoScript as error:
             self.notes.append(f"{name} case: rendering the script failed: {error.reason}")
@@ -203,6 +206,20 @@ class _Triage:
             self.notes.append(f"script cannot be written short: {why[:_SAID]}")
         self.path, self.parts = path, parts
         return True
+
+    def _of_a_first_run(self, case: Case, verdict: Verdict) -> tuple[Case, Verdict]:
+        """Return the smallest case whose first run fails as a second one of ``case`` does; ``case`` without one."""
+        asked = verdict.oracle is OracleName.IDEMPOTENCE
+        found = self.judge.ask(first_run_request, (case, verdict)) if asked else None
+        if not isinstance(found, tuple):
+            return case, verdict
+        own, plan = self.criterion, ReductionPlan(self.job.limits, stop=self.job.stop, runs=1)
+        try:
+            criterion = OracleCriterion(found[1], seconds=own.seconds, memory=own.memory, workers=own.workers)
+            reduced = reduce(found[0], criterion, plan)
+        except NotReduced:
+            return case, verdict
+        return reduced.minimized.case, reduced.verdict or found[1]
 
     def _findings(self, found: Minimized) -> tuple[Other, ...]:
         """Return the other failures that may be findings.

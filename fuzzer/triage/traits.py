@@ -206,6 +206,22 @@ def shown_by(judge: Judge, case: Case, verdict: Verdict, name: str) -> list[tupl
     return [(alone, other) for other in judge.verdicts(alone) if _same(other, verdict)][:1]
 
 
+def first_run_request(question: tuple[Case, Verdict]) -> tuple[Case, Verdict] | None:
+    """Return, in a worker, the case whose first run fails as a second one does, and its verdict; if there is one."""
+    from fuzzer.minimizer.judge.judge import JudgeRequest, judge_request
+    from oracles.core.subject import Subject
+
+    def transformed(module: Any, case: Case) -> Any:
+        return Subject(module, case.passes, input_seed=case.input_seed).output_module
+
+    again, verdict = edited(question[0], transformed), question[1]
+    if again is None:
+        return None
+    verdicts = judge_request(JudgeRequest(again, (OracleName.CRASH, OracleName.WELL_FORMED)))
+    fails = (each for each in verdicts if each.evidence is not None)
+    return next(((again, each) for each in fails if signature(each).message == signature(verdict).message), None)
+
+
 def _same(other: Verdict, verdict: Verdict) -> bool:
     """Say whether two failures of one module look the same, the passes apart."""
     if symptom_of_verdict(other) != symptom_of_verdict(verdict) or verdict.evidence is None:

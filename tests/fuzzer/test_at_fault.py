@@ -216,6 +216,49 @@ def test_an_operator_is_blamed_for_what_its_own_function_does_which_a_pass_calls
     assert found.severity is Severity.S1
 
 
+LAYOUTS = '{"relax.nn.conv2d": ["NCHW4c", "OIHW4o"]}'
+
+
+def of_layouts(module: Any) -> Case:
+    passes = (PassRef("ConvertLayout", f"relax.transform.ConvertLayout({LAYOUTS})"),)
+    return Case(str(tvm.ir.save_json(module)), passes, 0)
+
+
+@I.ir_module
+class Convolved:
+    @R.function
+    def main(x: R.Tensor((2, 4, 3, 3), "float32"), w: R.Tensor((8, 4, 1, 1), "float32")) -> R.Tensor(
+        (2, 8, 3, 3), "float32"
+    ):
+        with R.dataflow():
+            lv = R.nn.conv2d(x, w)
+            R.output(lv)
+        return lv
+
+
+def test_what_a_second_run_fails_on_is_told_as_a_failure_of_one_run(worker: IsolatedWorker, tmp_path: Path) -> None:
+    """ConvertLayout "fails on its own output", as it does on any module of such a layout."""
+    case = of_layouts(Convolved)
+    found = Judge(worker, (OracleName.IDEMPOTENCE,)).verdicts(case)[0]
+    name = signature(found)
+    result = triage_finding(
+        TriageJob(name.id, name.text, found, case, tmp_path, limits=SearchLimits(queries=150), nearest_seconds=0)
+    )
+    assert result.parts is not None
+    assert "NCHW4c" in result.parts.module
+    assert "in ConvertLayout fails" in result.parts.words.title
+    assert "own output" not in result.parts.words.title
+    assert result.assessment is not None
+    assert result.assessment.blame == "relax.nn.conv2d (its FRelaxInferLayout)"
+
+
+def test_an_operator_is_blamed_for_what_its_own_function_raises(worker: IsolatedWorker) -> None:
+    (run,) = (ref.build() for ref in of_layouts(Convolved).passes)
+    found = weighed(worker, of_layouts(run(Convolved)), OracleName.CRASH)
+    assert found.blame == "relax.nn.conv2d (its FRelaxInferLayout)"
+    assert "by itself" in found.reason
+
+
 @I.ir_module
 class Unlegalized:
     @R.function
