@@ -43,7 +43,9 @@ class Rarity(str, enum.Enum):
     VALUES = "NaN, infinities or denormals"
     EMPTY = "dims of 0"
     FLOAT8 = "float8"
+    HINTS = "hints of devices behind which no pipeline runs the pass"
     LOCAL_FUNCTIONS = "local functions"
+    CLOSURES = "closures"
     RECURSION = "recursion"
     FORCED_PURITY = "forced purity"
     PUBLIC_CALLS = "public functions that call each other under a pass that changes how they are called"
@@ -54,8 +56,8 @@ class Rarity(str, enum.Enum):
 
     @property
     def special(self) -> bool:
-        """Say whether it is of the data, and not of the program: what fails loudly is no less grave for it."""
-        return self in (Rarity.VALUES, Rarity.EMPTY, Rarity.FLOAT8)
+        """Say whether only what fails silently is less grave for it: what is of the data, or of where it lies."""
+        return self in (Rarity.VALUES, Rarity.EMPTY, Rarity.FLOAT8, Rarity.HINTS)
 
 
 class Culprit(str, enum.Enum):

@@ -6,16 +6,19 @@ case is judged once more with that: what fails all the same does not need it.
 
 from __future__ import annotations
 
+import functools
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from fuzzer.findings.assessment import Assessment, Blame, Rarity, Severity, assess, gravest
+from fuzzer.findings.family import Edit
 from fuzzer.minimizer.judge.judge import Judge
 from fuzzer.triage.blame import BlameQuestion, blame_request
-from fuzzer.triage.traits import edited
+from fuzzer.triage.traits import EDITS, edited
 from oracles.core.verdict import Outcome
-from relaxkit.passes.contract import Abi, Harm, OracleName
+from relaxkit.passes.contract import Abi, Harm, OracleName, Trait
 from relaxkit.passes.pass_ref import PassRef
 from relaxkit.passes.shipped import in_default_pipeline, in_shipped_order
 
@@ -27,6 +30,10 @@ if TYPE_CHECKING:
 
 _FLOAT8 = "float8"
 _FORCED = "relax.force_pure"
+_HINT = "relax.hint_on_device"
+_CLOSURES = frozenset({"relax.make_closure", "relax.invoke_closure", "relax.invoke_pure_closure"})
+_DRAWN = 3  # inputs that are asked: numbers of a few elements may happen to be equal
+_DIFFERENT = frozenset({"wrong-value", "wrong-shape", "wrong-dtype"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,11 +72,11 @@ def weigh(judge: Judge, case: Case, first: tuple[Case, Verdict], verdict: Verdic
         rare = sorted({*rare, *special}, key=list(Rarity).index)
     blame = judge.ask(blame_request, BlameQuestion(case, verdict, traits.culprit))
     at_fault = blame if isinstance(blame, Blame) else Blame(verdict.culprit)
-    numbers = replace(wide, oracles=(OracleName.NUMERIC,), kind="wrong-value")
-    broken = evidence.details.harm is Harm.BROKEN and gravest(verdict) is Severity.S3
-    if broken and judge.ask(ordinary_request, numbers) is True:
+    builds = verdict.oracle is OracleName.WELL_FORMED or evidence.kind == "does-not-build"
+    loud = gravest(verdict) is Severity.S3 and (builds or evidence.details.harm is Harm.BROKEN)
+    if loud and isinstance(wrong := judge.ask(wrong_request, (case, verdict.culprit)), str) and wrong:
         verdict = replace(verdict, evidence=replace(evidence, details=replace(evidence.details, harm=Harm.WRONG)))
-        at_fault = replace(at_fault, reason="; ".join(filter(None, (at_fault.reason, "results are wrong, too"))))
+        at_fault = replace(at_fault, reason="; ".join(filter(None, (at_fault.reason, wrong))))
     return assess(verdict, rare, at_fault, in_default_pipeline(verdict.culprit))
 
 
@@ -99,19 +106,22 @@ def rare_request(case: Case) -> frozenset[Rarity]:
     from relaxkit.ir.sketch.sketch import take
     from relaxkit.ir.sketch.slots import types_of
     from relaxkit.ir.types import parts_of_type
-    from relaxkit.passes.contracts import contract_for
+    from relaxkit.ir.walk import operators_of
+    from relaxkit.passes.contracts import any_has, contract_for
     from strategies.detect.features import features_of
     from strategies.scope.features import Feature
 
     breadcrumb("traits")
     module = load_module(case)
-    features, sketch = features_of(module), take(module)
+    features, sketch, called = features_of(module), take(module), operators_of(module)
     parts = [part for ty in types_of(sketch) for part in parts_of_type(ty)]
     dtypes = [str(getattr(part, "dtype", "")) for part in parts]
     signs = {
         Rarity.VALUES: any(_special(constant) for _, constant in constants_in(sketch)),
         Rarity.EMPTY: Feature.EMPTY_TENSORS in features,
         Rarity.FLOAT8: any(dtype.startswith(_FLOAT8) for dtype in dtypes),
+        Rarity.HINTS: _HINT in called and not any_has(map(contract_for, case.passes), Trait.PLACES),
+        Rarity.CLOSURES: not _CLOSURES.isdisjoint(called),
         Rarity.LOCAL_FUNCTIONS: Feature.LOCAL_FUNCTIONS in features,
         Rarity.RECURSION: Feature.RECURSION in features,
         Rarity.FORCED_PURITY: any(_FORCED in func.attrs for func in sketch.relax_functions().values()),
@@ -135,26 +145,52 @@ def ordinary_request(question: Ordinary) -> bool:
     No where it cannot be taken away, or nothing is judged then.
     """
     from fuzzer.minimizer.judge.judge import JudgeRequest, judge_request
-    from relaxkit.ir.sketch.emit import emit
-    from relaxkit.ir.sketch.sketch import take
-
-    def ordinary(module: Any, case: Case) -> Any:
-        sketch = take(module)
-        _EDITS[question.rarity](sketch)
-        return emit(sketch)
 
     if question.rarity is Rarity.ORDER:
         alone = PassRef(question.culprit, f"relax.transform.{question.culprit}()")
         kept = next((ref for ref in question.case.passes if ref.name == question.culprit), alone)
         case: Case | None = replace(question.case, passes=(kept,))
     else:
-        case = edited(question.case, ordinary)
+        case = edited(question.case, functools.partial(_without, question.rarity))
     verdicts = [] if case is None else judge_request(JudgeRequest(case, question.oracles))
     return any(
         each.evidence.kind == question.kind and not (question.rarity is None and _of_the_inputs(each))
         for each in verdicts
         if each.outcome is Outcome.FAIL and each.evidence is not None
     )
+
+
+def wrong_request(question: tuple[Case, str]) -> str:
+    """Say, in a worker, how a program of which something is wrong by its form gives other results on ordinary inputs.
+
+    As it is, as far as it builds all the same; with two elements along dims that have one; with numbers for symbols.
+    """
+    from fuzzer.core.case import load_module
+    from oracles.core.subject import Subject
+    from oracles.judge import judge
+    from relaxkit.passes.contracts import contract_for
+
+    given, culprit = question
+    contracts = [replace(contract_for(ref), tolerated_ill_formedness=("",)) for ref in given.passes]
+    wide, static = edited(given, functools.partial(_without, None)), edited(given, EDITS[Edit.NUMBERS])
+    shown = (given, ""), (wide, " where dims of 1 are 2"), (static, " where symbolic dims are numbers")
+    for (case, when), seed in itertools.product(shown, range(_DRAWN)):
+        if case is not None:
+            subject = Subject(load_module(case), case.passes, contracts, case.input_seed + seed)
+            (found,) = judge(subject, [OracleName.NUMERIC])
+            kind = "" if found.evidence is None else found.evidence.kind
+            if kind in _DIFFERENT and found.culprit == culprit and not _of_the_inputs(found):
+                return f"results are wrong, too{when} ({kind})"
+    return ""
+
+
+def _without(rarity: Rarity | None, module: Any, _: Case) -> Any:
+    from relaxkit.ir.sketch.emit import emit
+    from relaxkit.ir.sketch.sketch import take
+
+    sketch = take(module)
+    _EDITS[rarity](sketch)
+    return emit(sketch)
 
 
 def _special(constant: Any) -> bool:

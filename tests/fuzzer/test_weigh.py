@@ -72,6 +72,8 @@ def with_parameter(case: Case, ty: Any) -> Case:
         ("run-codegen-recursion", (HARD, S4), "needs recursion"),
         ("merge-composite-closure", (HARD, S4), "needs local functions"),
         ("script-boxed-attribute", (HARD, S5), ""),
+        ("inplace-calls-hint", (HARD, S2), "needs hints of devices"),
+        ("remove-unused-parameters-made-closure", (HARD, S4), "needs closures"),
         ("remove-unused-parameters-elsewhere", (OURS, S5), ""),
         ("rewrite-dataflow-reshape-branch", (OURS, S5), ""),
     ],
@@ -84,6 +86,35 @@ def test_a_case_of_each_severity(
     assert found.reason.startswith(reason)
     assert bool(reason) == found.reason.startswith("needs")
     assert found.final
+
+
+@I.ir_module
+class Normalised:
+    @R.function
+    def main(x: R.Tensor(("m", 2, 2), "float32"), gamma: R.Tensor(("m",), "float32")) -> R.Tensor(
+        ("m", 2, 2), "float32"
+    ):
+        with R.dataflow():
+            lv = R.nn.layer_norm(x, gamma, gamma, axes=[0], epsilon=0.0625)
+            R.output(lv)
+        return lv
+
+
+def test_an_ill_formed_module_that_builds_and_gives_something_else_is_silently_wrong(worker: IsolatedWorker) -> None:
+    found = weighed(worker, *case_of("expand-matmul-of-sum-out-dtype"))
+    assert (found.severity, found.reason) == (S1, "results are wrong, too (wrong-dtype)")
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_numbers_for_symbols_show_what_is_wrong_behind_a_module_that_does_not_build(
+    worker: IsolatedWorker, seed: int
+) -> None:
+    """gamma was put on the wrong axis, which the report told as a multiplication that does not build."""
+    passes = (PassRef("DecomposeOpsForTraining", "relax.transform.DecomposeOpsForTraining()"),)
+    case = Case(str(tvm.ir.save_json(Normalised)), passes, seed)
+    found = weighed(worker, case, OracleName.NUMERIC)
+    assert found.severity is S1
+    assert "results are wrong, too where symbolic dims are numbers" in found.reason
 
 
 @pytest.mark.parametrize("ty", [R.Tensor((2,), "float8_e4m3fn"), R.Tensor((0, 2), "float32")])
