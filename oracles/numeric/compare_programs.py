@@ -27,7 +27,7 @@ from relaxkit.ir.edits import without
 from relaxkit.ir.walk import operator_has, operator_of
 from relaxkit.passes.claims.common import placed
 from relaxkit.passes.claims.rewrite import declined, knows_operands
-from relaxkit.passes.contract import Abi, NumericCheck, OracleName, Trait
+from relaxkit.passes.contract import Abi, EvidenceClass, NumericCheck, OracleName, Trait
 from relaxkit.passes.contracts import the_pass
 from relaxkit.passes.limits import Situation, reason_against
 from relaxkit.runtime import ExecMode, Program, private_constants, session
@@ -42,9 +42,6 @@ __all__ = ["Candidate", "Finding", "Undecidable", "examine"]
 CODEGEN = "VMTIRCodeGen"
 _LOWERING = the_pass(Trait.LEGALIZES)
 GIVEN_BACK = "an operator's legalization declines"
-# src/relax/transform/legalize_ops.cc: "This operator cannot be legalized, because legalization requires the argument
-# shapes to be known", and CodeGenVM refuses what is left.  Where a pass has made them unknown, that is to blame.
-UNKNOWN_SHAPE = "the operands' shapes are unknown in the module"
 NOT_DEFINED = "running the module has no defined result"
 # call_tir_inplace "should not be used directly, but rather should be inserted by passes that have checked whether it is
 # safe" (its docstring): merging or folding the value that it overwrites is then no pass's fault. In-place calls that a
@@ -87,9 +84,9 @@ def examine(original: Original, candidate: Candidate, subject: Subject, compiled
             raise Undecidable(GIVEN_BACK)
         failure = unbuildable(error)
         if original.program is None:
-            if _of_unknown_shape(original.module, f"relax.{failure.details.operator}"):
-                raise Undecidable(UNKNOWN_SHAPE)
-            failure = replace(failure, expected="the module builds")
+            vague = _of_unknown_shape(original.module, f"relax.{failure.details.operator}")
+            details = replace(failure.details, rests_on=EvidenceClass.OURS) if vague else failure.details
+            failure = replace(failure, expected="the module builds", details=details)
         return Finding(failure, unlegalized=left_unlegalized(error))
     if original.program is None:
         raise Undecidable("original does not build")
@@ -233,6 +230,8 @@ def _gives_back(module: tvm.IRModule) -> bool:
 
 
 def _of_unknown_shape(module: tvm.IRModule, operator: str) -> bool:
-    """Say whether a module calls an operator on what LegalizeOps documents that it leaves alone."""
+    """Say whether a module calls an operator on shapes that are unknown: a question, since legalize_ops.cc says that
+    "legalization requires the argument shapes to be known"; where a pass has made them unknown, that is to blame.
+    """
     calls = (place.binding.value for _, place in placed(module) if operator_of(place.binding.value) == operator)
     return any(not knows_operands(call) for call in calls) and not operator_has(operator, "RequiresArgumentShapes")

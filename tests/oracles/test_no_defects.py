@@ -108,11 +108,10 @@ FMA = lambda x: relax.op.ewise_fma(x, x, x)  # noqa: E731
     Row("external", grouped, (ref("FuseOpsByPattern", '[("pyext.fma", is_op("relax.ewise_fma")(wildcard(), wildcard(), '
         'wildcard()))], bind_constants=False, annotate_codegen=True'),), SKIP,
         "an operator that an external code generator is given", shows="Codegen"),
-    # Operators that nobody takes away are judged (origin 5), where shapes are known: LegalizeOps documents that it
-    # needs them.  The corpus has what does not build without them as a crash of the code generator.
+    # Operators that nobody takes away are judged (origin 5); without known shapes it is a question.
     Row("fma", marked(FMA), (build_of("default"),), FAIL),
     Row("unshaped", lambda: made(relax.TensorType(ndim=1, dtype="float32"), build=lambda builder, x: builder.emit(
-        relax.op.add(x, x))), (build_of("default"),), SKIP, "the operands' shapes are unknown in the module"),
+        relax.op.add(x, x))), (build_of("default"),), FAIL),
 )  # fmt: skip
 def test_an_operator_that_another_pass_takes_away(row: Row) -> None:
     row.check()

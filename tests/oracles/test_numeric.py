@@ -19,7 +19,7 @@ from oracles.measure.input_variations import Variation
 from oracles.measure.input_variations import drawn as drawn_variations
 from oracles.measure.inputs import materialize
 from relaxkit.passes.arguments import Given
-from relaxkit.passes.contract import Contract, Idempotence, NumericPromise, OracleName
+from relaxkit.passes.contract import Contract, EvidenceClass, Idempotence, NumericPromise, OracleName
 from relaxkit.passes.pass_ref import GivenPass, PassRef
 
 op = relax.op
@@ -232,14 +232,13 @@ def test_what_its_legalization_gives_back_is_no_fault_of_a_stock_pipeline() -> N
     assert (verdict.outcome, verdict.reason) == (Outcome.SKIP, "an operator's legalization declines")
 
 
-def test_what_the_given_module_leaves_unknown_is_no_fault_of_a_stock_pipeline() -> None:
+def test_what_the_given_module_leaves_unknown_is_a_question() -> None:
     """acos was said not to build "as it does before", which it never did: LegalizeOps documents that."""
     vague = relax.Var("x", relax.TensorType(dtype=F32, ndim=1))
     verdict = numeric(samples.function([vague], lambda bb: bb.emit(op.acos(vague))), PassRef("build:default", DEFAULT))
-    assert (verdict.outcome, verdict.reason) == (
-        Outcome.SKIP,
-        "the operands' shapes are unknown in the module",
-    )
+    assert verdict.evidence is not None
+    assert (verdict.outcome, verdict.evidence.expected) == (Outcome.FAIL, "the module builds")
+    assert verdict.evidence.details.rests_on is EvidenceClass.OURS
 
 
 def test_a_pass_that_makes_shapes_unknown_is_at_fault() -> None:
@@ -251,7 +250,9 @@ def test_a_pass_that_makes_shapes_unknown_is_at_fault() -> None:
         return samples.function([y], lambda bb: bb.emit(op.acos(bb.match_cast(y, relax.TensorType(dtype=F32, ndim=2)))))
 
     forgets = GivenPass("forgets", "<forgets>", tvm.transform.module_pass(lambda m, _: forget(m), opt_level=0))
-    assert kind(numeric(module, forgets, contracts=[EXACT])) == "does-not-build"
+    verdict = numeric(module, forgets, contracts=[EXACT])
+    assert kind(verdict) == "does-not-build"
+    assert verdict.evidence.details.rests_on is None
 
 
 DEFAULT = 'relax.get_pipeline("default_build")'
