@@ -57,8 +57,8 @@ def found(name: str, module: Any, seeds: int = 12) -> Verdict:
     ("name", "kind", "title"),
     [
         ("memo_by_shape", "wrong-value", "main on "),
-        ("one_buffer", "output-overwritten", "main,"),
-        ("reads_garbage", "uninitialized-read", "main,"),
+        ("one_buffer", "output-overwritten", "main returns"),
+        ("reads_garbage", "uninitialized-read", "main returns"),
         ("halves_first", "wrong-value", "main on "),
     ],
 )
