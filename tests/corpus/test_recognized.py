@@ -104,7 +104,7 @@ def test_what_is_listed_comes_before_the_corpus() -> None:
 
 
 def test_the_gate_tells_which_new_finding_is_a_case() -> None:
-    (ruling,) = finding_rulings(SortedFindings((FOUND,), (), (), (), (), ()))
+    (ruling,) = finding_rulings(SortedFindings((FOUND,), (), (), (), (), ()), Path("campaign"))
     assert ruling.status is RulingStatus.FAIL  # to be told is no excuse
     assert "; looks like case merge-composite-if: " in ruling.detail, "by what it says alone"
 

@@ -82,7 +82,7 @@ def test_the_date_can_be_set(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(TODAY, "2027-03-01")
     assert today() == DAY
     monkeypatch.setenv(TODAY, "tomorrow")
-    with pytest.raises(ValueError, match="RELAXFUZZ_TODAY is 'tomorrow', not a day"):
+    with pytest.raises(ValueError, match="RELAXFUZZ_TODAY is 'tomorrow', not a date such as 2027-03-01"):
         today()
     monkeypatch.delenv(TODAY)
     assert today() >= datetime.date(2025, 1, 1)
