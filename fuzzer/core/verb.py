@@ -106,8 +106,8 @@ OPTIONS = (
            "half an hour or more)", _NAMES, repeatable=True),
     Option("plugin", "MODULE", "a plugin with passes, contracts, oracles or strategies: the name of an "
            "installed plugin, a module, or FILE.py; repeatable (docs/plugins.md)", _NAMES, repeatable=True),
-    Option("operators", "NAME=N,NAME=N", "draw more of these operators, with weights beside 10 for all of them "
-           "together: relax.permute_dims=30 (docs/drawing-modules.md)", _NAMES),
+    Option("operators", "NAME=N,NAME=N", "draw these operators more often; all operators "
+           "together have the weight 10: relax.permute_dims=30 (docs/drawing-modules.md)", _NAMES),
     Option("shares", "on|off", "whether an oracle that has never failed for a TVM pass judges only some of its cases "
            "(default: on)"),
 )  # fmt: skip

@@ -25,7 +25,7 @@ CASES = [
         OracleName.CRASH,
         death("signal 11", OracleName.IDEMPOTENCE),
         "[Bug][Relax] FuseOps crashes the process when run on its own output: signal 11 (SIGSEGV)",
-        "the process is ended by signal 11 (SIGSEGV)",
+        "the process dies of signal 11 (SIGSEGV)",
     ),
     (
         OracleName.CRASH,
@@ -37,7 +37,7 @@ CASES = [
         OracleName.CRASH,
         death("signal 11", OracleName.NUMERIC, Phase.BUILD_ORIGINAL),
         "[Bug][Relax] FuseOps crashes the process when a program is built or run (build original): signal 11 (SIGSEGV)",
-        "the process is ended by signal 11 (SIGSEGV)",
+        "the process dies of signal 11 (SIGSEGV)",
     ),
     (OracleName.CRASH, death("hang"), "[Bug][Relax] FuseOps does not end", "no end within"),
     (

@@ -143,7 +143,7 @@ def failed(case: Case, oracle: OracleName) -> Verdict:
         (
             Bound, "BindParams", 'relax.transform.BindParams("main", {"x": np.ones((1,), "float32")})',
             OracleName.POSTCONDITION,
-            "BindParams leaves num_input of main at 2, though only 1 of its parameters are left",
+            "BindParams leaves num_input of main at 2, though it has 1 parameter left",
         ),
         (
             Branches, "FuseOps", "", OracleName.CRASH,

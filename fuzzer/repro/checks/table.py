@@ -93,7 +93,7 @@ def _tell_death(culprit: str, evidence: Evidence) -> Told:
         return f"{culprit} crashes the process{during}: {kind}", ANSWER, f"the process ends itself by {kind}"
     names = {int(each): each.name for each in signal.Signals}
     seen = f"{kind} ({names[details.code]})" if details.code in names else kind
-    return f"{culprit} crashes the process{during}: {seen}", ANSWER, f"the process is ended by {seen}"
+    return f"{culprit} crashes the process{during}: {seen}", ANSWER, f"the process dies of {seen}"
 
 
 def _one_line(text: str, most: int = _LINE) -> str:

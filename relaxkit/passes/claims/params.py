@@ -32,10 +32,10 @@ def inputs_not_there(ran: Any) -> str:
     for name, old, new in relax_pairs(ran):
         if has_attribute(new, "num_input") and has_attribute(old, "num_input"):
             count = int(new.attrs["num_input"])
-            if len(new.params) < count <= len(old.params):
+            if (left := len(new.params)) < count <= len(old.params):
                 return (
                     "num_input counts parameters that were bound\n"
-                    f"leaves num_input of {name} at {count}, though only {len(new.params)} of its parameters are left"
+                    f"leaves num_input of {name} at {count}, though it has {left} parameter{'s' * (left != 1)} left"
                 )
     return ""
 
