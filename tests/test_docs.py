@@ -34,7 +34,8 @@ def test_named_paths_exist(document: Path) -> None:
 @pytest.mark.parametrize("document", DOCS, ids=lambda path: path.name)
 def test_links_lead_somewhere(document: Path) -> None:
     """Files; that anchors lead somewhere is seen when the site is built (``test_site.py``)."""
-    targets = re.findall(r"\]\(([^)#\s]+)(?:#[^)\s]*)?\)", document.read_text(encoding="utf-8"))
+    prose = re.sub(r"^```.*?^```", "", document.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+    targets = re.findall(r"\]\(([^)#\s]+)(?:#[^)\s]*)?\)", prose)
     missing = [
         target for target in targets if not target.startswith("http") and not (document.parent / target).exists()
     ]
