@@ -1,0 +1,70 @@
+"""Reports for upstream: the pages are those of the judgements, and their scripts fail while the defects are there."""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGES = sorted(each for each in (ROOT / "docs" / "upstream").glob("*.md") if each.name != "index.md")
+
+
+def generator() -> Any:
+    spec = importlib.util.spec_from_file_location("upstream", ROOT / "docs" / "generator" / "upstream.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["upstream"] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_pages_are_those_of_the_judgements() -> None:
+    upstream = generator()
+    judgements = upstream.load()
+    chosen = upstream.written(upstream.chosen(judgements))
+    assert {upstream.file_name(each) for each in chosen} == {each.name for each in PAGES}
+    titles: Sequence[str] = [
+        upstream.title_of(ROOT / "docs" / "upstream" / upstream.file_name(each)) for each in chosen
+    ]
+    assert (ROOT / "docs" / "upstream" / "index.md").read_text() == upstream.index(judgements, chosen, titles)
+    assert 50 <= len(chosen) <= upstream.MOST
+    assert [each.judged_severity for each in chosen] == sorted(each.judged_severity for each in chosen)
+
+
+def test_what_is_no_defect_or_blames_another_has_no_page() -> None:
+    upstream = generator()
+    one = upstream.load()[0]
+    fields = {name: getattr(one, name) for name in one.__struct_fields__}
+    defect = upstream.Judgement(**{**fields, "verdict": "defect", "at_fault": "", "cause": "a"})
+    same, ours, other = (
+        upstream.Judgement(**{**fields, "verdict": verdict, "at_fault": fault, "cause": cause})
+        for verdict, fault, cause in (("defect", "", "a"), ("ours", "", "b"), ("defect", "another pass", "c"))
+    )
+    assert upstream.chosen([defect, same, ours, other]) == [defect]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.stem))
+def test_a_page_has_all_that_an_issue_needs(page: Path) -> None:
+    text = page.read_text()
+    for heading in ("Expected behavior", "Actual behavior", "Environment", "Steps to reproduce", "Cause", "Notes"):
+        assert f"\n### {heading}\n" in text
+    script = generator().script_of(text)
+    ast.parse(script)
+    assert len(script.splitlines()) <= generator().LONGEST
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.stem))
+def test_a_script_fails_while_the_defect_is_there(page: Path, tmp_path: Path) -> None:
+    file = tmp_path / "repro.py"
+    file.write_text(generator().script_of(page.read_text()))
+    done = subprocess.run([sys.executable, file.name], cwd=tmp_path, capture_output=True, check=False, timeout=120)
+    assert done.returncode != 0
