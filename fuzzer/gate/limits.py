@@ -17,7 +17,7 @@ from fuzzer.gate.measured import Cell, GateSubject, MeasuredCampaign, SeenFindin
 from fuzzer.gate.policy import Rule
 from fuzzer.gate.ruling import Requirement, Ruling, RulingStatus, percent
 from fuzzer.gate.statistics import needed_without_failure, wilson
-from oracles.core.verdict import NOT_APPLICABLE, NOTE, UNDECIDED, Agreement, Outcome
+from oracles.core.verdict import NOT_APPLICABLE, NOTE, UNDECIDED, UNPROMISED, UNUSABLE, Agreement, Outcome
 
 _REASONS = 2
 
@@ -60,7 +60,8 @@ def _ruling(
 def _moot(rule: Rule, measured: MeasuredCampaign) -> int:
     """Count the skips where there was nothing to judge."""
     reasons = measured.reasons(rule.subject, Outcome.SKIP)
-    return sum(count for reason, count in reasons if reason in NOT_APPLICABLE or reason.startswith(NOTE))
+    moot = NOT_APPLICABLE | (UNUSABLE if any(reason in UNPROMISED for reason, _ in reasons) else set())
+    return sum(count for reason, count in reasons if reason in moot or reason.startswith(NOTE))
 
 
 def _checks(rule: Rule, cell: Cell, moot: int) -> Ruling:

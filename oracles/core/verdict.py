@@ -23,6 +23,11 @@ NOT_APPLICABLE = frozenset(
 )
 """Reasons of skips where there was nothing to judge, and nothing went unjudged: the gate counts them on no side."""
 
+UNPROMISED = frozenset({"no postcondition", "locality is not promised"})
+"""Reasons that a pass gives an oracle nothing to judge, whatever it does; then nor do those of :data:`UNUSABLE`."""
+
+UNUSABLE = frozenset({"no output", "output is ill-formed"})
+
 NOTE = "note: "
 """What a note begins with where it is counted among the reasons."""
 

@@ -161,6 +161,16 @@ def test_what_cannot_apply_is_no_skip(reason: str) -> None:
     assert judged(Policy((Rule("crash", None, limit),), KnownFindings()), rows[:1], []).exit is GateExit.NO_EVIDENCE
 
 
+@pytest.mark.parametrize(("reason", "outcome"), [("no postcondition", GateExit.PASSED), ("", GateExit.NO_EVIDENCE)])
+def test_a_pass_that_fails_now_and_then_still_promises_nothing(reason: str, outcome: GateExit) -> None:
+    """Accepting a crash left the gate without evidence for good, since its module gave no output to hold a claim to."""
+    rows = [Tally("crash", "Mine", "skip", "no output", 5), Tally("crash", "Mine", "skip", "output is ill-formed", 5)]
+    rows += [Tally("crash", "Mine", "skip", reason, 100)] if reason else []
+    rows += [Tally("numeric", "Mine", "pass", "", 40)]
+    rules = (Rule("crash", None, Limit(min_checks=20)),)
+    assert judged(Policy(rules, KnownFindings()), rows, []).exit is outcome
+
+
 def test_many_suspects_are_counted() -> None:
     many = [finding(number, 2, FindingState.UNSCRIPTED) for number in range(2, 10)]
     lines = render(judged(policy(0.5, 1), tallies(84, 16), many))

@@ -11,11 +11,13 @@ import pytest
 import tvm
 from tvm import relax
 
+from corpus.case import load, load_module
 from fuzzer.core.case import Case, judge_case
 from fuzzer.findings.signature import signature
 from fuzzer.repro.checks.documented import readable
 from fuzzer.repro.render import render_repro
 from fuzzer.repro.run import ReproResult, check_repro
+from fuzzer.repro.short.render import short_forms
 from fuzzer.triage.script import repro_script
 from oracles.core.verdict import Outcome, Verdict
 from relaxkit.passes.contract import OracleName
@@ -77,6 +79,15 @@ def test_the_script_shows_the_defect_and_is_content_without_it(shown: tuple[Case
     assert other != text
     mended = run(other, tmp_path / "mended.py")
     assert (mended.exit_code, mended.output[:2]) == (0, "OK"), mended
+
+
+def test_a_result_that_depends_on_memory_has_no_short_script() -> None:
+    """One that reads what happens to be there failed in every other process; the long form fills the memory."""
+    (known,) = load(["legalize-matmul-empty-symbolic"])
+    case = Case(str(tvm.ir.save_json(load_module(known))), known.passes, known.input_seed)
+    (verdict,) = judge_case(case, (OracleName.NUMERIC,))
+    forms = short_forms(case, verdict)
+    assert (forms.scripts, forms.why) == ((), "the result depends on what was in memory before")
 
 
 def test_what_is_not_at_its_default_is_named_and_quoted() -> None:

@@ -26,7 +26,7 @@ from oracles.gradient.oracle import KIND, arguments_for, gradients_of
 from oracles.measure.comparison import is_floating
 from oracles.measure.original import Entry, Original
 from oracles.numeric.compare_programs import Candidate
-from oracles.semantics.replay import documentation
+from oracles.semantics.replay import UNINITIALIZED, documentation
 from relaxkit.ir.functions import public_functions
 from relaxkit.passes.contract import NumericPromise, Stage
 from relaxkit.passes.contracts import contract_for
@@ -202,6 +202,8 @@ def _documented(scene: Scene) -> Iterator[Showing]:
     found = shown_alone(scene.failure.case, scene.failure.verdict, scene.failure.module)
     if found is None:
         raise Unsayable("no call is seen to give another result than documented")
+    if found.what == UNINITIALIZED:
+        raise Unsayable("the result depends on what was in memory before")
     path = scene.failure.evidence.details.numbers[0]
     leaf = leaf_of(found.expectation.value, path)
     if not isinstance(leaf, np.ndarray):
