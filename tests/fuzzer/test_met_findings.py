@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import logging
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -100,7 +101,8 @@ def test_how_far_a_minimization_has_come_is_kept_until_it_ends(tmp_path: Path) -
         assert store.finding(name).minimized is None
 
 
-def test_a_campaign_records_what_triage_met(tmp_path: Path) -> None:
+def test_a_campaign_records_what_triage_met(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "relaxfuzz")
     config = Config(7, ("FuseOps",), (), (OracleName.CRASH,), 64, None, 1)
     with Store.create(tmp_path / "out", {**META, "config": config.to_json()}) as store:
         (parent,) = store.record_shard(shard(0, hit("boom", 5)), 1.0)
