@@ -39,7 +39,7 @@ _OF_TVM = """\
 baseline = "baseline.json" # `relaxfuzz baseline CAMPAIGN --output .relaxfuzz/baseline.json` writes it; commit it
 
 [regression]
-accept_findings = true # findings that the baseline has are accepted
+accept_findings = true # findings that the baseline has are accepted; campaigns that run longer find more
 """
 _TEST_FILE = "tests/test_relaxfuzz.py"
 _TEST = f'''\
@@ -119,7 +119,7 @@ def _aimed(directory: Path, own: list[str]) -> list[str]:
 def _next(directory: Path, own: list[str]) -> Iterator[str]:
     if directory.resolve() != Path.cwd():
         yield f"  cd {shlex.quote(str(directory))}"
-    yield "  relaxfuzz run --time 2m --seed 1 --out campaign-1"
+    yield f"  relaxfuzz run --time {'2m' if own else '30m'} --seed 1 --out campaign-1"
     if not own:
         yield f"  relaxfuzz baseline campaign-1 --output {_BASELINE}  # accepts what TVM's passes do wrong today"
     yield f"  relaxfuzz gate campaign-1 --policy {_FILE}"
