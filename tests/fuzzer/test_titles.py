@@ -176,6 +176,7 @@ def test_an_error_is_told_with_what_it_hangs_on() -> None:
     said = ": a variable is in no group"
     assert title_of(case, verdict) == f"FuseOps fails on relax.argsort{said}"
     assert title_of(case, verdict, blame="Inner") == f"Inner in FuseOps fails on relax.argsort{said}"
+    assert title_of(case, verdict, blame=f"relax.op (its {'F' * MOST})") == title_of(case, verdict), "told below it"
     axis = Nearest("another attribute", ((next(line for line in text.splitlines() if "axis=1" in line), ""),))
     line = axis.edits[0][0]
     axis = Nearest("another attribute", ((line, line.replace("axis=1", "axis=0")),))
