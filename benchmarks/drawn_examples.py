@@ -1,4 +1,4 @@
-"""Values that a strategy draws, outside of a test."""
+"""Values that a strategy draws outside of a test, the same for the same seed."""
 
 from __future__ import annotations
 

@@ -136,7 +136,7 @@ def test_the_user_may_say_so(tmp_path: Path, capsys: pytest.CaptureFixture[str])
 
 def test_plugins_are_loaded_after_trust_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(VARIABLE, "")
-    config = Config(7, ("FuseOps",), (), (), 5, None, 1, plugins=("/tmp/evil.py",)).to_json()
+    config = Config(7, ("FuseOps",), (), (), 5, None, 1, plugins=(str(tmp_path / "evil.py"),)).to_json()
     Store.create(tmp_path / "own", {**META, "config": config}).close()
     copy = Path(shutil.copytree(tmp_path / "own", tmp_path / "copy"))
     with Store.open(copy) as store:
@@ -144,7 +144,7 @@ def test_plugins_are_loaded_after_trust_alone(tmp_path: Path, monkeypatch: pytes
             require_trust(store, False)
         assert os.environ[VARIABLE] == ""
         require_trust(store, True)
-        assert os.environ[VARIABLE] == "/tmp/evil.py"
+        assert os.environ[VARIABLE] == str(tmp_path / "evil.py")
 
 
 @pytest.mark.skipif(sys.version_info < (3, 11), reason="Python 3.10 cannot be told not to look there")
