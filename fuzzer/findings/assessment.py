@@ -61,13 +61,14 @@ class Rarity(str, enum.Enum):
 
 
 class Culprit(str, enum.Enum):
-    """Parts of TVM that are no passes and may be at fault."""
+    """Parts of TVM that are no passes of Relax and may be at fault."""
 
     TYPE_INFERENCE = "type inference"
     BUILDER = "block builder"
     LLVM = "LLVM code generator"
     MACHINE = "virtual machine"
     FLOAT8 = "float8 conversion of TIR"
+    REDUCTIONS = "s_tir.LowerInitBlock"
 
     def __str__(self) -> str:
         return self.value

@@ -140,8 +140,8 @@ def title_of(
         title = "" if tell is None else tell(verdict.culprit, told)
     except Exception:  # of what TVM cannot do once more with these modules; a script is worth more than its title
         title = ""
-    if blame and title.startswith(f"{verdict.culprit} ") and len(f"{blame} in {title}") <= MOST:
-        title = f"{blame} in {title}"
+    if blame and title.startswith(f"{verdict.culprit} ") and verdict.culprit in (both := _fit(f"{blame} in {title}")):
+        title = both  # cut before the pass, it would say nothing of that
     return title or _fit(words_of(verdict).title)
 
 

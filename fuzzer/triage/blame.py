@@ -27,8 +27,6 @@ _UNBUILT = frozenset({"does-not-build", "run-error"})
 _OTHERWISE = frozenset({"not-done", "wrong-value"})
 _CAST = "relax.astype"
 _POLICY = "TMixedPrecisionPolicy"
-_HOOKS: dict[str, tuple[Any, ...]] = {"FRelaxInferLayout": ({}, {}), "FInferMixedPrecision": ("float16",)}
-"""Attributes of operators that are functions which passes call, with what they take beside the call."""
 _OF_REGISTERS = ("VirtualMachineImpl::WriteRegister", "VirtualMachineImpl::ReadRegister")
 _Step = tuple[str, Callable[[Any], Any]]
 """Its name, empty for one of our own, and the pass."""
@@ -51,8 +49,6 @@ class BlameQuestion:
 
 def blame_request(question: BlameQuestion) -> Blame:
     """Return, in a worker, who is at fault; the judged pass where nothing speaks for another."""
-    import tvm
-
     from fuzzer.core.case import load_module
     from fuzzer.worker.child import breadcrumb
     from oracles.core.subject import Subject
@@ -72,8 +68,7 @@ def blame_request(question: BlameQuestion) -> Blame:
     elif (evidence.details.entry, evidence.details.operator) == (_CAST, FLOAT8):
         found = Blame(str(Culprit.FLOAT8), "a bare cast shows it")
     elif evidence.details.variation == Variation.NO_ELEMENTS.value and begins_in_a_loop(subject.output.module):
-        name = str(tvm.s_tir.transform.LowerInitBlock().info.name)
-        found = Blame(name, "it begins a reduction in the first step of its loop, which has none over a dim of 0")
+        found = Blame(str(Culprit.REDUCTIONS), "a reduction begins in its loop, which has no step over a dim of 0")
     elif index is None:
         pass
     elif evidence.kind == "mutated" or evidence.details.circumstance == Circumstance.IMMUTABLE.value:
@@ -262,10 +257,11 @@ def _hook(subject: Subject, index: int) -> Blame | None:
 def _in_hook(subject: Subject, index: int, evidence: Evidence) -> Blame | None:
     """Blame the function of an operator that the pass only calls, where that raises by itself."""
     from oracles.core.evidence import evidence_of
+    from relaxkit.ir.operator_facts import HOOKS
     from relaxkit.ir.walk import expressions_in, operator_has, operator_of
 
     called = [each for each in expressions_in(subject.input_of(index)) if operator_of(each)]
-    for call, (attribute, arguments) in itertools.product(called, _HOOKS.items()):
+    for call, (attribute, arguments) in itertools.product(called, HOOKS.items()):
         try:
             if operator_has(operator_of(call), attribute):
                 call.op.get_attr(attribute)(call, *arguments)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from tvm import relax
 
@@ -13,6 +14,9 @@ from relaxkit.ir.walk import operator_of
 def _relax(names: str) -> frozenset[str]:
     return frozenset(f"relax.{name}" for name in names.split())
 
+
+HOOKS: dict[str, tuple[Any, ...]] = {"FRelaxInferLayout": ({}, {}), "FInferMixedPrecision": ("float16",)}
+"""Attributes of operators that are functions which passes call, with what they take beside the call."""
 
 DECIDES = _relax(
     """

@@ -15,6 +15,7 @@ from io import StringIO
 from pathlib import Path
 
 import pytest
+from rich.console import RenderableType
 from sample_records import META, hit, shard
 
 from fuzzer.core.terminal import WIDTH, listed, prose, rendered, table
@@ -27,8 +28,8 @@ ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 PLAIN = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "FORCE_COLOR", "COLUMNS")}
 
 
-def plain(*parts: object) -> str:
-    return rendered(*parts, stream=StringIO())  # type: ignore[arg-type]
+def plain(*parts: RenderableType) -> str:
+    return rendered(*parts, stream=StringIO())
 
 
 def told(arguments: Sequence[str], columns: int | None, **environment: str) -> str:

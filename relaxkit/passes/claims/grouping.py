@@ -49,8 +49,7 @@ def made_groups(ran: Any) -> Iterator[tuple[str, Any]]:
 def work_of(function: Any, functions: Mapping[str, Any], live_only: bool = False) -> Counter[str]:
     """Say how often a function calls each operator, kernel and function; groups count at each of their calls.
 
-    So do local functions, which MergeCompositeFunctions keeps once however often a composite is called; one that is
-    never called by its name counts once.
+    So do local functions: a composite that is called twice is kept once. One that nothing calls by name counts once.
 
     Args:
         function: A Relax function.

@@ -13,6 +13,7 @@ from tvm import relax
 from tvm.ir import Op
 
 from relaxkit.ir.functions import is_public, relax_functions
+from relaxkit.ir.operator_facts import HOOKS
 from relaxkit.ir.walk import is_constant, operator_has, operator_of, operators_called, places
 from relaxkit.passes.claims.common import argument, functions_changed, placed, static_dims
 
@@ -179,7 +180,7 @@ def inferred_otherwise(call: Any) -> str:
     attribute = "FInferMixedPrecision"
     if not operator_of(call) or not operator_has(operator_of(call), attribute):
         return ""
-    made = call.op.get_attr(attribute)(call, "float16")
+    made = call.op.get_attr(attribute)(call, *HOOKS[attribute])
     return "" if _meaning(made) == _meaning(call) and len(made.args) == len(call.args) else attribute
 
 
