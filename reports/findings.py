@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import enum
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,6 +11,7 @@ from fuzzer.gate.judge import GateResult
 from fuzzer.store.database import StoreError
 from fuzzer.store.door import read_script
 from fuzzer.store.records import FindingRecord, FindingState
+from relaxkit.text_enum import TextEnum
 
 # A module that was not minimized may be long; the report is to be read.
 _MAX_LINES = 200
@@ -19,7 +19,7 @@ MOST_BYTES = 400_000
 """Scripts beyond this are named, not shown: constants of weights may be in them."""
 
 
-class Disposition(str, enum.Enum):
+class Disposition(TextEnum):
     """The meaning of a finding for a build."""
 
     FAILS = "fails"
@@ -27,9 +27,6 @@ class Disposition(str, enum.Enum):
     KNOWN = "known"
     QUESTION = "question"  # against a claim of ours
     SUSPECT = "suspect"  # seen, but not proven
-
-    def __str__(self) -> str:
-        return self.value
 
 
 _BY_ITSELF = {

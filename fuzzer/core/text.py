@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import enum
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Protocol, TypeVar
+
+from relaxkit.text_enum import TextEnum
 
 _COMMAND = re.compile(r"^(\s*):(?=:)|##(?=\[)", re.MULTILINE)
 """The beginning of what a runner of continuous integration takes for a command, wherever it reads it in a log."""
@@ -69,15 +70,12 @@ def shorten(text: str, width: int) -> str:
 # Findings told apart from questions and suspects, and numbers of things in words.
 
 
-class Standing(str, enum.Enum):
+class Standing(TextEnum):
     """What a signature that was seen stands as; only findings are counted as such."""
 
     FINDING = "finding"
     QUESTION = "question"  # it rests on a claim of ours (``fuzzer.findings.assessment``)
     SUSPECT = "suspect"  # no script of its own proves it (``fuzzer.store.records.SUSPECTS``)
-
-    def __str__(self) -> str:
-        return self.value
 
 
 WHAT_THEY_ARE = {

@@ -7,13 +7,13 @@ minimized case (``fuzzer.triage.assess``).
 
 from __future__ import annotations
 
-import enum
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from oracles.core.verdict import Death
 from relaxkit.passes.contract import EvidenceClass, Harm, OracleName
+from relaxkit.text_enum import TextEnum
 
 if TYPE_CHECKING:
     from oracles.core.verdict import Verdict
@@ -24,7 +24,7 @@ __all__ = [
 ]  # fmt: skip
 
 
-class Severity(str, enum.Enum):
+class Severity(TextEnum):
     """Classes of severity, the gravest first."""
 
     S1 = "S1"  # a silent wrong result, or a memory error, on an ordinary program with ordinary inputs
@@ -33,11 +33,8 @@ class Severity(str, enum.Enum):
     S4 = "S4"  # the same on a program of rare constructs, or in an order of passes that no shipped pipeline has
     S5 = "S5"  # round trips, environment, cosmetics
 
-    def __str__(self) -> str:
-        return self.value
 
-
-class Rarity(str, enum.Enum):
+class Rarity(TextEnum):
     """Things that ordinary programs do not have; a failure that needs one of them is less grave."""
 
     VALUES = "NaN, infinities or denormals"
@@ -51,16 +48,13 @@ class Rarity(str, enum.Enum):
     PUBLIC_CALLS = "public functions that call each other under a pass that changes how they are called"
     ORDER = "an order of passes that no shipped pipeline has"
 
-    def __str__(self) -> str:
-        return self.value
-
     @property
     def special(self) -> bool:
         """Say whether only what fails silently is less grave for it: what is of the data, or of where it lies."""
         return self in (Rarity.VALUES, Rarity.EMPTY, Rarity.FLOAT8, Rarity.HINTS)
 
 
-class Culprit(str, enum.Enum):
+class Culprit(TextEnum):
     """Parts of TVM that are no passes of Relax and may be at fault."""
 
     TYPE_INFERENCE = "type inference"
@@ -69,9 +63,6 @@ class Culprit(str, enum.Enum):
     MACHINE = "virtual machine"
     FLOAT8 = "float8 conversion of TIR"
     REDUCTIONS = "s_tir.LowerInitBlock"
-
-    def __str__(self) -> str:
-        return self.value
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,26 +7,23 @@ anything; people merge and split families by hand where the rule is wrong (``fuz
 
 from __future__ import annotations
 
-import enum
 import hashlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fuzzer.findings.signature import normalise
 from fuzzer.findings.symptom import DIM, FEWER_DIMS, LEFT, Symptom, symptom_of
+from relaxkit.text_enum import TextEnum
 
 if TYPE_CHECKING:
     from oracles.core.verdict import Verdict
 
 
-class Edit(str, enum.Enum):
+class Edit(TextEnum):
     """A change of a module."""
 
     NAMES = "names"  # each function gets another name, and keeps how it ends: some passes look for an ending
     NUMBERS = "numbers"  # each symbolic dim is a number
-
-    def __str__(self) -> str:
-        return self.value
 
 
 MARK = "F"

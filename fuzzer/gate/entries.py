@@ -6,25 +6,22 @@ An entry that no longer fits is a hole in the gate: it excuses whatever comes to
 from __future__ import annotations
 
 import datetime
-import enum
 import os
 from collections.abc import Iterator, Sequence
 
 from fuzzer.findings.file import KnownFinding
-from fuzzer.gate.measured import MeasuredCampaign, SeenFinding
+from fuzzer.gate.measured import MeasuredCampaign
 from fuzzer.gate.policy import STALE_AFTER, Policy, Weight
 from fuzzer.gate.ruling import Requirement, Ruling, RulingStatus
+from relaxkit.text_enum import TextEnum
 
 
-class Fault(str, enum.Enum):
+class Fault(TextEnum):
     """Faults of an entry; the names are those of a policy's ``[known_entries]``."""
 
     EXPIRED = "expired"
     OUT_OF_RANGE = "out_of_range"
     STALE = "stale"
-
-    def __str__(self) -> str:
-        return self.value
 
 
 def entry_rulings(
@@ -78,7 +75,7 @@ def is_stale(entry: KnownFinding, campaigns: Sequence[MeasuredCampaign], least: 
     A campaign could have met an entry when it tested a release that the entry speaks of, and judged its pass: the pass
     that the entry names, or that any of ``campaigns`` met it in; for an entry of which neither is known, any pass.
     """
-    hits = [[each for each in campaign.seen if _names(entry, each)] for campaign in campaigns]
+    hits = [[each for each in campaign.seen if entry.matches(*each.names)] for campaign in campaigns]
     passes = {entry.culprit} if entry.culprit else {each.culprit for seen in hits for each in seen}
     able = [
         (campaign.info.started_at, sum(each.count for each in seen))
@@ -87,10 +84,6 @@ def is_stale(entry: KnownFinding, campaigns: Sequence[MeasuredCampaign], least: 
         and any(cell.checks for (_, name), cell in campaign.cells.items() if not passes or name in passes)
     ]
     return len(able) >= least and not any(count for _, count in sorted(able)[-least:])
-
-
-def _names(entry: KnownFinding, seen: SeenFinding) -> bool:
-    return entry.matches(*seen.names)
 
 
 TODAY = "RELAXFUZZ_TODAY"

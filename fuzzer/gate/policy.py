@@ -19,7 +19,6 @@ min_checks = 50
 
 from __future__ import annotations
 
-import enum
 from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path
 from typing import Annotated, Any
@@ -31,6 +30,7 @@ from fuzzer.findings.file import KnownFindings, known_in, load_known
 from fuzzer.gate.measured import GateSubject
 from relaxkit.near import near_matches
 from relaxkit.passes.contract import OracleName
+from relaxkit.text_enum import TextEnum
 
 EVERY = "*"
 """Stands for each oracle, or each pass, of the campaign."""
@@ -39,14 +39,11 @@ STALE_AFTER = 5
 _ORACLES = tuple(str(name) for name in OracleName)
 
 
-class Weight(str, enum.Enum):
+class Weight(TextEnum):
     """Effect of something that is wrong on the verdict."""
 
     FAIL = "fail"
     NOTE = "note"  # it is only said
-
-    def __str__(self) -> str:
-        return self.value
 
 
 _Weight = Annotated[Weight, Meta(description='must be "fail" or "note"')]

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from fuzzer.core.text import printable
+from relaxkit.text_enum import TextEnum
 
 
 class GateExit(enum.IntEnum):
@@ -19,7 +20,7 @@ class GateExit(enum.IntEnum):
     NO_EVIDENCE = 3
 
 
-class RulingStatus(str, enum.Enum):
+class RulingStatus(TextEnum):
     """Statuses of rulings, in the order in which they are explained."""
 
     FAIL = "FAIL"
@@ -30,11 +31,8 @@ class RulingStatus(str, enum.Enum):
     SUSPECT = "suspect"  # seen, but not proven
     NOTE = "note"  # decides nothing
 
-    def __str__(self) -> str:
-        return self.value
 
-
-class Requirement(str, enum.Enum):
+class Requirement(TextEnum):
     """Subjects of rulings; the names are the policy's keys where there is one."""
 
     CHECKS = "min_checks"
@@ -51,9 +49,6 @@ class Requirement(str, enum.Enum):
     FINDING = "new_findings"
     ENTRY = "known_entries"
     CAMPAIGN = "campaign"
-
-    def __str__(self) -> str:
-        return self.value
 
 
 Number = float | int | None

@@ -111,6 +111,8 @@ def _segments(source: str, tree: ast.Module) -> Iterator[Segment]:
     lines = source.splitlines()
     previous = 0
     for node in tree.body:
+        if isinstance(node, ast.FunctionDef):
+            node.decorator_list = [item for item in node.decorator_list if not _is_claim(item)]
         start = min([node.lineno, *(item.lineno for item in getattr(node, "decorator_list", []))]) - 1
         end = node.end_lineno or node.lineno
         while start > previous and lines[start - 1].startswith("#"):
@@ -120,6 +122,12 @@ def _segments(source: str, tree: ast.Module) -> Iterator[Segment]:
         if names:
             written = frozenset(item.id for item in ast.walk(node) if isinstance(item, ast.Name))
             yield Segment(names, frozenset(_mentions(node)), written, "\n".join(lines[start:end]))
+
+
+def _is_claim(decorator: ast.expr) -> bool:
+    """Say whether a decorator states a claim (``relaxkit.passes.contract.claimed``): a script needs none."""
+    called = decorator.func if isinstance(decorator, ast.Call) else None
+    return isinstance(called, ast.Name) and called.id in ("claimed", "nothing_left")
 
 
 def _bound(node: ast.stmt) -> frozenset[str]:

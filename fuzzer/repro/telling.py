@@ -26,7 +26,7 @@ def surroundings(module: Any) -> str:
     functions = {name: places(function) for name, function in relax_functions(module)}
     found = [place for each in functions.values() for place in each]
     for kind, depth, name in ((relax.If, "branches", "an If"), (relax.Function, "local", "a local function")):
-        if any(isinstance(place.binding.value, kind) for place in found):
+        if any(isinstance(place.value, kind) for place in found):
             works = any(getattr(each, depth) and isinstance(each.binding.value, relax.Call) for each in found)
             return f"inside {name}" if works else f"when a function has {name}"
     flowing = {name for name, each in functions.items() if any(place.dataflow for place in each)}

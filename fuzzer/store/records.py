@@ -20,6 +20,7 @@ from fuzzer.findings.script_parts import Ending, ScriptParts
 from fuzzer.findings.signature import Signature, signature
 from oracles.core.verdict import Evidence, Outcome, Verdict
 from relaxkit.passes.contract import OracleName
+from relaxkit.text_enum import TextEnum
 
 # Values that travel closed and are opened by whoever needs them, since most are needed by nobody.
 
@@ -388,7 +389,7 @@ def total_of(results: Sequence[ShardResult]) -> ShardResult:
     return total
 
 
-class EarlierState(str, enum.Enum):
+class EarlierState(TextEnum):
     """States of an earlier finding, or of a known case, that was judged again."""
 
     FAILS = "fails"  # as before
@@ -398,9 +399,6 @@ class EarlierState(str, enum.Enum):
     REGRESSED = "regressed"  # was fixed, and fails again
     UNDECIDED = "undecided"  # cannot be judged here, for a reason that the note gives
     WAITING = "waiting"  # the time was up
-
-    def __str__(self) -> str:
-        return self.value
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import enum
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -23,6 +22,7 @@ from fuzzer.triage.traits import find_traits, first_run_request, shown_by
 from fuzzer.triage.weigh import weigh
 from fuzzer.worker.worker import DEFAULT_MEMORY_LIMIT, DEFAULT_TIME_LIMIT
 from relaxkit.passes.contract import OracleName
+from relaxkit.text_enum import TextEnum
 
 if TYPE_CHECKING:
     from fuzzer.core.case import Case
@@ -34,16 +34,13 @@ MOST_OTHERS = 3
 _SAID = 300
 
 
-class TriageState(str, enum.Enum):
+class TriageState(TextEnum):
     """The outcome of triage."""
 
     CONFIRMED = "confirmed"  # shows in every fresh process, and in its repro script
     UNSCRIPTED = "unscripted"  # shows in every fresh process, but a standalone script could not reproduce it
     FLAKY = "flaky"  # shows in some fresh processes
     GONE = "gone"  # shows in no fresh process
-
-    def __str__(self) -> str:
-        return self.value
 
 
 @dataclass(frozen=True, slots=True)

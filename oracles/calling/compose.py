@@ -134,14 +134,6 @@ def _lift(arguments: dict[str, Any], _convention: Convention) -> Adapter:
     return LiftTransformParams(arguments.get("shared_transform", arguments.get("0", False)))
 
 
-def _bundle(_arguments: dict[str, Any], _convention: Convention) -> Adapter:
-    return BundleModelParams()
-
-
-def _lazy_get(_arguments: dict[str, Any], _convention: Convention) -> Adapter:
-    return LazyGetInput()
-
-
 def _lazy_set(_arguments: dict[str, Any], convention: Convention) -> Adapter:
     functions = public_functions(convention.before)
     outputs = {name: output_types(function) for name, function in functions.items()}
@@ -184,21 +176,17 @@ def _has_unknown_weights(function: relax.Function) -> bool:
     return any(isinstance(param.ty, relax.TensorType) and param.ty.shape is None for param in weights)
 
 
-def _gradient(_arguments: dict[str, Any], convention: Convention) -> Adapter | None:
-    return adapter_of(convention.expression, convention.before, convention.after)
-
-
 _Maker = Callable[[dict[str, Any], Convention], "Adapter | None"]
 
 _BY_ABI: dict[Abi, _Maker] = {
     Abi.LIFT_TRANSFORM_PARAMS: _lift,
-    Abi.BUNDLE_MODEL_PARAMS: _bundle,
-    Abi.LAZY_GET_INPUT: _lazy_get,
+    Abi.BUNDLE_MODEL_PARAMS: lambda _given, _: BundleModelParams(),
+    Abi.LAZY_GET_INPUT: lambda _given, _: LazyGetInput(),
     Abi.LAZY_SET_OUTPUT: _lazy_set,
     Abi.LAZY_TRANSFORM_PARAMS: _lazy_transform,
     Abi.BIND_PARAMS: _bind_params,
     Abi.RETYPE_PARAMS: _retyped,
-    Abi.GRADIENT: _gradient,
+    Abi.GRADIENT: lambda _, how: adapter_of(how.expression, how.before, how.after),
 }
 
 

@@ -56,11 +56,14 @@ class Runner(Protocol):
         """Call another function under the conventions that come after the adapter's own."""
 
 
-class Adapter(Protocol):
+class Adapter:
     """The change of calling convention that one pass makes."""
 
+    __slots__ = ()
+
     def adapt(self, frame: CallFrame, runner: Runner) -> CallFrame:
-        """Rewrite a call from the convention before the pass to the one after it."""
+        """Rewrite a call from the convention before the pass to the one after it; by itself it leaves the call."""
+        return frame
 
     def prepare(self) -> None:
-        """Make global functions known that a program needs when it is loaded."""
+        """Make global functions known that a program needs when it is loaded; most need none."""

@@ -9,7 +9,7 @@ from typing import Any
 import tvm
 from tvm import relax
 
-from oracles.calling.frame import CallFrame, Runner
+from oracles.calling.frame import Adapter
 from relaxkit.ir.functions import is_public, relax_functions, symbol_of
 from relaxkit.passes.arguments import GradientRequest, gradient_request
 
@@ -17,7 +17,7 @@ ADJOINT = "_adjoint"
 
 
 @dataclass(frozen=True, slots=True)
-class Gradient:
+class Gradient(Adapter):
     """``f(a, b)`` stays; ``f_adjoint(a, b)`` returns ``(f(a, b), (df/da, df/db))``.
 
     Attributes:
@@ -33,13 +33,6 @@ class Gradient:
     parameters: tuple[int, ...]
     target: tuple[int, ...]
     open: tuple[int, ...] = ()
-
-    def prepare(self) -> None:
-        """Nothing to make known."""
-
-    def adapt(self, frame: CallFrame, runner: Runner) -> CallFrame:
-        """Leave the call as it is."""
-        return frame
 
 
 def adapter_of(expression: str, before: tvm.IRModule, after: tvm.IRModule) -> Gradient | None:

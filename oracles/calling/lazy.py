@@ -11,7 +11,7 @@ import tvm
 import tvm_ffi
 from tvm import relax
 
-from oracles.calling.frame import CallFrame, Runner
+from oracles.calling.frame import Adapter, CallFrame, Runner
 
 
 def copied(value: Any) -> Any:
@@ -24,14 +24,11 @@ def copied(value: Any) -> Any:
 
 
 @dataclass(frozen=True, slots=True)
-class LazyGetInput:
+class LazyGetInput(Adapter):
     """``f(inputs, W...)`` becomes ``f(inputs, fget)``, ``fget(index, name)`` gives a weight.
 
     Without ``num_input`` every parameter counts as a weight.
     """
-
-    def prepare(self) -> None:
-        """Nothing to make known."""
 
     def adapt(self, frame: CallFrame, runner: Runner) -> CallFrame:
         """Replace the weights by a callback."""
@@ -46,7 +43,7 @@ class LazyGetInput:
 
 
 @dataclass(frozen=True, slots=True)
-class LazySetOutput:
+class LazySetOutput(Adapter):
     """``f(inputs, W...)`` becomes ``f(inputs, fset, W...)`` (at the end without ``num_input``) and returns nothing.
 
     Attributes:
@@ -57,9 +54,6 @@ class LazySetOutput:
 
     arity: dict[str, int | None]
     nested: frozenset[str] = frozenset()
-
-    def prepare(self) -> None:
-        """Nothing to make known."""
 
     def adapt(self, frame: CallFrame, runner: Runner) -> CallFrame:
         """Insert a callback and make the result from what it receives."""
@@ -154,7 +148,7 @@ _mailbox = _Mailbox()
 
 
 @dataclass(frozen=True, slots=True)
-class LazyTransformParams:
+class LazyTransformParams(Adapter):
     """``transform_params((W...)) -> (V...)`` becomes ``transform_params() -> ()``.
 
     Attributes:

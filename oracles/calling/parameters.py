@@ -10,11 +10,11 @@ import tvm
 import tvm_ffi
 from tvm import relax
 
-from oracles.calling.frame import CallFrame, Runner, as_it_is
+from oracles.calling.frame import Adapter, CallFrame, Runner, as_it_is
 
 
 @dataclass(frozen=True, slots=True)
-class BindParams:
+class BindParams(Adapter):
     """``f(a, b, c)`` becomes ``f(a, c)``; the value of ``b`` is a constant now.
 
     Attributes:
@@ -24,9 +24,6 @@ class BindParams:
 
     function: str
     positions: frozenset[int]
-
-    def prepare(self) -> None:
-        """Nothing to make known."""
 
     def adapt(self, frame: CallFrame, runner: Runner) -> CallFrame:
         """Leave out the bound arguments."""
@@ -41,7 +38,7 @@ Dtypes = Union[str, None, tuple["Dtypes", ...]]  # noqa: UP007  ("|" takes no fo
 
 
 @dataclass(frozen=True, slots=True)
-class CastParams:
+class CastParams(Adapter):
     """Tensors among the parameters take another dtype, and those of the result with them.
 
     Attributes:
@@ -51,9 +48,6 @@ class CastParams:
 
     dtypes: Mapping[str, tuple[Dtypes, ...]]
     results: Mapping[str, Dtypes]
-
-    def prepare(self) -> None:
-        """Nothing to make known."""
 
     def adapt(self, frame: CallFrame, runner: Runner) -> CallFrame:
         """Cast the arguments, and the result back."""
@@ -105,7 +99,7 @@ SHARED_NAME = "transform_params"
 
 
 @dataclass(frozen=True, slots=True)
-class LiftTransformParams:
+class LiftTransformParams(Adapter):
     """``f(inputs, W...)`` becomes ``f(inputs, *f_transform_params((W...)))``.
 
     Attributes:
@@ -114,9 +108,6 @@ class LiftTransformParams:
     """
 
     shared: bool | Sequence[str] = False
-
-    def prepare(self) -> None:
-        """Nothing to make known."""
 
     def adapt(self, frame: CallFrame, runner: Runner) -> CallFrame:
         """Run the transform on the weights and pass what it returns."""
@@ -135,11 +126,8 @@ class LiftTransformParams:
 
 
 @dataclass(frozen=True, slots=True)
-class BundleModelParams:
+class BundleModelParams(Adapter):
     """``f(inputs, W...)`` becomes ``f(inputs, (W...))``; functions without ``num_input`` stay."""
-
-    def prepare(self) -> None:
-        """Nothing to make known."""
 
     def adapt(self, frame: CallFrame, runner: Runner) -> CallFrame:
         """Bundle the weights."""

@@ -90,9 +90,9 @@ def changed_signature(before: tvm.IRModule, after: tvm.IRModule) -> Evidence | N
 
 def _lowered_to_another_type(old: relax.Function, new: relax.Function) -> str:
     """Return the operator whose kernel gives another type than the operator; empty where none stands in its place."""
-    now = {str(place.binding.var.name): place.binding for place in places(new)}
+    now = {str(place.var.name): place.binding for place in places(new)}
     for place in places(old):
-        var, operator = place.binding.var, operator_of(place.binding.value)
+        var, operator = place.var, operator_of(place.value)
         made = now.get(str(var.name))
         if not operator or made is None or operator_of(made.value) in ("", operator):
             continue

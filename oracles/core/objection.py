@@ -62,7 +62,7 @@ def subject_of(module: tvm.IRModule, objection: Evidence) -> str:
                 return f"{_kind(var)} {'of the function' if var in own else elsewhere}"
     for function in functions:
         for place in places(function):
-            var, value = place.binding.var, place.binding.value
+            var, value = place.var, place.value
             if not var.ty.is_base_of(value.ty) and names_any(objection, [f"type {value.ty} "]):
                 return str(difference(var.ty, value.ty) or "")
     return ""
@@ -78,4 +78,4 @@ def _defined(function: relax.Function) -> Iterator[Any]:
         yield from inner.params
         yield from relax.analysis.defined_symbolic_vars(inner)
     for place in places(function):
-        yield place.binding.var
+        yield place.var

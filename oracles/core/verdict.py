@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import enum
 from dataclasses import dataclass
 
 import msgspec
 
 from relaxkit.passes.contract import EvidenceClass, Harm, OracleName
+from relaxkit.text_enum import TextEnum
 
 UNCHANGED = "pass changed nothing"
 """The numeric oracle's reason not to execute a module that came out as it went in: it computes what it computed."""
@@ -38,7 +38,7 @@ NOT_AS_DOCUMENTED = "not-as-documented"
 """The kind of the numeric oracle's evidence that an operator is lowered to something else than is documented."""
 
 
-class Outcome(str, enum.Enum):
+class Outcome(TextEnum):
     """The outcomes that an oracle can give.
 
     ``PASS`` and ``FAIL`` are judgements and make the pass rate.  ``SKIP``: the contract says
@@ -52,11 +52,8 @@ class Outcome(str, enum.Enum):
     REJECT = "reject"
     INVALID = "invalid"
 
-    def __str__(self) -> str:
-        return self.value
 
-
-class Undecided(str, enum.Enum):
+class Undecided(TextEnum):
     """A reason of the numeric oracle when a comparison was made and cannot be decided; other skips compared nothing."""
 
     PERTURBED_RAISES = "undecidable: perturbed run raises"
@@ -69,25 +66,19 @@ class Undecided(str, enum.Enum):
     GRADIENT_OF_APPROXIMATION = "undecidable: gradient of an approximation"
     GRADIENT_OF_NOTHING = "undecidable: gradient of no elements"
 
-    def __str__(self) -> str:
-        return self.value
 
-
-class Agreement(str, enum.Enum):
+class Agreement(TextEnum):
     """The ways in which the numeric oracle comes to say that results agree, the strongest first."""
 
     PROVED = "proved"  # for all inputs, by terms (docs/proof.md); one subject in some is executed all the same
     INTERPRETED = "interpreted"  # to the bit on drawn inputs, by the reference interpreter
     EXECUTED = "executed"  # on drawn inputs, within the promised tolerance, by CodeGenVM
 
-    def __str__(self) -> str:
-        return self.value
-
 
 UNDECIDED = frozenset(reason.value for reason in Undecided)
 
 
-class Death(str, enum.Enum):
+class Death(TextEnum):
     """The ways in which a process ends without an answer."""
 
     SIGNAL = "signal"
@@ -95,11 +86,8 @@ class Death(str, enum.Enum):
     MEMORY = "memory"
     EXIT = "exit"
 
-    def __str__(self) -> str:
-        return self.value
 
-
-class Phase(str, enum.Enum):
+class Phase(TextEnum):
     """A step of a judgement; the values stand in signatures of processes that died in it."""
 
     PREPARE = "prepare"
@@ -118,11 +106,8 @@ class Phase(str, enum.Enum):
     BUILD = "build"
     RUN = "run"
 
-    def __str__(self) -> str:
-        return self.value
 
-
-class Difference(str, enum.Enum):
+class Difference(TextEnum):
     """The parts of a type, the first of which differs counts."""
 
     TYPE = "no type"
@@ -133,22 +118,16 @@ class Difference(str, enum.Enum):
     SHAPE = "another shape"
     DEVICE = "another device"
 
-    def __str__(self) -> str:
-        return self.value
-
 
 SYMBOL = "a symbolic dim"
 """How ``Details.subject`` begins where it is one."""
 
 
-class Notation(str, enum.Enum):
+class Notation(TextEnum):
     """A notation that a module can be written in; the culprit of what only it loses."""
 
     TVMSCRIPT = "TVMScript"
     JSON = "JSON"
-
-    def __str__(self) -> str:
-        return self.value
 
 
 @dataclass(frozen=True, slots=True)

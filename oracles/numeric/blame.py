@@ -134,7 +134,7 @@ def _dtypes(module: Any) -> dict[tuple[str, str], set[str]]:
     """Dtypes of the tensors that are bound, by the names of function and variable."""
     found: dict[tuple[str, str], set[str]] = {}
     for name, place in placed(module):
-        var = place.binding.var
+        var = place.var
         if isinstance(var.ty, relax.TensorType):
             found.setdefault((name, str(var.name)), set()).add(str(var.ty.dtype))
     return found

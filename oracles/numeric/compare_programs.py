@@ -225,7 +225,7 @@ def _dead_code_alone(module: tvm.IRModule, original: tvm.IRModule) -> bool:
 
 def _gives_back(module: tvm.IRModule) -> bool:
     """Say whether a legalization gives a call of the module back, which is how it refuses what it has no kernel for."""
-    calls = (place.binding.value for _, place in placed(module) if operator_of(place.binding.value))
+    calls = (place.value for _, place in placed(module) if operator_of(place.value))
     return any(operator_has(operator_of(call), "FLegalize") and declined(call) for call in calls)
 
 
@@ -233,5 +233,5 @@ def _of_unknown_shape(module: tvm.IRModule, operator: str) -> bool:
     """Say whether a module calls an operator on shapes that are unknown: a question, since legalize_ops.cc says that
     "legalization requires the argument shapes to be known"; where a pass has made them unknown, that is to blame.
     """
-    calls = (place.binding.value for _, place in placed(module) if operator_of(place.binding.value) == operator)
+    calls = (place.value for _, place in placed(module) if operator_of(place.value) == operator)
     return any(not knows_operands(call) for call in calls) and not operator_has(operator, "RequiresArgumentShapes")

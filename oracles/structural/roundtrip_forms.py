@@ -117,7 +117,7 @@ def _refined(left: tvm.IRModule, right: tvm.IRModule) -> bool:
     if paths is None:
         return False
     trails = [_follow(root, path)[0] for root, path in zip((left, right), paths)]  # noqa: B905
-    ours, theirs = (_outermost_type(trail) for trail in trails)
+    ours, theirs = (next((item for item in trail if isinstance(item, tvm.ir.Type)), None) for trail in trails)
     if ours is None or theirs is None:
         return False
     owners = [item for item, ty in itertools.pairwise(trails[0]) if ty is ours]
@@ -126,10 +126,6 @@ def _refined(left: tvm.IRModule, right: tvm.IRModule) -> bool:
         return bool(ours.is_base_of(theirs) or (of_call and theirs.is_base_of(ours)))
     except Exception:  # kernels have types that TVM does not relate
         return False
-
-
-def _outermost_type(trail: list[tvm.Object]) -> tvm.ir.Type | None:
-    return next((item for item in trail if isinstance(item, tvm.ir.Type)), None)
 
 
 def parser_message(error: Exception) -> str:

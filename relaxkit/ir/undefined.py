@@ -26,9 +26,9 @@ def undefined(before: tvm.IRModule, after: tvm.IRModule) -> Iterator[str]:
         free = [symbol for symbol in symbols if symbol not in defined]
         for symbol in free:
             yield f"leaves the symbolic dim {symbol.name} of {name} undefined"
-        bound = {place.binding.var: place for place in places(function)}
+        bound = {place.var: place for place in places(function)}
         for place in bound.values():
-            for each in (place.binding.var, *expressions(place.binding.value)):
+            for each in (place.var, *expressions(place.value)):
                 if _of_dataflow(getattr(each, "ty", None)):
                     yield f"makes the type of {_bound(place)} depend on a dataflow variable"
         for var in _unbound(function.body, {*_bound_by(function.params), *free}):
@@ -80,11 +80,11 @@ def _origin(var: Any, given: Sequence[relax.Function]) -> str:
         if name_of(var) in map(name_of, function.params):
             return f"the parameter {name_of(var)}"
         for place in places(function):
-            if name_of(place.binding.var) == name_of(var):
+            if name_of(place.var) == name_of(var):
                 return _bound(place)
     return f"the variable {name_of(var)}"
 
 
 def _bound(place: Any) -> str:
-    operator = operator_of(place.binding.value)
-    return f"the result of {operator}" if operator else f"the variable {name_of(place.binding.var)}"
+    operator = operator_of(place.value)
+    return f"the result of {operator}" if operator else f"the variable {name_of(place.var)}"

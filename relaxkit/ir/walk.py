@@ -35,6 +35,16 @@ class Place:
     branches: int = 0
 
     @property
+    def var(self) -> relax.Var:
+        """Return what is bound."""
+        return self.binding.var
+
+    @property
+    def value(self) -> Any:
+        """Return what it is bound to."""
+        return self.binding.value
+
+    @property
     def dataflow(self) -> bool:
         """Say whether it stands in a dataflow block."""
         return isinstance(self.block, relax.DataflowBlock)
@@ -68,7 +78,7 @@ def sequences(function: relax.Function) -> Iterator[relax.SeqExpr]:
     """Yield all ``SeqExpr`` of a Relax function: its body, and the bodies of branches and local functions."""
     yield function.body
     for place in places(function):
-        yield from inner_sequences(place.binding.value)
+        yield from inner_sequences(place.value)
 
 
 def inner_sequences(value: relax.Expr) -> list[relax.SeqExpr]:
@@ -114,8 +124,8 @@ def functions_inside(function: relax.Function) -> Iterator[relax.Function]:
     """Yield a Relax function and the functions that it binds, those in branches and in one another included."""
     yield function
     for place in places(function):
-        if isinstance(place.binding.value, relax.Function):
-            yield place.binding.value
+        if isinstance(place.value, relax.Function):
+            yield place.value
 
 
 def callee_name(callee: relax.Expr) -> str:
@@ -138,7 +148,7 @@ def operators_called(module: tvm.IRModule, besides: Collection[str] = ()) -> Cou
     counted: Counter[str] = Counter()
     for name, function in relax_functions(module):
         if name not in besides:
-            counted.update(operator_of(place.binding.value) for place in places(function))
+            counted.update(operator_of(place.value) for place in places(function))
     del counted[""]
     return counted
 

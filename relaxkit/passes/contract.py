@@ -6,10 +6,11 @@ import enum
 import functools
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from relaxkit.compat.tables import newest
+from relaxkit.text_enum import TextEnum
 
 if TYPE_CHECKING:
     import tvm
@@ -177,7 +178,7 @@ class Ran:
     arguments: Mapping[str, Any]
 
 
-class EvidenceClass(str, enum.Enum):
+class EvidenceClass(TextEnum):
     """The ground that a failure stands on.
 
     The last one is a question to the maintainers of TVM, and no finding: what they never said may be meant otherwise.
@@ -187,19 +188,13 @@ class EvidenceClass(str, enum.Enum):
     DOCUMENTED = "documented"  # against a sentence, or a test, of TVM
     OURS = "ours"  # against what we expect
 
-    def __str__(self) -> str:
-        return self.value
 
-
-class Harm(str, enum.Enum):
+class Harm(TextEnum):
     """The harm that a broken claim does."""
 
     WRONG = "wrong"  # results are others, or memory is misused
     BROKEN = "broken"  # somebody who relies on it goes wrong, for instance the next pass
     LESS = "less"  # less is done than was to be done; the program means what it meant
-
-    def __str__(self) -> str:
-        return self.value
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,6 +224,34 @@ class Postcondition:
 
 less_done = functools.partial(Postcondition, harm=Harm.LESS)
 """A claim that nothing is left undone: what breaks it means what it meant."""
+
+Violation = TypeVar("Violation", bound=Callable[..., str])
+_STATED: dict[Callable[..., str], Postcondition] = {}
+
+
+def claimed(claim: str, source: str, harm: Harm = Harm.BROKEN, **more: Any) -> Callable[[Violation], Violation]:
+    """State beside the function that finds a violation what is claimed, and why; as :class:`Postcondition`."""
+
+    def state(violation: Violation) -> Violation:
+        _STATED[violation] = Postcondition(claim, violation, source, harm, **more)
+        return violation
+
+    return state
+
+
+nothing_left = functools.partial(claimed, harm=Harm.LESS)
+"""As :func:`claimed`, of a claim that nothing is left undone."""
+
+
+def stated(*claims: Callable[..., str] | Postcondition, source: str = "") -> tuple[Postcondition, ...]:
+    """Return the claims of a contract: those that are stated beside their functions, and those written out.
+
+    Args:
+        claims: The functions, or the claims.
+        source: What establishes all of them of this pass, where it is something else.
+    """
+    found = (each if isinstance(each, Postcondition) else _STATED[each] for each in claims)
+    return tuple(replace(each, source=source or each.source) for each in found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -425,7 +448,7 @@ def default_contract(name: str) -> Contract:
     )
 
 
-class OracleName(str, enum.Enum):
+class OracleName(TextEnum):
     """The oracles, by the name that the command line, the store and the reports use."""
 
     CRASH = "crash"
@@ -439,6 +462,3 @@ class OracleName(str, enum.Enum):
     LOCALITY = "locality"
     ENVIRONMENT = "environment"
     NUMERIC = "numeric"
-
-    def __str__(self) -> str:
-        return self.value

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import enum
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,17 +15,15 @@ from relaxkit.proof.legalize import Legalizer
 from relaxkit.proof.memory import Refuted
 from relaxkit.proof.program import Caller, Fixed, SymbolicProgram
 from relaxkit.proof.terms import Open, Term, Terms
+from relaxkit.text_enum import TextEnum
 
 
-class Result(str, enum.Enum):
+class Result(TextEnum):
     """The end of a proof."""
 
     PROVED = "proved"  # the same for all inputs
     DIFFERENT = "different"  # other terms, which may have the same values all the same
     OPEN = "open"  # something is not modelled
-
-    def __str__(self) -> str:
-        return self.value
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
+from operator import attrgetter
 from typing import Any
 
 from fuzzer.core.text import WHAT_THEY_ARE, Standing
@@ -13,7 +14,7 @@ from fuzzer.gate.judge import GateExit, GateResult
 from fuzzer.gate.ruling import Requirement, RulingStatus
 from fuzzer.gate.text import explain, verdict_line
 from fuzzer.shard.shard import DRAW, OTHER, PREPARE, TRIAGE
-from fuzzer.store.timeline import Point, Timeline
+from fuzzer.store.timeline import Point
 from reports.findings import Dispositions
 from reports.page.findings import LineTable, finding_rows
 from reports.page.history import history
@@ -74,7 +75,7 @@ def page_object(
             report, worker.modules(report.findings), Dispositions.under(result), decisions or Decisions(), lines
         ),
         "coverage": worker.coverage(report.coverage, info.modules),
-        "growth": _growth(report.timeline),
+        "growth": {each.name: [*map(attrgetter(each.name), report.timeline.growth)] for each in fields(Point)},
         "known": report.known.to_object(),
         "spent": _spent(report),
         "history": history(reports),
@@ -102,10 +103,6 @@ def _verdict(result: GateResult) -> dict[str, Any]:
 
 def _cut(lines: list[str]) -> list[str]:
     return lines if len(lines) <= _MOST else [*lines[:_MOST], f"and {len(lines) - _MOST} more"]
-
-
-def _growth(timeline: Timeline) -> dict[str, list[float]]:
-    return {each.name: [getattr(point, each.name) for point in timeline.growth] for each in fields(Point)}
 
 
 def _spent(report: Report) -> dict[str, list[list[Any]]]:

@@ -7,7 +7,6 @@ choices shrink to small ones; equal collections are equal files.
 
 from __future__ import annotations
 
-import enum
 import hashlib
 import json
 from collections.abc import Iterable
@@ -16,20 +15,19 @@ from pathlib import Path
 
 import msgspec
 
+from relaxkit.text_enum import TextEnum
+
 FILE_NAME = "seeds.jsonl"
 FORMAT = "relaxfuzz-seeds-2"
 
 
-class SeedStage(str, enum.Enum):
+class SeedStage(TextEnum):
     """Form of a seed's IR; the value is the name in reports."""
 
     HIGH_LEVEL = "high-level"
     LEGALIZED = "legalized"
     LOWERED = "lowered"
     DISTRIBUTED = "distributed"
-
-    def __str__(self) -> str:
-        return self.value
 
 
 class SeedFileError(ValueError):

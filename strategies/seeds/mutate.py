@@ -5,13 +5,13 @@ A change that TVM's type inference or checker does not take is undone, and count
 
 from __future__ import annotations
 
-import enum
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from tvm import relax
 
+from relaxkit.text_enum import TextEnum
 from strategies.scope.choices import Choices
 from strategies.seeds import mutate_bindings as bindings
 from strategies.seeds import mutate_functions as functions
@@ -21,7 +21,7 @@ from strategies.seeds.replacements import Unchanged
 MOST_MUTATIONS = 6
 
 
-class Mutation(str, enum.Enum):
+class Mutation(TextEnum):
     """The changes that can be made to a seed; the value is the name in reports."""
 
     ALIAS = "alias"
@@ -35,9 +35,6 @@ class Mutation(str, enum.Enum):
     COPY = "copy-function"
     WRAP = "wrap-into-function"
     RESIZE = "change-dim"
-
-    def __str__(self) -> str:
-        return self.value
 
 
 ALL = tuple(Mutation)

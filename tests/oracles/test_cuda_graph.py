@@ -121,7 +121,7 @@ def edited(module: Any, name: str, change: Callable[[list[Any]], list[Any]]) -> 
 
 def bound(module: Any, name: str, operator: str) -> int:
     """Position of the first binding of a function that calls an operator or a kernel."""
-    values = [place.binding.value for place in places(module[name])]
+    values = [place.value for place in places(module[name])]
     return next(
         index
         for index, value in enumerate(values)

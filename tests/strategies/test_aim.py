@@ -56,7 +56,7 @@ def test_an_aimed_operator_meets_its_own_results_where_its_attributes_matter() -
 
 def test_an_aimed_operator_meets_numbers_that_simplifications_look_for() -> None:
     def neutral(module: Any) -> bool:
-        calls = [place.binding.value for _, function in relax_functions(module) for place in places(function)]
+        calls = [place.value for _, function in relax_functions(module) for place in places(function)]
         numbers = [call.args[1].value.numpy() for call in calls if operator_of(call) == "relax.multiply"
                    and isinstance(call.args[1], tvm.ir.GenericConst)]  # fmt: skip
         return any(number.ndim == 0 and float(number) == 1.0 for number in numbers)

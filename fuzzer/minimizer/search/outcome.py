@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-import enum
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
+
+from relaxkit.text_enum import TextEnum
 
 if TYPE_CHECKING:
     from fuzzer.core.case import Case
@@ -25,15 +26,12 @@ class SearchLimits:
     seconds: float = 45.0
 
 
-class Stopped(str, enum.Enum):
+class Stopped(TextEnum):
     """The reasons for which a search ends before it is through."""
 
     TIME = "time"
     QUERIES = "queries"
     INTERRUPT = "interrupt"
-
-    def __str__(self) -> str:
-        return self.value
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

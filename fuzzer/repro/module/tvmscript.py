@@ -44,7 +44,7 @@ def unwrapped(module: Any, constant: Callable[[Any], str]) -> str:
     found = _WHOLE.match(text)
     if found is not None:
         rest = text[found.end() :]
-        objects = tvm.ir.load_json(_unquoted(found.group(1)))
+        objects = tvm.ir.load_json(found.group(1).replace('\\"', '"').replace("\\\\", "\\"))
         rest = _USE.sub(lambda use: constant(objects[use.group(1)][int(use.group(2))]) or use.group(), rest)
         text = f"{_compact(found)}{rest}" if _USE.search(rest) else rest
     text = _DEVICE.sub(lambda found: f"I.vdevice({_target(found.group(1))}, ", text)
@@ -63,10 +63,6 @@ def verbatim(module: Any) -> str:
     text = str(module.script(show_meta=True))
     found = _WHOLE.match(text)
     return text if found is None else _compact(found) + text[found.end() :]
-
-
-def _unquoted(text: str) -> str:
-    return text.replace('\\"', '"').replace("\\\\", "\\")
 
 
 def _compact(found: re.Match[str]) -> str:

@@ -18,7 +18,7 @@ _MOST_ELEMENTS = 256
 
 def array_source(array: np.ndarray[Any, Any]) -> str:
     """Return the NumPy expression of an array; raises ``Unsayable`` where it is long and of many values."""
-    dtype, shape = array.dtype.name, _shape(array.shape)
+    dtype, shape = array.dtype.name, repr(tuple(map(int, array.shape)))
     flat = array.ravel()
     if flat.size == 0:
         return f'np.zeros({shape}, "{dtype}")'
@@ -68,7 +68,3 @@ def argument_source(value: Any) -> str:
 
 def _alike(left: np.ndarray[Any, Any], right: np.ndarray[Any, Any]) -> bool:
     return left.tobytes() == right.tobytes()
-
-
-def _shape(shape: tuple[int, ...]) -> str:
-    return repr(tuple(map(int, shape)))

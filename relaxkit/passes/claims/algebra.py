@@ -16,6 +16,7 @@ from tvm import relax
 from relaxkit.ir.functions import has_attribute, relax_functions
 from relaxkit.ir.walk import is_constant, operator_of, places
 from relaxkit.passes.claims.common import argument, static_dims, used_variables
+from relaxkit.passes.contract import nothing_left
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +51,7 @@ def dataflow_blocks(module: Any) -> Iterator[MatchBlock]:
         if has_attribute(function, "num_input") or has_attribute(function, "Primitive"):
             continue
         uses = used_variables(function)
-        if any(isinstance(place.binding.value, relax.Function) for place in places(function)):
+        if any(isinstance(place.value, relax.Function) for place in places(function)):
             continue  # what a local function captures is read there as well
         for block in function.body.blocks:
             if isinstance(block, relax.DataflowBlock):
@@ -73,6 +74,10 @@ def _products(ran: Any) -> Iterator[tuple[MatchBlock, tuple[Any, Any]]]:
                 yield block, operands
 
 
+@nothing_left(
+    "no product of three is in the dearer order",
+    "its documentation: reorder x*(A*B) to (x*A)*B where that reduces operations",
+)
 def dearer_order_left(ran: Any) -> str:
     """Find a product of three matrices of which the other order takes fewer multiplications.
 
@@ -97,6 +102,7 @@ def dearer_order_left(ran: Any) -> str:
     return ""
 
 
+@nothing_left("no product of a sum is left", "its documentation: expand matmul(x, A+B) to matmul(x,A) + matmul(x,B)")
 def product_of_sum_left(ran: Any) -> str:
     """Find a product whose second factor is a sum of two tensors of one shape."""
     for block, operands in _products(ran):
@@ -108,6 +114,10 @@ def product_of_sum_left(ran: Any) -> str:
     return ""
 
 
+@nothing_left(
+    "no product with taken columns is left",
+    "its documentation: reorder matmul(x, take(weights, indices)) to take(matmul(x,weights),indices)",
+)
 def product_of_take_left(ran: Any) -> str:
     """Find a product whose second factor takes columns out of a table by a list of indices."""
     for block, operands in _products(ran):
@@ -122,6 +132,10 @@ def product_of_take_left(ran: Any) -> str:
     return ""
 
 
+@nothing_left(
+    "no concatenation of permuted tensors is left",
+    "its documentation: reorder concat(permute_dims(A), permute_dims(B)) into permute_dims(concat(A,B))",
+)
 def concat_of_permuted_left(ran: Any) -> str:
     """Find a concatenation of two to eleven tensors that are all permuted in one way."""
     for block in dataflow_blocks(ran.after):
@@ -138,6 +152,10 @@ def concat_of_permuted_left(ran: Any) -> str:
     return ""
 
 
+@nothing_left(
+    "no two products of one tensor are left",
+    "its documentation: combine multiple matmul operators sharing the same LHS matrix into one",
+)
 def parallel_products_left(ran: Any) -> str:
     """Find two products of one tensor with parameters of the function, which no sum and no activation reads.
 
@@ -147,7 +165,7 @@ def parallel_products_left(ran: Any) -> str:
         return ""  # the check says which may be combined
     for block in dataflow_blocks(ran.after):
         function = next(item for name, item in relax_functions(ran.after) if name == block.name)
-        products = [place for place in places(function) if operator_of(place.binding.value) == "relax.matmul"]
+        products = [place for place in places(function) if operator_of(place.value) == "relax.matmul"]
         found = [(var, value) for var, value in block.calls("relax.matmul") if _matmul_of(value) is not None]
         if len(products) != 2 or len(found) != 2:
             continue
@@ -160,7 +178,7 @@ def parallel_products_left(ran: Any) -> str:
             continue
         if static_dims(first.args[0].ty) is None or shapes[0] is None or shapes[1] is None:
             continue
-        readers = {operator_of(place.binding.value) for place in places(function)}
+        readers = {operator_of(place.value) for place in places(function)}
         if readers & {"relax.add", "relax.nn.relu", "relax.nn.gelu", "relax.nn.gelu_tanh", "relax.nn.silu"}:
             continue
         if len(shapes[0]) == len(shapes[1]) >= 2 and shapes[0][:-2] == shapes[1][:-2]:
@@ -168,6 +186,7 @@ def parallel_products_left(ran: Any) -> str:
     return ""
 
 
+@nothing_left("no product with a transposed matrix is left", "its documentation: fuse transpose and matmul")
 def product_of_transposed_left(ran: Any) -> str:
     """Find a product whose second factor is a matrix transposed for it."""
     for block, operands in _products(ran):
@@ -181,6 +200,9 @@ def product_of_transposed_left(ran: Any) -> str:
     return ""
 
 
+@nothing_left(
+    "no transformation that is undone is left", "its documentation: remove redundant transform layout operators"
+)
 def undone_transform_left(ran: Any) -> str:
     """Find a layout transformation of a layout transformation that gives the first shape again."""
     for block in dataflow_blocks(ran.after):
@@ -194,6 +216,7 @@ def undone_transform_left(ran: Any) -> str:
     return ""
 
 
+@nothing_left("no batch_norm that folds is left", "its documentation: fuse batch_norm into its previous conv2d")
 def foldable_batch_norm_left(ran: Any) -> str:
     """Find the normalised result of a convolution with constant weights, by constants."""
     for block in dataflow_blocks(ran.after):

@@ -24,8 +24,10 @@ from relaxkit.passes.claims.common import (
     used_variables,
     variables_read,
 )
+from relaxkit.passes.contract import EvidenceClass, Harm, claimed, nothing_left
 
 
+@nothing_left("no alias is left", "src/relax/transform/canonicalize_bindings.cc: cases 1 to 4 of CanonicalizePlanner")
 def alias_left(ran: Any) -> str:
     """Find an alias of a variable that could have been replaced: all but an output of a dataflow block that must stay.
 
@@ -41,6 +43,9 @@ def alias_left(ran: Any) -> str:
     return ""
 
 
+@nothing_left(
+    "no projection of a tuple built here is left", "src/relax/transform/canonicalize_bindings.cc: UnwrapKnownValue"
+)
 def projection_left(ran: Any) -> str:
     """Find a projection of a tuple that is built in the same sequence before it.
 
@@ -52,16 +57,20 @@ def projection_left(ran: Any) -> str:
         tuples: dict[Any, Any] = {}
         read = _read(function)
         for place in places(function):
-            value = place.binding.value
+            value = place.value
             projected = tuples.get(value.tuple_value) if isinstance(value, relax.TupleGetItem) else None
             known = projected is not None and not isinstance(projected.fields[value.index], tvm.ir.GenericConst)
-            if known and place.binding.var in read:
+            if known and place.var in read:
                 return f"a field of a tuple built here is projected\nleaves a projection of a tuple that {name} builds"
             if isinstance(value, relax.Tuple) and isinstance(place.binding, relax.VarBinding):
-                tuples[place.binding.var] = value
+                tuples[place.var] = value
     return ""
 
 
+@nothing_left(
+    "no visible variable of a dataflow block that only it reads is left",
+    "src/relax/transform/canonicalize_bindings.cc: such a variable becomes a dataflow variable",
+)
 def escaped_name_left(ran: Any) -> str:
     """Find a variable of a dataflow block that nothing outside of the block reads and that is no dataflow variable.
 
@@ -83,11 +92,11 @@ def escaped_name_left(ran: Any) -> str:
 
 def _read_outside(function: Any) -> tuple[dict[Any, Any], set[Any]]:
     """Return the variables bound in dataflow blocks with their blocks, and those of them that are read outside."""
-    homes = {place.binding.var: place.block for place in places(function) if place.dataflow}
+    homes = {place.var: place.block for place in places(function) if place.dataflow}
     outside = {
         var
         for place in places(function)
-        for var in read_inside(place.binding.value)
+        for var in read_inside(place.value)
         if var in homes and not homes[var].same_as(place.block)
     }
     for sequence in sequences(function):
@@ -97,7 +106,7 @@ def _read_outside(function: Any) -> tuple[dict[Any, Any], set[Any]]:
 
 def _read(function: Any) -> set[Any]:
     """Return all variables that are read somewhere in a function."""
-    read = {var for place in places(function) for var in read_inside(place.binding.value)}
+    read = {var for place in places(function) for var in read_inside(place.value)}
     for sequence in sequences(function):
         read.update(variables_read(sequence.body))
     return read
@@ -108,6 +117,10 @@ def _dims(var: Any) -> Iterator[Any]:
         yield from relax.analysis.tir_vars_in_type(part)
 
 
+@nothing_left(
+    "no run of min_size pure bindings is left outside",
+    "documentation of min_size: the minimum number of consecutive dataflow bindings to be extracted",
+)
 def pure_run_left(ran: Any) -> str:
     """Find a run of ``min_size`` or more pure bindings outside of dataflow blocks.
 
@@ -118,7 +131,7 @@ def pure_run_left(ran: Any) -> str:
     for name, old, function in both(ran):
         if not isinstance(function, relax.Function):
             continue
-        known = {name_of(place.binding.var) for place in places(old)}
+        known = {name_of(place.var) for place in places(old)}
         for sequence in sequences(function):
             run = 0
             for block in sequence.blocks:
@@ -140,6 +153,9 @@ def _fits_dataflow(value: Any) -> bool:
     )
 
 
+@nothing_left(
+    "no dead binding is left", "its documentation: unused local VarBindings, where no impure operation is used"
+)
 def dead_binding_left(ran: Any) -> str:
     """Find a pure binding that nothing reads.
 
@@ -166,6 +182,7 @@ def dead_binding_left(ran: Any) -> str:
     return ""
 
 
+@claimed("no effect is lost", "its documentation: bindings of impure operations stay", Harm.WRONG)
 def effect_lost(ran: Any) -> str:
     """Find a function that calls an impure operator less often than before, outside of its local functions."""
     before = functions_by_name(ran.before)
@@ -183,12 +200,16 @@ def effect_lost(ran: Any) -> str:
 def _effects_of(function: Any) -> dict[str, int]:
     counted: dict[str, int] = {}
     for place in places(function):
-        name = operator_of(place.binding.value)
-        if name and not place.local and not place.dataflow and relax.analysis.contains_impure_call(place.binding.value):
+        name = operator_of(place.value)
+        if name and not place.local and not place.dataflow and relax.analysis.contains_impure_call(place.value):
             counted[name] = counted.get(name, 0) + 1
     return counted
 
 
+@nothing_left(
+    "no two equal calls are left",
+    "its documentation: replaces repeated expressions; tests/python/relax/test_transform_cse.py",
+)
 def equal_calls_left(ran: Any) -> str:
     """Find two equal pure calls of which the first is visible where the second stands."""
     for name, old, function in both(ran):
@@ -196,7 +217,7 @@ def equal_calls_left(ran: Any) -> str:
             continue
         seen: dict[int, list[Any]] = {}
         for place in places(function):
-            value = place.binding.value
+            value = place.value
             if not operator_of(value) or isinstance(place.binding, relax.MatchCast):
                 continue
             if relax.analysis.contains_impure_call(value) or _allocates(value):
@@ -206,7 +227,7 @@ def equal_calls_left(ran: Any) -> str:
                 if _visible(other, place) and tvm_ffi.structural_equal(other.binding.value, value):
                     return (
                         "an operator is called twice with the same operands\n"
-                        f"leaves {other.binding.var} and {place.binding.var} of {name}, both {operator_of(value)}"
+                        f"leaves {other.binding.var} and {place.var} of {name}, both {operator_of(value)}"
                     )
             same.append(place)
     return ""
@@ -225,6 +246,11 @@ def _visible(first: Any, second: Any) -> bool:
     return not isinstance(first.binding.var, relax.DataflowVar) or first.block.same_as(second.block)
 
 
+@nothing_left(
+    "what is in normal form stays",
+    "measured on generated modules; src/relax/ir/block_builder.cc keeps what is a leaf or bound",
+    evidence=EvidenceClass.OURS,
+)
 def normal_form_changed(ran: Any) -> str:
     """Say whether a function that is in normal form already has other bindings than before.
 
@@ -240,22 +266,28 @@ def normal_form_changed(ran: Any) -> str:
     return ""
 
 
+@claimed("all types are set", "its documentation: the ty of every expression is available")
 def untyped_left(ran: Any) -> str:
     """Find a variable or a bound value without a type."""
     for name, place in placed(ran.after):
-        for what, expr in (("variable", place.binding.var), ("value", place.binding.value)):
+        for what, expr in (("variable", place.var), ("value", place.value)):
             if expr.ty is None or "Missing" in type(expr.ty).__name__:
-                return f"a {what} has no type\nleaves {place.binding.var} of {name} without a type"
+                return f"a {what} has no type\nleaves {place.var} of {name} without a type"
     return ""
 
 
+@nothing_left(
+    "no reshape to the same shape is left",
+    "its documentation; relax/transform/remove_redundant_reshape.py",
+    shown='assert "R.reshape(" not in After.script()',
+)
 def redundant_reshape_left(ran: Any) -> str:
     """Find a reshape to the shape that its operand has, in a dataflow block."""
     for name, function in relax_functions(ran.after):
         if int((function.attrs or {}).get("Primitive", 0)):
             continue  # the pass says that it skips them
         for place in places(function):
-            value = place.binding.value
+            value = place.value
             if operator_of(value) != "relax.reshape" or not place.dataflow or place.local or place.branches:
                 continue
             shape = getattr(value.args[0].ty, "shape", None)
@@ -264,6 +296,10 @@ def redundant_reshape_left(ran: Any) -> str:
     return ""
 
 
+@claimed(
+    "the modules are attached",
+    "relax/transform/attach_external_modules.py: the attribute is set, by an empty list as well",
+)
 def external_modules_missing(ran: Any) -> str:
     """Say whether the attribute with external modules is missing, or has fewer than were there and were given."""
     given = argument(ran, 0, "extern_modules", ())
@@ -283,6 +319,7 @@ def external_modules_missing(ran: Any) -> str:
 # That the order is a topological one is what the checker of well-formedness says: nothing is read before it is bound.
 
 
+@claimed("blocks keep their bindings", "its documentation: sort bindings in each dataflow block")
 def bindings_changed(ran: Any) -> str:
     """Say whether a block has other bindings than before, or an ordinary block has them in another order."""
     for name, old, new in both(ran):
@@ -317,6 +354,10 @@ def _content(binding: Any) -> str:
     return f"{outline(binding)} of {inner}" if inner else outline(binding)
 
 
+@nothing_left(
+    "the order is of the kind asked for",
+    "its documentation of order and direction; src/relax/transform/topological_sort.cc",
+)
 def order_of_another_kind(ran: Any) -> str:
     """Say whether a function of one dataflow block is ordered otherwise than asked for.
 
@@ -364,12 +405,12 @@ def _one_block(function: Any) -> list[Any] | None:
     blocks = function.body.blocks
     if len(blocks) != 1 or not isinstance(blocks[0], relax.DataflowBlock):
         return None
-    known = [*function.params, *(place.binding.var for place in places(function))]
+    known = [*function.params, *(place.var for place in places(function))]
     if any(isinstance(var.ty, tvm.ir.PrimType | relax.FuncType | relax.ShapeType) for var in known):
         return None  # a dim may read it
-    if any(isinstance(place.binding.value, relax.Function | relax.If) for place in places(function)):
+    if any(isinstance(place.value, relax.Function | relax.If) for place in places(function)):
         return None
     if any(isinstance(place.binding, relax.MatchCast) for place in places(function)):
         return None
-    read = [var for place in places(function) for var in read_inside(place.binding.value)]
+    read = [var for place in places(function) for var in read_inside(place.value)]
     return list(blocks[0].bindings) if set(read) <= set(known) else None

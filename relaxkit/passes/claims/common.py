@@ -17,16 +17,18 @@ from tvm import relax, tirx
 
 from relaxkit.ir.functions import functions_by_name, functions_by_symbol, is_public, relax_functions
 from relaxkit.ir.walk import name_of, operator_of, operators_called, places, sequences
+from relaxkit.passes.contract import EvidenceClass, claimed
 
 
 def operators_left_over(ran: Any, names: Collection[str]) -> str:
     """Find which of the operators ``names``, all of which the pass replaces, is still called."""
-    left = ((operator_of(place.binding.value), name) for name, place in placed(ran.after))
+    left = ((operator_of(place.value), name) for name, place in placed(ran.after))
     return next(
         (f"{operator} is left\nleaves {operator} in {name}" for operator, name in left if operator in names), ""
     )
 
 
+@claimed("functions stay", "relax/transform/attach_external_modules.py: with_attr only", evidence=EvidenceClass.OURS)
 def functions_differ(ran: Any) -> str:
     """Say whether a function of the module, of whatever kind, is another one than before, is gone or is new."""
     if said := functions_changed(ran):
@@ -41,7 +43,7 @@ def used_variables(function: Any) -> Counter[Any]:
     """Say how often each variable is read in a Relax function: by bound values and by results of sequences."""
     counted: Counter[Any] = Counter()
     for place in places(function):
-        counted.update(variables_read(place.binding.value))
+        counted.update(variables_read(place.value))
     for sequence in sequences(function):
         counted.update(variables_read(sequence.body))
     return counted
@@ -151,6 +153,7 @@ def static_dims(ty: Any) -> list[int] | None:
     return [int(dim) for dim in dims]
 
 
+@claimed("other functions stay", "its documentation of func_name")
 def unnamed_function_changed(ran: Any, at: int = 0) -> str:
     """Say whether a pass that was given a function's name changes another one; ``at`` is the place of that argument."""
     named = argument(ran, at, "func_name")
@@ -162,7 +165,7 @@ def unnamed_function_changed(ran: Any, at: int = 0) -> str:
 
 def has_local_functions(function: Any) -> bool:
     """Say whether a Relax function binds a function inside."""
-    return any(isinstance(place.binding.value, relax.Function) for place in places(function))
+    return any(isinstance(place.value, relax.Function) for place in places(function))
 
 
 def read_inside(value: Any) -> Iterator[Any]:

@@ -15,7 +15,7 @@ from tvm import relax, tirx
 from relaxkit.ir.functions import has_attribute, relax_functions
 from relaxkit.ir.walk import callee_name, operator_of, places
 from relaxkit.passes.claims.paths import number_of
-from relaxkit.passes.contract import Harm, Postcondition
+from relaxkit.passes.contract import Harm, claimed, stated
 
 LAUNCH = "vm.builtin.cuda_graph.run_or_capture"
 CACHED = "vm.builtin.cuda_graph.get_cached_alloc"
@@ -30,10 +30,15 @@ def graph_given(value: Any, builtin: str) -> Any | None:
 
 def graph_functions(module: Any, builtin: str) -> set[str]:
     """Return the names of the functions that the module gives to a builtin of CUDA graphs."""
-    given = (graph_given(place.binding.value, builtin) for _, each in relax_functions(module) for place in places(each))
+    given = (graph_given(place.value, builtin) for _, each in relax_functions(module) for place in places(each))
     return {var.name_hint for var in given if var is not None}
 
 
+@claimed(
+    "kernels are called in the order they were called in",
+    "each static region is lifted to a new function, which is called in its place",
+    Harm.WRONG,
+)
 def kernel_order_differs(ran: Any) -> str:
     """Find a function that, graphs unfolded where they are launched, calls other kernels or in another order."""
     after = dict(relax_functions(ran.after))
@@ -46,13 +51,17 @@ def kernel_order_differs(ran: Any) -> str:
 
 def _kernel_calls(function: Any, module: Any) -> Iterator[str]:
     for place in places(function):
-        value = place.binding.value
+        value = place.value
         if (launched := graph_given(value, LAUNCH)) is not None:
             yield from _kernel_calls(module[launched], module)
         elif isinstance(value, relax.Call) and isinstance(value.op, (tvm.ir.GlobalVar, relax.ExternFunc)):
             yield callee_name(value.op)
 
 
+@claimed(
+    "captured functions launch kernels and nothing else",
+    '"it only contains kernel launches (there are no control flow)"; all alloc_storage goes into one new function',
+)
 def graphs_hold_more_than_kernels(ran: Any) -> str:
     """Say what stands in a captured function that cannot be captured."""
     functions = dict(relax_functions(ran.after))
@@ -60,7 +69,7 @@ def graphs_hold_more_than_kernels(ran: Any) -> str:
         if has_attribute(functions[name], "global_symbol"):
             return f"a captured function is public\nmakes {name}, which is captured, public"
         for place in places(functions[name]):
-            value = place.binding.value
+            value = place.value
             callee = value.op if isinstance(value, relax.Call) else None
             if isinstance(value, relax.If):
                 return f"control flow is captured\ncaptures an If in {name}"
@@ -71,6 +80,11 @@ def graphs_hold_more_than_kernels(ran: Any) -> str:
     return ""
 
 
+@claimed(
+    "merged storages are large enough",
+    'MergeAllocationPlans: "a single function that allocates the sufficiently large storage to be shared"',
+    Harm.WRONG,
+)
 def cached_storages_too_small(ran: Any) -> str:
     """Find a tensor that does not fit into the cached storage that it is put into."""
     functions = dict(relax_functions(ran.after))
@@ -85,7 +99,7 @@ def _overflow(functions: Mapping[str, Any], name: str, given: Mapping[Any, int])
     sizes: dict[Any, int] = dict(given)
     cached: dict[Any, list[int]] = {}
     for place in places(functions[name]):
-        var, value = place.binding.var, place.binding.value
+        var, value = place.var, place.value
         if (allocating := graph_given(value, CACHED)) is not None:
             cached[var] = _sizes(functions[allocating.name_hint])
         elif (launched := graph_given(value, LAUNCH)) is not None:
@@ -104,7 +118,7 @@ def _overflow(functions: Mapping[str, Any], name: str, given: Mapping[Any, int])
 
 def _sizes(function: Any) -> list[int]:
     """Return the bytes of the storages that the allocating function gives, in the order of its result."""
-    bound = {place.binding.var: place.binding.value for place in places(function)}
+    bound = {place.var: place.value for place in places(function)}
     result = bound.get(function.body.body, function.body.body)
     return [int(bound[field].args[0].values[0]) for field in result.fields]
 
@@ -119,22 +133,4 @@ def _bytes(shape: Any, dtype: Any) -> int:
     return count * int((kind.bits * kind.lanes + 7) // 8)
 
 
-CUDA_GRAPH_CLAIMS: tuple[Postcondition, ...] = (
-    Postcondition(
-        "kernels are called in the order they were called in",
-        kernel_order_differs,
-        "each static region is lifted to a new function, which is called in its place",
-        harm=Harm.WRONG,
-    ),
-    Postcondition(
-        "captured functions launch kernels and nothing else",
-        graphs_hold_more_than_kernels,
-        '"it only contains kernel launches (there are no control flow)"; all alloc_storage goes into one new function',
-    ),
-    Postcondition(
-        "merged storages are large enough",
-        cached_storages_too_small,
-        'MergeAllocationPlans: "a single function that allocates the sufficiently large storage to be shared"',
-        harm=Harm.WRONG,
-    ),
-)
+CUDA_GRAPH_CLAIMS = stated(kernel_order_differs, graphs_hold_more_than_kernels, cached_storages_too_small)

@@ -11,6 +11,7 @@ from relaxkit.ir.functions import functions_by_name, has_attribute, is_public, r
 from relaxkit.ir.walk import operator_of, places
 from relaxkit.passes.claims.common import argument, placed
 from relaxkit.passes.claims.grouping import composites_in, is_group, made_groups, new_groups
+from relaxkit.passes.contract import claimed, nothing_left
 
 
 def _patterns_asked(ran: Any) -> list[tuple[str, Any, bool]]:
@@ -24,6 +25,7 @@ def _patterns_asked(ran: Any) -> list[tuple[str, Any, bool]]:
     return found
 
 
+@claimed("groups match a pattern", "fuse_ops.cc: kComposite is the pattern's name")
 def groups_of_no_pattern(ran: Any) -> str:
     """Find a new group that is not named after a pattern that was asked for."""
     names = {name for name, _, _ in _patterns_asked(ran)}
@@ -36,6 +38,7 @@ def groups_of_no_pattern(ran: Any) -> str:
     return ""
 
 
+@claimed("groups are annotated as asked", "its documentation of annotate_codegen")
 def groups_not_annotated(ran: Any) -> str:
     """Find a new group without ``Codegen`` and ``global_symbol`` where they were asked for, or the other way round."""
     wanted = bool(argument(ran, 2, "annotate_codegen", False))
@@ -62,6 +65,9 @@ def _annotation_fault(function: Any) -> str:
     return ""
 
 
+@nothing_left(
+    "certain matches are grouped", "its documentation: 'Apply pattern matching to each function in the given module'"
+)
 def certain_matches_left(ran: Any) -> str:
     """Find a call in a dataflow block that a pattern of one operator on anything matches, and that is in no group."""
     asked = [
@@ -74,7 +80,7 @@ def certain_matches_left(ran: Any) -> str:
         if is_group(function) or (only and name not in only):
             continue
         for place in places(function):
-            value = place.binding.value
+            value = place.value
             if not place.dataflow or place.local or place.branches or not isinstance(place.binding, relax.VarBinding):
                 continue
             if (operator_of(value), len(getattr(value, "args", ()))) in asked:
@@ -91,6 +97,9 @@ def _single_operator(pattern: Any) -> tuple[str, int] | None:
     return None if name is None else (str(name), len(operands))
 
 
+@claimed(
+    "composite functions are merged into external ones", "its documentation: 'annotated with Codegen and global_symbol'"
+)
 def composites_not_merged(ran: Any) -> str:
     """Find a composite function that a dataflow block of ``main`` calls, or a merged one without a generator."""
     functions = functions_by_name(ran.after)
@@ -108,13 +117,17 @@ def composites_not_merged(ran: Any) -> str:
 
 def _callees(function: Any, dataflow: bool = False) -> Iterator[str]:
     for place in places(function) if isinstance(function, relax.Function) else ():
-        value = place.binding.value
+        value = place.value
         if dataflow and (not place.dataflow or place.local or place.branches):
             continue
         if isinstance(value, relax.Call) and isinstance(value.op, relax.GlobalVar):
             yield str(value.op.name_hint)
 
 
+@claimed(
+    "public functions call external code by its symbol",
+    "run_codegen.cc: create_call_dps_packed; tests/python/relax/test_transform_codegen_pass.py",
+)
 def external_calls_left(ran: Any) -> str:
     """Find a public function that calls a function with ``Codegen`` as a Relax function, or has lost such a call."""
     before, after = functions_by_name(ran.before), functions_by_name(ran.after)
@@ -140,13 +153,16 @@ def external_calls_left(ran: Any) -> str:
 def _packed_symbols(function: Any) -> set[str]:
     """Return the symbols that a function calls in destination-passing style."""
     return {
-        str(place.binding.value.args[0].global_symbol)
+        str(place.value.args[0].global_symbol)
         for place in places(function)
-        if operator_of(place.binding.value) == "relax.call_dps_packed"
-        and isinstance(place.binding.value.args[0], relax.ExternFunc)
+        if operator_of(place.value) == "relax.call_dps_packed" and isinstance(place.value.args[0], relax.ExternFunc)
     }
 
 
+@claimed(
+    "what was generated is no Relax function any more",
+    "run_codegen.cc: 'Remove the global symbol and codegen attributes from the function'",
+)
 def external_functions_left(ran: Any) -> str:
     """Find a function that public ones called, still marked for a code generator though its code was generated."""
     before = functions_by_name(ran.before)
@@ -162,6 +178,7 @@ def external_functions_left(ran: Any) -> str:
     return ""
 
 
+@claimed("external functions get the workspace they ask for", "its documentation")
 def workspace_missing(ran: Any) -> str:
     """Find an external function that asks for a workspace and gets none, or one that is too small."""
     sizes = [
@@ -179,7 +196,7 @@ def workspace_missing(ran: Any) -> str:
     if len(given) < len(sizes):
         return f"an external function takes no workspace\ngives {len(given)} of {len(sizes)} functions a workspace"
     for name, place in placed(ran.after):
-        value = place.binding.value
+        value = place.value
         if isinstance(value, relax.Call) and isinstance(value.op, relax.GlobalVar):
             callee = functions.get(str(value.op.name_hint))
             if isinstance(callee, relax.Function) and len(value.args) != len(callee.params):

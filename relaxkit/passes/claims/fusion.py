@@ -13,11 +13,13 @@ from relaxkit.ir.functions import functions_by_name, has_attribute, relax_functi
 from relaxkit.ir.walk import operator_of, places
 from relaxkit.passes.claims.common import argument, placed, variables_read
 from relaxkit.passes.claims.grouping import KERNEL_CALLS, is_group, new_groups
+from relaxkit.passes.contract import EvidenceClass, claimed, nothing_left
 
 # include/tvm/relax/op_attr_types.h: OpPatternKind
 REDUCE, COMPLEX, OPAQUE = 3, 4, 8
 
 
+@nothing_left("every kernel has a pattern", "its documentation: 'Annotate Op Pattern Kind'")
 def kernels_not_annotated(ran: Any) -> str:
     """Find a PrimFunc without a pattern, or with a number that is none."""
     for name, function in functions_by_name(ran.after).items():
@@ -35,6 +37,7 @@ def pattern_of(kernel: Any) -> int:
     return int(kernel.attrs["op_pattern"]) if has_attribute(kernel, "op_pattern") else OPAQUE
 
 
+@nothing_left("reductions are no elementwise kernels", "OpPatternKind in op_attr_types.h")
 def reductions_misjudged(ran: Any) -> str:
     """Find a kernel with a reduction that is annotated as one that maps elements one by one."""
     before = functions_by_name(ran.before)
@@ -59,6 +62,7 @@ def _reduces(statement: Any) -> bool:
 _REDUCED = 2  # IterVar.CommReduce
 
 
+@claimed("new functions are Primitive", "fuse_ops.cc: FunctionCreator::CreateFunction")
 def groups_not_marked(ran: Any) -> str:
     """Find a new function that is not marked as a group."""
     before = functions_by_name(ran.before)
@@ -68,6 +72,7 @@ def groups_not_marked(ran: Any) -> str:
     return ""
 
 
+@nothing_left("only what goes together is fused", "OpPatternKind, and graph_partitioner.cc")
 def fused_what_may_not(ran: Any) -> str:
     """Find a group of what does not go together: an opaque kernel, two complex ones, or work behind a reduction."""
     kernels = functions_by_name(ran.before)
@@ -75,7 +80,7 @@ def fused_what_may_not(ran: Any) -> str:
         kinds: list[int] = []
         reduced: set[Any] = set()
         for place in places(function):
-            value = place.binding.value
+            value = place.value
             if isinstance(value, (relax.TupleGetItem, relax.Tuple, relax.Var)):
                 continue
             if operator_of(value) not in KERNEL_CALLS:
@@ -84,7 +89,7 @@ def fused_what_may_not(ran: Any) -> str:
             if any(read in reduced for read in variables_read(value)):
                 return f"a kernel is fused behind a reduction\nfuses a kernel behind a reduction into {name}"
             if kind == REDUCE:
-                reduced.add(place.binding.var)
+                reduced.add(place.var)
             kinds.append(kind)
         if OPAQUE in kinds:
             return f"an opaque kernel is fused\nfuses an opaque kernel into {name}\npatterns: {kinds}"
@@ -93,6 +98,7 @@ def fused_what_may_not(ran: Any) -> str:
     return ""
 
 
+@nothing_left("level 0 fuses nothing", "graph_partitioner.cc: 'if (opt_level_ == 0)'", evidence=EvidenceClass.OURS)
 def fused_at_level_zero(ran: Any) -> str:
     """Find a new function though the level asks for no fusion."""
     if argument(ran, 0, "fuse_opt_level", -1) != 0:
@@ -102,6 +108,7 @@ def fused_at_level_zero(ran: Any) -> str:
     return f"kernels are fused at level 0\nmakes {', '.join(fresh)} at fuse_opt_level 0" if fresh else ""
 
 
+@claimed("no primitive function is left", "its documentation: 'Fuse primitive relax function'")
 def groups_left(ran: Any) -> str:
     """Find a group that is still a Relax function."""
     for name, function in relax_functions(ran.after):
@@ -110,6 +117,7 @@ def groups_left(ran: Any) -> str:
     return ""
 
 
+@nothing_left("a group becomes one kernel", "its documentation: 'into a larger TIR function'")
 def launches_not_kept(ran: Any) -> str:
     """Find a function with more kernel calls than it had, each call of a group counted as one."""
     before, after = functions_by_name(ran.before), functions_by_name(ran.after)
@@ -125,7 +133,7 @@ def launches_not_kept(ran: Any) -> str:
 def _launches(function: Any, functions: dict[str, Any]) -> int:
     count = 0
     for place in places(function):
-        value = place.binding.value
+        value = place.value
         if operator_of(value) in KERNEL_CALLS:
             count += 1
         elif isinstance(value, relax.Call) and isinstance(value.op, relax.GlobalVar):
@@ -137,13 +145,14 @@ def kernel_calls(module: Any) -> Iterator[tuple[str, Any, Any]]:
     """Yield the calls of the module's kernels by ``call_tir``: the function they stand in, the call, and the kernel."""
     functions = functions_by_name(module)
     for name, place in placed(module):
-        value = place.binding.value
+        value = place.value
         if operator_of(value) == "relax.call_tir" and isinstance(value.args[0], relax.GlobalVar):
             kernel = functions.get(str(value.args[0].name_hint))
             if isinstance(kernel, tirx.PrimFunc):
                 yield name, value, kernel
 
 
+@claimed("kernels are replaced", "its documentation: 'Replace all PrimFunc's'")
 def kernels_not_replaced(ran: Any) -> str:
     """Find a call of a kernel whose operator has a replacement, and that is not the replacement."""
     replacements = argument(ran, 0, "op_impl_map", {})
@@ -156,10 +165,14 @@ def kernels_not_replaced(ran: Any) -> str:
     return ""
 
 
+@claimed(
+    "operands come in the layout of the replacement",
+    "its documentation: 'Layout transformations are inserted in the call sites'",
+)
 def layouts_not_transformed(ran: Any) -> str:
     """Find an operand of a replacement that is not brought into the layout that the replacement wants."""
     replacements, layouts = argument(ran, 0, "op_impl_map", {}), argument(ran, 1, "op_buffer_transforms", {})
-    made = {place.binding.var: place.binding.value for _, place in placed(ran.after)}
+    made = {place.var: place.value for _, place in placed(ran.after)}
     for name, call, kernel in kernel_calls(ran.after):
         operator = _operator_name(kernel)
         if operator not in replacements or not layouts.get(operator):
@@ -175,6 +188,10 @@ def _operator_name(kernel: Any) -> str:
     return str(kernel.attrs["operator_name"]) if has_attribute(kernel, "operator_name") else ""
 
 
+@nothing_left(
+    "layout_free_buffers are the weights and constants",
+    "its documentation: 'the layout free buffers are the model weights and relax constants'",
+)
 def free_buffers_wrong(ran: Any) -> str:
     """Find a kernel called with weights or constants at other places than its ``layout_free_buffers`` says."""
     functions = functions_by_name(ran.after)
@@ -199,6 +216,7 @@ def free_buffers_wrong(ran: Any) -> str:
     return ""
 
 
+@claimed("no kernel rewrites layouts itself", "its documentation")
 def preparation_left(ran: Any) -> str:
     """Find a called kernel that still prepares the layout of a weight itself."""
     for name, call, kernel in kernel_calls(ran.after):
@@ -207,6 +225,7 @@ def preparation_left(ran: Any) -> str:
     return ""
 
 
+@claimed("kernels have the dims of their calls", "its documentation")
 def shapes_not_specialized(ran: Any) -> str:
     """Find a kernel whose parameters have other static dims than the tensors that it is called with."""
     for name, call, kernel in kernel_calls(ran.after):

@@ -11,7 +11,7 @@ from tvm import relax
 from relaxkit.ir.functions import functions_by_name, has_attribute, is_public, relax_functions
 from relaxkit.ir.walk import operator_of, places
 from relaxkit.passes.claims.common import placed, variables_read
-from relaxkit.passes.contract import Harm, Postcondition, less_done
+from relaxkit.passes.contract import Harm, claimed, nothing_left
 
 KERNEL_CALLS = ("relax.call_tir", "relax.call_tir_inplace")
 GROUPING = ("Primitive", "Composite", "Codegen")
@@ -32,7 +32,7 @@ def new_groups(ran: Any) -> Iterator[tuple[str, Any]]:
 
 def composites_in(function: Any) -> list[str]:
     """Return the values of ``Composite`` of a function and of its local functions."""
-    inner = [place.binding.value for place in places(function) if isinstance(place.binding.value, relax.Function)]
+    inner = [place.value for place in places(function) if isinstance(place.value, relax.Function)]
     marked = [each for each in (function, *inner) if has_attribute(each, "Composite")]
     return [str(each.attrs["Composite"]) for each in marked]
 
@@ -58,9 +58,7 @@ def work_of(function: Any, functions: Mapping[str, Any], live_only: bool = False
     """
     counted: Counter[str] = Counter()
     live = _live_in(function) if live_only else None
-    own = [
-        place.binding for place in places(function) if not place.local and (live is None or place.binding.var in live)
-    ]
+    own = [place.binding for place in places(function) if not place.local and (live is None or place.var in live)]
     local = {binding.var: binding.value for binding in own if isinstance(binding.value, relax.Function)}
     calls = [binding.value for binding in own if isinstance(binding.value, relax.Call)]
     inner = [value.op for value in calls if value.op in local]
@@ -84,8 +82,8 @@ def work_of(function: Any, functions: Mapping[str, Any], live_only: bool = False
 def _live_in(function: Any) -> set[Any]:
     live = set(variables_read(function.body.body))
     for place in reversed(list(places(function))):
-        value = place.binding.value
-        if place.binding.var not in live:
+        value = place.value
+        if place.var not in live:
             continue
         live.update(variables_read(value))
         if isinstance(value, relax.If):
@@ -96,6 +94,11 @@ def _live_in(function: Any) -> set[Any]:
     return live
 
 
+@claimed(
+    "the same work is done, and no more",
+    "what is grouped is called by the group instead: example in the documentation",
+    Harm.WRONG,
+)
 def work_not_kept(ran: Any) -> str:
     """Find a kernel or operator that a function calls more often than before, or less often than it has to."""
     before, after = functions_by_name(ran.before), functions_by_name(ran.after)
@@ -110,11 +113,12 @@ def work_not_kept(ran: Any) -> str:
     return ""
 
 
+@claimed("calls of groups fit", "type inference of a call, which TVM asks for")
 def calls_do_not_fit(ran: Any) -> str:
     """Find a call of a new group whose arguments are of another number, or of types that its parameters exclude."""
     fresh = dict(new_groups(ran))
     for _, place in placed(ran.after):
-        value = place.binding.value
+        value = place.value
         if not isinstance(value, relax.Call) or not isinstance(value.op, relax.GlobalVar):
             continue
         callee = fresh.get(str(value.op.name_hint))
@@ -135,11 +139,15 @@ def calls_do_not_fit(ran: Any) -> str:
 _EXCLUDED = relax.analysis.BaseCheckResult.FAIL_L0
 
 
+@claimed(
+    "only bindings of dataflow blocks are grouped",
+    "documentation of FuseOps and FuseOpsByPattern: only within dataflow blocks",
+)
 def groups_outside_dataflow(ran: Any) -> str:
     """Find a call of a new group outside of dataflow blocks."""
     fresh = dict(made_groups(ran))
     for name, place in placed(ran.after):
-        value = place.binding.value
+        value = place.value
         callee = value.op if isinstance(value, relax.Call) else None
         if isinstance(callee, relax.GlobalVar) and str(callee.name_hint) in fresh and not place.dataflow:
             return (
@@ -148,19 +156,8 @@ def groups_outside_dataflow(ran: Any) -> str:
     return ""
 
 
+@nothing_left("groups are private", "tests/python/relax/test_transform_fuse_ops.py")
 def groups_public(ran: Any) -> str:
     """Find a new group with ``global_symbol``."""
     found = (name for name, function in new_groups(ran) if is_public(function))
     return next((f"a group is public\nmakes {name}, a group, public" for name in found), "")
-
-
-_SAME_WORK = "what is grouped is called by the group instead: example in the documentation"
-
-WORK_KEPT = Postcondition("the same work is done, and no more", work_not_kept, _SAME_WORK, harm=Harm.WRONG)
-CALLS_FIT = Postcondition("calls of groups fit", calls_do_not_fit, "type inference of a call, which TVM asks for")
-IN_DATAFLOW = Postcondition(
-    "only bindings of dataflow blocks are grouped",
-    groups_outside_dataflow,
-    "documentation of FuseOps and FuseOpsByPattern: only within dataflow blocks",
-)
-PRIVATE = less_done("groups are private", groups_public, "tests/python/relax/test_transform_fuse_ops.py")

@@ -63,7 +63,7 @@ def parameter_names_changed(ran: Any) -> str:
     for name, old, new in _touched(ran):
         if not (isinstance(old, relax.Function) and isinstance(new, relax.Function) and is_public(old)):
             continue
-        before, after = [_names_of(function) for function in (old, new)]
+        before, after = [[name_of(param) for param in function.params] for function in (old, new)]
         if before != after:
             what = "parameters are renamed" if len(before) == len(after) else "another number of parameters"
             return f"{what}\nmakes the parameters of {name} ({', '.join(after)}) instead of ({', '.join(before)})"
@@ -101,10 +101,6 @@ def externals_changed(ran: Any) -> str:
 def _touched(ran: Any) -> Iterator[tuple[str, Any, Any]]:
     """Yield the functions of one name that are not the same object."""
     return ((name, old, new) for name, old, new in both(ran) if not new.same_as(old))
-
-
-def _names_of(function: Any) -> list[str]:
-    return [name_of(param) for param in function.params]
 
 
 def _lost_of(before: Any, after: Any, what: str, besides: Sequence[str] = ()) -> str:

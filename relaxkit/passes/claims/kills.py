@@ -17,9 +17,12 @@ from relaxkit.ir.walk import functions_inside, operator_of, places, sequences
 from relaxkit.passes.claims.common import variables_read
 from relaxkit.passes.claims.memory_plan import STORING
 from relaxkit.passes.claims.paths import ways
-from relaxkit.passes.contract import Harm, Postcondition, less_done
+from relaxkit.passes.contract import Harm, claimed, nothing_left
+
+_KILLS = "its documentation, 'Drop all tensor/storage objects after last use'"
 
 
+@claimed("nothing is used after it was killed", _KILLS, Harm.WRONG)
 def killed_too_early(ran: Any) -> str:
     """Find a variable that is used, or killed again, after it was killed, in some run of a function."""
     for name, function in relax_functions(ran.after):
@@ -47,14 +50,17 @@ def _used_when_dead(function: Any) -> tuple[str, Any] | None:
     return None
 
 
+@claimed(
+    "only registers are killed",
+    "src/relax/transform/kill_after_last_use.cc: 'the VM requires that objects to be killed only exist in VM "
+    "registers'",
+)
 def killed_without_register(ran: Any) -> str:
     """Find a kill of what has no register: a constant, a shape, a number, a function, or an expression."""
     for name, function in relax_functions(ran.after):
-        constants = {
-            place.binding.var for place in places(function) if isinstance(place.binding.value, tvm.ir.GenericConst)
-        }
+        constants = {place.var for place in places(function) if isinstance(place.value, tvm.ir.GenericConst)}
         for place in places(function):
-            value = place.binding.value
+            value = place.value
             if operator_of(value) not in KILLING:
                 continue
             (target,) = value.args
@@ -74,6 +80,7 @@ def _is_tensor(var: Any) -> bool:
     return isinstance(var.ty, (relax.TensorType, relax.TupleType))
 
 
+@nothing_left("everything is killed behind its last use", _KILLS, shown='assert "kill_" in After.script()')
 def not_killed(ran: Any) -> str:
     """Find a variable of a sequence that only bindings of this sequence use, and that is not killed behind the last of
     them.
@@ -117,18 +124,3 @@ def _survivor(sequence: Any) -> Any:
         if any(operator_of(binding.value) not in KILLING for binding in between):
             return var
     return None
-
-
-_KILLS = "its documentation, 'Drop all tensor/storage objects after last use'"
-
-KILL_AFTER_LAST_USE = (
-    Postcondition("nothing is used after it was killed", killed_too_early, _KILLS, harm=Harm.WRONG),
-    Postcondition(
-        "only registers are killed",
-        killed_without_register,
-        "src/relax/transform/kill_after_last_use.cc: 'the VM requires that objects to be killed only exist in VM "
-        "registers'",
-    ),
-    less_done("everything is killed behind its last use", not_killed, _KILLS, shown='assert "kill_" in After.script()'),
-)
-"""Claims of ``KillAfterLastUse``."""

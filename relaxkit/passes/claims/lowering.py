@@ -21,8 +21,9 @@ from relaxkit.passes.claims.common import measured_otherwise, operators_left_ove
 from relaxkit.passes.claims.kills import killed_too_early, killed_without_register
 from relaxkit.passes.claims.rewrite import legalizable_left
 from relaxkit.passes.claims.shape_heap import heap_misused, symbolic_shapes_left
-from relaxkit.passes.contract import Harm, Postcondition
+from relaxkit.passes.contract import EvidenceClass, Postcondition, claimed, nothing_left, stated
 
+STAGES = "python/tvm/relax/pipeline.py: the passes in it, each of which claims this"
 DESTINATION_PASSING = ("relax.call_tir", "relax.call_tir_inplace", "relax.call_dps_packed")
 PURE_FORMS = ("relax.call_pure_packed", "relax.call_inplace_packed", "relax.invoke_pure_closure")
 BUILTINS = (
@@ -47,6 +48,7 @@ _WITH_DIMS = "relax.vm.call_tir_dyn"
 """Operator by which CallTIRRewrite has a kernel called that is given dims, until TVM 0.25."""
 
 
+@claimed("no dataflow is left", "its documentation: 'Transform all dataflow structure to non-dataflow'")
 def dataflow_left(ran: Any) -> str:
     """Find a dataflow block or a dataflow variable."""
     for name, function in relax_functions(ran.after):
@@ -55,11 +57,12 @@ def dataflow_left(ran: Any) -> str:
                 if isinstance(block, relax.DataflowBlock):
                     return f"a dataflow block is left\nleaves a dataflow block in {name}"
         for place in places(function):
-            if isinstance(place.binding.var, relax.DataflowVar):
-                return f"a dataflow variable is left\nleaves the DataflowVar {place.binding.var.name} in {name}"
+            if isinstance(place.var, relax.DataflowVar):
+                return f"a dataflow variable is left\nleaves the DataflowVar {place.var.name} in {name}"
     return ""
 
 
+@claimed("bindings stay", "src/relax/transform/to_non_dataflow.cc renews variables only", evidence=EvidenceClass.OURS)
 def operator_sequence_changed(ran: Any) -> str:
     """Find another number of bindings, or one that calls another operator."""
     return measured_otherwise(ran, lambda function: list(_bound(function)), "bindings are others")
@@ -68,11 +71,12 @@ def operator_sequence_changed(ran: Any) -> str:
 def _bound(function: Any) -> Iterator[str]:
     """Say what a function's bindings call; what a cast calls (FuseTIR leaves such casts) is bound by the next pass."""
     for place in places(function):
-        yield operator_of(place.binding.value)
-        if isinstance(place.binding, relax.MatchCast) and isinstance(place.binding.value, relax.Call):
+        yield operator_of(place.value)
+        if isinstance(place.binding, relax.MatchCast) and isinstance(place.value, relax.Call):
             yield ""
 
 
+@claimed("functions are forced pure", "its documentation: 'set relax.force_pure'")
 def purity_checked(ran: Any) -> str:
     """Find a pure function without the attribute ``relax.force_pure``."""
     for name, function in relax_functions(ran.after):
@@ -82,6 +86,7 @@ def purity_checked(ran: Any) -> str:
     return ""
 
 
+@claimed("kernels are called as often", "the example in its documentation")
 def calls_not_kept(ran: Any) -> str:
     """Find a kernel or packed function that a Relax function calls another number of times than before."""
     return measured_otherwise(ran, _callees_of, "kernels are called another number of times")
@@ -91,7 +96,7 @@ def _callees_of(function: Any) -> Counter[str]:
     """Say how often the bindings of a function call each function, directly or in destination-passing style."""
     counted: Counter[str] = Counter()
     for place in places(function):
-        value = place.binding.value
+        value = place.value
         if isinstance(value, relax.Call):
             callee = value.args[0] if operator_of(value) in (*DESTINATION_PASSING, _WITH_DIMS) else value.op
             if isinstance(callee, (relax.GlobalVar, relax.ExternFunc)):
@@ -99,6 +104,7 @@ def _callees_of(function: Any) -> Counter[str]:
     return counted
 
 
+@claimed("each output is allocated", "the example in its documentation")
 def outputs_not_allocated(ran: Any) -> str:
     """Find outputs of calls in destination-passing style for which no tensor of their shape and dtype is allocated."""
     for name, old, new in relax_pairs(ran):
@@ -110,7 +116,7 @@ def outputs_not_allocated(ran: Any) -> str:
 
 def _output_types(function: Any) -> Iterator[str]:
     for place in places(function):
-        value, name = place.binding.value, operator_of(place.binding.value)
+        value, name = place.value, operator_of(place.value)
         if name == "relax.builtin.alloc_tensor":
             yield f"{value.args[0]} {value.args[1].value}"
         elif name in DESTINATION_PASSING:
@@ -123,7 +129,7 @@ def _output_types(function: Any) -> Iterator[str]:
 
 def _allocated_types(function: Any) -> Iterator[str]:
     for place in places(function):
-        value = place.binding.value
+        value = place.value
         if operator_of(value) == "relax.builtin.alloc_tensor":
             yield f"{value.args[0]} {value.args[1].value}"
 
@@ -132,8 +138,8 @@ def reshapes_left(ran: Any, branches: bool) -> str:
     """Find a kernel that only reshapes its one tensor, called for a value of a dataflow block, in a branch or not."""
     kernels = functions_by_name(ran.after)
     for name, place in placed(ran.after):
-        value = place.binding.value
-        if not isinstance(place.binding.var, relax.DataflowVar) or operator_of(value) != "relax.call_tir":
+        value = place.value
+        if not isinstance(place.var, relax.DataflowVar) or operator_of(value) != "relax.call_tir":
             continue
         if (
             place.local
@@ -170,12 +176,17 @@ def _anywhere(ty: Any) -> Any:
     return relax.TensorType(dtype=ty.dtype, ndim=ty.ndim)
 
 
+@claimed(
+    "values keep their types",
+    "rewrite_dataflow_reshape.cc replaces a call by one of its shape",
+    evidence=EvidenceClass.OURS,
+)
 def reshapes_changed(ran: Any) -> str:
     """Find a value whose type is another one, or which is reshaped from a tensor of another dtype."""
     after = dict(relax_functions(ran.after))
     for name, function in relax_functions(ran.before):
-        olds = [place.binding.var.ty for place in places(function)]
-        news = [place.binding.var.ty for place in places(after[name])] if name in after else olds
+        olds = [place.var.ty for place in places(function)]
+        news = [place.var.ty for place in places(after[name])] if name in after else olds
         if len(olds) != len(news):
             return f"another number of bindings\nmakes {len(news)} bindings of {len(olds)} in {name}"
         for old, new in zip(olds, news, strict=True):
@@ -184,10 +195,11 @@ def reshapes_changed(ran: Any) -> str:
     return ""
 
 
+@claimed("no arithmetic is left outside of shapes", "its documentation: 'Compute all R.prim_value instances'")
 def arithmetic_left(ran: Any) -> str:
     """Find arithmetic on numbers in an operand, outside of shapes and types."""
     for name, place in placed(ran.after):
-        value = place.binding.value
+        value = place.value
         roots = [value.cond] if isinstance(value, relax.If) else [value]
         for operand in (part for root in roots for part in _values_in(root)):
             if type(operand) in _COMPUTED:
@@ -214,6 +226,10 @@ def _values_in(value: Any) -> Iterator[Any]:
             yield from _values_in(operand)
 
 
+@claimed(
+    "every function has its name as global_symbol",
+    "its documentation: 'Attach global_symbol to Relax functions and TIR Primfuncs for codegen'",
+)
 def symbols_not_attached(ran: Any) -> str:
     """Find a function without ``global_symbol``, or with another name there."""
     for name, function in functions_by_name(ran.after).items():
@@ -226,11 +242,17 @@ def symbols_not_attached(ran: Any) -> str:
     return ""
 
 
+@nothing_left(
+    "without CUDA graphs nothing changes",
+    "rewrite_cuda_graph.cc: only with relax.backend.use_cuda_graph",
+    evidence=EvidenceClass.OURS,
+)
 def anything_changed(ran: Any) -> str:
     """Say whether the module has changed at all."""
     return "" if tvm_ffi.structural_equal(ran.before, ran.after) else "the module has changed\nchanges the module"
 
 
+@claimed("no operator that legalizes is left", STAGES)
 def legalizable_left_by_pipeline(ran: Any) -> str:
     """Say what ``LegalizeOps``, built without arguments, would not have left.
 
@@ -238,9 +260,9 @@ def legalizable_left_by_pipeline(ran: Any) -> str:
     known when ``LegalizeOps`` is through.
     """
     vague = {
-        operator_of(place.binding.value)
+        operator_of(place.value)
         for _, place in placed(ran.before)
-        if any(_is_vague(part) for part in _types_of_call(place.binding.value))
+        if any(_is_vague(part) for part in _types_of_call(place.value))
     }
     return legalizable_left(SimpleNamespace(before=ran.before, after=ran.after, arguments={"skip_ops": vague}))
 
@@ -256,20 +278,19 @@ def _is_vague(ty: Any) -> bool:
     return isinstance(ty, relax.TensorType) and not isinstance(ty.shape, relax.ShapeExpr)
 
 
-_STAGES = "python/tvm/relax/pipeline.py: the passes in it, each of which claims this"
-
-LOWERED_CLAIMS = (
-    Postcondition("no dataflow is left", dataflow_left, _STAGES),
-    Postcondition("no operator that legalizes is left", legalizable_left_by_pipeline, _STAGES),
+LOWERED_CLAIMS = stated(
+    dataflow_left,
+    legalizable_left_by_pipeline,
     Postcondition(
         "no lowering step is missing",
         functools.partial(operators_left_over, names=(*DESTINATION_PASSING, *PURE_FORMS, *BUILTINS)),
-        _STAGES,
+        STAGES,
     ),
-    Postcondition("nothing is used after it was killed", killed_too_early, _STAGES, harm=Harm.WRONG),
-    Postcondition("only registers are killed", killed_without_register, _STAGES),
-    Postcondition("no arithmetic is left outside of shapes", arithmetic_left, _STAGES),
-    Postcondition("no symbolic shape is left", symbolic_shapes_left, _STAGES),
-    Postcondition("slots of the shape heap are written before they are read", heap_misused, _STAGES, harm=Harm.WRONG),
-    Postcondition("every function has its name as global_symbol", symbols_not_attached, _STAGES),
+    killed_too_early,
+    killed_without_register,
+    arithmetic_left,
+    symbolic_shapes_left,
+    heap_misused,
+    symbols_not_attached,
+    source=STAGES,
 )

@@ -22,8 +22,9 @@ from relaxkit.ir.lowered import KILLING
 from relaxkit.ir.walk import operator_of, places
 from relaxkit.passes.claims.common import relax_pairs, variables_read
 from relaxkit.passes.claims.paths import PathStep, builtin_of, number_of, symbols_of, ways
-from relaxkit.passes.contract import Harm, Postcondition, less_done
+from relaxkit.passes.contract import Harm, claimed, nothing_left
 
+_PLAN = "header of src/relax/transform/static_plan_block_memory.cc"
 LENDING = frozenset({"relax.memory.alloc_tensor", "relax.vm.alloc_tensor"})
 STORING = frozenset({"relax.memory.alloc_storage", "relax.vm.alloc_storage"})
 VIEWING = frozenset({"relax.reshape", "relax.memory.view", "relax.memory.ensure_zero_offset"})
@@ -144,6 +145,7 @@ def kernel_names(module: Any) -> frozenset[str]:
     )
 
 
+@claimed("tensors in use at the same time share no memory", _PLAN, Harm.WRONG)
 def shared_while_in_use(ran: Any) -> str:
     """Find two tensors of one storage that are in use at the same time, in some run of the function.
 
@@ -152,7 +154,7 @@ def shared_while_in_use(ran: Any) -> str:
     """
     kernels, before = kernel_names(ran.after), functions_by_name(ran.before)
     for name, function in relax_functions(ran.after):
-        if name in before and any(operator_of(place.binding.value) in LENDING for place in places(before[name])):
+        if name in before and any(operator_of(place.value) in LENDING for place in places(before[name])):
             continue
         for steps in ways(function):
             traced = trace(steps, kernels)
@@ -195,13 +197,14 @@ def element_bytes(dtype: str) -> int:
     return 1 if found is None else (int(found[1]) * int(found[2] or 1) + 7) // 8
 
 
+@claimed("storages hold their tensors", f"{_PLAN}, and what the runtime checks", Harm.WRONG)
 def storage_too_small(ran: Any) -> str:
     """Find a tensor that does not fit into its storage, with dims for which that is so."""
     for name, function in relax_functions(ran.after):
         bounds = upper_bounds(function)
         sizes: dict[Any, Any] = {}
         for place in places(function):
-            var, value = place.binding.var, place.binding.value
+            var, value = place.var, place.value
             if operator_of(value) in STORING and isinstance(value.args[0], relax.ShapeExpr):
                 sizes[var] = value.args[0].values[0]
             elif operator_of(value) in LENDING:
@@ -264,17 +267,18 @@ def upper_bounds(function: Any) -> dict[Any, tuple[int, int]]:
     }
 
 
+@nothing_left("upper bounds of dims make sizes static", _PLAN)
 def bound_not_used(ran: Any) -> str:
     """Find a planned storage whose size still depends on nothing but dims that have an upper bound."""
     before = functions_by_name(ran.before)
     for name, function in relax_functions(ran.after):
         # What was lowered before by LowerAllocTensor is not planned any more.
         planned = name not in before or not any(
-            operator_of(place.binding.value) == "relax.memory.alloc_storage" for place in places(before[name])
+            operator_of(place.value) == "relax.memory.alloc_storage" for place in places(before[name])
         )
         bounds = upper_bounds(function) if planned else {}
         for place in places(function) if bounds else ():
-            value = place.binding.value
+            value = place.value
             if operator_of(value) != "relax.memory.alloc_storage" or not isinstance(value.args[0], relax.ShapeExpr):
                 continue
             symbols = symbols_of(value.args[0].values[0])
@@ -286,6 +290,7 @@ def bound_not_used(ran: Any) -> str:
     return ""
 
 
+@claimed("each tensor is allocated as it was", _PLAN)
 def planned_elsewhere(ran: Any) -> str:
     """Find a tensor that the plan allocates in another shape or dtype, on another device or scope, or not at all."""
     for name, before, after in relax_pairs(ran):
@@ -306,29 +311,30 @@ def _allocations(function: Any) -> Iterator[tuple[str, str, str, str]]:
     """Yield the shape, dtype, device and scope of all tensors that a function allocates, in order."""
     storages: dict[Any, tuple[str, str]] = {}
     for place in places(function):
-        value, name = place.binding.value, operator_of(place.binding.value)
+        value, name = place.value, operator_of(place.value)
         if name == "relax.builtin.alloc_tensor":
             shape, dtype, device, scope = value.args
             yield str(shape), str(dtype.value), str(device.value), str(scope.value)
         elif name == "relax.memory.alloc_storage":
-            storages[place.binding.var] = str(value.args[1].value), str(value.args[2].value)
+            storages[place.var] = str(value.args[1].value), str(value.args[2].value)
         elif name == "relax.memory.alloc_tensor":
             device, scope = storages.get(value.args[0], ("", ""))
             yield str(value.args[2]), str(value.args[3].value), device, scope
 
 
+@nothing_left("what may be planned is planned", f"{_PLAN}: the list in StorageTokenNode")
 def left_unplanned(ran: Any) -> str:
     """Find a tensor without storage though none of the reasons holds that the pass names for leaving one alone."""
     kernels = kernel_names(ran.after)
     for name, function in relax_functions(ran.after):
         escaped = _escaped(function, kernels)
         for place in places(function):
-            if operator_of(place.binding.value) != "relax.builtin.alloc_tensor" or place.local:
+            if operator_of(place.value) != "relax.builtin.alloc_tensor" or place.local:
                 continue
-            if place.binding.var not in escaped:
+            if place.var not in escaped:
                 return (
                     "a tensor that only kernels of one block use has no storage\n"
-                    f"leaves {place.binding.var.name} of {name}, which only kernels of one block use, without a storage"
+                    f"leaves {place.var.name} of {name}, which only kernels of one block use, without a storage"
                 )
     return ""
 
@@ -339,7 +345,7 @@ def _escaped(function: Any, kernels: frozenset[str]) -> set[Any]:
     escaped: set[Any] = set()
     sources: dict[Any, list[Any]] = {}
     for place in places(function):
-        var, value = place.binding.var, place.binding.value
+        var, value = place.var, place.value
         home[var] = place.block
         read = list(variables_read(value))
         views = operator_of(value) in VIEWING or builtin_of(value) in RETURNING
@@ -361,17 +367,3 @@ def _escaped(function: Any, kernels: frozenset[str]) -> set[Any]:
                 escaped.add(source)
                 waiting.append(source)
     return escaped
-
-
-_PLAN = "header of src/relax/transform/static_plan_block_memory.cc"
-
-STATIC_PLAN = (
-    Postcondition("tensors in use at the same time share no memory", shared_while_in_use, _PLAN, harm=Harm.WRONG),
-    Postcondition(
-        "storages hold their tensors", storage_too_small, f"{_PLAN}, and what the runtime checks", harm=Harm.WRONG
-    ),
-    Postcondition("each tensor is allocated as it was", planned_elsewhere, _PLAN),
-    less_done("upper bounds of dims make sizes static", bound_not_used, _PLAN),
-    less_done("what may be planned is planned", left_unplanned, f"{_PLAN}: the list in StorageTokenNode"),
-)
-"""Claims of ``StaticPlanBlockMemory``."""

@@ -11,8 +11,10 @@ from relaxkit.ir.functions import functions_by_name, has_attribute, is_public, r
 from relaxkit.ir.types import parts_of_type, types_in
 from relaxkit.ir.walk import name_of, operator_of, places
 from relaxkit.passes.claims.common import argument, both, relax_pairs, untouched, variables_read
+from relaxkit.passes.contract import EvidenceClass, claimed, nothing_left
 
 
+@claimed("bound parameters are gone", "its documentation: bind params of function of the module to constant tensors")
 def bound_parameter_left(ran: Any) -> str:
     """Check that the parameters of the named function are the ones that were not bound, in their order."""
     bound = {_key(key) for key in argument(ran, 1, "params", {})}
@@ -27,6 +29,11 @@ def bound_parameter_left(ran: Any) -> str:
     return ""
 
 
+@claimed(
+    "num_input counts parameters that are there",
+    "the passes that read it assert so (BundleModelParams), or die of it (LiftTransformParams: SIGSEGV)",
+    shown='assert After["{name}"].attrs["num_input"] <= len(After["{name}"].params)',
+)
 def inputs_not_there(ran: Any) -> str:
     """Say whether ``num_input`` counts more leading parameters than there are left, where it did not before."""
     for name, old, new in relax_pairs(ran):
@@ -40,6 +47,11 @@ def inputs_not_there(ran: Any) -> str:
     return ""
 
 
+@claimed(
+    "other functions stay",
+    "src/relax/transform/bind_params.cc: the function is found by its symbol, a private one by its name",
+    evidence=EvidenceClass.OURS,
+)
 def other_functions_changed(ran: Any) -> str:
     """Say whether BindParams changes a function other than the one it names."""
     named = str(argument(ran, 0, "func_name"))
@@ -56,6 +68,7 @@ def _key(key: Any) -> str:
     return key if isinstance(key, str) else name_of(key)
 
 
+@claimed("bound dims are gone", "its documentation: bind symbolic variables of the module")
 def bound_symbol_left(ran: Any) -> str:
     """Find a dim that was bound and is still a symbolic variable of a function that it was bound in."""
     bound = {_key(key) for key in argument(ran, 0, "binding_map", {})}
@@ -80,6 +93,7 @@ def _num_input(function: Any) -> int:
     return int(function.attrs["num_input"]) if has_attribute(function, "num_input") else -1
 
 
+@claimed("weights are one tuple", "its documentation: bundle several model parameters into a single tuple parameter")
 def not_bundled(ran: Any) -> str:
     """Check that the parameters after ``num_input`` are one tuple of them all, of the name asked for, in their order.
 
@@ -102,6 +116,7 @@ def not_bundled(ran: Any) -> str:
     return ""
 
 
+@claimed("each function has its transform", "its documentation; src/relax/transform/lift_transform_params.cc")
 def not_lifted(ran: Any) -> str:
     """Check that each function with ``num_input`` has its transform, whose results are its further parameters."""
     before = [
@@ -132,6 +147,10 @@ def not_lifted(ran: Any) -> str:
     return ""
 
 
+@nothing_left(
+    "no computation on weights alone is left",
+    "src/relax/transform/lift_transform_params.cc: conditions 1 to 5 of CanLiftBinding",
+)
 def liftable_left(ran: Any) -> str:
     """Find a computation on weights alone that is left in its function, where nothing forbids to lift it.
 
@@ -146,11 +165,11 @@ def liftable_left(ran: Any) -> str:
             continue
         weights = set(new.params[count:])
         for place in places(new):
-            value = place.binding.value
+            value = place.value
             if not place.dataflow or len(place.scope) > 1 or not operator_of(value):
                 continue
             read = list(variables_read(value))
-            if read and set(read) <= weights and all(map(_static, [place.binding.var, *read])):
+            if read and set(read) <= weights and all(map(_static, [place.var, *read])):
                 return f"a call on weights alone is left\nleaves {operator_of(value)} of weights alone in {name}"
     return ""
 
@@ -158,7 +177,7 @@ def liftable_left(ran: Any) -> str:
 def _cut(function: Any) -> bool:
     """Say whether something in a function stops lifting: an operator, or what is not in a dataflow block."""
     return any(
-        operator_of(place.binding.value) == "relax.builtin.stop_lift_params"
+        operator_of(place.value) == "relax.builtin.stop_lift_params"
         or not place.dataflow
         or isinstance(place.binding, relax.MatchCast)
         for place in places(function)
@@ -169,6 +188,7 @@ def _static(var: Any) -> bool:
     return not any(list(relax.analysis.tir_vars_in_type(part)) for part in parts_of_type(var.ty))
 
 
+@claimed("inputs come from a callback", "its documentation: a function fget_item that lazily loads the weights")
 def input_not_lazy(ran: Any) -> str:
     """Check that a public function takes inputs and a callback, which ``num_input`` counts; private ones stay."""
     for name, old, new in relax_pairs(ran):
@@ -189,6 +209,7 @@ def input_not_lazy(ran: Any) -> str:
     return ""
 
 
+@claimed("outputs go to a callback", "its documentation: a function fset_output receives the outputs")
 def output_not_lazy(ran: Any) -> str:
     """Check that a public function takes a callback behind its inputs, gives nothing and is impure; others stay."""
     for name, old, new in relax_pairs(ran):
@@ -210,6 +231,7 @@ def output_not_lazy(ran: Any) -> str:
     return ""
 
 
+@claimed("weights are no parameters", "its documentation: convert transform_params functions into a lazy version")
 def transform_not_lazy(ran: Any) -> str:
     """Check that a transform takes its inputs, what callbacks need, and what defines dims; others stay."""
     extra = len(argument(ran, 2, "extra_get_item_params", None) or ())
@@ -228,6 +250,10 @@ def transform_not_lazy(ran: Any) -> str:
     return ""
 
 
+@claimed(
+    "parameters have the types asked for",
+    "its documentation: ty_func gives the type with which each parameter should be updated",
+)
 def parameter_type_not_updated(ran: Any) -> str:
     """Check that a parameter has the type that the callback asks for, or its own where that asks for none."""
     update = argument(ran, 0, "ty_func")
@@ -242,6 +268,11 @@ def parameter_type_not_updated(ran: Any) -> str:
     return ""
 
 
+@claimed(
+    "no type mentions the old device",
+    "its documentation: update the virtual device",
+    shown='assert ":-1:" not in After.script()  # a device that the module does not list any more',
+)
 def old_device_left(ran: Any) -> str:
     """Find a type that mentions the device that was replaced."""
     index, new = int(argument(ran, 1, "index")), argument(ran, 0, "new_vdevice")
@@ -257,6 +288,7 @@ def old_device_left(ran: Any) -> str:
     return ""
 
 
+@claimed("the table names the new device", "src/relax/transform/update_vdevice.cc: Run")
 def device_table_not_updated(ran: Any) -> str:
     """Check that the table of devices is what it was, with the new device in the place of the old one.
 

@@ -35,11 +35,7 @@ def ways(function: Any) -> Iterator[list[PathStep]]:
 
     Local functions are values here: what they bind is no step of the function around them.
     """
-    branching = [
-        place.binding.value
-        for place in places(function)
-        if place.local == 0 and isinstance(place.binding.value, relax.If)
-    ]
+    branching = [place.value for place in places(function) if place.local == 0 and isinstance(place.value, relax.If)]
     seen: set[tuple[int, ...]] = set()
     for choice in _choices_of(len(branching)):
         taken = dict(zip(branching, choice, strict=True))

@@ -21,8 +21,13 @@ from relaxkit.ir.functions import (
 )
 from relaxkit.ir.walk import operator_of, places, sequences
 from relaxkit.passes.claims.common import argument, has_local_functions, read_inside, variables_read
+from relaxkit.passes.contract import claimed, nothing_left
 
 
+@nothing_left(
+    "no unreached function is left",
+    "its documentation: unused Relax functions in the module, traced from the entry functions",
+)
 def unreached_function_left(ran: Any) -> str:
     """Find a function that neither is an entry nor is reached from one: public ones and those asked for are entries."""
     functions = functions_by_name(ran.after)
@@ -47,6 +52,7 @@ def _called_by_kernel(module: Any, name: str) -> bool:
     return any('"ir.GlobalVar"' in text and f'"{name}"' in text for text in texts)
 
 
+@nothing_left("no private function takes a tuple", "its documentation: expand tuple arguments to internal functions")
 def tuple_parameter_left(ran: Any) -> str:
     """Find a private function with a parameter that is a tuple."""
     for var, function in private_relax_functions(ran.after):
@@ -56,6 +62,11 @@ def tuple_parameter_left(ran: Any) -> str:
     return ""
 
 
+@claimed(
+    "no impure function is called as a pure one",
+    "documentation of relax.op.invoke_pure_closure: for calls that in reality cause no side effects",
+    shown='assert "R.invoke_pure_closure(" not in After.script()',
+)
 def impure_closure_called_as_pure(ran: Any) -> str:
     """Find a call of a function with effects that has come to be ``invoke_pure_closure``, so that a later pass may drop
     it.
@@ -78,11 +89,11 @@ def impure_closures_called_as_pure(module: Any) -> Iterator[tuple[str, str]]:
     for name, function in relax_functions(module):
         closures: dict[Any, str] = {}
         for place in places(function):
-            value = place.binding.value
+            value = place.value
             if operator_of(value) == "relax.make_closure" and isinstance(value.args[0], tvm.ir.GlobalVar):
-                closures[place.binding.var] = str(value.args[0].name_hint)
+                closures[place.var] = str(value.args[0].name_hint)
             elif isinstance(value, relax.Var) and value in closures:
-                closures[place.binding.var] = closures[value]
+                closures[place.var] = closures[value]
             elif operator_of(value) == "relax.invoke_pure_closure":
                 callee = closures.get(value.args[0], "")
                 if _has_effects(functions.get(callee)):
@@ -98,6 +109,7 @@ def _has_effects(function: Any) -> bool:
     )
 
 
+@nothing_left("no private function is left but recursive ones", "its documentation: inline all private relax functions")
 def private_function_left(ran: Any) -> str:
     """Find a private Relax function that is not recursive."""
     left = [var for var, _ in private_relax_functions(ran.after)]
@@ -110,6 +122,7 @@ def private_function_left(ran: Any) -> str:
     return ""
 
 
+@claimed("no local function is left", "its documentation: lift local functions into global scope")
 def local_function_left(ran: Any) -> str:
     """Find a function that is bound inside another."""
     for name, function in relax_functions(ran.after):
@@ -118,6 +131,9 @@ def local_function_left(ran: Any) -> str:
     return ""
 
 
+@claimed(
+    "public functions stand under their symbols", "its documentation: public functions appear as their global_symbol"
+)
 def misnamed_left(ran: Any) -> str:
     """Find a public function that stands under another name than its symbol."""
     for name, function in functions_by_name(ran.after).items():
@@ -126,6 +142,7 @@ def misnamed_left(ran: Any) -> str:
     return ""
 
 
+@claimed("no symbol comes or goes", "its documentation: renames only")
 def symbols_changed(ran: Any) -> str:
     """Say whether the symbols of the public functions, or the number of functions, are others."""
     before, after = functions_by_name(ran.before), functions_by_name(ran.after)
@@ -135,6 +152,7 @@ def symbols_changed(ran: Any) -> str:
     return "" if len(before) == len(after) else "another number of functions"
 
 
+@nothing_left("no unread field of a result is left", "its documentation: remove unused outputs from internal functions")
 def unused_output_left(ran: Any) -> str:
     """Find a field of a private function's result that no call projected, where all that mentions it are calls."""
     after = functions_by_name(ran.after)
@@ -166,16 +184,16 @@ def _projected(module: Any, var: Any) -> set[int] | None:
             continue
         results: set[Any] = set()
         for place in places(function):
-            value = place.binding.value
+            value = place.value
             if isinstance(value, relax.Call) and isinstance(value.op, tvm.ir.GlobalVar) and value.op.same_as(var):
                 if not isinstance(place.binding, relax.VarBinding):
                     return None
-                results.add(place.binding.var)
+                results.add(place.var)
         if not results:
             return None  # mentioned as a value
         called = True
         for place in places(function):
-            value = place.binding.value
+            value = place.value
             if isinstance(value, relax.TupleGetItem):
                 if value.tuple_value in results:
                     used.add(int(value.index))
@@ -195,6 +213,10 @@ def _mentions(value: Any, var: Any) -> bool:
     return any(item.same_as(var) for item in getattr(value, "args", ()) if isinstance(item, tvm.ir.GlobalVar))
 
 
+@nothing_left(
+    "no unread parameter is left",
+    "its documentation: remove unused parameters from internal functions; src: dims come as shapes",
+)
 def unused_parameter_left(ran: Any) -> str:
     """Find parameters of a private function are the ones that its body read, and shapes that define its dims."""
     after = functions_by_name(ran.after)

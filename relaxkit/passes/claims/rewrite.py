@@ -16,14 +16,19 @@ from relaxkit.ir.functions import is_public, relax_functions
 from relaxkit.ir.operator_facts import HOOKS
 from relaxkit.ir.walk import is_constant, operator_has, operator_of, operators_called, places
 from relaxkit.passes.claims.common import argument, functions_changed, placed, static_dims
+from relaxkit.passes.contract import Harm, claimed, nothing_left
 
 
+@claimed(
+    "no operator that legalizes is left",
+    "its documentation: legalize high-level operator calls; skipped where shapes are unknown",
+)
 def legalizable_left(ran: Any) -> str:
     """Find an operator that has a legalization, with the shapes that it needs, and was not to be skipped."""
     skipped = {str(name) for name in argument(ran, 1, "skip_ops") or ()}
     skipped |= {str(name) for name in argument(ran, 0, "customize_legalize_map") or ()}
     for name, place in placed(ran.after):
-        value = place.binding.value
+        value = place.value
         operator = operator_of(value)
         if not operator or operator in skipped:
             continue
@@ -85,6 +90,7 @@ def _known_type(ty: Any) -> bool:
     return type(ty).__name__ == "PrimType"
 
 
+@claimed("no other operator goes", "its documentation: operators without legalization are kept")
 def unlegalized_lost(ran: Any) -> str:
     """Find an operator without any legalization that is called less often than before.
 
@@ -105,13 +111,16 @@ _FOLDED = frozenset(
 MOST_FOLDED = 1024  # elements
 
 
+@nothing_left(
+    "no simple call over constants is left", "its documentation: fold constant expressions within dataflow blocks"
+)
 def foldable_left(ran: Any) -> str:
     """Find a simple elementwise operator over constants of usual types that is left in a dataflow block.
 
     Only operators of which it is certain that they become one kernel, which the pass can build and run.
     """
     for name, place in placed(ran.after):
-        value = place.binding.value
+        value = place.value
         if not place.dataflow or place.local or operator_of(value) not in _FOLDED:
             continue
         if all(is_constant(item) and _usual(item) for item in value.args) and _usual(value):
@@ -125,10 +134,14 @@ def _usual(value: Any) -> bool:
     return usual and 0 < math.prod(dims or ()) <= MOST_FOLDED
 
 
+@claimed(
+    "operands of narrow operators are narrow",
+    "its documentation: the policy kAlways; src/relax/transform/to_mixed_precision.cc",
+)
 def wide_operand_left(ran: Any) -> str:
     """Find an operand of type float32 of an operator that is always computed in float16, in a dataflow block."""
     for name, place in placed(ran.after):
-        value = place.binding.value
+        value = place.value
         if not place.dataflow or not (operator := operator_of(value)) or not _always_narrow(operator):
             continue
         for operand in value.args:
@@ -149,6 +162,7 @@ _MEANINGFUL = (
 )  # fmt: skip
 
 
+@claimed("narrow operators keep their attributes", "its documentation: it changes element types", Harm.WRONG)
 def narrowed_otherwise(ran: Any) -> str:
     """Say whether operators that are always computed in float16 have lost attributes other than ``out_dtype``."""
     before, after = _configured(ran.before), _configured(ran.after)
@@ -162,7 +176,7 @@ def narrowed_otherwise(ran: Any) -> str:
 def _configured(module: Any) -> Counter[tuple[str, ...]]:
     counted: Counter[tuple[str, ...]] = Counter()
     for _, place in placed(module):
-        value = place.binding.value
+        value = place.value
         if operator_of(value) and _always_narrow(operator_of(value)):
             counted[_meaning(value)] += 1
     return counted
@@ -184,13 +198,17 @@ def inferred_otherwise(call: Any) -> str:
     return "" if _meaning(made) == _meaning(call) and len(made.args) == len(call.args) else attribute
 
 
+@nothing_left(
+    "convolutions have the layouts asked for",
+    "its documentation of desired_layouts; tests/python/relax/test_transform_convert_layout.py",
+)
 def other_layout_left(ran: Any) -> str:
     """Find a convolution in a dataflow block with other layouts than those asked for, which permute axes only."""
     asked = argument(ran, 0, "desired_layouts", {})
     if argument(ran, 1, "layout_cb") is not None:
         return ""
     for name, place in placed(ran.after):
-        value = place.binding.value
+        value = place.value
         layouts = [str(layout) for layout in asked.get(operator_of(value), ())]
         if not place.dataflow or not layouts or not all(layout.isalpha() for layout in layouts):
             continue
@@ -210,7 +228,7 @@ def composite_left(ran: Any, names: Iterable[str]) -> str:
         if named is not None and name != str(named):
             continue
         for place in places(function):
-            if (operator := operator_of(place.binding.value)) in wanted:
+            if (operator := operator_of(place.value)) in wanted:
                 return f"{operator} is left\nleaves {operator} in {name}"
     return ""
 
@@ -218,6 +236,7 @@ def composite_left(ran: Any, names: Iterable[str]) -> str:
 _MOST_PRODUCTS = 9
 
 
+@claimed("what the check refuses stays", "its documentation of check")
 def refused_yet_changed(ran: Any) -> str:
     """Say whether CombineParallelMatmul combines anything though its check refuses everything.
 
@@ -232,6 +251,7 @@ def refused_yet_changed(ran: Any) -> str:
     return functions_changed(ran)
 
 
+@claimed("no Relax function comes or goes", "its documentation: kernels only are added")
 def relax_functions_changed(ran: Any) -> str:
     """Say whether a Relax function is gone or new, where kernels may come.
 

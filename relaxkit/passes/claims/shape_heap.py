@@ -18,8 +18,9 @@ from relaxkit.ir.functions import functions_by_name, relax_functions
 from relaxkit.ir.walk import places
 from relaxkit.passes.claims.common import placed
 from relaxkit.passes.claims.paths import ARITHMETIC, PathStep, builtin_of, number_of, symbols_of, ways
-from relaxkit.passes.contract import Harm, Postcondition
+from relaxkit.passes.contract import Harm, claimed
 
+_HEADER = "header of src/relax/backend/vm/vm_shape_lower.cc, and include/tvm/runtime/vm/builtin.h"
 HEAP = "vm.builtin.alloc_shape_heap"
 # include/tvm/runtime/vm/builtin.h: MatchShapeCode and MakeShapeCode
 STORE_TO_HEAP, COMPARE_WITH_HEAP = 1, 3
@@ -140,6 +141,7 @@ def _parts_of(expr: Any) -> Iterator[Any]:
         yield from expr.args
 
 
+@claimed("slots of the shape heap are written before they are read", _HEADER, Harm.WRONG)
 def heap_misused(ran: Any) -> str:
     """Find a slot that is read before it is written, in some run, or one that the heap does not have."""
     functions = functions_by_name(ran.after)
@@ -151,10 +153,11 @@ def heap_misused(ran: Any) -> str:
     return ""
 
 
+@claimed("no symbolic shape is left", _HEADER)
 def symbolic_shapes_left(ran: Any) -> str:
     """Find a shape or number over dims that no instruction of the virtual machine makes."""
     for name, place in placed(ran.after):
-        for value in _operands(place.binding.value):
+        for value in _operands(place.value):
             if isinstance(value, relax.ShapeExpr) and not all(isinstance(dim, tirx.IntImm) for dim in value.values):
                 return f"a symbolic shape is left\nleaves the symbolic shape {value} in {name}"
     return ""
@@ -166,6 +169,7 @@ def _operands(value: Any) -> Iterator[Any]:
         yield from _operands(part)
 
 
+@claimed("shapes are made of the same numbers", _HEADER, Harm.WRONG)
 def shapes_differ(ran: Any) -> str:
     """Find a shape that is made of slots which hold another number than the dim that stood there, for some dims.
 
@@ -230,13 +234,3 @@ def _difference(old: list[Any], new: list[Any], cast: set[str]) -> str:
             if left is not None and right is not None and left != right:
                 return f"{new} instead of {old}"
     return ""
-
-
-_HEAP = "header of src/relax/backend/vm/vm_shape_lower.cc, and include/tvm/runtime/vm/builtin.h"
-
-SHAPE_LOWER = (
-    Postcondition("no symbolic shape is left", symbolic_shapes_left, _HEAP),
-    Postcondition("slots of the shape heap are written before they are read", heap_misused, _HEAP, harm=Harm.WRONG),
-    Postcondition("shapes are made of the same numbers", shapes_differ, _HEAP, harm=Harm.WRONG),
-)
-"""Claims of ``VMShapeLower``."""

@@ -11,11 +11,15 @@ from tvm import relax
 from relaxkit.ir.functions import functions_by_name, relax_functions
 from relaxkit.ir.walk import operator_of, places
 from relaxkit.passes.claims.common import untouched
-from relaxkit.passes.contract import Postcondition, Ran
+from relaxkit.passes.contract import Ran, claimed
 
 _SUFFIX = "_adjoint"
 
 
+@claimed(
+    "one adjoint is added, and nothing else changes",
+    'documentation of relax.transform.Gradient: "it generates a new function with the name func_name + _adjoint"',
+)
 def adjoint_missing(ran: Ran) -> str:
     """Say what contradicts that one adjoint was added, or made anew, and nothing else touched."""
     before, after = functions_by_name(ran.before), functions_by_name(ran.after)
@@ -50,13 +54,9 @@ def _fault(function: Any, adjoint: Any) -> str:
     return ""
 
 
-ADJOINT_ADDED = Postcondition(
-    "one adjoint is added, and nothing else changes",
-    adjoint_missing,
-    'documentation of relax.transform.Gradient: "it generates a new function with the name func_name + _adjoint"',
+@claimed(
+    "a loss function stands beside its backbone, which stays as it is", "documentation of relax.training.AppendLoss"
 )
-
-
 def loss_not_appended(ran: Ran) -> str:
     """Say what is wrong with the function that computes the loss; empty when it stands beside the others, unchanged."""
     backbone = str(ran.arguments["0"])
@@ -84,7 +84,7 @@ def calls_differ(ran: Ran) -> str:
     Empty blocks, blocks of one kind side by side and functions' order do not count either.
     """
     before, after = (
-        {name: [operator_of(place.binding.value) for place in places(function)] for name, function in functions}
+        {name: [operator_of(place.value) for place in places(function)] for name, function in functions}
         for functions in (relax_functions(ran.before), relax_functions(ran.after))
     )
     if before.keys() != after.keys():

@@ -10,8 +10,7 @@ from relaxkit.passes.contract import (
     NumericLimit,
     NumericPromise,
     Operators,
-    Postcondition,
-    less_done,
+    stated,
 )
 from relaxkit.passes.contracts.shared import OWN_MODE, REWRITER
 from relaxkit.passes.limits import of_other_mode
@@ -30,13 +29,7 @@ ROWS: tuple[Contract, ...] = (
         numeric=REASSOCIATION,
         operators=Operators(_REWRITE_CALL, fewer=("*",), more=("relax.matmul", "relax.permute_dims")),
         functions=Functions(_ONE_BY_ONE),
-        postconditions=(
-            less_done(
-                "no product of three is in the dearer order",
-                algebra.dearer_order_left,
-                "its documentation: reorder x*(A*B) to (x*A)*B where that reduces operations",
-            ),
-        ),
+        postconditions=stated(algebra.dearer_order_left),
     ),
     Contract(
         "CombineParallelMatmul",
@@ -44,14 +37,7 @@ ROWS: tuple[Contract, ...] = (
         numeric=REASSOCIATION,
         operators=Operators(_REWRITE_CALL, fewer=("*",), more=("relax.concat", "relax.split")),
         functions=Functions(_ONE_BY_ONE),
-        postconditions=(
-            less_done(
-                "no two products of one tensor are left",
-                algebra.parallel_products_left,
-                "its documentation: combine multiple matmul operators sharing the same LHS matrix into one",
-            ),
-            Postcondition("what the check refuses stays", rewrite.refused_yet_changed, "its documentation of check"),
-        ),
+        postconditions=stated(algebra.parallel_products_left, rewrite.refused_yet_changed),
     ),
     Contract(
         "ExpandMatmulOfSum",
@@ -59,13 +45,7 @@ ROWS: tuple[Contract, ...] = (
         numeric=REASSOCIATION,
         operators=Operators(_REWRITE_CALL, fewer=("*",), more=("relax.matmul", "relax.add", "relax.permute_dims")),
         functions=Functions(_ONE_BY_ONE),
-        postconditions=(
-            less_done(
-                "no product of a sum is left",
-                algebra.product_of_sum_left,
-                "its documentation: expand matmul(x, A+B) to matmul(x,A) + matmul(x,B)",
-            ),
-        ),
+        postconditions=stated(algebra.product_of_sum_left),
     ),
     Contract(
         "FoldBatchnormToConv2D",
@@ -90,13 +70,7 @@ ROWS: tuple[Contract, ...] = (
             ),
         ),
         functions=Functions(_ONE_BY_ONE),
-        postconditions=(
-            less_done(
-                "no batch_norm that folds is left",
-                algebra.foldable_batch_norm_left,
-                "its documentation: fuse batch_norm into its previous conv2d",
-            ),
-        ),
+        postconditions=stated(algebra.foldable_batch_norm_left),
     ),
     Contract(
         "FuseTransposeMatmul",
@@ -107,13 +81,7 @@ ROWS: tuple[Contract, ...] = (
             said="only calls of kernels come",
         ),
         functions=Functions(_MAKES_KERNELS, may_come=True),
-        postconditions=(
-            less_done(
-                "no product with a transposed matrix is left",
-                algebra.product_of_transposed_left,
-                "its documentation: fuse transpose and matmul",
-            ),
-        ),
+        postconditions=stated(algebra.product_of_transposed_left),
     ),
     Contract(
         "OptimizeLayoutTransform",
@@ -121,26 +89,14 @@ ROWS: tuple[Contract, ...] = (
         preconditions=(no_calls_in_place,),
         operators=Operators(_REWRITE_CALL, fewer=("*",)),
         functions=Functions(_ONE_BY_ONE),
-        postconditions=(
-            less_done(
-                "no transformation that is undone is left",
-                algebra.undone_transform_left,
-                "its documentation: remove redundant transform layout operators",
-            ),
-        ),
+        postconditions=stated(algebra.undone_transform_left),
     ),
     Contract(
         "ReorderPermuteDimsAfterConcat",
         inside=REWRITER,
         operators=Operators(_REWRITE_CALL, fewer=("*",), more=("relax.concat", "relax.permute_dims")),
         functions=Functions(_ONE_BY_ONE),
-        postconditions=(
-            less_done(
-                "no concatenation of permuted tensors is left",
-                algebra.concat_of_permuted_left,
-                "its documentation: reorder concat(permute_dims(A), permute_dims(B)) into permute_dims(concat(A,B))",
-            ),
-        ),
+        postconditions=stated(algebra.concat_of_permuted_left),
     ),
     Contract(
         "ReorderTakeAfterMatmul",
@@ -152,12 +108,6 @@ ROWS: tuple[Contract, ...] = (
             more=("relax.matmul", "relax.take", "relax.permute_dims", "relax.reshape", "relax.einsum"),
         ),
         functions=Functions(_ONE_BY_ONE),
-        postconditions=(
-            less_done(
-                "no product with taken columns is left",
-                algebra.product_of_take_left,
-                "its documentation: reorder matmul(x, take(weights, indices)) to take(matmul(x,weights),indices)",
-            ),
-        ),
+        postconditions=stated(algebra.product_of_take_left),
     ),
 )

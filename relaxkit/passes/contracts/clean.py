@@ -10,12 +10,9 @@ from functools import partial
 from relaxkit.ir.functions import private_call_depth
 from relaxkit.ir.walk import alias_depth
 from relaxkit.passes.claims import clean, common, restructure
-from relaxkit.passes.claims import clean as order
 from relaxkit.passes.contract import (
     Contract,
-    EvidenceClass,
     Functions,
-    Harm,
     Idempotence,
     Locality,
     Operators,
@@ -23,7 +20,7 @@ from relaxkit.passes.contract import (
     Refusal,
     Trait,
     Variant,
-    less_done,
+    stated,
 )
 from relaxkit.passes.contracts.shared import NO_SUCH_FUNCTION, PARTS_OF_LEVEL_ONE, REWRITER, UNKNOWN_DEVICE
 from relaxkit.passes.forms import with_called_closures
@@ -54,23 +51,7 @@ ROWS: tuple[Contract, ...] = (
         environment=PARTS_OF_LEVEL_ONE,
         operators=Operators(_BINDINGS_ONLY),
         functions=Functions(_FUNCTION_PASS),
-        postconditions=(
-            less_done(
-                "no alias is left",
-                clean.alias_left,
-                "src/relax/transform/canonicalize_bindings.cc: cases 1 to 4 of CanonicalizePlanner",
-            ),
-            less_done(
-                "no projection of a tuple built here is left",
-                clean.projection_left,
-                "src/relax/transform/canonicalize_bindings.cc: UnwrapKnownValue",
-            ),
-            less_done(
-                "no visible variable of a dataflow block that only it reads is left",
-                clean.escaped_name_left,
-                "src/relax/transform/canonicalize_bindings.cc: such a variable becomes a dataflow variable",
-            ),
-        ),
+        postconditions=stated(clean.alias_left, clean.projection_left, clean.escaped_name_left),
     ),
     Contract(
         "ConvertToDataflow",
@@ -80,13 +61,7 @@ ROWS: tuple[Contract, ...] = (
         environment=PARTS_OF_LEVEL_ONE,
         operators=Operators(_BINDINGS_ONLY),
         functions=Functions(_FUNCTION_PASS),
-        postconditions=(
-            less_done(
-                "no run of min_size pure bindings is left outside",
-                clean.pure_run_left,
-                "documentation of min_size: the minimum number of consecutive dataflow bindings to be extracted",
-            ),
-        ),
+        postconditions=stated(clean.pure_run_left),
     ),
     Contract(
         "DeadCodeElimination",
@@ -97,24 +72,7 @@ ROWS: tuple[Contract, ...] = (
         notes="what only a dead local function captured is dead for the next run",
         operators=Operators(_DROPS_ONLY, fewer=("*",)),
         functions=Functions(_DROPS_ONLY, may_go=True),
-        postconditions=(
-            less_done(
-                "no unreached function is left",
-                restructure.unreached_function_left,
-                "its documentation: unused Relax functions in the module, traced from the entry functions",
-            ),
-            less_done(
-                "no dead binding is left",
-                clean.dead_binding_left,
-                "its documentation: unused local VarBindings, where no impure operation is used",
-            ),
-            Postcondition(
-                "no effect is lost",
-                clean.effect_lost,
-                "its documentation: bindings of impure operations stay",
-                harm=Harm.WRONG,
-            ),
-        ),
+        postconditions=stated(restructure.unreached_function_left, clean.dead_binding_left, clean.effect_lost),
     ),
     Contract(
         "EliminateCommonSubexpr",
@@ -126,13 +84,7 @@ ROWS: tuple[Contract, ...] = (
         notes="aliases are retargeted one level a run",
         operators=Operators(_DROPS_ONLY, fewer=("*",)),
         functions=Functions(_FUNCTION_PASS),
-        postconditions=(
-            less_done(
-                "no two equal calls are left",
-                clean.equal_calls_left,
-                "its documentation: replaces repeated expressions; tests/python/relax/test_transform_cse.py",
-            ),
-        ),
+        postconditions=stated(clean.equal_calls_left),
     ),
     Contract(
         "ExpandTupleArguments",
@@ -143,26 +95,14 @@ ROWS: tuple[Contract, ...] = (
         environment=PARTS_OF_LEVEL_ONE,
         operators=Operators(_DROPS_ONLY, fewer=("*",)),
         functions=Functions(_DROPS_ONLY, may_go=True),
-        postconditions=(
-            less_done(
-                "no private function takes a tuple",
-                restructure.tuple_parameter_left,
-                "its documentation: expand tuple arguments to internal functions",
-            ),
-        ),
+        postconditions=stated(restructure.tuple_parameter_left),
     ),
     Contract(
         "InlinePrivateFunctions",
         inside=("CanonicalizeBindings", "DeadCodeElimination"),  # inline_functions.cc: Finalize
         operators=Operators(_DROPS_ONLY, fewer=("*",), more=("*",)),
         functions=Functions(_DROPS_ONLY, may_go=True),
-        postconditions=(
-            less_done(
-                "no private function is left but recursive ones",
-                restructure.private_function_left,
-                "its documentation: inline all private relax functions",
-            ),
-        ),
+        postconditions=stated(restructure.private_function_left),
     ),
     Contract(
         "LambdaLift",
@@ -178,19 +118,7 @@ ROWS: tuple[Contract, ...] = (
             said="no operator comes or goes but those of closures",
         ),
         functions=Functions("its documentation: lifts only", may_come=True),
-        postconditions=(
-            Postcondition(
-                "no local function is left",
-                restructure.local_function_left,
-                "its documentation: lift local functions into global scope",
-            ),
-            Postcondition(
-                "no impure function is called as a pure one",
-                restructure.impure_closure_called_as_pure,
-                "documentation of relax.op.invoke_pure_closure: for calls that in reality cause no side effects",
-                shown='assert "R.invoke_pure_closure(" not in After.script()',
-            ),
-        ),
+        postconditions=stated(restructure.local_function_left, restructure.impure_closure_called_as_pure),
     ),
     Contract(
         "Normalize",
@@ -198,17 +126,7 @@ ROWS: tuple[Contract, ...] = (
         any_stage=True,
         operators=Operators(_BINDINGS_ONLY),
         functions=Functions(_FUNCTION_PASS),
-        postconditions=(
-            less_done(
-                "what is in normal form stays",
-                clean.normal_form_changed,
-                "measured on generated modules; src/relax/ir/block_builder.cc keeps what is a leaf or bound",
-                evidence=EvidenceClass.OURS,
-            ),
-            Postcondition(
-                "all types are set", clean.untyped_left, "its documentation: the ty of every expression is available"
-            ),
-        ),
+        postconditions=stated(clean.normal_form_changed, clean.untyped_left),
     ),
     Contract(
         "NormalizeGlobalVar",
@@ -222,14 +140,7 @@ ROWS: tuple[Contract, ...] = (
             ),
         ),
         operators=Operators(_BINDINGS_ONLY),
-        postconditions=(
-            Postcondition(
-                "public functions stand under their symbols",
-                restructure.misnamed_left,
-                "its documentation: public functions appear as their global_symbol",
-            ),
-            Postcondition("no symbol comes or goes", restructure.symbols_changed, "its documentation: renames only"),
-        ),
+        postconditions=stated(restructure.misnamed_left, restructure.symbols_changed),
     ),
     Contract(
         "RemoveRedundantReshape",
@@ -237,14 +148,7 @@ ROWS: tuple[Contract, ...] = (
         preconditions=(no_calls_in_place,),
         operators=Operators("rewrite_call drops what nothing reads, too", fewer=("*",)),
         functions=Functions(_FUNCTION_PASS),
-        postconditions=(
-            less_done(
-                "no reshape to the same shape is left",
-                clean.redundant_reshape_left,
-                "its documentation; relax/transform/remove_redundant_reshape.py",
-                shown='assert "R.reshape(" not in After.script()',
-            ),
-        ),
+        postconditions=stated(clean.redundant_reshape_left),
     ),
     Contract(
         "RemoveUnusedOutputs",
@@ -256,13 +160,7 @@ ROWS: tuple[Contract, ...] = (
         environment=PARTS_OF_LEVEL_ONE,
         operators=Operators(_DROPS_ONLY, fewer=("*",)),
         functions=Functions(_DROPS_ONLY, may_go=True),
-        postconditions=(
-            less_done(
-                "no unread field of a result is left",
-                restructure.unused_output_left,
-                "its documentation: remove unused outputs from internal functions",
-            ),
-        ),
+        postconditions=stated(restructure.unused_output_left),
     ),
     Contract(
         "RemoveUnusedParameters",
@@ -272,13 +170,7 @@ ROWS: tuple[Contract, ...] = (
         notes="one level of a chain of private calls a run: a chain of three needs three runs",
         operators=Operators(_DROPS_ONLY, fewer=("*",)),
         functions=Functions(_FUNCTION_PASS),
-        postconditions=(
-            less_done(
-                "no unread parameter is left",
-                restructure.unused_parameter_left,
-                "its documentation: remove unused parameters from internal functions; src: dims come as shapes",
-            ),
-        ),
+        postconditions=stated(restructure.unused_parameter_left),
     ),
     Contract(
         "TopologicalSort",
@@ -292,18 +184,7 @@ ROWS: tuple[Contract, ...] = (
         preconditions=(no_calls_in_place,),
         operators=Operators(_BINDINGS_ONLY),
         functions=Functions(_FUNCTION_PASS),
-        postconditions=(
-            Postcondition(
-                "blocks keep their bindings",
-                order.bindings_changed,
-                "its documentation: sort bindings in each dataflow block",
-            ),
-            less_done(
-                "the order is of the kind asked for",
-                order.order_of_another_kind,
-                "its documentation of order and direction; src/relax/transform/topological_sort.cc",
-            ),
-        ),
+        postconditions=stated(clean.bindings_changed, clean.order_of_another_kind),
     ),
     Contract(
         "RealizeVDevice",
@@ -332,18 +213,6 @@ ROWS: tuple[Contract, ...] = (
         notes="drawn with an empty list only: a runtime module in an attribute has no structural hash, so that what "
         "the pass gives could not be compared (measured); a second attach raises, a defect "
         "(attach-extern-modules-again)",
-        postconditions=(
-            Postcondition(
-                "the modules are attached",
-                clean.external_modules_missing,
-                "relax/transform/attach_external_modules.py: the attribute is set, by an empty list as well",
-            ),
-            Postcondition(
-                "functions stay",
-                common.functions_differ,
-                "relax/transform/attach_external_modules.py: with_attr only",
-                evidence=EvidenceClass.OURS,
-            ),
-        ),
+        postconditions=stated(clean.external_modules_missing, common.functions_differ),
     ),
 )

@@ -9,16 +9,14 @@ from relaxkit.passes.contract import (
     Abi,
     Contract,
     Dependence,
-    EvidenceClass,
     Idempotence,
     Kept,
     Locality,
-    Postcondition,
     Refusal,
     Stage,
     Trait,
     Variant,
-    less_done,
+    stated,
 )
 from relaxkit.passes.contracts.shared import NO_SUCH_FUNCTION, PARTS_OF_LEVEL_ONE
 from relaxkit.passes.preconditions import no_altered_kernels, private_composites
@@ -34,16 +32,7 @@ _LEVEL_FUSES = Dependence(
 ROWS: tuple[Contract, ...] = (
     Contract(
         "AnnotateTIROpPattern",
-        postconditions=(
-            less_done(
-                "every kernel has a pattern",
-                fusion.kernels_not_annotated,
-                "its documentation: 'Annotate Op Pattern Kind'",
-            ),
-            less_done(
-                "reductions are no elementwise kernels", fusion.reductions_misjudged, "OpPatternKind in op_attr_types.h"
-            ),
-        ),
+        postconditions=stated(fusion.kernels_not_annotated, fusion.reductions_misjudged),
         prepare=LEGALIZED,
         needs=Stage.LEGALIZED,
         gives=Stage.ANNOTATED,
@@ -52,23 +41,14 @@ ROWS: tuple[Contract, ...] = (
     Contract(
         "FuseOps",
         variants=(Variant(r"FuseOps\(\)", {"environment": (_LEVEL_FUSES,)}, _LEVEL_FUSES.source),),
-        postconditions=(
-            grouping.WORK_KEPT,
-            grouping.CALLS_FIT,
-            grouping.IN_DATAFLOW,
-            grouping.PRIVATE,
-            Postcondition(
-                "new functions are Primitive", fusion.groups_not_marked, "fuse_ops.cc: FunctionCreator::CreateFunction"
-            ),
-            less_done(
-                "only what goes together is fused", fusion.fused_what_may_not, "OpPatternKind, and graph_partitioner.cc"
-            ),
-            less_done(
-                "level 0 fuses nothing",
-                fusion.fused_at_level_zero,
-                "graph_partitioner.cc: 'if (opt_level_ == 0)'",
-                evidence=EvidenceClass.OURS,
-            ),
+        postconditions=stated(
+            grouping.work_not_kept,
+            grouping.calls_do_not_fit,
+            grouping.groups_outside_dataflow,
+            grouping.groups_public,
+            fusion.groups_not_marked,
+            fusion.fused_what_may_not,
+            fusion.fused_at_level_zero,
         ),
         prepare=ANNOTATED,
         needs=Stage.ANNOTATED,
@@ -80,18 +60,7 @@ ROWS: tuple[Contract, ...] = (
     Contract(
         "FuseTIR",
         not_after=("RewriteDataflowReshape",),  # it takes no ``R.reshape`` in a fused function
-        postconditions=(
-            Postcondition(
-                "no primitive function is left",
-                fusion.groups_left,
-                "its documentation: 'Fuse primitive relax function'",
-            ),
-            less_done(
-                "a group becomes one kernel",
-                fusion.launches_not_kept,
-                "its documentation: 'into a larger TIR function'",
-            ),
-        ),
+        postconditions=stated(fusion.groups_left, fusion.launches_not_kept),
         merges_kernels=True,
         prepare=FUSED,
         needs=Stage.FUSED,
@@ -132,21 +101,13 @@ ROWS: tuple[Contract, ...] = (
                 "fewer of them",
             ),
         ),
-        postconditions=(
-            grouping.WORK_KEPT,
-            grouping.CALLS_FIT,
-            grouping.IN_DATAFLOW,
-            Postcondition(
-                "groups match a pattern", external.groups_of_no_pattern, "fuse_ops.cc: kComposite is the pattern's name"
-            ),
-            Postcondition(
-                "groups are annotated as asked", external.groups_not_annotated, "its documentation of annotate_codegen"
-            ),
-            less_done(
-                "certain matches are grouped",
-                external.certain_matches_left,
-                "its documentation: 'Apply pattern matching to each function in the given module'",
-            ),
+        postconditions=stated(
+            grouping.work_not_kept,
+            grouping.calls_do_not_fit,
+            grouping.groups_outside_dataflow,
+            external.groups_of_no_pattern,
+            external.groups_not_annotated,
+            external.certain_matches_left,
         ),
         abi=Abi.ADDS_FUNCTIONS,
         refusals=(
@@ -161,14 +122,7 @@ ROWS: tuple[Contract, ...] = (
     Contract(
         "MergeCompositeFunctions",
         preconditions=(private_composites,),
-        postconditions=(
-            grouping.WORK_KEPT,
-            Postcondition(
-                "composite functions are merged into external ones",
-                external.composites_not_merged,
-                "its documentation: 'annotated with Codegen and global_symbol'",
-            ),
-        ),
+        postconditions=stated(grouping.work_not_kept, external.composites_not_merged),
         abi=Abi.ADDS_FUNCTIONS,
         idempotence=Idempotence.NEVER,
         refusals=(NO_SUCH_FUNCTION,),
@@ -177,18 +131,7 @@ ROWS: tuple[Contract, ...] = (
     ),
     Contract(
         "RunCodegen",
-        postconditions=(
-            Postcondition(
-                "public functions call external code by its symbol",
-                external.external_calls_left,
-                "run_codegen.cc: create_call_dps_packed; tests/python/relax/test_transform_codegen_pass.py",
-            ),
-            Postcondition(
-                "what was generated is no Relax function any more",
-                external.external_functions_left,
-                "run_codegen.cc: 'Remove the global symbol and codegen attributes from the function'",
-            ),
-        ),
+        postconditions=stated(external.external_calls_left, external.external_functions_left),
         refusals=(
             NO_SUCH_FUNCTION,
             Refusal(
@@ -211,11 +154,7 @@ ROWS: tuple[Contract, ...] = (
     ),
     Contract(
         "AllocateWorkspace",
-        postconditions=(
-            Postcondition(
-                "external functions get the workspace they ask for", external.workspace_missing, "its documentation"
-            ),
-        ),
+        postconditions=stated(external.workspace_missing),
         # "a tensor of size big enough for all the external functions" (its documentation), in every function.
         locality=Locality.MODULE,
         notes="not behind ToNonDataflow: it puts the workspace into a dataflow block "
@@ -224,16 +163,7 @@ ROWS: tuple[Contract, ...] = (
     Contract(
         "AlterOpImpl",
         traits=frozenset({Trait.NAMES_THE_GIVEN}),
-        postconditions=(
-            Postcondition(
-                "kernels are replaced", fusion.kernels_not_replaced, "its documentation: 'Replace all PrimFunc's'"
-            ),
-            Postcondition(
-                "operands come in the layout of the replacement",
-                fusion.layouts_not_transformed,
-                "its documentation: 'Layout transformations are inserted in the call sites'",
-            ),
-        ),
+        postconditions=stated(fusion.kernels_not_replaced, fusion.layouts_not_transformed),
         prepare=LEGALIZED,
         needs=Stage.LEGALIZED,
         gives=Stage.LEGALIZED,
@@ -244,13 +174,7 @@ ROWS: tuple[Contract, ...] = (
     ),
     Contract(
         "AttachAttrLayoutFreeBuffers",
-        postconditions=(
-            less_done(
-                "layout_free_buffers are the weights and constants",
-                fusion.free_buffers_wrong,
-                "its documentation: 'the layout free buffers are the model weights and relax constants'",
-            ),
-        ),
+        postconditions=stated(fusion.free_buffers_wrong),
         prepare=LEGALIZED,
         needs=Stage.LEGALIZED,
         gives=Stage.LEGALIZED,
@@ -260,9 +184,7 @@ ROWS: tuple[Contract, ...] = (
     ),
     Contract(
         "SplitLayoutRewritePreproc",
-        postconditions=(
-            Postcondition("no kernel rewrites layouts itself", fusion.preparation_left, "its documentation"),
-        ),
+        postconditions=stated(fusion.preparation_left),
         prepare=LEGALIZED,
         needs=Stage.LEGALIZED,
         gives=Stage.LEGALIZED,
@@ -273,9 +195,7 @@ ROWS: tuple[Contract, ...] = (
     ),
     Contract(
         "SpecializePrimFuncBasedOnCallSite",
-        postconditions=(
-            Postcondition("kernels have the dims of their calls", fusion.shapes_not_specialized, "its documentation"),
-        ),
+        postconditions=stated(fusion.shapes_not_specialized),
         prepare=LEGALIZED,
         needs=Stage.LEGALIZED,
         gives=Stage.LEGALIZED,

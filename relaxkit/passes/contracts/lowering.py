@@ -19,6 +19,7 @@ from relaxkit.passes.contract import (
     Trait,
     Variant,
     less_done,
+    stated,
 )
 from relaxkit.passes.contracts.shared import IMPURE_IN_DATAFLOW, MAY_GIVE_BACK
 from relaxkit.passes.preconditions import no_cuda_graphs, no_library_prefix, no_lowered_allocations, nothing_killed
@@ -46,7 +47,7 @@ ROWS: tuple[Contract, ...] = (
         prepare=("LegalizeOps",),
         needs=Stage.LEGALIZED,
         gives=Stage.LEGALIZED,
-        postconditions=(
+        postconditions=stated(
             less_done(
                 "kernels that reshape became relax.reshape",
                 partial(lowering.reshapes_left, branches=False),
@@ -59,31 +60,14 @@ ROWS: tuple[Contract, ...] = (
                 'its documentation says "all"; rewrite_dataflow_reshape.cc looks into no branch, and may mean it',
                 evidence=EvidenceClass.OURS,
             ),
-            Postcondition(
-                "values keep their types",
-                lowering.reshapes_changed,
-                "rewrite_dataflow_reshape.cc replaces a call by one of its shape",
-                evidence=EvidenceClass.OURS,
-            ),
+            lowering.reshapes_changed,
         ),
     ),
     Contract(
         "ToNonDataflow",
         traits=frozenset({Trait.KEEPS_KILLS}),
         any_stage=True,
-        postconditions=(
-            Postcondition(
-                "no dataflow is left",
-                lowering.dataflow_left,
-                "its documentation: 'Transform all dataflow structure to non-dataflow'",
-            ),
-            Postcondition(
-                "bindings stay",
-                lowering.operator_sequence_changed,
-                "src/relax/transform/to_non_dataflow.cc renews variables only",
-                evidence=EvidenceClass.OURS,
-            ),
-        ),
+        postconditions=stated(lowering.dataflow_left, lowering.operator_sequence_changed),
     ),
     Contract(
         "RemovePurityChecking",
@@ -92,10 +76,8 @@ ROWS: tuple[Contract, ...] = (
         any_stage=True,
         tolerated_ill_formedness=(IMPURE_IN_DATAFLOW,),
         notes="its documentation says to run it after ToNonDataflow; what makes dataflow blocks again undoes that",
-        postconditions=(
-            Postcondition(
-                "functions are forced pure", lowering.purity_checked, "its documentation: 'set relax.force_pure'"
-            ),
+        postconditions=stated(
+            lowering.purity_checked,
             Postcondition(
                 "no pure form of an impure call is left",
                 partial(common.operators_left_over, names=lowering.PURE_FORMS),
@@ -108,16 +90,14 @@ ROWS: tuple[Contract, ...] = (
         prepare=IMPURE,
         needs=Stage.LEGALIZED,
         gives=LOWERED,
-        postconditions=(
+        postconditions=stated(
             Postcondition(
                 "no call in destination-passing style is left",
                 partial(common.operators_left_over, names=lowering.DESTINATION_PASSING),
                 "its documentation: 'Perform explicit tensor allocation for call_tir and call_dps_packed'",
             ),
-            Postcondition("kernels are called as often", lowering.calls_not_kept, "the example in its documentation"),
-            Postcondition(
-                "each output is allocated", lowering.outputs_not_allocated, "the example in its documentation"
-            ),
+            lowering.calls_not_kept,
+            lowering.outputs_not_allocated,
         ),
     ),
     Contract(
@@ -126,7 +106,13 @@ ROWS: tuple[Contract, ...] = (
         prepare=CALLS,
         needs=LOWERED,
         gives=LOWERED,
-        postconditions=memory_plan.STATIC_PLAN,
+        postconditions=stated(
+            memory_plan.shared_while_in_use,
+            memory_plan.storage_too_small,
+            memory_plan.planned_elsewhere,
+            memory_plan.bound_not_used,
+            memory_plan.left_unplanned,
+        ),
     ),
     Contract(
         "RewriteCUDAGraph",
@@ -150,14 +136,7 @@ ROWS: tuple[Contract, ...] = (
         needs=LOWERED,
         gives=LOWERED,
         preconditions=(no_cuda_graphs, no_lowered_allocations),
-        postconditions=(
-            less_done(
-                "without CUDA graphs nothing changes",
-                lowering.anything_changed,
-                "rewrite_cuda_graph.cc: only with relax.backend.use_cuda_graph",
-                evidence=EvidenceClass.OURS,
-            ),
-        ),
+        postconditions=stated(lowering.anything_changed),
     ),
     Contract(
         "LowerAllocTensor",
@@ -175,7 +154,7 @@ ROWS: tuple[Contract, ...] = (
                 "its documentation: 'Lower all instances of relax.builtin.alloc_tensor'",
             ),
             Postcondition(
-                "storages hold the tensors", memory_plan.storage_too_small, "what the runtime checks", harm=Harm.WRONG
+                "storages hold the tensors", memory_plan.storage_too_small, "what the runtime checks", Harm.WRONG
             ),
             Postcondition(
                 "each tensor is allocated as it was",
@@ -199,7 +178,7 @@ ROWS: tuple[Contract, ...] = (
         notes="begins with CanonicalizeBindings, for which its own output is not meant: a variable comes to stand for "
         "one that was killed; without the match_cast that this removes a return type may be known by rank only, which "
         "no longer matters at this stage (generated modules)",
-        postconditions=kills.KILL_AFTER_LAST_USE,
+        postconditions=stated(kills.killed_too_early, kills.killed_without_register, kills.not_killed),
     ),
     Contract(
         "LowerRuntimeBuiltin",
@@ -227,13 +206,7 @@ ROWS: tuple[Contract, ...] = (
         prepare=BUILTIN,
         needs=LOWERED,
         gives=LOWERED,
-        postconditions=(
-            Postcondition(
-                "no arithmetic is left outside of shapes",
-                lowering.arithmetic_left,
-                "its documentation: 'Compute all R.prim_value instances'",
-            ),
-        ),
+        postconditions=stated(lowering.arithmetic_left),
     ),
     Contract(
         "VMShapeLower",
@@ -246,7 +219,7 @@ ROWS: tuple[Contract, ...] = (
         gives=LOWERED,
         idempotence=Idempotence.NEVER,
         address_ordered=True,
-        postconditions=shape_heap.SHAPE_LOWER,
+        postconditions=stated(shape_heap.symbolic_shapes_left, shape_heap.heap_misused, shape_heap.shapes_differ),
     ),
     Contract(
         "AttachGlobalSymbol",
@@ -255,12 +228,6 @@ ROWS: tuple[Contract, ...] = (
         preconditions=(no_library_prefix,),
         notes="with the module attribute system_lib_prefix the prefix is put in front at each run, by design",
         changes=frozenset({Kept.KERNELS, Kept.FUNCTION_ATTRIBUTES}),  # the attribute that it attaches
-        postconditions=(
-            Postcondition(
-                "every function has its name as global_symbol",
-                lowering.symbols_not_attached,
-                "its documentation: 'Attach global_symbol to Relax functions and TIR Primfuncs for codegen'",
-            ),
-        ),
+        postconditions=stated(lowering.symbols_not_attached),
     ),
 )

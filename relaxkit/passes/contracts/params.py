@@ -8,7 +8,6 @@ from relaxkit.passes.claims import common, params
 from relaxkit.passes.contract import (
     Abi,
     Contract,
-    EvidenceClass,
     Functions,
     Idempotence,
     Kept,
@@ -21,7 +20,7 @@ from relaxkit.passes.contract import (
     Refusal,
     Trait,
     Variant,
-    less_done,
+    stated,
 )
 from relaxkit.passes.contracts.shared import IMPURE_IN_DATAFLOW, NO_SUCH_FUNCTION, PARTS_OF_LEVEL_ONE, UNKNOWN_DEVICE
 from relaxkit.passes.forms import with_called_closures
@@ -89,25 +88,7 @@ ROWS: tuple[Contract, ...] = (
         changes=frozenset({Kept.PARAMETER_NAMES}),  # bound parameters are gone, by its documentation
         operators=Operators("it changes parameters, and what reads them, only"),
         functions=Functions("it works on functions that are there"),
-        postconditions=(
-            Postcondition(
-                "bound parameters are gone",
-                params.bound_parameter_left,
-                "its documentation: bind params of function of the module to constant tensors",
-            ),
-            Postcondition(
-                "num_input counts parameters that are there",
-                params.inputs_not_there,
-                "the passes that read it assert so (BundleModelParams), or die of it (LiftTransformParams: SIGSEGV)",
-                shown='assert After["{name}"].attrs["num_input"] <= len(After["{name}"].params)',
-            ),
-            Postcondition(
-                "other functions stay",
-                params.other_functions_changed,
-                "src/relax/transform/bind_params.cc: the function is found by its symbol, a private one by its name",
-                evidence=EvidenceClass.OURS,
-            ),
-        ),
+        postconditions=stated(params.bound_parameter_left, params.inputs_not_there, params.other_functions_changed),
     ),
     Contract(
         "BindSymbolicVars",
@@ -154,12 +135,8 @@ ROWS: tuple[Contract, ...] = (
         notes="results agree for inputs that satisfy the binding only",
         operators=Operators("it changes parameters, and what reads them, only"),
         functions=Functions("it works on functions that are there"),
-        postconditions=(
-            Postcondition(
-                "bound dims are gone",
-                params.bound_symbol_left,
-                "its documentation: bind symbolic variables of the module",
-            ),
+        postconditions=stated(
+            params.bound_symbol_left,
             Postcondition(
                 "other functions stay", partial(common.unnamed_function_changed, at=1), "its documentation of func_name"
             ),
@@ -176,13 +153,7 @@ ROWS: tuple[Contract, ...] = (
         changes=frozenset({Kept.PARAMETER_NAMES}),  # its documentation: several parameters become one
         operators=Operators("it changes parameters, and what reads them, only"),
         functions=Functions("it works on functions that are there"),
-        postconditions=(
-            Postcondition(
-                "weights are one tuple",
-                params.not_bundled,
-                "its documentation: bundle several model parameters into a single tuple parameter",
-            ),
-        ),
+        postconditions=stated(params.not_bundled),
     ),
     Contract(
         "LiftTransformParams",
@@ -236,18 +207,7 @@ ROWS: tuple[Contract, ...] = (
         environment=PARTS_OF_LEVEL_ONE,
         forms=(with_called_closures,),  # LambdaLift is its second part
         functions=Functions("its documentation: lifts only", may_come=True),
-        postconditions=(
-            Postcondition(
-                "each function has its transform",
-                params.not_lifted,
-                "its documentation; src/relax/transform/lift_transform_params.cc",
-            ),
-            less_done(
-                "no computation on weights alone is left",
-                params.liftable_left,
-                "src/relax/transform/lift_transform_params.cc: conditions 1 to 5 of CanLiftBinding",
-            ),
-        ),
+        postconditions=stated(params.not_lifted, params.liftable_left),
     ),
     Contract(
         "LazyGetInput",
@@ -262,13 +222,7 @@ ROWS: tuple[Contract, ...] = (
         changes=frozenset({Kept.PARAMETER_NAMES, Kept.FUNCTION_ATTRIBUTES}),
         operators=Operators("src/relax/transform/lazy_transform_params.cc: ends with RemoveAllUnused", fewer=("*",)),
         functions=Functions("it works on functions that are there"),
-        postconditions=(
-            Postcondition(
-                "inputs come from a callback",
-                params.input_not_lazy,
-                "its documentation: a function fget_item that lazily loads the weights",
-            ),
-        ),
+        postconditions=stated(params.input_not_lazy),
     ),
     Contract(
         "LazySetOutput",
@@ -285,13 +239,7 @@ ROWS: tuple[Contract, ...] = (
         changes=frozenset({Kept.PARAMETER_NAMES, Kept.FUNCTION_ATTRIBUTES, Kept.PURITY}),
         operators=Operators("it changes parameters, and what reads them, only"),
         functions=Functions("it works on functions that are there"),
-        postconditions=(
-            Postcondition(
-                "outputs go to a callback",
-                params.output_not_lazy,
-                "its documentation: a function fset_output receives the outputs",
-            ),
-        ),
+        postconditions=stated(params.output_not_lazy),
     ),
     Contract(
         "LazyTransformParams",
@@ -322,13 +270,7 @@ ROWS: tuple[Contract, ...] = (
         # relax.force_pure away (relax/transform/lazy_transform_params.py)
         changes=frozenset({Kept.PARAMETER_NAMES, Kept.FUNCTION_ATTRIBUTES, Kept.PURITY}),
         functions=Functions("it works on functions that are there"),
-        postconditions=(
-            Postcondition(
-                "weights are no parameters",
-                params.transform_not_lazy,
-                "its documentation: convert transform_params functions into a lazy version",
-            ),
-        ),
+        postconditions=stated(params.transform_not_lazy),
     ),
     Contract(
         "UpdateParamType",
@@ -369,13 +311,7 @@ ROWS: tuple[Contract, ...] = (
         keeps_calls_fitting=False,
         operators=Operators("it changes parameters, and what reads them, only"),
         functions=Functions("it works on functions that are there"),
-        postconditions=(
-            Postcondition(
-                "parameters have the types asked for",
-                params.parameter_type_not_updated,
-                "its documentation: ty_func gives the type with which each parameter should be updated",
-            ),
-        ),
+        postconditions=stated(params.parameter_type_not_updated),
     ),
     Contract(
         "UpdateVDevice",
@@ -389,18 +325,6 @@ ROWS: tuple[Contract, ...] = (
         changes=frozenset({Kept.GLOBAL_INFOS}),  # its documentation: it replaces an entry
         operators=Operators("it changes parameters, and what reads them, only"),
         functions=Functions("it works on functions that are there"),
-        postconditions=(
-            Postcondition(
-                "no type mentions the old device",
-                params.old_device_left,
-                "its documentation: update the virtual device",
-                shown='assert ":-1:" not in After.script()  # a device that the module does not list any more',
-            ),
-            Postcondition(
-                "the table names the new device",
-                params.device_table_not_updated,
-                "src/relax/transform/update_vdevice.cc: Run",
-            ),
-        ),
+        postconditions=stated(params.old_device_left, params.device_table_not_updated),
     ),
 )

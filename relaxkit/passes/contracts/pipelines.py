@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from relaxkit.passes.claims import fusion, lowering
-from relaxkit.passes.contract import Contract, Idempotence, Kept, Postcondition, Stage, Trait
+from relaxkit.passes.contract import Contract, Idempotence, Kept, Stage, Trait, stated
 from relaxkit.passes.contracts.shared import (
     MAY_GIVE_BACK,
     NEEDS_TARGET,
@@ -53,12 +53,7 @@ ROWS: tuple[Contract, ...] = (
         _DEFAULT,
         name="build:zero",
         limits=(),
-        postconditions=(
-            Postcondition(
-                "no operator that legalizes is left", lowering.legalizable_left_by_pipeline, lowering._STAGES
-            ),
-            Postcondition("no primitive function is left", fusion.groups_left, lowering._STAGES),
-        ),
+        postconditions=stated(lowering.legalizable_left_by_pipeline, fusion.groups_left, source=lowering.STAGES),
         prepare=(),
         gives=Stage.FUSED,
         address_ordered=False,

@@ -9,7 +9,6 @@ from relaxkit.passes.contract import (
     Abi,
     Contract,
     Functions,
-    Harm,
     Idempotence,
     NumericCheck,
     NumericLimit,
@@ -21,6 +20,7 @@ from relaxkit.passes.contract import (
     Trait,
     Variant,
     less_done,
+    stated,
 )
 from relaxkit.passes.contracts.shared import NEEDS_TARGET, OWN_MODE, UNSUPPORTED_DTYPE, WINDOWED_ATTENTION
 from relaxkit.passes.forms import without_dead_code
@@ -69,13 +69,7 @@ ROWS: tuple[Contract, ...] = (
             said="only changes of layout come",
         ),
         functions=Functions(_ONE_BY_ONE),
-        postconditions=(
-            less_done(
-                "convolutions have the layouts asked for",
-                rewrite.other_layout_left,
-                "its documentation of desired_layouts; tests/python/relax/test_transform_convert_layout.py",
-            ),
-        ),
+        postconditions=stated(rewrite.other_layout_left),
     ),
     Contract(
         "DataflowUseInplaceCalls",
@@ -97,13 +91,13 @@ ROWS: tuple[Contract, ...] = (
             ),
         ),
         functions=Functions(_ONE_BY_ONE),
-        postconditions=(
+        postconditions=stated(
             Postcondition(
                 "no composite operator is left",
                 partial(rewrite.composite_left, names=("relax.nn.batch_norm", "relax.tensor_to_shape")),
                 "its documentation; src/relax/transform/decompose_ops.cc: OpDecomposer",
             ),
-            Postcondition("other functions stay", common.unnamed_function_changed, "its documentation of func_name"),
+            common.unnamed_function_changed,
         ),
     ),
     Contract(
@@ -115,7 +109,7 @@ ROWS: tuple[Contract, ...] = (
         ),
         numeric=REASSOCIATION,
         functions=Functions(_ONE_BY_ONE),
-        postconditions=(
+        postconditions=stated(
             Postcondition(
                 "no composite operator is left",
                 partial(
@@ -124,7 +118,7 @@ ROWS: tuple[Contract, ...] = (
                 ),
                 "its documentation; src/relax/transform/decompose_ops.cc",
             ),
-            Postcondition("other functions stay", common.unnamed_function_changed, "its documentation of func_name"),
+            common.unnamed_function_changed,
         ),
     ),
     Contract(
@@ -152,13 +146,7 @@ ROWS: tuple[Contract, ...] = (
         refusals=(UNSUPPORTED_DTYPE, WINDOWED_ATTENTION),
         operators=Operators("its documentation: it evaluates", fewer=("*",)),
         functions=Functions(_MAKES_KERNELS, may_come=True),
-        postconditions=(
-            less_done(
-                "no simple call over constants is left",
-                rewrite.foldable_left,
-                "its documentation: fold constant expressions within dataflow blocks",
-            ),
-        ),
+        postconditions=stated(rewrite.foldable_left),
     ),
     Contract(
         "LegalizeOps",
@@ -187,23 +175,7 @@ ROWS: tuple[Contract, ...] = (
                 "relax/transform/legalize_ops/nn.py raises it on purpose, for attention_var_len",
             ),
         ),
-        postconditions=(
-            Postcondition(
-                "no operator that legalizes is left",
-                rewrite.legalizable_left,
-                "its documentation: legalize high-level operator calls; skipped where shapes are unknown",
-            ),
-            Postcondition(
-                "no other operator goes",
-                rewrite.unlegalized_lost,
-                "its documentation: operators without legalization are kept",
-            ),
-            Postcondition(
-                "no Relax function comes or goes",
-                rewrite.relax_functions_changed,
-                "its documentation: kernels only are added",
-            ),
-        ),
+        postconditions=stated(rewrite.legalizable_left, rewrite.unlegalized_lost, rewrite.relax_functions_changed),
     ),
     Contract(
         "ToMixedPrecision",
@@ -225,23 +197,14 @@ ROWS: tuple[Contract, ...] = (
         notes="each run adds casts",
         hook=rewrite.inferred_otherwise,
         functions=Functions(_ONE_BY_ONE),
-        postconditions=(
-            Postcondition(
-                "operands of narrow operators are narrow",
-                rewrite.wide_operand_left,
-                "its documentation: the policy kAlways; src/relax/transform/to_mixed_precision.cc",
-            ),
+        postconditions=stated(
+            rewrite.wide_operand_left,
             Postcondition(
                 "only casts come",
                 partial(common.operators_changed, fewer=("relax.wrap_param", "relax.astype"), more=("relax.astype",)),
                 "its documentation: it inserts astype",
             ),
-            Postcondition(
-                "narrow operators keep their attributes",
-                rewrite.narrowed_otherwise,
-                "its documentation: it changes element types",
-                harm=Harm.WRONG,
-            ),
+            rewrite.narrowed_otherwise,
         ),
     ),
     Contract(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from relaxkit.passes.claims.training import ADJOINT_ADDED, loss_not_appended
-from relaxkit.passes.contract import Abi, Contract, Idempotence, NumericCheck, NumericLimit, Postcondition, Refusal
+from relaxkit.passes.claims.training import adjoint_missing, loss_not_appended
+from relaxkit.passes.contract import Abi, Contract, Idempotence, NumericCheck, NumericLimit, Refusal, stated
 from relaxkit.passes.contracts.shared import NO_SUCH_FUNCTION
 from relaxkit.passes.limits import is_of_a_frame
 
@@ -38,7 +38,7 @@ ROWS: tuple[Contract, ...] = (
             ),
         ),
         abi=Abi.GRADIENT,
-        postconditions=(ADJOINT_ADDED,),
+        postconditions=stated(adjoint_missing),
         refusals=(
             NO_SUCH_FUNCTION,
             *(
@@ -116,10 +116,6 @@ ROWS: tuple[Contract, ...] = (
             ),
         ),
         second_run_refusals=(_TAKEN,),
-        postconditions=(
-            Postcondition(
-                "a loss function stands beside its backbone, which stays as it is", loss_not_appended, _DOCUMENTATION
-            ),
-        ),
+        postconditions=stated(loss_not_appended),
     ),
 )
