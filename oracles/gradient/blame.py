@@ -17,6 +17,7 @@ from tvm import relax
 
 from oracles.measure.finite_differences import leaves_of, wrong_gradient
 from oracles.measure.inputs import Unmaterializable, materialize
+from relaxkit.ir.types import flat
 from relaxkit.runtime import Program, session
 
 _NAME = "alone"
@@ -108,9 +109,7 @@ def alone(call: relax.Call) -> tuple[Any, tuple[int, ...]]:
 
 
 def _is_float(ty: tvm.ir.Type) -> bool:
-    if isinstance(ty, relax.TupleType):
-        return all(_is_float(field) for field in ty.fields)
-    return isinstance(ty, relax.TensorType) and str(ty.dtype) in ("float32", "float64")
+    return all(isinstance(leaf, relax.TensorType) and str(leaf.dtype) in ("float32", "float64") for leaf in flat(ty))
 
 
 def _differs(

@@ -13,6 +13,7 @@ import tvm
 from tvm import relax, tirx
 
 from relaxkit.ir.operator_facts import DECIDES
+from relaxkit.ir.types import flat
 from relaxkit.ir.walk import nodes, operator_calls
 
 _CASTING = "relax.astype"
@@ -47,13 +48,9 @@ def _call_decides(name: str, call: relax.Call) -> bool:
 
 
 def _is_float(ty: tvm.ir.Type) -> bool:
-    if isinstance(ty, relax.TupleType):
-        return any(_is_float(field) for field in ty.fields)
-    dtype = getattr(ty, "dtype", None)
+    numbers = [leaf for leaf in flat(ty) if isinstance(leaf, (relax.TensorType, tvm.ir.PrimType))]
     # An unknown dtype may be a float's.
-    return isinstance(ty, (relax.TensorType, tvm.ir.PrimType)) and (
-        dtype is None or "float" in str(dtype) or str(dtype) == ""
-    )
+    return any(leaf.dtype is None or "float" in str(leaf.dtype) or str(leaf.dtype) == "" for leaf in numbers)
 
 
 def _kernel_decides(kernel: tirx.PrimFunc) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -118,6 +118,17 @@ def nodes(root: Any, *kinds: type | tuple[type, ...]) -> list[list[Any]]:
     pairs = [(kind, each.append) for kind, each in zip(kinds, found, strict=True)]
     tvm_ffi.structural_walk(root, pairs, order="pre")
     return found
+
+
+def operands(value: relax.Expr) -> Sequence[relax.Expr]:
+    """Return what an expression is made of: arguments, fields, the tuple of a field, the condition of an ``If``."""
+    if isinstance(value, relax.Call):
+        return value.args
+    if isinstance(value, relax.Tuple):
+        return value.fields
+    if isinstance(value, relax.TupleGetItem):
+        return [value.tuple_value]
+    return [value.cond] if isinstance(value, relax.If) else []
 
 
 def functions_inside(function: relax.Function) -> Iterator[relax.Function]:

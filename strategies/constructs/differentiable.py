@@ -9,6 +9,7 @@ from typing import Any
 import tvm
 from tvm import relax
 
+from relaxkit.ir.types import flat
 from strategies.scope.choices import Choices
 
 _FLOATS = ("float16", "bfloat16", "float32", "float64")
@@ -76,9 +77,10 @@ def _differentiable(value: Any) -> bool:
 
 
 def _is_float(ty: Any) -> bool:
-    if isinstance(ty, relax.TupleType):
-        return all(_is_float(field) for field in ty.fields)
-    return isinstance(ty, relax.TensorType) and ty.shape is not None and str(ty.dtype) in _FLOATS
+    return all(
+        isinstance(leaf, relax.TensorType) and leaf.shape is not None and str(leaf.dtype) in _FLOATS
+        for leaf in flat(ty)
+    )
 
 
 def draw_gradient(choices: Choices, losses: tuple[Loss, ...], names: tuple[str, ...]) -> str:

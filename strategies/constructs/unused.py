@@ -10,6 +10,7 @@ from tvm.ir import PrimType
 
 from relaxkit.ir.dims import symbols_of
 from relaxkit.ir.types import dims_in
+from relaxkit.ir.walk import expressions
 from strategies.constructs import shapes
 from strategies.scope.body import _blocks_with_unused
 from strategies.scope.bounds import default_bounds
@@ -91,15 +92,7 @@ def _unused(parameters: Sequence[Any], body: Any) -> list[Any]:
 
 def _local_parameters(sequence: Any) -> Iterable[Any]:
     """Return parameters of the local functions of a ``SeqExpr``, branches included."""
-    for block in sequence.blocks:
-        for binding in block.bindings:
-            value = binding.value
-            if isinstance(value, relax.If):
-                yield from _local_parameters(value.true_branch)
-                yield from _local_parameters(value.false_branch)
-            elif isinstance(value, relax.Function):
-                yield from value.params
-                yield from _local_parameters(value.body)
+    return (param for expr in expressions(sequence) if isinstance(expr, relax.Function) for param in expr.params)
 
 
 def _defined(ty: Any) -> list[Any]:

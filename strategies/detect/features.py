@@ -11,7 +11,7 @@ from tvm import relax
 
 from relaxkit.ir.edits import dead_bindings
 from relaxkit.ir.functions import is_composite, is_public, mentioned_names, relax_items
-from relaxkit.ir.walk import operator_of
+from relaxkit.ir.walk import operands, operator_of
 from strategies.detect.calls import call_features
 from strategies.detect.kernels import kernel_features
 from strategies.detect.shapes import shape_features
@@ -136,14 +136,9 @@ def _binding(binding: Any, found: set[Feature], seen: set[int], inside_codegen: 
 
 
 def _leaves(value: Any) -> Iterator[Any]:
-    if isinstance(value, relax.Call):
-        for argument in value.args:
-            yield from _leaves(argument)
-    elif isinstance(value, relax.Tuple):
-        for item in value.fields:
-            yield from _leaves(item)
-    else:
-        yield value
+    yield value
+    for part in operands(value):
+        yield from _leaves(part)
 
 
 def _constant(leaf: Any, found: set[Feature]) -> None:

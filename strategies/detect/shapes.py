@@ -11,7 +11,7 @@ from tvm import relax
 from relaxkit.ir.dims import symbols_of
 from relaxkit.ir.functions import is_composite, is_public, relax_functions
 from relaxkit.ir.types import dims_in, flat
-from relaxkit.ir.walk import expressions, operator_of
+from relaxkit.ir.walk import expressions, operands, operator_of
 from strategies.constructs.unused import unused_outputs, unused_parameters
 from strategies.operators import OPERATORS
 from strategies.scope.features import Feature
@@ -110,19 +110,9 @@ def _symbols_of(ty: Any) -> Iterator[Any]:
 
 def _in_arguments(value: Any) -> Iterator[Any]:
     """List the symbols in shapes and primitive expressions that a binding holds or a call takes."""
-    if isinstance(value, relax.Call):
-        for argument in value.args:
-            yield from _in_arguments(argument)
-    elif isinstance(value, relax.Tuple):
-        for field in value.fields:
-            yield from _in_arguments(field)
-    elif isinstance(value, relax.ShapeExpr):
-        for dim in value.values:
-            yield from symbols_of(dim)
-    elif isinstance(value, relax.If):
-        yield from symbols_of(value.cond)
-    elif not isinstance(value, relax.Function):
-        yield from symbols_of(value)
+    for part in value.values if isinstance(value, relax.ShapeExpr) else operands(value):
+        yield from _in_arguments(part)
+    yield from symbols_of(value)
 
 
 def _taken(body: Any, var: Any) -> set[int] | None:

@@ -15,6 +15,7 @@ import tvm_ffi
 from tvm import relax
 from tvm.ir import Op
 
+from relaxkit.ir.types import flat
 from strategies.scope.bounds import Bounds, is_float
 from strategies.scope.choices import Choices, Draw
 from strategies.scope.features import Feature
@@ -299,6 +300,4 @@ def with_attrs(function: Any, attrs: Mapping[str, Any]) -> Any:
 
 def _depends(ty: Any) -> bool:
     """Say whether a type's shape is a variable bound in the block (``R.Tensor(lv, "float32")``)."""
-    if isinstance(ty, relax.TupleType):
-        return any(_depends(field) for field in ty.fields)
-    return isinstance(ty, relax.TensorType) and isinstance(ty.shape, relax.Var)
+    return any(isinstance(leaf, relax.TensorType) and isinstance(leaf.shape, relax.Var) for leaf in flat(ty))

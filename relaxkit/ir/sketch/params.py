@@ -11,6 +11,7 @@ from tvm import relax
 from relaxkit.ir.sketch import uses
 from relaxkit.ir.sketch.sketch import Binding, Sketch
 from relaxkit.ir.sketch.uses import with_args
+from relaxkit.ir.types import flat
 
 
 def can_add(sketch: Sketch, name: str, ty: relax.Type, called: Mapping[str, int]) -> bool:
@@ -75,8 +76,7 @@ def _is_call(value: Any, name: str) -> bool:
 
 def _fits(ty: relax.Type) -> bool:
     """Say whether a parameter of this type can be given a value from outside."""
-    if isinstance(ty, relax.TupleType):
-        return all(_fits(item) for item in ty.fields)
-    if isinstance(ty, relax.TensorType):
-        return ty.dtype is not None
-    return isinstance(ty, relax.ShapeType)
+    return all(
+        leaf.dtype is not None if isinstance(leaf, relax.TensorType) else isinstance(leaf, relax.ShapeType)
+        for leaf in flat(ty)
+    )

@@ -16,7 +16,7 @@ import tvm_ffi
 from tvm import relax, tirx
 
 from relaxkit.ir.functions import functions_by_name, functions_by_symbol, is_public, relax_functions
-from relaxkit.ir.walk import name_of, operator_of, operators_called, places, sequences
+from relaxkit.ir.walk import name_of, operands, operator_of, operators_called, places, sequences
 from relaxkit.passes.contract import EvidenceClass, claimed
 
 
@@ -53,18 +53,9 @@ def variables_read(value: Any) -> Iterator[Any]:
     """Yield the variables that a bound value reads itself, not inside its branches or its local function."""
     if isinstance(value, relax.Var):
         yield value
-    elif isinstance(value, relax.Call):
-        if isinstance(value.op, relax.Var):
-            yield value.op
-        for argument in value.args:
-            yield from variables_read(argument)
-    elif isinstance(value, relax.Tuple):
-        for field in value.fields:
-            yield from variables_read(field)
-    elif isinstance(value, relax.TupleGetItem):
-        yield from variables_read(value.tuple_value)
-    elif isinstance(value, relax.If):
-        yield from variables_read(value.cond)
+    called = [value.op] if isinstance(value, relax.Call) else []
+    for part in (*called, *operands(value)):
+        yield from variables_read(part)
 
 
 def argument(ran: Any, position: int, name: str, default: Any = None) -> Any:

@@ -16,7 +16,7 @@ from tvm import relax, tirx
 
 from relaxkit.ir.functions import functions_by_name, has_attribute, relax_functions
 from relaxkit.ir.types import parts_of_type
-from relaxkit.ir.walk import callee_name, functions_inside, operator_of, places, sequences
+from relaxkit.ir.walk import callee_name, functions_inside, operands, operator_of, places, sequences
 from relaxkit.passes.claims.common import measured_otherwise, operators_left_over, placed, relax_pairs, static_dims
 from relaxkit.passes.claims.kills import killed_too_early, killed_without_register
 from relaxkit.passes.claims.rewrite import legalizable_left
@@ -199,9 +199,7 @@ def reshapes_changed(ran: Any) -> str:
 def arithmetic_left(ran: Any) -> str:
     """Find arithmetic on numbers in an operand, outside of shapes and types."""
     for name, place in placed(ran.after):
-        value = place.value
-        roots = [value.cond] if isinstance(value, relax.If) else [value]
-        for operand in (part for root in roots for part in _values_in(root)):
+        for operand in _values_in(place.value):
             if type(operand) in _COMPUTED:
                 return f"arithmetic is left\nleaves the arithmetic {operand} in {name}"
     return ""
@@ -215,14 +213,9 @@ _COMPUTED = (
 
 def _values_in(value: Any) -> Iterator[Any]:
     """Yield a value and its operands, but nothing of shapes."""
-    if isinstance(value, relax.ShapeExpr):
-        return
-    yield value
-    if isinstance(value, relax.Call):
-        for operand in value.args:
-            yield from _values_in(operand)
-    elif isinstance(value, relax.Tuple):
-        for operand in value.fields:
+    if not isinstance(value, relax.ShapeExpr):
+        yield value
+        for operand in operands(value):
             yield from _values_in(operand)
 
 

@@ -14,6 +14,7 @@ from tvm.ir import Op
 
 from relaxkit.ir.functions import is_public, relax_functions
 from relaxkit.ir.operator_facts import HOOKS
+from relaxkit.ir.types import dims_of, flat
 from relaxkit.ir.walk import is_constant, operator_has, operator_of, operators_called, places
 from relaxkit.passes.claims.common import argument, functions_changed, placed, static_dims
 from relaxkit.passes.contract import Harm, claimed, nothing_left
@@ -77,17 +78,11 @@ def knows_operands(call: Any) -> bool:
 
 def _known(value: Any) -> bool:
     """Say whether LegalizeOps knows the shape of a value (KnowAllShapeValues of legalize_ops.cc)."""
-    return _known_type(value.ty)
-
-
-def _known_type(ty: Any) -> bool:
-    if isinstance(ty, relax.TensorType):
-        return isinstance(ty.shape, relax.ShapeExpr)
-    if isinstance(ty, relax.ShapeType):
-        return ty.values is not None
-    if isinstance(ty, relax.TupleType):
-        return all(map(_known_type, ty.fields))
-    return type(ty).__name__ == "PrimType"
+    shaped = (relax.TensorType, relax.ShapeType)
+    return all(
+        dims_of(leaf) is not None if isinstance(leaf, shaped) else type(leaf).__name__ == "PrimType"
+        for leaf in flat(value.ty)
+    )
 
 
 @claimed("no other operator goes", "its documentation: operators without legalization are kept")

@@ -13,6 +13,7 @@ from fuzzer.minimizer.reductions.reduction import Edits, edit, reduction
 from relaxkit.ir.retype import fields_of
 from relaxkit.ir.sketch.sketch import Sketch
 from relaxkit.ir.sketch.slots import slots_of, types_of
+from relaxkit.ir.types import parts_of_type
 
 _KEY = "vdevice"
 
@@ -37,20 +38,8 @@ def of_operators(sketch: Sketch) -> Iterator[Any]:
 
 
 def _of_types(sketch: Sketch) -> Iterator[Any]:
-    for ty in [*types_of(sketch), *(func.ret_ty for func in sketch.relax_functions().values())]:
-        yield from _of_type(ty)
+    types = [*types_of(sketch), *(func.ret_ty for func in sketch.relax_functions().values())]
     for slot in slots_of(sketch):
-        if isinstance(slot.binding.value, tvm.ir.Call):
-            for ty in slot.binding.value.ty_args:
-                yield from _of_type(ty)
-
-
-def _of_type(ty: tvm.ir.Type) -> Iterator[Any]:
-    if isinstance(ty, relax.TupleType):
-        for item in ty.fields:
-            yield from _of_type(item)
-    elif isinstance(ty, relax.FuncType):
-        for item in [*(ty.params or ()), ty.ret]:
-            yield from _of_type(item)
-    elif isinstance(ty, relax.TensorType) and ty.vdevice is not None:
-        yield ty.vdevice
+        types += slot.binding.value.ty_args if isinstance(slot.binding.value, tvm.ir.Call) else ()
+    tensors = (part for ty in types for part in parts_of_type(ty) if isinstance(part, relax.TensorType))
+    return (tensor.vdevice for tensor in tensors if tensor.vdevice is not None)
