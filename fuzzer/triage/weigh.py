@@ -101,7 +101,7 @@ def _needed(judge: Judge, case: Case, verdict: Verdict, rarity: Rarity) -> bool:
 def rare_request(case: Case) -> frozenset[Rarity]:
     """Return, in a worker, the rare things that a case has."""
     from fuzzer.core.case import load_module
-    from fuzzer.minimizer.reductions.types.constants import constants_in
+    from fuzzer.minimizer.reductions.values import constants_in
     from fuzzer.worker.child import breadcrumb
     from relaxkit.ir.sketch.sketch import take
     from relaxkit.ir.sketch.slots import types_of
@@ -208,7 +208,7 @@ def _special(constant: Any) -> bool:
 
 
 def _plain_values(sketch: Sketch) -> None:
-    from fuzzer.minimizer.reductions.types.constants import by_ones, constants_in
+    from fuzzer.minimizer.reductions.values import by_ones, constants_in
 
     for _, constant in constants_in(sketch):
         if _special(constant):

@@ -7,7 +7,7 @@ from tvm import relax, tirx
 from tvm.ir import Op
 
 from relaxkit.ir.functions import has_attribute, relax_functions
-from relaxkit.ir.walk import expressions, nodes
+from relaxkit.ir.walk import expressions, nodes, operator_calls
 
 _READS_AT_MOST = 2  # tirx.CallEffectKind: kExprAnnotation 0, kPure 1, kReadState 2
 
@@ -54,3 +54,11 @@ def may_allocate(function: relax.Function) -> bool:
 
 ALLOCATIONS = frozenset({"relax.builtin.alloc_tensor", "relax.memory.alloc_storage", "relax.memory.alloc_tensor"})
 """Operators that only lowering passes, or code that is lowered already, put into a function."""
+
+
+def allocates(function: relax.Function) -> bool:
+    """Say whether a Relax function allocates: it is lowered already, in part or as a whole.
+
+    Such a function is impure or declared ``relax.force_pure``; no other is looked into.
+    """
+    return may_allocate(function) and any(name in ALLOCATIONS for name, _ in operator_calls(function))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -120,12 +120,12 @@ def nodes(root: Any, *kinds: type | tuple[type, ...]) -> list[list[Any]]:
     return found
 
 
-def operands(value: relax.Expr) -> Sequence[relax.Expr]:
+def operands(value: relax.Expr) -> list[relax.Expr]:
     """Return what an expression is made of: arguments, fields, the tuple of a field, the condition of an ``If``."""
     if isinstance(value, relax.Call):
-        return value.args
+        return list(value.args)
     if isinstance(value, relax.Tuple):
-        return value.fields
+        return list(value.fields)
     if isinstance(value, relax.TupleGetItem):
         return [value.tuple_value]
     return [value.cond] if isinstance(value, relax.If) else []

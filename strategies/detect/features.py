@@ -7,21 +7,24 @@ from typing import Any
 
 import tvm
 import tvm_ffi
-from tvm import relax
+from tvm import relax, tirx
 
 from relaxkit.ir.edits import dead_bindings
 from relaxkit.ir.functions import is_composite, is_public, mentioned_names, relax_items
-from relaxkit.ir.walk import operands, operator_of
+from relaxkit.ir.lowered import ALLOCATIONS
+from relaxkit.ir.walk import operands, operator_calls, operator_of
+from strategies.constructs.composites import EXTERNAL
 from strategies.detect.calls import call_features
-from strategies.detect.kernels import kernel_features
 from strategies.detect.shapes import shape_features
-from strategies.detect.vague import vague_features
+from strategies.kernels.drawn import PREFIX
 from strategies.operators import OPERATORS
 from strategies.scope.features import Feature, is_prim_type, type_features
 
 NON_EXECUTABLE_OPS = frozenset({"relax.call_tir_with_grad", *(row.name for row in OPERATORS if not row.executable)})
 """Operators that type-check, but that no pass lowers and CodeGenVM refuses."""
 
+_IN_PLACE = "relax.call_tir_inplace"
+_WITH_OUTPUTS = frozenset({"relax.call_tir", _IN_PLACE})
 _BY_OP = {
     "relax.hint_on_device": Feature.DEVICE_HINTS,
     "relax.to_vdevice": Feature.DEVICE_HINTS,
@@ -43,11 +46,14 @@ def features_of(module: tvm.IRModule) -> frozenset[Feature]:
     A feature counts by what can be seen: ``TUPLES`` when a tuple is built, taken or returned; ``CONSTANTS`` for
     constants with at least one dim; ``DEAD_CODE`` for a binding that nothing uses or a private function that nothing
     calls; ``DUPLICATE_CODE`` for two equal calls in one function; ``INTEGERS`` and the like for a value
-    of that dtype, scalar constants excepted.
+    of that dtype, scalar constants excepted; ``SYMBOLIC_KERNELS`` for a PrimFunc with a symbolic buffer or a scalar
+    parameter; ``DRAWN_KERNELS`` for one whose name says that it was drawn; ``LOWERED`` for a Relax function that
+    allocates.
     """
-    found: set[Feature] = set(
-        kernel_features(module) | call_features(module) | shape_features(module) | vague_features(module)
-    )
+    found: set[Feature] = set(call_features(module) | shape_features(module))
+    for var, function in module.functions_items():
+        if isinstance(function, tirx.PrimFunc):
+            _kernel(var.name_hint, function, found)
     functions = dict(relax_items(module))
     if len(functions) < len(module.functions):
         found.add(Feature.KERNELS)
@@ -60,6 +66,9 @@ def features_of(module: tvm.IRModule) -> frozenset[Feature]:
     called: set[str] = set()
     for function in functions.values():
         _function(function, found)
+        if str((function.attrs or {}).get("Codegen", "")) == EXTERNAL:
+            found.add(Feature.EXTERNAL_CODEGEN)
+        _calls(function, found)
         names = mentioned_names(function)
         called |= names
         if any(name in private and not is_composite(module[name]) for name in names & private):
@@ -145,3 +154,22 @@ def _constant(leaf: Any, found: set[Feature]) -> None:
     if isinstance(leaf, tvm.ir.GenericConst) and isinstance(leaf.ty, relax.TensorType) and leaf.ty.ndim > 0:
         _type(leaf.ty, found)
         found.add(Feature.CONSTANTS)
+
+
+def _kernel(name: str, function: Any, found: set[Feature]) -> None:
+    if name.startswith(PREFIX):
+        found.add(Feature.DRAWN_KERNELS)
+    for parameter in function.params:
+        shape = getattr(parameter.ty, "shape", None)
+        if is_prim_type(parameter.ty) or any(not isinstance(dim, tirx.IntImm) for dim in shape or ()):
+            found.add(Feature.SYMBOLIC_KERNELS)
+
+
+def _calls(function: Any, found: set[Feature]) -> None:
+    for name, call in operator_calls(function):
+        if name == _IN_PLACE:
+            found.add(Feature.INPLACE_KERNELS)
+        elif name in ALLOCATIONS:
+            found.add(Feature.LOWERED)
+        if name in _WITH_OUTPUTS and isinstance(call.ty, relax.TupleType):
+            found.add(Feature.KERNEL_OUTPUTS)

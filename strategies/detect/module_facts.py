@@ -14,9 +14,9 @@ from tvm.ir import GenericConst
 
 from relaxkit.ir.dims import symbols_of
 from relaxkit.ir.functions import called_names, has_attribute, is_composite, is_public
+from relaxkit.ir.lowered import allocates
 from strategies.constructs.composites import EXTERNAL
 from strategies.constructs.differentiable import Loss, loss_of
-from strategies.detect.kernels import is_lowered
 from strategies.scope.chains import Term, chains_of, longest
 from strategies.scope.features import dtype_feature, is_prim_type
 from strategies.scope.values import dims_of
@@ -197,7 +197,7 @@ def facts_of(module: tvm.IRModule | None, idioms: Iterable[str] = ()) -> Facts:
             for param in function.params
             if not (isinstance(param.ty, relax.TensorType) and str(param.ty.dtype) == "float32")
         }
-        lowered = lowered or is_lowered(function)
+        lowered = lowered or allocates(function)
         attrs = function.attrs
         if has_attribute(function, "Codegen"):
             external |= str(attrs["Codegen"]) == EXTERNAL

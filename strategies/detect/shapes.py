@@ -1,4 +1,4 @@
-"""Features around shapes, blocks, unused parts and devices, read from the IR."""
+"""Features around shapes, blocks, unused parts, devices and vague types, read from the IR."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from relaxkit.ir.walk import expressions, operands, operator_of
 from strategies.constructs.unused import unused_outputs, unused_parameters
 from strategies.operators import OPERATORS
 from strategies.scope.features import Feature
+from strategies.scope.vague import says_less
 
 DATA_DEPENDENT_OPS = frozenset(row.name for row in OPERATORS if row.feature is Feature.DATA_DEPENDENT)
 """Operators whose result has, or is, a shape that data decides."""
@@ -26,12 +27,15 @@ def shape_features(module: tvm.IRModule) -> frozenset[Feature]:
     ``UNUSED_PARAMETERS`` counts a parameter that a function would be well formed without, or a field of a private
     function's tuple parameter that is only ever taken apart, never taking this one. ``UNUSED_OUTPUTS`` counts an output
     of a dataflow block that only its block uses, or a field of a private function's result that no caller takes.
-    ``SEVERAL_VDEVICES`` counts a table of two entries or more with values on two of them.
+    ``SEVERAL_VDEVICES`` counts a table of two entries or more with values on two of them. ``VAGUE_TYPES`` counts a call
+    bound to a variable whose type says less than is inferred, ``VAGUE_OPERANDS`` an operator that takes what a cast has
+    made less known.
     """
     found: set[Feature] = set()
     functions = {name: f for name, f in relax_functions(module) if not is_composite(f)}
     for function in functions.values():
         _function(function, not is_public(function), found)
+        _vague(function, found)
     _outputs(functions, found)
     infos = module.global_infos
     if "vdevice" in infos and len(infos["vdevice"]) > 1 and _devices(functions) > 1:
@@ -137,6 +141,22 @@ def _mentions(expr: Any, var: Any) -> bool:
     if isinstance(expr, relax.Tuple):
         return any(_mentions(field, var) for field in expr.fields)
     return isinstance(expr, relax.Var) and bool(expr.same_as(var))
+
+
+def _vague(function: Any, found: set[Feature]) -> None:
+    """Find types that say less than is inferred, and operators that take what a cast has made less known."""
+    forgotten: set[Any] = set()
+    for expr in expressions(function.body):
+        for binding in _bindings(expr) if isinstance(expr, relax.SeqExpr) else ():
+            value = binding.value
+            if isinstance(binding, relax.MatchCast):
+                if says_less(binding.var.ty, value.ty):
+                    forgotten.add(binding.var)
+            elif isinstance(value, relax.Call):
+                if says_less(binding.var.ty, value.ty):
+                    found.add(Feature.VAGUE_TYPES)
+                if operator_of(value) and any(arg in forgotten for arg in value.args if isinstance(arg, relax.Var)):
+                    found.add(Feature.VAGUE_OPERANDS)
 
 
 def _outputs(functions: dict[str, Any], found: set[Feature]) -> None:

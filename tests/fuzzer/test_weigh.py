@@ -18,7 +18,7 @@ from fuzzer.core.case import Case
 from fuzzer.findings.assessment import Assessment, Blame, EvidenceClass, Rarity, Severity, assess
 from fuzzer.findings.family import UNKNOWN
 from fuzzer.minimizer.judge.judge import Judge
-from fuzzer.minimizer.reductions.types.constants import constants_in
+from fuzzer.minimizer.reductions.values import constants_in
 from fuzzer.triage.weigh import _EDITS, rare_request, weigh
 from fuzzer.worker.worker import IsolatedWorker
 from oracles.core.verdict import Death, Details, Evidence, Outcome, Verdict

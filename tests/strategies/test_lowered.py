@@ -12,13 +12,12 @@ from oracles.core.subject import Subject
 from oracles.core.verdict import Outcome
 from oracles.judge import judge
 from oracles.measure.inputs import materialize
-from relaxkit.ir.lowered import is_lowered, stored_parameters
+from relaxkit.ir.lowered import allocates, is_lowered, stored_parameters
 from relaxkit.passes.contract import Stage
 from relaxkit.passes.contracts import CONTRACTS
 from relaxkit.passes.pass_ref import PassRef
 from relaxkit.runtime import session
 from strategies import Feature, features_of, ir_modules, module_and_passes, pipelines
-from strategies.detect.kernels import is_lowered as drawn_lowered
 from strategies.detect.module_facts import facts_of
 from strategies.passes import ON_LOWERED, PASS_ROWS, can_act
 
@@ -93,7 +92,7 @@ def _check_filled(module, function):
 def test_both_rooms_see_the_same():
     for module in drawn(ir_modules(), 40):
         functions = [f for f in module.functions.values() if isinstance(f, relax.Function)]
-        seen = any(drawn_lowered(function) for function in functions)
+        seen = any(allocates(function) for function in functions)
         assert is_lowered(module) == seen == (Feature.LOWERED in features_of(module)) == facts_of(module).lowered
 
 

@@ -6,7 +6,7 @@ from drawing import drawn
 from tvm import relax
 
 from strategies import Feature, features_of, ir_modules
-from strategies.detect.vague import vague_features
+from strategies.detect.shapes import shape_features
 from strategies.scope.choices import Choices
 from strategies.scope.vague import KINDS, is_tensor, says_less, vague, with_vague_operands
 
@@ -55,5 +55,5 @@ def test_variables_alone_become_vague_operands():
 def test_demanded_ones_run_where_only_declarations_are_vague():
     for module in drawn(ir_modules(demand=[Feature.VAGUE_TYPES], executable=True), 6):
         assert Feature.VAGUE_OPERANDS not in features_of(module)
-        assert Feature.VAGUE_TYPES in vague_features(module)
+        assert Feature.VAGUE_TYPES in shape_features(module)
         relax.build(relax.transform.LambdaLift()(module), "llvm")

@@ -2,15 +2,37 @@
 
 from __future__ import annotations
 
-from importlib import import_module
+from fuzzer.minimizer.reductions import attributes, bindings, branches, dims, functions, kernels, names, params, values
 
-from fuzzer.minimizer.reductions.reduction import Reduction
-
-_ORDER = """
-    structure.unused structure.functions structure.cut structure.outputs structure.bindings structure.branches
-    structure.projections structure.inline structure.operands structure.tuple_params structure.unused
-    types.attributes types.vdevices structure.local_functions types.kernels types.dims types.kernel_dims
-    types.ranks types.dtypes types.op_attributes types.operators types.conditions types.constants types.values
-    structure.same_params structure.blocks structure.purity types.single_dims structure.function_names structure.names
-"""
-REDUCTIONS: tuple[Reduction, ...] = tuple(import_module(f"{__name__}.{name}").edits for name in _ORDER.split())
+REDUCTIONS = (
+    bindings.unused,
+    functions.functions,
+    functions.cut,
+    functions.outputs,
+    bindings.bindings,
+    branches.branches,
+    bindings.projections,
+    functions.inline,
+    bindings.operands,
+    params.tuple_params,
+    bindings.unused,
+    attributes.attributes,
+    attributes.vdevices,
+    functions.local_functions,
+    kernels.kernels,
+    dims.dims,
+    kernels.kernel_dims,
+    dims.ranks,
+    values.dtypes,
+    attributes.op_attributes,
+    values.operators,
+    branches.conditions,
+    values.constants,
+    values.values,
+    params.same_params,
+    branches.blocks,
+    functions.purity,
+    dims.single_dims,
+    names.function_names,
+    names.names,
+)

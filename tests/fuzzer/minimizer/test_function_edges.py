@@ -8,8 +8,10 @@ import tvm
 from reduced import candidates
 from tvm import relax
 
-from fuzzer.minimizer.reductions.structure import local_functions, purity, same_params, tuple_params
-from fuzzer.minimizer.reductions.types import conditions, constants
+from fuzzer.minimizer.reductions.branches import conditions
+from fuzzer.minimizer.reductions.functions import local_functions, purity
+from fuzzer.minimizer.reductions.params import same_params, tuple_params
+from fuzzer.minimizer.reductions.values import constants
 from relaxkit.ir.retype import Invalid
 from relaxkit.ir.sketch import uses
 from relaxkit.ir.sketch.emit import emit
@@ -34,13 +36,13 @@ def with_pair() -> tvm.IRModule:
 
 
 def test_a_tuple_parameter_becomes_several_and_so_do_arguments() -> None:
-    (only,) = candidates(tuple_params.edits, with_pair())
+    (only,) = candidates(tuple_params, with_pair())
     assert [type(param.ty) for param in only["helper"].params] == [relax.TensorType] * 2
     assert len(only["main"].body.blocks[0].bindings[0].value.args) == 2
 
 
 def test_two_parameters_of_a_type_become_one() -> None:
-    (only,) = candidates(same_params.edits, with_pair())
+    (only,) = candidates(same_params, with_pair())
     assert len(only["main"].params) == 1
 
 
@@ -51,9 +53,9 @@ def test_a_condition_becomes_a_parameter_or_a_constant() -> None:
         condition = builder.emit(op.less(builder.emit(op.sum(x)), relax.const(0.0)))
         branch = relax.SeqExpr([], x)
         builder.emit_func_output(builder.emit(relax.If(condition, branch, branch)))
-    found = list(candidates(conditions.edits, builder.finalize()))
+    found = list(candidates(conditions, builder.finalize()))
     assert [len(item["main"].params) for item in found] == [2, 1, 1]
-    assert list(candidates(conditions.edits, samples.branches())) == []  # a parameter already
+    assert list(candidates(conditions, samples.branches())) == []  # a parameter already
 
 
 def test_an_impure_function_becomes_pure_where_it_can() -> None:
@@ -64,7 +66,7 @@ def test_an_impure_function_becomes_pure_where_it_can() -> None:
     with builder.function("other", [x], pure=False):
         builder.emit(op.print(x, format="{}"))
         builder.emit_func_output(x)
-    (only,) = candidates(purity.edits, builder.finalize())
+    (only,) = candidates(purity, builder.finalize())
     assert [bool(only[name].is_pure) for name in ("main", "other")] == [True, False]
 
 
@@ -79,7 +81,7 @@ def test_a_local_function_loses_attributes_and_parameters_with_their_arguments()
         closure = builder.emit(local)
         builder.emit_func_output(builder.emit(tvm.ir.Call(closure, [x, x])))
     module = builder.finalize()
-    first, second = candidates(local_functions.edits, module)
+    first, second = candidates(local_functions, module)
     assert "Composite" not in first.script()
     assert "Composite" in second.script()
     call = second["main"].body.blocks[0].bindings[1].value
@@ -111,5 +113,5 @@ def test_a_constant_of_a_private_function_becomes_a_parameter_of_its_caller() ->
         helper = builder.emit_func_output(relax.const([1.0, 2.0], "float32"))
     with builder.function("main", [samples.var("x", 2)]):
         builder.emit_func_output(builder.emit(tvm.ir.Call(helper, [])))
-    first = next(candidates(constants.edits, builder.finalize()))
+    first = next(candidates(constants, builder.finalize()))
     assert [len(first[name].params) for name in ("helper", "main")] == [1, 2]

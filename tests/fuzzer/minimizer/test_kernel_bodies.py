@@ -12,7 +12,8 @@ from reduced import candidates, functions_of
 from tvm import relax, tirx
 from tvm.script import tirx as T
 
-from fuzzer.minimizer.reductions.types import dims, kernels, ranks
+from fuzzer.minimizer.reductions.dims import dims, ranks
+from fuzzer.minimizer.reductions.kernels import kernels
 from fuzzer.minimizer.safety import hazards
 from relaxkit.ir.sketch.kernels import fewer_stages, is_plain, plain_bodies, signature, without_annotations
 
@@ -78,7 +79,7 @@ def test_annotations_and_parallel_loops_go() -> None:
 
 def test_candidates_are_smaller_kernels() -> None:
     module = called(two_stages)
-    found = list(candidates(kernels.edits, module))
+    found = list(candidates(kernels, module))
     assert [functions_of(item) for item in found] == [["kernel", "main"]] * len(found)
     assert len(found[0].script().splitlines()) < len(module.script().splitlines())
     assert any("op_pattern" not in item.script() and "second" in item.script() for item in found)
@@ -86,7 +87,7 @@ def test_candidates_are_smaller_kernels() -> None:
 
 def test_what_is_plain_stays() -> None:
     plain = next(plain_bodies(two_stages)).without_attr("op_pattern").without_attr("tirx.noalias")
-    assert list(candidates(kernels.edits, called(plain))) == []
+    assert list(candidates(kernels, called(plain))) == []
 
 
 def test_kernels_of_equal_signature_become_one() -> None:
@@ -98,7 +99,7 @@ def test_kernels_of_equal_signature_become_one() -> None:
             var = builder.add_func(kernel, f"kernel{index}")
             x = builder.emit(relax.call_tir(var, [x], out_ty=x.ty))
         builder.emit_func_output(x)
-    first = next(candidates(kernels.edits, builder.finalize()))
+    first = next(candidates(kernels, builder.finalize()))
     assert functions_of(first) == ["kernel0", "main"]
 
 
@@ -110,8 +111,8 @@ def test_a_plain_kernel_is_no_hazard() -> None:
 
 def test_dims_shrink_in_plain_kernels_too() -> None:
     plain = called(next(plain_bodies(two_stages)))
-    shapes = [[int(dim) for dim in item["main"].ret_ty.shape] for item in candidates(dims.edits, plain)]
+    shapes = [[int(dim) for dim in item["main"].ret_ty.shape] for item in candidates(dims, plain)]
     assert [2, 3] in shapes
     assert [2, 2] in shapes
-    assert list(candidates(ranks.edits, called(two_stages))) == []
-    assert [item["main"].ret_ty.ndim for item in candidates(ranks.edits, plain)] == [1, 1]
+    assert list(candidates(ranks, called(two_stages))) == []
+    assert [item["main"].ret_ty.ndim for item in candidates(ranks, plain)] == [1, 1]

@@ -13,7 +13,8 @@ from reduced import candidates
 from tvm import relax
 from tvm.script import tirx as T
 
-from fuzzer.minimizer.reductions.types import dims, kernel_dims
+from fuzzer.minimizer.reductions.dims import dims
+from fuzzer.minimizer.reductions.kernels import kernel_dims
 from relaxkit.ir.sketch.kernels import fixed, resized
 
 
@@ -134,18 +135,18 @@ def test_symbols_become_numbers() -> None:
 
 def test_calls_shrink_with_their_kernel() -> None:
     module = calling(row_sums, ((5, 7), (5,)))
-    found = [shapes_of(item["kernel"]) for item in candidates(dims.edits, module)]
+    found = [shapes_of(item["kernel"]) for item in candidates(dims, module)]
     assert [[2, 3], [2]] in found
     assert [[2, 2], [2]] in found
-    assert not list(candidates(dims.edits, calling(shifted, ((5,), (5,)))))
+    assert not list(candidates(dims, calling(shifted, ((5,), (5,)))))
 
 
 def test_symbols_are_fixed_where_all_calls_agree() -> None:
     n = tvm.tirx.Var("n", "int64")
-    (only,) = candidates(kernel_dims.edits, calling(doubled, ((2, 3), (2, 3)), ((2, 3), (2, 3))))
+    (only,) = candidates(kernel_dims, calling(doubled, ((2, 3), (2, 3)), ((2, 3), (2, 3))))
     assert shapes_of(only["kernel"]) == [[2, 3], [2, 3]]
-    (rows,) = candidates(kernel_dims.edits, calling(doubled, ((2, 3), (2, 3)), ((4, 3), (4, 3))))
+    (rows,) = candidates(kernel_dims, calling(doubled, ((2, 3), (2, 3)), ((4, 3), (4, 3))))
     assert shapes_of(rows["kernel"]) == [["n", 3], ["n", 3]]
-    (columns,) = candidates(kernel_dims.edits, calling(doubled, ((n, 3), (n, 3))))
+    (columns,) = candidates(kernel_dims, calling(doubled, ((n, 3), (n, 3))))
     assert shapes_of(columns["kernel"]) == [["n", 3], ["n", 3]]
-    assert not list(candidates(kernel_dims.edits, calling(doubled, ((2, 3), (2, 3)), ((4, 2), (4, 2)))))
+    assert not list(candidates(kernel_dims, calling(doubled, ((2, 3), (2, 3)), ((4, 2), (4, 2)))))

@@ -8,7 +8,8 @@ import pytest
 from reduced import candidates
 from tvm import relax
 
-from fuzzer.minimizer.reductions.types import op_attributes, single_dims
+from fuzzer.minimizer.reductions.attributes import op_attributes
+from fuzzer.minimizer.reductions.dims import single_dims
 from relaxkit.ir.retype import fields_of
 
 op = relax.op
@@ -42,7 +43,7 @@ def attributes_of(module: Any) -> dict[str, Any]:
     ],
 )  # fmt: skip
 def test_attributes_become_the_defaults(build: Any, shapes: list[tuple[int, ...]], plain: dict[str, str]) -> None:
-    found = [attributes_of(each) for each in candidates(op_attributes.edits, module_of(build, *shapes))]
+    found = [attributes_of(each) for each in candidates(op_attributes, module_of(build, *shapes))]
     for name, value in plain.items():
         assert any(each[name] == value for each in found), (name, found)
 
@@ -50,12 +51,12 @@ def test_attributes_become_the_defaults(build: Any, shapes: list[tuple[int, ...]
 @pytest.mark.parametrize("build", [op.nn.softmax, op.argsort, lambda x: op.nn.conv2d(x, x)])
 def test_defaults_stay(build: Any) -> None:
     shape = (1, 1, 2, 2)
-    assert list(candidates(op_attributes.edits, module_of(build, shape))) == []
+    assert list(candidates(op_attributes, module_of(build, shape))) == []
 
 
 def test_extents_become_one_at_last() -> None:
-    assert single_dims.edits.final
-    found = candidates(single_dims.edits, module_of(op.tanh, (2, 3)))
+    assert single_dims.final
+    found = candidates(single_dims, module_of(op.tanh, (2, 3)))
     shapes = [[int(dim) for dim in each["main"].params[0].ty.shape] for each in found]
     assert shapes == [[2, 1], [1, 3]]
-    assert list(candidates(single_dims.edits, module_of(op.tanh, (1, 1)))) == []
+    assert list(candidates(single_dims, module_of(op.tanh, (1, 1)))) == []

@@ -13,21 +13,14 @@ from reduced import candidates, functions_of, operators_of
 from tvm import relax
 
 from fuzzer.minimizer.reductions import REDUCTIONS
+from fuzzer.minimizer.reductions.attributes import attributes, vdevices
+from fuzzer.minimizer.reductions.bindings import bindings, projections, unused
+from fuzzer.minimizer.reductions.branches import blocks, branches
+from fuzzer.minimizer.reductions.dims import dims
+from fuzzer.minimizer.reductions.functions import cut, functions, inline, outputs
+from fuzzer.minimizer.reductions.names import function_names, names
 from fuzzer.minimizer.reductions.reduction import Reduction
-from fuzzer.minimizer.reductions.structure import (
-    bindings,
-    blocks,
-    branches,
-    cut,
-    function_names,
-    functions,
-    inline,
-    names,
-    outputs,
-    projections,
-    unused,
-)
-from fuzzer.minimizer.reductions.types import attributes, constants, dims, dtypes, operators, vdevices
+from fuzzer.minimizer.reductions.values import constants, dtypes, operators
 from relaxkit.ir.sketch.emit import emit
 from relaxkit.ir.sketch.params import remove_param
 from relaxkit.ir.sketch.sketch import bindings_of, take
@@ -55,7 +48,7 @@ def test_unused_code_goes_in_one_step() -> None:
     with builder.function("main", [x, y]):
         builder.emit(relax.op.tanh(builder.emit(relax.op.exp(x))))
         builder.emit_func_output(x)
-    first = next(candidates(unused.edits, builder.finalize()))
+    first = next(candidates(unused, builder.finalize()))
     assert functions_of(first) == ["main"]
     assert bindings_of(first) == 0
     assert len(first["main"].params) == 1
@@ -69,7 +62,7 @@ def test_what_binds_a_dim_stays() -> None:
         builder.match_cast(x, relax.TensorType((n,), "float32"))
         builder.emit(relax.op.exp(y))
         builder.emit_func_output(builder.emit(relax.op.zeros(relax.ShapeExpr([n, k]), "float32")))
-    first = next(candidates(unused.edits, builder.finalize()))
+    first = next(candidates(unused, builder.finalize()))
     assert bindings_of(first) == 2
     assert [str(param.name) for param in first["main"].params] == ["x", "y"]
 
@@ -83,19 +76,19 @@ def test_a_parameter_goes_together_with_its_arguments_and_num_input() -> None:
 
 def test_a_function_goes_and_a_parameter_stands_for_its_call() -> None:
     module = samples.private_symbolic()
-    found = [item for item in candidates(functions.edits, module) if functions_of(item) == ["main", "other"]]
+    found = [item for item in candidates(functions, module) if functions_of(item) == ["main", "other"]]
     assert found
     assert len(found[0]["main"].params) == 2
 
 
 def test_a_function_ends_early() -> None:
     module = samples.transposed_output()
-    sizes = [bindings_of(item) for item in candidates(cut.edits, module)]
+    sizes = [bindings_of(item) for item in candidates(cut, module)]
     assert min(sizes) < bindings_of(module) - 5
 
 
 def test_outputs_are_dropped_and_unwrapped() -> None:
-    returned = [item["main"].ret_ty for item in candidates(outputs.edits, samples.guarded_log())]
+    returned = [item["main"].ret_ty for item in candidates(outputs, samples.guarded_log())]
     tuples = [len(item.fields) for item in returned if isinstance(item, relax.TupleType)]
     assert sorted(set(tuples)) == [1, 2]
     assert [len(item.shape) for item in returned if isinstance(item, relax.TensorType)] == [1, 2]
@@ -103,11 +96,11 @@ def test_outputs_are_dropped_and_unwrapped() -> None:
 
 def test_all_bindings_can_go() -> None:
     module = samples.two_functions()
-    assert min(bindings_of(item) for item in candidates(bindings.edits, module)) == 0
+    assert min(bindings_of(item) for item in candidates(bindings, module)) == 0
 
 
 def test_a_branch_takes_the_place_of_the_if() -> None:
-    found = [operators_of(item) for item in candidates(branches.edits, samples.branches())]
+    found = [operators_of(item) for item in candidates(branches, samples.branches())]
     assert ["relax.add", "relax.exp"] in found
     assert ["relax.add", "relax.add", "relax.exp", "relax.sin"] in found
 
@@ -116,27 +109,27 @@ def test_a_local_function_is_inlined() -> None:
     module = samples.branches()
     assert any(
         not any(isinstance(slot.value, relax.Function) for block in item["main"].body.blocks for slot in block.bindings)
-        for item in candidates(branches.edits, module)
+        for item in candidates(branches, module)
     )
 
 
 def test_tuples_are_seen_through() -> None:
     module = samples.kernels()
-    first = next(candidates(projections.edits, module))
+    first = next(candidates(projections, module))
     assert bindings_of(first) == bindings_of(module) - 2  # a projection of a known tuple, and a copy
 
 
 def test_a_private_function_is_inlined_with_its_symbolic_dims() -> None:
-    (only,) = candidates(inline.edits, samples.private_symbolic())
+    (only,) = candidates(inline, samples.private_symbolic())
     assert functions_of(only) == ["main", "other"]
     assert "relax.full" in operators_of(only)
 
 
 def test_devices_and_attributes_go() -> None:
-    (without,) = candidates(attributes.edits, samples.typed_devices())
+    (without,) = candidates(attributes, samples.typed_devices())
     assert not without.global_infos
     assert without["main"].params[0].ty.vdevice is None
-    plain = list(candidates(attributes.edits, samples.rank_only_weight()))
+    plain = list(candidates(attributes, samples.rank_only_weight()))
     assert any("num_input" not in item["main"].attrs for item in plain)
 
 
@@ -149,21 +142,21 @@ def test_devices_that_an_operator_names_stay() -> None:
         builder.emit_func_output(builder.emit(relax.op.to_vdevice(x, devices[1])))
     module = builder.finalize()
     module.update_global_info("vdevice", devices)
-    assert all(item.global_infos for item in candidates(attributes.edits, module))
-    (only,) = candidates(vdevices.edits, module)
+    assert all(item.global_infos for item in candidates(attributes, module))
+    (only,) = candidates(vdevices, module)
     assert [int(item.vdevice_id) for item in only.global_infos["vdevice"]] == [1]
 
 
 def test_a_device_that_nothing_mentions_goes() -> None:
     module = samples.typed_devices()
     module.update_global_info("vdevice", [*module.global_infos["vdevice"], relax.VDevice("llvm", 1)])
-    (only,) = candidates(vdevices.edits, module)
+    (only,) = candidates(vdevices, module)
     assert [int(item.vdevice_id) for item in only.global_infos["vdevice"]] == [0]
 
 
 def test_dims_shrink_and_symbolic_ones_become_static() -> None:
     module = samples.two_functions()
-    texts = [item.script() for item in candidates(dims.edits, module)]
+    texts = [item.script() for item in candidates(dims, module)]
     assert any("(n, 2)" in text or "(n, 3)" in text for text in texts)
     assert any("(n," not in text for text in texts)
     assert not any("(1," in text or " 1)" in text for text in texts)
@@ -173,7 +166,7 @@ def test_distinct_dims_stay_distinct_at_first() -> None:
     module = relax.transform.DeadCodeElimination(["main"])(samples.transposed_output())
     sketch = take(module)
     del sketch.functions["other"]
-    first = next(candidates(dims.edits, emit(sketch)))
+    first = next(candidates(dims, emit(sketch)))
     assert [int(dim) for param in first["main"].params for dim in param.ty.shape] == [2, 3, 4, 3]
 
 
@@ -182,19 +175,19 @@ def test_dtypes_become_float32() -> None:
     x, y = samples.var("x", 3, dtype="float16"), samples.var("y", 3, dtype="int32")
     with builder.function("main", [x, y]):
         builder.emit_func_output(builder.emit(relax.op.add(builder.emit(relax.op.astype(y, "float16")), x)))
-    first = next(candidates(dtypes.edits, builder.finalize()))
+    first = next(candidates(dtypes, builder.finalize()))
     assert "float16" not in first.script()
     assert "int32" not in first.script()
 
 
 def test_a_condition_stays_bool() -> None:
-    assert list(candidates(dtypes.edits, samples.branches())) == []
+    assert list(candidates(dtypes, samples.branches())) == []
 
 
 def test_operators_become_plain() -> None:
     module = samples.two_functions()
     before = operators_of(module).count("relax.abs")
-    found = [operators_of(item) for item in candidates(operators.edits, module)]
+    found = [operators_of(item) for item in candidates(operators, module)]
     assert found
     assert all(item.count("relax.abs") == before + 1 for item in found)
 
@@ -204,7 +197,7 @@ def test_constants_become_parameters_or_ones() -> None:
     x = samples.var("x", 3)
     with builder.function("main", [x]):
         builder.emit_func_output(builder.emit(relax.op.add(x, relax.const(np.arange(3), "float32"))))
-    first, second, third = candidates(constants.edits, builder.finalize())
+    first, second, third = candidates(constants, builder.finalize())
     assert [len(param.ty.shape) for param in first["main"].params] == [1, 1]
     assert "R.add(x, x)" in third.script()
     value = second["main"].body.blocks[0].bindings[0].value
@@ -212,24 +205,24 @@ def test_constants_become_parameters_or_ones() -> None:
 
 
 def test_blocks_are_merged() -> None:
-    found = list(candidates(blocks.edits, samples.transposed_output()))
+    found = list(candidates(blocks, samples.transposed_output()))
     assert [len(item["main"].body.blocks) for item in found] == [1, 1, 2, 2]
 
 
 def test_dataflow_blocks_become_plain() -> None:
     kinds = [
         sum(isinstance(block, relax.DataflowBlock) for block in item["main"].body.blocks)
-        for item in candidates(blocks.edits, samples.guarded_log())
+        for item in candidates(blocks, samples.guarded_log())
     ]
     assert kinds == [0, 1]  # of main in one function, which comes first, and of the other
 
 
 def test_names_become_canonical() -> None:
-    (only,) = candidates(names.edits, samples.guarded_log())
+    (only,) = candidates(names, samples.guarded_log())
     assert [str(param.name) for param in only["main"].params] == ["x", "x1"]
 
 
 def test_functions_get_canonical_names() -> None:
-    found = [functions_of(item) for item in candidates(function_names.edits, samples.private_symbolic())]
+    found = [functions_of(item) for item in candidates(function_names, samples.private_symbolic())]
     assert found[0] == ["f1", "f2", "main"]
-    assert str(next(candidates(function_names.edits, samples.two_functions()))["f1"].attrs["global_symbol"]) == "f1"
+    assert str(next(candidates(function_names, samples.two_functions()))["f1"].attrs["global_symbol"]) == "f1"

@@ -1,4 +1,4 @@
-"""Plain attributes of operators: what an operator's builder sets by itself; where none, ones, no axis, off."""
+"""Reductions of attributes: of functions, of the module, of operators."""
 
 from __future__ import annotations
 
@@ -8,12 +8,81 @@ from collections.abc import Iterator
 from typing import Any
 
 import tvm
+import tvm_ffi
 from tvm import relax
 
 from fuzzer.minimizer.reductions.reduction import Edits, edit, reduction
 from relaxkit.ir.retype import Invalid, fields_of, with_fields
+from relaxkit.ir.sketch import uses
 from relaxkit.ir.sketch.sketch import Sketch
-from relaxkit.ir.sketch.slots import slots_of
+from relaxkit.ir.sketch.slots import slots_of, types_of
+from relaxkit.ir.types import parts_of_type
+
+
+@reduction("drop attributes")
+def attributes(sketch: Sketch) -> Edits:
+    """Drop attributes of functions and of the module, names of public functions, and global infos."""
+    called = uses.callers(sketch)
+    functions = sketch.relax_functions()
+    if sum(len(func.attrs) for func in functions.values()) + len(sketch.attrs) > len(functions) + 1:
+        yield (-1,), edit(sketch, _everything)
+    for number, (name, func) in enumerate(functions.items()):
+        for place, key in enumerate(sorted(func.attrs)):
+            if key != "global_symbol" or called[name]:
+                yield (
+                    (0, number, place),
+                    edit(sketch, lambda copy, name=name, key=key: copy.functions[name].attrs.pop(key)),
+                )
+    for place, key in enumerate(sorted(sketch.attrs)):
+        yield (1, place), edit(sketch, lambda copy, key=key: copy.attrs.pop(key))
+    for place, key in enumerate(sorted(sketch.global_infos)):
+        if key != "vdevice" or next(of_operators(sketch), None) is None:  # TVMScript could not say what they name
+            yield (2, place), edit(sketch, _info, key)
+
+
+def _everything(sketch: Sketch) -> None:
+    """Drop all attributes but the names of public functions at once."""
+    sketch.attrs.clear()
+    for func in sketch.relax_functions().values():
+        func.attrs = {key: value for key, value in func.attrs.items() if key == "global_symbol"}
+
+
+def _info(sketch: Sketch, key: str) -> None:
+    del sketch.global_infos[key]
+    if key == "vdevice":
+        sketch.retype.devices = False
+
+
+_KEY = "vdevice"
+
+
+@reduction("drop vdevices")
+def vdevices(sketch: Sketch) -> Edits:
+    """Drop the vdevices that no type and no operator mentions."""
+    devices = list(sketch.global_infos.get(_KEY, ()))
+    if len(devices) < 2:  # one alone is of no use: it goes with the attributes, or it is needed
+        return
+    used = [*_of_types(sketch), *of_operators(sketch)]
+    kept = [item for item in devices if any(tvm_ffi.structural_equal(item, other) for other in used)]
+    if 0 < len(kept) < len(devices):
+        yield (0,), edit(sketch, lambda copy: copy.global_infos.update({_KEY: kept}))
+
+
+def of_operators(sketch: Sketch) -> Iterator[Any]:
+    """Yield the vdevices that attributes of operators name."""
+    for slot in slots_of(sketch):
+        value = slot.binding.value
+        if isinstance(value, tvm.ir.Call):
+            yield from (item for item in fields_of(value.attrs).values() if isinstance(item, relax.VDevice))
+
+
+def _of_types(sketch: Sketch) -> Iterator[Any]:
+    types = [*types_of(sketch), *(func.ret_ty for func in sketch.relax_functions().values())]
+    for slot in slots_of(sketch):
+        types += slot.binding.value.ty_args if isinstance(slot.binding.value, tvm.ir.Call) else ()
+    tensors = (part for ty in types for part in parts_of_type(ty) if isinstance(part, relax.TensorType))
+    return (tensor.vdevice for tensor in tensors if tensor.vdevice is not None)
+
 
 _ONES = frozenset({"repeats", "k", "block_shape"})
 _NOTHING = frozenset({"axis", "axes"})
@@ -21,7 +90,8 @@ _NO_DEFAULT = object()
 
 
 @reduction("plain attributes of operators")
-def edits(sketch: Sketch) -> Edits:
+def op_attributes(sketch: Sketch) -> Edits:
+    """Plain attributes of operators: what an operator's builder sets by itself; where none, ones, no axis, off."""
     for index, slot in enumerate(slots_of(sketch)):
         value = slot.binding.value
         if not isinstance(value, tvm.ir.Call) or not isinstance(value.op, tvm.ir.Op):

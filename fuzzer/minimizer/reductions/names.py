@@ -1,4 +1,4 @@
-"""Canonical names of functions: main, then f1, f2, ...  Tried last, once: names can be part of a pass's arguments."""
+"""Canonical names: tried last, once."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from relaxkit.ir.sketch.sketch import Sketch
 
 
 @reduction("canonical function names", final=True)
-def edits(sketch: Sketch) -> Edits:
+def function_names(sketch: Sketch) -> Edits:
+    """Name functions main, then f1, f2, ...; alone, since names can be part of a pass's arguments."""
     names = sorted(
         sketch.relax_functions(),
         key=lambda name: (name != "main", "global_symbol" not in sketch.functions[name].attrs, name),
@@ -21,3 +22,9 @@ def edits(sketch: Sketch) -> Edits:
     for place, old in enumerate(wanted):
         if wanted[old] not in sketch.functions:
             yield (1, place), edit(sketch, setattr, "renamed", {old: wanted[old]})
+
+
+@reduction("canonical names", final=True)
+def names(sketch: Sketch) -> Edits:
+    """Name parameters x, x1, ..., bindings lv, lv1, ..., functions main, f1, ..."""
+    yield (0,), edit(sketch, setattr, "rename", True)

@@ -1,1 +1,0 @@
-"""Reductions of functions, bindings and calls; one idea a file."""

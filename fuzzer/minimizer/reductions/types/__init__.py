@@ -1,1 +1,0 @@
-"""Reductions of types, dims, values and attributes; one idea a file."""
