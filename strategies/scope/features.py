@@ -24,39 +24,41 @@ class Feature(str, enum.Enum):
 
     Attributes:
         odds: Chance to be on, in 64ths, before what requires it is counted; half where nothing is said.
+        needs: Names of the features without which it cannot occur.
     """
 
-    def __new__(cls, name: str, odds: int = 32) -> Feature:
+    def __new__(cls, name: str, odds: int = 32, *needs: str) -> Feature:
         """Make a member, whose value is its name."""
         feature = str.__new__(cls, name)
-        feature._value_, feature.odds = name, odds
+        feature._value_, feature.odds, feature.needs = name, odds, needs
         return feature
 
     odds: int
+    needs: tuple[str, ...]
     _value_: str
 
     SYMBOLIC_SHAPES = "symbolic-shapes"
     MATCH_CAST = "match-cast"
-    SHAPE_EXPRESSIONS = "shape-expressions"
+    SHAPE_EXPRESSIONS = "shape-expressions", 32, "symbolic-shapes"
     UNKNOWN_SHAPES = "unknown-shapes", 28
     SHAPE_PARAMS = "shape-params", 16
     PRIM_PARAMS = "prim-params", 16
-    UPPER_BOUNDS = "upper-bounds", 24
-    IF = "if", 40
+    UPPER_BOUNDS = "upper-bounds", 24, "symbolic-shapes"
+    IF = "if", 40, "ordinary-blocks", "booleans"
     TUPLES = "tuples"
-    NESTED_TUPLES = "nested-tuples"
+    NESTED_TUPLES = "nested-tuples", 32, "tuples"
     CONSTANTS = "constants", 44
     ORDINARY_BLOCKS = "ordinary-blocks", 44
     MULTIPLE_FUNCTIONS = "multiple-functions", 40
-    PRIVATE_CALLS = "private-calls", 48
-    LOCAL_FUNCTIONS = "local-functions", 34
+    PRIVATE_CALLS = "private-calls", 48, "multiple-functions"
+    LOCAL_FUNCTIONS = "local-functions", 34, "ordinary-blocks"
     KERNELS = "kernels"
     VDEVICE = "vdevice", 18
-    DEVICE_HINTS = "device-hints", 48
+    DEVICE_HINTS = "device-hints", 48, "vdevice"
     COMPOSITE = "composite", 30
-    CODEGEN = "codegen", 44
+    CODEGEN = "codegen", 44, "composite"
     WEIGHTS = "weights", 20
-    STOP_LIFT = "stop-lift", 12
+    STOP_LIFT = "stop-lift", 12, "weights"
     NON_EXECUTABLE = "non-executable", 6
     HALF = "half"
     DOUBLE = "double"
@@ -68,68 +70,38 @@ class Feature(str, enum.Enum):
     ALIASES = "aliases"
     LOW_PRECISION = "low-precision", 10
     LARGE_TENSORS = "large-tensors", 12
-    DEEP_CALLS = "deep-calls"
-    RECURSION = "recursion", 52
-    CAPTURES = "captures", 46
-    RETURNED_CLOSURES = "returned-closures", 44
-    NESTED_CLOSURES = "nested-closures", 40
-    MADE_CLOSURES = "made-closures", 40
-    IMPURE_CALLS = "impure-calls"
+    DEEP_CALLS = "deep-calls", 32, "private-calls"
+    RECURSION = "recursion", 52, "private-calls", "if"
+    CAPTURES = "captures", 46, "local-functions"
+    RETURNED_CLOSURES = "returned-closures", 44, "captures"
+    NESTED_CLOSURES = "nested-closures", 40, "local-functions"
+    MADE_CLOSURES = "made-closures", 40, "private-calls", "ordinary-blocks"
+    IMPURE_CALLS = "impure-calls", 32, "ordinary-blocks"
     PACKED_CALLS = "packed-calls"
     MODULE_ATTRS = "module-attrs", 16
     FUNCTION_ATTRS = "function-attrs", 16
-    KERNEL_OUTPUTS = "kernel-outputs"
-    SYMBOLIC_KERNELS = "symbolic-kernels"
-    INPLACE_KERNELS = "inplace-kernels"
-    DRAWN_KERNELS = "drawn-kernels"
-    EXTERNAL_CODEGEN = "external-codegen"
-    LOWERED = "lowered"
-    NESTED_IF = "nested-if", 40
+    KERNEL_OUTPUTS = "kernel-outputs", 32, "kernels", "tuples"
+    SYMBOLIC_KERNELS = "symbolic-kernels", 32, "kernels", "symbolic-shapes"
+    INPLACE_KERNELS = "inplace-kernels", 32, "kernels"
+    DRAWN_KERNELS = "drawn-kernels", 32, "kernels"
+    EXTERNAL_CODEGEN = "external-codegen", 32, "codegen"
+    LOWERED = "lowered", 32, "kernels", "ordinary-blocks"
+    NESTED_IF = "nested-if", 40, "if"
     SEVERAL_BLOCKS = "several-blocks", 48
-    CAST_SYMBOLS = "cast-symbols", 60
-    SHAPE_SYMBOLS = "shape-symbols", 60
-    DATA_DEPENDENT = "data-dependent", 28
+    CAST_SYMBOLS = "cast-symbols", 60, "match-cast", "symbolic-shapes", "unknown-shapes"
+    SHAPE_SYMBOLS = "shape-symbols", 60, "shape-params", "symbolic-shapes"
+    DATA_DEPENDENT = "data-dependent", 28, "unknown-shapes"
     UNUSED_PARAMETERS = "unused-parameters", 24
     UNUSED_OUTPUTS = "unused-outputs"
-    SEVERAL_VDEVICES = "several-vdevices", 36
-    VAGUE_TYPES = "vague-types", 48
-    VAGUE_OPERANDS = "vague-operands", 16
+    SEVERAL_VDEVICES = "several-vdevices", 36, "device-hints"
+    VAGUE_TYPES = "vague-types", 48, "match-cast", "unknown-shapes"
+    VAGUE_OPERANDS = "vague-operands", 16, "match-cast", "unknown-shapes"
 
     def __str__(self) -> str:
         return str.__str__(self)
 
 
-REQUIRES: dict[Feature, tuple[Feature, ...]] = {
-    Feature.SHAPE_EXPRESSIONS: (Feature.SYMBOLIC_SHAPES,),
-    Feature.UPPER_BOUNDS: (Feature.SYMBOLIC_SHAPES,),
-    Feature.NESTED_TUPLES: (Feature.TUPLES,),
-    Feature.PRIVATE_CALLS: (Feature.MULTIPLE_FUNCTIONS,),
-    Feature.DEVICE_HINTS: (Feature.VDEVICE,),
-    Feature.STOP_LIFT: (Feature.WEIGHTS,),
-    Feature.CODEGEN: (Feature.COMPOSITE,),
-    Feature.IF: (Feature.ORDINARY_BLOCKS, Feature.BOOLEANS),
-    Feature.LOCAL_FUNCTIONS: (Feature.ORDINARY_BLOCKS,),
-    Feature.DEEP_CALLS: (Feature.PRIVATE_CALLS,),
-    Feature.RECURSION: (Feature.PRIVATE_CALLS, Feature.IF),
-    Feature.CAPTURES: (Feature.LOCAL_FUNCTIONS,),
-    Feature.RETURNED_CLOSURES: (Feature.CAPTURES,),
-    Feature.NESTED_CLOSURES: (Feature.LOCAL_FUNCTIONS,),
-    Feature.MADE_CLOSURES: (Feature.PRIVATE_CALLS, Feature.ORDINARY_BLOCKS),
-    Feature.IMPURE_CALLS: (Feature.ORDINARY_BLOCKS,),
-    Feature.KERNEL_OUTPUTS: (Feature.KERNELS, Feature.TUPLES),
-    Feature.SYMBOLIC_KERNELS: (Feature.KERNELS, Feature.SYMBOLIC_SHAPES),
-    Feature.INPLACE_KERNELS: (Feature.KERNELS,),
-    Feature.DRAWN_KERNELS: (Feature.KERNELS,),
-    Feature.EXTERNAL_CODEGEN: (Feature.CODEGEN,),
-    Feature.LOWERED: (Feature.KERNELS, Feature.ORDINARY_BLOCKS),
-    Feature.NESTED_IF: (Feature.IF,),
-    Feature.CAST_SYMBOLS: (Feature.MATCH_CAST, Feature.SYMBOLIC_SHAPES, Feature.UNKNOWN_SHAPES),
-    Feature.SHAPE_SYMBOLS: (Feature.SHAPE_PARAMS, Feature.SYMBOLIC_SHAPES),
-    Feature.DATA_DEPENDENT: (Feature.UNKNOWN_SHAPES,),
-    Feature.SEVERAL_VDEVICES: (Feature.DEVICE_HINTS,),
-    Feature.VAGUE_TYPES: (Feature.MATCH_CAST, Feature.UNKNOWN_SHAPES),
-    Feature.VAGUE_OPERANDS: (Feature.MATCH_CAST, Feature.UNKNOWN_SHAPES),
-}
+REQUIRES = {feature: tuple(map(Feature, feature.needs)) for feature in Feature if feature.needs}
 """A feature on the left cannot occur without those on the right."""
 
 NEVER_EXECUTABLE = frozenset({Feature.NON_EXECUTABLE, Feature.STOP_LIFT, Feature.VAGUE_OPERANDS})
