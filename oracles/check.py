@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
+
+import tvm
 
 from oracles.core.subject import Subject
 from oracles.core.verdict import Outcome, Verdict
@@ -12,9 +14,6 @@ from oracles.judge import judge
 from relaxkit.passes.contract import Contract, OracleName
 from relaxkit.passes.pass_ref import HOW_TO_WRAP, GivenPass, PassRef, PassReferenceError, kind_of
 from relaxkit.passes.render import HOW_TO_NAME, pass_named
-
-if TYPE_CHECKING:
-    import tvm
 
 
 class OracleFailure(AssertionError):

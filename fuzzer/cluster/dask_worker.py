@@ -14,7 +14,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from distributed import get_worker
 from distributed.worker import thread_state
@@ -33,14 +33,12 @@ from fuzzer.cluster.messages import (
     relocated,
     unpack,
 )
+from fuzzer.core.config import Config
+from fuzzer.shard.shard import ShardTask
 from fuzzer.store.door import read_script
 from fuzzer.store.records import ShardResult
 from fuzzer.triage.finding import triage_finding
 from fuzzer.worker.worker import ChildError
-
-if TYPE_CHECKING:
-    from fuzzer.core.config import Config
-    from fuzzer.shard.shard import ShardTask
 
 IDLE_SECONDS = 120.0
 """Processes of a campaign that has sent nothing for so long are ended: its machine may have been switched off."""

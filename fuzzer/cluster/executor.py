@@ -8,22 +8,18 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import psutil
 
+from fuzzer.core.config import Config
 from fuzzer.shard.run import run_isolated
-from fuzzer.shard.shard import OTHER
+from fuzzer.shard.shard import OTHER, ShardTask
 from fuzzer.store.database import store_error
 from fuzzer.store.door import SCRIPTS
+from fuzzer.store.records import ShardResult
 from fuzzer.triage.finding import TriageJob, TriageResult, triage_finding
 from fuzzer.worker.worker import IsolatedWorker
-
-if TYPE_CHECKING:
-    from fuzzer.core.config import Config
-    from fuzzer.shard.shard import ShardTask
-    from fuzzer.store.records import ShardResult
-    from fuzzer.triage.finding import TriageJob, TriageResult
 
 
 class CampaignStopped(Exception):

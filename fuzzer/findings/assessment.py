@@ -9,14 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from oracles.core.verdict import Death
+from oracles.core.verdict import Death, Verdict
 from relaxkit.passes.contract import EvidenceClass, Harm, OracleName
 from relaxkit.text_enum import TextEnum
-
-if TYPE_CHECKING:
-    from oracles.core.verdict import Verdict
 
 __all__ = [
     "Assessment", "Blame", "Culprit", "EvidenceClass", "Rarity", "Severity", "assess", "evidence_class", "gravest",

@@ -9,14 +9,11 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from fuzzer.findings.signature import normalise
 from fuzzer.findings.symptom import DIM, FEWER_DIMS, LEFT, Symptom, symptom_of
+from oracles.core.verdict import Verdict
 from relaxkit.text_enum import TextEnum
-
-if TYPE_CHECKING:
-    from oracles.core.verdict import Verdict
 
 
 class Edit(TextEnum):

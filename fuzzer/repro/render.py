@@ -7,10 +7,11 @@ import textwrap
 from collections.abc import Sequence
 from dataclasses import replace
 from importlib import metadata
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tvm_ffi.serialization import from_json_graph_str
 
+from fuzzer.core.case import Case
 from fuzzer.findings.script_parts import Nearest, RenderedScript, ScriptParts, Words
 from fuzzer.repro.bundle import import_lines, select
 from fuzzer.repro.checks.check import NOT_EQUAL, Check
@@ -22,12 +23,8 @@ from fuzzer.repro.module.source import ModuleSource, module_source
 from fuzzer.repro.older_releases import names_for_older
 from fuzzer.repro.title import title_of
 from oracles.core.subject import Subject
-from oracles.core.verdict import Phase
+from oracles.core.verdict import Phase, Verdict
 from relaxkit.passes.pass_ref import PassRef, Substitute
-
-if TYPE_CHECKING:
-    from fuzzer.core.case import Case
-    from oracles.core.verdict import Verdict
 
 _FACT = 300
 _TITLE = '''\

@@ -6,8 +6,8 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from fuzzer.core.case import Case
 from fuzzer.findings.assessment import Assessment
 from fuzzer.findings.family import UNKNOWN, Traits
 from fuzzer.findings.script_parts import ScriptParts
@@ -21,13 +21,10 @@ from fuzzer.triage.script import NoScript, ShortRequest, write_checked
 from fuzzer.triage.traits import find_traits, first_run_request, shown_by
 from fuzzer.triage.weigh import weigh
 from fuzzer.worker.worker import DEFAULT_MEMORY_LIMIT, DEFAULT_TIME_LIMIT
+from oracles.core.verdict import Verdict
 from relaxkit.passes.contract import OracleName
+from relaxkit.passes.pass_ref import PassRef
 from relaxkit.text_enum import TextEnum
-
-if TYPE_CHECKING:
-    from fuzzer.core.case import Case
-    from oracles.core.verdict import Verdict
-    from relaxkit.passes.pass_ref import PassRef
 
 MOST_OTHERS = 3
 """Other failures that a minimization met and that are handed on: more of them are seldom more defects."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fuzzer.core.case import Case
 from fuzzer.core.module_file import ModuleFileError, read_module
@@ -20,11 +20,9 @@ from fuzzer.minimizer.judge.pool import JudgePool, tries_for
 from fuzzer.minimizer.search.outcome import Minimized, SearchLimits
 from fuzzer.minimizer.search.search import Search
 from fuzzer.worker.worker import DEFAULT_TIME_LIMIT
-
-if TYPE_CHECKING:
-    from oracles.core.verdict import Verdict
-    from relaxkit.passes.contract import OracleName
-    from relaxkit.passes.pass_ref import PassRef
+from oracles.core.verdict import Verdict
+from relaxkit.passes.contract import OracleName
+from relaxkit.passes.pass_ref import PassRef
 
 _STEPS_BACK = 3
 """Larger cases on the way that are tried when the smallest one is not accepted."""

@@ -11,9 +11,10 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import tvm
 
 from oracles.calling.compose import call
 from oracles.calling.frame import Adapter
@@ -31,9 +32,6 @@ from relaxkit.ir.types import floats_of
 from relaxkit.passes.contract import NumericPromise
 from relaxkit.runtime import Program, from_tvm
 from relaxkit.runtime.perturb import Perturber
-
-if TYPE_CHECKING:
-    import tvm
 
 NOISE_RUNS = 4
 NOISE_FACTOR = 4.0

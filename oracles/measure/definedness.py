@@ -8,9 +8,10 @@ it is defined.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import tvm
 from tvm import relax, tirx
 
 from oracles.measure.comparison import is_floating, kinds_of
@@ -20,9 +21,6 @@ from relaxkit.interpreter import Interpreter, Raised, Undefined, Unsupported
 from relaxkit.interpreter.registry import Request
 from relaxkit.ir.walk import nodes
 from relaxkit.runtime.values import ShapeValue, Value, flattened
-
-if TYPE_CHECKING:
-    import tvm
 
 # What computes out of sight: functions outside of the module, and bits of a float that are read as an integer.
 _HIDDEN = (type_key(relax.ExternFunc), "relax.memory.view", "reinterpret")

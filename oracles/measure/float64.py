@@ -43,18 +43,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import tvm
 
 from oracles.measure.comparison import is_floating
 from oracles.measure.tolerance import Measured
 from relaxkit.interpreter import Interpreter, Precision, Raised, Undefined, Unsupported
 from relaxkit.ir.functions import symbol_of
 from relaxkit.runtime.values import Value
-
-if TYPE_CHECKING:
-    import tvm
 
 FINEST_UNIT = 2.0**-36
 """Roundings finer than this are not judged by float64: it has only 16 bits more."""

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import tvm
 
 from oracles.measure.comparison import compare
 from oracles.measure.input_variations import Variation
@@ -22,9 +23,6 @@ from relaxkit.passes.arguments import Given
 from relaxkit.passes.contract import Stage, Trait
 from relaxkit.passes.contracts import any_has
 from relaxkit.passes.pass_ref import Step
-
-if TYPE_CHECKING:
-    import tvm
 
 NEAR = 2.0**-36
 """Relative distance within which two float64 results are the same real number: 16 bits less than float64 has, 13 more

@@ -31,9 +31,10 @@ undecided.  Zeros, infinities, NaN and integers are never moved, so decisions on
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import tvm
 
 from oracles.measure.comparison import is_floating, kinds_of
 from oracles.measure.original import moved
@@ -43,9 +44,6 @@ from relaxkit.interpreter import Interpreter, Precision, Raised, Undefined, Unsu
 from relaxkit.interpreter.operands import limits
 from relaxkit.runtime.perturb import Perturber, smallest_subnormal
 from relaxkit.runtime.values import Value
-
-if TYPE_CHECKING:
-    import tvm
 
 RUNS = 6
 

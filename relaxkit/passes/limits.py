@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import tvm
 from tvm import relax
@@ -19,9 +19,7 @@ from relaxkit.ir.functions import called_names, has_attribute, relax_functions
 from relaxkit.ir.walk import expressions, expressions_in, operator_has, operator_of
 from relaxkit.passes.arguments import arguments_of, binding_of, leaves_operator
 from relaxkit.passes.contract import Abi, Contract, NumericCheck, NumericLimit, Refusal, Trait
-
-if TYPE_CHECKING:
-    from relaxkit.passes.pass_ref import Step
+from relaxkit.passes.pass_ref import Step
 
 
 class RaisedError(Protocol):

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+
+import tvm
 
 from relaxkit.ir.lowered import is_lowered
 from relaxkit.passes.arguments import misfit
 from relaxkit.passes.contract import Contract, Stage, Trait
 from relaxkit.passes.contracts import CONTRACTS, contract_for
 from relaxkit.passes.pass_ref import PassRef, Step
-
-if TYPE_CHECKING:
-    import tvm
 
 
 @dataclass(frozen=True, slots=True)
