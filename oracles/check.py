@@ -127,8 +127,6 @@ def _given(given: Any) -> GivenPass:
     Raises:
         PassReferenceError: It is neither.
     """
-    import tvm
-
     called, built = "", given
     if callable(given) and not isinstance(given, tvm.ir.transform.Pass):
         called = f"{getattr(given, '__name__', type(given).__name__)}()"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from fuzzer.core.case import Case, CaseFile, read_case
 from fuzzer.core.config import ConfigError, parse_oracles, parse_passes, parse_whole, user_pass
 from fuzzer.core.verb import UsageError
+from relaxkit.passes.pass_ref import PassRef
 
 if TYPE_CHECKING:
     import argparse
@@ -202,7 +203,6 @@ def pass_of(text: str) -> PassRef:
     """
     from fuzzer.campaign.setup import pass_names, try_pass
     from relaxkit.passes.contracts.pipelines import PIPELINES, pipeline
-    from relaxkit.passes.pass_ref import PassRef
     from relaxkit.passes.plan import preparing
 
     if "(" in text:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from fuzzer.core.files import read_text
+from fuzzer.core.files import read_text, write_atomically
 from fuzzer.core.verb import UsageError
 from relaxkit.passes.pass_ref import PassRef
 
@@ -100,8 +100,6 @@ class CaseFile:
 
 def write_case(path: Path, what: CaseFile) -> None:
     """Write a case, at once or not at all; raises ``OSError``."""
-    from fuzzer.core.files import write_atomically
-
     raw: dict[str, Any] = {"format": FORMAT, "oracle": what.oracle, "id": what.id, "signature": what.text}
     write_atomically(path, json.dumps({**raw, **json.loads(what.case.to_json())}))
 

@@ -20,7 +20,9 @@ from typing import TYPE_CHECKING, Any
 
 from fuzzer.findings.family import Edit, Skeleton, Traits, symptom_of_verdict
 from fuzzer.findings.signature import signature
-from fuzzer.minimizer.judge.judge import Judge
+from fuzzer.minimizer.judge.judge import Judge, JudgeRequest, judge_request
+from fuzzer.worker.child import breadcrumb
+from oracles.core.verdict import Outcome
 from relaxkit.passes.contract import OracleName
 from relaxkit.passes.pass_ref import PassRef
 
@@ -40,9 +42,6 @@ class Trial:
 
 def gone_request(trial: Trial) -> bool:
     """Say, in a worker, whether every oracle passes the edited case; no where the edit does not apply."""
-    from fuzzer.minimizer.judge.judge import JudgeRequest, judge_request
-    from oracles.core.verdict import Outcome
-
     case = edited(trial.case, EDITS[trial.edit])
     verdicts = [] if case is None else judge_request(JudgeRequest(case, trial.oracles))
     return bool(verdicts) and all(item.outcome is Outcome.PASS for item in verdicts)
@@ -54,7 +53,6 @@ def edited(case: Case, edit: Callable[[Any, Case], Any | None]) -> Case | None:
     from tvm import relax
 
     from fuzzer.core.case import load_module
-    from fuzzer.worker.child import breadcrumb
     from relaxkit.ir.retype import Invalid
 
     breadcrumb("traits")
@@ -128,7 +126,6 @@ class Nesting:
 def nested_request(request: Nesting) -> str:
     """Return, in a worker, the innermost public pass; empty when none is inside."""
     from fuzzer.core.case import load_module
-    from fuzzer.worker.child import breadcrumb
     from oracles.core.blame import inner_pass
     from oracles.core.function_signatures import changed_signature
     from oracles.core.module_facts import complaint
@@ -208,7 +205,6 @@ def shown_by(judge: Judge, case: Case, verdict: Verdict, name: str) -> list[tupl
 
 def first_run_request(question: tuple[Case, Verdict]) -> tuple[Case, Verdict] | None:
     """Return, in a worker, the case whose first run fails as a second one does, and its verdict; if there is one."""
-    from fuzzer.minimizer.judge.judge import JudgeRequest, judge_request
     from oracles.core.subject import Subject
 
     def transformed(module: Any, case: Case) -> Any:

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 from fuzzer.findings.assessment import Assessment, Blame, Rarity, Severity, assess, gravest
 from fuzzer.findings.family import Edit
-from fuzzer.minimizer.judge.judge import Judge
+from fuzzer.minimizer.judge.judge import Judge, JudgeRequest, judge_request
 from fuzzer.triage.blame import BlameQuestion, blame_request
 from fuzzer.triage.traits import EDITS, edited
+from fuzzer.worker.child import breadcrumb
 from oracles.core.verdict import Outcome
 from relaxkit.passes.contract import Abi, Harm, OracleName, Trait
 from relaxkit.passes.pass_ref import PassRef
@@ -102,7 +103,6 @@ def rare_request(case: Case) -> frozenset[Rarity]:
     """Return, in a worker, the rare things that a case has."""
     from fuzzer.core.case import load_module
     from fuzzer.minimizer.reductions.values import constants_in
-    from fuzzer.worker.child import breadcrumb
     from relaxkit.ir.sketch.sketch import take
     from relaxkit.ir.sketch.slots import types_of
     from relaxkit.ir.types import parts_of_type
@@ -144,8 +144,6 @@ def ordinary_request(question: Ordinary) -> bool:
 
     No where it cannot be taken away, or nothing is judged then.
     """
-    from fuzzer.minimizer.judge.judge import JudgeRequest, judge_request
-
     if question.rarity is Rarity.ORDER:
         alone = PassRef(question.culprit, f"relax.transform.{question.culprit}()")
         kept = next((ref for ref in question.case.passes if ref.name == question.culprit), alone)

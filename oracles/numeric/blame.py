@@ -25,7 +25,7 @@ from relaxkit.ir.walk import operators_called
 from relaxkit.passes.claims.common import placed
 from relaxkit.passes.claims.restructure import impure_closures_called_as_pure
 from relaxkit.passes.contract import Abi, Trait
-from relaxkit.passes.contracts import the_pass
+from relaxkit.passes.contracts import CONTRACTS, the_pass
 from relaxkit.passes.limits import carried_over_a_call
 from relaxkit.runtime.compile.kernels import Checks, compile_object
 
@@ -192,8 +192,6 @@ def _failure(subject: Any, original: Original, make: Any) -> Evidence | None:
 
 def _inner(subject: Any, original: Original, index: int) -> str | None:
     """Find the first public pass inside a composed one whose output, finished by the reference pipeline, is wrong."""
-    from relaxkit.passes.contracts import CONTRACTS
-
     names = frozenset(CONTRACTS) - {subject.plan.steps[index].ref.name}
     outputs: list[tuple[str, Any]] = []
 

@@ -8,6 +8,8 @@ from typing import Any
 from fuzzer.core.coverage import Coverage
 from fuzzer.core.terminal import bars
 from fuzzer.store.writer import FindingRecord
+from fuzzer.worker.death import Died
+from fuzzer.worker.worker import ChildError, IsolatedWorker
 from reports.findings import shown_lines
 from reports.page.passes import coverage_object
 
@@ -24,8 +26,6 @@ class TvmWorker:
     """
 
     def __init__(self, findings: Sequence[FindingRecord] = ()) -> None:
-        from fuzzer.worker.worker import IsolatedWorker
-
         self._worker = IsolatedWorker(time_limit=_MODULE_SECONDS)
         self._printed: dict[str, str] = {}
 
@@ -40,9 +40,6 @@ class TvmWorker:
 
     def module(self, finding: FindingRecord) -> str:
         """Print the minimized module, or else the case's, as TVMScript; empty when it cannot be printed."""
-        from fuzzer.worker.death import Died
-        from fuzzer.worker.worker import ChildError
-
         text: str | Died | None
         if finding.id not in self._printed:
             try:

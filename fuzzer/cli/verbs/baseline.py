@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fuzzer.cli.options import add_campaign, add_triage, file_errors, put_json, show
+from fuzzer.core.text import headline
 from fuzzer.core.verb import GATE_FAILED, OK, READS_ONLY, UsageError, Verb
 
 if TYPE_CHECKING:
@@ -34,7 +35,6 @@ def _run(options: argparse.Namespace) -> int:
 
 def _write(measured: MeasuredCampaign, target: str) -> int:
     from fuzzer.core.files import write_atomically
-    from fuzzer.core.text import headline
     from fuzzer.gate.baseline import to_text
 
     if not any(cell.checks for cell in measured.cells.values()):

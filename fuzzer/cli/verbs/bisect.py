@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fuzzer.cli.options import add_trust, file_errors, inform, put_json, show
+from fuzzer.core.text import first_line
 from fuzzer.core.verb import NO_EVIDENCE, OK, RUNS_CODE, UsageError, Verb
 
 if TYPE_CHECKING:
@@ -132,7 +133,6 @@ def _of_campaign(options: argparse.Namespace) -> list[_Target]:
     """Return the finding that is asked for, or every finding that has a script."""
     from fuzzer.cli.verbs.repro import script_of
     from fuzzer.core.installed import require_working_pair
-    from fuzzer.core.text import first_line
     from fuzzer.store.trust import require_trust
     from fuzzer.store.writer import Store
 

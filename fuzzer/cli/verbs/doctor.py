@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fuzzer.cli.options import put_json
+from fuzzer.core.text import printable
 from fuzzer.core.verb import OK, UsageError, Verb
 
 if TYPE_CHECKING:
@@ -72,8 +73,6 @@ def worst(checks: list[HealthCheck]) -> Health:
 
 
 def _lines(checks: list[HealthCheck]) -> list[str]:
-    from fuzzer.core.text import printable
-
     width = max(len(check.name) for check in checks)
     return [f"{check.health.value:<4}  {check.name:<{width}}  {printable(' '.join(str(check).split()))}"
             for check in checks]  # fmt: skip

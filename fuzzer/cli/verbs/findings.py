@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from fuzzer.cli.finding_filters import add_filters, chosen
 from fuzzer.cli.options import add_campaign, add_triage, put_json, show
+from fuzzer.core.text import WHAT_THEY_ARE, Standing, counted, first_line
 from fuzzer.core.verb import OK, READS_ONLY, UsageError, Verb
 
 if TYPE_CHECKING:
@@ -32,7 +33,6 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(options: argparse.Namespace) -> int:
-    from fuzzer.core.text import counted
     from fuzzer.findings.file import load_decisions
     from fuzzer.store.grouping import group
     from fuzzer.store.known import recognize
@@ -66,7 +66,6 @@ def _show_earlier(past: Sequence[Earlier], as_json: bool) -> int:
     """Return what became of earlier findings; those that need somebody's attention first."""
     from fuzzer.campaign.regression import in_words
     from fuzzer.core.terminal import listed
-    from fuzzer.core.text import first_line
 
     order = ["regressed", "changed", "fixed", "fails", "holds", "undecided", "waiting"]
     past = sorted(past, key=lambda each: (order.index(each.state.value), each.source, each.id))
@@ -98,7 +97,6 @@ def _table(groups: Sequence[FamilyGroup], known: Mapping[str, KnownAs]) -> Itera
     """Yield findings, then questions, then suspects: a line a family, and a row a finding with its message."""
     from rich.padding import Padding
 
-    from fuzzer.core.text import WHAT_THEY_ARE, Standing
     from fuzzer.store.grouping import apart_by_family
     from fuzzer.store.known import in_words
 
@@ -122,8 +120,6 @@ def _table(groups: Sequence[FamilyGroup], known: Mapping[str, KnownAs]) -> Itera
 
 
 def _many(noun: str, groups: Sequence[FamilyGroup]) -> str:
-    from fuzzer.core.text import counted
-
     many = f"{len(groups)} {'family' if len(groups) == 1 else 'families'}"
     return f"{counted(sum(len(each.findings) for each in groups), noun)} in {many}" if groups else f"no {noun}s"
 
@@ -145,8 +141,6 @@ def listed_findings(findings: Sequence[FindingRecord], known: Mapping[str, Known
 
 
 def _below(finding: FindingRecord, known: KnownAs | None) -> Iterator[str]:
-    from fuzzer.core.text import first_line
-
     yield first_line(finding.title)
     if known is not None:
         yield known.line

@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 
 from fuzzer.cli.options import add_campaign, add_triage, file_errors, inform, put_json, show
+from fuzzer.core.text import printable
 from fuzzer.core.verb import READS_ONLY, Verb
 
 _COLOURS = {
@@ -33,7 +34,6 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 def _run(options: argparse.Namespace) -> int:
     from rich.text import Text
 
-    from fuzzer.core.text import printable
     from fuzzer.gate.baseline import to_text
     from fuzzer.gate.judge import judged
     from fuzzer.gate.ruling import GateExit

@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 
 from fuzzer.cli.options import inform, put_json
+from fuzzer.core.text import by_standing, headline
 from fuzzer.core.verb import OK, READS_ONLY, Verb
 
 
@@ -19,7 +20,6 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _run(options: argparse.Namespace) -> int:
     from fuzzer.core.terminal import bars
-    from fuzzer.core.text import by_standing, headline
     from fuzzer.store.merge import merge
     from fuzzer.store.writer import Store
 

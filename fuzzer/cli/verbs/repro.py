@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fuzzer.cli.options import add_campaign, add_trust, file_errors
+from fuzzer.core.text import visible
 from fuzzer.core.verb import OK, RUNS_CODE, USAGE, UsageError, Verb
 
 if TYPE_CHECKING:
@@ -60,7 +61,6 @@ def _run(options: argparse.Namespace) -> int:
     if options.bisection is not None and not options.markdown:
         raise UsageError("--bisection needs --markdown")
     from fuzzer.core.files import write_atomically
-    from fuzzer.core.text import visible
     from fuzzer.store.trust import require_trust
     from fuzzer.store.writer import Store
 

@@ -16,7 +16,11 @@ from fuzzer.minimizer.search.messages import (
     ProposedModules,
     StartFacts,
 )
-from fuzzer.worker.worker import DEFAULT_MEMORY_LIMIT, DEFAULT_TIME_LIMIT
+from fuzzer.worker.child import breadcrumb
+from fuzzer.worker.death import Died
+from fuzzer.worker.worker import DEFAULT_MEMORY_LIMIT, DEFAULT_TIME_LIMIT, ChildError
+from oracles.core.verdict import Outcome, Phase
+from relaxkit.passes.contract import OracleName
 
 if TYPE_CHECKING:
     from fuzzer.core.case import Case
@@ -44,8 +48,6 @@ class JudgeRequest:
 def judge_request(request: JudgeRequest) -> list[Verdict]:
     """Judge, in the worker; leaves a breadcrumb before each risky step."""
     from fuzzer.core.case import judge_case
-    from fuzzer.worker.child import breadcrumb
-    from relaxkit.passes.contract import OracleName
 
     with _path(request.plain):
         return judge_case(request.case, request.oracles or tuple(OracleName), breadcrumb)
@@ -60,7 +62,6 @@ def _path(plain: bool) -> AbstractContextManager[None]:
 def propose_request(request: ProposalRequest) -> ProposedModules:
     """Return, in the worker, the next candidates of a reduction; leaves the key of each edit as a breadcrumb."""
     from fuzzer.minimizer.propose import propose
-    from fuzzer.worker.child import breadcrumb
 
     def at(key: Key) -> None:
         breadcrumb(f"{_STAGE}: {' '.join(map(str, key))}")
@@ -85,7 +86,6 @@ def facts_request(module_json: str) -> StartFacts:
 def enter_request(request: EnterRequest) -> tuple[EnteredCase, ...]:
     """Return, in the worker, the cases that begin at the pass at fault."""
     from fuzzer.minimizer.entering import entered
-    from fuzzer.worker.child import breadcrumb
 
     breadcrumb(_STAGE)
     return entered(request)
@@ -121,8 +121,6 @@ class Judge:
     def verdicts(self, case: Case) -> list[Verdict]:
         """Return all failing verdicts on ``case``; the worker's death is one."""
         from fuzzer.findings.signature import death_verdict
-        from fuzzer.worker.death import Died
-        from oracles.core.verdict import Outcome
 
         answer = self.ask(judge_request, JudgeRequest(case, self.oracles, self.plain))
         if answer is None:
@@ -149,8 +147,6 @@ class Judge:
 
     def propose(self, request: ProposalRequest) -> ProposedModules | None:
         """Return candidates, or ``None`` when they cannot be had; an edit that kills the worker is passed over."""
-        from fuzzer.worker.death import Died
-
         for _ in range(_MOST_DEATHS):
             answer = self.ask(propose_request, request)
             if isinstance(answer, ProposedModules):
@@ -171,8 +167,6 @@ class Judge:
 
     def ask(self, function: Callable[[Any], Any], argument: Any) -> Any:
         """Call any module-level function in the worker; return its result, ``Died``, or ``None`` when it raised."""
-        from fuzzer.worker.worker import ChildError
-
         try:
             return self.worker.call(function, argument, self.seconds, self.memory)
         except ChildError as error:
@@ -190,24 +184,18 @@ def values_matter(verdict: Verdict) -> bool:
 
     So is the death of a running program, which a division of integers by zero may be.
     """
-    from relaxkit.passes.contract import OracleName
-
     kind = "" if verdict.evidence is None else verdict.evidence.kind
     return dies_running(verdict) or (verdict.oracle is OracleName.NUMERIC and kind != "does-not-build")
 
 
 def dies_running(verdict: Verdict) -> bool:
     """Say whether the process died of a program that it ran, and not of a pass or of building the program."""
-    from oracles.core.verdict import Phase
-
     evidence = verdict.evidence
     return evidence is not None and evidence.is_death and evidence.details.stage in (Phase.RUN, Phase.RUN_ORIGINAL)
 
 
 def judging_oracles(verdict: Verdict) -> tuple[OracleName, ...]:
     """Return the oracles that must run for a failure to show again: its own, or those up to where the process died."""
-    from relaxkit.passes.contract import OracleName
-
     evidence = verdict.evidence
     if evidence is None or not evidence.is_death:
         return (verdict.oracle,)

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 from fuzzer.minimizer.judge.criterion import Confirmation, Criterion
 from fuzzer.minimizer.judge.judge import Judge
 from fuzzer.minimizer.search.messages import Failing
+from fuzzer.worker.child import breadcrumb
+from fuzzer.worker.death import Died
 
 if TYPE_CHECKING:
     from fuzzer.core.case import Case
@@ -39,7 +41,6 @@ class Reply:
 def predicate_request(question: Question) -> Reply:
     """Ask the user's function, in a worker."""
     from fuzzer.core.case import load_module
-    from fuzzer.worker.child import breadcrumb
     from relaxkit.passes.pass_ref import PassReferenceError, load_factory
 
     try:
@@ -79,8 +80,6 @@ class PredicateJudge(Judge):
 
     def failures(self, case: Case) -> tuple[Failing, ...]:
         """Return the criterion where it holds."""
-        from fuzzer.worker.death import Died
-
         target = self.criterion.target
         answer = self.ask(predicate_request, Question(case, target))
         if isinstance(answer, Reply):

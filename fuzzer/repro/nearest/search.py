@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from fuzzer.minimizer.judge.judge import Judge, JudgeRequest, judge_request
+from fuzzer.worker.child import breadcrumb
+from oracles.core.verdict import Outcome
 
 if TYPE_CHECKING:
     from fuzzer.core.case import Case
@@ -27,7 +29,6 @@ _HANGS = ("hang", "memory")
 def neighbours_request(module_json: str) -> list[Neighbour]:
     """Runs in a worker: the neighbours of a module."""
     from fuzzer.repro.nearest.edits import neighbours
-    from fuzzer.worker.child import breadcrumb
 
     breadcrumb("neighbours")
     return neighbours(module_json)
@@ -45,8 +46,6 @@ class Attempt:
 def attempt_request(attempt: Attempt) -> bool:
     """Runs in a worker: whether the text is that of a module, and every oracle says ``PASS`` of it."""
     from fuzzer.repro.nearest.edits import module_of
-    from fuzzer.worker.child import breadcrumb
-    from oracles.core.verdict import Outcome
 
     breadcrumb("neighbour")
     module = module_of(attempt.text, attempt.case.module_json)
