@@ -109,13 +109,9 @@ def limits_of(contract: Contract) -> tuple[NumericLimit, ...]:
     return (*contract.limits, *(OF_RETYPED if contract.abi is Abi.RETYPE_PARAMS else ()))
 
 
-def of_other_mode(training: bool) -> Callable[[Situation], bool]:
-    """Ask whether the module has a ``batch_norm`` of the other mode than ``training`` says."""
-
-    def when(situation: Situation) -> bool:
-        return _calls(situation.module, "relax.nn.batch_norm", lambda call: bool(call.attrs.training) is not training)
-
-    return when
+def of_other_mode(situation: Situation, training: bool) -> bool:
+    """Say whether the module has a ``batch_norm`` of the other mode than ``training`` says."""
+    return _calls(situation.module, "relax.nn.batch_norm", lambda call: bool(call.attrs.training) is not training)
 
 
 def binds_a_callee(situation: Situation) -> bool:
@@ -228,24 +224,16 @@ def is_told_to_leave(situation: Situation) -> bool:
     return leaves_operator(situation.expression, situation.found[1])
 
 
-def is_of_a_frame(kind: str, frame: str) -> Callable[[Situation], bool]:
-    """Ask whether a failure is of some kind, and was raised in a place that names ``frame``."""
-
-    def when(situation: Situation) -> bool:
-        failure = situation.failure
-        return failure is not None and failure.kind == kind and any(frame in each for each in failure.frames)
-
-    return when
+def is_of_a_frame(situation: Situation, kind: str, frame: str) -> bool:
+    """Say whether a failure is of some kind, and was raised in a place that names ``frame``."""
+    failure = situation.failure
+    return failure is not None and failure.kind == kind and any(frame in each for each in failure.frames)
 
 
-def is_refusal(refusals: tuple[Refusal, ...]) -> Callable[[Situation], bool]:
-    """Ask whether a failure is one of some documented errors."""
-
-    def when(situation: Situation) -> bool:
-        failure = situation.failure
-        return failure is not None and any(each.matches(failure.kind, failure.message) for each in refusals)
-
-    return when
+def is_refusal(situation: Situation, refusals: tuple[Refusal, ...]) -> bool:
+    """Say whether a failure is one of some documented errors."""
+    failure = situation.failure
+    return failure is not None and any(each.matches(failure.kind, failure.message) for each in refusals)
 
 
 _HINT = "relax.hint_on_device"

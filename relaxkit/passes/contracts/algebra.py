@@ -6,14 +6,11 @@ from relaxkit.passes.claims import algebra, rewrite
 from relaxkit.passes.contract import (
     Contract,
     Functions,
-    NumericCheck,
-    NumericLimit,
     NumericPromise,
     Operators,
     stated,
 )
-from relaxkit.passes.contracts.shared import OWN_MODE, REWRITER
-from relaxkit.passes.limits import of_other_mode
+from relaxkit.passes.contracts.shared import REWRITER, of_own_mode
 from relaxkit.passes.preconditions import no_calls_in_place
 
 REASSOCIATION = NumericPromise.REASSOCIATION
@@ -50,11 +47,7 @@ ROWS: tuple[Contract, ...] = (
     Contract(
         "FoldBatchnormToConv2D",
         inside=REWRITER,
-        limits=(
-            NumericLimit(
-                NumericCheck.RESULTS, "batch_norm is of the other mode", OWN_MODE, of_other_mode(training=False)
-            ),
-        ),
+        limits=(of_own_mode(training=False),),
         numeric=REASSOCIATION,
         operators=Operators(
             _REWRITE_CALL,

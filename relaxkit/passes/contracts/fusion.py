@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from relaxkit.ir.functions import private_call_depth
 from relaxkit.passes.claims import external, fusion, grouping
 from relaxkit.passes.contract import (
@@ -28,6 +30,8 @@ FUSED = (*ANNOTATED, "FuseOps")
 _LEVEL_FUSES = Dependence(
     LEVELS, 'documentation of FuseOps: "-1 indicates that the level will be inferred from pass context"'
 )
+
+_OnKernels = partial(Contract, prepare=LEGALIZED, needs=Stage.LEGALIZED, gives=Stage.LEGALIZED)
 
 ROWS: tuple[Contract, ...] = (
     Contract(
@@ -160,45 +164,33 @@ ROWS: tuple[Contract, ...] = (
         notes="not behind ToNonDataflow: it puts the workspace into a dataflow block "
         "(src/relax/transform/allocate_workspace.cc)",
     ),
-    Contract(
+    _OnKernels(
         "AlterOpImpl",
         traits=frozenset({Trait.NAMES_THE_GIVEN}),
         postconditions=stated(fusion.kernels_not_replaced, fusion.layouts_not_transformed),
-        prepare=LEGALIZED,
-        needs=Stage.LEGALIZED,
-        gives=Stage.LEGALIZED,
         idempotence=Idempotence.NEVER,
         preconditions=(no_altered_kernels,),
         notes="a replacement keeps the operator's name, so that a second run with the same arguments takes it for the "
         "kernel of the old layout",
     ),
-    Contract(
+    _OnKernels(
         "AttachAttrLayoutFreeBuffers",
         postconditions=stated(fusion.free_buffers_wrong),
-        prepare=LEGALIZED,
-        needs=Stage.LEGALIZED,
-        gives=Stage.LEGALIZED,
         idempotence=Idempotence.NEVER,
         notes="gives every kernel that it looks at a new name (add, add1, add11, ...), measured on one call",
         environment=PARTS_OF_LEVEL_ONE,
     ),
-    Contract(
+    _OnKernels(
         "SplitLayoutRewritePreproc",
         postconditions=stated(fusion.preparation_left),
-        prepare=LEGALIZED,
-        needs=Stage.LEGALIZED,
-        gives=Stage.LEGALIZED,
         idempotence=Idempotence.FIXPOINT,
         fixpoint_runs=3,
         notes="ends with DeadCodeElimination, whose fixed point it inherits",
         environment=PARTS_OF_LEVEL_ONE,
     ),
-    Contract(
+    _OnKernels(
         "SpecializePrimFuncBasedOnCallSite",
         postconditions=stated(fusion.shapes_not_specialized),
-        prepare=LEGALIZED,
-        needs=Stage.LEGALIZED,
-        gives=Stage.LEGALIZED,
         changes=frozenset({Kept.KERNELS}),  # its documentation: it updates kernels with the types of their calls
         refusals=(
             Refusal(

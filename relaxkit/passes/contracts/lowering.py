@@ -41,6 +41,8 @@ _OTHER_DEVICES = Refusal(
     "src/relax/transform/rewrite_cuda_graph.cc, MergeAllocationPlans: storages of the first device only",
 )
 
+_OnLowered = partial(Contract, needs=LOWERED, gives=LOWERED)
+
 ROWS: tuple[Contract, ...] = (
     Contract(
         "RewriteDataflowReshape",
@@ -100,12 +102,10 @@ ROWS: tuple[Contract, ...] = (
             lowering.outputs_not_allocated,
         ),
     ),
-    Contract(
+    _OnLowered(
         "StaticPlanBlockMemory",
         limits=(MAY_GIVE_BACK,),
         prepare=CALLS,
-        needs=LOWERED,
-        gives=LOWERED,
         postconditions=stated(
             memory_plan.shared_while_in_use,
             memory_plan.storage_too_small,
@@ -114,7 +114,7 @@ ROWS: tuple[Contract, ...] = (
             memory_plan.left_unplanned,
         ),
     ),
-    Contract(
+    _OnLowered(
         "RewriteCUDAGraph",
         limits=(MAY_GIVE_BACK,),
         variants=(
@@ -133,16 +133,12 @@ ROWS: tuple[Contract, ...] = (
         ),
         traits=frozenset({Trait.CAPTURES}),
         prepare=CALLS,
-        needs=LOWERED,
-        gives=LOWERED,
         preconditions=(no_cuda_graphs, no_lowered_allocations),
         postconditions=stated(lowering.anything_changed),
     ),
-    Contract(
+    _OnLowered(
         "LowerAllocTensor",
         prepare=CALLS,
-        needs=LOWERED,
-        gives=LOWERED,
         keeps_public_signatures=False,
         keeps_calls_fitting=False,  # so that an argument has no device where the called function's parameter has one
         notes="the device of a tensor is an argument of its allocation from here on and no longer part of its type, "
@@ -164,13 +160,11 @@ ROWS: tuple[Contract, ...] = (
             ),
         ),
     ),
-    Contract(
+    _OnLowered(
         "KillAfterLastUse",
         inside=("CanonicalizeBindings",),  # kill_after_last_use.cc
         traits=frozenset({Trait.KILLS}),
         prepare=ALLOCATED,
-        needs=LOWERED,
-        gives=LOWERED,
         preconditions=(nothing_killed,),
         idempotence=Idempotence.NEVER,
         keeps_public_signatures=False,
@@ -180,11 +174,9 @@ ROWS: tuple[Contract, ...] = (
         "no longer matters at this stage (generated modules)",
         postconditions=stated(kills.killed_too_early, kills.killed_without_register, kills.not_killed),
     ),
-    Contract(
+    _OnLowered(
         "LowerRuntimeBuiltin",
         prepare=ALLOCATED,
-        needs=LOWERED,
-        gives=LOWERED,
         refusals=(
             Refusal(
                 "InternalError",
@@ -201,22 +193,18 @@ ROWS: tuple[Contract, ...] = (
             ),
         ),
     ),
-    Contract(
+    _OnLowered(
         "ComputePrimValue",
         prepare=BUILTIN,
-        needs=LOWERED,
-        gives=LOWERED,
         postconditions=stated(lowering.arithmetic_left),
     ),
-    Contract(
+    _OnLowered(
         "VMShapeLower",
         # The heap of shapes is one that type inference knows nothing of: a pass after it that infers types afresh finds
         # ranks where shapes were (measured on DeadCodeElimination, LowerRuntimeBuiltin and LowerGPUIPCAllocStorage,
         # which keep signatures at any other stage). At run time types of public functions no longer matter then.
         traits=frozenset({Trait.FORGETS_SHAPES}),
         prepare=PRIMS,
-        needs=LOWERED,
-        gives=LOWERED,
         idempotence=Idempotence.NEVER,
         address_ordered=True,
         postconditions=stated(shape_heap.symbolic_shapes_left, shape_heap.heap_misused, shape_heap.shapes_differ),

@@ -49,6 +49,7 @@ _RETYPED = (
     Refusal("ValueError", r".", "new types do not fit an operator or a callee", _INFERENCE),
 )
 
+_of_unknown_device = partial(is_refusal, refusals=UNKNOWN_DEVICE)
 _HINTS = (
     "relax.op.hint_on_device: hints name devices by type and number; when one is replaced they are the user's to change"
 )
@@ -317,7 +318,7 @@ ROWS: tuple[Contract, ...] = (
         "UpdateVDevice",
         limits=(
             NumericLimit(NumericCheck.RESULTS, "hint may name a replaced device", _HINTS, replaces_a_hinted_device),
-            NumericLimit(NumericCheck.BUILD, "hint names a replaced device", _HINTS, is_refusal(UNKNOWN_DEVICE)),
+            NumericLimit(NumericCheck.BUILD, "hint names a replaced device", _HINTS, _of_unknown_device),
         ),
         traits=frozenset({Trait.NAMES_THE_GIVEN}),
         preconditions=(needs_vdevices,),

@@ -22,9 +22,9 @@ from relaxkit.passes.contract import (
     less_done,
     stated,
 )
-from relaxkit.passes.contracts.shared import NEEDS_TARGET, OWN_MODE, UNSUPPORTED_DTYPE, WINDOWED_ATTENTION
+from relaxkit.passes.contracts.shared import NEEDS_TARGET, UNSUPPORTED_DTYPE, WINDOWED_ATTENTION, of_own_mode
 from relaxkit.passes.forms import without_dead_code
-from relaxkit.passes.limits import is_told_to_leave, of_other_mode, retypes_a_callee, retypes_inputs
+from relaxkit.passes.limits import is_told_to_leave, retypes_a_callee, retypes_inputs
 from relaxkit.passes.preconditions import no_calls_in_place
 
 REASSOCIATION = NumericPromise.REASSOCIATION
@@ -85,11 +85,7 @@ ROWS: tuple[Contract, ...] = (
     ),
     Contract(
         "DecomposeOpsForInference",
-        limits=(
-            NumericLimit(
-                NumericCheck.RESULTS, "batch_norm is of the other mode", OWN_MODE, of_other_mode(training=False)
-            ),
-        ),
+        limits=(of_own_mode(training=False),),
         functions=Functions(_ONE_BY_ONE),
         postconditions=stated(
             Postcondition(
@@ -102,11 +98,7 @@ ROWS: tuple[Contract, ...] = (
     ),
     Contract(
         "DecomposeOpsForTraining",
-        limits=(
-            NumericLimit(
-                NumericCheck.RESULTS, "batch_norm is of the other mode", OWN_MODE, of_other_mode(training=True)
-            ),
-        ),
+        limits=(of_own_mode(training=True),),
         numeric=REASSOCIATION,
         functions=Functions(_ONE_BY_ONE),
         postconditions=stated(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from relaxkit.passes.contract import Circumstance, Dependence, NumericCheck, NumericLimit, Refusal
-from relaxkit.passes.limits import may_give_back_its_argument
+from relaxkit.passes.limits import may_give_back_its_argument, of_other_mode
 
 # What TVM's checker says of an impure call in a dataflow block.
 IMPURE_IN_DATAFLOW = r"[Ii]mpure function call .* (occurs )?within a dataflow block"
@@ -72,8 +74,14 @@ MAY_GIVE_BACK = NumericLimit(
     may_give_back_its_argument,
 )
 
-OWN_MODE = (
+_OWN_MODE = (
     "DecomposeOpsForTraining takes every batch_norm for one of training, DecomposeOpsForInference and "
     "FoldBatchnormToConv2D for one of inference: the attribute `training` says which it is, and the passes are "
     "documented for their own mode only"
 )
+
+
+def of_own_mode(training: bool) -> NumericLimit:
+    """Return the limit of a pass that is for ``batch_norm`` of one mode."""
+    other = partial(of_other_mode, training=training)
+    return NumericLimit(NumericCheck.RESULTS, "batch_norm is of the other mode", _OWN_MODE, other)

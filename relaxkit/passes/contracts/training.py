@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from relaxkit.passes.claims.training import adjoint_missing, loss_not_appended
 from relaxkit.passes.contract import Abi, Contract, Idempotence, NumericCheck, NumericLimit, Refusal, stated
 from relaxkit.passes.contracts.shared import NO_SUCH_FUNCTION
@@ -34,7 +36,7 @@ ROWS: tuple[Contract, ...] = (
                 NumericCheck.BUILD,
                 "take by other than a vector has no gradient kernel",
                 f'{_KERNELS}: "indices in take must be 1-dim Tensor"',
-                is_of_a_frame("AssertionError", "te_take_backward"),
+                partial(is_of_a_frame, kind="AssertionError", frame="te_take_backward"),
             ),
         ),
         abi=Abi.GRADIENT,
