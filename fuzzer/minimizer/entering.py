@@ -15,6 +15,7 @@ from tvm_ffi.serialization import from_json_graph_str
 from fuzzer.core.case import Case
 from fuzzer.minimizer.safety import hazards
 from fuzzer.minimizer.search.messages import EnteredCase, EnterRequest
+from fuzzer.worker.child import breadcrumb
 from oracles.core.module_facts import apply
 from oracles.core.subject import Subject
 from relaxkit.ir.equality import digest
@@ -27,6 +28,7 @@ _RUNS = 3  # after which preparing passes have nothing left to do, if that is ev
 
 def entered(request: EnterRequest) -> tuple[EnteredCase, ...]:
     """Return the cases that begin at the pass at fault, the one with the least around it first."""
+    breadcrumb("minimizer")
     case = request.case
     subject = Subject(from_json_graph_str(case.module_json), case.passes, input_seed=case.input_seed)
     refs = (*subject.plan.prepare, *(step.ref for step in subject.plan.steps))

@@ -11,17 +11,35 @@ from __future__ import annotations
 import functools
 import itertools
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import tvm
+from tvm import relax
+
+from fuzzer.core.case import Case, load_module
 from fuzzer.findings.assessment import Blame, Culprit
 from fuzzer.findings.signature import normalise
+from fuzzer.worker.child import breadcrumb
+from oracles.core.applicability import refusal_of
+from oracles.core.blame import PassTrace, first_writer, names_inside
+from oracles.core.evidence import evidence_of
+from oracles.core.function_signatures import mistyped_call
+from oracles.core.module_facts import apply, complaint
+from oracles.core.subject import Subject
+from oracles.core.verdict import Evidence, Verdict
+from oracles.measure.input_variations import Variation
+from oracles.semantics.replay import FLOAT8
+from oracles.structural.postcondition import arguments
+from relaxkit.ir.functions import relax_functions, relax_items
+from relaxkit.ir.lowered import is_lowered
+from relaxkit.ir.operator_facts import HOOKS
+from relaxkit.ir.walk import expressions_in, nodes, operator_has, operator_of, places
+from relaxkit.passes.arguments import NotLiteral
 from relaxkit.passes.contract import Circumstance, OracleName, Trait
-
-if TYPE_CHECKING:
-    from fuzzer.core.case import Case
-    from oracles.core.subject import Subject
-    from oracles.core.verdict import Evidence, Verdict
+from relaxkit.passes.contracts import CONTRACTS, the_pass
+from relaxkit.runtime.compile.kernels import Checks, compile_object
+from relaxkit.runtime.compile.legalization import FLEGALIZE
+from relaxkit.runtime.compile.lowering import erase_markers, from_pure, keep_closure_types, until_pure
 
 _UNBUILT = frozenset({"does-not-build", "run-error"})
 _OTHERWISE = frozenset({"not-done", "wrong-value"})
@@ -32,31 +50,15 @@ _Step = tuple[str, Callable[[Any], Any]]
 """Its name, empty for one of our own, and the pass."""
 
 
-@dataclass(frozen=True, slots=True)
-class BlameQuestion:
-    """The question for :func:`blame_request`.
+def blame_request(question: tuple[Case, Verdict, str]) -> Blame:
+    """Return, in a worker, who is at fault; the judged pass where nothing speaks for another.
 
-    Attributes:
-        case: The minimized case.
-        verdict: Its verdict.
-        elementary: The most elementary pass at which the failure shows (``fuzzer.triage.traits``).
+    Args:
+        question: The minimized case, its verdict, and the most elementary pass at which the failure shows
+            (``fuzzer.triage.traits``).
     """
-
-    case: Case
-    verdict: Verdict
-    elementary: str
-
-
-def blame_request(question: BlameQuestion) -> Blame:
-    """Return, in a worker, who is at fault; the judged pass where nothing speaks for another."""
-    from fuzzer.core.case import load_module
-    from fuzzer.worker.child import breadcrumb
-    from oracles.core.subject import Subject
-    from oracles.measure.input_variations import Variation
-    from oracles.semantics.replay import FLOAT8
-
     breadcrumb("traits")
-    case, verdict = question.case, question.verdict
+    case, verdict, elementary = question
     evidence = verdict.evidence
     assert evidence is not None
     subject = Subject(load_module(case), case.passes, input_seed=case.input_seed)
@@ -76,17 +78,13 @@ def blame_request(question: BlameQuestion) -> Blame:
     elif evidence.kind in _OTHERWISE and (hooked := _hook(subject, index)) is not None:
         found = hooked
     elif verdict.oracle is not OracleName.NUMERIC:
-        found = _inside(subject, index, question.elementary) or _in_hook(subject, index, evidence)
+        found = _inside(subject, index, elementary) or _in_hook(subject, index, evidence)
         found = found or _inference(subject, index, evidence)
     return found if found is not None and found.name != verdict.culprit else Blame(verdict.culprit)
 
 
 def begins_in_a_loop(module: Any) -> bool:
     """Say whether a kernel has a value to begin with for what it reduces along a symbolic dim."""
-    import tvm
-
-    from relaxkit.ir.walk import nodes
-
     functions = [] if module is None else [*module.functions.values()]
     bodies = [each.body for each in functions if isinstance(each, tvm.tirx.PrimFunc)]
     begun = [block for body in bodies for block in nodes(body, tvm.s_tir.SBlock)[0] if block.init is not None]
@@ -106,10 +104,6 @@ def _step_of(subject: Subject, name: str) -> int | None:
 
 def _unlegalized(evidence: Evidence) -> Blame | None:
     """Blame legalization for an operator that it knows nothing of, and that computes: it has a policy of precision."""
-    from relaxkit.ir.walk import operator_has
-    from relaxkit.passes.contracts import the_pass
-    from relaxkit.runtime.compile.legalization import FLEGALIZE
-
     name = f"relax.{evidence.details.operator}"
     if not evidence.details.operator or operator_has(name, FLEGALIZE) or not operator_has(name, _POLICY):
         return None
@@ -118,8 +112,6 @@ def _unlegalized(evidence: Evidence) -> Blame | None:
 
 def _behind(subject: Subject, index: int | None, evidence: Evidence) -> Blame | None:
     """Find the pass of the lowering that is at fault for what does not build or run."""
-    from relaxkit.ir.lowered import is_lowered
-
     if subject.facts is None or subject.output.error is not None:
         return None
     module = subject.module if index is None else subject.chain[index].module
@@ -134,10 +126,6 @@ def _behind(subject: Subject, index: int | None, evidence: Evidence) -> Blame | 
 
 def _lowering() -> list[_Step]:
     """List the steps of the reference pipeline (``relaxkit.runtime.compile.lowering``)."""
-    from tvm import relax
-
-    from relaxkit.runtime.compile.lowering import erase_markers, from_pure, keep_closure_types, until_pure
-
     dispatch = [relax.backend.DispatchSampling(), relax.backend.DispatchSortScan()]
     first = until_pure(dispatch, relax.transform.LegalizeOps())
     named = [[(str(each.info.name), each) for each in half] for half in (first, from_pure())]
@@ -150,10 +138,6 @@ def first_at_fault(module: Any, steps: list[_Step]) -> tuple[Blame | None, Any]:
     At fault is the first that raises on a well-formed module, or makes an ill-formed one of it.  Where the module was
     ill-formed before all of them, or one refuses it as its contract says, nobody here is; then no module is returned.
     """
-    from oracles.core.applicability import refusal_of
-    from oracles.core.module_facts import apply
-    from relaxkit.passes.contracts import CONTRACTS
-
     if _unsound(module):
         return None, None
     seen: list[tuple[str, Any]] = [("", module)]
@@ -188,13 +172,6 @@ def _same(left: Evidence, right: Evidence) -> bool:
 
 def _unsound(module: Any) -> bool:
     """Say whether TVM's checker objects to a module, a call does not fit its function, or a cast cannot succeed."""
-    from tvm import relax
-
-    from oracles.core.function_signatures import mistyped_call
-    from oracles.core.module_facts import complaint
-    from relaxkit.ir.functions import relax_functions
-    from relaxkit.ir.walk import places
-
     if complaint(module) is not None or mistyped_call(module) is not None:
         return True
     casts = [place.binding for _, function in relax_functions(module) for place in places(function)]
@@ -207,11 +184,6 @@ def _unsound(module: Any) -> bool:
 
 def of_kernels(module: Any, evidence: Evidence) -> Blame | None:
     """Find the pass of TIR, or the code generator, that refuses a well-formed kernel."""
-    import tvm
-
-    from oracles.core.blame import PassTrace
-    from relaxkit.runtime.compile.kernels import Checks, compile_object
-
     for var, kernel in module.functions.items():
         if not isinstance(kernel, tvm.tirx.PrimFunc) or not tvm.tirx.analysis.verify_well_formed(kernel, False):
             continue
@@ -232,8 +204,6 @@ def of_kernels(module: Any, evidence: Evidence) -> Blame | None:
 
 def _inside(subject: Subject, index: int, elementary: str) -> Blame | None:
     """Find the pass inside of the judged one that does the same by itself."""
-    from oracles.core.blame import names_inside
-
     step = subject.plan.steps[index]
     if elementary in ("", step.ref.name):
         return None
@@ -244,8 +214,6 @@ def _inside(subject: Subject, index: int, elementary: str) -> Blame | None:
 
 def _hook(subject: Subject, index: int) -> Blame | None:
     """Blame the function of an operator that the pass only calls, where that gives another call than it was given."""
-    from relaxkit.ir.walk import expressions_in, operator_of
-
     step = subject.plan.steps[index]
     for call in expressions_in(subject.input_of(index)):
         if step.contract.hook is not None and (attribute := step.contract.hook(call)):
@@ -256,15 +224,11 @@ def _hook(subject: Subject, index: int) -> Blame | None:
 
 def _in_hook(subject: Subject, index: int, evidence: Evidence) -> Blame | None:
     """Blame the function of an operator that the pass only calls, where that raises by itself."""
-    from oracles.core.evidence import evidence_of
-    from relaxkit.ir.operator_facts import HOOKS
-    from relaxkit.ir.walk import expressions_in, operator_has, operator_of
-
     called = [each for each in expressions_in(subject.input_of(index)) if operator_of(each)]
-    for call, (attribute, arguments) in itertools.product(called, HOOKS.items()):
+    for call, (attribute, given) in itertools.product(called, HOOKS.items()):
         try:
             if operator_has(operator_of(call), attribute):
-                call.op.get_attr(attribute)(call, *arguments)
+                call.op.get_attr(attribute)(call, *given)
         except Exception as error:
             if _same(evidence_of(error), evidence):
                 reason = f"{subject.plan.steps[index].ref.name} calls that, and it raises by itself"
@@ -291,10 +255,7 @@ def rebuilt(module: Any, asked: Callable[[Any], Any] | None = None) -> Iterator[
         module: The module.
         asked: Gives a parameter another type.
     """
-    from oracles.core.evidence import evidence_of
-    from relaxkit.ir.functions import relax_items
-
-    builder = _rebuilder()(module)
+    builder = _Rebuilder(module)
     works = [functools.partial(builder.rebuild, function, asked) for _, function in relax_items(module)]
     for work in (*works, builder.builder_.finalize):
         try:
@@ -304,9 +265,6 @@ def rebuilt(module: Any, asked: Callable[[Any], Any] | None = None) -> Iterator[
 
 
 def _asked_types(ref: Any) -> Callable[[Any], Any] | None:
-    from oracles.structural.postcondition import arguments
-    from relaxkit.passes.arguments import NotLiteral
-
     try:
         given = arguments(ref)
         return next((value for value in given.values() if callable(value)), None)
@@ -314,39 +272,30 @@ def _asked_types(ref: Any) -> Callable[[Any], Any] | None:
         return None
 
 
-@functools.cache
-def _rebuilder() -> Any:
-    """Return the mutator that rebuilds a function, with the types of parameters that were asked for."""
-    from tvm import relax
+@relax.expr_functor.mutator
+class _Rebuilder(relax.PyExprMutator):
+    """Rebuilds a function, with the types of parameters that were asked for."""
 
-    from relaxkit.ir.walk import operator_of
+    operator = ""
 
-    @relax.expr_functor.mutator
-    class Rebuilder(relax.PyExprMutator):
-        operator = ""
+    def rebuild(self, function: Any, asked: Callable[[Any], Any] | None) -> Any:
+        if asked is None:
+            return self.visit_expr(function)
+        params = [relax.Var(param.name, asked(param) or param.ty) for param in function.params]
+        for old, new in zip(function.params, params, strict=True):
+            self.set_var_remap(old, new)
+        self.builder_.begin_scope(params)
+        body = self.visit_expr(function.body)
+        self.builder_.end_scope()
+        return body
 
-        def rebuild(self, function: Any, asked: Callable[[Any], Any] | None) -> Any:
-            if asked is None:
-                return self.visit_expr(function)
-            params = [relax.Var(param.name, asked(param) or param.ty) for param in function.params]
-            for old, new in zip(function.params, params, strict=True):
-                self.set_var_remap(old, new)
-            self.builder_.begin_scope(params)
-            body = self.visit_expr(function.body)
-            self.builder_.end_scope()
-            return body
-
-        def visit_call_(self, call: Any) -> Any:
-            self.operator = (operator_of(call) or "a call").removeprefix("relax.")
-            return super().visit_call_(call)
-
-    return Rebuilder
+    def visit_call_(self, call: Any) -> Any:
+        self.operator = (operator_of(call) or "a call").removeprefix("relax.")
+        return super().visit_call_(call)
 
 
 def _writer(subject: Subject, index: int) -> Blame | None:
     """Find the innermost pass, of Relax or TIR, that writes into the module that it is given."""
-    from oracles.core.blame import first_writer
-
     judged = subject.plan.steps[index].ref
     name = "" if subject.facts is None else first_writer(judged.build(), subject.input_of(index))
     return None if name in ("", judged.name) else Blame(name, f"it writes into its input, inside of {judged.name}")

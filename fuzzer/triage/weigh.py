@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, Any
 from fuzzer.findings.assessment import Assessment, Blame, Rarity, Severity, assess, gravest
 from fuzzer.findings.family import Edit
 from fuzzer.minimizer.judge.judge import Judge, JudgeRequest, judge_request
-from fuzzer.triage.blame import BlameQuestion, blame_request
 from fuzzer.triage.traits import EDITS, edited
-from fuzzer.worker.child import breadcrumb
+from fuzzer.worker.child import Elsewhere, breadcrumb
 from oracles.core.verdict import Outcome
 from relaxkit.passes.contract import Abi, Harm, OracleName, Trait
 from relaxkit.passes.pass_ref import PassRef
@@ -71,7 +70,7 @@ def weigh(judge: Judge, case: Case, first: tuple[Case, Verdict], verdict: Verdic
     wide = Ordinary(case, None, judge.oracles, evidence.kind, verdict.culprit)
     if special and judge.ask(ordinary_request, wide) is not True:
         rare = sorted({*rare, *special}, key=list(Rarity).index)
-    blame = judge.ask(blame_request, BlameQuestion(case, verdict, traits.culprit))
+    blame = judge.ask(Elsewhere("fuzzer.triage.blame", "blame_request"), (case, verdict, traits.culprit))
     at_fault = blame if isinstance(blame, Blame) else Blame(verdict.culprit)
     builds = verdict.oracle is OracleName.WELL_FORMED or evidence.kind == "does-not-build"
     loud = gravest(verdict) is Severity.S3 and (builds or evidence.details.harm is Harm.BROKEN)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import fcntl
+import importlib
 import multiprocessing
 import os
 import signal
 import sys
 import traceback
 from collections.abc import Iterable
+from dataclasses import dataclass
 from multiprocessing.connection import Connection
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import psutil
 
@@ -22,6 +24,18 @@ MEMORY_EXIT = 77
 """Exit code of a process whose memory was used up."""
 
 _recorder: FlightRecorder | None = None  # outside of an isolated process there is none, and nothing is recorded
+
+
+@dataclass(frozen=True, slots=True)
+class Elsewhere:
+    """A function an isolated process is asked to call, by name: its module is only imported there, and TVM with it."""
+
+    module: str
+    name: str
+
+    def __call__(self, argument: Any) -> Any:
+        """Import the module, and call the function."""
+        return getattr(importlib.import_module(self.module), self.name)(argument)
 
 
 def breadcrumb(stage: str) -> None:

@@ -8,15 +8,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from fuzzer.minimizer.search.messages import (
-    EnteredCase,
-    EnterRequest,
     Failing,
     Key,
     ProposalRequest,
     ProposedModules,
     StartFacts,
 )
-from fuzzer.worker.child import breadcrumb
+from fuzzer.worker.child import Elsewhere, breadcrumb
 from fuzzer.worker.death import Died
 from fuzzer.worker.worker import DEFAULT_MEMORY_LIMIT, DEFAULT_TIME_LIMIT, ChildError
 from oracles.core.verdict import Outcome, Phase
@@ -74,21 +72,6 @@ def _key_of(stage: str) -> Key | None:
     """Return the key in a breadcrumb."""
     head, _, key = stage.partition(": ")
     return tuple(int(part) for part in key.split()) if head == _STAGE and key else None
-
-
-def facts_request(module_json: str) -> StartFacts:
-    """Return, in the worker, facts of a module."""
-    from fuzzer.minimizer.propose import facts
-
-    return facts(module_json)
-
-
-def enter_request(request: EnterRequest) -> tuple[EnteredCase, ...]:
-    """Return, in the worker, the cases that begin at the pass at fault."""
-    from fuzzer.minimizer.entering import entered
-
-    breadcrumb(_STAGE)
-    return entered(request)
 
 
 class Judge:
@@ -162,7 +145,7 @@ class Judge:
 
     def facts(self, case: Case) -> StartFacts | None:
         """Return facts of the case's module, or ``None`` when they cannot be had."""
-        answer = self.ask(facts_request, case.module_json)
+        answer = self.ask(Elsewhere("fuzzer.minimizer.propose", "facts"), case.module_json)
         return answer if isinstance(answer, StartFacts) else None
 
     def ask(self, function: Callable[[Any], Any], argument: Any) -> Any:

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from fuzzer.minimizer.judge.judge import enter_request
 from fuzzer.minimizer.search.messages import EnteredCase, EnterRequest, Failing, ProposalRequest, ProposedModules
+from fuzzer.worker.child import Elsewhere
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -145,5 +145,5 @@ class JudgePool:
     def enter(self, request: EnterRequest) -> tuple[EnteredCase, ...] | None:
         """Return the cases that begin at the pass at fault, or ``None`` when they cannot be had."""
         with self.judge() as judge:
-            answer = judge.ask(enter_request, request)
+            answer = judge.ask(Elsewhere("fuzzer.minimizer.entering", "entered"), request)
             return answer if isinstance(answer, tuple) else None
