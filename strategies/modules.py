@@ -144,6 +144,9 @@ class Fragment:
 SHARE = 10
 """The weight of all operators together, beside which those of ``ir_modules(operators=...)`` count."""
 
+AIMED_VAGUE = 4
+"""Of modules with operators that are aimed at, one in so many gives them operands of less precise types."""
+
 
 @st.composite
 def _modules(
@@ -159,6 +162,9 @@ def _modules(
 ) -> Described:
     features = draw_swarm(draw, demand, forbid)
     features |= closure(row.feature for row, _ in operators if row.feature is not None) - forbid
+    vague = closure([Feature.VAGUE_OPERANDS])
+    if operators and executable is None and not forbid & vague and Choices(draw).index(AIMED_VAGUE) == AIMED_VAGUE - 1:
+        features |= vague
     planned = (*(each.planned for each in plant), *_idioms(draw, forbid, executable is True))
     needed = frozenset().union(*(each.needs for each in planned))
     cleared = frozenset().union(*(each.idiom.clears for each in planned)) - closure(demand | needed)
@@ -230,9 +236,10 @@ def ir_modules(
         max_bindings: Most steps in all functions together; a step is one operator with the guards that it needs.
         executable: ``True``: only modules that the minimal reference pipeline builds for a CPU; ``False``: only modules
             with an operator that never executes; ``None``: mostly executable ones.
-        operators: Operators that are drawn more often, with higher ranks and often on their own results. All operators
-            together weigh 10, so ``{"relax.split": 5}`` makes every third operator a ``split`` (5 of 10 + 5), and
-            ``{"relax.split": 30}`` three of four.
+        operators: Operators that are drawn more often, with higher ranks and often on their own results; one call in
+            six takes operands whose declared types lack the shape, the rank or the dtype, which is never executed. All
+            operators together weigh 10, so ``{"relax.split": 5}`` makes every third operator a ``split`` (5 of 10 + 5),
+            and ``{"relax.split": 30}`` three of four.
         plant: Your own code, put into most modules: a function of one float32 tensor of shape (2, 3), a ``Fragment``
             with other operands, or a list of these. relaxfuzz does not guard its operands, so it must be defined for
             all inputs from -3 to 3.

@@ -15,7 +15,7 @@ from relaxkit.ir.walk import expressions, operands, operator_of
 from strategies.constructs.unused import unused_outputs, unused_parameters
 from strategies.operators import OPERATORS
 from strategies.scope.features import Feature
-from strategies.scope.vague import says_less
+from strategies.scope.vague import call_operands, says_less
 
 DATA_DEPENDENT_OPS = frozenset(row.name for row in OPERATORS if row.feature is Feature.DATA_DEPENDENT)
 """Operators whose result has, or is, a shape that data decides."""
@@ -29,7 +29,7 @@ def shape_features(module: tvm.IRModule) -> frozenset[Feature]:
     of a dataflow block that only its block uses, or a field of a private function's result that no caller takes.
     ``SEVERAL_VDEVICES`` counts a table of two entries or more with values on two of them. ``VAGUE_TYPES`` counts a call
     bound to a variable whose type says less than is inferred, ``VAGUE_OPERANDS`` an operator that takes what a cast has
-    made less known.
+    made less known, or a parameter of unknown shape.
     """
     found: set[Feature] = set()
     functions = {name: f for name, f in relax_functions(module) if not is_composite(f)}
@@ -145,7 +145,9 @@ def _mentions(expr: Any, var: Any) -> bool:
 
 def _vague(function: Any, found: set[Feature]) -> None:
     """Find types that say less than is inferred, and operators that take what a cast has made less known."""
-    forgotten: set[Any] = set()
+    forgotten = {
+        param for param in function.params if isinstance(param.ty, relax.TensorType) and param.ty.shape is None
+    }
     for expr in expressions(function.body):
         for binding in _bindings(expr) if isinstance(expr, relax.SeqExpr) else ():
             value = binding.value
@@ -155,7 +157,7 @@ def _vague(function: Any, found: set[Feature]) -> None:
             elif isinstance(value, relax.Call):
                 if says_less(binding.var.ty, value.ty):
                     found.add(Feature.VAGUE_TYPES)
-                if operator_of(value) and any(arg in forgotten for arg in value.args if isinstance(arg, relax.Var)):
+                if operator_of(value) and any(arg in forgotten for arg in call_operands(value)):
                     found.add(Feature.VAGUE_OPERANDS)
 
 

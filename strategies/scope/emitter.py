@@ -20,11 +20,13 @@ from strategies.scope.bounds import Bounds, is_float
 from strategies.scope.choices import Choices, Draw
 from strategies.scope.features import Feature
 from strategies.scope.frame import FunctionFrame, Infeasible, ModuleFrame
-from strategies.scope.vague import is_known, is_tensor, vague, with_vague_operands
+from strategies.scope.vague import call_operands, is_known, is_tensor, vague, with_operands, with_vague_operands
 from strategies.scope.values import Dim, Value, dims_of
 
 LOOSE = 12
 """How often the type of a call says less than is known where that is on, in 64ths."""
+LOOSE_AIMED = 48
+"""The same for the operands of an operator that is aimed at."""
 
 
 class BindingEmitter(Choices):
@@ -99,7 +101,11 @@ class BindingEmitter(Choices):
             if (known := self._repeated(expr)) is not None:
                 return known
         self._use(expr)
-        if self.loosens and isinstance(expr, relax.Call) and self.chance(self.loosens):
+        if (
+            self.loosens
+            and isinstance(expr, relax.Call)
+            and self.chance(LOOSE_AIMED if self._is_aimed(expr) else self.loosens)
+        ):
             made = self._loosened(expr, Value(None, None, bounds, tuple(parts), device=device))
             if made is not None:
                 return made
@@ -126,6 +132,9 @@ class BindingEmitter(Choices):
             return self.see(Value(var, var.ty, part.bounds, part.parts, part.actual, part.device))
         return self.see(Value(var, var.ty, bounds, tuple(parts), device=device))
 
+    def _is_aimed(self, call: Any) -> bool:
+        return isinstance(call.op, Op) and call.op.name in self.module.aimed and self.has(Feature.VAGUE_OPERANDS)
+
     def _loosened(self, expr: Any, known: Value) -> Value | None:
         """Bind a call whose declared type, or whose operands' types, say less than is known, and a cast that knows
         again; ``None`` where there is nothing to know.
@@ -139,12 +148,13 @@ class BindingEmitter(Choices):
         if not is_known(ty):
             return None
         mark = tvm_ffi.structural_hash(expr) if self.module.watched else None
-        operands = self.has(Feature.VAGUE_OPERANDS) and not (self.has(Feature.VAGUE_TYPES) and self.index(2))
-        if operands and (chosen := with_vague_operands(self, self.builder, expr)):
-            arguments = list(expr.args)
+        both = self.has(Feature.VAGUE_TYPES) and not self._is_aimed(expr)
+        loosens = self.has(Feature.VAGUE_OPERANDS) and not (both and self.index(2))
+        if loosens and (chosen := with_vague_operands(self, self.builder, expr)):
+            given = call_operands(expr)
             for place, less in chosen:
-                arguments[place] = self.builder.match_cast(arguments[place], less, "vague")
-            expr = self.builder.normalize(relax.Call(expr.op, arguments, expr.attrs, expr.ty_args))
+                given[place] = self.forgotten(given[place], less)
+            expr = self.builder.normalize(with_operands(expr, given))
             declared = expr.ty
         elif self.has(Feature.VAGUE_TYPES):
             declared = vague(self, ty)
@@ -161,6 +171,10 @@ class BindingEmitter(Choices):
         if mark is not None:
             self.frame.bound[mark] = made
         return self.see(Value(made, ty, known.bounds, known.parts, device=known.device))
+
+    def forgotten(self, variable: Any, less: Any) -> Any:
+        """Return a variable of a type that says less."""
+        return self.builder.match_cast(variable, less, "vague")
 
     def emit_rounded(self, expr: Any, bounds: Bounds, dtype: str, steps: int = 4) -> Value:
         """Emit a call whose elements lie in ``bounds``: widened for the rounding of a float, whole for an integer.

@@ -271,6 +271,20 @@ class Scope(BindingEmitter):
         """Add a parameter of a type; symbolic dims in it that no earlier parameter has are defined by it."""
         return self.see(self.frame.add_parameter(ty, bounds, actual=actual))
 
+    def forgotten(self, variable: Any, less: Any) -> Any:
+        """Return a variable of a type that says less: one cast to it, or a parameter that is cast to what it is."""
+        known = next((value for value in self.values if variable.same_as(value.expr)), None)
+        rank_only = isinstance(less, relax.TensorType) and less.shape is None and less.ndim >= 0 and less.dtype
+        if known is None or not rank_only or not all(isinstance(dim, int) for dim in known.shape) or self.branches:
+            return super().forgotten(variable, less)
+        domain = default_bounds(known.dtype)
+        if known.device is not None or not known.known.contains(domain) or not self.can_add_parameter() or self.flip():
+            return super().forgotten(variable, less)
+        parameter = self.parameter(less, domain, actual=known.shape)
+        self.frame.casts[parameter.expr] = known.shape
+        self.match_cast(parameter, known.shape)
+        return parameter.expr
+
     def _may_make(self) -> bool:
         return self.has(Feature.CONSTANTS) or self.can_add_parameter()
 

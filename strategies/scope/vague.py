@@ -58,17 +58,43 @@ def with_vague_operands(choices: Choices, builder: Any, call: Any) -> list[tuple
         choices: Decides.
         builder: Normalizes: what it refuses, the operator does not take.
         call: A normalized call.
+
+    Returns:
+        Places among :func:`call_operands`, each with the type that says less.
     """
-    places = [index for index, arg in enumerate(call.args) if isinstance(arg, relax.Var) and is_known(arg.ty)]
-    if not places or not isinstance(call.op, Op) or call.op.name in _CRASHING:
+    if not isinstance(call.op, Op) or call.op.name in _CRASHING or call.op.name.startswith("relax.call_"):
         return []
-    chosen = [(place, vague(choices, call.args[place].ty)) for place in choices.subset(places[:8])]
-    arguments = list(call.args)
+    given = call_operands(call)
+    places = [index for index, arg in enumerate(given) if isinstance(arg, relax.Var) and is_known(arg.ty)]
+    if not places:
+        return []
+    chosen = [(place, vague(choices, given[place].ty)) for place in choices.subset(places[:8])]
     for place, ty in chosen:
-        arguments[place] = relax.Var("vague", ty)
+        given[place] = relax.Var("vague", ty)
     try:
-        made = builder.normalize(relax.Call(call.op, arguments, call.attrs, call.ty_args))
+        made = builder.normalize(with_operands(call, given))
     except Exception:  # TVM refuses in several ways what an operator does not take
         return []
-    same = [str(each.dtype) for each in flat(made.ty) if isinstance(each, relax.TensorType)]
-    return chosen if len(same) == len(flat(call.ty)) else []
+    found, known = flat(made.ty), flat(call.ty)
+    return chosen if len(found) == len(known) and all(map(_may_be, found, known)) else []
+
+
+def _may_be(ty: Any, known: Any) -> bool:
+    """Say whether what a call gives may be what it is known to give: a type that contradicts it cannot be cast."""
+    tensor = isinstance(ty, relax.TensorType)
+    return tensor and ty.ndim in (-1, known.ndim) and (ty.dtype is None or ty.dtype == known.dtype)
+
+
+def call_operands(call: Any) -> list[Any]:
+    """List the operands of a call; of a tuple that is written in it, the fields."""
+    return [each for arg in call.args for each in (arg.fields if isinstance(arg, relax.Tuple) else (arg,))]
+
+
+def with_operands(call: Any, given: list[Any]) -> Any:
+    """Return the call with other operands in the places of :func:`call_operands`."""
+    rest = iter(given)
+    arguments = [
+        relax.Tuple([next(rest) for _ in arg.fields]) if isinstance(arg, relax.Tuple) else next(rest)
+        for arg in call.args
+    ]
+    return relax.Call(call.op, arguments, call.attrs, call.ty_args)

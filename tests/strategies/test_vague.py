@@ -8,7 +8,7 @@ from tvm import relax
 from strategies import Feature, features_of, ir_modules
 from strategies.detect.shapes import shape_features
 from strategies.scope.choices import Choices
-from strategies.scope.vague import KINDS, is_tensor, says_less, vague, with_vague_operands
+from strategies.scope.vague import KINDS, call_operands, is_tensor, says_less, vague, with_operands, with_vague_operands
 
 
 class _Counting(Choices):
@@ -50,6 +50,25 @@ def test_variables_alone_become_vague_operands():
         flipped = builder.normalize(relax.op.flip(relax.const([1.0], "float32"), 0))
         assert not with_vague_operands(_Counting(), builder, flipped)  # a constant is what it is
         builder.emit_func_output(builder.emit(one))
+
+
+def test_fields_of_a_tuple_become_vague_operands():
+    builder = relax.BlockBuilder()
+    x, y = (relax.Var(name, relax.TensorType([2, 3], "float32")) for name in "xy")
+    with builder.function("main", [x, y]):
+        joined = builder.normalize(relax.op.concat([x, y], 0))
+        chosen = dict(pair for _ in range(3) for pair in with_vague_operands(_Counting(), builder, joined))
+        given = [chosen.get(place, each.ty) for place, each in enumerate(call_operands(joined))]
+        assert any(says_less(ty, x.ty) for ty in given)
+        again = with_operands(joined, call_operands(joined)[::-1])
+        assert [var.same_as(other) for var, other in zip(again.args[0].fields, (y, x), strict=True)] == [True, True]
+        builder.emit_func_output(builder.emit(joined))
+
+
+def test_demanded_operands_are_found():
+    for module in drawn(ir_modules(demand=[Feature.VAGUE_OPERANDS]), 12):
+        assert Feature.VAGUE_OPERANDS in features_of(module)
+        relax.analysis.well_formed(module)
 
 
 def test_demanded_ones_run_where_only_declarations_are_vague():
