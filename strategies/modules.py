@@ -20,6 +20,7 @@ from relaxkit.compat.shims import apart
 from relaxkit.ir.edits import without_unused
 from relaxkit.ir.functions import mentioned_names, relax_functions
 from relaxkit.near import near_matches
+from relaxkit.passes.pass_ref import load_factory, load_named
 from strategies import actions
 from strategies.constructs import attributes, devices, recursion
 from strategies.functions import FunctionPlan, build
@@ -139,6 +140,12 @@ class Fragment:
     def planned(self) -> Planned:
         """The fragment as an idiom that no pass of TVM is known to act on."""
         return Planned(Idiom(self.name, self.draw, (), place=BlockKind.ANYWHERE))
+
+
+def fragment_at(target: str) -> Fragment:
+    """Import the planted code of a campaign, a function of tensors or a :class:`Fragment`; raises ``ValueError``."""
+    found = load_named(target)
+    return found if isinstance(found, Fragment) else Fragment(load_factory(target))
 
 
 SHARE = 10

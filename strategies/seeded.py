@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from typing import Any
 
 from hypothesis import strategies as st
@@ -19,9 +18,8 @@ SHARE = 3
 LOWERED = "a lowered seed"
 
 
-@functools.lru_cache(maxsize=2)
-def seeded_modules(ref: SeedRef, operators: tuple[tuple[str, int], ...] = ()) -> st.SearchStrategy[Described]:
-    """Return a strategy of described modules, a share of them out of a collection.
+def seeded_modules(ref: SeedRef, **aim: Any) -> st.SearchStrategy[Described]:
+    """Return a strategy of described modules, a share of them out of a collection; ``aim`` is for the others.
 
     The same bytes and the same collection give the same module. Of a module whose operators may leave their domain,
     ``Described.structural`` says so: it is not to be run.
@@ -30,7 +28,7 @@ def seeded_modules(ref: SeedRef, operators: tuple[tuple[str, int], ...] = ()) ->
         strategies.seeds.file.SeedFileError: when the collection is not what it was.
     """
     open_seeds(ref)
-    return _mixed(ref, described_modules(seeds=ref, operators=dict(operators)))
+    return _mixed(ref, described_modules(seeds=ref, **aim))
 
 
 @st.composite

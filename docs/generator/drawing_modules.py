@@ -131,8 +131,8 @@ brings what it requires.
 ## A campaign
 
 `relaxfuzz run --pass FILE.py:FACTORY --operators relax.permute_dims=30` draws more of an operator in a campaign; in a configuration file
-it is `operators = ["relax.permute_dims=30"]`. To plant code in a campaign, write a [plugin](plugins.md) whose modules have it,
-`PLUGIN = Plugin(modules=lambda: ir_modules(plant=projection))`; half of the campaign's modules come from it.
+it is `operators = ["relax.permute_dims=30"]`. `--plant FILE.py:projection` plants your code: a function of one float32 tensor of shape
+(2, 3), or a `Fragment` that has a name in the file. A campaign goes on only with the same weights and the same planted code.
 
 `features_of(module)` tells which features a module has, `operators_of(module)` which operators. `relaxfuzz ops` lists the operators
 that are drawn.

@@ -6,7 +6,7 @@ import json
 import os
 import random
 import traceback
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from fuzzer.core.config import (
     MAX_WORKERS,
     Config,
     ConfigError,
+    absolute_target,
     parse_duration,
     parse_operators,
     parse_oracles,
@@ -33,12 +34,14 @@ from fuzzer.store.writer import FILE_NAME, Store
 from fuzzer.worker.death import Died
 from fuzzer.worker.worker import DEFAULT_MEMORY_LIMIT, DEFAULT_TIME_LIMIT, IsolatedWorker
 from relaxkit.passes.contract import OracleName
-from relaxkit.passes.pass_ref import PassRef, PassReferenceError, sources
+from relaxkit.passes.pass_ref import PassRef, sources, split_target
 from relaxkit.passes.plugins import require
 
 DEFAULT_SECONDS = 600.0
 """Of a campaign that is given no budget."""
 _PROBE_SECONDS = 60.0  # for importing and building a user's pass, which may load a library of its own
+_Tried = str | set[tuple[str, str]]
+"""Why a thing of the user's cannot be used, or its files."""
 _EITHER = (("time", "max-examples"), ("workers", "dask"))
 """Options that say the same thing in two ways."""
 _TESTED = ("pass", "passes")
@@ -112,8 +115,10 @@ def configure(given: Mapping[str, Any]) -> Config:
         plugins=plugins.targets,
         shares=parse_switch(given.get("shares", "on"), "--shares"),
         operators=parse_operators(given.get("operators", "")),
+        plants=tuple(dict.fromkeys(absolute_target(target, "--plant") for target in given.get("plant", ()))),
     )
     code = [sources(place) for place in plugins.places] + [try_pass(ref) for ref in users]
+    code += [_tried(probe_plant, target, "--plant", target) for target in config.plants]
     return replace(config, code=tuple(sorted(set().union(*code))))
 
 
@@ -156,27 +161,45 @@ def decisions(given: Mapping[str, Any]) -> Decisions:
 
 def try_pass(ref: PassRef) -> set[tuple[str, str]]:
     """Build a pass in a process of its own and hash its files; raises ``ConfigError`` when it cannot be used."""
+    return _tried(probe, ref, "--pass", ref.target)
+
+
+def _tried(probe: Callable[[Any], _Tried], what: object, option: str, target: str) -> set[tuple[str, str]]:
     with IsolatedWorker(time_limit=_PROBE_SECONDS) as worker:
-        answer = worker.call(probe, ref)
+        answer = worker.call(probe, what)
     if isinstance(answer, Died):
-        raise ConfigError(f"--pass '{ref.target}': importing or building it ended the process: {answer.detail}")
+        raise ConfigError(f"{option} '{target}': importing or building it ended the process: {answer.detail}")
     if isinstance(answer, str):
-        raise ConfigError(f"--pass {answer}")
+        raise ConfigError(f"{option} {answer}")
     return answer
 
 
-def probe(ref: PassRef) -> str | set[tuple[str, str]]:
+def probe(ref: PassRef) -> _Tried:
     """Runs in a worker: why a pass cannot be built or its contract not be had, or else its files."""
     from relaxkit.passes.contracts import contract_for
 
-    try:
+    def use() -> None:
         ref.build()
         contract_for(ref)
-        return sources(ref.place) if ref.is_user else set()
-    except PassReferenceError as error:
+
+    return _probed(use, ref.target, ref.place if ref.is_user else "")
+
+
+def probe_plant(target: str) -> _Tried:
+    """Runs in a worker: why code cannot be planted, or else its files."""
+    from strategies.modules import fragment_at
+
+    return _probed(lambda: fragment_at(target).try_out(), target, split_target(target)[0])
+
+
+def _probed(use: Callable[[], None], target: str, place: str) -> _Tried:
+    try:
+        use()
+        return sources(place) if place else set()
+    except ValueError as error:
         return str(error)
     except BaseException as error:  # SystemExit, too: the user's code may do anything
-        return f"'{ref.target}' raised {''.join(traceback.format_exception_only(error)).strip()}"
+        return f"'{target}' raised {''.join(traceback.format_exception_only(error)).strip()}"
 
 
 def open_campaign(directory: Path, config: Config, versions: Versions, trust: bool = False) -> Opened:
@@ -241,6 +264,8 @@ def _difference(meta: Mapping[str, str], config: Config) -> str:
         return f"with {_seeds_text(digest)}, not {_seeds_text(config.seeds_digest)}"
     if stored.operators != config.operators:
         return "with other weights of operators"
+    if stored.plants != config.plants:
+        return "with other planted code"
     return "of other passes of the user's"
 
 

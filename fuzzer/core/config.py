@@ -48,6 +48,7 @@ class Config:
         seeds_digest: Content hash of that collection, which decides what is drawn, wherever it lies.
         plugins: What is loaded besides, in every process (``relaxkit.passes.plugins``).
         operators: Weights of operators that are drawn more often (``strategies.ir_modules``).
+        plants: Code of the user's that is planted in modules, ``FILE.py:FUNCTION`` or ``package.module:FUNCTION``.
         shares: Whether oracles are asked of a share of cases where they never failed (``fuzzer.shard.shares``).
         code: Files of the user's passes and plugins, each with its content hash; empty in older campaigns.
     """
@@ -67,6 +68,7 @@ class Config:
     shares: bool = False
     code: tuple[tuple[str, str], ...] = ()
     operators: tuple[tuple[str, int], ...] = ()
+    plants: tuple[str, ...] = ()
 
     @property
     def budget_text(self) -> str:
@@ -88,6 +90,8 @@ class Config:
             what["shares"] = "off"
         if self.operators:
             what["operators"] = self.operators
+        if self.plants:
+            what["plants"] = self.plants
         return hashlib.sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()[:16]
 
     def names(self) -> tuple[str, ...]:
@@ -186,17 +190,23 @@ def parse_passes(text: str, known: tuple[str, ...]) -> tuple[str, ...]:
 
 def user_pass(target: str) -> PassRef:
     """Reference to a pass of the user's, ``FILE.py:FACTORY`` or ``package.module:FACTORY``; raises ``ConfigError``."""
+    absolute = absolute_target(target, "--pass")
+    return PassRef(split_target(absolute)[1], f"{USER_PREFIX}{absolute}")
+
+
+def absolute_target(target: str, option: str) -> str:
+    """Return ``FILE.py:NAME`` with an absolute path, or ``package.module:NAME``; raises ``ConfigError``."""
     try:
         where, name, arguments = split_target(target)
     except PassReferenceError as error:
-        raise ConfigError(f"--pass {error}") from None
+        raise ConfigError(f"{option} {error}") from None
     if where.endswith(".py"):
         # Absolute: the worker, the repro script and a resumed campaign may run somewhere else.
         path = Path(where)
         if not path.is_file():
-            raise ConfigError(f"--pass '{target}': '{where}' is not a file")
+            raise ConfigError(f"{option} '{target}': '{where}' is not a file")
         where = str(path.resolve())
-    return PassRef(name, f"{USER_PREFIX}{where}:{name}{arguments}")
+    return f"{where}:{name}{arguments}"
 
 
 _BY_NAME = {option.name: option for option in OPTIONS}
@@ -256,7 +266,7 @@ def _option(file: TomlFile, place: tuple[str, ...], value: Any, home: Path) -> s
 
 def _from(home: Path, key: str, text: str) -> str:
     """Take a file that a project file names from where that file lies, wherever `run` is started."""
-    is_file = key in ("known", "triage", "seeds") or (key in ("pass", "plugin") and ".py" in text)
+    is_file = key in ("known", "triage", "seeds") or (key in ("pass", "plugin", "plant") and ".py" in text)
     return str(home / text) if is_file else text
 
 

@@ -108,6 +108,8 @@ OPTIONS = (
            "installed plugin, a module, or FILE.py; repeatable (docs/plugins.md)", _NAMES, repeatable=True),
     Option("operators", "NAME=N,NAME=N", "draw these operators more often; all operators "
            "together have the weight 10: relax.permute_dims=30 (docs/drawing-modules.md)", _NAMES),
+    Option("plant", "FILE.py:FUNCTION", "your own code, put into most modules: a function of tensors, or a Fragment, "
+           "in a file or as package.module:FUNCTION; repeatable (docs/drawing-modules.md)", _NAMES, repeatable=True),
     Option("shares", "on|off", "whether an oracle that has never failed for a TVM pass judges only some of its cases "
            "(default: on)"),
 )  # fmt: skip

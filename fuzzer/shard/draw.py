@@ -107,7 +107,9 @@ def _draw_module(data: bytes, config: Config) -> DrawnModule | None:
     from strategies.detect.profile import profile_of
     from strategies.scope.from_bytes import draw_from_bytes
 
-    described = draw_from_bytes(_modules(config.seeds, config.seeds_digest, config.operators, active().modules), data)
+    described = draw_from_bytes(
+        _modules(config.seeds, config.seeds_digest, config.operators, config.plants, active().modules), data
+    )
     if described is None:
         return None
     module = described.module
@@ -118,18 +120,23 @@ def _draw_module(data: bytes, config: Config) -> DrawnModule | None:
 
 @functools.cache
 def _modules(
-    seeds: str, digest: str, operators: tuple[tuple[str, int], ...], brought: tuple[Callable[[], Any], ...]
+    seeds: str,
+    digest: str,
+    operators: tuple[tuple[str, int], ...],
+    plants: tuple[str, ...],
+    brought: tuple[Callable[[], Any], ...],
 ) -> Any:
     """Our modules, half of them from the strategies of plugins where there are some; a module of theirs that TVM
     objects to is discarded."""
     from hypothesis import strategies as st
 
     from oracles.core.module_facts import complaint
-    from strategies.modules import Described, described_modules
+    from strategies.modules import Described, described_modules, fragment_at
     from strategies.seeded import seeded_modules
     from strategies.seeds.collection import SeedRef
 
-    ours = seeded_modules(SeedRef(seeds, digest), operators) if seeds else described_modules(operators=dict(operators))
+    aim: dict[str, Any] = {"operators": dict(operators), "plant": [fragment_at(target) for target in plants]}
+    ours = seeded_modules(SeedRef(seeds, digest), **aim) if seeds else described_modules(**aim)
     if not brought:
         return ours
     theirs = st.one_of([make() for make in brought]).filter(lambda module: complaint(module) is None)

@@ -178,6 +178,18 @@ def _root_of(module: str) -> Path:
 
 def load_factory(target: str) -> Callable[[], Any]:
     """Import ``FILE.py:NAME`` or ``package.module:NAME`` and return the callable; raises ``PassReferenceError``."""
+    factory = load_named(target)
+    if not callable(factory):
+        raise PassReferenceError(f"'{target}' is not callable: it is {kind_of(factory)}")
+    return factory  # type: ignore[no-any-return]  # callable() narrows to a callable of unknown result
+
+
+def load_named(target: str) -> Any:
+    """Import ``FILE.py:NAME`` or ``package.module:NAME`` and return what has the name.
+
+    Raises:
+        PassReferenceError: It cannot be had.
+    """
     where, name, _ = split_target(target)
     if os.getcwd() not in sys.path:
         sys.path.append(os.getcwd())  # as for `python -m`
@@ -189,12 +201,9 @@ def load_factory(target: str) -> Callable[[], Any]:
         if isinstance(error, KeyboardInterrupt):
             raise
         raise PassReferenceError(f"'{where}' does not import: {type(error).__name__}: {error}") from error
-    factory = getattr(module, name, None)
-    if factory is None:
+    if getattr(module, name, None) is None:
         raise PassReferenceError(f"'{where}' has no '{name}'{near_matches(name, vars(module))}")
-    if not callable(factory):
-        raise PassReferenceError(f"'{target}' is not callable: it is {kind_of(factory)}")
-    return factory  # type: ignore[no-any-return]  # callable() narrows to a callable of unknown result
+    return getattr(module, name)
 
 
 def _call_factory(target: str) -> Any:
@@ -226,6 +235,8 @@ def import_file(path: Path) -> ModuleType:
         raise PassReferenceError(f"'{path}' cannot be imported")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
+    if (beside := str(path.resolve().parent)) not in sys.path:
+        sys.path.append(beside)  # as for `python FILE`
     try:
         spec.loader.exec_module(module)
     except BaseException:
