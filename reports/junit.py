@@ -94,7 +94,7 @@ def _details(report: Report, finding: FindingRecord, dispositions: Dispositions)
         finding.message.strip(),
     ]
     if finding.id in report.recognized:
-        lines.insert(4, f"known: {report.recognized[finding.id].line}")
+        lines.insert(4, report.recognized[finding.id].line)
     if not dispositions.fails(finding):
         lines.insert(4, f"does not fail: {dispositions.of(finding)}, {dispositions.why(finding) or '-'}")
         return "\n".join(lines)  # its script would be read by nobody, and reports of many known ones be large

@@ -83,7 +83,7 @@ def _finding(finding: FindingRecord, module: str, known: KnownAs | None) -> list
     if blame := blame_line(finding):
         lines += [f"{cell(blame[0].upper() + blame[1:])}.", ""]
     if known is not None:
-        lines += [f"Known: {cell(known.line)}", ""]
+        lines += [cell(known.line[:1].upper() + known.line[1:]), ""]
     lines += [f"Signature: {cell(finding.signature)}", ""]
     if finding.note:
         lines += [cell(finding.note), ""]

@@ -143,7 +143,11 @@ def _result(report: Report, finding: FindingRecord, dispositions: Dispositions, 
         ]
     if disposition is Disposition.KNOWN:
         result["suppressions"] = [
-            {"kind": "external", "status": "accepted", "justification": dispositions.why(finding) or "listed as known"}
+            {
+                "kind": "external",
+                "status": "accepted",
+                "justification": dispositions.why(finding) or "known on your list",
+            }
         ]
     return result
 

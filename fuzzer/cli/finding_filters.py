@@ -43,8 +43,8 @@ def add_filters(parser: argparse.ArgumentParser, where: str = "") -> None:
             help=f"only findings {text}; repeatable",
         )
     listed = group.add_mutually_exclusive_group()
-    listed.add_argument("--new", action="store_true", help="only findings that are not listed as known")
-    listed.add_argument("--known", action="store_true", help="only findings that are listed as known")
+    listed.add_argument("--new", action="store_true", help="only findings that neither you nor relaxfuzz has listed")
+    listed.add_argument("--known", action="store_true", help="only findings that you or relaxfuzz has listed")
     group.add_argument("--limit", type=_number, metavar="N", help="only the N most severe findings")
 
 

@@ -28,7 +28,7 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -118,9 +118,20 @@ def _holds(bound: Specifier, version: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class KnownFindings:
-    """The known findings of a file, searched by finding."""
+    """The known findings of a file, searched by finding.
+
+    Attributes:
+        entries: As they stand there.
+        file: Its name.
+    """
 
     entries: tuple[KnownFinding, ...] = ()
+    file: str = DEFAULT_FILE.name
+
+    @property
+    def words(self) -> str:
+        """Say to whom they are known."""
+        return f"known on your list ({self.file})"
 
     def find(self, finding_id: str, signature: str, family: str = "", former: str = "") -> KnownFinding | None:
         """Find the first entry that names the finding."""
@@ -133,7 +144,7 @@ class KnownFindings:
 
     def of(self, version: str) -> KnownFindings:
         """Leave out what does not speak of a release of TVM: another one that fails the same way is worth a look."""
-        return KnownFindings(tuple(entry for entry in self.entries if entry.concerns(version)))
+        return replace(self, entries=tuple(entry for entry in self.entries if entry.concerns(version)))
 
     def ids(self) -> frozenset[str]:
         """Ids of findings that an entry names singly: their cases are cut short."""
@@ -217,7 +228,8 @@ def _checked(file: TomlFile) -> TomlFile:
 
 def known_in(file: TomlFile) -> KnownFindings:
     """Read the ``[[known]]`` tables of a file; raises ``fuzzer.core.toml.TomlError``."""
-    return KnownFindings(tuple(_known(file, index, row) for index, row in enumerate(read_tables(file, "known"))))
+    rows = enumerate(read_tables(file, "known"))
+    return KnownFindings(tuple(_known(file, index, row) for index, row in rows), file.path.name)
 
 
 def _known(file: TomlFile, index: int, row: dict[str, object]) -> KnownFinding:

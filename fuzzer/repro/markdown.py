@@ -162,7 +162,7 @@ def _notes(finding: FindingRecord, info: CampaignInfo, parts: ScriptParts, known
         f"* Pass: `{finding.culprit}`",
         f"* Severity: {assessment.severity}; evidence: {assessment.evidence}",
         *([f"* {_cell(blame[0].upper() + blame[1:])}"] if blame else []),
-        *([f"* {_cell(fact)}" for fact in known.facts] if known is not None else []),
+        *([f"* {_cell(_sentence(line))}" for line in known.lines] if known is not None else []),
         f"* Found by fuzzing, {seen}; {smaller}.",
         f"* Signature: `{finding.id}` {_cell(finding.signature).replace('`', chr(39))}",
     ]

@@ -17,6 +17,8 @@ Each is a function that takes findings, and gives by id the name of a case, a se
 ``False``, and whether it is certain that the finding is this case.
 """
 
+_UPSTREAM = ("https://github.com/apache/", "https://discuss.tvm.apache.org/")
+
 
 @dataclass(frozen=True, slots=True)
 class KnownAs:
@@ -29,6 +31,7 @@ class KnownAs:
         listed: Whether an entry lists it, which excuses it where that file is given; a case excuses nothing.
         certain: Whether it is known to be that case, and does not only fail like it.
         also: The case that an entry stands beside.
+        file: The file that lists it.
     """
 
     name: str
@@ -37,20 +40,23 @@ class KnownAs:
     listed: bool = False
     certain: bool = True
     also: KnownAs | None = None
+    file: str = ""
+
+    def _own(self) -> str:
+        place = f"on your list ({self.file})" if self.listed else f"in relaxfuzz's corpus ({self.name})"
+        upstream = f" and upstream ({self.reference})" if self.reference.startswith(_UPSTREAM) else ""
+        elsewhere = f", {self.reference}" if self.reference and not upstream else ""
+        return f"{'known' if self.certain else 'perhaps known'} {place}{upstream or elsewhere}: {self.sentence}"
+
+    @property
+    def lines(self) -> list[str]:
+        """A line for each who knows it."""
+        return [self._own(), *(self.also.lines if self.also else [])]
 
     @property
     def line(self) -> str:
         """One line for reports."""
-        where = f" ({self.reference})" if self.reference else ""
-        how = "listed" if self.listed else "case" if self.certain else "looks like case"
-        return f"{how} {self.name}: {self.sentence}{where}{f'; {self.also.line}' if self.also else ''}"
-
-    @property
-    def facts(self) -> list[str]:
-        """What somebody who reads the bug report must know: what is wrong, and where it is reported."""
-        said = f"{'Known' if self.certain else 'Perhaps the same as'}: {self.sentence}"
-        where = [f"Upstream: {self.reference}"] if self.reference else []
-        return [said, *where, *(self.also.facts if self.also else [])]
+        return "; ".join(self.lines)
 
     def to_object(self) -> dict[str, object]:
         """Give what JSON holds of it."""
@@ -84,7 +90,7 @@ def recognize(
     for each in findings if listed.entries else ():
         family = (decisions or Decisions()).place(each.id, each.family, each.former).id
         if (row := listed.find(each.id, each.signature, family, each.former)) is not None:
-            found[each.id] = KnownAs(row.name, row.reason, row.reference, listed=True, also=found.get(each.id))
+            found[each.id] = KnownAs(row.name, row.reason, row.reference, True, True, found.get(each.id), listed.file)
     return found
 
 
@@ -94,5 +100,5 @@ def in_words(findings: Sequence[FindingRecord], known: Mapping[str, KnownAs]) ->
     mine = [known[each.id] for each in findings if each.id in known]
     listed = sum(each.listed for each in mine)
     parts = [f"{many} {words}" for many, words in
-             ((len(mine) - listed, "as cases of the corpus"), (listed, "listed")) if many]  # fmt: skip
+             ((len(mine) - listed, "in relaxfuzz's corpus"), (listed, "on your list")) if many]  # fmt: skip
     return f"Already known among {counted(len(findings), 'finding')}: {', '.join(parts)}" if mine else ""

@@ -83,7 +83,7 @@ class FindingState(str, enum.Enum):
     CONFIRMED = "confirmed"  # shows in fresh processes, and in its repro script
     UNSCRIPTED = "unscripted"  # shows in every fresh process, but not in a script of its own
     FLAKY = "flaky"  # does not show every time
-    KNOWN = "known"  # confirmed, and listed as known
+    KNOWN = "known"  # confirmed, and on a list of known findings
 
     def __str__(self) -> str:
         return "untriaged" if self is FindingState.NEW else self.value  # to people, new is what nobody accepted yet

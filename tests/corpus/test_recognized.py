@@ -95,18 +95,21 @@ def test_what_is_listed_comes_before_the_corpus() -> None:
     assert tell([FOUND])[FOUND.id].name == "merge-composite-if"
     told = tell([FOUND], KnownFindings((entry,)))
     entry_told = told[FOUND.id]
-    assert replace(entry_told, also=None) == KnownAs(FOUND.id, "why", "https://example.org/1", listed=True)
+    assert replace(entry_told, also=None) == KnownAs(
+        FOUND.id, "why", "https://example.org/1", listed=True, file="findings.toml"
+    )
     assert state_of(FOUND, entry_told) is FindingState.KNOWN, "as on the page"
     assert entry_told.also == tell([FOUND])[FOUND.id], "beside the case, not instead of it"
-    assert "listed abc0000001: why (https://example.org/1); looks like case merge-composite-if: " in entry_told.line
-    assert in_words([FOUND], told) == "Already known among 1 finding: 1 listed"
+    assert entry_told.lines[0] == "known on your list (findings.toml), https://example.org/1: why"
+    assert entry_told.lines[1].startswith("perhaps known in relaxfuzz's corpus (merge-composite-if)")
+    assert in_words([FOUND], told) == "Already known among 1 finding: 1 on your list"
     assert in_words([FOUND], {}) == ""
 
 
 def test_the_gate_tells_which_new_finding_is_a_case() -> None:
     (ruling,) = finding_rulings(SortedFindings((FOUND,), (), (), (), (), ()), Path("campaign"))
     assert ruling.status is RulingStatus.FAIL  # to be told is no excuse
-    assert "; looks like case merge-composite-if: " in ruling.detail, "by what it says alone"
+    assert "; perhaps known in relaxfuzz's corpus (merge-composite-if)" in ruling.detail, "by what it says alone"
 
 
 def test_an_address_is_made_of_what_a_case_says_of_upstream() -> None:

@@ -25,7 +25,11 @@ def test_a_known_defect_takes_little_of_a_campaign(tmp_path: Path) -> None:
     with Store.open(tmp_path / "c") as store:
         (finding,) = [each for each in store.findings() if each.id == MUTATION]
         tallies, cost = store.tallies(), store.costs()[MUTATION]
-    assert (finding.state, finding.note, finding.minimized) == (FindingState.KNOWN, "listed as known: issue 7", None)
+    assert (finding.state, finding.note, finding.minimized) == (
+        FindingState.KNOWN,
+        "known on your list (known.toml): issue 7",
+        None,
+    )
     skipped = {each.oracle: each.count for each in tallies if each.reason == CUT_SHORT}
     assert skipped == {"postcondition": finding.count}
     assert cost.triage == 0

@@ -26,7 +26,10 @@ def test_a_listed_finding_is_recorded_as_known(store: Store) -> None:
     recognizer = KnownFilter(store, KnownFindings((KnownFinding(finding.id, "", "issue 7", "w"),)), None)
     assert recognizer.ids == {finding.id}
     assert recognizer.shelve(finding.id)
-    assert (found(store).state, found(store).note) == (FindingState.KNOWN, "listed as known: issue 7")
+    assert (found(store).state, found(store).note) == (
+        FindingState.KNOWN,
+        "known on your list (findings.toml): issue 7",
+    )
     assert store.untriaged() == []
 
 
@@ -55,7 +58,7 @@ def test_a_family_is_recognized_once_it_is_certain(store: Store) -> None:
     assert not recognizer.shelve(finding.id)
     assert recognizer.likely == {finding.id}, "it is looked into behind all others"
     assert recognizer.listed(finding, UNKNOWN) == ""
-    assert recognizer.listed(finding, traits) == "listed as known: issue 7"
+    assert recognizer.listed(finding, traits) == "known on your list (findings.toml): issue 7"
     assert recognizer.listed(finding, Traits("Normalize")) == ""
 
 
@@ -63,4 +66,7 @@ def test_decisions_say_which_family_is_meant(store: Store) -> None:
     finding = found(store)
     known = KnownFindings((KnownFinding("", "", "issue 7", "w", family="F012345678"),))
     decisions = Decisions((Decision("F012345678", (finding.family.id,), "one cause"),))
-    assert KnownFilter(store, known, decisions).listed(finding, Traits("FuseOps")) == "listed as known: issue 7"
+    assert (
+        KnownFilter(store, known, decisions).listed(finding, Traits("FuseOps"))
+        == "known on your list (findings.toml): issue 7"
+    )

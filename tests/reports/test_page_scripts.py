@@ -89,8 +89,8 @@ def test_a_finding_offers_its_issue_an_entry_and_a_search(report: Report, tmp_pa
     assert search == "https://github.com/apache/tvm/issues?q=FuseOps%20it%20does%20not"
     run(f"RF.finding('{first.id}').line = 'FuseOps fails on relax.nn.pixel_shuffle: no relax.expr.If'")
     assert run(f"RF.upstream(RF.finding('{first.id}'))").endswith("?q=FuseOps%20nn.pixel_shuffle")
-    assert f"Known: {known.sentence.splitlines()[0]}" in issue
-    assert f"* Upstream: {known.reference}" in issue
+    assert f"Known in relaxfuzz's corpus ({known.name})" in issue
+    assert f" and upstream ({known.reference}): {known.sentence.splitlines()[0]}" in issue
     go(run, f"finding/{first.id}")
     shown = run("document.querySelectorAll('dd').map((each) => each.textContent)")
     assert known.line in shown

@@ -55,7 +55,7 @@ RF.day = (iso) => `${iso.slice(0, 10)} ${iso.slice(11, 16)}`;
 RF.STATES = {
   confirmed: ["●", "bad", "reproduced in fresh processes and by its script"],
   new: ["○", "warn", "not investigated yet", "untriaged"],
-  known: ["✓", "good", "confirmed, and listed as known"],
+  known: ["✓", "good", "confirmed, and known on your list"],
   unscripted: ["◐", "warn", "reproduced in fresh processes, but not by a standalone script"],
   flaky: ["≈", "warn", "not reproduced every time"],
 };

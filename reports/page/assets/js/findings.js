@@ -160,7 +160,7 @@ RF.findingHead = function (finding) {
       fact("module", finding.bindings === null ? "not minimized"
         : `${RF.counted(finding.bindings, "binding")}${finding.minimized ? "" : " (not minimized)"}`),
       finding.cost && fact("time", `${RF.duration(finding.cost[0])} spent judging its cases, ${RF.duration(finding.cost[1])} on triage`),
-      finding.known && fact("known as", /^https?:/.test(finding.known.reference) ? RF.h("a", { href: finding.known.reference }, finding.known.line)
+      finding.known && fact("seen before", /^https?:/.test(finding.known.reference) ? RF.h("a", { href: finding.known.reference }, finding.known.line)
         : finding.known.line),
       fact("note", finding.note),
       fact("releases of TVM", finding.releases),
