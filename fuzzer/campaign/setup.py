@@ -29,6 +29,7 @@ from fuzzer.core.config import (
 from fuzzer.core.installed import Versions
 from fuzzer.core.verb import UsageError
 from fuzzer.findings.file import Decisions, KnownFindings, load_decisions, load_known
+from fuzzer.shard.reached import probe as probe_blocks
 from fuzzer.store.trust import require_trust
 from fuzzer.store.writer import FILE_NAME, Store
 from fuzzer.worker.death import Died
@@ -42,6 +43,8 @@ DEFAULT_SECONDS = 600.0
 _PROBE_SECONDS = 60.0  # for importing and building a user's pass, which may load a library of its own
 _Tried = str | set[tuple[str, str]]
 """Why a thing of the user's cannot be used, or its files."""
+NO_DASK = "--coverage watches processes of this machine: it cannot be had with --dask"
+_TABLE_SECONDS = 600.0  # for the table of blocks, once for each wheel
 _EITHER = (("time", "max-examples"), ("workers", "dask"))
 """Options that say the same thing in two ways."""
 _TESTED = ("pass", "passes")
@@ -55,10 +58,12 @@ class Opened:
     Attributes:
         store: The store.
         resumed: Whether the campaign was there already.
+        config: What holds: as it was given, and watched as it began.
     """
 
     store: Store
     resumed: bool
+    config: Config
 
 
 def merged(options: Mapping[str, Any]) -> dict[str, Any]:
@@ -117,6 +122,10 @@ def configure(given: Mapping[str, Any]) -> Config:
         operators=parse_operators(given.get("operators", "")),
         plants=tuple(dict.fromkeys(absolute_target(target, "--plant") for target in given.get("plant", ()))),
     )
+    if parse_switch(given.get("coverage", "off"), "--coverage"):
+        if "dask" in given:
+            raise ConfigError(NO_DASK)
+        config = replace(config, coverage=watched_build())
     code = [sources(place) for place in plugins.places] + [try_pass(ref) for ref in users]
     code += [_tried(probe_plant, target, "--plant", target) for target in config.plants]
     return replace(config, code=tuple(sorted(set().union(*code))))
@@ -202,6 +211,16 @@ def _probed(use: Callable[[], None], target: str, place: str) -> _Tried:
         return f"'{target}' raised {''.join(traceback.format_exception_only(error)).strip()}"
 
 
+def watched_build() -> str:
+    """Return the build id of TVM's compiler, whose blocks can be watched; raises ``ConfigError`` where they cannot."""
+    with IsolatedWorker(time_limit=_TABLE_SECONDS) as worker:
+        answer = worker.call(probe_blocks, None)
+    build, fault = ("", f"breakpoints end the process: {answer.detail}") if isinstance(answer, Died) else answer
+    if fault:
+        raise ConfigError(f"--coverage cannot be had: {fault}")
+    return build
+
+
 def open_campaign(directory: Path, config: Config, versions: Versions, trust: bool = False) -> Opened:
     """Resume the campaign in ``directory``, wherever it is from where there is ``trust``, or begin one there.
 
@@ -210,7 +229,7 @@ def open_campaign(directory: Path, config: Config, versions: Versions, trust: bo
         fuzzer.store.writer.StoreError: when the directory or the database in it cannot be used.
     """
     if not os.path.lexists(directory / FILE_NAME):
-        return Opened(Store.create(directory, _facts(config, versions)), resumed=False)
+        return Opened(Store.create(directory, _facts(config, versions)), False, config)
     store = Store.open(directory, read_only=False)
     meta = store.meta()
     complaint = ""
@@ -229,10 +248,15 @@ def open_campaign(directory: Path, config: Config, versions: Versions, trust: bo
         if complaint:
             raise ConfigError(complaint)
         require_trust(store, trust)
+        begun = Config.from_json(meta["config"]).coverage if "config" in meta else ""
+        if config.coverage not in ("", begun):
+            raise ConfigError(f"'{directory}' was begun without --coverage, or on another build; give another --out")
+        if begun and not config.coverage and watched_build() != begun:
+            raise ConfigError(f"'{directory}' covers another build of TVM's compiler; give another --out")
     except UsageError:
         store.close()
         raise
-    return Opened(store, resumed=True)
+    return Opened(store, True, replace(config, coverage=begun))
 
 
 def _changed(meta: Mapping[str, str], config: Config) -> str:

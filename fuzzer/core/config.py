@@ -50,6 +50,7 @@ class Config:
         operators: Weights of operators that are drawn more often (``strategies.ir_modules``).
         plants: Code of the user's that is planted in modules, ``FILE.py:FUNCTION`` or ``package.module:FUNCTION``.
         shares: Whether oracles are asked of a share of cases where they never failed (``fuzzer.shard.shares``).
+        coverage: Build id of TVM's compiler, if the blocks that it has are watched; it decides no result.
         code: Files of the user's passes and plugins, each with its content hash; empty in older campaigns.
     """
 
@@ -69,6 +70,7 @@ class Config:
     code: tuple[tuple[str, str], ...] = ()
     operators: tuple[tuple[str, int], ...] = ()
     plants: tuple[str, ...] = ()
+    coverage: str = ""
 
     @property
     def budget_text(self) -> str:

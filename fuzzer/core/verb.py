@@ -69,6 +69,7 @@ class Option:
         help: One line, for ``relaxfuzz run --help``.
         kinds: Types of its value in a file.
         repeatable: Whether it may be given several times.
+        bare: What it means on the command line without a value; empty where it needs one.
     """
 
     name: str
@@ -76,6 +77,7 @@ class Option:
     help: str
     kinds: tuple[type, ...] = (str,)
     repeatable: bool = False
+    bare: str = ""
 
 
 _NAMES, _TIME = (list, str), (str, int, float)
@@ -112,4 +114,6 @@ OPTIONS = (
            "in a file or as package.module:FUNCTION; repeatable (docs/drawing-modules.md)", _NAMES, repeatable=True),
     Option("shares", "on|off", "whether an oracle that has never failed for a TVM pass judges only some of its cases "
            "(default: on)"),
+    Option("coverage", "on|off", "note which basic blocks of TVM's compiler the cases reach; a resumed campaign "
+           "goes on as it began (default: off; docs/coverage.md)", bare="on"),
 )  # fmt: skip

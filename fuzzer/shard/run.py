@@ -106,6 +106,7 @@ class ShardAccumulator:
             key = (step, "" if step == DRAW else item.judged)
             result.spent[key] = result.spent.get(key, 0.0) + seconds
         result.tallies.update(item.tallies)
+        result.reached.update(memoryview(item.reached).cast("I"))
         for failure in item.failures:
             self._hit(item.index, failure)
         # Where the time of the example went, should its findings be known ones.

@@ -20,6 +20,7 @@ from fuzzer.core.config import Config
 from fuzzer.core.coverage import UNREADABLE, Coverage, rewrite
 from fuzzer.findings.signature import signature
 from fuzzer.shard.draw import SHARD_EXAMPLES, DrawnModule, Subjects, draw_subjects, randomness, subjects_per_module
+from fuzzer.shard.reached import new_blocks, watch_blocks
 from fuzzer.worker.child import begin_case, breadcrumb, die_if_out_of_memory
 from oracles.core.verdict import NOT_ASKED, NOTE, Outcome, Verdict
 from relaxkit.passes.contract import OracleName
@@ -139,6 +140,7 @@ class ExampleDone:
         rewrite: What it did to the module (``fuzzer.core.coverage.rewrite``); empty when it changed nothing.
         spent: Seconds by step, drawing its module included; no part of what makes two results equal.
         taken: Seconds from its beginning to its end; as ``spent``.
+        reached: Addresses, of four bytes each, of blocks that its process had not reached before; as ``spent``.
     """
 
     index: int
@@ -148,6 +150,7 @@ class ExampleDone:
     rewrite: str = ""
     spent: tuple[tuple[str, float], ...] = field(default=(), compare=False)
     taken: float = field(default=0.0, compare=False)
+    reached: bytes = field(default=b"", compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,6 +177,8 @@ def run_shard(task: ShardTask) -> Iterator[ModuleDrawn | ExampleBegun | ExampleD
 
     if task.config.plugins:
         require(task.config.plugins)  # a process on another machine has not inherited them
+    if task.config.coverage:
+        watch_blocks(task.config.coverage, task.number)
     per_module = subjects_per_module(task.config)
     seen: set[str] = set()
     watch = Stopwatch(breadcrumb)
@@ -204,7 +209,7 @@ def run_shard(task: ShardTask) -> Iterator[ModuleDrawn | ExampleBegun | ExampleD
             yield begun
             begin_case(counts=True)
             done = _judged(task, index, facts, passes, seen, drawn.drawn, watch)
-            yield replace(done, taken=time.monotonic() - begun.at)
+            yield replace(done, taken=time.monotonic() - begun.at, reached=new_blocks())
 
 
 def _module_drawn(subjects: Subjects, number: int) -> ModuleDrawn:

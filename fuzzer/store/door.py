@@ -128,10 +128,11 @@ COLUMNS: dict[str, dict[str, Any]] = {
     "growth": {"at": _Seconds, **_wholes("examples modules findings operators operands pairs rewrites")},
     "sightings": {"finding": _Id, "at": _Seconds, "count": Whole},
     "spent": {"step": _Name, "culprit": _Line, "seconds": _Seconds},
+    "reached": {"block": Whole, "shard": _Number},
 }  # fmt: skip
 """Types of all columns of all tables, in the order in which ``schema.sql`` has them."""
-LATER = frozenset({"assessment"})
-"""Columns that a campaign may lack."""
+LATER = frozenset({"assessment", "reached"})
+"""Columns and tables that a campaign may lack."""
 
 _FACTS: dict[str, Any] = {
     "seed": _Seed, "started_at": datetime, "elapsed": _Seconds, "workers": Whole, "state": _Name, "budget": _Line,
@@ -225,13 +226,15 @@ class _Inspection:
         for name in sorted(found.keys() | ours.keys()):
             if name not in ours:
                 raise self._error(f"{found[name][0]} '{name}' is none of a campaign's")
-            if found.get(name) != ours[name]:
+            if found.get(name) != ours[name] and (name in found or name not in LATER):
                 raise self._error(
                     f"{ours[name][0]} '{name}' is {'not as in a campaign' if name in found else 'missing'}"
                 )
 
     def _rows(self, table: str, columns: Mapping[str, Any]) -> None:
         there = {row[0] for row in self._db.execute("SELECT name FROM pragma_table_xinfo(?)", (table,))}
+        if not there:
+            return  # begun before there was such a table
         names = [name if name in there else f"NULL AS {name}" for name in columns]
         cursor = self._db.execute(f"SELECT {', '.join(names)} FROM {table} LIMIT {MOST_ROWS + 1}")
         cursor.row_factory = None

@@ -37,7 +37,7 @@ _OF_THE_SMALLEST = ("state", "minimized_json", "bindings", "repro", "parts", "tr
 """What a finding has from the campaign with the smallest module."""
 STRIDE = 1 << 44
 """Shards of the second campaign are numbered from here, and so on; met findings have numbers from 1 << 40 on."""
-_NUMBERED = {"shards": "number", "findings": "shard"}
+_NUMBERED = {"shards": "number", "findings": "shard", "reached": "shard"}
 """Tables with a column for the number of a shard."""
 
 _RANKS = (
@@ -72,6 +72,8 @@ def joined_rows(sources: Sequence[Rows], numbers: Sequence[Mapping[int, int]]) -
 
     pairs = list(zip(sources, numbers, strict=True))
     rows["shards"] = [row for source, places in pairs for row in renumbered(source, "shards", "number", places)]
+    reached = [row for source, places in pairs for row in renumbered(source, "reached", "shard", places)]
+    rows["reached"] = _best(reached, lambda row: row["block"], lambda row: row["shard"])
     findings = [renumbered(source, "findings", "shard", places) for source, places in pairs]
     rows["findings"], chosen = _findings(findings)
     rows["growth"] = sources[0]["growth"] if len(sources) == 1 else _growth(sources, rows)
@@ -257,6 +259,7 @@ def _kind(meta: dict[str, str]) -> dict[str, str]:
         "plugins": "" if config is None else " ".join(Path(each).name for each in config.plugins),
         "files of passes": "" if config is None else str(config.code or ""),
         "operators": "" if config is None else str(config.operators or ""),
+        "coverage": "" if config is None else config.coverage,
         "seed collection": "" if config is None else config.seeds_digest,
     }
 

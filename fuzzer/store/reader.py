@@ -85,6 +85,10 @@ class StoreReader:
         """Numbers of the shards that are recorded, each with the index up to which it is."""
         return dict(self._query("SELECT number, max(stop) FROM shards GROUP BY number"))
 
+    def reached(self) -> dict[int, int]:
+        """Addresses of the blocks of TVM's compiler that were reached, each with the first shard that reached it."""
+        return dict(self._query("SELECT block, shard FROM reached")) if self._has("reached") else {}
+
     def findings(self) -> list[FindingRecord]:
         """All findings, first seen first."""
         return [_finding(row) for row in self._query("SELECT * FROM findings ORDER BY shard, number, id")]
@@ -122,11 +126,17 @@ class StoreReader:
         """All tables at one moment."""
         try:
             self._db.execute("BEGIN")
-            found = {table: [dict(row) for row in self._query(f"SELECT * FROM {table}")] for table in COLUMNS}
+            found = {
+                table: [dict(row) for row in self._query(f"SELECT * FROM {table}")] if self._has(table) else []
+                for table in COLUMNS
+            }
             self._db.execute("COMMIT")
         except sqlite3.Error as error:
             raise store_error(error, self.directory) from error
         return found
+
+    def _has(self, table: str) -> bool:
+        return bool(list(self._query("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", (table,))))
 
     def _query(self, text: str, values: tuple[Any, ...] = ()) -> Iterator[Any]:
         try:

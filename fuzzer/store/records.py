@@ -350,6 +350,8 @@ class ShardResult:
         coverage: What was generated, and what the passes did with it.
         failing: Seconds of the examples that failed, by signature id; as ``spent``.
         spent: Seconds by step and pass (``fuzzer.shard.shard``); no part of what makes two results equal.
+        reached: Addresses of blocks of the compiler, without those that an earlier shard in the same process has
+            reached; as ``spent``.
     """
 
     number: int
@@ -363,6 +365,7 @@ class ShardResult:
     coverage: Coverage = field(default_factory=Coverage)
     failing: dict[str, float] = field(default_factory=dict, compare=False)
     spent: dict[tuple[str, str], float] = field(default_factory=dict, compare=False)
+    reached: set[int] = field(default_factory=set, compare=False)
 
     def add(self, more: ShardResult) -> None:
         """Count what the next piece has counted as well."""
@@ -377,6 +380,7 @@ class ShardResult:
             self.hits[finding_id] = hit if known is None else known.counted(known.count + hit.count)
         add_counts(self.failing, more.failing)
         add_counts(self.spent, more.spent)
+        self.reached |= more.reached
 
 
 def total_of(results: Sequence[ShardResult]) -> ShardResult:

@@ -26,6 +26,8 @@ CREATE TABLE changed (name TEXT PRIMARY KEY, count INTEGER NOT NULL) WITHOUT ROW
 CREATE TABLE rewrites (
     culprit TEXT NOT NULL, rewrite TEXT NOT NULL, count INTEGER NOT NULL, PRIMARY KEY (culprit, rewrite)
 ) WITHOUT ROWID;
+-- Blocks of TVM's compiler, by address, each with the first shard that reached it (fuzzer/shard/reached.py).
+CREATE TABLE reached (block INTEGER PRIMARY KEY, shard INTEGER NOT NULL);
 -- A finding with its first case and, once triage has seen it, its minimized case, script and traits. Records are JSON.
 CREATE TABLE findings (
     id TEXT PRIMARY KEY, signature TEXT NOT NULL, oracle TEXT NOT NULL, culprit TEXT NOT NULL, evidence TEXT NOT NULL,

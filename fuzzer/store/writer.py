@@ -107,10 +107,13 @@ class Store(StoreReader):
             raise store_error(error, directory) from error
 
     def _complete(self) -> None:
-        """Add the column that campaigns lack that were begun before findings were assessed."""
+        """Add what campaigns lack that were begun before findings were assessed, or blocks watched."""
         if "assessment" not in {row["name"] for row in self._query("PRAGMA table_info(findings)")}:
             with self._writing():
                 self._db.execute("ALTER TABLE findings ADD COLUMN assessment TEXT")
+        if not self._has("reached"):
+            with self._writing():
+                self._db.execute("CREATE TABLE reached (block INTEGER PRIMARY KEY, shard INTEGER NOT NULL)")
 
     def close(self) -> None:
         """Close the file and let other campaigns have the directory."""
@@ -165,6 +168,11 @@ class Store(StoreReader):
             for finding_id, (number, hit) in _earliest(results).items():
                 if self._record_hit(finding_id, number, hit.counted(total.hits[finding_id].count), elapsed):
                     fresh.append(finding_id)
+            self._db.executemany(
+                "INSERT INTO reached VALUES (?, ?) ON CONFLICT DO UPDATE SET shard = excluded.shard "
+                "WHERE excluded.shard < shard",
+                [(block, result.number) for result in results for block in result.reached],
+            )
             growth = self._growth.add(self._db, total, elapsed)
             add_rows(self._db, "costs", [(each, taken, 0.0) for each, taken in total.failing.items()])
         self._growth = growth

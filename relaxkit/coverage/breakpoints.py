@@ -40,7 +40,7 @@ def loaded(names: tuple[str, ...] = _NAMES) -> tuple[Path, int]:
 def table_of(path: Path) -> BlockTable:
     """Return the table of a library's blocks, made once and kept in the cache; raises ``CoverageError``."""
     library = Library(path)
-    key = f"blocks_{library.build}_{FORMAT}"
+    key = _table_key(library.build)
     packed = _cached(key)
     if packed is None:
         try:
@@ -49,6 +49,25 @@ def table_of(path: Path) -> BlockTable:
             raise CoverageError("the table of blocks needs capstone: pip install 'relaxfuzz[coverage]'") from error
         _keep(key, packed)
     return BlockTable.from_bytes(packed)
+
+
+def prepare() -> str:
+    """Make what :func:`watch_compiler` needs, and return the build id of TVM's compiler; raises ``CoverageError``."""
+    path, _ = loaded()
+    build = table_of(path).build
+    _machine_code()
+    if _cached(_table_key(build)) is None:
+        raise CoverageError(f"'{default_directory()}' cannot be written: it must keep the table of blocks")
+    return build
+
+
+def watch_compiler(build: str) -> Breakpoints:
+    """Set breakpoints in TVM's compiler, which must have this build id; raises ``CoverageError``."""
+    path, origin = loaded()
+    table = table_of(path)
+    if table.build != build:
+        raise CoverageError(f"TVM's compiler here is build {table.build}, not {build}")
+    return Breakpoints(path, origin, table.blocks)
 
 
 class Breakpoints:
@@ -119,6 +138,10 @@ def _compiled(source: bytes) -> bytes:
         if done.returncode:
             raise CoverageError(f"`cc` cannot compile the breakpoints: {done.stderr.decode(errors='replace')[:200]}")
         return place.read_bytes()
+
+
+def _table_key(build: str) -> str:
+    return f"blocks_{build}_{FORMAT}"
 
 
 def _cached(key: str) -> bytes | None:

@@ -29,7 +29,8 @@ SUMMARY = "relaxfuzz.summary"
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     for option in OPTIONS:
         action = "append" if option.repeatable else "store"
-        parser.add_argument(f"--{option.name}", metavar=option.metavar, help=option.help, action=action)
+        bare: dict[str, Any] = {"nargs": "?", "const": option.bare} if option.bare else {}
+        parser.add_argument(f"--{option.name}", metavar=option.metavar, help=option.help, action=action, **bare)
     parser.add_argument(
         "--config", metavar="FILE", type=Path,
         help="a TOML file with these options as keys (default: [tool.relaxfuzz] of pyproject.toml, here or above)",
@@ -42,8 +43,8 @@ def _run(options: argparse.Namespace) -> int:
     from fuzzer.campaign.campaign import Campaign
     from fuzzer.campaign.progress import Progress
     from fuzzer.campaign.regression import chosen, regress_first
-    from fuzzer.campaign.setup import configure, decisions, known_findings, merged, open_campaign
-    from fuzzer.core.config import project_config, project_file
+    from fuzzer.campaign.setup import NO_DASK, configure, decisions, known_findings, merged, open_campaign
+    from fuzzer.core.config import ConfigError, project_config, project_file
     from fuzzer.core.installed import NO_COMPILER, compiler, installed, untested
     from fuzzer.worker import session_files
     from relaxkit.compat.known import lines as gap_lines
@@ -64,7 +65,9 @@ def _run(options: argparse.Namespace) -> int:
         workers, executor = _executor(values, config, held)
         past = chosen(values.get("regress"), config, directory, options.trust)
         opened = open_campaign(directory, config, versions, options.trust)
-        store = held.enter_context(opened.store)
+        store, config = held.enter_context(opened.store), opened.config
+        if config.coverage and executor is not None:
+            raise ConfigError(NO_DASK)
         _announce(replace(config, workers=workers), store, directory, opened.resumed)
         if compiler() is None:
             inform(NO_COMPILER)
