@@ -3,7 +3,8 @@
     python benchmarks/coverage.py [--shards N] [--seed SEED] [--fresh]
 
 Judges the same shards of 64 cases in two processes, one of which watches TVM's compiler, in turns, after a third one
-has filled the cache of kernels with what they need.  Prints both times of each shard and whether their verdicts are the same, the median of the ratios, and the blocks that were reached.
+has filled the cache of kernels with what they need.  Prints both times of each shard and whether their verdicts are
+the same, the median of the ratios, and the blocks that were reached.
 With ``--fresh`` each shard is judged in a process of its own, which pays for its breakpoints and for all blocks anew.
 A shard whose process dies is left out.
 """

@@ -101,7 +101,7 @@ GROUPS = {
     "Run campaigns": ("run", "merge"),
     "Look at findings": ("findings", "triage", "minimize", "repro", "bisect", "prove"),
     "Judge and report": ("gate", "baseline", "report"),
-    "Look things up": ("passes", "ops", "corpus", "completion"),
+    "Look things up": ("passes", "ops", "coverage", "corpus", "completion"),
 }
 """The verbs as help shows them; those that others register come last."""
 

@@ -89,6 +89,10 @@ class StoreReader:
         """Addresses of the blocks of TVM's compiler that were reached, each with the first shard that reached it."""
         return dict(self._query("SELECT block, shard FROM reached")) if self._has("reached") else {}
 
+    def examples(self) -> list[tuple[int, int]]:
+        """Shards that are recorded, in order, each with its number of cases."""
+        return [tuple(row) for row in self._query("SELECT number, sum(examples) FROM shards GROUP BY number")]
+
     def findings(self) -> list[FindingRecord]:
         """All findings, first seen first."""
         return [_finding(row) for row in self._query("SELECT * FROM findings ORDER BY shard, number, id")]

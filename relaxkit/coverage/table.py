@@ -30,13 +30,17 @@ FORMAT = 1
 _FILE = re.compile(rf"(?:.*/)?{SOURCES}(.*\.cc)")
 _PASS = re.compile(r"relax(?:\.\w+)*\.transform\.(\w+)")
 _REGISTERED = re.compile(r"relax\.[\w.]+")
-_SIGNATURE = re.compile(r"(?!.*\[with )[\w:<>*&,~ ]*\btvm::relax::[\w:<>~, ]+\(.*\)(?: const)?")
+_SIGNATURE = re.compile(r"(?!.*\[with )[\w:<>*&,~ ]*\btvm::relax::[\w:<>~, {}]+\(.*\).*")
+_HEADERS = ("[with ", "tvm::ffi::", '{"type":')
+"""What texts have that are in every file."""
 _GUARD = re.compile(rb"\x80\x3d....\0", re.DOTALL)
 """A test whether a variable of a header is initialised already: of a file only the last function has such tests."""
 _APART = 1 << 18
 """The hot, the cold and the start-up functions of the sources lie so many bytes apart, or more."""
 _LEAST_FILES = 20
 _MOST_NAME = 160
+_LEAST_TEXT, _RARE = 8, 3
+"""A text of so many characters or more, in so many functions or fewer, tells which function it is."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +54,7 @@ class BlockTable:
         passes: Number of the file of each pass, by the pass's name.
         functions: Address of each function that has blocks, ascending.
         owners: Number of the file of each of them.
-        names: Name of each of them; empty where it is not known.
+        names: Name of each of them, or a text in it; empty where neither is known.
         blocks: Address of each block, ascending.
     """
 
@@ -215,17 +219,28 @@ def _file_names(runs: Sequence[range], words: Mapping[int, Sequence[str]]) -> tu
 
 
 def _function_names(library: Library, chosen: Iterable[int], words: Mapping[int, Sequence[str]]) -> tuple[str, ...]:
-    """Name functions by their symbols, by what their checks say, or by the class that they are a method of."""
+    """Name functions by their symbols, by what their checks say, by the class of a method, or by a rare text."""
     exported, methods, demangled = library.exported(), _methods(library), _demangler()
+    known = Counter(word for each in words.values() for word in set(each) if _tells(word))
     names = []
     for number in chosen:
         start = int(library.starts[number])
         own = any(_FILE.fullmatch(word) for word in words[number])
         said = next((word for word in words[number] if own and _SIGNATURE.fullmatch(word)), "")
         kind, slot = methods.get(start, ("", 0))
-        method = f"{demangled(kind)}, virtual function {slot}" if kind else ""
-        names.append((demangled(exported[start]) if start in exported else said or method)[:_MOST_NAME])
+        name = demangled(exported[start]) if start in exported else said
+        if kind and not name:
+            name = f"{demangled(kind)}, virtual function {slot}"
+        rare = min((word for word in words[number] if word in known), key=lambda word: known[word], default="")
+        if not name and rare and known[rare] <= _RARE:
+            name = f'with "{rare}"'
+        names.append(name[:_MOST_NAME])
     return tuple(names)
+
+
+def _tells(word: str) -> bool:
+    """Say whether a text may tell which function it is in."""
+    return len(word) >= _LEAST_TEXT and not any(each in word for each in _HEADERS)
 
 
 def _methods(library: Library) -> dict[int, tuple[str, int]]:
