@@ -30,6 +30,9 @@ _IMPORTS = {
     "T": "from tvm.script import tirx as T",
 }
 _MOST_FRAMES = 8
+LONGEST_SCRIPT = 20_000
+"""Characters of a script that an issue holds: GitHub takes 65,536 in all, and a module is shown twice."""
+_LONGEST_TEXT = 4_000
 
 
 def bug_report(
@@ -54,16 +57,16 @@ def bug_report(
     """
     words, own = parts.words, any(ref.is_user for ref in finding.case.passes)
     assert verdict.evidence is not None
-    actual = f"{parts.numbers}.\n" if parts.numbers else f"{words.observed}\n"
+    actual = f"{shorten(parts.numbers or words.observed, _LONGEST_TEXT)}{'.' * bool(parts.numbers)}\n"
     if verdict.evidence.frames:
         actual += f"\nInnermost frames inside TVM:\n\n{fenced(chr(10).join(verdict.evidence.frames[:_MOST_FRAMES]))}"
     sections = [
         f"# {words.title if own else words.headline}\n",
-        f"### Expected behavior\n\n{_sentence(words.expected)}\n",
+        f"### Expected behavior\n\n{_sentence(shorten(words.expected, _LONGEST_TEXT))}\n",
         f"### Actual behavior\n\n{_sentence(actual)}",
         f"### Environment\n\n{_environment(info)}",
-        f"### Steps to reproduce\n\n{_steps(parts, script, own)}",
-        f"### Before and after\n\n{fenced(parts.change, 'diff')}" if parts.change else "",
+        f"### Steps to reproduce\n\n{_steps(finding, parts, script, own)}",
+        f"### Before and after\n\n{fenced(shorten(parts.change, _LONGEST_TEXT), 'diff')}" if parts.change else "",
         _nearest(parts),
         _bisection(bisected),
         f"### Notes\n\n{_notes(finding, info, parts, known)}",
@@ -96,15 +99,20 @@ def _environment(info: CampaignInfo) -> str:
     return "".join(f"* {name}: {value}\n" for name, value in facts if value)
 
 
-def _steps(parts: ScriptParts, script: str, own: bool) -> str:
+def _steps(finding: FindingRecord, parts: ScriptParts, script: str, own: bool) -> str:
     needs = "the file of the pass, beside it or in the working directory" if own else "only TVM and NumPy"
+    attached = len(script) > LONGEST_SCRIPT
     how = f"Save this as `repro.py`, and run `python repro.py`. It needs {needs}."
+    if attached:
+        own_file = f", `{finding.repro}` of the campaign," if finding.repro else ""
+        how = f"The script{own_file} is attached, as it is too long for an issue ({len(script.splitlines()):,} lines)."
+        how += f" Run it with Python. It needs {needs}."
     if parts.ending is not None:
         how += " It fails while the defect is there, and exits with 0 once the defect is gone."
-        return f"{how}\n\n{fenced(script, 'python')}"
+        return f"{how}\n" if attached else f"{how}\n\n{fenced(script, 'python')}"
     prepared, judged = parts.passes[: -parts.judged or None], parts.passes[-parts.judged :] if parts.judged else ()
     text = ""
-    if parts.module:
+    if parts.module and not attached:
         text += f"The module{' (built node by node, as TVMScript does not give it back)' if parts.python else ''}:\n\n"
         text += fenced(_shown(parts), "python") + "\n"
     if prepared:
@@ -116,6 +124,8 @@ def _steps(parts: ScriptParts, script: str, own: bool) -> str:
         f"{how} It prints `BUG: ...` and\n"
         "exits with 1 while the defect is there, and with 0 once the defect is gone.\n\n"
     )
+    if attached:
+        return text
     return f"{text}<details>\n<summary>repro.py</summary>\n\n{fenced(script, 'python')}\n</details>\n"
 
 
@@ -134,7 +144,7 @@ def _nearest(parts: ScriptParts) -> str:
     if parts.nearest is None:
         return ""
     said = f"The same check passes after this edit ({parts.nearest.what}):\n\n"
-    return f"### Nearest module that passes\n\n{said}{fenced(parts.nearest.diff(), 'diff')}"
+    return f"### Nearest module that passes\n\n{said}{fenced(shorten(parts.nearest.diff(), _LONGEST_TEXT), 'diff')}"
 
 
 def _bisection(bisected: Bisected | None) -> str:

@@ -18,7 +18,7 @@ from fuzzer.findings.family import UNKNOWN, Family, Traits, family
 from fuzzer.findings.releases import Bisected
 from fuzzer.findings.script_parts import Ending, ScriptParts
 from fuzzer.findings.signature import Signature, signature
-from oracles.core.verdict import Evidence, Outcome, Verdict
+from oracles.core.verdict import Death, Evidence, Outcome, Verdict
 from relaxkit.passes.contract import OracleName
 from relaxkit.text_enum import TextEnum
 
@@ -231,7 +231,8 @@ class FindingRecord:
         assessment, size = self.assessment, len((self.minimized or self.case).module_json)
         return (
             list(Standing).index(self.standing), self.state is FindingState.KNOWN, assessment.severity.value,
-            not assessment.stock, -self.count, self.bindings is None, self.bindings or 0, size, self.id,
+            self.evidence.details.death is not Death.SIGNAL, not assessment.stock, -self.count, self.bindings is None,
+            self.bindings or 0, size, self.id,
         )  # fmt: skip
 
     @property

@@ -140,7 +140,7 @@ class _Triage:
             return self._unreliable(began, error.confirmation or Confirmation())
         found = reduced.minimized
         stopped = f"minimization stopped at its limit after {found.queries} queries"
-        self.notes = [*reduced.notes, *([] if found.complete else [stopped]), *self.notes]
+        self.notes = [*reduced.notes, *([] if found.complete or not found.queries else [stopped]), *self.notes]
         if not reduced.after.confirmed:
             return self._unreliable(began, reduced.after)
         told = TriageResult(

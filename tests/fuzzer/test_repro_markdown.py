@@ -222,3 +222,15 @@ def test_an_error_without_a_message_is_told_with_its_values() -> None:
     )
     said = ReproResult(1, "", BARE, Ending("AssertionError", (), 9)).said
     assert said == "BUG: AssertionError: assert left == right  # expected 1, got 2"
+
+
+def test_a_long_script_is_attached_and_not_in_the_issue() -> None:
+    long = script().text + "".join(f"# {number}\n" for number in range(20_000))
+    scripted = replace(finding(), repro="repros/x.py")
+    for parts in (script().parts, replace(script().parts, ending=Ending("AttributeError"))):
+        grown = replace(parts, module=long, change="+ x\n" * 20_000, numbers="1.0, " * 20_000)
+        report = bug_report(scripted, VERDICT, INFO, long, grown)
+        assert len(report) < 20_000
+        assert "The script, `repros/x.py` of the campaign, is attached" in report
+        assert f"({len(long.splitlines()):,} lines)" in report
+        assert "needs only TVM and NumPy" in report

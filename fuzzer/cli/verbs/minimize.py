@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -86,6 +87,8 @@ def _run(options: argparse.Namespace) -> int:
 
         reduced = reduce(source.case, source.criterion, ReductionPlan(limits, workers, source.start, save))
     _print(reduced, as_json=options.json)
+    if options.module is None:
+        _store(options.directory, options.finding, reduced)
     if options.others is not None:
         _write_others(reduced, options.others)
     if options.repro is not None:
@@ -124,6 +127,44 @@ def _print(reduced: Reduced, *, as_json: bool) -> None:
         inform(f"another failure was met but not pursued: {other.failing.id} {other.failing.text}")
 
 
+def _store(directory: Path, name: str, reduced: Reduced) -> None:
+    """Keep the smaller case, with a script that was seen to show the finding, for later verbs and reports."""
+    from fuzzer.minimizer.search.outcome import SearchLimits
+    from fuzzer.store.records import FindingState
+    from fuzzer.store.writer import Store, StoreError
+    from fuzzer.triage.finding import TriageJob, TriageState, triage_finding
+    from fuzzer.triage.script import write_repro
+
+    with Store.open(directory) as store:
+        finding = store.finding(name)
+    case = reduced.minimized.case
+    if len(case.module_json) >= len((finding.minimized or finding.case).module_json):
+        return
+    with tempfile.TemporaryDirectory() as folder:  # a script that shows nothing must not replace one that does
+        job = TriageJob(
+            finding.id, finding.signature, finding.verdict, finding.case, Path(folder),
+            limits=SearchLimits(queries=0), start=case,
+        )  # fmt: skip
+        found = triage_finding(job)
+        if found.state is not TriageState.CONFIRMED or found.repro is None:
+            inform(f"not stored in the campaign: {found.note}")
+            return
+        text = (Path(folder) / found.repro).read_text(encoding="utf-8")
+    known = finding.state is FindingState.KNOWN
+    try:
+        with Store.open(directory, read_only=False) as store, file_errors("write", directory / found.repro):
+            write_repro(text, directory / found.repro)
+            store.save_triage(
+                finding.id, finding.state if known else FindingState.CONFIRMED, found.minimized, found.bindings,
+                found.repro, finding.note if known else found.note, found.traits, found.seconds, found.parts,
+                found.assessment,
+            )  # fmt: skip
+    except StoreError as error:
+        inform(f"not stored in the campaign: {error}")
+        return
+    inform(f"stored in the campaign, with its script {directory / found.repro}")
+
+
 def _write_others(reduced: Reduced, folder: Path) -> None:
     from fuzzer.core.case import CaseFile, write_case
 
@@ -145,7 +186,7 @@ def _write_repro(reduced: Reduced, path: Path) -> None:
 
 VERB = Verb(
     name="minimize",
-    help="reduce a finding, or your own module, without losing its failure",
+    help="reduce a finding, and store the result, or your own module, without losing its failure",
     example="relaxfuzz minimize --module model.py --pass FuseOps --oracle crash",
     add_arguments=_add_arguments,
     run=_run,

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fuzzer.cli.options import add_campaign, add_trust, file_errors
+from fuzzer.cli.options import add_campaign, add_trust, file_errors, inform
 from fuzzer.core.text import visible
 from fuzzer.core.verb import OK, RUNS_CODE, USAGE, UsageError, Verb
 
@@ -61,6 +61,7 @@ def _run(options: argparse.Namespace) -> int:
     if options.bisection is not None and not options.markdown:
         raise UsageError("--bisection needs --markdown")
     from fuzzer.core.files import write_atomically
+    from fuzzer.repro.markdown import LONGEST_SCRIPT
     from fuzzer.store.trust import require_trust
     from fuzzer.store.writer import Store
 
@@ -70,6 +71,9 @@ def _run(options: argparse.Namespace) -> int:
             require_trust(store, options.trust)
     script, parts = script_of(finding, options.directory, fresh=options.fresh, full=options.full)
     text = _report(finding, info, script, parts, options) if options.markdown else script
+    if options.markdown and len(script) > LONGEST_SCRIPT:
+        where = f": {options.directory / finding.repro}" if finding.repro else " (without --markdown, this prints it)"
+        inform(f"the script is too long for an issue; attach it as a file{where}")
     if options.output is not None:
         with file_errors("write", options.output):
             write_atomically(options.output, text)

@@ -1,0 +1,95 @@
+"""``relaxfuzz minimize DIR ID`` keeps what it achieved; what kills the process is listed before other crashes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import tvm
+from sample_records import META
+from test_repro_markdown import MODULE, case, finding
+
+from fuzzer.cli.main import main
+from fuzzer.core.case import Case
+from fuzzer.findings.assessment import Assessment, EvidenceClass, Severity
+from fuzzer.findings.signature import Signature, signature
+from fuzzer.repro.pieces.frame import load
+from fuzzer.store.records import FindingState, ShardResult, SignatureHits
+from fuzzer.store.writer import Store
+from fuzzer.triage.reduce import failures
+from oracles.core.verdict import Death, Details, Evidence, Verdict
+from relaxkit.passes.contract import OracleName
+
+LONG = MODULE.replace(
+    "        lv: R.Tensor",
+    "".join(f'        v{at}: R.Tensor((1, 2, 2), "float32") = R.abs(x)\n' for at in range(6)) + "        lv: R.Tensor",
+)
+
+
+@pytest.fixture(scope="module")
+def found() -> Case:
+    return Case(str(tvm.ir.save_json(load(LONG))), case().passes, 1)
+
+
+@pytest.fixture(scope="module")
+def verdict(found: Case) -> Verdict:
+    return failures(found, OracleName.CRASH, 60.0)[0]
+
+
+@pytest.fixture
+def name(verdict: Verdict) -> Signature:
+    return signature(verdict)
+
+
+@pytest.fixture
+def campaign(tmp_path: Path, found: Case, verdict: Verdict, name: Signature) -> Path:
+    with Store.create(tmp_path / "campaign", {**META, "seed": "1"}) as store:
+        hits = {name.id: SignatureHits.of(name, verdict, found, 0, 3)}
+        store.record_shard(ShardResult(0, 0, 8, 8, 8, hits=hits), 1.0)
+        store.save_triage(name.id, FindingState.CONFIRMED, None, None, None, "minimization stopped at its limit")
+    return tmp_path / "campaign"
+
+
+def minimize(campaign: Path, name: Signature) -> int:
+    return main(["minimize", str(campaign), name.id, "--workers", "1", "--time", "60s", "--trust"])
+
+
+def test_what_minimize_achieved_is_what_later_verbs_show(
+    campaign: Path, name: Signature, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert minimize(campaign, name) == 0
+    assert f"stored in the campaign, with its script {campaign}/repros/{name.id}.py" in capsys.readouterr().err
+    with Store.open(campaign) as store:
+        found = store.finding(name.id)
+    assert (found.bindings, found.repro, found.state) == (1, f"repros/{name.id}.py", FindingState.CONFIRMED)
+    assert found.minimized is not None
+    assert "stopped" not in found.note
+    assert "R.abs" not in (campaign / str(found.repro)).read_text()
+    assert main(["repro", str(campaign), name.id, "--markdown"]) == 0
+    assert "R.abs" not in capsys.readouterr().out
+    before = (campaign / str(found.repro)).stat().st_mtime_ns
+    assert minimize(campaign, name) == 0  # nothing became smaller
+    assert "stored" not in capsys.readouterr().err
+    assert (campaign / str(found.repro)).stat().st_mtime_ns == before
+
+
+def test_a_campaign_that_runs_is_not_written(
+    campaign: Path, name: Signature, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with Store.open(campaign, read_only=False):
+        assert minimize(campaign, name) == 0
+    assert "not stored in the campaign: " in capsys.readouterr().err
+    with Store.open(campaign) as store:
+        assert store.finding(name.id).minimized is None
+
+
+def test_what_kills_the_process_comes_before_other_crashes() -> None:
+    weighed = Assessment(EvidenceClass.HARD, Severity.S3, "LegalizeOps", stock=True, final=True)
+    raised = replace(finding(), count=40, assessed=weighed)
+    killed = replace(
+        finding(), id="f" * 10, count=1, bindings=None, minimized=None,
+        evidence=Evidence("signal", "killed by SIGSEGV", details=Details(death=Death.SIGNAL)),
+    )  # fmt: skip
+    assert killed.assessment.severity is raised.assessment.severity
+    assert sorted([raised, killed], key=lambda each: each.rank) == [killed, raised]
