@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 import random
 from collections.abc import Iterator
-from typing import TypeVar
+from typing import Any, TypeVar
 
+import pytest
 from hypothesis import strategies as st
 from tvm import relax
 
+from strategies import ir_modules
 from strategies.scope.features import Feature
 from strategies.scope.frame import FunctionFrame, ModuleFrame
 from strategies.scope.from_bytes import draw_from_bytes
@@ -27,6 +30,27 @@ def drawn(strategy: st.SearchStrategy[T], count: int, seed: int = 1) -> Iterator
         value = draw_from_bytes(strategy, source.randbytes(BUFFER))
         assert value is not None, f"case {number} was discarded"
         yield value
+
+
+def in_tiers(few: int, many: int) -> pytest.MarkDecorator:
+    """Parametrize a test by ``count``: few in the default run, many in the slow one."""
+    return pytest.mark.parametrize("count", [few, pytest.param(many, marks=pytest.mark.slow)])
+
+
+PLAIN = 600
+"""Modules that all tests of a process share which ask for nothing in particular."""
+
+
+@functools.cache
+def plain_draws() -> tuple[Any, ...]:
+    """Modules as they come, drawn once; ``None`` is one that was discarded.  Nobody changes them."""
+    source = random.Random(77)
+    return tuple(draw_from_bytes(ir_modules(), source.randbytes(BUFFER)) for _ in range(PLAIN))
+
+
+def plain_modules(count: int = PLAIN) -> list[Any]:
+    """The first of the modules that all share."""
+    return [module for module in plain_draws() if module is not None][:count]
 
 
 EXECUTABLE = frozenset(Feature) - {Feature.VAGUE_OPERANDS}  # what takes these does not build

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from drawing import drawn
+from drawing import drawn, in_tiers
 from tvm import relax
 
 from strategies import Feature, features_of, ir_modules
@@ -9,15 +9,17 @@ from strategies.scope.features import REQUIRES, closure
 
 
 @pytest.mark.parametrize("feature", list(Feature), ids=str)
-def test_a_demanded_feature_occurs(feature):
-    for module in drawn(ir_modules(demand=[feature]), 12):
+@in_tiers(4, 12)
+def test_a_demanded_feature_occurs(feature, count):
+    for module in drawn(ir_modules(demand=[feature]), count):
         assert feature in features_of(module), module.script()
         relax.analysis.well_formed(module)
 
 
 @pytest.mark.parametrize("feature", list(Feature), ids=str)
-def test_a_forbidden_feature_does_not_occur(feature):
-    for module in drawn(ir_modules(forbid=[feature]), 25):
+@in_tiers(8, 25)
+def test_a_forbidden_feature_does_not_occur(feature, count):
+    for module in drawn(ir_modules(forbid=[feature]), count):
         assert feature not in features_of(module), module.script()
         relax.analysis.well_formed(module)
 

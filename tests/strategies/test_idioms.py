@@ -4,7 +4,7 @@ import random
 from collections import Counter
 
 import pytest
-from drawing import BUFFER, drawn
+from drawing import BUFFER, drawn, in_tiers
 from idiom_modules import acts, planted
 from tvm import relax
 
@@ -20,7 +20,7 @@ from strategies.scope.choices import Choices
 from strategies.scope.features import Feature
 from strategies.scope.from_bytes import draw_from_bytes
 
-PLANTS = 20
+PLANTS = in_tiers(8, 20)
 LEAST = 0.6
 
 NO_IDIOM = {
@@ -38,10 +38,10 @@ NO_IDIOM = {
 NEAR = [(idiom, near) for idiom in IDIOMS for near in idiom.near_misses]
 
 
-def modules(planned):
+def modules(planned, count):
     """Modules with one idiom each, half of them with symbolic dims allowed."""
     source = random.Random(7)
-    made = [draw_from_bytes(planted(planned, bool(n % 2)), source.randbytes(BUFFER)) for n in range(PLANTS)]
+    made = [draw_from_bytes(planted(planned, bool(n % 2)), source.randbytes(BUFFER)) for n in range(count)]
     return [each[0] for each in made if each is not None]
 
 
@@ -64,20 +64,22 @@ def test_every_pass_under_contract_has_an_idiom_or_a_reason():
 
 
 @pytest.mark.parametrize("idiom", IDIOMS, ids=lambda idiom: idiom.name)
-def test_an_idiom_makes_its_passes_act(idiom):
-    made = modules(Planned(idiom))
-    assert len(made) == PLANTS
+@PLANTS
+def test_an_idiom_makes_its_passes_act(idiom, count):
+    made = modules(Planned(idiom), count)
+    assert len(made) == count
     for module in made:
         relax.analysis.well_formed(module)
     for name in idiom.acts_on:
         said = Counter(acts(name, made))
-        assert said["changed"] >= LEAST * PLANTS, (name, said)
+        assert said["changed"] >= LEAST * count, (name, said)
 
 
 @pytest.mark.parametrize(("idiom", "near"), NEAR, ids=[f"{idiom.name}!{near.name}" for idiom, near in NEAR])
-def test_a_near_miss_is_left_alone(idiom, near):
-    made = modules(Planned(idiom, near))
-    assert len(made) >= PLANTS * LEAST
+@PLANTS
+def test_a_near_miss_is_left_alone(idiom, near, count):
+    made = modules(Planned(idiom, near), count)
+    assert len(made) >= count * LEAST
     for module in made:
         relax.analysis.well_formed(module)
     for name in idiom.acts_on if near.spares is None else near.spares:

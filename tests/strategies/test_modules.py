@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 import tvm
-from drawing import drawn
+from drawing import drawn, plain_modules
 from tvm import relax
 
 from strategies import Feature, features_of, ir_modules
@@ -14,7 +14,7 @@ def relax_functions(module):
 
 @pytest.fixture(scope="module")
 def modules():
-    return list(drawn(ir_modules(), 400))
+    return plain_modules(400)
 
 
 def test_every_module_is_well_formed(modules):
@@ -88,7 +88,7 @@ def test_no_if_inside_a_dataflow_block(modules):
 
 def test_every_feature_occurs_by_itself():
     found = set()
-    for module in drawn(ir_modules(), 800, seed=2):
+    for module in plain_modules():
         found |= features_of(module)
     assert found == set(Feature)
 

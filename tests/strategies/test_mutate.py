@@ -10,6 +10,7 @@ import pytest
 import seed_modules
 import tvm
 import tvm_ffi
+from drawing import in_tiers
 from hypothesis import strategies as st
 from tvm import relax
 
@@ -61,9 +62,10 @@ def test_zeros_change_nothing() -> None:
 @pytest.mark.parametrize(
     "text", [seed_modules.CHAIN, seed_modules.SYMBOLIC, seed_modules.KERNEL, seed_modules.BRANCHES]
 )
-def test_mutated_modules_are_well_formed_and_the_seed_stays(text: str) -> None:
+@in_tiers(25, 60)
+def test_mutated_modules_are_well_formed_and_the_seed_stays(text: str, count: int) -> None:
     source, seen, undone = random.Random(4), Counter[Mutation](), 0
-    for _ in range(60):
+    for _ in range(count):
         found = draw_from_bytes(mutated(text), source.randbytes(2048))
         assert found is not None
         relax.analysis.well_formed(found.module)

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 import tvm
-from drawing import drawn
+from drawing import drawn, in_tiers
 from hypothesis import strategies as st
 
 from strategies import DrawnPass, Feature, ir_modules, module_and_passes, passes, passes_for, pipelines
@@ -31,9 +31,10 @@ def test_every_pass_is_constructed(name):
         assert isinstance(drawn_pass.build(), tvm.ir.transform.Pass)
 
 
-def test_arguments_suit_the_module():
+@in_tiers(4, 10)
+def test_arguments_suit_the_module(count):
     rich = [Feature.SYMBOLIC_SHAPES, Feature.WEIGHTS, Feature.VDEVICE, Feature.KERNELS]
-    for module in drawn(ir_modules(demand=rich), 10):
+    for module in drawn(ir_modules(demand=rich), count):
         for name in PASSES:
             for drawn_pass in drawn(passes_for(module, [name]), 2):
                 drawn_pass.build()
