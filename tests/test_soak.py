@@ -7,9 +7,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 BENCHMARK = Path(__file__).resolve().parents[1] / "benchmarks" / "soak.py"
 
 
+@pytest.mark.slow
 def test_a_short_soak_stays_within_its_bounds() -> None:
     command = [sys.executable, str(BENCHMARK), "--time", "8s", "--window", "2s", "--workers", "1", "--cheap", "--json"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)

@@ -45,6 +45,7 @@ def test_it_installs_as_ci_does() -> None:
     assert activation == ". .venv/bin/activate"
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_every_command_works_and_prints_what_is_shown(tmp_path: Path) -> None:
     commands = steps()[1:]  # installed we are

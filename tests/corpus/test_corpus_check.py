@@ -83,7 +83,7 @@ def test_a_death_is_the_crash_oracles_and_the_rest_is_still_checked(tmp_path: Pa
     write_case(tmp_path, "c-hang", "hang", "fail", 'pattern = "^hang: "\nisolated = true')
     write_case(tmp_path, "d-leave", "leave", "fail", 'pattern = "^exit 3: exit 3 in crash"')
     write_case(tmp_path, "e-depart", "depart", "fail", 'pattern = "^exit 0: "')
-    results = check_cases(load(root=tmp_path), "1.0", time_limit=4)
+    results = check_cases(load(root=tmp_path), "1.0", time_limit=2)
     assert [result.problem for result in results] == [""] * 5
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import logging
 import os
 import subprocess
 import sys
@@ -27,7 +28,10 @@ PROGRAM = Path(sys.executable).parent / "relaxfuzz"
 PROMISED = 20.0
 
 
-@pytest.mark.parametrize("name", ["sleeps", "spins", "native", "sometimes"])
+OTHERS = [pytest.param(name, marks=pytest.mark.slow) for name in ("sleeps", "native", "sometimes")]
+
+
+@pytest.mark.parametrize("name", ["spins", *OTHERS])
 def test_a_pass_that_hangs_is_a_finding_within_twenty_seconds(tmp_path: Path, name: str) -> None:
     out = tmp_path / "out"
     command = [sys.executable, "-m", "relaxfuzz", "run", "--pass", f"{PASSES}:{name}", "--time", "60s", "--seed", "3"]
@@ -75,7 +79,8 @@ def test_only_an_adaptive_limit_ends_a_step_before_the_case() -> None:
         assert not died.early
 
 
-def test_what_shards_under_way_have_judged_is_shown() -> None:
+def test_what_shards_under_way_have_judged_is_shown(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "relaxfuzz")
     config = Config(1, ("FuseOps",), (), (OracleName.CRASH,), 100, None, 1)
     shown = io.StringIO()
     progress = Progress(config, shown)

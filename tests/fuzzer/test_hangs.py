@@ -108,6 +108,7 @@ def module(functions: int) -> Any:
     return builder.finalize()
 
 
+@pytest.mark.slow
 def test_triage_of_a_hang(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hangs, "AGAIN_SECONDS", 1.5)
     monkeypatch.setattr(hangs, "SEARCH_SECONDS", 1.0)

@@ -35,6 +35,8 @@ SHOWN = (
     "postcondition.py:drops_attribute", "postcondition.py:drops_module_attributes", "postcondition.py:leaves_probe",
     "numeric.py:one_percent", "roundtrip.py:dangling_dim",
 )  # fmt: skip
+QUICK = {each.oracle: each.id for each in PLANTED if each.id in SHOWN}.values()
+"""One of each oracle: in the default run."""
 LIMITS = SearchLimits(60, 4.0)
 
 
@@ -66,7 +68,14 @@ def shown(case: Case, verdict: Verdict, folder: Path) -> ShortScript:
     raise AssertionError(f"{forms.why}: {results}")
 
 
-@pytest.mark.parametrize("planted", [each for each in PLANTED if each.id in SHOWN], ids=lambda each: each.id)
+@pytest.mark.parametrize(
+    "planted",
+    [
+        pytest.param(each, id=each.id, marks=[] if each.id in QUICK else [pytest.mark.slow])
+        for each in PLANTED
+        if each.id in SHOWN
+    ],
+)
 def test_a_short_script_shows_a_planted_bug_and_its_absence(planted: Planted, tmp_path: Path) -> None:
     script = shown(*case_of(planted), tmp_path)
     assert len(script.text.splitlines()) <= 80, script.text

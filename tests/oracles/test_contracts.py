@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+import zlib
 from pathlib import Path
 
 import pytest
@@ -87,13 +88,21 @@ UNSUITABLE = {("BindParams", name) for name in ("weights", "transposed_twice", "
 }
 
 
-def test_only_known_defects_fail_on_the_samples() -> None:
+CULPRITS = {culprit for _, culprit, _ in KNOWN_DEFECTS}
+PART = 3
+
+
+@pytest.mark.parametrize("part", [PART, pytest.param(1, marks=pytest.mark.slow)])
+def test_only_known_defects_fail_on_the_samples(part: int) -> None:
+    """In the default run of a third of the pairs of module and pass, and of all passes with known defects."""
     seen: set[tuple[OracleName, str, str]] = set()
     for module_name, build in samples.MODULES.items():
         module = build()
         facts = ModuleFacts(module)
         for name in CONTRACTS:
             if (name, module_name) in FATAL | UNSUITABLE:
+                continue
+            if name not in CULPRITS and zlib.crc32(f"{name} {module_name}".encode()) % part:
                 continue
             for expression in arguments.expressions(name):
                 for verdict in judge(Subject(module, [PassRef(name, expression)], facts=facts), STRUCTURAL):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-import textwrap
 from pathlib import Path
 
 import pytest
@@ -38,47 +37,94 @@ def counts(module, context):
 
 
 def run(folder: Path, tests: str, *arguments: str, ini: str = "") -> str:
-    folder.joinpath("test_given.py").write_text(PASSES + textwrap.dedent(tests))
+    folder.joinpath("test_given.py").write_text(PASSES + tests)
     folder.joinpath("pytest.ini").write_text(f"[pytest]\n{ini}\n")
     command = [sys.executable, "-m", "pytest", "--relaxfuzz-seed", "1", "--relaxfuzz-minimize", "1s", *arguments]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=400, check=False)
     return done.stdout + done.stderr
 
 
-UNCHANGED = """
-    @settings(max_examples={examples})
-    @given(ir_modules())
-    def test_nothing(module):
-        check(module, nothing, oracles=QUICK)
+NOTHING = """
+@settings(max_examples=20)
+@given(ir_modules())
+def test_nothing_20(module):
+    check(module, nothing, oracles=QUICK)
+
+
+@settings(max_examples=5)
+@given(ir_modules())
+def test_nothing_5(module):
+    check(module, nothing, oracles=QUICK)
 """
-
-
-@pytest.mark.parametrize(
-    ("examples", "ini", "green"),
-    [(20, "", False), (5, "", True), (20, "relaxfuzz_min_changed = 0", True), (5, "relaxfuzz_min_changed = 1", False)],
-)
-def test_green_and_empty_is_not_green(tmp_path: Path, examples: int, ini: str, green: bool) -> None:
-    said = run(tmp_path, UNCHANGED.format(examples=examples), ini=ini)
-    assert ("1 passed" in said) is green, said
-    assert (f"the pass changed 0 of the {examples} modules" in said) is not green
-    assert re.search(
-        r"test_nothing: \d+ examples, \d+ modules judged, 0 of them changed by the pass, \d+ operators", said
-    )
-
-
 TWO = """
-    @given(ir_modules())
-    def test_two(module):
-        check(module, refuses, oracles=QUICK)
+@given(ir_modules())
+def test_two(module):
+    check(module, refuses, oracles=QUICK)
 """
+OTHERS = """
+@settings(max_examples=3)
+@given(ir_modules())
+def test_counts(module):
+    check(module, counts, oracles=[OracleName.CRASH, OracleName.IDEMPOTENCE])
 
 
-def test_two_failures_are_told_and_where_each_was_raised(tmp_path: Path) -> None:
-    said = run(tmp_path, TWO)
-    assert "1 other failure in this test" in said, said
-    assert "more than one function" in said
-    assert "one function alone" in said
-    assert said.count("test_given.py:") >= 2
+@given(ir_modules())
+def test_wrong(module):
+    check(module, nothing, oracles=QUICK)
+    undefined
+"""
+MISTAKEN = """
+@given(ir_modules())
+def test_mistaken_{number}(module):
+    check(module, {given})
+"""
+MISTAKES = (
+    ('"test_given:nothng"', "'test_given' has no 'nothng'; did you mean nothing"),
+    ('"test_given.nothing"', "'test_given.nothing'; did you mean test_given:nothing?"),
+    ("None", "check was given None, not a pass;"),
+    ("lambda module: module", "<lambda>() raised TypeError"),
+)
+
+
+@pytest.fixture(scope="module")
+def said(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """What one run of pytest prints of all these tests, without settings."""
+    mistaken = [MISTAKEN.format(number=number, given=given) for number, (given, _) in enumerate(MISTAKES)]
+    return run(tmp_path_factory.mktemp("all"), "".join([NOTHING, TWO, OTHERS, *mistaken]))
+
+
+def section(said: str, test: str) -> str:
+    """What is said of a failed test."""
+    _, _, behind = said.partition(f"_ {test} _")
+    assert behind, said
+    return re.split(r"^(?:__+ test_|=====+ )", behind.partition("\n")[2], maxsplit=1, flags=re.MULTILINE)[0]
+
+
+def is_green_where_nothing_changed(said: str, examples: int, green: bool) -> None:
+    line = rf"test_nothing_{examples}: \d+ examples, \d+ modules judged, 0 of them changed by the pass, \d+ operators"
+    assert re.search(line, said), said
+    assert (f"FAILED test_given.py::test_nothing_{examples} " not in said) is green, said
+    assert (f"the pass changed 0 of the {examples} modules" in said) is not green
+
+
+def test_green_and_empty_is_not_green(said: str) -> None:
+    is_green_where_nothing_changed(said, 20, False)
+    is_green_where_nothing_changed(said, 5, True)
+
+
+@pytest.mark.parametrize("least", [0, 1])
+def test_how_many_must_change_can_be_said(tmp_path: Path, least: int) -> None:
+    said = run(tmp_path, NOTHING, ini=f"relaxfuzz_min_changed = {least}")
+    for examples in (20, 5):
+        is_green_where_nothing_changed(said, examples, least == 0)
+
+
+def test_two_failures_are_told_and_where_each_was_raised(said: str) -> None:
+    told = section(said, "test_two")
+    assert "1 other failure in this test" in told, said
+    assert "more than one function" in told
+    assert "one function alone" in told
+    assert told.count("test_given.py:") >= 2
 
 
 @pytest.mark.slow
@@ -95,56 +141,23 @@ def test_what_is_known_is_accepted(tmp_path: Path) -> None:
     assert "1 passed" in run(tmp_path, known_in_code, ini="relaxfuzz_min_changed = 0")
 
 
-def test_a_note_fails_nothing(tmp_path: Path) -> None:
-    said = run(
-        tmp_path,
-        """
-        @settings(max_examples=3)
-        @given(ir_modules())
-        def test_counts(module):
-            check(module, counts, oracles=[OracleName.CRASH, OracleName.IDEMPOTENCE])
-        """,
-    )
-    assert "1 passed" in said, said
+def test_a_note_fails_nothing(said: str) -> None:
+    assert "FAILED test_given.py::test_counts" not in said, said
     assert re.search(r"note \(\d modules?\): a second run changes the module again \(Contract: idempotence=", said)
 
 
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
-        ('"test_given:nothng"', "'test_given' has no 'nothng'; did you mean nothing"),
-        ('"test_given.nothing"', "'test_given.nothing'; did you mean test_given:nothing?"),
-        ("None", "check was given None, not a pass;"),
-        ("lambda module: module", "<lambda>() raised TypeError"),
-    ],
-)
-def test_a_mistake_in_naming_the_pass_is_a_few_lines(tmp_path: Path, given: str, said: str) -> None:
-    said_all = run(
-        tmp_path,
-        f"""
-        @given(ir_modules())
-        def test_mistaken(module):
-            check(module, {given})
-        """,
-    )
-    section = said_all.partition("= FAILURES =")[2].partition("short test summary")[0]
-    assert said in section.splitlines()[2], said_all
-    assert f"in test_mistaken: check(module, {given})" in section
-    assert len(section.splitlines()) <= 10
-    assert "0 modules judged" not in said_all
-    assert "FAILED test_given.py::test_mistaken - PassReferenceError: " in said_all
-    assert said_all.count("class Module") == 0
+@pytest.mark.parametrize("number", range(len(MISTAKES)))
+def test_a_mistake_in_naming_the_pass_is_a_few_lines(said: str, number: int) -> None:
+    given, expected = MISTAKES[number]
+    told = section(said, f"test_mistaken_{number}")
+    assert expected in told.splitlines()[0], said
+    assert f"in test_mistaken_{number}: check(module, {given})" in told
+    assert len(told.splitlines()) <= 8
+    assert not re.search(rf"^.*test_mistaken_{number}: .*\b0 modules judged", said, re.MULTILINE)
+    assert f"FAILED test_given.py::test_mistaken_{number} - PassReferenceError: " in said
+    assert "class Module" not in told
 
 
-def test_another_exception_is_named_first_and_no_frame_of_the_plugin_is_shown(tmp_path: Path) -> None:
-    said = run(
-        tmp_path,
-        """
-        @given(ir_modules())
-        def test_mistaken(module):
-            check(module, nothing)
-            undefined
-        """,
-    )
-    assert "FAILED test_given.py::test_mistaken - NameError: name 'undefined' is not defined" in said
-    assert "child.py" not in said
+def test_another_exception_is_named_first_and_no_frame_of_the_plugin_is_shown(said: str) -> None:
+    assert "FAILED test_given.py::test_wrong - NameError: name 'undefined' is not defined" in said
+    assert "child.py" not in section(said, "test_wrong")

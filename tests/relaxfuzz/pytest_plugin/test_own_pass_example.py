@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
 EXAMPLE = Path(__file__).resolve().parents[3] / "docs" / "examples" / "own_pass"
-SECONDS = 60
-CROWDED = 5
-"""On a machine where others work, waiting is no fault: so many times the seconds, by the clock."""
+MOST_SECONDS = 300  # of which it takes some twenty on a machine where nobody else works
 
 
 @pytest.fixture
@@ -26,15 +22,14 @@ def project(tmp_path: Path) -> Path:
 
 def run(project: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "pytest", *arguments]
-    return subprocess.run(command, cwd=project, capture_output=True, text=True, timeout=CROWDED * SECONDS, check=False)
+    return subprocess.run(command, cwd=project, capture_output=True, text=True, timeout=MOST_SECONDS, check=False)
 
 
+@pytest.mark.slow
 def test_the_bug_is_found_and_shown_small(project: Path) -> None:
-    began = time.monotonic()
     patient = ("--relaxfuzz-minimize", "4m")  # of which it takes seconds, but on a crowded machine
     done = run(project, "tests/test_buggy.py", "--relaxfuzz-seed", "1", "--relaxfuzz-out", "scripts", *patient)
     said = done.stdout
-    seconds = time.monotonic() - began
     assert done.returncode == 1, said + done.stderr
     module = re.search(r"^@I.ir_module\n(.*?)\n\n", said, re.DOTALL | re.MULTILINE)
     assert module is not None, said
@@ -44,8 +39,6 @@ def test_the_bug_is_found_and_shown_small(project: Path) -> None:
     assert "Traceback" not in said
     assert len(said.partition("= FAILURES =")[2].splitlines()) <= 40, said
     assert "Failing test case" not in said, "a page of repr"
-    if os.getloadavg()[0] <= (os.cpu_count() or 1):  # else the clock tells of others
-        assert seconds < SECONDS
     script = re.search(r"python (scripts/\S+\.py)", said)
     assert script is not None, said
     assert "which says: BUG: " in said
