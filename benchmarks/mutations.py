@@ -243,7 +243,7 @@ class Tree:
 
     def tests(self, expression: str) -> frozenset[str]:
         """List the tests that a marker expression names."""
-        asked = [sys.executable, "-B", "-m", "pytest", "--collect-only", "-q", "-m", expression, "-n", "0"]
+        asked = [sys.executable, "-B", "-m", "pytest", "--collect-only", "-m", expression, "-n", "0"]
         said = subprocess.run(asked, cwd=self.root, env=self.environment, capture_output=True, text=True, check=False)
         return frozenset(line for line in said.stdout.splitlines() if "::" in line)
 

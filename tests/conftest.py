@@ -1,5 +1,8 @@
 """What all tests share: the planted passes as ``planted``, whatever import mode pytest uses, and what Hypothesis draws.
 
+Slow tests take turns (CONTRIBUTING.md): ``--turn DAY/N`` runs one of N parts, each test once in N days, in another part
+in the next N; ``--begin-within SECONDS`` begins no test after that, and skips the rest.
+
 Hypothesis draws the same modules on every machine and at every run, so that a red run is the change's and not the
 day's.  Exploring is what campaigns are for; ``HYPOTHESIS_PROFILE=explore`` lets the tests explore as well.
 """
@@ -8,8 +11,12 @@ from __future__ import annotations
 
 import os
 import sys
+import time
+import zlib
+from collections.abc import Iterable
 from pathlib import Path
 
+import pytest
 from hypothesis import settings
 
 # At the end of the path: a directory of tests named after a room must not hide the room.
@@ -18,3 +25,35 @@ sys.path.append(str(Path(__file__).resolve().parent))
 settings.register_profile("fixed", derandomize=True, database=None, deadline=None)
 settings.register_profile("explore", deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fixed"))
+
+_BEGUN = time.monotonic()
+
+
+def part_of(test: str, turn: str) -> bool:
+    """Say whether it is a test's turn."""
+    day, count = (int(part) for part in turn.split("/"))
+    return (zlib.crc32(f"{test} {day // count}".encode()) + day) % count == 0
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("turns of slow tests")
+    group.addoption("--turn", metavar="DAY/N", help="run the tests whose turn it is on this day, each once in N days")
+    group.addoption("--begin-within", type=float, metavar="SECONDS", help="skip what would begin later")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    turn = config.getoption("turn")
+    if turn:
+        config.hook.pytest_deselected(items=_kept(items, turn, False))
+        items[:] = _kept(items, turn, True)
+
+
+def _kept(items: Iterable[pytest.Item], turn: str, now: bool) -> list[pytest.Item]:
+    return [item for item in items if part_of(item.nodeid, turn) is now]
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    within = item.config.getoption("begin_within")
+    if within is not None and time.monotonic() - _BEGUN > within:
+        pytest.skip(f"not begun within {within:g} s")
