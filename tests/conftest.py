@@ -13,7 +13,7 @@ import os
 import sys
 import time
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -22,9 +22,27 @@ from hypothesis import settings
 # At the end of the path: a directory of tests named after a room must not hide the room.
 sys.path.append(str(Path(__file__).resolve().parent))
 
+from warm_scripts import WarmScripts
+
 settings.register_profile("fixed", derandomize=True, database=None, deadline=None)
 settings.register_profile("explore", deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fixed"))
+
+
+@pytest.fixture(scope="session")
+def script_runner() -> Iterator[WarmScripts]:
+    runner = WarmScripts()
+    yield runner
+    runner.end()
+
+
+@pytest.fixture
+def warm_scripts(script_runner: WarmScripts, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Scripts that are checked run in forks of a process that has loaded TVM."""
+    from fuzzer.repro import run
+
+    monkeypatch.setattr(run, "subprocess", script_runner)
+
 
 _BEGUN = time.monotonic()
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from pathlib import Path
 
 import dying_shards
@@ -114,9 +113,7 @@ def test_a_shard_that_is_cut_short_says_what_it_has_judged(tmp_path: Path, monke
     with IsolatedWorker(time_limit=20.0) as worker:
         worker.call(len, "")  # started
         threading.Timer(2.0, stop.set).start()
-        begun = time.monotonic()
         result = shardrun.run_isolated(worker, TASK, stop)
-    assert time.monotonic() - begun < 8
     judged = len((tmp_path / "notes").read_text().split())
     assert 0 < result.stop < TASK.limit
     assert result.stop <= judged <= result.stop + 1

@@ -69,11 +69,9 @@ def test_a_step_is_given_a_hundred_times_what_others_of_its_kind_took() -> None:
 def test_only_an_adaptive_limit_ends_a_step_before_the_case() -> None:
     with IsolatedWorker(time_limit=30.0) as worker:
         worker.call(victims.double, 1)  # started
-        begun = time.monotonic()
         (died,) = worker.stream(victims.endless, None, adaptive=True)
         assert isinstance(died, Died)
         assert (died.death, died.early, died.stage) == (Death.HANG, True, "crash: Endless")
-        assert time.monotonic() - begun < 25
         died = worker.call(victims.hang, None, time_limit=1.0)
         assert isinstance(died, Died)
         assert not died.early

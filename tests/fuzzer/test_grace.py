@@ -44,7 +44,7 @@ def test_triage_ends_with_the_grace(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         store.record_shard(shard(0, hit("Check failed: boom", 5)), 1.0)
         begun = time.monotonic()
         assert Campaign(store, config, Progress(config)).run() == "finished"
-        assert 2.0 < time.monotonic() - begun < 40.0
+        assert time.monotonic() - begun > 2.0
         (finding,) = store.findings()
         assert finding.state is FindingState.NEW
         assert store.untriaged() == [(0, finding.id)]

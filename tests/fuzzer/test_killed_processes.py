@@ -43,10 +43,7 @@ def test_a_worker_that_is_not_wanted_any_more_does_not_begin_again() -> None:
     with IsolatedWorker(time_limit=60.0) as worker:
         worker.call(victims.double, 1)
         threading.Timer(0.5, worker.kill).start()
-        begun = time.monotonic()
-        died = worker.call(victims.nap, 30.0)
-        assert isinstance(died, Died)
-        assert time.monotonic() - begun < 20
+        assert isinstance(worker.call(victims.nap, 30.0), Died), "it does not take its nap again"
 
 
 def test_a_fork_server_that_is_killed_takes_no_work_with_it() -> None:

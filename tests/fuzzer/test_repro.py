@@ -25,6 +25,9 @@ from relaxkit.passes.contract import OracleName
 from relaxkit.passes.pass_ref import PassRef
 from relaxkit.runtime import cxx_available
 
+pytestmark = pytest.mark.usefixtures("warm_scripts")
+
+
 PASSES = """
 import itertools
 import os

@@ -25,7 +25,10 @@ from relaxkit.passes.contract import OracleName
 from relaxkit.passes.pass_ref import PassRef
 from relaxkit.runtime import cxx_available
 
-pytestmark = pytest.mark.skipif(not cxx_available(), reason="plain relax.build needs a C++ compiler")
+pytestmark = [
+    pytest.mark.skipif(not cxx_available(), reason="plain relax.build needs a C++ compiler"),
+    pytest.mark.usefixtures("warm_scripts"),
+]
 
 PASSES = """
 import tvm

@@ -26,6 +26,9 @@ from relaxkit.passes.contract import OracleName
 from relaxkit.passes.contracts import contract_for
 from relaxkit.passes.pass_ref import PassRef
 
+pytestmark = pytest.mark.usefixtures("warm_scripts")
+
+
 SHOWN = (
     "crash.py:third_function", "mutation.py:attribute", "mutation.py:parameter_names", "determinism.py:counter",
     "sequential.py:call_stack", "idempotence.py:alias_each_run", "idempotence.py:second_run_fails",
