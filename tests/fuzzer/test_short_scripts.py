@@ -40,7 +40,7 @@ SHOWN = (
 )  # fmt: skip
 QUICK = {each.oracle: each.id for each in PLANTED if each.id in SHOWN}.values()
 """One of each oracle: in the default run."""
-LIMITS = SearchLimits(60, 4.0)
+LIMITS = SearchLimits(60, 20.0)
 
 
 def case_of(planted: Planted) -> tuple[Case, Verdict]:
