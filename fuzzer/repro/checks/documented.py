@@ -48,14 +48,14 @@ def documented_check(found: WrongCall) -> Check:
     table = "".join(f"{path!r}: {readable(array)}, " for path, array in tolerances.items())
     arguments = "".join(f"{readable(item)}, " for item in found.call.arguments)
     preamble = (
-        f'def operands():\n    """What {found.call.operator} is called with."""\n    return ({arguments})\n\n\n'
+        f'def call_operands():\n    """What {found.call.operator} is called with."""\n    return ({arguments})\n\n\n'
         f"{f'# TVM documents it so: {said}{chr(10)}' if said else ''}"
         'def documented():\n    """What it gives on these operands, by its documentation.\n\n'
         "    Behind that, by path of the output, how far each element may be from it by rounding: nothing means exact,"
         '\n    infinity that the element is not judged.\n    """\n'
         f"    return Expectation({readable(expected.value)}, {{{table}}})\n"
     )
-    call = f"check_documented(module, passes, operands(), documented(), {found.what == UNINITIALIZED})"
+    call = f"check_documented(module, passes, call_operands(), documented(), {found.what == UNINITIALIZED})"
     return Check(call, DOCUMENTED_PIECES, wrapped(preamble) + "\n")
 
 
