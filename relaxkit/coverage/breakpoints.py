@@ -57,7 +57,7 @@ def prepare() -> str:
     build = table_of(path).build
     _machine_code()
     if _cached(_table_key(build)) is None:
-        raise CoverageError(f"'{default_directory()}' cannot be written: it must keep the table of blocks")
+        raise CoverageError(f"'{default_directory()}' cannot keep the table of blocks: it must be this user's alone")
     return build
 
 

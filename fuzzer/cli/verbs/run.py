@@ -59,6 +59,8 @@ def _run(options: argparse.Namespace) -> int:
             given = {**given, "config": project}
             sys.path.append(str(project.parent.resolve()))  # its modules
         values = merged(given)
+        if values.get("coverage") == "on":
+            inform("coverage: breakpoints are tried out; the first time, the table of blocks takes half a minute")
         config = configure(values)
         known, decided = known_findings(values), decisions(values)
         directory = Path(str(values.get("out") or f"campaign-{config.seed}"))

@@ -79,6 +79,18 @@ def test_a_breakpoint_that_is_not_ours_ends_the_process(tmp_path: Path) -> None:
     assert script(tmp_path, "it.functions.breakpoint()").returncode == -signal.SIGTRAP
 
 
+def test_a_cache_that_others_may_write_to_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    place, cache = compiled(tmp_path), tmp_path / "cache"
+    cache.mkdir()
+    cache.chmod(0o777)
+    monkeypatch.setenv("RELAXFUZZ_CACHE", str(cache))
+    monkeypatch.setattr(breakpoints, "loaded", lambda: (place, 0))
+    monkeypatch.setattr(breakpoints, "table_of", Library)
+    with pytest.raises(CoverageError, match="cannot keep the table of blocks: it must be this user's alone"):
+        breakpoints.prepare()
+    assert not list(cache.iterdir())
+
+
 def test_one_line_says_what_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RELAXFUZZ_CACHE", str(tmp_path / "cache"))
     table_of.cache_clear()
