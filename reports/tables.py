@@ -35,6 +35,7 @@ class Report:
         timeline: How it went over time.
         costs: What findings took, by id.
         recognized: What people know of findings, by id.
+        blocks: Cases, and blocks of the compiler that they had reached; empty where nobody watched.
     """
 
     directory: Path
@@ -46,6 +47,7 @@ class Report:
     timeline: Timeline = field(default_factory=Timeline)
     costs: Mapping[str, Cost] = field(default_factory=dict)
     recognized: Mapping[str, KnownAs] = field(default_factory=dict)
+    blocks: Sequence[tuple[int, int]] = ()
 
     @property
     def known(self) -> KnownCost:
@@ -167,6 +169,7 @@ def load_report(directory: Path) -> Report:
         return Report(
             directory, store.info(), store.tallies(), findings, store.features(),
             store.coverage(), store.timeline(), store.costs(), recognize(findings),
+            store.reached_by_cases(),
         )  # fmt: skip
     finally:
         store.close()

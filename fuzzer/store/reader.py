@@ -7,6 +7,7 @@ import sqlite3
 from collections import Counter
 from collections.abc import Iterator
 from difflib import get_close_matches
+from itertools import accumulate
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -89,9 +90,12 @@ class StoreReader:
         """Addresses of the blocks of TVM's compiler that were reached, each with the first shard that reached it."""
         return dict(self._query("SELECT block, shard FROM reached")) if self._has("reached") else {}
 
-    def examples(self) -> list[tuple[int, int]]:
-        """Shards that are recorded, in order, each with its number of cases."""
-        return [tuple(row) for row in self._query("SELECT number, sum(examples) FROM shards GROUP BY number")]
+    def reached_by_cases(self) -> list[tuple[int, int]]:
+        """Cases and reached blocks so far behind each shard, in the order of shards; empty where none was reached."""
+        new = Counter(self.reached().values())
+        sizes = list(self._query("SELECT number, sum(examples) FROM shards GROUP BY number")) if new else []
+        cases = accumulate(int(count) for _, count in sizes)
+        return list(zip(cases, accumulate(new[number] for number, _ in sizes), strict=True))
 
     def findings(self) -> list[FindingRecord]:
         """All findings, first seen first."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from operator import attrgetter
@@ -75,12 +76,19 @@ def page_object(
             report, worker.modules(report.findings), Dispositions.under(result), decisions or Decisions(), lines
         ),
         "coverage": worker.coverage(report.coverage, info.modules),
-        "growth": {each.name: [*map(attrgetter(each.name), report.timeline.growth)] for each in fields(Point)},
+        "growth": {each.name: [*map(attrgetter(each.name), report.timeline.growth)] for each in fields(Point)}
+        | {"blocks": _blocks(report)},
         "known": report.known.to_object(),
         "spent": _spent(report),
         "history": history(reports),
         "lines": lines.table,
     }  # fmt: skip
+
+
+def _blocks(report: Report) -> list[int]:
+    """Return blocks of the compiler that were reached so far, at each moment of the growth; empty where none was."""
+    cases, counts = [each for each, _ in report.blocks], [0, *(each for _, each in report.blocks)]
+    return [counts[bisect_right(cases, point.examples)] for point in report.timeline.growth] if cases else []
 
 
 def _verdict(result: GateResult) -> dict[str, Any]:

@@ -85,6 +85,9 @@ def test_time_and_growth(report: Report) -> None:
     page = sample_page(full(report))
     assert page["growth"]["at"] == [1.0, 300.0, 605.0]
     assert page["growth"]["findings"] == [1, 2, 3]
+    assert page["growth"]["blocks"] == []
+    watched = sample_page(replace(full(report), blocks=[(64, 5), (128, 9), (1234, 11)]))
+    assert watched["growth"]["blocks"] == [5, 9, 11]
     steps = {step: seconds for step, seconds, _ in page["spent"]["steps"]}
     assert list(steps) == ["numeric", "crash", "draw", "triage", "idle"]
     assert sum(steps.values()) == pytest.approx(605.0 * 2)

@@ -237,6 +237,11 @@ def test_no_number_of_findings_counts_suspects_but_names_them(report: Report) ->
     go(run, "growth")
     said = run("document.querySelectorAll('.plot').map((each) => each.getAttribute('aria-label'))")
     assert any(each.startswith("Findings.") and each.endswith("to 2") for each in said), said
+    assert not any(each.startswith("Blocks") for each in said), said
+    run = started(report, replace(full(report), blocks=[(64, 5), (1234, 11)]))
+    go(run, "growth")
+    said = run("document.querySelectorAll('.plot').map((each) => each.getAttribute('aria-label'))")
+    assert "Blocks of the compiler. blocks of the compiler: from 5 to 11" in said
 
 
 def test_a_family_counts_its_suspects_apart(report: Report) -> None:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
-from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -37,14 +35,14 @@ def _run(options: argparse.Namespace) -> int:
     from fuzzer.store.writer import Store
 
     with Store.open(options.directory) as store:
-        info, reached, sizes = store.info(), store.reached(), store.examples()
+        info, reached = store.info(), store.reached()
         meta = store.meta()
+        growth = store.reached_by_cases()
     build = Config.from_json(meta["config"]).coverage if "config" in meta else ""
     if not build:
         raise UsageError(f"'{options.directory}' has no coverage: it was not run with --coverage")
     blocks = _table(build, options.directory)
     hit = np.isin(blocks.blocks, list(reached))
-    growth = _growth(sizes, [reached[each] for each in blocks.blocks[hit].tolist()])
     head = {"cases": info.examples, "blocks": len(hit), "reached": int(hit.sum())}
     if options.functions:
         rows = _never(blocks, hit, options.limit)
@@ -82,15 +80,6 @@ def _table(build: str, directory: Path) -> BlockTable:
         return table_of(path)
     except CoverageError as error:
         raise UsageError(f"the blocks of TVM's compiler cannot be told: {error}") from error
-
-
-def _growth(sizes: Sequence[tuple[int, int]], shards: Sequence[int]) -> list[tuple[int, int]]:
-    """Return cases and blocks so far behind each shard, in the order of shards."""
-    new: dict[int, int] = {}
-    for shard in shards:
-        new[shard] = new.get(shard, 0) + 1
-    cases = accumulate(count for _, count in sizes)
-    return list(zip(cases, accumulate(new.get(shard, 0) for shard, _ in sizes), strict=True))
 
 
 def _sums(blocks: BlockTable, hit: Any, by: str) -> list[tuple[Any, ...]]:

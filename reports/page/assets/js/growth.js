@@ -14,7 +14,8 @@ RF.views.growth = function () {
       curve("Pairs of operators", "pairs", "distinct"),
       curve("Operators", "operators", "distinct"),
       curve("Operands", "operands", "distinct operators with dtype and rank"),
-      curve("Rewrites", "rewrites", "distinct changes that passes made")]),
+      curve("Rewrites", "rewrites", "distinct changes that passes made"),
+      growth.blocks.length > 0 && curve("Blocks of the compiler", "blocks", "reached in src/relax, of run --coverage")]),
     xs.length <= 1 && RF.h("p", { class: "dim" }, "More was not recorded: the campaign is too short, or was run before growth was recorded."),
     RF.spent());
 };
