@@ -73,14 +73,15 @@ _START = "RF.start(RELAXFUZZ);"
 
 def _document(page: Mapping[str, Any], policy: str, style: str, tail: str) -> str:
     campaign = page["campaign"]
+    title = " ".join(visible(f"{campaign['name']}: {page['title']}").split())
     footer = f"relaxfuzz, campaign {campaign['name']} with seed {campaign['seed']} on TVM {campaign['tvm']}"
     return f"""<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="{escape(policy)}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{escape(visible(f"{campaign['name']}: {page['title']}"))}</title>
+<title>{escape(title)}</title>
 {style}</head><body>
-{_BODY.format(campaign=escape(visible(footer)))}
+{_BODY.format(campaign=escape(" ".join(visible(footer).split())))}
 {tail}
 </body></html>
 """

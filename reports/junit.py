@@ -12,7 +12,7 @@ from __future__ import annotations
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Sequence
 
-from fuzzer.core.text import shorten, visible
+from fuzzer.core.text import disarmed, shorten, visible
 from fuzzer.gate.judge import GateResult
 from fuzzer.store.writer import FindingRecord
 from reports.findings import Dispositions, blame_line, script_text, title_line
@@ -111,4 +111,4 @@ def _properties(parent: ElementTree.Element, row: OracleRow, **facts: object) ->
 
 def _clean(text: str) -> str:
     # What XML 1.0 cannot hold, not even as a reference, is none that can be printed either.
-    return visible(shorten(text, _MOST_TEXT))
+    return disarmed(visible(shorten(text, _MOST_TEXT)))

@@ -6,7 +6,7 @@ import html
 import re
 from collections.abc import Callable, Iterable, Sequence
 
-from fuzzer.core.text import MOST_LINE, WHAT_THEY_ARE, Standing, by_standing, shorten, visible
+from fuzzer.core.text import MOST_LINE, WHAT_THEY_ARE, Standing, by_standing, disarmed, shorten, visible
 from fuzzer.repro.markdown import fenced as block
 from fuzzer.store.known import KnownAs, in_words
 from fuzzer.store.writer import FindingRecord
@@ -48,7 +48,7 @@ def oracle_table(report: Report) -> list[str]:
 
 def cell(text: object) -> str:
     """Escape text so that Markdown shows it as it is, on one line: names in a module or a message may hold anything."""
-    flat = " ".join(visible(shorten(str(text), MOST_LINE)).split())
+    flat = disarmed(" ".join(visible(shorten(str(text), MOST_LINE)).split()))
     return _SPECIAL.sub(r"\\\1", html.escape(flat, quote=False))
 
 

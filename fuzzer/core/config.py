@@ -127,7 +127,7 @@ def parse_size(text: str) -> int:
     match = _SIZE.fullmatch(text.strip())
     if match is None:
         raise ConfigError(f"'{text}' is not a size (write 3GiB or 800MiB)")
-    size = int(float(match.group(1)) * _UNITS[(match.group(2) or "")[:1].lower()])
+    size = int(min(float(match.group(1)), 1e18) * _UNITS[(match.group(2) or "")[:1].lower()])
     if size < 512 << 20:
         raise ConfigError(f"'{text}' is too little memory (TVM itself needs 512 MiB)")
     return size

@@ -10,7 +10,10 @@ from relaxkit.text_enum import TextEnum
 
 _COMMAND = re.compile(r"^(\s*):(?=:)|##(?=\[)", re.MULTILINE)
 """The beginning of what a runner of continuous integration takes for a command, wherever it reads it in a log."""
-_NODE = re.compile(r'\bir\.Op\([^\n]*?name="([\w.]+)"(?:.*?support_level=\d+\)|[^\n]*)', re.DOTALL)
+_NODE = re.compile(
+    r'\bir\.Op\((?:(?!\bir\.Op\()[^\n])*?name="([\w.]+)"(?:(?:(?!\bir\.Op\().)*?support_level=\d+\)|[^\n]*)', re.DOTALL
+)
+"""What a node of an operator prints as; it ends where the next begins, lest a long text be read again for each."""
 MOST_LINE = 2_000
 """Characters of a line of somebody else's."""
 

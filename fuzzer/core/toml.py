@@ -31,8 +31,10 @@ Line = Annotated[
 ]
 """Types of values in records (:func:`read_record`), each with the complaint about a value that is none."""
 
-_HEADER = re.compile(r"^\s*(\[\[?)\s*(.+?)\s*\]\]?\s*(?:#.*)?$")
-_KEY = re.compile(r"""^\s*((?:[A-Za-z0-9_.-]|"[^"]*"|'[^']*'|\s*\.\s*)+?)\s*=""")
+_NAME = r"""(?:[A-Za-z0-9_-]+|"[^"]*"|'[^']*')"""
+_NAMES = rf"({_NAME}(?:[ \t]*\.[ \t]*{_NAME})*)[ \t]*"
+_HEADER = re.compile(rf"[ \t]*(\[\[?)[ \t]*{_NAMES}\]")
+_KEY = re.compile(rf"[ \t]*{_NAMES}=")
 _PART = re.compile(r""""([^"]*)"|'([^']*)'|([A-Za-z0-9_-]+)""")
 _POSITION = re.compile(r"\(at line (\d+), column \d+\)|\(at end of document\)")
 

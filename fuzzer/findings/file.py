@@ -36,6 +36,7 @@ from msgspec import Meta, Struct, field
 from packaging.specifiers import InvalidSpecifier, Specifier
 
 from fuzzer.core.files import write_atomically
+from fuzzer.core.text import shorten
 from fuzzer.core.toml import Line, TomlFile, parse_toml, read_record, read_tables, read_toml
 from fuzzer.core.verb import UsageError
 from fuzzer.findings.family import MARK, Family
@@ -45,6 +46,7 @@ from relaxkit.near import near_matches
 
 DEFAULT_FILE = Path("findings.toml")
 """Where decisions are read if nothing else is said, from the directory that the program is started in."""
+_MOST_RANGE = 200
 _KINDS = ("known", "merge", "split")
 FAMILY_ID = re.compile(rf"{MARK}[0-9a-f]{{9}}")
 FINDING_ID = re.compile(r"[0-9a-f]{10}")
@@ -107,6 +109,8 @@ class KnownFinding(Struct, frozen=True):
 
 def _bounds(text: str) -> list[Specifier]:
     """Split a range of releases; raises ``InvalidSpecifier``."""
+    if len(text) > _MOST_RANGE:
+        raise InvalidSpecifier(f"more than {_MOST_RANGE} characters")
     return [Specifier(part) for part in text.split(",")] if text else []
 
 
@@ -243,7 +247,7 @@ def _known(file: TomlFile, index: int, row: dict[str, object]) -> KnownFinding:
     try:
         _bounds(entry.tvm)
     except InvalidSpecifier as error:
-        complaint = f"is '{entry.tvm}', not a range of releases such as '>=0.26,<0.28'"
+        complaint = f"is '{shorten(entry.tvm, 60)}', not a range of releases such as '>=0.26,<0.28'"
         raise file.error((*at, "tvm"), complaint) from error
     return entry
 

@@ -59,8 +59,8 @@ class Nearest:
         """Write the edits as lines that go and lines that come."""
         lines = []
         for old, new in self.edits:
-            kept = difflib.ndiff(old.splitlines(), new.splitlines())
-            lines += [line for line in kept if line[0] in "+-"]
+            edit = difflib.unified_diff(old.splitlines(), new.splitlines(), n=0, lineterm="")
+            lines += [f"{line[0]} {line[1:]}" for line in [*edit][2:] if line[0] in "+-"]
         return "\n".join(lines)
 
     def source(self) -> str:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 # a third is already the visitor's recursion, whose depth depends on the module.
 FRAMES = 2
 MAX_MESSAGE = 200
+_MOST_READ = 10_000  # characters; a foreign message may be long, and some rules look at what follows again and again
 
 
 def _bracketed(levels: int) -> str:
@@ -47,7 +48,7 @@ _RULES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         # Python's own words name classes, attributes and modules of TVM, which tell defects apart.
         (r"'([\w.]+)' (object )?has no attribute '(\w+)'", r"\1 \2has no attribute \3"),
         # An object printed by its fields; an operator keeps its name.
-        (r"\bir\.Op\([^)]*\)?[^)]*?name=\"([\w.]+)\".*", r"Op(\1)"),
+        (r"\bir\.Op\((?:[^)]*\))??[^)]*?name=\"([\w.]+)\".*", r"Op(\1)"),
         (r"\b(?:ir|relax|tirx|tir)\.[A-Z]\w*\(.*", "<object>"),
         (r"(?<=[, ]got )(?:instead )?.*", "<value>"),
         (r"\bHowever, .*", "<more>"),
@@ -143,7 +144,7 @@ def normalise(message: str) -> str:
     check = _CHECK_FAILED.search(text)
     if check is not None:
         text = check.group()
-    text = _operator_behind(text) or _first_paragraph(text)
+    text = (_operator_behind(text) or _first_paragraph(text))[:_MOST_READ]
     for pattern, replacement in _RULES:
         text = pattern.sub(replacement, text)
     return text.strip()[:MAX_MESSAGE]

@@ -21,7 +21,7 @@ from fuzzer.store.records import CampaignInfo
 FORMAT = "relaxfuzz-baseline-2"
 _CELL = tuple(each.name for each in fields(Cell))
 _FINDING = ("id", "oracle", "pass", "count", "suspect", "question", "family", "signature", "former")
-_Counts = list[Annotated[int, msgspec.Meta(ge=0)]]
+_Counts = list[Annotated[int, msgspec.Meta(ge=0, le=1 << 48)]]
 _PLACE = re.compile(r" - at `\$\.?(.*)`$")
 _MISSING = re.compile(r"Object missing required field `(.*?)`")
 T = TypeVar("T")

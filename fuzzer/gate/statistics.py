@@ -10,6 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 
+_WIDE = 1e8
+"""Variance from which the distribution is taken for a normal one: its terms, some 100,000, are too many to add up."""
+
 
 @dataclass(frozen=True, slots=True)
 class Interval:
@@ -86,7 +89,11 @@ class Table:
         first = max(0, self.hits + self.base_hits - self.base_total)
         if start <= first or not self.total or not self.base_total:
             return 1.0
-        mean = self.total * (self.hits + self.base_hits) / (self.total + self.base_total)
+        marked, both = self.hits + self.base_hits, self.total + self.base_total
+        mean = self.total * marked / both
+        variance = mean * (self.base_total / both) * ((both - marked) / max(1, both - 1))
+        if variance > _WIDE:
+            return NormalDist(mean, math.sqrt(variance)).cdf(2 * mean - start + 0.5)
         # From the side where the terms only fall: they end soon, and one too small for a float is nothing.
         if start > mean:
             return min(1.0, self._sum(range(start, min(self.hits + self.base_hits, self.total) + 1)))

@@ -13,7 +13,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from fuzzer.core.text import MOST_LINE, shorten, visible
+from fuzzer.core.text import MOST_LINE, disarmed, shorten, visible
 from fuzzer.repro.module.format import wrapped
 
 if TYPE_CHECKING:
@@ -33,6 +33,8 @@ _MOST_FRAMES = 8
 LONGEST_SCRIPT = 20_000
 """Characters of a script that an issue holds: GitHub takes 65,536 in all, and a module is shown twice."""
 _LONGEST_TEXT = 4_000
+_MARKUP = re.compile(r"<(?=[A-Za-z/!?])")
+_BLOCK = re.compile(r"^(\s*)(?=#|`{3}|~{3})", re.MULTILINE)
 
 
 def bug_report(
@@ -57,12 +59,12 @@ def bug_report(
     """
     words, own = parts.words, any(ref.is_user for ref in finding.case.passes)
     assert verdict.evidence is not None
-    actual = f"{shorten(parts.numbers or words.observed, _LONGEST_TEXT)}{'.' * bool(parts.numbers)}\n"
+    actual = _prose(f"{parts.numbers}." if parts.numbers else words.observed) + "\n"
     if verdict.evidence.frames:
         actual += f"\nInnermost frames inside TVM:\n\n{fenced(chr(10).join(verdict.evidence.frames[:_MOST_FRAMES]))}"
     sections = [
-        f"# {words.title if own else words.headline}\n",
-        f"### Expected behavior\n\n{_sentence(shorten(words.expected, _LONGEST_TEXT))}\n",
+        f"# {_line(words.title if own else words.headline)}\n",
+        f"### Expected behavior\n\n{_sentence(_prose(words.expected))}\n",
         f"### Actual behavior\n\n{_sentence(actual)}",
         f"### Environment\n\n{_environment(info)}",
         f"### Steps to reproduce\n\n{_steps(finding, parts, script, own)}",
@@ -77,10 +79,19 @@ def bug_report(
 
 def fenced(text: str, language: str = "") -> str:
     """Return a block of code, whose fence is longer than any inside."""
-    text = visible(text)
+    text = disarmed(visible(text))
     longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
     fence = "`" * max(3, longest + 1)
     return f"{fence}{language}\n{text.rstrip()}\n{fence}\n"
+
+
+def _prose(text: str) -> str:
+    """Return text of somebody else's as text: no markup, no block of Markdown, no command."""
+    return _BLOCK.sub(r"\1\\", _MARKUP.sub("&lt;", disarmed(visible(shorten(text, _LONGEST_TEXT)))))
+
+
+def _line(text: str) -> str:
+    return " ".join(_prose(text).split())
 
 
 def _sentence(text: str) -> str:
@@ -96,7 +107,7 @@ def _environment(info: CampaignInfo) -> str:
         ("Operating system", f"{platform.system()} {platform.machine()}"),
         ("Target", "llvm (CPU)"),
     )
-    return "".join(f"* {name}: {value}\n" for name, value in facts if value)
+    return "".join(f"* {name}: {_line(value)}\n" for name, value in facts if value)
 
 
 def _steps(finding: FindingRecord, parts: ScriptParts, script: str, own: bool) -> str:
@@ -143,7 +154,7 @@ def _lines(expressions: Sequence[str]) -> str:
 def _nearest(parts: ScriptParts) -> str:
     if parts.nearest is None:
         return ""
-    said = f"The same check passes after this edit ({parts.nearest.what}):\n\n"
+    said = f"The same check passes after this edit ({_line(parts.nearest.what)}):\n\n"
     return f"### Nearest module that passes\n\n{said}{fenced(shorten(parts.nearest.diff(), _LONGEST_TEXT), 'diff')}"
 
 
@@ -152,11 +163,11 @@ def _bisection(bisected: Bisected | None) -> str:
         return ""
     rows = "".join(f"| {_cell(release)} | {_cell(said)} |\n" for release, said in bisected.releases)
     table = f"\n| TVM | the script says |\n|---|---|\n{rows}" if rows else ""
-    return f"### Releases\n\n{_sentence(bisected.judgement)}.\n{table}"
+    return f"### Releases\n\n{_sentence(_line(bisected.judgement))}.\n{table}"
 
 
 def _cell(text: str) -> str:
-    return html.escape(" ".join(visible(shorten(text, MOST_LINE)).split()), quote=False).replace("|", "\\|")
+    return html.escape(disarmed(" ".join(visible(shorten(text, MOST_LINE)).split())), quote=False).replace("|", "\\|")
 
 
 def _notes(finding: FindingRecord, info: CampaignInfo, parts: ScriptParts, known: KnownAs | None) -> str:
@@ -169,7 +180,7 @@ def _notes(finding: FindingRecord, info: CampaignInfo, parts: ScriptParts, known
     assessment = finding.assessment
     blame = assessment.beside(finding.culprit)
     lines = [
-        f"* Pass: `{finding.culprit}`",
+        f"* Pass: `{_line(finding.culprit).replace('`', chr(39))}`",
         f"* Severity: {assessment.severity}; evidence: {assessment.evidence}",
         *([f"* {_cell(blame[0].upper() + blame[1:])}"] if blame else []),
         *([f"* {_cell(_sentence(line))}" for line in known.lines] if known is not None else []),

@@ -51,7 +51,7 @@ def connect(path: Path, read_only: bool = False) -> sqlite3.Connection:
         # `mode=ro` still lets SQLite see the writer's log; a campaign on a read-only medium has none.
         mode = "ro" if os.access(path.parent, os.W_OK) else "ro&immutable=1"
         uri = f"{path.resolve().as_uri()}?mode={mode}"
-        connection = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=30)
+        connection = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=5)
     else:
         connection = sqlite3.connect(path, isolation_level=None, timeout=30, check_same_thread=False)
         connection.execute("PRAGMA journal_mode = WAL")

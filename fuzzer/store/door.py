@@ -32,7 +32,7 @@ from fuzzer.store.records import Earlier, FindingState, MergedCampaign
 from oracles.core.verdict import Evidence, Outcome
 from relaxkit.passes.contract import OracleName
 
-FORMAT = "relaxfuzz-campaign-5"
+FORMAT = "relaxfuzz-campaign-6"
 SCRIPTS = "repros"
 """Directory of the scripts in that of a campaign."""
 
@@ -40,10 +40,14 @@ MOST_BYTES = 4 << 30
 """Of a file of the database; eight hours of a campaign take some 100 MB."""
 MOST_SCRIPT = 16 << 20
 """Bytes of a script."""
-MOST_VALUE = 64 << 20
+MOST_VALUE = 16 << 20
 """Bytes of one value."""
 MOST_ROWS = 5_000_000
 """Rows of one table."""
+MOST_TEXT = 512 << 20
+"""Characters of all texts of one table; a finding takes some 100 kB, and many are held at once."""
+MOST_PASSES = 2_000
+"""Passes of one campaign."""
 _SECONDS, _BYTES_A_SECOND = 6.0, 10 << 20
 """So much time is given to any database, and for so many bytes of it one second more."""
 _STEPS = 10_000
@@ -57,6 +61,8 @@ _Seconds = Annotated[float, Meta(ge=0, le=1e12)]
 _NAME = r"^[^\x00-\x1f\x7f-\x9f\u2028\u2029]*\Z"
 _Name = Annotated[str, Meta(min_length=1, max_length=500, pattern=_NAME)]
 _Line = Annotated[str, Meta(max_length=5_000, pattern=_NAME)]
+_Version = Annotated[str, Meta(max_length=60, pattern=_NAME)]
+_Digits = Annotated[str, Meta(pattern=r"^[0-9]{1,19}\Z")]
 _Text = Annotated[str, Meta(max_length=1 << 20)]
 _Id = Annotated[str, Meta(pattern=r"^[0-9a-f]{10}\Z")]
 _Digest = Annotated[str, Meta(pattern=r"^[0-9a-f]{1,64}\Z")]
@@ -131,16 +137,16 @@ COLUMNS: dict[str, dict[str, Any]] = {
     "reached": {"block": Whole, "shard": _Number},
 }  # fmt: skip
 """Types of all columns of all tables, in the order in which ``schema.sql`` has them."""
-LATER = frozenset({"assessment", "reached"})
-"""Columns and tables that a campaign may lack."""
 
 _FACTS: dict[str, Any] = {
     "seed": _Seed, "started_at": datetime, "elapsed": _Seconds, "workers": Whole, "state": _Name, "budget": _Line,
-    "tvm_version": _Line, "ffi_version": _Line, "passes": _Json((list[_Name],)), "oracles": _Json((list[OracleName],)),
+    "tvm_version": _Version, "ffi_version": _Version,
+    "passes": _Json((Annotated[list[_Name], Meta(max_length=MOST_PASSES)],)), "oracles": _Json((list[OracleName],)),
 }  # fmt: skip
 """Facts that each campaign has."""
 _MORE_FACTS: dict[str, Any] = {
-    "identity": _Digest, "seal": _Digest, "config": _Json((Config,)), "merged": _Json((list[MergedCampaign],)),
+    "identity": _Digest, "seal": _Digest, "config": _Json((Config,)),
+    "merged": _Json((Annotated[list[MergedCampaign], Meta(min_length=1)],)),
 }  # fmt: skip
 
 
@@ -204,12 +210,12 @@ class _Inspection:
 
     def run(self) -> None:
         self._db.execute("BEGIN")  # all of it at one moment, though a campaign writes
+        if self._format() != FORMAT:
+            raise StoreError(f"'{self.path}' is not a campaign made by this version")
+        self._schema()  # first of all: what it says could be run by the check behind it
         found = self._db.execute("PRAGMA quick_check(1)").fetchone()
         if found is None or found[0] != "ok":
             raise StoreError(f"'{self.path}' is damaged: {found[0] if found else 'empty'}")
-        if self._format() != FORMAT:
-            raise StoreError(f"'{self.path}' is not a campaign made by this version")
-        self._schema()
         for table, columns in COLUMNS.items():
             self._rows(table, columns)
         self._facts()
@@ -226,17 +232,16 @@ class _Inspection:
         for name in sorted(found.keys() | ours.keys()):
             if name not in ours:
                 raise self._error(f"{found[name][0]} '{name}' is none of a campaign's")
-            if found.get(name) != ours[name] and (name in found or name not in LATER):
+            if found.get(name) != ours[name]:
                 raise self._error(
                     f"{ours[name][0]} '{name}' is {'not as in a campaign' if name in found else 'missing'}"
                 )
 
     def _rows(self, table: str, columns: Mapping[str, Any]) -> None:
-        there = {row[0] for row in self._db.execute("SELECT name FROM pragma_table_xinfo(?)", (table,))}
-        if not there:
-            return  # begun before there was such a table
-        names = [name if name in there else f"NULL AS {name}" for name in columns]
-        cursor = self._db.execute(f"SELECT {', '.join(names)} FROM {table} LIMIT {MOST_ROWS + 1}")
+        lengths = " + ".join(f"ifnull(length({name}), 0)" for name in columns)
+        if (text := self._db.execute(f"SELECT total({lengths}) FROM {table}").fetchone()[0]) > MOST_TEXT:
+            raise self._error(f"table '{table}' holds {int(text) >> 20} MiB of text, at most {MOST_TEXT >> 20}")
+        cursor = self._db.execute(f"SELECT {', '.join(columns)} FROM {table} LIMIT {MOST_ROWS + 1}")
         cursor.row_factory = None
         kinds, decoded = _compiled(table)
         number = 0
@@ -263,10 +268,15 @@ class _Inspection:
                 raise self._error(f"table 'findings', row {number}, field 'repro': Expected `{SCRIPTS}/{row[0]}.py`")
 
     def _facts(self) -> None:
+        if self._db.execute("SELECT count(DISTINCT culprit) FROM tallies").fetchone()[0] > MOST_PASSES:
+            raise self._error(f"table 'tallies' has more than {MOST_PASSES} passes")
         facts = dict(self._db.execute("SELECT key, value FROM meta"))
         for key, kind in (_FACTS | _MORE_FACTS).items():
             if key in facts:
-                self._check_value(f"table 'meta', row '{key}', field 'value'", kind, facts[key], strict=False)
+                where = f"table 'meta', row '{key}', field 'value'"
+                if kind in (_Seed, Whole):  # more than digits is read as a number, too
+                    self._check_value(where, _Digits, facts[key])
+                self._check_value(where, kind, facts[key], strict=False)
             elif key in _FACTS:
                 raise self._error(f"table 'meta', row '{key}' is missing")
 
@@ -299,20 +309,14 @@ def _compiled(table: str) -> tuple[Any, list[tuple[int, Callable[[str | None], N
     ]
 
 
-def _objects(connection: sqlite3.Connection) -> dict[str, tuple[Any, ...]]:
-    """The kind and the columns of all tables, the text of all else that a schema has."""
-    found: dict[str, tuple[Any, ...]] = {}
-    for name, kind, text, root in connection.execute("SELECT name, type, sql, rootpage FROM sqlite_master"):
-        found[str(name)] = (kind, text)
-        if kind == "table" and root and name in COLUMNS:  # a virtual one has no page, and is not asked
-            columns = connection.execute("SELECT * FROM pragma_table_xinfo(?)", (name,)).fetchall()
-            # Where a column stands in its table is of no account: newer ones were added to older tables.
-            found[str(name)] = (kind, *(tuple(each)[1:] for each in columns if each[1] not in LATER))
-    return found
+def _objects(connection: sqlite3.Connection) -> dict[str, tuple[str, str]]:
+    """The kind and the text of all that a schema has: a check, a collation or a generated column would stand in it."""
+    rows = connection.execute("SELECT name, type, sql FROM sqlite_master")
+    return {str(name): (kind, " ".join((text or "").split())) for name, kind, text in rows}
 
 
 @functools.cache
-def _own_objects() -> dict[str, tuple[Any, ...]]:
+def _own_objects() -> dict[str, tuple[str, str]]:
     with sqlite3.connect(":memory:") as connection:
         connection.executescript(resources.files("fuzzer.store").joinpath("schema.sql").read_text())
         return _objects(connection)

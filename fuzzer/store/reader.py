@@ -88,7 +88,7 @@ class StoreReader:
 
     def reached(self) -> dict[int, int]:
         """Addresses of the blocks of TVM's compiler that were reached, each with the first shard that reached it."""
-        return dict(self._query("SELECT block, shard FROM reached")) if self._has("reached") else {}
+        return dict(self._query("SELECT block, shard FROM reached"))
 
     def reached_by_cases(self) -> list[tuple[int, int]]:
         """Cases and reached blocks so far behind each shard, in the order of shards; empty where none was reached."""
@@ -134,17 +134,11 @@ class StoreReader:
         """All tables at one moment."""
         try:
             self._db.execute("BEGIN")
-            found = {
-                table: [dict(row) for row in self._query(f"SELECT * FROM {table}")] if self._has(table) else []
-                for table in COLUMNS
-            }
+            found = {table: [dict(row) for row in self._query(f"SELECT * FROM {table}")] for table in COLUMNS}
             self._db.execute("COMMIT")
         except sqlite3.Error as error:
             raise store_error(error, self.directory) from error
         return found
-
-    def _has(self, table: str) -> bool:
-        return bool(list(self._query("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", (table,))))
 
     def _query(self, text: str, values: tuple[Any, ...] = ()) -> Iterator[Any]:
         try:

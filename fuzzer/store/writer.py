@@ -94,9 +94,7 @@ class Store(StoreReader):
                 return cls(directory, connection, None)
             connection.close()  # a file that is not ours, or damaged, is left as it is
             lock = take_lock(directory)
-            store = cls(directory, connect(directory / FILE_NAME), lock)
-            store._complete()
-            return store
+            return cls(directory, connect(directory / FILE_NAME), lock)
         except StoreError:
             if lock is not None:
                 os.close(lock)
@@ -105,15 +103,6 @@ class Store(StoreReader):
             if lock is not None:
                 os.close(lock)
             raise store_error(error, directory) from error
-
-    def _complete(self) -> None:
-        """Add what campaigns lack that were begun before findings were assessed, or blocks watched."""
-        if "assessment" not in {row["name"] for row in self._query("PRAGMA table_info(findings)")}:
-            with self._writing():
-                self._db.execute("ALTER TABLE findings ADD COLUMN assessment TEXT")
-        if not self._has("reached"):
-            with self._writing():
-                self._db.execute("CREATE TABLE reached (block INTEGER PRIMARY KEY, shard INTEGER NOT NULL)")
 
     def close(self) -> None:
         """Close the file and let other campaigns have the directory."""

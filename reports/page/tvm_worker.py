@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -13,8 +15,9 @@ from fuzzer.worker.worker import ChildError, IsolatedWorker
 from reports.findings import shown_lines
 from reports.page.passes import coverage_object
 
-_MODULE_SECONDS = 30.0
-"""For one module; a campaign's own limit judged passes, not printers."""
+_MODULE_SECONDS, _LOST_SECONDS = 5.0, 8.0
+"""For one module, and for all that could not be printed: beyond it no more are tried.  Passes had other limits."""
+_MEMORY = 1 << 30
 _TABLES_SECONDS = 300.0
 """For the tables of what can be generated, which are ours and do not hang."""
 
@@ -26,7 +29,8 @@ class TvmWorker:
     """
 
     def __init__(self, findings: Sequence[FindingRecord] = ()) -> None:
-        self._worker = IsolatedWorker(time_limit=_MODULE_SECONDS)
+        self._worker = IsolatedWorker(time_limit=_MODULE_SECONDS, memory_limit=_MEMORY)
+        self._lost = 0.0
         self._printed: dict[str, str] = {}
 
         with bars() as bar:
@@ -42,10 +46,11 @@ class TvmWorker:
         """Print the minimized module, or else the case's, as TVMScript; empty when it cannot be printed."""
         text: str | Died | None
         if finding.id not in self._printed:
-            try:
-                text = self._worker.call(_script, (finding.minimized or finding.case).module_json)
-            except ChildError:
-                text = None
+            text, start = None, time.monotonic()
+            if self._lost < _LOST_SECONDS:
+                with contextlib.suppress(ChildError):
+                    text = self._worker.call(_script, (finding.minimized or finding.case).module_json)
+            self._lost += 0.0 if isinstance(text, str) else time.monotonic() - start
             self._printed[finding.id] = shown_lines(text) if isinstance(text, str) else ""
         return self._printed[finding.id]
 

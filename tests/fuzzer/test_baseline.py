@@ -129,6 +129,7 @@ def broken(kept: Path, **changes: Any) -> str:
         ({"campaign": {"seed": 1}}, "'campaign.started_at' is missing"),
         ({"verdicts": {"crash": {"FuseOps": [1, 2]}}}, "'verdicts.crash.FuseOps' must hold 6 counts"),
         ({"verdicts": {"crash": {"FuseOps": [1, 2, 0, 0, 0, -1]}}}, "'verdicts.crash.FuseOps' must hold 6 counts"),
+        ({"verdicts": {"crash": {"FuseOps": [10**400, 2, 0, 0, 0, 0]}}}, "'verdicts.crash.FuseOps' must hold 6 counts"),
         ({"verdicts": {"crash": []}}, "'verdicts.crash' is wrong: Expected `object`, got `array`"),
         ({"triggers": {"FuseOps": [1, 2]}}, "'triggers.FuseOps' has more changed modules than judged ones"),
         ({"findings": [7]}, "'findings.1' is wrong: Expected `object`, got `int`"),

@@ -88,18 +88,6 @@ def test_no_other_rows_come_in(tmp_path: Path, values: str) -> None:
         Store.open(place)
 
 
-def test_a_campaign_from_before_is_read_and_gone_on_with(tmp_path: Path) -> None:
-    place = campaign(tmp_path / "one", config=replace(CONFIG, coverage=""))
-    with sqlite3.connect(place / FILE_NAME) as database:
-        database.execute("DROP TABLE reached")
-    with Store.open(place) as store:
-        assert store.reached() == {}
-        assert store.rows()["reached"] == []
-    with Store.open(place, read_only=False) as store:
-        store.record_shard(replace(shard(0), reached={16}), 1.0)
-        assert store.reached() == {16: 0}
-
-
 def test_it_shows_what_was_reached(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

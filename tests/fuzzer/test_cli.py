@@ -55,6 +55,7 @@ def complaint(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
         (("run", "--seed", "lucky"), "--seed 'lucky' is not a whole number"),
         (("run", "--case-timeout", "x"), "'x' is not a time"),
         (("run", "--memory-limit", "lots"), "'lots' is not a size"),
+        (("run", "--memory-limit", f"{'9' * 400}G", "--max-examples", "x"), "'x'"),
         (("run", "--memory-limit", "1MiB"), "too little memory"),
         (("run", "--oracles", "numerik"), "no oracle is called 'numerik'; did you mean numeric?"),
         (("run", "--oracles", ","), "no oracle is named"),

@@ -72,12 +72,17 @@ LONE = CASE.replace("A", "\\ud800")
         ("UPDATE meta SET value = 'ten' WHERE key = 'elapsed'", "table 'meta', row 'elapsed'"),
         ("UPDATE meta SET value = '1e999' WHERE key = 'elapsed'", "table 'meta', row 'elapsed'"),
         ("UPDATE meta SET value = '{}' WHERE key = 'passes'", "table 'meta', row 'passes'"),
+        ("UPDATE meta SET value = '5.0' WHERE key = 'seed'", "table 'meta', row 'seed'"),
+        ("UPDATE meta SET value = '1e3' WHERE key = 'workers'", "table 'meta', row 'workers'"),
+        (f"UPDATE meta SET value = '0.{'9' * 4990}' WHERE key = 'tvm_version'", "table 'meta', row 'tvm_version'"),
+        ("INSERT INTO meta VALUES ('merged', '[]')", "table 'meta', row 'merged'"),
         ("DELETE FROM meta WHERE key = 'seed'", "table 'meta', row 'seed' is missing"),
         ("DELETE FROM meta WHERE key = 'format'", "is not a campaign made by this version"),
         ("CREATE VIEW spare AS SELECT 1", "view 'spare' is none of a campaign's"),
         ("CREATE TRIGGER t AFTER INSERT ON meta BEGIN DELETE FROM meta; END", "trigger 't' is none of a campaign's"),
         ("CREATE VIRTUAL TABLE v USING fts5(a)", "'v' is none of a campaign's"),
         ("ALTER TABLE findings ADD COLUMN more TEXT", "table 'findings' is not as in a campaign"),
+        ("ALTER TABLE findings DROP COLUMN assessment", "table 'findings' is not as in a campaign"),
         ("DROP TABLE spent", "table 'spent' is missing"),
     ],
 )
@@ -91,6 +96,23 @@ def test_what_no_campaign_holds_is_refused_in_one_line(campaign: Path, statement
         assert len(str(caught.value)) < 600
 
 
+@pytest.mark.parametrize(
+    "column",
+    [
+        "assessment TEXT GENERATED ALWAYS AS (hex(zeroblob(1000)))",
+        "assessment TEXT CHECK (length(assessment) > 0)",
+        "assessment TEXT COLLATE nocase",
+    ],
+)
+def test_a_schema_brings_nothing_that_is_run(campaign: Path, column: str) -> None:
+    text = (
+        "replace(replace(sql, char(10) || '    assessment TEXT', ' assessment TEXT'), ' assessment TEXT', ' " + column
+    )
+    change(campaign, "PRAGMA writable_schema = ON", f"UPDATE sqlite_master SET sql = {text}') WHERE name = 'findings'")
+    with pytest.raises(StoreError, match="table 'findings' is not as in a campaign"):
+        Store.open(campaign)
+
+
 def test_a_view_in_place_of_a_table_is_not_run(campaign: Path) -> None:
     endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i FROM n) SELECT 'format' AS key, i AS value FROM n"
     change(campaign, "DROP TABLE meta", f"CREATE VIEW meta AS {endless}")
@@ -102,6 +124,13 @@ def test_reading_has_a_limit(campaign: Path, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(door, "MOST_ROWS", 1)
     change(campaign, "INSERT INTO spent VALUES ('a', 'b', 1), ('c', 'd', 1)")
     with pytest.raises(StoreError, match=r"has more than 1 rows"):
+        Store.open(campaign)
+    monkeypatch.setattr(door, "MOST_PASSES", 0)
+    monkeypatch.setattr(door, "MOST_ROWS", 99)
+    with pytest.raises(StoreError, match=r"has more than 0 passes"):
+        Store.open(campaign)
+    monkeypatch.setattr(door, "MOST_TEXT", 50)
+    with pytest.raises(StoreError, match=r"table 'meta' holds 0 MiB of text"):
         Store.open(campaign)
     monkeypatch.setattr(door, "_SECONDS", -1e9)
     monkeypatch.setattr(door, "_STEPS", 1)

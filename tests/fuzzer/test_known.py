@@ -74,6 +74,7 @@ def test_unseen_entries() -> None:
         ('[[known]]\nsignature = """a\nb"""\n', ":2: 'known.1.signature' must be one line"),
         ('[[known]]\nfamily = "0123456789"\nreference = "r"\nreason = "w"\n', ":2: 'known.1.family' must be the id of"),
         (f'{ENTRY}tvm = "0.27"\n', ":5: 'known.1.tvm' is '0.27', not a range of releases such as '>=0.26,<0.28'"),
+        (f'{ENTRY}tvm = ">={"9" * 5000}"\n', ":5: 'known.1.tvm' is '>=999"),
         (f'{ENTRY}tvm = ">=0.26,"\n', ":5: 'known.1.tvm' is '>=0.26,', not a range"),
         (f'{ENTRY}expires = "soon"\n', ":5: 'known.1.expires' is 'soon', not a date such as 2027-03-01"),
         (f"{ENTRY}expires = 2027-03-01T00:00:00\n", ":5: 'known.1.expires' is datetime.datetime("),

@@ -4,6 +4,7 @@ import math
 
 import pytest
 
+from fuzzer.gate import statistics
 from fuzzer.gate.statistics import Table, needed_without_failure, significance_each, wilson
 
 
@@ -52,6 +53,15 @@ def counted_out(hits: int, total: int, base_hits: int, base_total: int) -> float
 def test_fisher_is_exact(hits: int, total: int, base_hits: int, base_total: int) -> None:
     table = Table(hits, total, base_hits, base_total)
     assert table.p_value() == pytest.approx(counted_out(hits, total, base_hits, base_total), rel=1e-9)
+
+
+def test_fisher_of_large_samples_is_normal(monkeypatch: pytest.MonkeyPatch) -> None:
+    many = 1 << 48
+    assert Table(many // 2, many, many // 2, many).p_value() == pytest.approx(0.5, abs=1e-6)
+    assert Table(many // 2 + 1, many, many // 3, many).p_value() == 0.0
+    exact = Table(50_100, 100_000, 50_000, 100_000).p_value()
+    monkeypatch.setattr(statistics, "_WIDE", 1.0)
+    assert Table(50_100, 100_000, 50_000, 100_000).p_value() == pytest.approx(exact, rel=1e-3)
 
 
 def test_fisher_of_the_lady_who_tastes_tea() -> None:

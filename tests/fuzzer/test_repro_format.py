@@ -43,5 +43,10 @@ def test_brackets_over_several_lines_do_no_harm() -> None:
     assert wrapped(text)
 
 
+def test_what_nests_too_deeply_stays() -> None:
+    text = "[" * 3000 + "]" * 3000
+    assert wrapped(text) == text
+
+
 def test_many_numbers_fill_lines() -> None:
     assert len(wrapped("x = [" + ", ".join(map(str, range(100))) + "]").splitlines()) < 10

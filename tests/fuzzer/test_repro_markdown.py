@@ -133,6 +133,9 @@ def test_the_verb_prints_it_and_refuses_what_it_cannot_read(tmp_path: Path, caps
     assert cli.main([*arguments, "--bisection", str(bisection)]) == 0
     printed = capsys.readouterr().out
     assert "| 0.26.0 | present: it fails |" in printed
+    bisection.write_text(json.dumps({"releases": rows, "judgement": "\ud800\n# x", "finding": name.id}))
+    assert cli.main([*arguments, "--bisection", str(bisection)]) == 0
+    assert "\n? \\# x.\n" in capsys.readouterr().out
     assert "3 cases out of 8" in printed
     for text, problem in (
         ("{", "is not what 'relaxfuzz bisect --json' prints"),

@@ -58,8 +58,12 @@ def test_error_names_file_line_and_key_in_one_line(tmp_path: Path) -> None:
         ("a = 1\na = 2\n", 2, "'a'"),
         ("[oracles\n", 1, "[oracles"),
         ('a = "open\n', 1, "'a'"),
+        ('". " ' * 100 + "x", 1, '". "'),
+        ("a." * 50_000 + " x", 1, "a."),
+        (f"[{' ' * 100_000}a", 1, "["),
     ],
 )
+@pytest.mark.timeout(60)  # the last ones took for ever
 def test_syntax_errors_name_the_line(tmp_path: Path, text: str, line: int, shown: str) -> None:
     path = tmp_path / "policy.toml"
     path.write_text(text)

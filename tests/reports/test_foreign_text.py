@@ -14,6 +14,7 @@ from sample_findings import finding
 
 from fuzzer.core.text import MOST_LINE, first_line, printable, visible, visible_all
 from fuzzer.findings.releases import Bisected
+from fuzzer.findings.signature import normalise
 from fuzzer.repro import markdown as bug_report
 from fuzzer.store.writer import FindingState
 from reports.annotations import render_annotations
@@ -100,6 +101,22 @@ def test_cells_and_fences(text: str) -> None:
         assert all(not line.strip().startswith(lines[0]) for line in lines[1:-1])
 
 
+@given(TEXTS)
+def test_prose_of_a_bug_report_is_prose(text: str) -> None:
+    made = bug_report._prose(text)
+    assert is_clean(made)
+    assert not re.search(r"<[A-Za-z/!?]|##\[|^\s*(::|#|```|~~~)", made, re.MULTILINE)
+    assert "\n" not in bug_report._line(text)
+
+
+@pytest.mark.timeout(60)  # some of them took an hour
+def test_long_texts_are_read_once() -> None:
+    for piece in ("ir.Op(", "ir.Op(x", 'ir.Op(name="a"\n', 'ir.Op(name="a" '):
+        assert is_clean(printable(piece * 50_000))
+        assert len(normalise(piece * 50_000)) <= 200
+    assert len(normalise(f"ir.Op({'a' * 100_000}")) <= 200
+
+
 @pytest.mark.parametrize("text", [*PIECES, "".join(PIECES), HUGE, "\n".join(PIECES)])
 def test_each_format(report: Report, text: str) -> None:
     bad = spoiled(report, text)
@@ -115,8 +132,10 @@ def test_each_format(report: Report, text: str) -> None:
     assert len(annotations) < 30_000
     for markdown in (render_markdown(bad), render_step_summary(bad)):
         assert is_clean(markdown)
+        assert not re.search(r"##\[|^\s*::", markdown, re.MULTILINE)
         assert "</script>" not in re.sub(r"^(`{3,}).*?^\1$", "", markdown, flags=re.MULTILINE | re.DOTALL)
     junit = ElementTree.fromstring(render_junit(bad))
+    assert not re.search(r"##\[|^\s*::", render_junit(bad), re.MULTILINE)
     assert all(is_clean("".join([each.text or "", *each.attrib.values()])) for each in junit.iter())
     assert is_clean(json.dumps(json.loads(render_sarif(bad)), ensure_ascii=False))
     page = {"campaign": {"name": text, "seed": 1, "tvm": text}, "title": text, "findings": [{"message": text}]}
@@ -124,4 +143,5 @@ def test_each_format(report: Report, text: str) -> None:
     data = html.partition("const RELAXFUZZ=")[2].partition(";</script>")[0]
     assert json.loads(data)["title"] == visible(text)
     assert "<" not in data
+    assert not re.search(r"^\s*::", html, re.MULTILINE)
     assert html.count("</script>") == render_html({**page, "title": "", "findings": []}).count("</script>")

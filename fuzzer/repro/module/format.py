@@ -14,8 +14,11 @@ _OPENING, _CLOSING = "([{", ")]}"
 
 
 def wrapped(text: str, width: int = WIDTH) -> str:
-    """``text`` with lines of at most ``width`` characters, where brackets allow it."""
-    return "\n".join(part for line in text.splitlines() for part in _wrapped_line(line, width))
+    """``text`` with lines of at most ``width`` characters, where brackets allow it and do not nest too deeply."""
+    try:
+        return "\n".join(part for line in text.splitlines() for part in _wrapped_line(line, width))
+    except RecursionError:
+        return text
 
 
 def _wrapped_line(line: str, width: int) -> Iterator[str]:
