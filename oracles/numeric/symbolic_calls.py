@@ -128,7 +128,7 @@ class _Received:
     def put(self, given: Sequence[Value]) -> Value:
         """Take an output."""
         index = _number(self.program, given[0])
-        if index in self.values or self.program.branches:
+        if index in self.values or self.program.conditions:
             raise Open("an output that is set on a branch, or twice")
         self.values[index] = self.program.settled(given[1])
         return TupleValue(())

@@ -5,6 +5,8 @@ Codes and orders of arguments are those of ``include/tvm/runtime/vm/builtin.h`` 
 
 from __future__ import annotations
 
+import functools
+import operator
 from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any
@@ -20,10 +22,10 @@ from relaxkit.proof.memory import Refuted, Tensor
 from relaxkit.proof.terms import Open, Term, Terms
 from relaxkit.proof.values import Closure, Kernel, ShapeHeap, TupleValue, Value
 
-_STORE_TO_HEAP = 1
+_EQUALS_NUMBER, _STORE_TO_HEAP, _EQUALS_SLOT = 0, 1, 3
 _LOAD_FROM_HEAP = 1
+_NO_DTYPE = ("", "void")
 _PREFIX = "vm.builtin."
-_CHECKS = frozenset(f"check_{kind}_info" for kind in ("tensor", "shape", "prim_value", "tuple", "func"))
 _OPERATORS = {"shape_of": "relax.shape_of", "tensor_to_shape": "relax.tensor_to_shape", "reshape": "relax.reshape"}
 """Operators by their function; neither has attributes or type arguments."""
 
@@ -39,6 +41,12 @@ class Builtins(Calls):
     def size(self, value: Term, axis: int) -> Term:
         """Return the term of a value's dim."""
 
+    def fits(self, dims: Sequence[Term], dtype: str, size: Term) -> bool | None:
+        """Say whether a tensor is not larger than its storage; ``None`` where that depends on its dims."""
+        needed = functools.reduce(operator.mul, map(self._dims.expression, dims), tirx.IntImm("int64", 1))
+        element = tvm_ffi.dtype(dtype)
+        return self._dims.at_least(size, needed * ((element.bits * element.lanes + 7) // 8))
+
     def builtin(self, name: str, arguments: Sequence[Value]) -> Value | None:
         """Call a function of the virtual machine; ``None`` for one that is not modelled."""
         if not name.startswith(_PREFIX):
@@ -46,21 +54,16 @@ class Builtins(Calls):
         match name.removeprefix(_PREFIX):
             case "alloc_shape_heap":
                 self.allocated += 1
-                return ShapeHeap(self.allocated)
-            case "match_shape" | "match_prim_value" if not isinstance(arguments[1], ShapeHeap):
-                return TupleValue(())  # it only compares, and declared types are right
-            case "match_shape" if isinstance(arguments[1], ShapeHeap):
-                return self._match_shape(arguments[0], arguments[1], self._numbers(arguments[2:-1]))
-            case "match_prim_value" if isinstance(arguments[1], ShapeHeap):
-                code, slot = self._numbers(arguments[2:-1])
-                if code == _STORE_TO_HEAP:
-                    self.state.slots[arguments[1].number, slot] = self.term(arguments[0])
-                return TupleValue(())
+                return ShapeHeap(self.allocated, *self._numbers(arguments))
+            case "match_shape":
+                pairs = self._pairs(arguments[2:-1])
+                self.check_rank(arguments[0], len(pairs))
+                return self._match([self.dim(arguments[0], axis) for axis in range(len(pairs))], arguments[1], pairs)
+            case "match_prim_value":
+                code, number = self._numbers(arguments[2:-1])
+                return self._match([self.term(arguments[0])], arguments[1], [(code, number)])
             case "make_shape" if isinstance(arguments[0], ShapeHeap):
-                numbers = self._numbers(arguments[2:])
-                dims = tuple(
-                    self._loaded(arguments[0], *pair) for pair in zip(numbers[::2], numbers[1::2], strict=True)
-                )
+                dims = tuple(self._loaded(arguments[0], *pair) for pair in self._pairs(arguments[1:]))
                 term = self.terms.make("shape", None, dims)
                 self.shapes.setdefault(term, dims)
                 return term
@@ -75,10 +78,19 @@ class Builtins(Calls):
                 return self.invoke(arguments[0], given.fields if isinstance(given, TupleValue) else (given,))
             case "invoke_closure" if isinstance(arguments[0], Closure):
                 return self.invoke(arguments[0], arguments[1:])
-            case checked if checked in _CHECKS:
+            case "check_tensor_info":
+                (rank,) = self._numbers(arguments[1:2])
+                self.check_tensor(arguments[0], rank, str(self.terms[self.term(arguments[2])].label))
+                return TupleValue(())
+            case "check_shape_info":
+                self.check_rank(arguments[0], *self._numbers(arguments[1:2]))
+                return TupleValue(())
+            case "check_prim_value_info" | "check_tuple_info" | "check_func_info":
                 return TupleValue(())  # declared types are right
-            case operator if operator in _OPERATORS:
-                return self._operator_named(_OPERATORS[operator], arguments)
+            case "reshape" if isinstance(arguments[0], Tensor):
+                return self.reshaped(arguments[0], arguments[1])
+            case named if named in _OPERATORS:
+                return self._operator_named(_OPERATORS[named], arguments)
         return None
 
     def shape_function(self, kernel: Kernel, heap: ShapeHeap) -> Value:
@@ -94,7 +106,7 @@ class Builtins(Calls):
             value = store.value
             for kind in {type(each) for each in nodes(value, tvm.ir.Expr)[0] if hasattr(each, "indices")}:
                 value = tvm_ffi.structural_map(value, (kind, load))  # its class has another name in each release
-            self.state.slots[heap.number, int(store.indices[0])] = self._dims.number(value)
+            self._store(heap, int(store.indices[0]), self._dims.number(value))
         return TupleValue(())
 
     def returned(self, kernel: Kernel, arguments: Sequence[Value]) -> Value:
@@ -107,11 +119,42 @@ class Builtins(Calls):
         dims = [self._dims.expression(self.term(each)) for each in arguments]
         return self._dims.number(self._dims.substituted(value, dict(zip(kernel.function.params, dims, strict=True))))
 
-    def _match_shape(self, value: Value, heap: ShapeHeap, numbers: Sequence[int]) -> Value:
-        for axis, (code, slot) in enumerate(zip(numbers[1::2], numbers[2::2], strict=True)):
-            if code == _STORE_TO_HEAP:
-                self.state.slots[heap.number, slot] = self.dim(value, axis)
+    def _match(self, dims: Sequence[Term], heap: Value, pairs: Sequence[tuple[int, int]]) -> Value:
+        """Store dims in slots of the heap, or compare them with slots and numbers."""
+        for dim, (code, number) in zip(dims, pairs, strict=True):
+            if code == _STORE_TO_HEAP and isinstance(heap, ShapeHeap):
+                self._store(heap, number, dim)
+            elif code == _EQUALS_NUMBER:
+                self.check_equal(dim, self.terms.make("number", number))
+            elif code == _EQUALS_SLOT and isinstance(heap, ShapeHeap):
+                self.check_equal(dim, self._slot(heap, number))
         return TupleValue(())
+
+    def check_equal(self, dim: Term, expected: Term) -> None:
+        """Note that a program raises unless two dims are equal."""
+        if dim != expected:
+            self.take_for_granted("equal", dim, expected)
+
+    def check_rank(self, value: Value, rank: int) -> None:
+        """Note that a program raises unless a tensor, or a shape, has this rank."""
+        if rank >= 0 and not self._outlined(value).rstrip("?").endswith(f" {rank}"):
+            known = None if isinstance(value, Tensor) else self.shapes.get(self.term(value))
+            if known is None or len(known) != rank:
+                self.take_for_granted(f"rank {rank}", self.term(value))
+
+    def check_tensor(self, value: Value, rank: int, dtype: str) -> None:
+        """Note that a program raises unless a value is a tensor of this rank and dtype, where these are given."""
+        self.check_rank(value, rank)
+        if dtype not in _NO_DTYPE and not self._outlined(value).startswith(f"tensor {dtype} "):
+            self.take_for_granted(f"tensor {dtype}", self.term(value))
+
+    def _outlined(self, value: Value) -> str:
+        return value.outline if isinstance(value, Tensor) else self.terms.declared.get(self.term(value), "")
+
+    def _store(self, heap: ShapeHeap, slot: int, dim: Term) -> None:
+        if slot >= heap.size:
+            raise Refuted("a slot is written that the shape heap does not have")
+        self.state.slots[heap.number, slot] = dim
 
     def dim(self, value: Value, axis: int) -> Term:
         """Return the term of a dim of a tensor, in memory or not, or of a shape."""
@@ -125,6 +168,13 @@ class Builtins(Calls):
         if held is None:
             raise Refuted("a slot of the shape heap is read that nobody has written")
         return held
+
+    def _pairs(self, values: Sequence[Value]) -> list[tuple[int, int]]:
+        """Read pairs of numbers behind their count."""
+        count, *numbers = self._numbers(values)
+        if len(numbers) != 2 * count:
+            raise Open("arguments of the virtual machine that do not fit")
+        return list(zip(numbers[::2], numbers[1::2], strict=True))
 
     def _numbers(self, values: Sequence[Value]) -> list[int]:
         nodes = [self.terms[self.term(each)] for each in values]

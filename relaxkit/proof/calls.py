@@ -52,6 +52,8 @@ class Calls(ABC):
         state: What the program has done so far.
         allocated: Tensors and storages that it has allocated.
         legalizer: Says what operators compute; without it they are uninterpreted.
+        conditions: Terms of the branches that the evaluation is in: the condition, and whether it holds.
+        checks: Conditions and what is taken for granted under them: a program that does not raise has these dims.
     """
 
     def __init__(self, terms: Terms, shapes: dict[Term, tuple[Term, ...]]) -> None:
@@ -60,6 +62,8 @@ class Calls(ABC):
         self.state = State(terms.make("start"))
         self.allocated = 0
         self.legalizer: Legalizer | None = None
+        self.conditions: tuple[tuple[Term, bool], ...] = ()
+        self.checks: set[tuple[tuple[tuple[Term, bool], ...], Term]] = set()
 
     @abstractmethod
     def expression(self, expression: Any, frame: Frame) -> Value:
@@ -89,6 +93,14 @@ class Calls(ABC):
     def number(self, dim: Any, frame: Frame) -> Term:
         """Return the term of a dim or a scalar."""
 
+    @abstractmethod
+    def fits(self, dims: Sequence[Term], dtype: str, size: Term) -> bool | None:
+        """Say whether a tensor is not larger than its storage; ``None`` where that depends on its dims."""
+
+    def take_for_granted(self, what: str, *terms: Term) -> None:
+        """Note that the program raises where something does not hold."""
+        self.checks.add((self.conditions, self.terms.make("check", what, terms)))
+
     def call(self, expression: Any, frame: Frame) -> Value:
         """Evaluate a call of an operator or of a function value."""
         op = expression.op
@@ -105,7 +117,7 @@ class Calls(ABC):
         if isinstance(called, External):
             if (value := self.builtin(called.name, arguments)) is not None:
                 return value
-            self._check_written(arguments)
+            self._check_written(arguments, isinstance(expression.ty, relax.TupleType) and not expression.ty.fields)
             term = self._made("external", (called.name, *self._types(expression)), arguments, expression, frame)
             pure = isinstance(op.ty, relax.FuncType) and bool(op.ty.purity)
             return self.unpacked(term if pure else self.impure(term), expression.ty)
@@ -123,7 +135,7 @@ class Calls(ABC):
             return self._packed_in_place(arguments, expression, frame)
         if name in _STORAGES:
             self.allocated += 1
-            return Storage(self.allocated)
+            return Storage(self.allocated, self.dims_of_shape(arguments[0])[0])
         if name in _TENSORS:
             return self._allocate(arguments, expression)
         match name:
@@ -135,6 +147,10 @@ class Calls(ABC):
                 return self._call_kernel(arguments[0], arguments[1:], expression, frame)
             case "relax.shape_of" if isinstance(arguments[0], int) and arguments[0] in self.shapes:
                 return self.terms.make("shape", None, self.shapes[arguments[0]])
+            case "relax.reshape" if isinstance(arguments[0], Tensor):
+                return self.reshaped(arguments[0], arguments[1], expression)
+            case "relax.vm.call_tir_dyn":
+                raise Open("a kernel that is called with a shape")
             case "relax.make_closure":
                 closure, bound = arguments
                 if isinstance(closure, Closure) and isinstance(bound, TupleValue):
@@ -149,7 +165,7 @@ class Calls(ABC):
                 return self.invoke(arguments[0], arguments[1:])
             case "relax.call_pure_packed" if isinstance(arguments[0], Callback):
                 return arguments[0].call(arguments[1:])
-        if self.legalizer is not None and (value := self.legalizer.value(expression, arguments)) is not None:
+        if (value := self._legalized(expression, arguments)) is not None:
             return value
         self._check_written(arguments)
         label = (name, self.terms.objects.number(expression.attrs), *self._types(expression))
@@ -159,11 +175,10 @@ class Calls(ABC):
     def _packed_in_place(self, arguments: Sequence[Value], expression: Any, frame: Frame) -> Value:
         """Call a packed function that returns some of its operands, overwritten, and uses these up."""
         indices = [int(each) for each in expression.attrs.inplace_indices]
-        if any(isinstance(each, Tensor) for each in _leaves(arguments)):
-            raise Open("a packed function that writes into memory")
+        self._check_written(arguments, nothing=True)
         label = ("packed in place", self.terms.objects.number(expression.attrs), *self._types(expression))
         term = self._made("op", label, arguments, expression, frame)
-        self.state.consumed.update(self.term(arguments[1 + index]) for index in indices if index >= 0)
+        self._consume([self.term(arguments[1 + index]) for index in indices if index >= 0])
         return self.unpacked(term, expression.ty)
 
     # -- kernels and memory ------------------------------------------------------------------------------------
@@ -171,12 +186,15 @@ class Calls(ABC):
     def _allocate(self, arguments: Sequence[Value], expression: Any) -> Value:
         """Allocate a tensor, in a storage or in one of its own."""
         self.allocated += 1
-        shape = next(each for each in arguments if isinstance(each, int) and self.terms[each].head == "shape")
+        shape = arguments[2 if isinstance(arguments[0], Storage) else 0]
         if isinstance(arguments[0], Storage) and self.terms[self.term(arguments[1])].label != 0:
             raise Open("a tensor that begins in the middle of a storage")
         storage = arguments[0].number if isinstance(arguments[0], Storage) else self.allocated
-        dims = self.terms[shape].children
-        return Tensor(self.allocated, storage, f"tensor {expression.ty.dtype} {len(dims)}", dims)
+        dims = self.dims_of_shape(shape)
+        dtype = str(expression.ty.dtype)
+        if isinstance(arguments[0], Storage) and not (fits := self.fits(dims, dtype, arguments[0].size)):
+            raise Open("a storage of unknown size") if fits is None else Refuted("a tensor is larger than its storage")
+        return Tensor(self.allocated, storage, f"tensor {dtype} {len(dims)}", dims)
 
     def _write(self, kernel: Kernel, arguments: Sequence[Value]) -> Value:
         """Call a kernel that writes into tensors that the program has allocated."""
@@ -200,9 +218,39 @@ class Calls(ABC):
             self.state.write(target, self.terms.make("kernel", (kernel.number, place), tuple(operands)))
         return TupleValue(())
 
-    def _check_written(self, arguments: Sequence[Value]) -> None:
-        """Leave open what a function does with a tensor that nobody has written: it may write it."""
-        if any(isinstance(each, Tensor) and each.number not in self.state.contents for each in _leaves(arguments)):
+    def dims_of_shape(self, shape: Value) -> tuple[Term, ...]:
+        """Return the dims of a shape; raises ``Open`` where they are not known one by one."""
+        node = self.terms[self.term(shape)]
+        if node.head != "shape":
+            raise Open("memory of a computed shape")
+        return node.children
+
+    def reshaped(self, tensor: Tensor, shape: Value, call: Any = None) -> Tensor:
+        """Give a tensor another shape: a view of it."""
+        self.allocated += 1
+        dims, operands = self.dims_of_shape(shape), (self.state.read(tensor), self.term(shape))
+        contents = None if call is None else self._legalized(call, operands)
+        if not isinstance(contents, int):
+            contents = self.terms.make("op", ("relax.reshape", 0), operands)
+        return self.state.view(tensor, self.allocated, dims, contents)
+
+    def _legalized(self, call: Any, arguments: Sequence[Value]) -> Value | None:
+        return None if self.legalizer is None else self.legalizer.value(call, arguments)
+
+    def _consume(self, operands: Sequence[Term]) -> None:
+        """Overwrite values in place; the caller sees it of parameters and constants."""
+        self.state.consumed.update(operands)
+        for term in operands:
+            whole = term
+            while self.terms[whole].head == "item":
+                (whole,) = self.terms[whole].children
+            if self.terms[whole].head in ("param", "const"):
+                self.impure(self.terms.make("overwritten", None, (term,)))
+
+    def _check_written(self, arguments: Sequence[Value], nothing: bool = False) -> None:
+        """Leave open what a function does with memory that it may write: any if it returns nothing, else fresh one."""
+        tensors = [each for each in _leaves(arguments) if isinstance(each, Tensor)]
+        if tensors and (nothing or any(each.number not in self.state.contents for each in tensors)):
             raise Open("a packed function that writes into memory")
 
     def _check_overlap(self, stored: frozenset[int], arguments: Sequence[Value]) -> None:
@@ -210,7 +258,9 @@ class Calls(ABC):
         tensors = [(place, value) for place, value in enumerate(arguments) if isinstance(value, Tensor)]
         for place, target in tensors:
             for other, value in tensors if place in stored else ():
-                if other != place and value.storage == target.storage and value.number != target.number:
+                if other != place and value.number == target.number:
+                    raise Open("a kernel is given a tensor twice")
+                if other != place and value.storage == target.storage:
                     raise Refuted("a kernel writes into the storage of another of its tensors")
 
     def _call_kernel(self, kernel: Kernel, arguments: Sequence[Value], expression: Any, frame: Frame) -> Value:
@@ -218,6 +268,8 @@ class Calls(ABC):
         if kernel.stored is None or not isinstance(arguments[0], TupleValue):
             raise Open("a kernel that runs code of others")
         operands = [self.term(each) for each in arguments[0].fields]
+        if not self.state.consumed.isdisjoint(operands):
+            raise Refuted("a tensor is read that a call in place has overwritten")
         (ty,) = expression.ty_args
         outputs = list(ty.fields) if isinstance(ty, relax.TupleType) else [ty]
         reused = [-1] * len(outputs)
@@ -230,9 +282,9 @@ class Calls(ABC):
                 dims = tuple(self.number(dim, frame) for dim in all_dims(output))
                 operands.append(self.terms.make("output", outline(output), dims))
         for scalars in arguments[1:]:
-            operands += self.terms[self.term(scalars)].children
+            operands += self.dims_of_shape(scalars)
         results = tuple(self.terms.make("kernel", (kernel.number, place), tuple(operands)) for place in places)
-        self.state.consumed.update(operands[index] for index in reused if index >= 0)
+        self._consume([operands[index] for index in reused if index >= 0])
         return TupleValue(results) if isinstance(ty, relax.TupleType) else results[0]
 
     def _made(

@@ -30,6 +30,25 @@ class Declared(Builtins):
                 if isinstance(dim, tirx.Var) and dim not in frame.dims:
                     frame.dims[dim] = self._dims.expression(self.dim(value, axis))
 
+    def cast(self, ty: Any, value: Value, frame: Frame) -> Value:
+        """Cast a value to a type: the program raises where it has other dims."""
+        if isinstance(ty, relax.TupleType) and isinstance(value, TupleValue):
+            fields = zip(ty.fields, value.fields, strict=True)
+            return TupleValue(tuple(self.cast(each, part, frame) for each, part in fields))
+        if not isinstance(value, int | Tensor):
+            return value
+        before = len(self.checks)
+        if isinstance(ty, relax.TensorType):
+            self.check_tensor(value, ty.ndim, "" if ty.dtype is None else str(ty.dtype))
+        elif isinstance(ty, relax.ShapeType):
+            self.check_rank(value, ty.ndim)
+        dims = tuple(self.number(dim, frame) for dim in dims_of(ty) or ())
+        for axis, dim in enumerate(dims):
+            self.check_equal(self.dim(value, axis), dim)
+        if isinstance(value, int) and self.conditions and len(self.checks) > before:
+            return self.terms.make("cast", outline(ty), (value, *dims))  # what it is known to be is known here only
+        return value
+
     def size(self, value: Term, axis: int) -> Term:
         """Return the term of a value's dim; raises ``Open`` where it has another rank than declared."""
         known = self.shapes.get(value)
@@ -44,9 +63,11 @@ class Declared(Builtins):
         if isinstance(value, TupleValue) and isinstance(ty, relax.TupleType):
             for each, part in zip(ty.fields, value.fields, strict=False):
                 self.learn(each, part, frame)
-        if not isinstance(value, int) or value in self.shapes:
+        if not isinstance(value, int):
             return
-        dims = dims_of(ty)
+        if isinstance(ty, relax.TensorType | relax.ShapeType):
+            self.terms.declared.setdefault(value, outline(ty))
+        dims = None if value in self.shapes else dims_of(ty)
         if dims is None:
             return
         with contextlib.suppress(Open):  # a dim that a callee or a local function has defined

@@ -57,6 +57,13 @@ class DimTable:
         self._known.append((simple, variables, term))
         return term
 
+    def at_least(self, one: Term, other: Any) -> bool | None:
+        """Say whether a dim is not less than an expression over variables of this table; ``None`` where both may be."""
+        difference = self._analyzer.canonical_simplify(self.expression(one) - other)
+        if isinstance(difference, tirx.IntImm):
+            return int(difference) >= 0
+        return True if self._analyzer.can_prove(difference >= 0) else None
+
     def variable(self, source: Term, ty: Any = None) -> Any:
         """Return the variable that stands for a term: the size of a value, or a scalar."""
         known = self._variables.get(source)

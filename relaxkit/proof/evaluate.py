@@ -16,7 +16,18 @@ from relaxkit.proof.declared import Declared
 from relaxkit.proof.dims import DimTable
 from relaxkit.proof.memory import Refuted, State, Storage, Tensor
 from relaxkit.proof.terms import Open, Term, Terms
-from relaxkit.proof.values import Callback, Closure, External, Kernel, ShapeHeap, TupleValue, Value, is_scalar, outline
+from relaxkit.proof.values import (
+    Callback,
+    Closure,
+    External,
+    Kernel,
+    ShapeHeap,
+    TupleValue,
+    Value,
+    is_scalar,
+    known_outline,
+    outline,
+)
 
 MOST_CALLS = 64
 """Functions that may be inside one another."""
@@ -35,7 +46,6 @@ class Evaluator(Declared):
 
     Attributes:
         externals: Packed functions that are the caller's, by name.
-        branches: Branches that the evaluation is in.
     """
 
     def __init__(
@@ -51,7 +61,6 @@ class Evaluator(Declared):
         self._steps = 0
         self._parameters = 0
         self.externals: dict[str, Callback] = {}
-        self.branches = 0
 
     def only_function(self, arguments: Sequence[Value]) -> Value:
         """Evaluate the only Relax function of the module on some arguments; it has no effects."""
@@ -66,10 +75,12 @@ class Evaluator(Declared):
         if isinstance(value, int):
             return value
         if isinstance(value, TupleValue):
-            children = tuple(self.term(each) for each in value.fields)
+            children = tuple(self.term(self._held(each)) for each in value.fields)
             return self._whole_tuple(children) or self.terms.make("tuple", None, children)
         if isinstance(value, External):
-            return self.terms.make("text", f"external {value.name}")
+            return self.terms.make("function", value.name)
+        if isinstance(value, Kernel) and value.stored is None:
+            raise Open("a kernel that runs code of others")
         if isinstance(value, Kernel):
             return self.terms.make("kernel function", value.number)
         if isinstance(value, Tensor):
@@ -83,7 +94,7 @@ class Evaluator(Declared):
         try:
             count = len(value.function.params) - len(value.bound)
             arguments = tuple(
-                self.leaf(("bound", self._parameters, index), param.ty)
+                self.leaf(("bound", self._parameters, index, known_outline(param.ty)), param.ty)
                 for index, param in enumerate(value.function.params[:count])
             )
             result = self.term(self.invoke(value, arguments))
@@ -132,7 +143,7 @@ class Evaluator(Declared):
             raise Open("a call with another number of arguments")
         key = None
         if not closure.values and not closure.dims and all(isinstance(each, int) for each in arguments):
-            key = (function, tuple(arguments), self.state.effect)
+            key = (function, tuple(arguments), self.state.effect, self.conditions)
             if key in self._results:
                 value, self.state.effect = self._results[key]
                 return value
@@ -165,7 +176,7 @@ class Evaluator(Declared):
             outside, self.state = self.state, State(self.terms.make("start"))
             try:
                 params = [
-                    self.leaf(("recursive", len(self._abstract), index), param.ty)
+                    self.leaf(("recursive", len(self._abstract), index, known_outline(param.ty)), param.ty)
                     for index, param in enumerate(function.params)
                 ]
                 body = self.term(self.expression(function.body, self.entered(Closure(function), params)))
@@ -240,6 +251,7 @@ class Evaluator(Declared):
                 if isinstance(binding, relax.MatchCast):
                     self.learn(binding.value.ty, value, frame)
                     self.match(binding.ty, value, frame)
+                    value = self.cast(binding.ty, value, frame)
                 self._bind(binding.var, value, frame)
                 self.learn(binding.var.ty, value, frame)
         return self.expression(expression.body, frame)
@@ -247,13 +259,14 @@ class Evaluator(Declared):
     def _if(self, expression: Any, frame: Frame) -> Value:
         condition = self.term(self.expression(expression.cond, frame))
         before = self.state
-        ends = []
-        self.branches += 1
-        for branch in (expression.true_branch, expression.false_branch):
-            self.state = before.copy()
-            value = self.expression(branch, Frame(dict(frame.values), dict(frame.dims)))
+        ends, outside = [], self.conditions
+        for holds, branch in ((True, expression.true_branch), (False, expression.false_branch)):
+            self.state, self.conditions = before.copy(), (*outside, (condition, holds))
+            inside = Frame(dict(frame.values), dict(frame.dims))
+            value = self.expression(branch, inside)
             ends.append((self.settled(value), self.state))
-        self.branches -= 1
+            frame.values.update({var: KILLED for var in frame.values if inside.values[var] is KILLED})
+        self.conditions = outside
         (one, one_state), (other, other_state) = ends
         before.join(self.terms, condition, one_state, other_state)
         self.state = before

@@ -20,19 +20,22 @@ class Tensor:
         storage: Number of the storage that it lies in, which several tensors may share one after the other.
         outline: Its dtype and rank.
         dims: Terms of its dims.
+        viewed: For a view of another tensor, which shares its memory: what lies in the storage while the view is good.
     """
 
     number: int
     storage: int
     outline: str
     dims: tuple[Term, ...]
+    viewed: tuple[int, Term] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Storage:
-    """A storage that the program has allocated, by its number."""
+    """A storage that the program has allocated: its number, and the term of its size in bytes."""
 
     number: int
+    size: Term
 
 
 @dataclass(slots=True)
@@ -42,14 +45,15 @@ class State:
     Attributes:
         effect: The term of its effects.
         contents: Terms of the tensors that were written, by number.
-        holders: The tensor that was written last into each storage; 0 where that depends on a branch.
+        holders: The tensor that was written last into each storage, and its contents; ``None`` where that depends on a
+            branch.
         consumed: Values that a call in place has overwritten.
         slots: Terms of the slots of shape heaps, by heap and slot.
     """
 
     effect: Term
     contents: dict[int, Term] = field(default_factory=dict)
-    holders: dict[int, int] = field(default_factory=dict)
+    holders: dict[int, tuple[int, Term] | None] = field(default_factory=dict)
     consumed: set[Term] = field(default_factory=set)
     slots: dict[tuple[int, int], Term] = field(default_factory=dict)
 
@@ -68,16 +72,22 @@ class State:
         if held is None:
             raise Refuted("memory is read that nobody has written")
         holder = self.holders[tensor.storage]
-        if not holder:
+        if holder is None:
             raise Open("a storage that branches share")
-        if holder != tensor.number:
+        if holder != (tensor.viewed or (tensor.number, held)):
             raise Refuted("a tensor is read whose storage another one has overwritten")
         return held
 
     def write(self, tensor: Tensor, contents: Term) -> None:
         """Write a tensor; what else lies in its storage is lost."""
         self.contents[tensor.number] = contents
-        self.holders[tensor.storage] = tensor.number
+        self.holders[tensor.storage] = tensor.number, contents
+
+    def view(self, tensor: Tensor, number: int, dims: tuple[Term, ...], contents: Term) -> Tensor:
+        """Make a tensor in the memory of another one, good for as long as that is not overwritten."""
+        viewed = tensor.viewed or (tensor.number, self.read(tensor))
+        self.contents[number] = contents
+        return Tensor(number, tensor.storage, f"{tensor.outline.rpartition(' ')[0]} {len(dims)}", dims, viewed)
 
     def join(self, terms: Terms, condition: Term, one: State, other: State) -> None:
         """Go on behind two branches."""
@@ -88,5 +98,6 @@ class State:
             self.slots[slot] = terms.choice(condition, one.slots[slot], other.slots[slot])
         for storage in one.holders.keys() | other.holders.keys():
             mine, its = one.holders.get(storage), other.holders.get(storage)
-            self.holders[storage] = mine if mine is not None and mine == its else 0
+            alike = mine is not None and its is not None and mine[0] == its[0]
+            self.holders[storage] = (mine[0], self.contents[mine[0]]) if mine and alike else None
         self.consumed = one.consumed | other.consumed

@@ -77,6 +77,14 @@ class SymbolicProgram(Evaluator):
         self.state = State(self.terms.make("start"))
         return self.term(call(self, name, arguments)), self.state.effect
 
+    def raises_where(self, original: SymbolicProgram) -> bool:
+        """Say whether the program raises only where the original does."""
+        known = {(term, frozenset(conditions)) for conditions, term in original.checks}
+        return all(
+            any((term, frozenset(some)) in known for some in (conditions[:end] for end in range(len(conditions) + 1)))
+            for conditions, term in self.checks
+        )
+
     def call_function(self, name: str, arguments: Sequence[Value]) -> Value:
         """Call a function of the module from outside, where the program is now.
 

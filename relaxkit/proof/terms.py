@@ -64,11 +64,13 @@ class Terms:
     Attributes:
         objects: Numbers of equal objects of TVM.
         outlines: Dtype and rank of the parameters, and of the elements of those that are tuples.
+        declared: Dtype and rank that values were first declared with.
     """
 
     def __init__(self) -> None:
         self.objects = Objects()
         self.outlines: dict[Term, str] = {}
+        self.declared: dict[Term, str] = {}
         self._nodes: list[Node] = []
         self._numbers: dict[Node, Term] = {}
 

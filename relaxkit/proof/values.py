@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import tvm
-from tvm import relax
+from tvm import relax, tirx
 
 from relaxkit.proof.memory import Storage, Tensor
 from relaxkit.proof.terms import Term
@@ -65,9 +65,10 @@ class Kernel:
 
 @dataclass(frozen=True, slots=True)
 class ShapeHeap:
-    """The heap in which a lowered function keeps its dims, by its number."""
+    """The heap in which a lowered function keeps its dims: its number, and how many slots it has."""
 
     number: int
+    size: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +100,12 @@ def all_dims(ty: Any) -> list[Any]:
     if isinstance(ty, relax.TupleType):
         return [dim for each in ty.fields for dim in all_dims(each)]
     return list(dims_of(ty) or ())
+
+
+def known_outline(ty: Any) -> str:
+    """Write a type with the dims that are numbers."""
+    numbers = [str(dim) if isinstance(dim, tirx.IntImm) else "?" for dim in all_dims(ty)]
+    return " ".join((outline(ty), *numbers))
 
 
 def outline(ty: Any) -> str:

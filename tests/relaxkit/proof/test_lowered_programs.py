@@ -87,7 +87,7 @@ def test_a_whole_lowering_is_proved() -> None:
 def test_a_wrong_slot_is_not_proved(name: str, edit: Callable[[list[Any]], list[Any]]) -> None:
     module = lowered()
     assert prove(legalized(), edited(module, name, list)).result is Result.PROVED, "the same arguments"
-    assert prove(legalized(), edited(module, name, edit)).result is Result.DIFFERENT
+    assert prove(legalized(), edited(module, name, edit)).result is not Result.PROVED
 
 
 def test_a_slot_that_nobody_has_written_is_refuted() -> None:
