@@ -556,7 +556,8 @@ def another_scalar(draft: Draft) -> Iterator[Mutant]:
     for var, place in draft.calls:
         args = list(place.binding.value.args)
         for at, each in enumerate(args):
-            if isinstance(each, tirx.IntImm | tirx.FloatImm) and not callee(place.binding.value).startswith("vm."):
+            elsewhere = ("vm.", *_ALLOC_STORAGE, *_ALLOC_TENSOR, "relax.builtin.alloc_tensor")  # devices, offsets
+            if isinstance(each, tirx.IntImm | tirx.FloatImm) and not callee(place.binding.value).startswith(elsewhere):
                 for other in shifted(each, 1) + shifted(each, -1):
                     yield draft.recalled(var, place, with_item(args, at, other))
 
@@ -569,7 +570,8 @@ def another_packed_function(draft: Draft) -> Iterator[Mutant]:
             if isinstance(old, relax.ExternFunc) and not str(old.global_symbol).startswith("vm."):
                 for _, other in draft.calls:
                     for new in (other.binding.value.op, *other.binding.value.args):
-                        if isinstance(new, relax.ExternFunc) and new.global_symbol != old.global_symbol:
+                        symbol = str(getattr(new, "global_symbol", "vm."))
+                        if not symbol.startswith("vm.") and symbol != str(old.global_symbol):
                             parts = with_item([call.op, *call.args], at, new)
                             made = relax.Call(parts[0], parts[1:], call.attrs, call.ty_args)
                             yield functools.partial(draft.revalued, var, place, made)
@@ -583,19 +585,31 @@ def _in_kernels(name: str, kinds: tuple[type, ...], varied: Callable[[Any, Any],
 
     def mutation(draft: Draft) -> Iterator[Mutant]:
         for var, kernel in draft.kernels:
-            (stores,) = nodes(kernel.body, tirx.BufferStore)
-            roots = [kernel.body] if tirx.BufferStore in kinds or tirx.For in kinds else [each.value for each in stores]
-            found = [each for root in roots for kind in kinds for each in nodes(root, kind)[0]]
-            for old in found:
+            if all(issubclass(each, tirx.Stmt) for each in kinds):
+                pairs = [
+                    (old, new) for each in kinds for old in nodes(kernel.body, each)[0] for new in varied(kernel, old)
+                ]
+            else:
+                pairs = [pair for store in nodes(kernel.body, tirx.BufferStore)[0] for pair in inside(kernel, store)]
+            for old, new in pairs:
+                yield functools.partial(_with_statement, draft, var, kernel, old, new)
+
+    def inside(kernel: Any, store: Any) -> Iterator[tuple[Any, Any]]:
+        for each in kinds:
+            for old in nodes(store.value, each)[0]:
                 for new in varied(kernel, old):
-                    yield functools.partial(_with_node, draft, var, kernel, old, new)
+                    yield store, tirx.BufferStore(store.buffer, _replaced(store.value, old, new), store.indices)
 
     MUTATIONS[name] = mutation
 
 
-def _with_node(draft: Draft, var: Any, kernel: Any, old: Any, new: Any) -> Any:
-    changed = tvm_ffi.structural_map(kernel, (type(old), lambda each: new if each.same_as(old) else each))
-    return draft.with_function(var, changed)
+def _replaced(root: Any, old: Any, new: Any) -> Any:
+    return tvm_ffi.structural_map(root, (type(old), lambda each: new if each.same_as(old) else each))
+
+
+def _with_statement(draft: Draft, var: Any, kernel: Any, old: Any, new: Any) -> Any:
+    made = tirx.PrimFunc(kernel.params, _replaced(kernel.body, old, new), kernel.ret_type, attrs=kernel.attrs)
+    return draft.with_function(var, made)
 
 
 _TURNED = {
@@ -735,15 +749,15 @@ def killed_before_its_use(draft: Draft) -> Iterator[Mutant]:
 def killed_in_a_branch(draft: Draft) -> Iterator[Mutant]:
     kills = {"relax.memory.alloc_tensor": "relax.memory.kill_tensor", "relax.vm.alloc_tensor": "relax.vm.kill_object",
              "relax.builtin.alloc_tensor": "relax.memory.kill_tensor"}  # fmt: skip
-    for var, place in draft.named(*kills):
-        killing = tvm.ir.Op.get(kills[callee(place.binding.value)])
-        for other_var, other in draft.places:
-            if var.same_as(other_var) and isinstance(other.binding.value, relax.If):
-                branch = other.binding.value
-                kill = relax.VarBinding(relax.Var("_", relax.TupleType([])), relax.Call(killing, [place.binding.var]))
-                blocks = [*branch.true_branch.blocks, relax.BindingBlock([kill])]
-                made = relax.If(branch.cond, relax.SeqExpr(blocks, branch.true_branch.body), branch.false_branch)
-                yield functools.partial(draft.revalued, var, other, made)
+    for (var, place), (its, other) in itertools.combinations(draft.places, 2):
+        killing = kills.get(callee(place.binding.value)) if isinstance(place.binding.value, relax.Call) else None
+        branch = other.binding.value
+        if killing and var.same_as(its) and not place.branches and isinstance(branch, relax.If):
+            call = relax.Call(tvm.ir.Op.get(killing), [place.binding.var])
+            kill = relax.BindingBlock([relax.VarBinding(relax.Var("_", relax.TupleType([])), call)])
+            killed = relax.SeqExpr([*branch.true_branch.blocks, kill], branch.true_branch.body)
+            made = relax.If(branch.cond, killed, branch.false_branch)
+            yield functools.partial(draft.revalued, var, other, made)
 
 
 # -- the shape heap ----------------------------------------------------------------------------------------------------
@@ -777,7 +791,9 @@ def another_dtype_is_checked(draft: Draft) -> Iterator[Mutant]:
         args = list(place.binding.value.args)
         for at, each in enumerate(args):
             if is_constant(each):
-                yield draft.recalled(var, place, with_item(args, at, with_fields(each, value=tvm_ffi.dtype("int8"))))
+                yield draft.recalled(
+                    var, place, with_item(args, at, tvm.ir.GenericConst(tvm_ffi.dtype("int8"), each.ty))
+                )
 
 
 @kind

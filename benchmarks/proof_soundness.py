@@ -39,7 +39,8 @@ _BUILTIN = ("LowerAllocTensor", "KillAfterLastUse", "LowerRuntimeBuiltin", "Comp
 _MACHINE = (*_BUILTIN, "VMShapeLower", "AttachGlobalSymbol")
 STAGES = {
     "graph": (("DeadCodeElimination",), ("CanonicalizeBindings", "ToNonDataflow")),
-    "kernels": (("DeadCodeElimination",), ("LegalizeOps", "AnnotateTIROpPattern", "FuseOps")),
+    "operators or their kernels": (("DeadCodeElimination",), ("LegalizeOps",)),
+    "kernels": (_KERNELS, ("AnnotateTIROpPattern", "FuseOps")),
     "memory": (_KERNELS, (*_PURE[1:], "StaticPlanBlockMemory")),
     "machine": (_KERNELS, (*_PURE, "StaticPlanBlockMemory", *_MACHINE)),
     "machine, memory not planned": (_KERNELS, (*_PURE[1:], *_MACHINE)),
@@ -90,12 +91,13 @@ class Reference:
     def _on(self, program: Any, entries: list[Any]) -> str:
         from oracles.measure.comparison import compare
         from oracles.measure.original import copied
+        from relaxkit.runtime import from_tvm
 
         for entry in entries:
             tensors = program.arguments(copied(entry.arguments))
             program.take_output()
             try:
-                output = program.call(entry.symbol, tensors)
+                output = from_tvm(program.call_raw(entry.symbol, tensors))
             except Exception:
                 return "raises"
             if compare(entry.output, output) is not None:

@@ -22,7 +22,7 @@ from relaxkit.proof.memory import Refuted, Tensor
 from relaxkit.proof.terms import Open, Term, Terms
 from relaxkit.proof.values import Closure, Kernel, ShapeHeap, TupleValue, Value
 
-_EQUALS_NUMBER, _STORE_TO_HEAP, _EQUALS_SLOT = 0, 1, 3
+_EQUALS_NUMBER, _STORE_TO_HEAP, _NOTHING, _EQUALS_SLOT = range(4)
 _LOAD_FROM_HEAP = 1
 _NO_DTYPE = ("", "void")
 _PREFIX = "vm.builtin."
@@ -98,14 +98,14 @@ class Builtins(Calls):
         stores, loops, branches = nodes(kernel.function.body, tirx.BufferStore, tirx.For, tirx.IfThenElse)
         if loops or branches:
             raise Open("a shape function with control flow")
-
-        def load(place: Any) -> Any:
-            return self._dims.expression(self._slot(heap, place.indices[0]))
-
+        held: dict[int, Any] = {}
         for store in stores:
             value = store.value
-            for kind in {type(each) for each in nodes(value, tvm.ir.Expr)[0] if hasattr(each, "indices")}:
-                value = tvm_ffi.structural_map(value, (kind, load))  # its class has another name in each release
+            loads = [each for each in nodes(value, tvm.ir.Expr)[0] if hasattr(each, "indices")]
+            slots = [int(each.indices[0]) for each in loads]
+            held.update({slot: self._dims.expression(self._slot(heap, slot)) for slot in slots})
+            for kind in {type(each) for each in loads}:  # its class has another name in each release
+                value = tvm_ffi.structural_map(value, (kind, lambda place: held[int(place.indices[0])]))
             self._store(heap, int(store.indices[0]), self._dims.number(value))
         return TupleValue(())
 
@@ -122,11 +122,13 @@ class Builtins(Calls):
     def _match(self, dims: Sequence[Term], heap: Value, pairs: Sequence[tuple[int, int]]) -> Value:
         """Store dims in slots of the heap, or compare them with slots and numbers."""
         for dim, (code, number) in zip(dims, pairs, strict=True):
-            if code == _STORE_TO_HEAP and isinstance(heap, ShapeHeap):
-                self._store(heap, number, dim)
-            elif code == _EQUALS_NUMBER:
+            if code == _EQUALS_NUMBER:
                 self.check_equal(dim, self.terms.make("number", number))
-            elif code == _EQUALS_SLOT and isinstance(heap, ShapeHeap):
+            elif not isinstance(heap, ShapeHeap) or code not in (_STORE_TO_HEAP, _NOTHING, _EQUALS_SLOT):
+                raise Open("arguments of the virtual machine that do not fit")
+            elif code == _STORE_TO_HEAP:
+                self._store(heap, number, dim)
+            elif code == _EQUALS_SLOT:
                 self.check_equal(dim, self._slot(heap, number))
         return TupleValue(())
 
@@ -171,7 +173,7 @@ class Builtins(Calls):
 
     def _pairs(self, values: Sequence[Value]) -> list[tuple[int, int]]:
         """Read pairs of numbers behind their count."""
-        count, *numbers = self._numbers(values)
+        count, *numbers = self._numbers(values) or [1]
         if len(numbers) != 2 * count:
             raise Open("arguments of the virtual machine that do not fit")
         return list(zip(numbers[::2], numbers[1::2], strict=True))

@@ -32,11 +32,13 @@ class Declared(Builtins):
 
     def cast(self, ty: Any, value: Value, frame: Frame) -> Value:
         """Cast a value to a type: the program raises where it has other dims."""
-        if isinstance(ty, relax.TupleType) and isinstance(value, TupleValue):
+        if isinstance(ty, relax.TupleType) and isinstance(value, TupleValue) and len(ty.fields) == len(value.fields):
             fields = zip(ty.fields, value.fields, strict=True)
             return TupleValue(tuple(self.cast(each, part, frame) for each, part in fields))
-        if not isinstance(value, int | Tensor):
+        if not isinstance(ty, relax.TupleType | relax.TensorType | relax.ShapeType):
             return value
+        if isinstance(ty, relax.TupleType) or not isinstance(value, int | Tensor):
+            raise Open("a cast between tuples and other types")
         before = len(self.checks)
         if isinstance(ty, relax.TensorType):
             self.check_tensor(value, ty.ndim, "" if ty.dtype is None else str(ty.dtype))

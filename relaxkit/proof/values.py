@@ -10,7 +10,7 @@ import tvm
 from tvm import relax, tirx
 
 from relaxkit.proof.memory import Storage, Tensor
-from relaxkit.proof.terms import Term
+from relaxkit.proof.terms import Open, Term
 
 
 @dataclass(frozen=True)
@@ -96,9 +96,15 @@ def dims_of(ty: Any) -> Sequence[Any] | None:
 
 
 def all_dims(ty: Any) -> list[Any]:
-    """Return the dims that a type names, those of the fields of a tuple in their order."""
+    """Return the dims that a type names, those of the fields of a tuple in their order.
+
+    Raises:
+        Open: It names a shape as a whole.
+    """
     if isinstance(ty, relax.TupleType):
         return [dim for each in ty.fields for dim in all_dims(each)]
+    if isinstance(ty, relax.TensorType) and isinstance(ty.shape, relax.Var):
+        raise Open("a type of a computed shape")
     return list(dims_of(ty) or ())
 
 
