@@ -5,8 +5,6 @@ Codes and orders of arguments are those of ``include/tvm/runtime/vm/builtin.h`` 
 
 from __future__ import annotations
 
-import functools
-import operator
 from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any
@@ -17,9 +15,8 @@ from tvm import tirx
 
 from relaxkit.ir.walk import nodes
 from relaxkit.proof.calls import Calls
-from relaxkit.proof.dims import DimTable
 from relaxkit.proof.memory import Refuted, Tensor
-from relaxkit.proof.terms import Open, Term, Terms
+from relaxkit.proof.terms import Open, Term
 from relaxkit.proof.values import Closure, Kernel, ShapeHeap, TupleValue, Value
 
 _EQUALS_NUMBER, _STORE_TO_HEAP, _NOTHING, _EQUALS_SLOT = range(4)
@@ -33,19 +30,9 @@ _OPERATORS = {"shape_of": "relax.shape_of", "tensor_to_shape": "relax.tensor_to_
 class Builtins(Calls):
     """The part of an evaluator that knows the virtual machine."""
 
-    def __init__(self, terms: Terms, shapes: dict[Term, tuple[Term, ...]], dims: DimTable) -> None:
-        super().__init__(terms, shapes)
-        self._dims = dims
-
     @abstractmethod
     def size(self, value: Term, axis: int) -> Term:
         """Return the term of a value's dim."""
-
-    def fits(self, dims: Sequence[Term], dtype: str, size: Term) -> bool | None:
-        """Say whether a tensor is not larger than its storage; ``None`` where that depends on its dims."""
-        needed = functools.reduce(operator.mul, map(self._dims.expression, dims), tirx.IntImm("int64", 1))
-        element = tvm_ffi.dtype(dtype)
-        return self._dims.at_least(size, needed * ((element.bits * element.lanes + 7) // 8))
 
     def builtin(self, name: str, arguments: Sequence[Value]) -> Value | None:
         """Call a function of the virtual machine; ``None`` for one that is not modelled."""

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import functools
+import operator
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import tvm
-from tvm import relax
+import tvm_ffi
+from tvm import relax, tirx
 
+from relaxkit.proof.dims import DimTable
 from relaxkit.proof.legalize import Legalizer
 from relaxkit.proof.memory import Refuted, State, Storage, Tensor
 from relaxkit.proof.terms import Open, Term, Terms
@@ -49,6 +53,7 @@ class Calls(ABC):
     Args:
         terms: The table, shared by the modules that are compared.
         shapes: Dims of terms that are known to be tensors or shapes, shared like the table.
+        dims: The dims of that table.
 
     Attributes:
         state: What the program has done so far.
@@ -58,9 +63,10 @@ class Calls(ABC):
         checks: Conditions and what is taken for granted under them: a program that does not raise has these dims.
     """
 
-    def __init__(self, terms: Terms, shapes: dict[Term, tuple[Term, ...]]) -> None:
+    def __init__(self, terms: Terms, shapes: dict[Term, tuple[Term, ...]], dims: DimTable) -> None:
         self.terms = terms
         self.shapes = shapes
+        self._dims = dims
         self.state = State(terms.make("start"))
         self.allocated = 0
         self.legalizer: Legalizer | None = None
@@ -96,8 +102,8 @@ class Calls(ABC):
         """Return the term of a dim or a scalar."""
 
     @abstractmethod
-    def fits(self, dims: Sequence[Term], dtype: str, size: Term) -> bool | None:
-        """Say whether a tensor is not larger than its storage; ``None`` where that depends on its dims."""
+    def cast(self, ty: Any, value: Value, frame: Frame) -> Value:
+        """Cast a value to a type: the program raises where it has other dims."""
 
     def take_for_granted(self, what: str, *terms: Term) -> None:
         """Note that the program raises where something does not hold."""
@@ -162,13 +168,13 @@ class Calls(ABC):
             case "relax.invoke_closure" | "relax.invoke_pure_closure":
                 closure, given = arguments
                 if isinstance(closure, Closure) and isinstance(given, TupleValue):
-                    return self.invoke(closure, given.fields)
+                    return self.cast(expression.ty_args[0], self.invoke(closure, given.fields), frame)
                 raise Open("a call of a function value")
             case "relax.call_pure_packed" if isinstance(arguments[0], Closure):
                 return self.invoke(arguments[0], arguments[1:])
             case "relax.call_pure_packed" if isinstance(arguments[0], Callback):
                 return arguments[0].call(arguments[1:])
-        if (value := self._legalized(expression, arguments)) is not None:
+        if self.legalizer is not None and (value := self.legalizer.value(expression, arguments)) is not None:
             return value
         self._check_written(arguments)
         label = (name, self.terms.objects.number(expression.attrs), *self._types(expression))
@@ -195,8 +201,12 @@ class Calls(ABC):
         storage = arguments[0].number if isinstance(arguments[0], Storage) else self.allocated
         dims = self.dims_of_shape(shape)
         dtype = str(expression.ty.dtype)
-        if isinstance(arguments[0], Storage) and not (fits := self.fits(dims, dtype, arguments[0].size)):
-            raise Open("a storage of unknown size") if fits is None else Refuted("a tensor is larger than its storage")
+        if isinstance(arguments[0], Storage):
+            size = functools.reduce(operator.mul, map(self._dims.expression, dims), tirx.IntImm("int64", 1))
+            element = tvm_ffi.dtype(dtype)
+            fits = self._dims.at_least(arguments[0].size, size * ((element.bits * element.lanes + 7) // 8))
+            if not fits:
+                raise Open("a storage of some size") if fits is None else Refuted("a tensor larger than its storage")
         return Tensor(self.allocated, storage, f"tensor {dtype} {len(dims)}", dims)
 
     def _write(self, kernel: Kernel, arguments: Sequence[Value]) -> Value:
@@ -232,13 +242,10 @@ class Calls(ABC):
         """Give a tensor another shape: a view of it."""
         self.allocated += 1
         dims, operands = self.dims_of_shape(shape), (self.state.read(tensor), self.term(shape))
-        contents = None if call is None else self._legalized(call, operands)
+        contents = self.legalizer.value(call, operands) if self.legalizer is not None and call is not None else None
         if not isinstance(contents, int):
             contents = self.terms.make("op", ("relax.reshape", 0), operands)
         return self.state.view(tensor, self.allocated, dims, contents)
-
-    def _legalized(self, call: Any, arguments: Sequence[Value]) -> Value | None:
-        return None if self.legalizer is None else self.legalizer.value(call, arguments)
 
     def _consume(self, operands: Sequence[Term]) -> None:
         """Overwrite values in place; the caller sees it of parameters and constants."""

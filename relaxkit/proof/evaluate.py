@@ -16,18 +16,7 @@ from relaxkit.proof.declared import Declared
 from relaxkit.proof.dims import DimTable
 from relaxkit.proof.memory import Refuted, State, Storage, Tensor
 from relaxkit.proof.terms import Open, Term, Terms
-from relaxkit.proof.values import (
-    Callback,
-    Closure,
-    External,
-    Kernel,
-    ShapeHeap,
-    TupleValue,
-    Value,
-    is_scalar,
-    known_outline,
-    outline,
-)
+from relaxkit.proof.values import Callback, Closure, External, Kernel, ShapeHeap, TupleValue, Value, numbers_in, outline
 
 MOST_CALLS = 64
 """Functions that may be inside one another."""
@@ -94,7 +83,7 @@ class Evaluator(Declared):
         try:
             count = len(value.function.params) - len(value.bound)
             arguments = tuple(
-                self.leaf(("bound", self._parameters, index, known_outline(param.ty)), param.ty)
+                self.leaf(("bound", self._parameters, index), param.ty)
                 for index, param in enumerate(value.function.params[:count])
             )
             result = self.term(self.invoke(value, arguments))
@@ -121,7 +110,7 @@ class Evaluator(Declared):
         """Return a parameter; raises ``Open`` for a function."""
         if isinstance(ty, relax.FuncType):
             raise Open("a function is a parameter")
-        value = self.unpacked(self.terms.make("param", label), ty)
+        value = self.unpacked(self.terms.make("param", (*label, outline(ty), numbers_in(ty))), ty)
         self._outline(value, ty)
         return value
 
@@ -176,7 +165,7 @@ class Evaluator(Declared):
             outside, self.state = self.state, State(self.terms.make("start"))
             try:
                 params = [
-                    self.leaf(("recursive", len(self._abstract), index, known_outline(param.ty)), param.ty)
+                    self.leaf(("recursive", len(self._abstract), index), param.ty)
                     for index, param in enumerate(function.params)
                 ]
                 body = self.term(self.expression(function.body, self.entered(Closure(function), params)))
@@ -200,7 +189,7 @@ class Evaluator(Declared):
 
     def _bind(self, var: Any, value: Value, frame: Frame) -> None:
         frame.values[var] = value
-        if isinstance(value, int) and is_scalar(var.ty):
+        if isinstance(value, int) and isinstance(var.ty, tvm.ir.PrimType):
             frame.dims[var] = self.scalar(value, var.ty)
 
     # -- expressions -------------------------------------------------------------------------------------------
@@ -235,9 +224,9 @@ class Evaluator(Declared):
                 return self._external(str(expression.global_symbol))
             case tvm.ir.StringImm():
                 return self.terms.make("text", str(expression.value))
-        if isinstance(expression, tirx.Var) and not is_scalar(expression.ty):
+        if isinstance(expression, tirx.Var) and not isinstance(expression.ty, tvm.ir.PrimType):
             raise Open("a variable without a value")  # as in a local function that calls itself
-        if is_scalar(getattr(expression, "ty", None)):
+        if isinstance(getattr(expression, "ty", None), tvm.ir.PrimType):
             return self.number(expression, frame)
         raise Open(f"expression {type(expression).__name__}")
 

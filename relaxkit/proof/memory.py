@@ -45,8 +45,7 @@ class State:
     Attributes:
         effect: The term of its effects.
         contents: Terms of the tensors that were written, by number.
-        holders: The tensor that was written last into each storage, and its contents; ``None`` where that depends on a
-            branch.
+        holders: The tensor that was written last into each storage, and its contents; ``None``: one of several.
         consumed: Values that a call in place has overwritten.
         slots: Terms of the slots of shape heaps, by heap and slot.
     """

@@ -12,7 +12,7 @@ from relaxkit.proof.calls import Frame
 from relaxkit.proof.evaluate import Evaluator
 from relaxkit.proof.memory import State
 from relaxkit.proof.terms import Term
-from relaxkit.proof.values import Closure, TupleValue, Value, dims_of, outline
+from relaxkit.proof.values import Closure, TupleValue, Value, dims_of
 
 
 class Fixed(Protocol):
@@ -48,7 +48,7 @@ class SymbolicProgram(Evaluator):
             if fixed is not None and (name, param.name) in fixed.values:
                 values.append(self.array(fixed.values[name, param.name]))
                 continue
-            values.append(self.leaf(("param", index, outline(param.ty), name), param.ty))
+            values.append(self.leaf(("param", index, name), param.ty))
             if fixed is not None and fixed.dims:
                 self._fix(param.ty, values[-1], fixed.dims)
         return tuple(values)

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import tvm
 from tvm import relax, tirx
 
 from relaxkit.proof.memory import Storage, Tensor
@@ -81,11 +80,6 @@ class TupleValue:
 Value = Term | Closure | External | Callback | ShapeHeap | Kernel | TupleValue | Tensor | Storage
 
 
-def is_scalar(ty: Any) -> bool:
-    """Say whether a type is that of a scalar."""
-    return isinstance(ty, tvm.ir.PrimType)
-
-
 def dims_of(ty: Any) -> Sequence[Any] | None:
     """Return the dims that a type names, ``None`` where it names none."""
     if isinstance(ty, relax.TensorType) and isinstance(ty.shape, relax.ShapeExpr):
@@ -96,11 +90,7 @@ def dims_of(ty: Any) -> Sequence[Any] | None:
 
 
 def all_dims(ty: Any) -> list[Any]:
-    """Return the dims that a type names, those of the fields of a tuple in their order.
-
-    Raises:
-        Open: It names a shape as a whole.
-    """
+    """Return the dims that a type names, fields of a tuple in order; raises ``Open`` where it names a whole shape."""
     if isinstance(ty, relax.TupleType):
         return [dim for each in ty.fields for dim in all_dims(each)]
     if isinstance(ty, relax.TensorType) and isinstance(ty.shape, relax.Var):
@@ -108,10 +98,9 @@ def all_dims(ty: Any) -> list[Any]:
     return list(dims_of(ty) or ())
 
 
-def known_outline(ty: Any) -> str:
-    """Write a type with the dims that are numbers."""
-    numbers = [str(dim) if isinstance(dim, tirx.IntImm) else "?" for dim in all_dims(ty)]
-    return " ".join((outline(ty), *numbers))
+def numbers_in(ty: Any) -> tuple[int | None, ...]:
+    """Return the dims that a type names, as far as they are numbers."""
+    return tuple(int(dim) if isinstance(dim, tirx.IntImm) else None for dim in all_dims(ty))
 
 
 def outline(ty: Any) -> str:
