@@ -210,7 +210,7 @@ def mutations(seed: int, numbers: range) -> Iterator[Row]:
     from fuzzer.worker.death import Died
     from fuzzer.worker.worker import IsolatedWorker
 
-    with IsolatedWorker(time_limit=60.0) as worker:
+    with IsolatedWorker(time_limit=20.0) as worker:
         for number in numbers:
             skip, died = 0, True
             while died:
