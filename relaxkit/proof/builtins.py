@@ -20,7 +20,7 @@ from relaxkit.proof.terms import Open, Term
 from relaxkit.proof.values import Closure, Kernel, ShapeHeap, TupleValue, Value
 
 _EQUALS_NUMBER, _STORE_TO_HEAP, _NOTHING, _EQUALS_SLOT = range(4)
-_LOAD_FROM_HEAP = 1
+_NUMBER, _LOAD_FROM_HEAP = range(2)
 _NO_DTYPE = ("", "void")
 _PREFIX = "vm.builtin."
 _OPERATORS = {"shape_of": "relax.shape_of", "tensor_to_shape": "relax.tensor_to_shape", "reshape": "relax.reshape"}
@@ -150,6 +150,8 @@ class Builtins(Calls):
         return value.dims[axis] if isinstance(value, Tensor) else self.size(self.term(value), axis)
 
     def _loaded(self, heap: ShapeHeap, code: int, number: int) -> Term:
+        if code not in (_NUMBER, _LOAD_FROM_HEAP):
+            raise Open("arguments of the virtual machine that do not fit")
         return self._slot(heap, number) if code == _LOAD_FROM_HEAP else self.terms.make("number", number)
 
     def _slot(self, heap: ShapeHeap, number: Any) -> Term:
