@@ -56,7 +56,7 @@ def judge_inputs(module: tvm.IRModule, inputs: Sequence[tuple[int, Variation]]) 
         inputs: Seeds of inputs, and how they are drawn.
     """
     original = Original(module, str(tvm.ir.save_json(module)), 0, Given())
-    if original.program is None:
+    if original.built is None:
         return [CaseResult(Agreement.NOT_RUN, "does not build") for _ in inputs]
     return [_judged(original, seed, variation) for seed, variation in inputs]
 

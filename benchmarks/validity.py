@@ -140,7 +140,7 @@ def _execution(module: Any) -> list[tuple[str, str]]:
         breadcrumb(" ".join(map(str, stages)))
 
     original = Original(module, str(tvm.ir.save_json(module)), 1, Given(), record)
-    if original.program is None:
+    if original.built is None:
         error = original.build_error
         return [("execution", f"build: {error.kind}: {error.message}" if error else "build")]
     return [

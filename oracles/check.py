@@ -104,9 +104,8 @@ def check(
 
 def title(verdict: Verdict) -> str:
     """Return the line of a failure that ``known`` is held against."""
-    assert verdict.evidence is not None
-    message = verdict.evidence.message.strip().partition("\n")[0]
-    return f"{verdict.oracle}: {verdict.culprit}: {verdict.evidence.kind}: {message}"
+    message = verdict.shown.message.strip().partition("\n")[0]
+    return f"{verdict.oracle}: {verdict.culprit}: {verdict.shown.kind}: {message}"
 
 
 def _known(verdict: Verdict, known: tuple[str, ...]) -> Verdict:

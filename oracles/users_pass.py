@@ -130,10 +130,9 @@ def _noted(subject: Subject, wanted: set[OracleName], ask: Ask) -> dict[OracleNa
 
 
 def _note(failure: Verdict) -> str:
-    assert failure.evidence is not None
     said = _NOTES.get(failure.oracle)
     if said is None:
-        claim = failure.evidence.details.claim
+        claim = failure.shown.details.claim
         kept = next((str(each) for each, condition in KEPT.items() if condition.claim == claim), "")
         said = f"it breaks '{claim}' (Contract: changes=frozenset({{{kept}}}) allows it, frozenset() forbids it)"
     return said
@@ -164,8 +163,7 @@ def rewritten(subject: Subject) -> bool:
     """
     if not subject.ran or not subject.changed or not all(map(is_users, subject.passes)):
         return bool(subject.ran and subject.changed)
-    assert subject.facts is not None
-    given = load(subject.before) or subject.facts.module
+    given = load(subject.before) or subject.prepared.module
     rebuilt = apply(Identity(_changed(subject)), given).module
     return rebuilt is None or not equal(rebuilt, subject.output.module)
 
@@ -181,7 +179,6 @@ def _changed(subject: Subject) -> list[str] | None:
 
 def _essence(verdict: Verdict) -> tuple[str, ...]:
     """Return what two failures of one cause have in common, whatever the module."""
-    evidence = verdict.evidence
-    assert evidence is not None
+    evidence = verdict.shown
     place = evidence.frames[:1] or (evidence.message.partition("\n")[0],)
     return (verdict.oracle.value, evidence.kind, *place)

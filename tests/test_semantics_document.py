@@ -58,7 +58,7 @@ def test_every_operator_of_the_corpus_has_a_row() -> None:
 def test_every_operator_that_generated_modules_accuse_has_a_row() -> None:
     for seed, module in enumerate(modules(MODULES), 1):
         original = Original(module, str(tvm.ir.save_json(module)), seed, Given())
-        if original.program is None:
+        if original.built is None:
             continue
         found = wrong_call(original, lambda _text: None)
         assert found is None or has_row(found.call.operator), f"module {seed}: {found}"

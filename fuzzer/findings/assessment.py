@@ -148,8 +148,7 @@ def evidence_class(verdict: Verdict) -> EvidenceClass:
 
 def gravest(verdict: Verdict) -> Severity:
     """Return the severity of a failure on an ordinary program with ordinary inputs; raises as above."""
-    rests_on, evidence = evidence_class(verdict), verdict.evidence
-    assert evidence is not None
+    rests_on, evidence = evidence_class(verdict), verdict.shown
     if evidence.kind in _SILENT:
         return Severity.S1
     if evidence.is_death:
@@ -168,8 +167,7 @@ def assess(verdict: Verdict, rare: Sequence[Rarity], blame: Blame, stock: bool) 
         blame: Who is at fault.
         stock: Whether a default pipeline runs the judged pass.
     """
-    severity, evidence = gravest(verdict), verdict.evidence
-    assert evidence is not None
+    severity, evidence = gravest(verdict), verdict.shown
     telling = [each for each in rare if severity is Severity.S1 or not each.special]
     if evidence.details.death is Death.SIGNAL:  # a process that dies is grave on any program that ends
         telling = [each for each in telling if each is Rarity.RECURSION]

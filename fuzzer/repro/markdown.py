@@ -58,10 +58,9 @@ def bug_report(
         known: What people know of the finding.
     """
     words, own = parts.words, any(ref.is_user for ref in finding.case.passes)
-    assert verdict.evidence is not None
     actual = _prose(f"{parts.numbers}." if parts.numbers else words.observed) + "\n"
-    if verdict.evidence.frames:
-        actual += f"\nInnermost frames inside TVM:\n\n{fenced(chr(10).join(verdict.evidence.frames[:_MOST_FRAMES]))}"
+    if frames := verdict.shown.frames[:_MOST_FRAMES]:
+        actual += f"\nInnermost frames inside TVM:\n\n{fenced(chr(10).join(frames))}"
     sections = [
         f"# {_line(words.title if own else words.headline)}\n",
         f"### Expected behavior\n\n{_sentence(_prose(words.expected))}\n",

@@ -89,8 +89,7 @@ class _Told:
 
     @property
     def evidence(self) -> Evidence:
-        assert self.verdict.evidence is not None
-        return self.verdict.evidence
+        return self.verdict.shown
 
     @cached_property
     def subject(self) -> Subject:
@@ -219,8 +218,7 @@ def _postcondition(culprit: str, told: _Told) -> str:
 
 
 def _mutation(culprit: str, told: _Told) -> str:
-    assert told.subject.facts is not None
-    before, given = told.subject.facts.reload, told.subject.module
+    before, given = told.subject.prepared.reload, told.subject.module
     told.subject.chain  # noqa: B018  # running the passes is the point
     change = next((f": it {found.change}" for found in differences(before, given)), "")
     return _fit(f"{culprit} writes into the module that it is given{change}")

@@ -59,8 +59,7 @@ def blame_request(question: tuple[Case, Verdict, str]) -> Blame:
     """
     breadcrumb("traits")
     case, verdict, elementary = question
-    evidence = verdict.evidence
-    assert evidence is not None
+    evidence = verdict.shown
     subject = Subject(load_module(case), case.passes, input_seed=case.input_seed)
     found, index = None, _step_of(subject, verdict.culprit)
     if evidence.frames and evidence.frames[0].endswith(_OF_REGISTERS):

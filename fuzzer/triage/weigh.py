@@ -64,8 +64,7 @@ def weigh(judge: Judge, case: Case, first: tuple[Case, Verdict], verdict: Verdic
     found = [judge.ask(rare_request, each) for each in {case, first[0]}]
     present = frozenset[Rarity].intersection(*(each if isinstance(each, frozenset) else frozenset() for each in found))
     rare = [each for each in Rarity if each in present and _needed(judge, case, verdict, each)]
-    evidence = verdict.evidence
-    assert evidence is not None
+    evidence = verdict.shown
     special = _of_the_inputs(verdict) if _of_the_inputs(first[1]) else []
     wide = Ordinary(case, None, judge.oracles, evidence.kind, verdict.culprit)
     if special and judge.ask(ordinary_request, wide) is not True:
@@ -93,8 +92,7 @@ def _of_the_inputs(verdict: Verdict) -> list[Rarity]:
 def _needed(judge: Judge, case: Case, verdict: Verdict, rarity: Rarity) -> bool:
     if rarity not in _EDITS and rarity is not Rarity.ORDER:
         return True  # minimization has tried to do without
-    assert verdict.evidence is not None
-    still = judge.ask(ordinary_request, Ordinary(case, rarity, judge.oracles, verdict.evidence.kind, verdict.culprit))
+    still = judge.ask(ordinary_request, Ordinary(case, rarity, judge.oracles, verdict.shown.kind, verdict.culprit))
     return still is False  # and not where the process died once more
 
 

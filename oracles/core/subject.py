@@ -137,10 +137,15 @@ class Subject:
         return None if self.facts is None else self.facts.module
 
     @property
+    def prepared(self) -> ModuleFacts:
+        """The facts, where no preparing pass failed."""
+        assert self.facts is not None
+        return self.facts
+
+    @property
     def before(self) -> str:
         """The prepared module as JSON, as it was before any pass under judgement ran."""
-        assert self.facts is not None
-        return self.facts.snapshot
+        return self.prepared.snapshot
 
     def built(self, index: int) -> tvm.ir.transform.Pass:
         """Return the pass of one step of the plan, built once so that its own state is under judgement, too."""
@@ -164,8 +169,7 @@ class Subject:
         A step behind the first is not run on a module that it is not meant for (:attr:`unmet`).
         """
         results: list[Result] = []
-        assert self.facts is not None
-        self.facts.observe()
+        self.prepared.observe()
         module = self.module
         for index, step in enumerate(self.plan.steps):
             self.unmet = unfit(step, module, first=index == 0) or self.unmet
@@ -270,14 +274,13 @@ class Subject:
     @cached_property
     def random(self) -> bool:
         """``True`` when repeated runs on the same, unmodified input object differ; costs several runs."""
-        assert self.facts is not None
-        if self.facts.modified():
+        if self.prepared.modified():
             return False  # then the input differs, and not the pass
         first = self.output.module
         for _ in range(self.repeats):
             again = self.run(self.module)
             if again.error is not None or not equal(first, again.module):
-                return not self.facts.modified()
+                return not self.prepared.modified()
         return False
 
     @cached_property

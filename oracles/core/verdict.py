@@ -236,6 +236,12 @@ class Verdict:
     evidence: Evidence | None = None
     note: str = ""
 
+    @property
+    def shown(self) -> Evidence:
+        """The evidence, of a verdict that has some."""
+        assert self.evidence is not None
+        return self.evidence
+
 
 @dataclass(frozen=True, slots=True)
 class Breadcrumb:

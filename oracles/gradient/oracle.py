@@ -76,7 +76,6 @@ def examine_gradient(
     """
     if promise not in (NumericPromise.BIT_EXACT, NumericPromise.REASSOCIATION):
         raise Unmeasurable(Undecided.GRADIENT_OF_APPROXIMATION)
-    assert original.program is not None
     arguments = arguments_for(original, gradient, entry)
     if any(leaf.array.size == 0 for leaf in leaves_of(arguments, ())):
         # What is broadcast to no elements has the gradient 0, a sum over nothing, and collapse_sum_to does not write
@@ -116,7 +115,6 @@ def right_in_operators(original: Original, module: tvm.IRModule, gradient: Gradi
         gradient: What it was asked for.
         entry: The function that it differentiates.
     """
-    assert original.program is not None
     arguments = arguments_for(original, gradient, entry)
     try:
         expected = original.program.call(gradient.function, arguments)
@@ -140,7 +138,6 @@ def loss_of(program: Program, gradient: Gradient) -> Callable[[Sequence[Any]], f
 
 def noise_of(original: Original, gradient: Gradient, arguments: Sequence[Any]) -> float:
     """Measure how far rounding may carry one value of the target."""
-    assert original.program is not None
     # What other functions compute in is not asked: half of the gradients would drown in roundings of a float16.
     unit = unit_of(NumericPromise.BIT_EXACT, floats_of(original.module, gradient.function))
     observer = Perturber(_generator(original.seed, "noise"), unit.relative, unit.floor)

@@ -131,8 +131,14 @@ class Original:
         self._clean: dict[tuple[str, Variation], bool] = {}
         self.build_error: Evidence | None = None
 
+    @property
+    def program(self) -> Program:
+        """What was built, where it could be."""
+        assert self.built is not None
+        return self.built
+
     @cached_property
-    def program(self) -> Program | None:
+    def built(self) -> Program | None:
         """The module through the reference pipeline; ``None``, with :attr:`build_error` set, when that fails."""
         self.stage(Phase.BUILD_ORIGINAL)
         try:
@@ -223,7 +229,6 @@ class Original:
 
     def steady(self, entry: Entry, others: list[Entry]) -> bool:
         """Say whether calls on other inputs leave alone what the function gave before, and what it gives afterwards."""
-        assert self.program is not None
         if entry.symbol not in self._steady:
             self.stage(Phase.REPEAT_ORIGINAL, entry.symbol)
             held = self.program.call_raw(entry.symbol, self.program.arguments(entry.arguments))
@@ -243,7 +248,6 @@ class Original:
         return self._clean[key]
 
     def _unmoved(self, entry: Entry, pattern: int) -> bool:
-        assert self.program is not None
         try:
             with poisoned(self.program, pattern):
                 self.program.take_output()
@@ -278,7 +282,6 @@ class Original:
         return self._refused(entry.symbol, entry.arguments) != MISMATCH
 
     def _run(self, symbol: str, num_input: int | None, arguments: tuple[Any, ...]) -> Entry:
-        assert self.program is not None
         if not self._is_defined(symbol, arguments):
             return Entry(symbol, num_input, arguments, problem=DRAWN_ANEW)
         self.stage(Phase.RUN_ORIGINAL, symbol)
@@ -321,7 +324,6 @@ class Original:
         What a kernel rounds inside shows when its operands are moved, and weights may be constants. A single number is
         left alone: it bounds a domain more often than it is summed.
         """
-        assert self.program is not None
         module, tensors = movable_constants(self.module)
         if module.same_as(self.module):
             return self.program, ()

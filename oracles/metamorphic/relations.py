@@ -41,12 +41,11 @@ def _repeated(subject: Subject) -> Iterator[Rerun]:
     """Run the passes on a copy that shares no object with the input, and again on the same object."""
     if environment.agrees(subject):
         return
-    assert subject.facts is not None
-    reload = None if subject.ordered else subject.facts.reload
+    reload = None if subject.ordered else subject.prepared.reload
     # Each pass of a pipeline is repeated where it is judged alone; where the reload was compared, costly ones, too.
     spared = subject.is_pipeline or subject.costly
     copies = [] if reload is None else [(reload, "a reloaded copy of the input")]
-    same = [(subject.facts.module, "the same input object")] * (int(reload is None) if spared else REPEATS)
+    same = [(subject.prepared.module, "the same input object")] * (int(reload is None) if spared else REPEATS)
     for module, label in copies + same:
         subject.stage(OracleName.DETERMINISM)
         yield Rerun(subject.output, subject.run(module), Details(variation=label))

@@ -69,12 +69,12 @@ class Finding:
 
 def examine(original: Original, candidate: Candidate, subject: Subject, compiled: bool) -> Finding | None:
     """Return the first thing that is wrong with a candidate, or ``None``."""
-    if original.program is None and not candidate.lowered:
+    if original.built is None and not candidate.lowered:
         raise Undecidable("original does not build")
     program, error = _build(candidate, ExecMode.BYTECODE, subject)
     if program is None:
         assert error is not None
-        if original.program is None and not left_unlegalized(error):
+        if original.built is None and not left_unlegalized(error):
             raise Undecidable("original does not build")
         if reason := reason_against(NumericCheck.BUILD, Situation(subject.plan.steps, None, error, candidate.module)):
             raise Undecidable(reason)
@@ -83,12 +83,12 @@ def examine(original: Original, candidate: Candidate, subject: Subject, compiled
         if left_unlegalized(error) and _gives_back(candidate.module):
             raise Undecidable(GIVEN_BACK)
         failure = unbuildable(error)
-        if original.program is None:
+        if original.built is None:
             vague = _of_unknown_shape(original.module, f"relax.{failure.details.operator}")
             details = replace(failure.details, rests_on=EvidenceClass.OURS) if vague else failure.details
             failure = replace(failure, expected="the module builds", details=details)
         return Finding(failure, unlegalized=left_unlegalized(error))
-    if original.program is None:
+    if original.built is None:
         raise Undecidable("original does not build")
     if not subject.defined:
         raise Undecidable(NOT_DEFINED)

@@ -63,8 +63,7 @@ def _compared(subject: Subject) -> Verdict:
     reason = _unfit(subject)
     if reason:
         return _skip(subject, reason)
-    facts = subject.facts
-    assert facts is not None
+    facts = subject.prepared
     if not subject.changed and not facts.modified():
         return _skip(subject, UNCHANGED)
     try:
@@ -117,7 +116,7 @@ def undocumented(subject: Subject) -> WrongCall | None:
     except NotLiteral:
         return None
     original = _original(subject, given)
-    if original.program is None or not subject.defined:
+    if original.built is None or not subject.defined:
         return None
     if original not in _wrong_calls:
         _wrong_calls[original] = wrong_call(original, _reporter(subject))
@@ -133,8 +132,7 @@ def _reporter(subject: Subject) -> Reporter:
 
 
 def _original(subject: Subject, given: Given) -> Original:
-    facts, original_facts = subject.facts, subject.original_facts
-    assert facts is not None
+    facts, original_facts = subject.prepared, subject.original_facts
     return original_of(
         facts,
         _pristine(facts),

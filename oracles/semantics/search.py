@@ -73,7 +73,6 @@ def _requests(original: Original, stage: Reporter) -> Iterator[Request]:
 def _suspects(original: Original, symbol: str, name: str, variation: Variation, stage: Reporter) -> list[Request]:
     """Calls of a function on inputs of one kind; none where it gives what is documented."""
     module, program = original.module, original.program
-    assert program is not None
     try:
         arguments = tuple(materialize(module, name, original.seed, original.given, variation))
     except Unmaterializable:

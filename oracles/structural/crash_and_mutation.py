@@ -65,8 +65,7 @@ def mutation(subject: Subject) -> Failure | None:
 
     JSON sees what structural comparison does not: names, spans, ``GlobalVar.ty``, the order of functions.
     """
-    facts = subject.facts
-    assert facts is not None
+    facts = subject.prepared
     graph = facts.graph
     subject.chain  # noqa: B018  # running the passes is the point
     if same_graph(graph, graph_of(facts.module)):

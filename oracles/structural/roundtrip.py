@@ -108,14 +108,12 @@ class _Losses:
     @functools.cached_property
     def before(self) -> tvm.IRModule:
         """The module that the passes were applied to, as it was before."""
-        facts = self.subject.facts
-        assert facts is not None
+        facts = self.subject.prepared
         return (load(self.subject.before) or facts.module) if facts.modified() else facts.module
 
     def json(self) -> None:
         """Judge JSON; an unchanged module is what the input is."""
-        facts = self.subject.facts
-        assert facts is not None
+        facts = self.subject.prepared
         output = self.subject.output.module if self.subject.changed else facts.module
         if output is facts.module and facts.reload is not None:
             return

@@ -88,9 +88,8 @@ def _excused(judged: JudgedModule, died: Died, options: Options) -> bool:
     if passes == judged.case.passes:
         return False
     control = replace(judged.case, passes=passes)
-    assert verdict.evidence is not None
     return any(
-        found.evidence is not None and found.evidence.is_death and found.evidence.kind == verdict.evidence.kind
+        found.evidence is not None and found.evidence.is_death and found.evidence.kind == verdict.shown.kind
         for found in failures(control, seconds=options.case_timeout)
     )
 

@@ -82,8 +82,7 @@ class FailingCase:
     @property
     def evidence(self) -> Evidence:
         """The evidence of the verdict."""
-        assert self.verdict.evidence is not None
-        return self.verdict.evidence
+        return self.verdict.shown
 
     @property
     def died(self) -> bool:
