@@ -120,7 +120,7 @@ def nodes(root: Any, *kinds: type | tuple[type, ...]) -> list[list[Any]]:
     return found
 
 
-def operands(value: relax.Expr) -> list[relax.Expr]:
+def operands_of(value: relax.Expr) -> list[relax.Expr]:
     """Return what an expression is made of: arguments, fields, the tuple of a field, the condition of an ``If``."""
     if isinstance(value, relax.Call):
         return list(value.args)

@@ -12,7 +12,7 @@ from tvm import relax, tirx
 from relaxkit.ir.edits import dead_bindings
 from relaxkit.ir.functions import is_composite, is_public, mentioned_names, relax_items
 from relaxkit.ir.lowered import ALLOCATIONS
-from relaxkit.ir.walk import operands, operator_calls, operator_of
+from relaxkit.ir.walk import operands_of, operator_calls, operator_of
 from strategies.constructs.composites import EXTERNAL
 from strategies.detect.calls import call_features
 from strategies.detect.shapes import shape_features
@@ -146,7 +146,7 @@ def _binding(binding: Any, found: set[Feature], seen: set[int], inside_codegen: 
 
 def _leaves(value: Any) -> Iterator[Any]:
     yield value
-    for part in operands(value):
+    for part in operands_of(value):
         yield from _leaves(part)
 
 

@@ -11,7 +11,7 @@ from tvm import relax
 from relaxkit.ir.dims import symbols_of
 from relaxkit.ir.functions import is_composite, is_public, relax_functions
 from relaxkit.ir.types import dims_in, flat
-from relaxkit.ir.walk import expressions, operands, operator_of
+from relaxkit.ir.walk import expressions, operands_of, operator_of
 from strategies.constructs.unused import unused_outputs, unused_parameters
 from strategies.operators import OPERATORS
 from strategies.scope.features import Feature
@@ -114,7 +114,7 @@ def _symbols_of(ty: Any) -> Iterator[Any]:
 
 def _in_arguments(value: Any) -> Iterator[Any]:
     """List the symbols in shapes and primitive expressions that a binding holds or a call takes."""
-    for part in value.values if isinstance(value, relax.ShapeExpr) else operands(value):
+    for part in value.values if isinstance(value, relax.ShapeExpr) else operands_of(value):
         yield from _in_arguments(part)
     yield from symbols_of(value)
 

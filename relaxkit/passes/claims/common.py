@@ -16,7 +16,7 @@ import tvm_ffi
 from tvm import relax, tirx
 
 from relaxkit.ir.functions import functions_by_name, functions_by_symbol, is_public, relax_functions
-from relaxkit.ir.walk import name_of, operands, operator_of, operators_called, places, sequences
+from relaxkit.ir.walk import name_of, operands_of, operator_of, operators_called, places, sequences
 from relaxkit.passes.contract import EvidenceClass, claimed
 
 
@@ -54,7 +54,7 @@ def variables_read(value: Any) -> Iterator[Any]:
     if isinstance(value, relax.Var):
         yield value
     called = [value.op] if isinstance(value, relax.Call) else []
-    for part in (*called, *operands(value)):
+    for part in (*called, *operands_of(value)):
         yield from variables_read(part)
 
 

@@ -16,7 +16,7 @@ from tvm import relax, tirx
 
 from relaxkit.ir.functions import functions_by_name, has_attribute, relax_functions
 from relaxkit.ir.types import parts_of_type
-from relaxkit.ir.walk import callee_name, functions_inside, operands, operator_of, places, sequences
+from relaxkit.ir.walk import callee_name, functions_inside, operands_of, operator_of, places, sequences
 from relaxkit.passes.claims.common import measured_otherwise, operators_left_over, placed, relax_pairs, static_dims
 from relaxkit.passes.claims.kills import killed_too_early, killed_without_register
 from relaxkit.passes.claims.rewrite import legalizable_left
@@ -215,7 +215,7 @@ def _values_in(value: Any) -> Iterator[Any]:
     """Yield a value and its operands, but nothing of shapes."""
     if not isinstance(value, relax.ShapeExpr):
         yield value
-        for operand in operands(value):
+        for operand in operands_of(value):
             yield from _values_in(operand)
 
 
