@@ -8,7 +8,7 @@ from typing import Any
 import tvm
 
 from fuzzer.repro.checks.check import NOT_EQUAL, Check, FailingCase, ScriptCheck, Told, error_words
-from fuzzer.repro.pieces.frame import equal, expected_error, first_line, run_passes
+from fuzzer.repro.pieces.frame import attempted, equal, error_seen, run_passes
 from oracles.core.verdict import Evidence
 from oracles.metamorphic.circumstances import other_module_after, run_under
 from oracles.metamorphic.environment import circumstance
@@ -60,13 +60,12 @@ def check_environment(
         fragments: Words of its message.
     """
     for index, how in enumerate(circumstances):
-        plain, raised = _tried(_plainly, passes[index], module)
+        plain, raised = attempted(_plainly, passes[index], module)
         if how:
-            again, raised_again = _tried(_around, how, passes, index, rebuild, prepare, module)
-            seen = raised or raised_again
+            again, raised_again = attempted(_around, how, passes, index, rebuild, prepare, module)
+            seen: Any = raised or raised_again
             if (raised is None) != (raised_again is None):
-                outcome = "BUG" if error and expected_error(seen, error, fragments) else "DIFFERENT"
-                return outcome, f"{'the plain run' if raised else how}: {type(seen).__name__}: {first_line(seen)}"
+                return error_seen(seen, error, fragments, f"{'the plain run' if raised else how}: ")
             if raised is None and not equal(plain, again):
                 return ("DIFFERENT" if error else "BUG"), f"another module {how}"
         if raised is not None:
@@ -87,10 +86,3 @@ def _around(how: str, passes: list[Any], index: int, rebuild: Any, prepare: Any,
         return other_module_after(prepare() + passes[:index])
 
     return run_under(how, passes[index], again, other, module)
-
-
-def _tried(run: Callable[..., Any], *arguments: Any) -> tuple[Any, Any]:
-    try:
-        return run(*arguments), None
-    except Exception as error:
-        return None, error

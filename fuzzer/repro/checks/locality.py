@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from fuzzer.repro.checks.check import Check, FailingCase, ScriptCheck, Told, error_line, seen_line
-from fuzzer.repro.pieces.frame import complaint, expected_error, first_line, run_passes
+from fuzzer.repro.pieces.frame import attempted, complaint, error_seen, first_line, run_passes
 from oracles.core.subject import Subject
 from oracles.core.verdict import Evidence
 from oracles.metamorphic.locality import reach_of
@@ -85,23 +85,13 @@ def both(
     if complaint(module) or complaint(varied):
         said = f"the input is ill-formed here: {first_line(complaint(module) or complaint(varied))}"
         return None, None, ("ENVIRONMENT", said)
-    before, error = attempted(passes, module)
-    after, varied_error = attempted(passes, varied)
+    before, error = attempted(run_passes, passes, module)
+    after, varied_error = attempted(run_passes, passes, varied)
     if error is not None and varied_error is not None:
         return None, None, ("OK", "both modules make the passes raise")
     if error is not None:
-        said = f"only without the change: {type(error).__name__}: {first_line(error)}"
+        _, said = error_seen(error, kind, [], "only without the change: ")
         return None, None, ("BUG" if kind == "healed" else "DIFFERENT", said)
     if varied_error is not None:
-        said = f"only with the change: {type(varied_error).__name__}: {first_line(varied_error)}"
-        fits = expected_error(varied_error, kind, fragments or [])
-        return None, None, ("BUG" if fits else "DIFFERENT", said)
+        return None, None, error_seen(varied_error, kind, fragments or [], "only with the change: ")
     return before, after, None
-
-
-def attempted(passes: list[Any], module: Any) -> tuple[Any, Exception | None]:
-    """Return what the passes make of a module, or what they raise."""
-    try:
-        return run_passes(passes, module), None
-    except Exception as error:
-        return None, error

@@ -18,7 +18,7 @@ from fuzzer.repro.checks.check import (
     other_run,
     seen_line,
 )
-from fuzzer.repro.pieces.frame import complaint, equal, expected_error, first_line, run_passes
+from fuzzer.repro.pieces.frame import attempted, complaint, equal, error_seen, first_line, run_passes
 from oracles.core.subject import REPEATS
 from oracles.core.verdict import Evidence
 from oracles.users_pass import LATER_EDIT
@@ -46,8 +46,7 @@ def check_crash(module: Any, passes: list[Any], error: str, fragments: list[str]
     try:
         run_passes(passes, module)
     except Exception as seen:
-        outcome = "BUG" if expected_error(seen, error, fragments) else "DIFFERENT"
-        return outcome, f"{type(seen).__name__}: {first_line(seen)}"
+        return error_seen(seen, error, fragments)
     return "OK", "no error"
 
 
@@ -101,8 +100,7 @@ def check_determinism(
         try:
             output = run_passes(passes, again)
         except Exception as seen:
-            outcome = "BUG" if expected_error(seen, error, fragments) else "DIFFERENT"
-            return outcome, f"run {number + 2} raised {type(seen).__name__}: {first_line(seen)}"
+            return error_seen(seen, error, fragments, f"run {number + 2} raised ")
         if not equal(first, output):
             return ("DIFFERENT" if error else "BUG"), f"run {number + 2} gave another module than the first run"
     return "OK", f"{repeats + 1} runs gave equal modules"
@@ -120,22 +118,15 @@ def _tell_sequential(culprit: str, evidence: Evidence) -> Told:
     return title, evidence.expected, other_run(evidence)
 
 
-def _tried_passes(passes: list[Any], module: Any) -> tuple[Any, str]:
-    try:
-        return run_passes(passes, module), ""
-    except Exception as error:
-        return None, f"{type(error).__name__}: {first_line(error)}"
-
-
 def check_sequential(module: Any, passes: list[Any], raises: bool) -> tuple[str, str]:
     """Direct calls first, then ``Sequential`` of the same passes, on the same input object."""
-    direct, error = _tried_passes(passes, module)
-    grouped, grouped_error = _tried_passes([tvm.transform.Sequential(passes)], module)
+    direct, error = attempted(run_passes, passes, module)
+    grouped, grouped_error = attempted(run_passes, [tvm.transform.Sequential(passes)], module)
     if error or grouped_error:
-        if bool(error) == bool(grouped_error):
+        if error and grouped_error:
             return "OK", "both ways raise"
-        seen = f"direct calls: {error or 'no error'}; Sequential: {grouped_error or 'no error'}"
-        return ("BUG" if raises else "DIFFERENT"), seen
+        seen = [f"{type(each).__name__}: {first_line(each)}" if each else "no error" for each in (error, grouped_error)]
+        return ("BUG" if raises else "DIFFERENT"), f"direct calls: {seen[0]}; Sequential: {seen[1]}"
     if not equal(direct, grouped):
         return ("DIFFERENT" if raises else "BUG"), "Sequential gave another module than direct calls"
     return "OK", "both ways give equal modules"
@@ -176,8 +167,7 @@ def check_idempotence(module: Any, passes: list[Any], kind: str, fragments: list
         try:
             current = run_passes(passes, previous)
         except Exception as error:
-            outcome = "BUG" if expected_error(error, kind, fragments) else "DIFFERENT"
-            return outcome, f"run {number} raised {type(error).__name__}: {first_line(error)}"
+            return error_seen(error, kind, fragments, f"run {number} raised ")
         said = complaint(current)
         if said:
             fits = kind == "ill-formed" and all(item in said for item in fragments)

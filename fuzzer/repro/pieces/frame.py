@@ -7,6 +7,7 @@ import importlib.util
 import os
 import sys
 import traceback
+from collections.abc import Callable
 from typing import Any
 
 import tvm
@@ -63,6 +64,20 @@ def expected_error(error: BaseException, name: str, fragments: list[Any]) -> boo
         item in str(error) if isinstance(item, str) else any(all(word in place for word in item) for place in places)
         for item in fragments
     )
+
+
+def attempted(run: Callable[..., Any], *arguments: Any) -> tuple[Any, Exception | None]:
+    """Return what a call gives, or what it raises."""
+    try:
+        return run(*arguments), None
+    except Exception as error:
+        return None, error
+
+
+def error_seen(error: BaseException, name: str, fragments: list[Any], before: str = "") -> tuple[str, str]:
+    """Say whether an exception is that of the defect or another one, and tell it behind some words."""
+    outcome = "BUG" if expected_error(error, name, fragments) else "DIFFERENT"
+    return outcome, f"{before}{type(error).__name__}: {first_line(error)}"
 
 
 def user_pass(where: str, factory: str, *arguments: Any, **named: Any) -> Any:
