@@ -21,7 +21,7 @@ from fuzzer.core.coverage import UNREADABLE, Coverage, rewrite
 from fuzzer.findings.signature import signature
 from fuzzer.shard.draw import SHARD_EXAMPLES, DrawnModule, Subjects, draw_subjects, randomness, subjects_per_module
 from fuzzer.shard.reached import new_blocks, watch_blocks
-from fuzzer.worker.child import begin_case, breadcrumb, die_if_out_of_memory
+from fuzzer.worker.child import begin_case, breadcrumb, die_if_out_of_memory, end_case
 from oracles.core.verdict import NOT_ASKED, NOTE, Outcome, Verdict
 from relaxkit.passes.contract import OracleName
 from relaxkit.passes.pass_ref import PassRef
@@ -178,6 +178,7 @@ def run_shard(task: ShardTask) -> Iterator[ModuleDrawn | ExampleBegun | ExampleD
     if task.config.plugins:
         require(task.config.plugins)  # a process on another machine has not inherited them
     if task.config.coverage:
+        end_case()  # a cache that was swept meanwhile is filled again, which takes longer than a case may
         watch_blocks(task.config.coverage, task.number)
     per_module = subjects_per_module(task.config)
     seen: set[str] = set()

@@ -50,6 +50,12 @@ def begin_case(*, counts: bool = False) -> None:
         _recorder.begin_case(counts=counts)
 
 
+def end_case() -> None:
+    """Stop the clock of an isolated process until the next case begins."""
+    if _recorder is not None:
+        _recorder.end_case()
+
+
 def record_unsent(item: object) -> bool:
     """Record an item that the parent finds should this process die before it yields the next time.
 

@@ -7,6 +7,7 @@ import os
 import random
 import sqlite3
 import time
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -25,6 +26,8 @@ from fuzzer.shard.run import ShardAccumulator
 from fuzzer.shard.shard import ExampleDone, ShardTask
 from fuzzer.store.merge import STRIDE, MergeError, merge
 from fuzzer.store.writer import FILE_NAME, Store, StoreError
+from fuzzer.worker.child import begin_case, end_case
+from fuzzer.worker.worker import IsolatedWorker
 from relaxkit.coverage.elf import CoverageError
 from relaxkit.coverage.table import BlockTable
 from relaxkit.passes.contract import OracleName
@@ -147,6 +150,18 @@ def _dies(_: None) -> tuple[str, str]:
     os.kill(os.getpid(), 5)
     time.sleep(10)
     return "", ""
+
+
+def _prepares(_: None) -> Iterator[str]:
+    end_case()
+    time.sleep(2.0)  # without processor time a case is given three times its limit
+    begin_case()
+    yield "done"
+
+
+def test_what_comes_before_the_cases_has_no_limit_of_theirs() -> None:
+    with IsolatedWorker(time_limit=0.5) as worker:
+        assert list(worker.stream(_prepares, None)) == ["done"]
 
 
 def test_a_campaign_goes_on_as_it_began(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
