@@ -8,6 +8,7 @@ module, with the types that were asked for, is all that it takes.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import itertools
 from collections.abc import Callable, Iterator
@@ -79,6 +80,8 @@ def blame_request(question: tuple[Case, Verdict, str]) -> Blame:
     elif verdict.oracle is not OracleName.NUMERIC:
         found = _inside(subject, index, elementary) or _in_hook(subject, index, evidence)
         found = found or _inference(subject, index, evidence)
+        if found is None and verdict.oracle is OracleName.CRASH:
+            found = _hook(subject, index)
     return found if found is not None and found.name != verdict.culprit else Blame(verdict.culprit)
 
 
@@ -212,12 +215,13 @@ def _inside(subject: Subject, index: int, elementary: str) -> Blame | None:
 
 
 def _hook(subject: Subject, index: int) -> Blame | None:
-    """Blame the function of an operator that the pass only calls, where that gives another call than it was given."""
-    step = subject.plan.steps[index]
-    for call in expressions_in(subject.input_of(index)):
-        if step.contract.hook is not None and (attribute := step.contract.hook(call)):
-            reason = f"{step.ref.name} calls that, and it drops an operand, an attribute or the operator by itself"
-            return Blame(f"{operator_of(call)} (its {attribute})", reason)
+    """Blame the function of an operator that the pass only calls, where that gives something else than is asked."""
+    step, hook = subject.plan.steps[index], subject.plan.steps[index].contract.hook
+    for call in expressions_in(subject.input_of(index)) if hook is not None else ():
+        with contextlib.suppress(Exception):  # what it raises was asked for before
+            if hook is not None and (attribute := hook(call)):
+                what = "drops an operand, an attribute or the operator, or answers in another form than the call has"
+                return Blame(f"{operator_of(call)} (its {attribute})", f"{step.ref.name} calls that, and it {what}")
     return None
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -9,6 +10,8 @@ from typing import Any
 import numpy as np
 
 from relaxkit.runtime.values import Opaque, ShapeValue, Value
+
+_SINGLE = 2.0**-20  # eight roundings of a float32
 
 # Gives the absolute tolerance of every element of the array at a path; the third argument is what was observed.
 Tolerance = Callable[[tuple[int, ...], np.ndarray[Any, Any], np.ndarray[Any, Any]], np.ndarray[Any, Any]]
@@ -43,6 +46,15 @@ class Mismatch:
     def numbers(self) -> tuple[str, ...]:
         """The path, what was expected, what was observed, and of elements the observed one alone."""
         return str(list(self.path)), self.expected, self.observed, self.seen or self.observed
+
+    @property
+    def slight(self) -> bool:
+        """Say whether two floats agree in the digits of a float32: nobody documents how many an operator gives."""
+        try:
+            expected, observed = float(self.expected.split(" at ")[0]), float(self.seen)
+        except ValueError:
+            return False
+        return not self.integral and abs(observed - expected) <= _SINGLE * abs(expected) < math.inf
 
 
 def exact(_path: tuple[int, ...], expected: np.ndarray[Any, Any], _observed: np.ndarray[Any, Any]) -> Any:

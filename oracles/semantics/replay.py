@@ -18,6 +18,7 @@ from oracles.semantics.nearness import Unsure, expectation
 from oracles.semantics.single import NAME, SingleCall, lowered_by
 from relaxkit.interpreter import Interpreter
 from relaxkit.interpreter.operands import limits
+from relaxkit.passes.contract import EvidenceClass
 from relaxkit.runtime import Program, Value, private_constants, session
 from relaxkit.runtime.poison import PATTERNS, poisoned
 from relaxkit.runtime.values import flattened
@@ -92,6 +93,7 @@ class WrongCall:
                 operator=self.guilty,
                 variation=_kind_of(self.call.arguments).value,
                 numbers=self.mismatch.numbers,
+                rests_on=EvidenceClass.OURS if self.mismatch.slight else None,
             ),
         )
 

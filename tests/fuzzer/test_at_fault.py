@@ -260,6 +260,28 @@ def test_an_operator_is_blamed_for_what_its_own_function_raises(worker: Isolated
 
 
 @I.ir_module
+class Dropped:
+    @R.function
+    def main(x: R.Tensor((2, 4, 3, 3), "float32")) -> R.Tuple(
+        R.Tensor((2, 4, 3, 3), "float32"), R.Tensor((2, 4, 3, 3), "float32")
+    ):
+        with R.dataflow():
+            y = R.nn.dropout(x, rate=0.5)
+            R.output(y)
+        return y
+
+
+def test_an_operator_is_blamed_for_the_form_of_what_its_own_function_answers(worker: IsolatedWorker) -> None:
+    assert weighed(worker, of_layouts(Dropped), OracleName.CRASH).blame == "relax.nn.dropout (its FRelaxInferLayout)"
+    assert of_corpus(worker, "gradient-triu").blame == "relax.triu (its FPrimalGradient)"
+
+
+def test_digits_that_nobody_promises_are_a_question(worker: IsolatedWorker) -> None:
+    assert of_corpus(worker, "legalize-resize2d-linear-float64").question
+    assert not of_corpus(worker, "legalize-resize2d-nearest-int32").question
+
+
+@I.ir_module
 class Unlegalized:
     @R.function
     def main(x: R.Tensor((2,), "float32")) -> R.Tensor((2,), "float32"):

@@ -193,6 +193,18 @@ def inferred_otherwise(call: Any) -> str:
     return "" if _meaning(made) == _meaning(call) and len(made.args) == len(call.args) else attribute
 
 
+def laid_out_otherwise(call: Any) -> str:
+    """Name the function by which an operator infers its layouts, where it has one for a tuple, or several for a tensor.
+
+    src/relax/transform/convert_layout.cc calls it, and nests the layouts as the type is nested.
+    """
+    attribute = "FRelaxInferLayout"
+    if not operator_of(call) or not operator_has(operator_of(call), attribute):
+        return ""
+    (layout,) = call.op.get_attr(attribute)(call, *HOOKS[attribute]).output_layouts
+    return attribute if hasattr(layout, "layout") == isinstance(call.ty, relax.TupleType) else ""
+
+
 @nothing_left(
     "convolutions have the layouts asked for",
     "its documentation of desired_layouts; tests/python/relax/test_transform_convert_layout.py",

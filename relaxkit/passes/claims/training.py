@@ -9,11 +9,27 @@ import tvm_ffi
 from tvm import relax
 
 from relaxkit.ir.functions import functions_by_name, relax_functions
-from relaxkit.ir.walk import operator_of, places
+from relaxkit.ir.walk import operator_has, operator_of, places
 from relaxkit.passes.claims.common import untouched
 from relaxkit.passes.contract import Ran, claimed
 
 _SUFFIX = "_adjoint"
+
+
+def derived_otherwise(call: Any) -> str:
+    """Name the function by which an operator is differentiated, where it forgets an operand.
+
+    src/relax/transform/gradient.cc calls it, and takes a gradient for each operand.
+    """
+    attribute = "FPrimalGradient"
+    derive = call.op.get_attr(attribute) if operator_of(call) and operator_has(operator_of(call), attribute) else None
+    if derive is None:
+        return ""
+    builder, result = relax.BlockBuilder(), relax.Var("result", call.ty)
+    builder._begin_binding_block()
+    given = derive(result, call, result, builder)
+    builder._end_block()
+    return attribute if len(given) != len(call.args) else ""
 
 
 @claimed(

@@ -52,6 +52,7 @@ ROWS: tuple[Contract, ...] = (
             ),
         ),
         numeric=REASSOCIATION,
+        hook=rewrite.laid_out_otherwise,
         notes="idempotent for permutations; a second run of sub-indexed layouts throws (a defect)",
         refusals=(
             Refusal(
