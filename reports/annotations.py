@@ -33,7 +33,7 @@ def render_annotations(report: Report, result: GateResult | None = None) -> str:
         failed = [each for each in result.of(RulingStatus.FAIL) if each.requirement is not Requirement.FINDING]
         rows["error"] += _decided(failed)
     for finding in report.findings:
-        message = f"{title_line(finding)} ({finding.count}x)" + (f"; script: {finding.repro}" if finding.repro else "")
+        message = f"{title_line(finding)}{finding.times}" + (f"; script: {finding.repro}" if finding.repro else "")
         blame = f"; {told}" if (told := blame_line(finding)) else ""
         title = f"relaxfuzz: {finding.assessment.severity} {finding.oracle} {finding.culprit} {finding.id}"
         row = (title, message + blame)

@@ -64,7 +64,7 @@ def _listed(report: Report, findings: Sequence[FindingRecord], module_of: Callab
     lines = table(
         ("id", "severity", "oracle", "pass", "count", "bindings", "state", "message"),
         (
-            (f.id, f.assessment.severity, str(f.oracle), f.culprit, f.count,
+            (f.id, f.assessment.severity, str(f.oracle), f.culprit, f.count or "-",
              "-" if f.bindings is None else f.bindings, f.state.value, title_line(f))
             for f in findings
         ),

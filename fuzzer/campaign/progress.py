@@ -36,8 +36,10 @@ class Progress:
 
     interval = 0.5
 
-    def __init__(self, config: Config, stream: TextIO | None = None) -> None:
+    def __init__(self, config: Config, stream: TextIO | None = None, before: int = 0) -> None:
+        """Begin after ``before`` cases of earlier sessions."""
         self._config = config
+        self._before = before
         self._stream = sys.stderr if stream is None else stream
         console = console_of(self._stream)
         self._live = (
@@ -91,9 +93,9 @@ class Progress:
         spent = max(now - self._began, 1e-9)
         suspects = sum(self._settled[state] for state in SUSPECTS)
         unproven = f"{suspects} suspect, " if suspects else ""
-        cases = self._examples + judged
+        cases = self._before + self._examples + judged
         head = (
-            f"{self._when(elapsed)}  {cases} cases, {cases / spent:.0f}/s  "
+            f"{self._when(elapsed)}  {cases} cases, {(cases - self._before) / spent:.0f}/s  "
             f"{counted(len(self._findings), 'finding')} "
             f"({self._settled[FindingState.CONFIRMED]} confirmed, {unproven}{waiting} in triage)"
         )
@@ -116,7 +118,7 @@ class Progress:
     def _when(self, elapsed: float) -> str:
         seconds = self._config.seconds
         if seconds is None:
-            return f"{_clock(elapsed)}/{self._config.max_examples} examples"
+            return f"{_clock(elapsed)}/{self._config.max_examples} cases"
         if elapsed < seconds or self.latest is None:
             return f"{_clock(elapsed)}/{_clock(seconds)}"
         return f"{_clock(elapsed)}, {_clock(seconds)} of drawing done, triage until {_clock(self.latest)} at most"

@@ -23,13 +23,17 @@ def _number(text: str) -> int:
 _number.__name__ = "positive number"  # what argparse says of a wrong value
 
 
+def _state(text: str) -> str:
+    return "untriaged" if text == "new" else text  # as JSON and the store have it
+
+
 def add_filters(parser: argparse.ArgumentParser, where: str = "") -> None:
     """Add the options; of one that may be given several times, any will do."""
     # Names of ``fuzzer.findings.assessment`` and ``fuzzer.store.records``, which a parser has no time to load.
     group = parser.add_argument_group(f"select findings{where}")
     for name, values, text in (
         ("severity", ("S1", "S2", "S3", "S4", "S5"), "of this severity (S1 is the most severe)"),
-        ("state", ("new", "confirmed", "unscripted", "flaky", "known"), "in this state"),
+        ("state", ("untriaged", "confirmed", "unscripted", "flaky", "known"), "in this state"),
         ("pass", None, "of this pass, whether judged or at fault"),
         ("oracle", None, "of this oracle"),
     ):
@@ -38,7 +42,7 @@ def add_filters(parser: argparse.ArgumentParser, where: str = "") -> None:
             dest=f"only_{name}",
             action="append",
             choices=values,
-            type=str.upper if name == "severity" else str,
+            type={"severity": str.upper, "state": _state}.get(name, str),
             metavar=name.upper() if values is None else None,
             help=f"only findings {text}; repeatable",
         )
@@ -81,7 +85,7 @@ def chosen(
         listed = finding.state is FindingState.KNOWN or finding.id in known
         pairs = (
             (options.only_severity, {finding.assessment.severity.value}),
-            (options.only_state, {finding.state.value, state_of(finding, known.get(finding.id)).value}),
+            (options.only_state, {str(finding.state), str(state_of(finding, known.get(finding.id)))}),
             (options.only_pass, {finding.culprit, finding.assessment.blame}),
             (options.only_oracle, {str(finding.oracle)}),
         )

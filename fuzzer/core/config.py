@@ -75,7 +75,7 @@ class Config:
     @property
     def budget_text(self) -> str:
         """The budget, for people."""
-        return f"{self.max_examples} examples" if self.seconds is None else f"{self.seconds:g} s"
+        return f"{self.max_examples} cases" if self.seconds is None else f"{self.seconds:g} s"
 
     @property
     def identity(self) -> str:

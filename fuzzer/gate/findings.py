@@ -103,6 +103,7 @@ def finding_rulings(found: SortedFindings, directory: Path) -> list[Ruling]:
     ):
         for record in records:
             known = f"; {told[record.id].line}" if record.id in told else ""
+            known += f"; family {record.family.id}" if record.family.final else ""
             rulings.append(make(status, record, before, known))
     rulings += [make(RulingStatus.NOTE, record, "in the baseline: ") for record in found.accepted]
     for record, entry in found.known:
@@ -118,7 +119,7 @@ def _ruling(directory: Path, status: RulingStatus, record: FindingRecord, before
     assessment = record.assessment
     subject = f"{before}{record.id} {assessment.severity} {record.oracle} {record.culprit}"
     blame = "" if assessment.blame == record.culprit else f"; at fault: {printable(assessment.blame)}"
-    detail = f"{message} ({record.count}x){blame}{where}{after}"
+    detail = f"{message}{record.times}{blame}{where}{after}"
     return Ruling(status, Requirement.FINDING, subject, detail, {"count": record.count}, finding=record.id)
 
 

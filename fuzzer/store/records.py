@@ -112,7 +112,7 @@ class CampaignInfo:
         passes: Names of the passes under test.
         oracles: Names of the oracles that judge.
         state: ``running``, ``finished``, ``interrupted``.
-        budget_text: The budget as the user gave it, ``10m`` or ``2000 examples``.
+        budget_text: The budget as the user gave it, ``10m`` or ``2000 cases``.
     """
 
     seed: int
@@ -211,7 +211,16 @@ class FindingRecord:
     @property
     def title(self) -> str:
         """What is wrong, in one line: the sentence of its script; TVM's message where it has none."""
-        return first_line(self.message, self.kind) if self.parts is None else self.parts.words.title
+        if self.parts is not None:
+            return self.parts.words.title
+        if self.kind == "wrong-value" and self.evidence.expected:  # the message names only what was promised
+            return f"another result: expected {self.evidence.expected}, observed {self.evidence.observed}"
+        return first_line(self.message, self.kind)
+
+    @property
+    def times(self) -> str:
+        """How often it was seen, in brackets; empty for what only a minimization met."""
+        return f" ({self.count}x)" if self.count else ""
 
     @property
     def suspect(self) -> bool:

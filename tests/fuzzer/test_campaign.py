@@ -108,7 +108,7 @@ def test_another_session_adds_nothing_to_a_finished_campaign_and_a_larger_budget
     run(tmp_path / "one", *arguments, "--max-examples", 70)
     before = substance(tmp_path / "one")
     again = run(tmp_path / "one", *arguments, "--max-examples", 70)
-    assert "nothing to do: finished after 70 examples; use a new --out" in again.stderr
+    assert "nothing to do: finished after 70 cases; use a new --out" in again.stderr
     assert substance(tmp_path / "one") == before
     run(tmp_path / "one", *arguments, "--max-examples", 150)
     run(tmp_path / "two", *arguments, "--max-examples", 150)
@@ -127,7 +127,7 @@ def test_a_campaign_is_not_resumed_with_another_pass_under_the_same_name(tmp_pat
         )
 
     assert again().returncode == 0
-    assert "nothing to do: finished after 4 examples; use a new --out" in again().stderr
+    assert "nothing to do: finished after 4 cases; use a new --out" in again().stderr
     (tmp_path / "shared.py").write_text("from tvm import relax\n\nSTEP = relax.transform.FoldConstant\n")
     refused = again()
     assert refused.returncode == 2

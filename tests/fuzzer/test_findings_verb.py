@@ -176,6 +176,8 @@ def test_filters_choose_and_limit(directory: str, capsys: pytest.CaptureFixture[
     assert ids(directory, capsys, "--new") == [three, one]
     assert ids(directory, capsys, "--state", "known", "--oracle", "crash") == [two]
     assert ids(directory, capsys, "--limit", "1") == [three]
+    settle(directory, FindingState.NEW, FindingState.KNOWN, FindingState.CONFIRMED)
+    assert ids(directory, capsys, "--state", "untriaged") == ids(directory, capsys, "--state", "new") == [one]
     assert ids(directory, capsys, "--severity", "s2") == [three]
     assert main(["repro", directory, f"{three[:-1]}x"]) == 2
     assert f"(closest: {three}" in capsys.readouterr().err

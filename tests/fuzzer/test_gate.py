@@ -8,6 +8,7 @@ from msgspec import structs
 
 from fuzzer.core.case import Case
 from fuzzer.findings.assessment import Assessment, EvidenceClass, Severity
+from fuzzer.findings.family import Traits
 from fuzzer.findings.file import KnownFinding, KnownFindings
 from fuzzer.gate.judge import GateExit, GateResult
 from fuzzer.gate.judge import judge_campaign as judge
@@ -229,6 +230,14 @@ def test_a_rule_may_only_note_new_findings_and_the_narrowest_decides() -> None:
     assert result.exit is GateExit.PASSED
     assert render(result)[-2].startswith("note  new finding 0000000001 S3 crash Normalize: boom")
     assert judged(Policy(rules, KnownFindings()), rows, [normalize, finding(2)]).exit is GateExit.FAILED
+
+
+def test_a_new_finding_is_named_with_its_family_and_without_a_count_that_says_nothing() -> None:
+    met = replace(finding(2, count=0), traits=Traits("FuseOps"))
+    (line,) = [each for each in render(judged(Policy((), KnownFindings()), tallies(5, 1), [met])) if "FAIL" in each[:4]]
+    assert f"boom [repros/x.py]; family {met.family.id}" in line
+    wrong = Evidence("wrong-value", "results differ (reassociation)", expected="main: 1 at [0]", observed="2 there")
+    assert replace(met, evidence=wrong).title == "another result: expected main: 1 at [0], observed 2 there"
 
 
 def test_lines_say_what_decided_and_nothing_else() -> None:

@@ -80,6 +80,12 @@ def test_for_tvms_passes_there_is_no_test(tmp_path: Path) -> None:
     assert "property tests" not in text
 
 
+def test_no_table_is_empty(tmp_path: Path) -> None:
+    assert init(tmp_path, "--pass", PASS) == 0
+    headers = [line for line in (tmp_path / "pyproject.toml").read_text().splitlines() if line.startswith("[")]
+    assert headers == ["[tool.relaxfuzz]", "[tool.pytest.ini_options]"]
+
+
 def test_a_table_that_is_there_gets_what_it_lacks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     project = tmp_path / "pyproject.toml"
     project.write_text(

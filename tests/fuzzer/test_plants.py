@@ -84,7 +84,9 @@ def test_a_campaign_goes_on_with_the_code_it_began_with_only(file: Path, tmp_pat
     assert [name for name, _ in config.code] == ["planted.py", "steps_beside.py"]
     assert config.identity != configured(file, "wide").identity
     open_campaign(tmp_path / "campaign", config, installed()).store.close()
-    assert open_campaign(tmp_path / "campaign", configured(file, "rounded"), installed()).resumed
+    again = open_campaign(tmp_path / "campaign", configured(file, "rounded"), installed())
+    again.store.close()
+    assert again.resumed
     with pytest.raises(ConfigError, match="with other planted code"):
         open_campaign(tmp_path / "campaign", configured(file, "wide"), installed())
     (tmp_path / "steps_beside.py").write_text(BESIDE.replace("round", "floor"))

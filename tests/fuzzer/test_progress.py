@@ -61,6 +61,14 @@ def test_suspects_of_a_session_before_take_no_finding_of_this_one_away(told: Tol
     assert told.line().endswith("  1 finding (0 confirmed, 1 suspect, 0 in triage)")
 
 
+def test_cases_of_sessions_before_are_counted_as_in_the_summary(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress, "LOG_INTERVAL", 0.0)
+    written = io.StringIO()
+    told = Progress(Config(7, ("FuseOps",), (), (OracleName.CRASH,), 64, None, 1), written, before=1000)
+    told.show(1.0, 0, judged=3)
+    assert "/64 cases  1003 cases, " in written.getvalue()
+
+
 def test_a_terminal_is_redrawn_and_may_go_away(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setattr(Progress, "interval", 0.0)

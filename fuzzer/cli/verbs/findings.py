@@ -131,7 +131,7 @@ def listed_findings(findings: Sequence[FindingRecord], known: Mapping[str, Known
 
     rows = [
         (
-            each.id, each.assessment.severity, each.oracle, each.culprit, each.count,
+            each.id, each.assessment.severity, each.oracle, each.culprit, each.count or "-",
             "-" if each.bindings is None else each.bindings, str(state_of(each, known.get(each.id))),
         )
         for each in findings

@@ -178,7 +178,7 @@ def _project(directory: Path, own: list[str], passes: str, force: bool, aimed: l
     for name, key, value, why in keys:
         table: Any = document
         for part in ("tool", *name.split(".")):
-            table = table.setdefault(part, tomlkit.table(is_super_table=part == "tool"))
+            table = table.setdefault(part, tomlkit.table(is_super_table=part in ("tool", "pytest")))
         if key in table and (table[key] == value or name != "relaxfuzz"):
             continue
         if key in table and not force:

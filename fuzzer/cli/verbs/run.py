@@ -79,7 +79,7 @@ def _run(options: argparse.Namespace) -> int:
         done = False
         fault = regress_first(store, config, past, versions.tvm, inform, _on_signals)
         if fault is None:
-            campaign = Campaign(store, config, Progress(config), known, decided, executor)
+            campaign = Campaign(store, config, Progress(config, before=store.info().examples), known, decided, executor)
             done, fault = _until_done(campaign)
         missing = _summarize(directory, options.json)
     if fault is not None or missing is not None:
