@@ -27,9 +27,9 @@ from fuzzer.core.config import (
     user_pass,
 )
 from fuzzer.core.installed import Versions
-from fuzzer.core.verb import UsageError
 from fuzzer.findings.file import Decisions, KnownFindings, load_decisions, load_known
 from fuzzer.shard.reached import probe as probe_blocks
+from fuzzer.store.reader import StoreReader
 from fuzzer.store.trust import require_trust
 from fuzzer.store.writer import FILE_NAME, Store
 from fuzzer.worker.death import Died
@@ -230,22 +230,11 @@ def open_campaign(directory: Path, config: Config, versions: Versions, trust: bo
     """
     if not os.path.lexists(directory / FILE_NAME):
         return Opened(Store.create(directory, _facts(config, versions)), False, config)
-    store = Store.open(directory, read_only=False)
-    meta = store.meta()
-    complaint = ""
-    if "merged" in meta:
-        complaint = f"'{directory}' is joined from others (`relaxfuzz merge`) and cannot go on; give another --out"
-    elif meta.get("identity") != config.identity:
-        complaint = f"'{directory}' holds another campaign ({_difference(meta, config)}); give another --out"
-    elif changed := _changed(meta, config):
-        complaint = f"{changed} has changed since the campaign in '{directory}' began; give another --out"
-    elif (meta.get("tvm_version"), meta.get("ffi_version")) != (versions.tvm, versions.ffi):
-        complaint = (
-            f"'{directory}' holds a campaign on TVM {meta.get('tvm_version')} with ffi {meta.get('ffi_version')}, "
-            f"installed are {versions.tvm} and {versions.ffi}; give another --out"
-        )
-    try:
-        if complaint:
+    begun = ""
+
+    def admit(store: StoreReader) -> None:
+        nonlocal begun
+        if complaint := _complaint(meta := store.meta(), directory, config, versions):
             raise ConfigError(complaint)
         require_trust(store, trust)
         begun = Config.from_json(meta["config"]).coverage if "config" in meta else ""
@@ -253,10 +242,25 @@ def open_campaign(directory: Path, config: Config, versions: Versions, trust: bo
             raise ConfigError(f"'{directory}' was begun without --coverage, or on another build; give another --out")
         if begun and not config.coverage and watched_build() != begun:
             raise ConfigError(f"'{directory}' covers another build of TVM's compiler; give another --out")
-    except UsageError:
-        store.close()
-        raise
+
+    store = Store.open(directory, read_only=False, admit=admit)
     return Opened(store, True, replace(config, coverage=begun))
+
+
+def _complaint(meta: Mapping[str, str], directory: Path, config: Config, versions: Versions) -> str:
+    """Say why a campaign cannot be resumed; empty where it can."""
+    if "merged" in meta:
+        return f"'{directory}' is joined from others (`relaxfuzz merge`) and cannot go on; give another --out"
+    if meta.get("identity") != config.identity:
+        return f"'{directory}' holds another campaign ({_difference(meta, config)}); give another --out"
+    if changed := _changed(meta, config):
+        return f"{changed} has changed since the campaign in '{directory}' began; give another --out"
+    if (meta.get("tvm_version"), meta.get("ffi_version")) != (versions.tvm, versions.ffi):
+        return (
+            f"'{directory}' holds a campaign on TVM {meta.get('tvm_version')} with ffi {meta.get('ffi_version')}, "
+            f"installed are {versions.tvm} and {versions.ffi}; give another --out"
+        )
+    return ""
 
 
 def _changed(meta: Mapping[str, str], config: Config) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -214,7 +215,7 @@ def absolute_target(target: str, option: str) -> str:
 _BY_NAME = {option.name: option for option in OPTIONS}
 
 
-def read_config(path: Path) -> dict[str, str | list[str]]:
+def read_config(path: Path, quote: bool = True) -> dict[str, str | list[str]]:
     """Options of a configuration file, by the command line's names, as the command line would give them.
 
     Raises:
@@ -222,7 +223,7 @@ def read_config(path: Path) -> dict[str, str | list[str]]:
     """
     place = _SECTION if path.name == PROJECT else ()
     try:
-        file = read_toml(path)
+        file = read_toml(path, quote)
         table: Any = file.table
         for key in place:
             table = table.get(key, {})
@@ -249,7 +250,13 @@ def project_file(directory: Path) -> Path:
 def project_config(directory: Path) -> dict[str, str | list[str]]:
     """Options of ``[tool.relaxfuzz]`` in the project file of a directory; raises ``ConfigError``."""
     path = directory / PROJECT
-    return read_config(path) if path.is_file() else {}
+    found = read_config(path, quote=False) if path.is_file() else {}
+    # They name code that is run, so nobody else may have put them there.
+    if found and (path.is_symlink() or path.stat().st_uid not in (os.geteuid(), 0)):
+        raise ConfigError(
+            f"'{path}' is a link, or belongs to another user; give it by --config to read it all the same"
+        )
+    return found
 
 
 def _option(file: TomlFile, place: tuple[str, ...], value: Any, home: Path) -> str | list[str]:
@@ -263,6 +270,8 @@ def _option(file: TomlFile, place: tuple[str, ...], value: Any, home: Path) -> s
         if not all(isinstance(item, str) for item in value):
             raise file.error(place, "must list strings")
         return [_from(home, key, each) for each in value] if option.repeatable else ",".join(value)
+    if key in ("known", "triage"):
+        file.require_confined(place, home / str(value), home)
     return [_from(home, key, str(value))] if option.repeatable else _from(home, key, str(value))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import secrets
@@ -49,16 +50,33 @@ def read_text(path: Path) -> str:
     return read_regular(path).decode("utf-8-sig")
 
 
+def confine(path: Path, home: Path) -> None:
+    """Refuse a file that another file named, or that nobody did, unless it lies in a directory or below.
+
+    Raises:
+        OSError: It is elsewhere, or a symbolic link.
+    """
+    try:
+        inside = path.resolve().is_relative_to(home.resolve())
+    except (RuntimeError, ValueError):  # a circle of links, a name that is none
+        inside = False
+    if not inside or path.is_symlink():
+        raise OSError(errno.EPERM, f"a link, or outside of '{home}'", str(path))
+
+
 def write_atomically(path: Path, text: str | bytes) -> None:
     """Write a file so that a reader never sees half of it; a symbolic link in its place is replaced, not followed.
 
     Raises:
-        OSError: It cannot be written.
+        OSError: It cannot be written, or is of another kind, such as a pipe.
     """
     data = text.encode("utf-8", errors="replace") if isinstance(text, str) else text
-    if path.exists() and not (path.is_file() or path.is_dir()):  # a terminal, a pipe: nothing to replace
+    if _in_place(path):
         path.write_bytes(data)
         return
+    with contextlib.suppress(FileNotFoundError):
+        if not (stat.S_ISREG(kind := path.lstat().st_mode) or stat.S_ISLNK(kind) or stat.S_ISDIR(kind)):
+            raise OSError(errno.EINVAL, "not a regular file", str(path))
     partial = path.with_name(f".{path.name[:100]}.{secrets.token_hex(8)}")
     try:
         with partial.open("xb") as file:  # a new file, whatever links lie there
@@ -70,7 +88,15 @@ def write_atomically(path: Path, text: str | bytes) -> None:
 
 
 def append(path: Path, text: str) -> None:
-    """Write to the end of a file, which is no symbolic link; raises ``OSError``."""
-    handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
-    with os.fdopen(handle, "w", encoding="utf-8", errors="replace") as file:
+    """Write to the end of a regular file, which is no symbolic link; raises ``OSError``."""
+    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
+    own = 0 if _in_place(path) else os.O_NOFOLLOW | os.O_NONBLOCK
+    with os.fdopen(os.open(path, flags | own, 0o666), "w", encoding="utf-8", errors="replace") as file:
+        if own and not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise OSError(errno.EINVAL, "not a regular file", str(path))
         file.write(text)
+
+
+def _in_place(path: Path) -> bool:
+    """Say whether a path is one of the system's own, such as ``/dev/stdout``: nobody else can put anything there."""
+    return os.path.abspath(path.parent) in ("/dev", "/dev/fd", "/proc/self/fd")

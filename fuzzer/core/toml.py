@@ -12,7 +12,7 @@ from typing import Annotated, Any, TypeVar, get_args
 
 import msgspec
 
-from fuzzer.core.files import read_text
+from fuzzer.core.files import confine, read_text
 from fuzzer.core.verb import UsageError
 from relaxkit.near import near_matches
 
@@ -63,6 +63,13 @@ class TomlFile:
         subject = f"'{name}' " if key else ""
         return TomlError(f"{self.path}:{self.line(key)}: {subject}{complaint}")
 
+    def require_confined(self, key: tuple[str | int, ...], path: Path, home: Path) -> None:
+        """Refuse the file that a key names, unless it lies in a directory or below."""
+        try:
+            confine(path, home)
+        except OSError as error:
+            raise self.error(key, f"names '{path}', which is {error.strerror}") from error
+
     def line(self, key: tuple[str | int, ...]) -> int:
         """Line (from 1) where the key stands, or the nearest table around it; 1 when it cannot be told."""
         found = 1
@@ -87,35 +94,35 @@ class TomlFile:
         return found
 
 
-def read_toml(path: Path) -> TomlFile:
-    """Read and parse; raises ``TomlError``."""
+def read_toml(path: Path, quote: bool = True) -> TomlFile:
+    """Read and parse; raises ``TomlError``, which may ``quote`` the line that is wrong: of what a user named."""
     try:
         text = read_text(path)
     except OSError as error:
         raise TomlError(f"{path}: {error.strerror or error}") from error
     except UnicodeDecodeError as error:
         raise TomlError(f"{path}: not UTF-8 at byte {error.start}") from error
-    return parse_toml(path, text)
+    return parse_toml(path, text, quote)
 
 
-def parse_toml(path: Path, text: str) -> TomlFile:
-    """Parse what stands, or is to stand, in a file; raises ``TomlError``."""
+def parse_toml(path: Path, text: str, quote: bool = True) -> TomlFile:
+    """Parse what stands, or is to stand, in a file; raises ``TomlError``, as of :func:`read_toml`."""
     try:
         return TomlFile(path, text, tomllib.loads(text))
     except tomllib.TOMLDecodeError as error:
-        raise TomlError(_syntax_error(path, text, str(error))) from error
+        raise TomlError(_syntax_error(path, text, str(error), quote)) from error
     except RecursionError:
         raise TomlError(f"{path}: nested too deeply") from None
     except ValueError as error:  # a number with more digits than Python reads, a date that is none
         raise TomlError(f"{path}: not TOML: {error}") from error
 
 
-def _syntax_error(path: Path, text: str, message: str) -> str:
+def _syntax_error(path: Path, text: str, message: str, quote: bool) -> str:
     match = _POSITION.search(message)
     lines = text.splitlines()
     number = int(match.group(1)) if match and match.group(1) else max(1, len(lines))
     complaint = " ".join(_POSITION.sub("", message).split())
-    shown = lines[number - 1].strip() if number <= len(lines) else ""
+    shown = lines[number - 1].strip() if quote and number <= len(lines) else ""
     key = _KEY.match(shown)
     at = f" at '{key.group(1).strip()}'" if key else f" at '{shown[:40]}'" if shown else ""
     return f"{path}:{number}: not TOML{at}: {complaint}"

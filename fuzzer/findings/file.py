@@ -35,9 +35,9 @@ from typing import Annotated
 from msgspec import Meta, Struct, field
 from packaging.specifiers import InvalidSpecifier, Specifier
 
-from fuzzer.core.files import write_atomically
+from fuzzer.core.files import confine, write_atomically
 from fuzzer.core.text import shorten
-from fuzzer.core.toml import Line, TomlFile, parse_toml, read_record, read_tables, read_toml
+from fuzzer.core.toml import Line, TomlError, TomlFile, parse_toml, read_record, read_tables, read_toml
 from fuzzer.core.verb import UsageError
 from fuzzer.findings.family import MARK, Family
 from fuzzer.findings.signature import signature_id
@@ -207,9 +207,9 @@ class Decisions:
         return Placed(family.id, family.text)
 
 
-def load_known(path: Path) -> KnownFindings:
-    """Read the known findings of a file; raises ``fuzzer.core.toml.TomlError`` with file, line and key."""
-    return known_in(_checked(read_toml(path)))
+def load_known(path: Path | None) -> KnownFindings:
+    """Read the known findings of a file, as :func:`load_decisions`."""
+    return known_in(_read(path))
 
 
 def load_decisions(path: Path | None) -> Decisions:
@@ -218,9 +218,18 @@ def load_decisions(path: Path | None) -> Decisions:
     Raises:
         fuzzer.core.toml.TomlError: With file, line and key.
     """
-    if path is None and not DEFAULT_FILE.is_file():
-        return Decisions()
-    return decisions_in(_checked(read_toml(path or DEFAULT_FILE)))
+    return decisions_in(_read(path))
+
+
+def _read(path: Path | None) -> TomlFile:
+    if path is None:
+        if not DEFAULT_FILE.is_file():
+            return TomlFile(DEFAULT_FILE, "", {})
+        try:
+            confine(DEFAULT_FILE, Path())
+        except OSError as error:
+            raise TomlError(f"{DEFAULT_FILE}: {error.strerror}; --triage names it") from error
+    return _checked(read_toml(path or DEFAULT_FILE, quote=False))
 
 
 def _checked(file: TomlFile) -> TomlFile:

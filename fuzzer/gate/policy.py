@@ -32,6 +32,7 @@ from relaxkit.near import near_matches
 from relaxkit.passes.contract import OracleName
 from relaxkit.text_enum import TextEnum
 
+_FOLDER = ".relaxfuzz"  # where `relaxfuzz init` puts a policy; the known findings are beside that directory
 EVERY = "*"
 """Stands for each oracle, or each pass, of the campaign."""
 STALE_AFTER = 5
@@ -221,7 +222,7 @@ def load_policy(path: Path, campaign_passes: Collection[str], all_passes: Callab
         every=tuple(rule for rule in named if EVERY in (rule.oracle, rule.culprit)),
         confidence=top.confidence,
         questions=top.questions,
-        baseline=None if top.baseline is None else file.path.parent / top.baseline,
+        baseline=None if top.baseline is None else _beside(file, "baseline", top.baseline),
         comparing=read_record(file, ("regression",), _table(file, "regression"), Comparing, header="regression"),
         suspects=top.suspects,
         entries=read_record(
@@ -287,8 +288,10 @@ def _tables(file: TomlFile, key: str) -> dict[str, Any]:
 
 
 def _beside(file: TomlFile, key: str, value: str) -> Path:
-    """The file that a key names, from the policy's directory."""
+    """The file that a key names, from the policy's directory, which only what `init` wrote may leave, to read."""
     path = file.path.parent / value
-    if not path.is_file():
+    home = file.path.parent.resolve()
+    file.require_confined((key,), path, home.parent if home.name == _FOLDER and key != "baseline" else home)
+    if key != "baseline" and not path.is_file():
         raise file.error((key,), f"names '{value}', which is not a file")
     return path

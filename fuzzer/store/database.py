@@ -48,8 +48,9 @@ def _addition(table: str) -> str:
 def connect(path: Path, read_only: bool = False) -> sqlite3.Connection:
     """Open the database."""
     if read_only:
-        # `mode=ro` still lets SQLite see the writer's log; a campaign on a read-only medium has none.
-        mode = "ro" if os.access(path.parent, os.W_OK) else "ro&immutable=1"
+        # `mode=ro` still lets SQLite see the writer's log, which it would pass over on a medium that cannot change.
+        has_log = any(log.stat().st_size for log in path.parent.glob(f"{FILE_NAME}-wal"))
+        mode = "ro" if has_log or os.access(path.parent, os.W_OK) else "ro&immutable=1"
         uri = f"{path.resolve().as_uri()}?mode={mode}"
         connection = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=5)
     else:
@@ -80,6 +81,8 @@ def store_error(error: Exception, directory: Path) -> StoreError:
     text = shorten(printable(str(error)), 300)
     if "full" in text or (isinstance(error, OSError) and error.errno == errno.ENOSPC):
         return StoreError(f"the disk is full: '{directory}' (what was recorded is kept; run again to resume)")
+    if "unable to open" in text:
+        text += " (if its directory cannot be written, copy it to where it can)"
     if text == "interrupted":
         return StoreError(f"'{directory / FILE_NAME}' is damaged: reading it takes too long")
     if "malformed" in text or "not a database" in text or "no such table" in text:

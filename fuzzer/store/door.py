@@ -213,7 +213,7 @@ class _Inspection:
         if self._format() != FORMAT:
             raise StoreError(f"'{self.path}' is not a campaign made by this version")
         self._schema()  # first of all: what it says could be run by the check behind it
-        found = self._db.execute("PRAGMA quick_check(1)").fetchone()
+        found = self._db.execute("PRAGMA integrity_check(1)").fetchone()
         if found is None or found[0] != "ok":
             raise StoreError(f"'{self.path}' is damaged: {found[0] if found else 'empty'}")
         for table, columns in COLUMNS.items():

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from importlib.metadata import entry_points
 
 from fuzzer.core.text import Standing, by_standing, counted
-from fuzzer.findings.file import DEFAULT_FILE, Decisions, KnownFindings, load_known
+from fuzzer.findings.file import Decisions, KnownFindings, load_known
 from fuzzer.store.records import FindingRecord, FindingState
 
 GROUP = "relaxfuzz.known"
@@ -86,7 +86,7 @@ def recognize(
     found: dict[str, KnownAs] = {}
     for entry in sorted(entry_points(group=GROUP), key=lambda each: each.name, reverse=True):
         found |= {name: KnownAs(*row) for name, row in entry.load()(findings).items()}
-    listed = known or (load_known(DEFAULT_FILE) if DEFAULT_FILE.is_file() else KnownFindings())
+    listed = known or load_known(None)
     for each in findings if listed.entries else ():
         family = (decisions or Decisions()).place(each.id, each.family, each.former).id
         if (row := listed.find(each.id, each.signature, family, each.former)) is not None:

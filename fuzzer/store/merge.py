@@ -10,8 +10,8 @@ import contextlib
 import hashlib
 import json
 import os
-import shutil
 import sqlite3
+import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -327,29 +327,36 @@ def _parts(sources: Sequence[MergeSource]) -> list[MergedCampaign]:
 
 
 def _write(sources: Sequence[MergeSource], out: Path) -> None:
-    """Under another name first: a killed merge leaves nothing that looks like a campaign."""
+    """In a directory of its own first, which nobody foresees: a merge that fails leaves nothing in ``out``."""
     out = out.absolute()
-    partial = out.with_name(f".{out.name}.merging-{os.getpid()}")
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=f".{out.name[:100]}.merging-", dir=out.parent) as scratch:
+            partial = Path(scratch) / "campaign"
+            _fill(partial, sources)
+            try:
+                Store.open(partial).close()
+            except StoreError as error:
+                raise MergeError(f"joined, they exceed the limits: {str(error).partition(': ')[2]}") from error
+            partial.replace(out)
+    except (sqlite3.Error, OSError, OverflowError) as error:
+        raise store_error(error, out) from error
+
+
+def _fill(partial: Path, sources: Sequence[MergeSource]) -> None:
     order = [part.seed for part in _parts(sources)]
     numbers = [{at: order.index(part.seed) for at, part in enumerate(source.parts)} for source in sources]
     rows, scripts = joined_rows([source.rows for source in sources], numbers)
-    try:
-        Store.create(partial, _joined_meta(sources), own=all(source.own for source in sources)).close()
-        connection = connect(partial / FILE_NAME)
-        with contextlib.closing(connection), connection:
-            connection.execute("BEGIN IMMEDIATE")
-            for table, added in rows.items():
-                for row in added:
-                    names, marks = ", ".join(row), ", ".join("?" * len(row))
-                    connection.execute(f"INSERT INTO {table} ({names}) VALUES ({marks})", tuple(row.values()))
-        for name, index in scripts.items():
-            directory = sources[index].directory
-            if os.path.lexists(directory / name):
-                (partial / SCRIPTS).mkdir(exist_ok=True)
-                write_atomically(partial / name, read_script(directory, name))
-        out.parent.mkdir(parents=True, exist_ok=True)
-        partial.replace(out)
-    except (sqlite3.Error, OSError) as error:
-        raise store_error(error, out) from error
-    finally:
-        shutil.rmtree(partial, ignore_errors=True)
+    Store.create(partial, _joined_meta(sources), own=all(source.own for source in sources)).close()
+    connection = connect(partial / FILE_NAME)
+    with contextlib.closing(connection), connection:
+        connection.execute("BEGIN IMMEDIATE")
+        for table, added in rows.items():
+            for row in added:
+                names, marks = ", ".join(row), ", ".join("?" * len(row))
+                connection.execute(f"INSERT INTO {table} ({names}) VALUES ({marks})", tuple(row.values()))
+    for name, index in scripts.items():
+        directory = sources[index].directory
+        if os.path.lexists(directory / name):
+            (partial / SCRIPTS).mkdir(exist_ok=True)
+            write_atomically(partial / name, read_script(directory, name))

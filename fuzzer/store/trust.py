@@ -30,15 +30,17 @@ def seal(meta: Mapping[str, str], path: Path) -> str:
     key = _key()
     if key is None:
         return ""
-    what = "\0".join([meta.get("identity", ""), meta["started_at"], str(path.stat().st_ino)])
+    found, system = path.lstat(), os.statvfs(path).f_fsid  # unlike a device's number, it outlasts a restart
+    what = "\0".join([meta.get("identity", ""), meta["started_at"], f"{system or found.st_dev} {found.st_ino}"])
     return hmac.new(key, what.encode(), "sha256").hexdigest()
 
 
 def made_here(store: StoreReader) -> bool:
     """Say whether this user's campaigns on this machine made a database."""
-    meta = store.meta()
-    ours = seal(meta, store.directory / FILE_NAME)
-    return bool(ours) and hmac.compare_digest(ours, meta.get("seal", ""))
+    meta, database = store.meta(), store.directory / FILE_NAME
+    ours = seal(meta, database)
+    is_ours = {store.directory.stat().st_uid, database.stat().st_uid} == {os.geteuid()}
+    return is_ours and bool(ours) and hmac.compare_digest(ours, meta.get("seal", ""))
 
 
 def require_trust(store: StoreReader, given: bool) -> None:

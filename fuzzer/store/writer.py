@@ -6,7 +6,7 @@ import contextlib
 import datetime
 import os
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from importlib import resources
 from pathlib import Path
@@ -84,15 +84,21 @@ class Store(StoreReader):
             raise store_error(error, directory) from error
 
     @classmethod
-    def open(cls, directory: Path, read_only: bool = True) -> Store:
-        """An existing campaign; raises ``StoreError`` when there is none, it is damaged, or another writes it."""
+    def open(
+        cls, directory: Path, read_only: bool = True, admit: Callable[[StoreReader], None] = lambda _: None
+    ) -> Store:
+        """An existing campaign; raises ``StoreError`` when there is none, it is damaged, or another writes it.
+
+        ``admit`` raises what speaks against writing it, before anything in its directory is touched.
+        """
         directory = Path(directory)
         lock = None
         try:
             connection = door.enter(directory)
             if read_only:
                 return cls(directory, connection, None)
-            connection.close()  # a file that is not ours, or damaged, is left as it is
+            with contextlib.closing(connection):  # a file that is not ours, or damaged, is left as it is
+                admit(StoreReader(directory, connection))
             lock = take_lock(directory)
             return cls(directory, connect(directory / FILE_NAME), lock)
         except StoreError:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import importlib.metadata
 import json
+import os
 import subprocess
 import sys
 from dataclasses import replace
@@ -112,6 +113,11 @@ def test_bad_input(
         ("passes = ['FuseOps', 3]\n", ":1: 'passes' must list strings"),
         ("passes = ['FuseOp']\n", "did you mean FuseOps"),
         ("time = '1m'\nmax-examples = 3\n", "not both"),
+        (
+            "max-examples = 1\nknown = '/etc/passwd'\n",
+            ":2: 'known' names '/etc/passwd', which is a link, or outside of",
+        ),
+        ("max-examples = 1\ntriage = '../../x'\n", ":2: 'triage' names '../../x', which is a link, or outside of"),
     ],
 )
 def test_bad_configuration_file(capsys: pytest.CaptureFixture[str], tmp_path: Path, text: str, expected: str) -> None:
@@ -141,9 +147,27 @@ def test_bad_out(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
         ("damaged", "damaged"),
     ):
         assert expected in complaint(capsys, *run, tmp_path / name)
-    with Store.open(tmp_path / "other", read_only=False):
-        assert "another campaign is running" in complaint(capsys, *run, tmp_path / "other")
     assert [path.name for path in (tmp_path / "foreign").iterdir()] == ["thesis.tex"]
+
+
+def test_a_project_file_of_somebody_else_is_not_obeyed(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It names code that is run, and was found by itself, perhaps in a directory above that all may write."""
+    project, below = tmp_path / "pyproject.toml", tmp_path / "below"
+    below.mkdir()
+    monkeypatch.chdir(below)
+    (tmp_path / "evil.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\n")
+    (tmp_path / "real.toml").write_text('[tool.relaxfuzz]\nplugin = ["evil.py"]\n')
+    project.symlink_to("real.toml")
+    assert "is a link, or belongs to another user" in complaint(capsys, "run", "--max-examples", 1)
+    project.unlink()
+    (tmp_path / "real.toml").rename(project)
+    found = project.stat()
+    theirs = os.stat_result((*found[:4], 12345, *found[5:]))
+    monkeypatch.setattr(Path, "stat", lambda path, **_: theirs if path == project else os.stat(path))
+    assert "is a link, or belongs to another user" in complaint(capsys, "run", "--max-examples", 1)
+    assert not (tmp_path / "ran").exists()
 
 
 def test_a_wrong_pair_is_refused_with_the_command_that_mends_it(

@@ -154,6 +154,40 @@ def test_no_file_of_another_kind_is_opened(campaign: Path, name: str, make: Call
         Store.open(campaign, read_only=False)
 
 
+def test_an_index_that_differs_from_its_table_is_damage(campaign: Path) -> None:
+    """Findings are looked up by it: it could give another finding's script for an id."""
+    with Store.open(campaign, read_only=False) as store:
+        store.record_shard(shard(1, hit("Check failed: bang", 5, 2)), 2.5)
+        one, two = (each.id for each in store.findings())
+    change(campaign, "PRAGMA journal_mode = DELETE")
+    with closing(sqlite3.connect(campaign / FILE_NAME)) as database:
+        size, root = (
+            database.execute(query).fetchone()[0]
+            for query in ("PRAGMA page_size", "SELECT rootpage FROM sqlite_master WHERE name LIKE 'sqlite_autoindex%'")
+        )
+    data = (campaign / FILE_NAME).read_bytes()
+    page = data[(root - 1) * size : root * size]
+    swapped = page.replace(one.encode(), b"x" * 10).replace(two.encode(), one.encode()).replace(b"x" * 10, two.encode())
+    assert swapped != page
+    (campaign / FILE_NAME).write_bytes(data.replace(page, swapped))
+    with pytest.raises(StoreError, match="is damaged"):
+        Store.open(campaign)
+
+
+def test_the_log_is_read_where_nothing_can_be_written(
+    campaign: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Or the campaign is refused: it would look as if it had found nothing."""
+    with closing(sqlite3.connect(campaign / FILE_NAME, isolation_level=None)) as database:
+        database.execute("PRAGMA journal_mode = WAL")
+        database.execute("UPDATE findings SET note = 'from the log'")
+        copy = Path(shutil.copytree(campaign, tmp_path / "copy"))
+    assert (copy / f"{FILE_NAME}-wal").stat().st_size > 0
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    with Store.open(copy) as store:
+        assert [each.note for each in store.findings()] == ["from the log"]
+
+
 def test_a_journal_is_none_of_ours(campaign: Path) -> None:
     (campaign / f"{FILE_NAME}-journal").write_bytes(b"x")
     with pytest.raises(StoreError, match="is not part of a campaign"):

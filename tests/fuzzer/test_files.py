@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from sample_records import META
 
 from fuzzer.cli import main as command_line
-from fuzzer.core.files import append, read_regular, write_atomically
+from fuzzer.core.files import append, confine, read_regular, write_atomically
 from fuzzer.core.toml import TomlError, parse_toml, read_toml
 from fuzzer.gate.baseline import BaselineError, read_baseline
+from fuzzer.store.writer import Store
 from fuzzer.worker import session_files
 
 
@@ -44,8 +48,61 @@ def test_no_link_is_written_through(tmp_path: Path) -> None:
     assert (tmp_path / "link").read_text() == "a ? b"
     assert not (tmp_path / "link").is_symlink()
     assert sorted(os.listdir(tmp_path)) == ["link", "outside"]
-    write_atomically(Path("/dev/null"), "x")
+    for write in (write_atomically, append):
+        write(Path("/dev/null"), "x")
+        write(Path("/dev/stderr"), "x")
     assert Path("/dev/null").is_char_device()
+
+
+@pytest.mark.parametrize("write", [write_atomically, append])
+def test_no_pipe_is_waited_for_or_written_to(tmp_path: Path, write: Callable[[Path, str], None]) -> None:
+    pipe, link = tmp_path / "pipe", tmp_path / "link"
+    os.mkfifo(pipe)
+    with pytest.raises(OSError, match=r"not a regular file|No such device"):
+        write(pipe, "x")
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    with pytest.raises(OSError, match="not a regular file"):
+        write(pipe, "x")
+    link.symlink_to(pipe)
+    with contextlib.suppress(OSError):  # replaced by one, refused by the other
+        write(link, "x")
+    assert os.read(reader, 1) == b""
+    os.close(reader)
+    assert pipe.is_fifo()
+
+
+def test_a_file_that_nobody_named_lies_in_its_directory(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    (home / "below").mkdir(parents=True)
+    (tmp_path / "secret").write_text("x")
+    (home / "link").symlink_to("below")
+    (home / "out").symlink_to("..")
+    (home / "circle").symlink_to("circle")
+    for name in ("file", "below/file", "link/file", "below/../file"):
+        confine(home / name, home)
+    for name in ("../secret", "/etc/passwd", "link", "out/secret", "circle", "circle/file", "a\0b"):
+        with pytest.raises(OSError, match="a link, or outside of"):
+            confine(home / name, home)
+
+
+@pytest.mark.parametrize("arguments", [["triage", "list"], ["findings", "DIR"], ["report", "DIR"]])
+def test_findings_that_are_elsewhere_are_not_shown(
+    tmp_path: Path, arguments: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "work").mkdir()
+    monkeypatch.chdir(tmp_path / "work")
+    Store.create(Path("campaign"), META).close()
+    (tmp_path / "secret").write_text("password hunter2\n")
+    Path("findings.toml").symlink_to("../secret")
+    given = [each.replace("DIR", "campaign") for each in arguments]
+    assert command_line.main(given) == 2
+    assert "findings.toml: a link, or outside of '.'" in capsys.readouterr().err
+    Path("findings.toml").unlink()
+    Path("findings.toml").write_text("password hunter2\n")
+    assert command_line.main(given) == 2
+    said = capsys.readouterr().err
+    assert "findings.toml:1: not TOML: " in said
+    assert "hunter2" not in said
 
 
 @pytest.mark.parametrize("text", ["a = " + "[" * 100_000, "a = " + "1" * 6000, "a = 2027-02-31", "\x00", "a = {" * 999])

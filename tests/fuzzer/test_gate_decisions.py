@@ -343,6 +343,35 @@ def test_wrong_policy(gate: Gate, policy: str, complaint: str) -> None:
     assert gate.errors.count("\n") == 1
 
 
+@pytest.mark.parametrize("name", ["/etc/passwd", "../secret", "link", "below/../../secret"])
+@pytest.mark.parametrize("key", ["known", "baseline"])
+def test_a_policy_names_no_file_elsewhere(gate: Gate, key: str, name: str) -> None:
+    (gate.directory / "../secret").write_text("password hunter2\n")
+    (gate.directory / "link").symlink_to("../secret")
+    assert gate(campaign(gate.directory / "now", CLEAN), f'{key} = "{name}"\n') == 2
+    assert f":1: '{key}' names '{gate.directory / name}', which is a link, or outside of " in gate.errors
+    assert "hunter2" not in gate.errors
+
+
+def test_a_file_that_a_policy_names_is_not_quoted(gate: Gate) -> None:
+    (gate.directory / ".env").write_text("password hunter2\n")
+    assert gate(campaign(gate.directory / "now", CLEAN), 'known = ".env"\n') == 2
+    assert ".env:1: not TOML: " in gate.errors
+    assert "hunter2" not in gate.errors
+
+
+@pytest.mark.parametrize("name", [".bash_profile", "link.json", "../baseline.json", "conftest.py"])
+def test_a_first_baseline_is_written_as_one_beside_the_policy_alone(gate: Gate, name: str) -> None:
+    (gate.directory / "link.json").symlink_to("../target.json")
+    before = {path for path in gate.directory.parent.rglob("*") if not path.is_dir()}
+    now = campaign(gate.directory / "now", CLEAN)
+    made = {path for path in gate.directory.parent.rglob("*") if not path.is_dir()} - before
+    assert gate(now, f'baseline = "{name}"\n[oracles.crash]\n') == 2
+    assert gate.errors.count("\n") == 1
+    after = {path for path in gate.directory.parent.rglob("*") if not path.is_dir()} - before - made
+    assert {path.name for path in after if "sqlite" not in path.name} == {"policy.toml"}
+
+
 def test_wrong_baseline(gate: Gate) -> None:
     (gate.directory / "baseline.json").write_text('{"format": "relaxfuzz-baseline-9"}')
     assert gate(campaign(gate.directory / "now", CLEAN), 'baseline = "baseline.json"\n') == 2

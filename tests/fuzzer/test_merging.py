@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import os
 import sqlite3
 from contextlib import closing
 from dataclasses import replace
@@ -34,6 +35,30 @@ def campaign(directory: Path, seed: int, *messages: str, shards: int = 2, **meta
             store.record_shard(shard(number, *(hit(text, 3 + seed) for text in messages)), 10.0 * (number + 1))
         store.set_meta(state="finished")
     return directory
+
+
+def test_nothing_planted_is_written_into(tmp_path: Path) -> None:
+    """Whoever may write beside ``out`` can put a link where the process is foreseen to work."""
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    for name in ("merging", "merging-"):
+        (tmp_path / f".out.{name}{os.getpid()}").symlink_to(outside)
+        (tmp_path / f".out.{name}").symlink_to(outside)
+    merge([campaign(tmp_path / "one", 1, BAD)], tmp_path / "out")
+    assert not list(outside.iterdir())
+    assert not (tmp_path / "out").is_symlink()
+    assert len([path for path in tmp_path.iterdir() if path.name.startswith(".out") and not path.is_symlink()]) == 0
+
+
+def test_what_together_is_too_much_leaves_nothing(tmp_path: Path) -> None:
+    parts = [campaign(tmp_path / f"part{seed}", seed, BAD) for seed in (1, 2)]
+    for part in parts:
+        with closing(sqlite3.connect(part / FILE_NAME)) as database, database:
+            database.execute("UPDATE tallies SET count = 1 << 48")
+    with pytest.raises(MergeError, match="joined, they exceed the limits: table 'tallies', row 1, field 'count'"):
+        merge(parts, tmp_path / "out")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["part1", "part2"]
+    merge(parts[:1], tmp_path / "out")
 
 
 def settle(

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from sample_records import META, hit, shard
@@ -19,6 +20,7 @@ from fuzzer.campaign.setup import open_campaign
 from fuzzer.cli.main import main
 from fuzzer.core.config import Config
 from fuzzer.core.installed import Versions
+from fuzzer.store import trust
 from fuzzer.store.merge import merge
 from fuzzer.store.records import FindingState
 from fuzzer.store.trust import made_here, require_trust
@@ -63,6 +65,24 @@ def test_a_campaign_is_known_where_it_was_made_and_its_copy_nowhere(tmp_path: Pa
     with closing(sqlite3.connect(moved / FILE_NAME)) as database, database:
         database.execute("UPDATE meta SET value = 'deadbeef' WHERE key = 'seal'")
     assert not is_own(moved)
+
+
+def test_it_is_known_on_its_own_file_system_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On another one a file can be given the same number."""
+    own = campaign(tmp_path / "own")
+    system = os.statvfs(own / FILE_NAME).f_fsid
+    for answer in (system + 1, 0):
+        monkeypatch.setattr(trust.os, "statvfs", lambda _, answer=answer: SimpleNamespace(f_fsid=answer))
+        assert not is_own(own)
+    assert is_own(campaign(tmp_path / "without")), "a file system may have no id"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
+@pytest.mark.parametrize("name", ["", FILE_NAME])
+def test_what_belongs_to_another_user_is_foreign(tmp_path: Path, name: str) -> None:
+    own = campaign(tmp_path / "own")
+    os.chown(own / name, 65534, 65534)
+    assert not is_own(own)
 
 
 def test_a_key_that_is_a_link_is_none(tmp_path: Path, cache: Path) -> None:
@@ -110,12 +130,17 @@ def test_a_campaign_from_elsewhere_is_not_resumed_unasked(tmp_path: Path) -> Non
     config, here = Config(7, ("FuseOps",), (), (OracleName.CRASH,), 5, None, 1), Versions("0.27.0", "0.1.14")
     with open_campaign(tmp_path / "own", config, here).store:
         pass
-    shutil.copytree(tmp_path / "own", tmp_path / "copy")
+    copy = Path(shutil.copytree(tmp_path / "own", tmp_path / "copy"))
+    (copy / "campaign.lock").unlink()
+    with closing(sqlite3.connect(copy / FILE_NAME)) as database:
+        database.execute("PRAGMA journal_mode = DELETE")
+    before = (copy / FILE_NAME).read_bytes(), os.listdir(copy)
     with open_campaign(tmp_path / "own", config, here).store:
         pass
     with pytest.raises(StoreError, match="give --trust"):
-        open_campaign(tmp_path / "copy", config, here)
-    with open_campaign(tmp_path / "copy", config, here, trust=True).store as store:
+        open_campaign(copy, config, here)
+    assert ((copy / FILE_NAME).read_bytes(), os.listdir(copy)) == before
+    with open_campaign(copy, config, here, trust=True).store as store:
         assert store.info().seed == 7
 
 

@@ -41,8 +41,9 @@ def _run(options: argparse.Namespace) -> int:
 
     result = judged(options.directory, options.policy, options.baseline, options.triage, options.history)
     if result.first_baseline is not None and result.exit is GateExit.PASSED:
-        with file_errors("write", result.first_baseline):
-            result.first_baseline.write_text(to_text(result.measured), encoding="utf-8")
+        path = result.first_baseline  # "x": never over, or through, what lies there
+        with file_errors("write", path), path.open("x", encoding="utf-8") as file:
+            file.write(to_text(result.measured))
         inform(f"there was no baseline yet: this campaign was saved as {result.first_baseline}; commit it")
     if options.json:
         put_json(as_json(result))

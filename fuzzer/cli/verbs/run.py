@@ -53,8 +53,8 @@ def _run(options: argparse.Namespace) -> int:
     versions = installed()
     with contextlib.ExitStack() as held:
         given = vars(options)
-        project = Path(os.path.relpath(project_file(Path.cwd())))
-        if options.config is None and (found := project_config(project.parent)):
+        project = None if options.config else Path(os.path.relpath(project_file(Path.cwd())))
+        if project is not None and (found := project_config(project.parent)):
             inform(f"options from [tool.relaxfuzz] in {project}: {', '.join(found)}")
             given = {**given, "config": project}
             sys.path.append(str(project.parent.resolve()))  # its modules

@@ -35,7 +35,8 @@ def _run(options: argparse.Namespace) -> int:
     from fuzzer.findings.file import DEFAULT_FILE, add_merge, add_split, load_decisions
 
     path = options.file or DEFAULT_FILE
-    decisions = load_decisions(path if path.exists() or (options.file and options.action == "list") else None)
+    is_there = options.file is not None and (options.file.exists() or options.action == "list")
+    decisions = load_decisions(options.file if is_there else None)
     if options.action == "list":
         if options.ids or options.reason:
             raise UsageError("`relaxfuzz triage list` takes no ids and no reason")
