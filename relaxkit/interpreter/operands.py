@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Callable
 from typing import Any
 
 import ml_dtypes
 import numpy as np
 import tvm
 
-from relaxkit.interpreter.registry import Array, Request, Undefined, Unsupported, is_float, numpy_dtype
+from relaxkit.interpreter.registry import Array, Request, Undefined, Unsupported, is_float, numpy_dtype, semantics
 
 
 def operand(request: Request, index: int) -> Array:
@@ -32,6 +33,11 @@ def operand(request: Request, index: int) -> Array:
     return np.asarray(value).astype(numpy_dtype(str(ty.dtype), request.precision))
 
 
+def alone(request: Request) -> tuple[Array]:
+    """Return the first argument as an array."""
+    return (operand(request, 0),)
+
+
 def pair(request: Request) -> tuple[Array, Array]:
     """Return the first two arguments as arrays."""
     return operand(request, 0), operand(request, 1)
@@ -50,6 +56,11 @@ def finished(request: Request, value: Any) -> Any:
         if isinstance(each, np.ndarray):
             return value
     return value.item()
+
+
+def elementwise(name: str, function: Callable[..., Any], given: Callable[[Request], tuple[Array, ...]] = pair) -> None:
+    """Register an operator as a function of arrays; ``given`` gives those, and says of which it is not defined."""
+    semantics(name)(lambda request: finished(request, function(*given(request))))
 
 
 def is_floating(array: Array) -> bool:

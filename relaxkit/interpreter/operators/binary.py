@@ -6,12 +6,11 @@ operands" in type inference).  Integers wrap around; floats are rounded once.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from relaxkit.interpreter.operands import finished, is_floating, limits, operand, pair, wide
+from relaxkit.interpreter.operands import elementwise, finished, is_floating, limits, operand, pair, wide
 from relaxkit.interpreter.registry import Array, Request, Unsupported, semantics
 
 
@@ -23,30 +22,21 @@ def _numbers(request: Request) -> tuple[Array, Array]:
     return left, right
 
 
-def _plain(name: str, function: Callable[[Array, Array], Any]) -> None:
-    @semantics(name)
-    def compute(request: Request) -> Any:
-        return finished(request, function(*_numbers(request)))
+def _ordered(request: Request) -> tuple[Array, Array]:
+    """Return both; which of a number and NaN is the greater is not documented (apache/tvm issue 19579)."""
+    left, right = _numbers(request)
+    if is_floating(left):
+        request.undefined(np.isnan(left) != np.isnan(right), "extreme of a number and NaN")
+    return left, right
 
 
-_plain("add", np.add)
-_plain("subtract", np.subtract)
-_plain("multiply", np.multiply)
-
-
-def _extreme(name: str, function: Callable[[Array, Array], Any]) -> None:
-    """The greater or the lesser of two; of a number and NaN, which one is not documented (apache/tvm issue 19579)."""
-
-    @semantics(name)
-    def compute(request: Request) -> Any:
-        left, right = _numbers(request)
-        if is_floating(left):
-            request.undefined(np.isnan(left) != np.isnan(right), "extreme of a number and NaN")
-        return finished(request, function(left, right))
-
-
-_extreme("maximum", np.maximum)
-_extreme("minimum", np.minimum)
+elementwise("add", np.add, _numbers)
+elementwise("subtract", np.subtract, _numbers)
+elementwise("multiply", np.multiply, _numbers)
+elementwise("maximum", np.maximum, _ordered)
+elementwise("minimum", np.minimum, _ordered)
+# By the special cases of C's ``atan2``.
+elementwise("atan2", np.arctan2, _numbers)
 
 
 def _divisible(request: Request, left: Array, right: Array) -> None:
@@ -135,12 +125,6 @@ def power(request: Request) -> Any:
     if not is_floating(left):
         request.undefined(right < 0, "negative power of an integer")
     return finished(request, np.power(left, right))
-
-
-@semantics("atan2")
-def atan2(request: Request) -> Any:
-    """Return the angle of the point (second, first), by the special cases of C's ``atan2``."""
-    return finished(request, np.arctan2(*_numbers(request)))
 
 
 @semantics("log_add_exp")

@@ -7,29 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from relaxkit.interpreter.operands import finished, is_floating, operand, pair
+from relaxkit.interpreter.operands import alone, elementwise, finished, is_floating, operand, pair
 from relaxkit.interpreter.registry import Array, Request, semantics
 
-
-def _of_pairs(name: str, function: Callable[[Array, Array], Any]) -> None:
-    """Register an operator of two tensors; comparisons by IEEE: NaN is not equal to anything, and -0.0 equals 0.0."""
-
-    @semantics(name)
-    def compute(request: Request) -> Any:
-        return finished(request, function(*pair(request)))
-
-
+# Comparisons are IEEE's: NaN is not equal to anything, and -0.0 equals 0.0.
 for _function in (
     np.equal, np.not_equal, np.greater, np.greater_equal, np.less, np.less_equal, np.logical_and, np.logical_or,
     np.logical_xor, np.bitwise_and, np.bitwise_or, np.bitwise_xor,
 ):  # fmt: skip
-    _of_pairs(_function.__name__, _function)
-
-
-@semantics("logical_not")
-def logical_not(request: Request) -> Any:
-    """Say whether the operand is false."""
-    return finished(request, np.logical_not(operand(request, 0)))
+    elementwise(_function.__name__, _function)
+elementwise("logical_not", np.logical_not, alone)
+elementwise("bitwise_not", np.invert, alone)  # of a boolean, the other one
 
 
 def _test(name: str, function: Callable[[Array], Any], of_integers: bool) -> None:
@@ -48,12 +36,6 @@ _test("isinf", np.isinf, False)
 _test("isnan", np.isnan, False)
 
 
-@semantics("bitwise_not")
-def bitwise_not(request: Request) -> Any:
-    """Return all bits changed; of a boolean, the other one."""
-    return finished(request, np.invert(operand(request, 0)))
-
-
 def _shifted(request: Request) -> tuple[Array, Array]:
     value, count = pair(request)
     wrong = (count < 0) | (count >= value.dtype.itemsize * 8)
@@ -69,7 +51,4 @@ def left_shift(request: Request) -> Any:
     return finished(request, np.left_shift(value, count))
 
 
-@semantics("right_shift")
-def right_shift(request: Request) -> Any:
-    """Bits moved down; a signed number keeps its sign."""
-    return finished(request, np.right_shift(*_shifted(request)))
+elementwise("right_shift", np.right_shift, _shifted)  # a signed number keeps its sign

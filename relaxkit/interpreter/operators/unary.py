@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from relaxkit.interpreter.operands import erf, finished, is_floating, limits, operand, sigmoid, wide
+from relaxkit.interpreter.operands import alone, elementwise, erf, finished, is_floating, limits, operand, sigmoid, wide
 from relaxkit.interpreter.registry import Array, Request, Unsupported, semantics
 
 
@@ -47,37 +47,25 @@ _rounding("trunc", np.trunc)
 _rounding("round", np.rint)  # ties to even, says topi.round
 
 
-@semantics("abs")
-def absolute(request: Request) -> Any:
-    """Return the absolute value; that of the least signed integer wraps around to itself."""
-    return finished(request, np.abs(operand(request, 0)))
-
-
-@semantics("negative")
-def negative(request: Request) -> Any:
-    """Return the number with its sign changed; integers wrap around."""
-    return finished(request, np.negative(_number(request)))
-
-
-@semantics("square")
-def square(request: Request) -> Any:
-    """Return the number times itself; integers wrap around."""
-    return finished(request, np.square(_number(request)))
-
-
-def _number(request: Request) -> Array:
+def _number(request: Request) -> tuple[Array]:
     value = operand(request, 0)
     if value.dtype.kind == "b":
         raise Unsupported("arithmetic of booleans")
-    return value
+    return (value,)
 
 
-@semantics("sign")
-def sign(request: Request) -> Any:
-    """-1, 0 or 1; that of NaN is not said, and libraries disagree."""
-    value = _number(request)
+def _signed(request: Request) -> tuple[Array]:
+    """Return the operand; the sign of NaN is not said, and libraries disagree."""
+    (value,) = _number(request)
     request.undefined(np.isnan(value) if is_floating(value) else False, "sign of NaN")
-    return finished(request, np.sign(value))
+    return (value,)
+
+
+# Integers wrap around: the absolute value of the least signed one is itself.
+elementwise("abs", np.abs, alone)
+elementwise("negative", np.negative, _number)
+elementwise("square", np.square, _number)
+elementwise("sign", np.sign, _signed)
 
 
 @semantics("clip")
