@@ -68,6 +68,13 @@ def is_floating(array: Array) -> bool:
     return array.dtype.kind == "f" or (array.dtype.kind == "V" and is_float(array.dtype.name))
 
 
+def along_axis(vector: Array, axis: int, rank: int) -> Array:
+    """Return a vector in a shape that broadcasts along an axis of a tensor."""
+    shape = [1] * rank
+    shape[axis] = vector.size
+    return vector.reshape(shape)
+
+
 def wide(array: Array) -> Array:
     """Floats of low precision as float32, in which several steps are computed before the one rounding at the end."""
     return array.astype("float32") if is_floating(array) and array.dtype.itemsize < 4 else array

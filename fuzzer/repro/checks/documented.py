@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from fuzzer.core.case import Case
     from oracles.core.verdict import Verdict
 
-DOCUMENTED_PIECES = (*NUMERIC_PIECES, "oracles/semantics/expected.py", "fuzzer/repro/pieces/numeric.py")
+DOCUMENTED_PIECES = (*NUMERIC_PIECES, "oracles/semantics/expected.py")
 LEGALIZE = "relax.transform.LegalizeOps()"
 _READABLE_ELEMENTS = 256
 

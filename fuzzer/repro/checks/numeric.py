@@ -93,7 +93,6 @@ NUMERIC_PIECES = (
     "oracles/measure/finite_differences.py",
     *PLAIN_PIECES,
     "fuzzer/repro/pieces/numeric.py",
-    "fuzzer/repro/pieces/numeric.py",
 )
 _REPEATED = ("output-overwritten", "later-call-differs")
 _RESULTS = ("run-error", "wrong-value", "wrong-shape", "wrong-dtype", "wrong-structure")

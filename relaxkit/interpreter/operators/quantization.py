@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from relaxkit.interpreter.operands import finished, is_floating, limits, operand, wide
+from relaxkit.interpreter.operands import along_axis, finished, is_floating, limits, operand, wide
 from relaxkit.interpreter.registry import Array, Precision, Request, is_float, semantics
 
 
@@ -56,10 +56,7 @@ def _along_axis(request: Request, index: int, data: Array) -> Array:
     parameter = operand(request, index)
     if parameter.size == 1:
         return parameter.reshape(())
-    axis = request.integer("axis", -1) % max(data.ndim, 1)
-    shape = [1] * data.ndim
-    shape[axis] = parameter.size
-    return parameter.reshape(shape)
+    return along_axis(parameter, request.integer("axis", -1) % max(data.ndim, 1), data.ndim)
 
 
 def _clamped(value: Array, dtype: str) -> Array:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from relaxkit.interpreter.operands import erf, sigmoid
+from relaxkit.interpreter.operands import along_axis, erf, sigmoid
 from relaxkit.interpreter.registry import Request, semantics, undefined_on_mismatch
 
 SELU_SCALE = 1.0507009873554804934193349852946
@@ -34,9 +34,7 @@ def leakyrelu(request: Request) -> Any:
 def prelu(request: Request) -> Any:
     """``x`` above zero, else ``alpha * x`` with a slope for each place on an axis."""
     x, slope = request.wide(0), request.wide(1)
-    shape = [1] * x.ndim
-    shape[request.integer("axis")] = slope.size
-    return request.cast(np.where(x > 0, x, x * slope.reshape(shape)))
+    return request.cast(np.where(x > 0, x, x * along_axis(slope, request.integer("axis"), x.ndim)))
 
 
 @semantics("nn.gelu")

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from relaxkit.interpreter.operands import along_axis
 from relaxkit.interpreter.registry import Request, Undefined, Unsupported, semantics, undefined_on_mismatch
 
 OUTSIDE = "index out of range"
@@ -140,12 +141,11 @@ def dynamic_strided_slice(request: Request) -> Any:
 def reverse_sequence(request: Request) -> Any:
     """Return the first elements of each sequence reversed, as many as its length says (ONNX's ``ReverseSequence``)."""
     data, lengths = request.args
-    along = request.integer("seq_axis", 1) % data.ndim
+    axis = request.integer("seq_axis", 1) % data.ndim
     batch = request.integer("batch_axis", 0) % data.ndim
-    extent = data.shape[along]
+    extent = data.shape[axis]
     request.undefined((lengths < 0) | (lengths > extent), "length of a sequence out of range")
-    ones = [1] * data.ndim
-    place = np.arange(extent).reshape([*ones[:along], extent, *ones[along + 1 :]])
-    length = lengths.astype(np.int64).reshape([*ones[:batch], lengths.size, *ones[batch + 1 :]])
+    place = along_axis(np.arange(extent), axis, data.ndim)
+    length = along_axis(lengths.astype(np.int64), batch, data.ndim)
     source = np.where(place < length, length - 1 - place, place)
-    return np.take_along_axis(data, source, along)
+    return np.take_along_axis(data, source, axis)

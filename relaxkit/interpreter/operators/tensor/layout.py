@@ -41,8 +41,7 @@ def layout_transform(request: Request) -> Any:
         raise Unsupported("layout_transform to an unknown shape")
     shape = tuple([request.dim(dim) for dim in ty.shape.values])
     index_map, padding = request.attr("index_map"), request.attr("pad_value")
-    places = [np.arange(dim).reshape((-1,) + (1,) * (data.ndim - at - 1)) for at, dim in enumerate(data.shape)]
-    known = dict(zip(index_map.initial_indices, places, strict=True))
+    known = dict(zip(index_map.initial_indices, np.indices(data.shape, sparse=True), strict=True))
     target = [np.asarray(_index(each, known, request)) for each in index_map.final_indices]
     for index, extent in zip(target, shape, strict=True):
         request.undefined((index < 0) | (index >= extent), "layout_transform out of range")

@@ -89,9 +89,7 @@ def scatter_elements(request: Request) -> Any:
     """ONNX's ``ScatterElements``: ``out[indices[i][j]][j] = updates[i][j]``; negative indices count from the end."""
     data, indices, updates = request.args
     axis = request.integer("axis", 0) % data.ndim
-    places: list[Any] = [
-        np.arange(extent).reshape((-1,) + (1,) * (data.ndim - at - 1)) for at, extent in enumerate(indices.shape)
-    ]
+    places: list[Any] = list(np.indices(indices.shape, sparse=True))
     places[axis] = inside(request, indices, data.shape[axis], True)
     if indices.shape != updates.shape:
         raise Undefined("updates of another shape than the indices")

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from relaxkit.interpreter.operands import along_axis
 from relaxkit.interpreter.registry import Request, Undefined, Unsupported, is_float, semantics
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
@@ -124,10 +125,8 @@ def _weights(request: Request, method: str, source: Floats, old: int) -> tuple[I
 
 
 def _weighted(data: Any, axis: int, taps: Integers, weights: Floats) -> Any:
-    shape = [1] * data.ndim
-    shape[axis] = -1
     parts = [
-        data.take(taps[:, tap], axis) * weights[:, tap].reshape(shape).astype(data.dtype)
+        data.take(taps[:, tap], axis) * along_axis(weights[:, tap], axis, data.ndim).astype(data.dtype)
         for tap in range(taps.shape[1])
     ]
     return sum(parts[1:], parts[0])
