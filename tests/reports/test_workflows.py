@@ -76,41 +76,82 @@ def test_every_verb_and_option_exists(name: str, capsys: pytest.CaptureFixture[s
                 assert [option for option in kept if option not in offered[verb]] == []
 
 
-@pytest.mark.parametrize(("policy", "code"), [("[oracles.crash]\n", 1), ("[oracles.crush]\n", 2)])
-def test_the_actions_scripts_judge_and_report(tmp_path: Path, policy: str, code: int) -> None:
-    """From the campaign on; the scripts as they are, by the shell and with the variables that the runner gives them."""
-    campaign(tmp_path / "campaign", CLEAN, {"boom": 3})
-    (tmp_path / "policy.toml").write_text(policy)
-    (tmp_path / "relaxfuzz").symlink_to(Path(sys.prefix))
+def ran(folder: Path, fuzz: int = 0) -> tuple[dict[str, int | None], str]:
+    """Run the action's steps as a runner does, from a campaign on: the code of each, ``None`` where it is left out.
+
+    A step runs while none before it has failed; one with ``if: always()`` runs in any case.
+    """
+    (folder / "relaxfuzz").unlink(missing_ok=True)
+    (folder / "relaxfuzz").symlink_to(Path(sys.prefix))
     given = {"policy": "policy.toml", "baseline": "", "out": "campaign"}
-    outputs, summary = tmp_path / "outputs", tmp_path / "summary.md"
-    codes, said = {}, ""
+    outputs, summary = folder / "outputs", folder / "summary.md"
+    outputs.write_text("")
+    codes: dict[str, int | None] = {}
+    said, failed = "", bool(fuzz)
     for step in steps_of("action.yml"):
-        if step.get("name") not in ("Judge", "Report", "Verdict"):
+        name, condition = step.get("name"), step.get("if", "success()")
+        if name not in ("Judge", "Report", "Keep", "Verdict"):
             continue
-        environment = {**os.environ, "RUNNER_TEMP": str(tmp_path), "GITHUB_OUTPUT": str(outputs)}
+        assert condition in ("success()", "always()"), "a condition that this runner does not know"
+        codes[name] = None
+        if failed and condition != "always()":
+            continue
+        codes[name] = 0
+        if "run" not in step:
+            continue
+        environment = {**os.environ, "RUNNER_TEMP": str(folder), "GITHUB_OUTPUT": str(outputs)}
         environment["GITHUB_STEP_SUMMARY"] = str(summary)
-        for name, value in step["env"].items():
-            environment[name] = re.sub(r"\$\{\{ inputs\.(\w+) \}\}", lambda match: given[match[1]], value)
+        for variable, value in step["env"].items():
+            environment[variable] = re.sub(r"\$\{\{ inputs\.(\w+) \}\}", lambda match: given[match[1]], value)
             if "steps.gate.outputs.exit-code" in value:
-                environment[name] = outputs.read_text().strip().removeprefix("exit-code=")
+                environment[variable] = outputs.read_text().strip().removeprefix("exit-code=")
         done = subprocess.run(
             ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]],
-            cwd=tmp_path, env=environment, capture_output=True, text=True, check=False,
+            cwd=folder, env=environment, capture_output=True, text=True, check=False,
         )  # fmt: skip
-        codes[step["name"]] = done.returncode
-        said = done.stdout + done.stderr
-        if done.returncode:
-            break
-    if code == 2:
-        assert codes == {"Judge": 2}
-        (line,) = said.splitlines()
-        assert line.startswith("::error title=relaxfuzz gate::relaxfuzz: error: policy.toml:1: 'oracles.crush' is not")
-        return
-    assert codes == {"Judge": 0, "Report": 0, "Verdict": code}
-    assert summary.read_text().startswith("## ❌ relaxfuzz gate: failed")
-    names = {path.name for path in (tmp_path / "campaign").iterdir()}
-    assert {"gate.json", "baseline.json", "junit.xml", "relaxfuzz.sarif", "report.html"} <= names
+        codes[name] = done.returncode
+        failed = failed or bool(done.returncode)
+        said += done.stdout + done.stderr
+    return codes, said
+
+
+REPORTS = {"gate.json", "baseline.json", "junit.xml", "relaxfuzz.sarif", "report.html"}
+
+
+@pytest.mark.parametrize(("failures", "code", "word"), [({"boom": 3}, 1, "failed"), ({}, 0, "passed")])
+def test_the_actions_scripts_judge_and_report(tmp_path: Path, failures: dict[str, int], code: int, word: str) -> None:
+    campaign(tmp_path / "campaign", CLEAN, failures)
+    (tmp_path / "policy.toml").write_text("[oracles.crash]\n")
+    codes, _ = ran(tmp_path)
+    assert codes == {"Judge": 0, "Report": 0, "Keep": 0, "Verdict": code}
+    assert f"relaxfuzz gate: {word}" in (tmp_path / "summary.md").read_text().partition("\n")[0]
+    assert {path.name for path in (tmp_path / "campaign").iterdir()} >= REPORTS
+
+
+def test_a_policy_that_cannot_be_used_is_one_error_and_the_campaign_is_kept(tmp_path: Path) -> None:
+    campaign(tmp_path / "campaign", CLEAN, {})
+    (tmp_path / "policy.toml").write_text("[oracles.crush]\n")
+    codes, said = ran(tmp_path)
+    assert codes == {"Judge": 2, "Report": None, "Keep": 0, "Verdict": None}
+    (line,) = said.splitlines()
+    assert line.startswith("::error title=relaxfuzz gate::relaxfuzz: error: policy.toml:1: 'oracles.crush' is not")
+
+
+def test_a_campaign_that_failed_is_kept_and_not_judged(tmp_path: Path) -> None:
+    campaign(tmp_path / "campaign", CLEAN, {})
+    assert ran(tmp_path, fuzz=2)[0] == {"Judge": None, "Report": None, "Keep": 0, "Verdict": None}
+
+
+def test_the_first_campaign_becomes_the_baseline_that_the_next_is_compared_with(tmp_path: Path) -> None:
+    campaign(tmp_path / "campaign", CLEAN, {})
+    (tmp_path / "policy.toml").write_text('baseline = "base.json"\n\n[oracles.crash]\n')
+    assert ran(tmp_path)[0]["Verdict"] == 0
+    written = (tmp_path / "base.json").read_text()
+    (tmp_path / "campaign").rename(tmp_path / "before")
+    campaign(tmp_path / "campaign", CLEAN, {"boom": 3})
+    codes, _ = ran(tmp_path)
+    assert codes == {"Judge": 0, "Report": 0, "Keep": 0, "Verdict": 1}
+    assert (tmp_path / "base.json").read_text() == written
 
 
 FAKE_PIP = """#!/bin/bash
