@@ -724,16 +724,6 @@ def written_into_a_parameter(draft: Draft) -> Iterator[Mutant]:
 
 
 @kind
-def kernels_exchanged(draft: Draft) -> Iterator[Mutant]:
-    for (var, place), (its, other) in itertools.pairwise(_kernel_calls(draft)):
-        if var.same_as(its) and place.block.same_as(other.block):
-            yield functools.partial(
-                draft.rebound, var, (place.binding, [relax.VarBinding(place.binding.var, other.binding.value)]),
-                (other.binding, [relax.VarBinding(other.binding.var, place.binding.value)]),
-            )  # fmt: skip
-
-
-@kind
 def killed_before_its_use(draft: Draft) -> Iterator[Mutant]:
     for var, place in draft.named(*_KILLS):
         killed = place.binding.value.args[0]
