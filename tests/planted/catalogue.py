@@ -33,8 +33,8 @@ class Planted:
         oracle: The oracle that must catch it, and the only one that may.
         within: It must be caught within so many generated modules.
         manner: How it shows.
-        first: Number of the generated module that is tried first, before all from the first one on: where it shows.  When
-            it moves, `pytest -m slow -rP tests/test_planted.py -k order` says after how many it is now.
+        first: Number of the generated module that is tried first, before all from the first one on: where it shows.
+            When it moves, `pytest -m slow -rP tests/test_planted.py -k order` says after how many it is now.
     """
 
     file: str
