@@ -84,8 +84,11 @@ def test_another_large_constant_is_one_line() -> None:
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])
 def test_what_has_no_literal_comes_back_too(value: float) -> None:
-    module = with_constant(np.array([value, 1.0], "float32"))
+    module = with_constant(np.array([value, 1.0, -value], "float32"))
     tvm.ir.assert_structural_equal(load(module_source(module).text), module)
+    names: dict[str, Any] = {"tvm": tvm, "relax": relax}
+    exec(building(module), names)
+    tvm.ir.assert_structural_equal(names["given_module"](), module)
 
 
 def test_the_text_has_no_comments_of_the_printer_and_no_long_lines() -> None:

@@ -7,6 +7,7 @@ The nodes are written out, so that nothing is inferred but the types of calls.
 from __future__ import annotations
 
 import keyword
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -358,7 +359,8 @@ def _constant(constant: Any) -> str:
     array = value.numpy()
     if array.size > _LARGEST_CONSTANT or not isinstance(constant.ty, relax.TensorType):
         raise Unsayable("a large constant")
-    return f"relax.const({array.tolist()!r}, {_quoted(value.dtype)})"
+    numbers = re.sub(r"\b(inf|nan)\b", r'float("\1")', repr(array.tolist()))
+    return f"relax.const({numbers}, {_quoted(value.dtype)})"
 
 
 def _quoted(text: Any) -> str:
