@@ -82,9 +82,9 @@ def test_another_large_constant_is_one_line() -> None:
     tvm.ir.assert_structural_equal(load(source.text), module)
 
 
-@pytest.mark.parametrize("value", [np.nan, np.inf])
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 def test_what_has_no_literal_comes_back_too(value: float) -> None:
-    module = with_constant(np.array([value, 1.0, -value], "float32"))
+    module = with_constant(np.array([value, 1.0], "float32"))
     tvm.ir.assert_structural_equal(load(module_source(module).text), module)
     names: dict[str, Any] = {"tvm": tvm, "relax": relax}
     exec(building(module), names)
