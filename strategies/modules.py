@@ -243,9 +243,9 @@ def ir_modules(
         max_bindings: Most steps in all functions together; a step is one operator with the guards that it needs.
         executable: ``True``: only modules that the minimal reference pipeline builds for a CPU; ``False``: only modules
             with an operator that never executes; ``None``: mostly executable ones.
-        operators: Operators that are drawn more often, with higher ranks and often on their own results; one call in
-            six takes operands whose declared types lack the shape, the rank or the dtype, which is never executed. All
-            operators together weigh 10, so ``{"relax.split": 5}`` makes every third operator a ``split`` (5 of 10 + 5),
+        operators: Operators that are drawn more often, with higher ranks and often on their own results; about
+            one call in six takes operands declared without a shape, rank or dtype, and is not executed. All operators
+            together weigh 10, so ``{"relax.split": 5}`` makes every third operator a ``split`` (5 of 10 + 5),
             and ``{"relax.split": 30}`` three of four.
         plant: Your own code, put into most modules: a function of one float32 tensor of shape (2, 3), a ``Fragment``
             with other operands, or a list of these. relaxfuzz does not guard its operands, so it must be defined for

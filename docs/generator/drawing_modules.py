@@ -26,8 +26,8 @@ FEATURES = {
     Feature.MATCH_CAST: "`R.match_cast`",
     Feature.SHAPE_EXPRESSIONS: "dims computed of others: `n * 2 + 1`",
     Feature.UNKNOWN_SHAPES: 'tensors that only have a rank: `R.Tensor(dtype="float32", ndim=2)`',
-    Feature.VAGUE_TYPES: "variables declared to be of less precise types than their values, and `R.match_cast` back",
-    Feature.VAGUE_OPERANDS: "operands of which less is known than of others; nothing of it executes",
+    Feature.VAGUE_TYPES: "variables declared with a less precise type than their values have, and `R.match_cast` back",
+    Feature.VAGUE_OPERANDS: "operands declared without a shape, rank or dtype; such modules are not executed",
     Feature.SHAPE_PARAMS: "parameters of type `R.Shape`",
     Feature.PRIM_PARAMS: "scalar parameters, `R.Prim`",
     Feature.UPPER_BOUNDS: "the function attribute `tir_var_upper_bound`",
@@ -86,7 +86,7 @@ FEATURES = {
 PAGE = """\
 # Drawing modules for your pass
 
-A test says how much was judged: `25 modules judged, 4 of them changed by the pass, 83 operators met`. Where the pass changed few
+A test says how much was judged: `25 modules judged, 4 of them changed by the pass, 83 operators met`. If the pass changed only a few
 of them, say what it looks for. All names are imported from `relaxfuzz`.
 
 ```python
@@ -121,7 +121,8 @@ ir_modules(plant=Fragment(projection, shapes=((2, 3), (3, 4)), dtype="float16"))
 
 ## Features
 
-`demand` and `forbid` take features. What is neither is on in a share of the modules ("odds"), anew in each. A demanded feature
+`demand` and `forbid` take features. A feature that is neither demanded nor forbidden is on in a share of the
+modules ("odds"), decided anew for each module. A demanded feature
 brings what it requires.
 
 | feature | example | puts into a module | odds | requires |

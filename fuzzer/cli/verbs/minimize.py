@@ -186,7 +186,7 @@ def _write_repro(reduced: Reduced, path: Path) -> None:
 
 VERB = Verb(
     name="minimize",
-    help="reduce a finding, and store the result, or your own module, without losing its failure",
+    help="reduce a finding (the result is stored) or your own module, without losing its failure",
     example="relaxfuzz minimize --module model.py --pass FuseOps --oracle crash",
     add_arguments=_add_arguments,
     run=_run,
