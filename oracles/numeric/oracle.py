@@ -85,10 +85,13 @@ def _compared(subject: Subject) -> Verdict:
             said = compare_interpreted(original.module, candidate.module, subject.input_seed, given, variation)
             return said is Interpreted.EQUAL
 
-        proved = _proof(original, candidate, given).result is Result.PROVED
+        proof = _proof(original, candidate, given, subject)
+        # Up to reassociation only: roundings, and what overflows in another order, is for numbers to say.
+        certain = proof.result is Result.PROVED and proof.exact
+        proved = certain or (proof.result is Result.PROVED and candidate.promise is not NumericPromise.BIT_EXACT)
         # No term says where a value lies, and a module whose devices do not fit does not build.
-        share = PROVED_SHARE if proved and not original.module.global_infos.get("vdevice") else EXECUTED_SHARE
-        if not _executed(subject, share) and (proved or means_the_same()):
+        share = PROVED_SHARE if certain and not original.module.global_infos.get("vdevice") else EXECUTED_SHARE
+        if not _executed(subject, share) and (certain or means_the_same()):
             return _agreed(subject, Agreement.PROVED if proved else Agreement.INTERPRETED)
         compiled = _draws_compiled(subject)
         finding = examine(original, candidate, subject, compiled)
@@ -175,14 +178,15 @@ def proof_of(subject: Subject) -> Proof:
     try:
         given = given_of([(step.ref.name, step.ref.expression) for step in subject.plan.steps])
         original = _original(subject, given)
-        return _proof(original, candidate_of(subject, original, len(subject.plan.steps) - 1), given)
+        return _proof(original, candidate_of(subject, original, len(subject.plan.steps) - 1), given, subject)
     except (NoAdapter, NotLiteral) as error:
         return Proof(Result.OPEN, "", str(error))
 
 
-def _proof(original: Original, candidate: Candidate, given: Given) -> Proof:
+def _proof(original: Original, candidate: Candidate, given: Given, subject: Subject) -> Proof:
     caller = AdaptedCall(candidate.adapters, original.module, candidate.module) if candidate.adapters else None
-    return prove(original.module, candidate.module, caller, given)
+    laws = tuple(dict.fromkeys(law for step in subject.plan.steps for law in step.contract.laws))
+    return prove(original.module, candidate.module, caller, given, laws)
 
 
 def _agreed(subject: Subject, reached: Agreement) -> Verdict:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from relaxkit.compat.tables import newest
+from relaxkit.ir.law import Law
 from relaxkit.text_enum import TextEnum
 
 if TYPE_CHECKING:
@@ -391,6 +392,7 @@ class Contract:
         variants: What it promises otherwise with some arguments; each that matches is applied, in order.
         hook: Takes a call and names the attribute of its operator whose function, which the pass only calls, is at
             fault for what becomes of it; empty where none is.
+        laws: What its results may be proved by: :mod:`relaxkit.passes.contracts.laws`.
     """
 
     name: str
@@ -430,6 +432,7 @@ class Contract:
     limits: tuple[NumericLimit, ...] = ()
     variants: tuple[Variant, ...] = ()
     hook: Callable[[Any], str] | None = None
+    laws: tuple[Law, ...] = ()
 
 
 def default_contract(name: str) -> Contract:

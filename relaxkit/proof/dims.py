@@ -81,6 +81,10 @@ class DimTable:
         known = next((each for each, _, other in self._known if other == term), None)
         return self.variable(term) if known is None else known
 
+    def itself(self) -> dict[Any, Any]:
+        """Return the variables of this table, each as its own value."""
+        return {each: each for each in self._sources}
+
     def substituted(self, expression: Any, values: dict[Any, Any]) -> Any:
         """Rewrite an expression of the module over the variables of this table.
 

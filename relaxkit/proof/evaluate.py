@@ -303,6 +303,7 @@ class Evaluator(Declared):
         digest = hashlib.sha256(array.tobytes()).hexdigest()
         term = self.terms.make("const", (array.dtype.name, tuple(int(dim) for dim in array.shape), digest))
         self.shapes.setdefault(term, tuple(self._dims.number(int(dim)) for dim in array.shape))
+        self.terms.declared.setdefault(term, f"tensor {array.dtype.name} {array.ndim}")
         return term
 
     def _global(self, expression: Any) -> Value:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,8 +10,10 @@ import tvm
 from tvm import relax
 
 from relaxkit.ir.functions import has_attribute, is_public
+from relaxkit.ir.law import Law
 from relaxkit.ir.retype import fields_of
 from relaxkit.proof.dims import DimTable
+from relaxkit.proof.equality import Equality
 from relaxkit.proof.legalize import Legalizer
 from relaxkit.proof.memory import Refuted
 from relaxkit.proof.program import Caller, Fixed, SymbolicProgram
@@ -35,19 +38,30 @@ class Proof:
         function: The public function that is different or open; empty for the module as a whole.
         reason: Where the terms part, in words of the program; or why it is open, a short phrase to be counted.
         refuted: Whether the difference is a defect; else the terms differ, and their values may be equal.
+        laws: Names of the laws by which it was proved.
+        exact: Whether what is proved holds to the bit; else up to reassociation, where floats are rounded otherwise.
     """
 
     result: Result
     function: str = ""
     reason: str = ""
     refuted: bool = False
+    laws: tuple[str, ...] = ()
+    exact: bool = True
 
     def __str__(self) -> str:
         where = f" in {self.function}" if self.function else ""
-        return f"{self.result}{where}: {self.reason}" if self.reason else f"{self.result}{where}"
+        how = f"{'' if self.exact else ' up to reassociation'}{' by laws: ' * bool(self.laws)}{'; '.join(self.laws)}"
+        return f"{self.result}{where}: {self.reason}" if self.reason else f"{self.result}{where}{how}"
 
 
-def prove(before: tvm.IRModule, after: tvm.IRModule, caller: Caller | None = None, fixed: Fixed | None = None) -> Proof:
+def prove(
+    before: tvm.IRModule,
+    after: tvm.IRModule,
+    caller: Caller | None = None,
+    fixed: Fixed | None = None,
+    laws: Sequence[Law] = (),
+) -> Proof:
     """Compare every public function of ``before`` with that of the same name in ``after``, for all inputs.
 
     Args:
@@ -55,6 +69,7 @@ def prove(before: tvm.IRModule, after: tvm.IRModule, caller: Caller | None = Non
         after: What a pass made of it.
         caller: Calls ``after`` where the pass has changed how functions are called.
         fixed: Inputs that have one value.
+        laws: Equalities of operators that may be used.
 
     Returns:
         ``PROVED``: each returns the same value with the same effects in the same order, for all arguments and all
@@ -75,10 +90,10 @@ def prove(before: tvm.IRModule, after: tvm.IRModule, caller: Caller | None = Non
         for name, function in names.items():
             if len(function.params) != len(left[name].params):
                 return Proof(Result.OPEN, name, "another number of parameters")
-    proof = _compared(before, after, names, caller, fixed, legalized=False)
+    proof = _compared(before, after, names, caller, fixed, laws)
     if proof.result is Result.DIFFERENT:
         # A pass that legalizes keeps the meaning that legalization gives to each call.
-        again = _compared(before, after, names, caller, fixed, legalized=True)
+        again = _compared(before, after, names, caller, fixed, None)
         return again if again.result is Result.PROVED else proof
     return proof
 
@@ -89,12 +104,14 @@ def _compared(
     names: dict[str, relax.Function],
     caller: Caller | None,
     fixed: Fixed | None,
-    legalized: bool,
+    laws: Sequence[Law] | None,
 ) -> Proof:
+    """Compare functions by laws, or as they are legalized."""
     terms = Terms()
     dims, shapes = DimTable(terms), dict[Term, tuple[Term, ...]]()
     one, other = SymbolicProgram(before, terms, dims, shapes), SymbolicProgram(after, terms, dims, shapes)
-    if legalized:
+    used: dict[Law, None] = {}
+    if laws is None:
         one.legalizer = other.legalizer = Legalizer(
             terms, lambda module: SymbolicProgram(module, terms, dims, shapes).only_function
         )
@@ -109,12 +126,16 @@ def _compared(
             return Proof(Result.DIFFERENT if refuted else Result.OPEN, name, str(reason), refuted)
         except RecursionError:
             return Proof(Result.OPEN, name, "expressions too deep")
-        for mine, its, what in zip(expected, observed, ("", "effects: "), strict=True):
-            if mine != its:
-                return Proof(Result.DIFFERENT, name, what + _words(terms, mine, its))
+        if expected != observed:
+            equality = Equality(terms, dims, shapes)
+            if not laws or not equality.equal(tuple(zip(expected, observed, strict=True)), laws):
+                last = expected[0] == observed[0]
+                words = _words(terms, expected[last], observed[last])
+                return Proof(Result.DIFFERENT, name, "effects: " * last + words)
+            used |= equality.used
         if not other.raises_where(one):
             return Proof(Result.OPEN, name, "a check that may fail")
-    return Proof(Result.PROVED)
+    return Proof(Result.PROVED, laws=tuple(law.name for law in used), exact=all(law.exact for law in used))
 
 
 def _public(module: tvm.IRModule) -> dict[str, relax.Function]:

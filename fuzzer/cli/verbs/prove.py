@@ -27,7 +27,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="the pass, by name, by expression, or FILE.py:FACTORY; repeat the option for a pipeline",
     )
-    parser.add_argument("--json", action="store_true", help="print one JSON object: result, function, reason")
+    parser.add_argument("--json", action="store_true", help="print one JSON object: result, reason, laws, ...")
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -42,7 +42,8 @@ def _run(options: argparse.Namespace) -> int:
     if isinstance(answer, str):
         raise UsageError(answer)
     if options.json:
-        put_json({"result": str(answer.result), "function": answer.function, "reason": answer.reason})
+        how = {"reason": answer.reason, "laws": answer.laws, "exact": answer.exact}
+        put_json({"result": str(answer.result), "function": answer.function, **how})
     else:
         print(answer)
         if answer.result == "different" and not answer.refuted:
@@ -67,6 +68,7 @@ def _proof(request: _Request) -> Proof | str:
     from fuzzer.core.module_file import ModuleFileError, read_module
     from oracles import prove
     from oracles.core.evidence import users_frames
+    from relaxkit.passes.contracts import contract_for
     from relaxkit.passes.pass_ref import PassReferenceError
     from relaxkit.passes.render import pass_named
 
@@ -88,7 +90,8 @@ def _proof(request: _Request) -> Proof | str:
             lines = [line for line in str(error).splitlines() if line.strip()]
             place = "".join(f" (at {frame})" for frame in users_frames(error)[-1:])
             return f"--pass '{name}' raises {type(error).__name__}: {lines[0].strip() if lines else ''}{place}"
-    return prove(tvm.ir.load_json(read_module(first)), after)  # read again: a pass may have edited its input
+    laws = tuple(dict.fromkeys(law for each in references for law in contract_for(each).laws))
+    return prove(tvm.ir.load_json(read_module(first)), after, laws=laws)  # read again: a pass may have edited it
 
 
 VERB = Verb(

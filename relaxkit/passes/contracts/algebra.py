@@ -10,6 +10,7 @@ from relaxkit.passes.contract import (
     Operators,
     stated,
 )
+from relaxkit.passes.contracts import laws
 from relaxkit.passes.contracts.shared import REWRITER, of_own_mode
 from relaxkit.passes.preconditions import no_calls_in_place
 
@@ -22,6 +23,7 @@ _REWRITE_CALL = "its documentation names what it makes; rewrite_call drops what 
 ROWS: tuple[Contract, ...] = (
     Contract(
         "AdjustMatmulOrder",
+        laws=(laws.PRODUCT_ASSOCIATES, *laws.PERMUTATIONS),
         inside=REWRITER,
         numeric=REASSOCIATION,
         operators=Operators(_REWRITE_CALL, fewer=("*",), more=("relax.matmul", "relax.permute_dims")),
@@ -38,6 +40,7 @@ ROWS: tuple[Contract, ...] = (
     ),
     Contract(
         "ExpandMatmulOfSum",
+        laws=(laws.PRODUCT_OF_SUM,),
         inside=REWRITER,
         numeric=REASSOCIATION,
         operators=Operators(_REWRITE_CALL, fewer=("*",), more=("relax.matmul", "relax.add", "relax.permute_dims")),
@@ -93,6 +96,7 @@ ROWS: tuple[Contract, ...] = (
     ),
     Contract(
         "ReorderTakeAfterMatmul",
+        laws=(laws.PRODUCT_OF_TAKEN,),
         inside=REWRITER,
         numeric=REASSOCIATION,
         operators=Operators(

@@ -22,6 +22,7 @@ from relaxkit.passes.contract import (
     less_done,
     stated,
 )
+from relaxkit.passes.contracts import laws
 from relaxkit.passes.contracts.shared import NEEDS_TARGET, UNSUPPORTED_DTYPE, WINDOWED_ATTENTION, of_own_mode
 from relaxkit.passes.forms import without_dead_code
 from relaxkit.passes.limits import is_told_to_leave, retypes_a_callee, retypes_inputs
@@ -40,6 +41,7 @@ _SPLIT_AXIS = (
 ROWS: tuple[Contract, ...] = (
     Contract(
         "ConvertLayout",
+        laws=(laws.CONVOLUTION_IN_ANOTHER_LAYOUT, laws.REDUCED_OVER_ALL, *laws.PERMUTED_OPERANDS, *laws.PERMUTATIONS),
         limits=(
             NumericLimit(NumericCheck.BUILD, "no kernel for this layout", _SPLIT_AXIS, error=r'layout="[A-Z]+\d+[a-z]'),
             NumericLimit(
@@ -86,6 +88,7 @@ ROWS: tuple[Contract, ...] = (
     ),
     Contract(
         "DecomposeOpsForInference",
+        laws=(laws.NORMALIZED,),
         limits=(of_own_mode(training=False),),
         functions=Functions(_ONE_BY_ONE),
         postconditions=stated(
@@ -99,6 +102,7 @@ ROWS: tuple[Contract, ...] = (
     ),
     Contract(
         "DecomposeOpsForTraining",
+        laws=(laws.NORMALIZED,),
         limits=(of_own_mode(training=True),),
         numeric=REASSOCIATION,
         functions=Functions(_ONE_BY_ONE),
