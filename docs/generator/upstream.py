@@ -1,6 +1,8 @@
-"""Write docs/upstream: the gravest defects of a campaign that independent readers confirmed, one issue a page.
+"""Write docs/upstream: the gravest defects of campaigns that independent readers confirmed, one issue a page.
 
-python docs/generator/upstream.py CAMPAIGN
+python docs/generator/upstream.py [CAMPAIGN ...]
+
+Pages of findings of other campaigns than those that are given stay as they are.
 
 ``corpus/judgements.toml`` holds what the readers said of the findings: they saw the report and TVM's sources, not the
 contract, and had written neither. A page is what ``relaxfuzz repro --markdown`` prints, with the place in TVM's
@@ -18,6 +20,8 @@ from pathlib import Path
 from typing import Literal
 
 import msgspec
+
+from fuzzer.store.writer import Store
 
 ROOT = Path(__file__).resolve().parents[2]
 TARGET, DATA = ROOT / "docs" / "upstream", ROOT / "corpus" / "judgements.toml"
@@ -159,14 +163,24 @@ def issue(campaign: Path, judgement: Judgement) -> str:
     return subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT).stdout
 
 
-def main(campaign: Path) -> None:
+def seed_of(campaign: Path) -> int:
+    """Return the seed of a campaign."""
+    with Store.open(campaign) as store:
+        return store.info().seed
+
+
+def main(campaigns: Sequence[Path]) -> None:
     """Write the pages and their index; pages of defects that are no longer chosen go."""
-    judgements = load()
+    judgements, given = load(), {seed_of(each): each for each in campaigns}
     pages = chosen(judgements)
+    names = {file_name(each) for each in pages}
     TARGET.mkdir(exist_ok=True)
     for old in TARGET.glob("*.md"):
-        old.unlink()
+        if old.name not in names:
+            old.unlink()
     for each in pages:
+        if (campaign := given.get(each.campaign)) is None:
+            continue
         text = re.sub(r"[ \t]+$", "", page(each, issue(campaign, each)), flags=re.MULTILINE)
         if len(script_of(text).splitlines()) <= LONGEST:
             (TARGET / file_name(each)).write_text(text, encoding="utf-8")
@@ -176,4 +190,4 @@ def main(campaign: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main([Path(each) for each in sys.argv[1:]])

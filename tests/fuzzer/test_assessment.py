@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from pathlib import Path
 
 import pytest
@@ -10,7 +9,7 @@ from sample_records import META, hit, shard
 
 from fuzzer.findings.assessment import Assessment, EvidenceClass, Severity, provisional
 from fuzzer.store.records import FindingState
-from fuzzer.store.writer import FILE_NAME, Store
+from fuzzer.store.writer import Store
 from oracles.core.verdict import Death, Details, Evidence, Outcome, Verdict
 from relaxkit.passes.contract import OracleName
 
@@ -75,11 +74,9 @@ def test_the_store_keeps_what_triage_found_out(tmp_path: Path) -> None:
     assert found.to_object().items() >= {"class": "hard", "severity": "S4", "blame": "LambdaLift"}.items()
 
 
-def test_a_campaign_that_was_begun_before_is_read_and_completed(tmp_path: Path) -> None:
+def test_what_triage_found_out_replaces_what_the_evidence_says(tmp_path: Path) -> None:
     with Store.create(tmp_path, META) as store:
         (name,) = store.record_shard(shard(0, hit("boom", 1)), 1.0)
-    with sqlite3.connect(tmp_path / FILE_NAME) as database:
-        database.execute("ALTER TABLE findings DROP COLUMN assessment")
     with Store.open(tmp_path) as reader:
         assert reader.finding(name).assessment.severity is S3
     heavy = Assessment(HARD, S1, "FuseOps", final=True)
