@@ -211,6 +211,7 @@ def test_what_is_above_its_ceiling_fails(house: Any, tmp_path: Path, capsys: pyt
     assert json.loads(capsys.readouterr().out)["small_files"] == 2
 
 
+@pytest.mark.slow
 def test_house_keeps_its_promises(house: Any, capsys: pytest.CaptureFixture[str]) -> None:
     code = house.main([])
     assert code == 0, capsys.readouterr().out

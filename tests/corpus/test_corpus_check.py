@@ -77,6 +77,7 @@ def test_expected_and_unexpected_verdicts_in_one_child(tmp_path: Path) -> None:
     assert problems[4].startswith("fails otherwise than expected: /segfault/ is not in fail")
 
 
+@pytest.mark.slow
 def test_a_death_is_the_crash_oracles_and_the_rest_is_still_checked(tmp_path: Path) -> None:
     write_case(tmp_path, "a-kill", "kill", "fail", 'pattern = "signal 11: SIGSEGV killed the process in crash"')
     write_case(tmp_path, "b-good", "good", "pass")

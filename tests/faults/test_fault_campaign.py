@@ -49,6 +49,7 @@ class _JumpingClock:
         return self._time() + self._chance.uniform(-10, 10) * 365 * 86400
 
 
+@pytest.mark.slow
 def test_faults_of_every_kind_are_all_accounted_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     examples = 110
     wanted = expected(examples)

@@ -103,6 +103,7 @@ def test_workers_do_not_change_the_results(whole: tuple[Path, Done], tmp_path: P
     assert "new" not in {state for _, state, _ in triaged}
 
 
+@pytest.mark.slow
 def test_another_session_adds_nothing_to_a_finished_campaign_and_a_larger_budget_does(tmp_path: Path) -> None:
     arguments = ("--passes", "Normalize", "--oracles", "crash,mutation", "--workers", 1, "--regress", "off")
     run(tmp_path / "one", *arguments, "--max-examples", 70)
@@ -115,6 +116,7 @@ def test_another_session_adds_nothing_to_a_finished_campaign_and_a_larger_budget
     assert substance(tmp_path / "one") == substance(tmp_path / "two")
 
 
+@pytest.mark.slow
 def test_a_campaign_is_not_resumed_with_another_pass_under_the_same_name(tmp_path: Path) -> None:
     """What a pass imports from beside it is a part of it."""
     (tmp_path / "shared.py").write_text("from tvm import relax\n\nSTEP = relax.transform.Normalize\n")

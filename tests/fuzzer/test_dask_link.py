@@ -43,7 +43,7 @@ def test_without_dask_one_line_says_what_to_install(monkeypatch: pytest.MonkeyPa
         ("", "neither an address, nor a scheduler file, nor local:N"),
         ("nonsense://there", "no Dask scheduler answers at 'nonsense://there'"),
         ("there", "no Dask scheduler answers at 'there'"),
-        ("/no/such/scheduler.json", "no Dask scheduler answers at '/no/such/scheduler.json'"),
+        pytest.param("/no/such.json", "no Dask scheduler answers at '/no/such.json'", marks=pytest.mark.slow),
     ],
 )
 def test_what_is_no_cluster_is_told_in_one_line_and_leaves_no_thread(
@@ -72,6 +72,7 @@ def test_a_port_that_nobody_listens_on_is_told_in_one_line(monkeypatch: pytest.M
         dask_link.DaskConnection(f"tcp://127.0.0.1:{port}", print)
 
 
+@pytest.mark.slow
 def test_a_scheduler_that_has_gone_is_waited_for_and_then_given_up_in_one_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:

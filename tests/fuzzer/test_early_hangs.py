@@ -66,6 +66,7 @@ def test_a_step_is_given_a_hundred_times_what_others_of_its_kind_took() -> None:
     assert given == LEAST
 
 
+@pytest.mark.slow
 def test_only_an_adaptive_limit_ends_a_step_before_the_case() -> None:
     with IsolatedWorker(time_limit=30.0) as worker:
         worker.call(victims.double, 1)  # started

@@ -56,6 +56,7 @@ def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.slow
 def test_a_plugin_reaches_workers_triage_script_and_later_verbs(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(PLUGIN)
     elsewhere = tmp_path / "elsewhere"

@@ -38,6 +38,7 @@ def script(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_a_script_runs_answers_and_makes_its_module_smaller(script: Path) -> None:
     given = script.with_name("given.py")
     assert check_repro(script).confirmed

@@ -142,6 +142,7 @@ def test_a_campaign_that_failed_is_kept_and_not_judged(tmp_path: Path) -> None:
     assert ran(tmp_path, fuzz=2)[0] == {"Judge": None, "Report": None, "Keep": 0, "Verdict": None}
 
 
+@pytest.mark.slow
 def test_the_first_campaign_becomes_the_baseline_that_the_next_is_compared_with(tmp_path: Path) -> None:
     campaign(tmp_path / "campaign", CLEAN, {})
     (tmp_path / "policy.toml").write_text('baseline = "base.json"\n\n[oracles.crash]\n')

@@ -58,6 +58,7 @@ def test_their_feature_is_named_and_their_default_domain_is_that_of_floats(dtype
     assert default_bounds(dtype) == Bounds(-2.0, 2.0)
 
 
+@pytest.mark.slow
 def test_they_are_not_rare_without_being_asked_for():
     modules = plain_modules(150)
     assert sum(Feature.LOW_PRECISION in features_of(module) for module in modules) >= 0.03 * len(modules)

@@ -69,6 +69,7 @@ def test_a_crash_fails_its_test_and_no_other(tmp_path: Path) -> None:
     assert "worker 'gw" not in done.stdout
 
 
+@pytest.mark.slow
 def test_what_is_proved_is_counted(tmp_path: Path) -> None:
     done = run(
         tmp_path,

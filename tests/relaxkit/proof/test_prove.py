@@ -136,8 +136,8 @@ def test_a_call_is_what_its_function_does() -> None:
 
 
 def test_calls_of_calls_do_not_explode() -> None:
-    """Sixty functions, each of which calls the next one twice."""
-    count = 60
+    """Thirty functions, each of which calls the next one twice."""
+    count = 30
     functions = [
         f'@R.function(private=True)\ndef f{index}(a: R.Tensor((2, 3), "float32")) -> R.Tensor((2, 3), "float32"):\n'
         + (
