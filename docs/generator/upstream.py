@@ -78,12 +78,12 @@ def load(path: Path = DATA) -> tuple[Judgement, ...]:
 
 
 def chosen(judgements: Iterable[Judgement]) -> list[Judgement]:
-    """Return the defects with a page: of each cause the first whose blame is right, the gravest first."""
+    """Return the defects that may have a page: of each cause the first whose blame is right, the gravest first."""
     causes: dict[str, Judgement] = {}
     for each in judgements:
         if each.verdict == "defect" and not each.at_fault:
             causes.setdefault(each.cause, each)
-    return sorted(causes.values(), key=lambda each: (each.judged_severity, each.blamed, each.id))[:MOST]
+    return sorted(causes.values(), key=lambda each: (each.judged_severity, each.blamed, each.id))
 
 
 def page(judgement: Judgement, issue: str) -> str:
@@ -159,7 +159,7 @@ def file_name(judgement: Judgement) -> str:
 
 def issue(campaign: Path, judgement: Judgement) -> str:
     """Return the bug report of a finding as ``relaxfuzz repro --markdown`` prints it."""
-    command = [sys.executable, "-m", "relaxfuzz", "repro", str(campaign), judgement.id, "--markdown", "--fresh"]
+    command = [sys.executable, "-m", "relaxfuzz", "repro", str(campaign), judgement.id, "--markdown", "--fresh", "--trust"]
     return subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT).stdout
 
 
@@ -172,19 +172,20 @@ def seed_of(campaign: Path) -> int:
 def main(campaigns: Sequence[Path]) -> None:
     """Write the pages and their index; pages of defects that are no longer chosen go."""
     judgements, given = load(), {seed_of(each): each for each in campaigns}
-    pages = chosen(judgements)
-    names = {file_name(each) for each in pages}
     TARGET.mkdir(exist_ok=True)
+    pages: list[Judgement] = []
+    for each in chosen(judgements):
+        place, campaign = TARGET / file_name(each), given.get(each.campaign)
+        if len(pages) < MOST and campaign is not None:
+            text = re.sub(r"[ \t]+$", "", page(each, issue(campaign, each)), flags=re.MULTILINE)
+            if len(script_of(text).splitlines()) <= LONGEST:
+                place.write_text(text, encoding="utf-8")
+        if len(pages) < MOST and place.exists():
+            pages.append(each)
+    names = {file_name(each) for each in pages}
     for old in TARGET.glob("*.md"):
         if old.name not in names:
             old.unlink()
-    for each in pages:
-        if (campaign := given.get(each.campaign)) is None:
-            continue
-        text = re.sub(r"[ \t]+$", "", page(each, issue(campaign, each)), flags=re.MULTILINE)
-        if len(script_of(text).splitlines()) <= LONGEST:
-            (TARGET / file_name(each)).write_text(text, encoding="utf-8")
-    pages = written(pages)
     titles = [title_of(TARGET / file_name(each)) for each in pages]
     (TARGET / "index.md").write_text(index(judgements, pages, titles), encoding="utf-8")
 
