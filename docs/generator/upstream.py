@@ -159,7 +159,17 @@ def file_name(judgement: Judgement) -> str:
 
 def issue(campaign: Path, judgement: Judgement) -> str:
     """Return the bug report of a finding as ``relaxfuzz repro --markdown`` prints it."""
-    command = [sys.executable, "-m", "relaxfuzz", "repro", str(campaign), judgement.id, "--markdown", "--fresh", "--trust"]
+    command = [
+        sys.executable,
+        "-m",
+        "relaxfuzz",
+        "repro",
+        str(campaign),
+        judgement.id,
+        "--markdown",
+        "--fresh",
+        "--trust",
+    ]
     return subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT).stdout
 
 
