@@ -26,7 +26,7 @@ NOT_APPLICABLE = frozenset(
 UNPROMISED = frozenset({"no postcondition", "locality is not promised"})
 """Reasons that a pass gives an oracle nothing to judge, whatever it does; then nor do those of :data:`UNUSABLE`."""
 
-UNUSABLE = frozenset({"no output", "output is ill-formed"})
+UNUSABLE = frozenset({"no output", "output is ill-formed", "input is ill-formed", "prepared module is ill-formed"})
 
 NOTE = "note: "
 """What a note begins with where it is counted among the reasons."""

@@ -165,7 +165,8 @@ def test_what_cannot_apply_is_no_skip(reason: str) -> None:
 @pytest.mark.parametrize(("reason", "outcome"), [("no postcondition", GateExit.PASSED), ("", GateExit.NO_EVIDENCE)])
 def test_a_pass_that_fails_now_and_then_still_promises_nothing(reason: str, outcome: GateExit) -> None:
     """Accepting a crash left the gate without evidence for good, since its module gave no output to hold a claim to."""
-    rows = [Tally("crash", "Mine", "skip", "no output", 5), Tally("crash", "Mine", "skip", "output is ill-formed", 5)]
+    unusable = ("no output", "output is ill-formed", "input is ill-formed")
+    rows = [Tally("crash", "Mine", "skip", each, 5) for each in unusable]
     rows += [Tally("crash", "Mine", "skip", reason, 100)] if reason else []
     rows += [Tally("numeric", "Mine", "pass", "", 40)]
     rules = (Rule("crash", None, Limit(min_checks=20)),)
