@@ -33,11 +33,11 @@ def test_ci_installs_and_tests_as_readme_says() -> None:
     script = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
     test_command = COMMANDS[1].split(" && ")[-1]
     steps = [line for line in script.splitlines() if line.startswith("step ")]
-    tests = [line for line in steps if "pytest" in line]
-    assert tests[0] == f"step {test_command}"
-    assert tests[1].startswith(f"step {test_command} -m slow --turn ")
-    assert script.rstrip().splitlines()[-1] == tests[1], "the tests come last, and pytest's line closes"
-    assert not any("pytest" in line for line in steps[: steps.index(tests[0])])
+    (tests,) = [line for line in steps if "pytest" in line]
+    assert tests == f'step {test_command} | tee "$log"'
+    assert script.index("set -euo pipefail") < script.index(tests), "a failing test fails it"
+    assert f"step {test_command} -m slow --turn " in script.partition("== slow ]]")[2], "where it is asked for"
+    assert script.endswith('else\n  tail -n 1 "$log"\nfi\n'), "pytest's line closes"
     assert "-e '.[dev]'" in script
     assert os.access(ROOT / ".ci" / "run", os.X_OK)
     assert subprocess.run(["bash", "-n", str(ROOT / ".ci" / "run")], timeout=30).returncode == 0
