@@ -23,6 +23,7 @@ MAX_WORKERS = 256
 MAX_SECONDS = 366 * 86400
 
 _DURATION = re.compile(r"(?:(\d+(?:\.\d+)?)d)?(?:(\d+(?:\.\d+)?)h)?(?:(\d+(?:\.\d+)?)m)?(?:(\d+(?:\.\d+)?)s?)?")
+_MOST_MEMORY = 1 << 47  # bytes: the addresses of a process on x86-64
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]i?B?)?", re.IGNORECASE)
 _UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 
@@ -128,9 +129,11 @@ def parse_size(text: str) -> int:
     match = _SIZE.fullmatch(text.strip())
     if match is None:
         raise ConfigError(f"'{text}' is not a size (write 3GiB or 800MiB)")
-    size = int(min(float(match.group(1)), 1e18) * _UNITS[(match.group(2) or "")[:1].lower()])
+    size = int(min(float(match.group(1)), _MOST_MEMORY) * _UNITS[(match.group(2) or "")[:1].lower()])
     if size < 512 << 20:
         raise ConfigError(f"'{text}' is too little memory (TVM itself needs 512 MiB)")
+    if size >= _MOST_MEMORY:
+        raise ConfigError(f"'{text[:40]}' is more memory than a process can have")
     return size
 
 

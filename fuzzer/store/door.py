@@ -45,7 +45,7 @@ MOST_VALUE = 16 << 20
 MOST_ROWS = 5_000_000
 """Rows of one table."""
 MOST_TEXT = 512 << 20
-"""Characters of all texts of one table; a finding takes some 100 kB, and many are held at once."""
+"""Bytes of all texts of one table; a finding takes some 100 kB, and many are held at once."""
 MOST_PASSES = 2_000
 """Passes of one campaign."""
 _SECONDS, _BYTES_A_SECOND = 6.0, 10 << 20
@@ -222,7 +222,7 @@ class _Inspection:
         self._db.execute("COMMIT")
 
     def _format(self) -> str:
-        if not self._db.execute("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'meta'").fetchone():
+        if _objects(self._db).get("meta") != _own_objects()["meta"]:  # which no version has changed
             return ""
         rows = self._db.execute("SELECT value FROM meta WHERE key = 'format'").fetchmany(1)
         return str(rows[0][0]) if rows else ""
@@ -238,7 +238,8 @@ class _Inspection:
                 )
 
     def _rows(self, table: str, columns: Mapping[str, Any]) -> None:
-        lengths = " + ".join(f"ifnull(length({name}), 0)" for name in columns)
+        # As bytes: of a text, `length` counts what stands before the first NUL.
+        lengths = " + ".join(f"ifnull(length(CAST({name} AS BLOB)), 0)" for name in columns)
         if (text := self._db.execute(f"SELECT total({lengths}) FROM {table}").fetchone()[0]) > MOST_TEXT:
             raise self._error(f"table '{table}' holds {int(text) >> 20} MiB of text, at most {MOST_TEXT >> 20}")
         cursor = self._db.execute(f"SELECT {', '.join(columns)} FROM {table} LIMIT {MOST_ROWS + 1}")

@@ -113,6 +113,13 @@ def test_a_schema_brings_nothing_that_is_run(campaign: Path, column: str) -> Non
         Store.open(campaign)
 
 
+def test_the_format_is_read_from_a_table_that_runs_nothing(campaign: Path) -> None:
+    text = "replace(sql, 'value TEXT NOT NULL', 'value TEXT GENERATED ALWAYS AS (zeroblob(1))')"
+    change(campaign, "PRAGMA writable_schema = ON", f"UPDATE sqlite_master SET sql = {text} WHERE name = 'meta'")
+    with pytest.raises(StoreError, match="is not a campaign made by this version"):
+        Store.open(campaign)
+
+
 def test_a_view_in_place_of_a_table_is_not_run(campaign: Path) -> None:
     endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i FROM n) SELECT 'format' AS key, i AS value FROM n"
     change(campaign, "DROP TABLE meta", f"CREATE VIEW meta AS {endless}")
@@ -129,8 +136,9 @@ def test_reading_has_a_limit(campaign: Path, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(door, "MOST_ROWS", 99)
     with pytest.raises(StoreError, match=r"has more than 0 passes"):
         Store.open(campaign)
-    monkeypatch.setattr(door, "MOST_TEXT", 50)
-    with pytest.raises(StoreError, match=r"table 'meta' holds 0 MiB of text"):
+    change(campaign, "UPDATE findings SET note = char(0) || replace(hex(zeroblob(2000)), '0', 'a')")
+    monkeypatch.setattr(door, "MOST_TEXT", 4_000)
+    with pytest.raises(StoreError, match=r"table 'findings' holds 0 MiB of text"):
         Store.open(campaign)
     monkeypatch.setattr(door, "_SECONDS", -1e9)
     monkeypatch.setattr(door, "_STEPS", 1)
