@@ -24,6 +24,8 @@ _INFRASTRUCTURE = frozenset(
         "relax/backend/cpu_generic/pipeline.py:_pipeline",
     }
 )
+_WRAPPER = ":_pass_func"
+"""The frames of TVM's that call the method of a class that is decorated as a pass."""
 _ROOT = PurePath(__file__).parents[2].as_posix()
 _OURS = tuple(f"{_ROOT}/{package}/" for package in ("oracles", "relaxkit", "fuzzer", "strategies", "relaxfuzz"))
 _PYTHON = PurePath(sysconfig.get_path("stdlib")).as_posix() + "/"
@@ -84,8 +86,10 @@ def frames_of(error: BaseException) -> tuple[str, ...]:
     summary = traceback.extract_tb(error.__traceback__)
     inside = [name for frame in summary if (name := _tvm_frame(frame.filename, frame.name)) is not None]
     users = [f"{PurePath(frame.filename).name}:{frame.name}" for frame in summary if _is_users(frame)]
-    inside = [name for name in inside if name not in _INFRASTRUCTURE] or users or inside[-1:]
-    return tuple(reversed(inside))[:_MAX_FRAMES]
+    told = [name for name in inside if name not in _INFRASTRUCTURE]
+    if users and all(name.endswith(_WRAPPER) for name in told):
+        told = users
+    return tuple(reversed(told or inside[-1:]))[:_MAX_FRAMES]
 
 
 def users_frames(error: BaseException) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import tvm
 from tvm import relax
+from tvm.relax.expr_functor import PyExprMutator, mutator
 from tvm.script import ir as I
 from tvm.script import relax as R
 
@@ -145,6 +146,64 @@ def test_the_frames_of_the_users_file_are_told_with_their_lines() -> None:
     assert last.endswith('in refuses: raise ValueError("no module like this")')
     assert evidence.frames[0] == "test_users_pass.py:refuses"
     assert last in line(of(caught.value.verdicts, OracleName.CRASH))
+
+
+def helper(given: Any) -> Any:
+    raise ValueError("no function like this")
+
+
+class OfFunctions:
+    def transform_function(self, function: Any, module: Any, context: Any) -> Any:
+        return helper(function)
+
+
+class OfBlocks:
+    def transform_dataflowblock(self, block: Any, module: Any, context: Any) -> Any:
+        return helper(block)
+
+
+@mutator
+class Visiting(PyExprMutator):
+    def visit_call_(self, call: Any) -> Any:
+        return helper(call)
+
+
+def visits(module: tvm.IRModule) -> tvm.IRModule:
+    return tvm.IRModule({"main": Visiting(module).visit_expr(module["main"])})
+
+
+@I.ir_module
+class Flowing:
+    @R.function
+    def main(x: R.Tensor((2,), "float32")) -> R.Tensor((2,), "float32"):
+        with R.dataflow():
+            lv = R.add(x, x)
+            R.output(lv)
+        return lv
+
+
+@pytest.mark.parametrize(
+    ("built", "method"),
+    [
+        (lambda: relax.transform.function_pass(OfFunctions, opt_level=0, name="Mine")(), "transform_function"),
+        (lambda: relax.transform.dataflowblock_pass(OfBlocks, opt_level=0, name="Mine")(), "transform_dataflowblock"),
+        (lambda: relax.transform.function_pass(lambda f, *_: helper(f), opt_level=0, name="Mine"), "<lambda>"),
+        (lambda: relax.transform.dataflowblock_pass(lambda b, *_: helper(b), opt_level=0, name="Mine"), "<lambda>"),
+        (lambda: made(visits), "visit_call_"),
+        (lambda: made(lambda module: helper(module)), "<lambda>"),
+    ],
+)
+def test_the_deepest_frame_of_the_users_file_is_told_however_the_pass_is_made(
+    built: Callable[[], Any], method: str
+) -> None:
+    with pytest.raises(OracleFailure) as caught:
+        check(Flowing, built())
+    verdict = of(caught.value.verdicts, OracleName.CRASH)
+    evidence = verdict.evidence
+    assert evidence is not None
+    assert evidence.frames[:2] == ("test_users_pass.py:helper", f"test_users_pass.py:{method}")
+    assert evidence.details.raised_at[-1].endswith('in helper: raise ValueError("no function like this")')
+    assert "_pass_func" not in line(verdict)
 
 
 def test_known_failures_are_accepted() -> None:
