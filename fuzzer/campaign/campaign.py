@@ -32,6 +32,11 @@ STOP_SECONDS = 3.0
 LOG_NAME = "workers.log"
 
 
+def grace(config: Config) -> float:
+    """Return the seconds that triage may take after the time for drawing is spent."""
+    return max(GRACE_SECONDS, GRACE_SHARE * (config.seconds or 0.0))
+
+
 _STATES = {
     TriageState.CONFIRMED: FindingState.CONFIRMED,
     TriageState.UNSCRIPTED: FindingState.UNSCRIPTED,
@@ -71,7 +76,7 @@ class Campaign:
         self._settled = 0  # all shards below this number are recorded to their end
         self._rest: list[ShardTask] = []  # what deaths left of shards
         self._deadline = None if config.seconds is None else max(config.seconds, self.clock.elapsed())
-        self._grace = max(GRACE_SECONDS, GRACE_SHARE * (config.seconds or 0.0))
+        self._grace = grace(config)
         progress.latest = None if self._deadline is None else self._deadline + self._grace
         self._recognizer = KnownFilter(store, known, decisions)
         self._buffer = WriteBuffer(store)

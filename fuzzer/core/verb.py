@@ -87,7 +87,9 @@ OPTIONS = (
            _NAMES),
     Option("oracles", "NAME,NAME", "oracles to use (default: all)", _NAMES),
     Option("max-examples", "N", "stop after N cases; a case is one module under one pass or pipeline", (int,)),
-    Option("time", "TIME", "stop after this long, such as 90s, 30m, 8h or 1h30m (default: 10m)", _TIME),
+    Option("time", "TIME",
+           "draw modules for this long, such as 90s, 30m, 8h or 1h30m (default: 10m); looking into what was found may "
+           "then take another minute, or a fifth of this time if that is more", _TIME),
     Option("seed", "N", "determines every random choice (default: drawn at random and printed)", (int,)),
     Option("workers", "N", "number of worker processes (default: one per core)", (int,)),
     Option("dask", "ADDRESS", "run on the workers of a Dask cluster: the scheduler's address, its scheduler "

@@ -153,12 +153,15 @@ def _heeded(number: signal.Signals) -> bool:
 
 
 def _announce(config: Config, store: Store, directory: Path, resumed: bool) -> None:
+    from fuzzer.campaign.campaign import grace
+
     names = config.names()
+    then = f" of drawing, then at most {grace(config):g} s of triage" if config.seconds else ""
     what = names[0] if len(names) == 1 else f"{len(names)} passes"
     info = store.info()
     inform(
         f"campaign with seed {config.seed} in {directory}: {what}, {len(config.oracles)} oracles, "
-        f"{config.workers} worker{'' if config.workers == 1 else 's'}, {config.budget_text}"
+        f"{config.workers} worker{'' if config.workers == 1 else 's'}, {config.budget_text}{then}"
     )
     spent = info.elapsed_seconds >= config.seconds if config.seconds else info.examples >= (config.max_examples or 0)
     if resumed and spent and not store.untriaged():
