@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING
 
 from corpus.case import CaseError, KnownCase, load, load_module
 from corpus.check import CheckResult, check_case, tvm_version
+from corpus.judgements import causes
 from fuzzer.core.toml import read_tables, read_toml
+from fuzzer.store.known import KnownAs
 from fuzzer.store.records import FindingRecord
 from oracles.core.verdict import Evidence, Outcome
 from relaxkit.passes.contract import OracleName
@@ -70,18 +72,29 @@ def match(findings: Sequence[FindingRecord], cases: Sequence[KnownCase]) -> list
     return matches
 
 
-def recognize(findings: Sequence[FindingRecord]) -> dict[str, tuple[str, str, str, bool, bool]]:
+def recognize(findings: Sequence[FindingRecord]) -> dict[str, KnownAs]:
     """Give the case that is likelier than others for each finding, as ``fuzzer.store.known.GROUP`` has it.
 
-    It is certain where the audit has said so.
+    It is certain where the audit has said so.  A finding of no case is known all the same where its cause was read.
     """
+    read = causes()
     known = {}
+    for finding in findings:
+        if (own := read.get(finding.id)) is not None:
+            known[finding.id] = KnownAs(own.name, own.reason, own.upstream, cause=own)
     for each in match(findings, load()):
         ranks = [_rank(case, each.finding) for case in each.cases]
         silent = not each.finding.traits.skeleton.operators
         if len(ranks) == 1 or (ranks and (ranks[0][0] or (silent and ranks[0] > ranks[1]))):
             case = each.cases[0]
-            known[each.finding.id] = (case.slug, case.explanation, case.reference, False, _named(case, each.finding))
+            cause = read.get(each.finding.id) or read.get(case.slug)
+            known[each.finding.id] = KnownAs(
+                case.slug,
+                case.explanation,
+                case.reference,
+                certain=_named(case, each.finding) or each.finding.id in read,
+                cause=cause,
+            )
     return known
 
 

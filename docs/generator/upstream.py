@@ -5,7 +5,7 @@ python docs/generator/upstream.py [CAMPAIGN ...]
 Pages of findings of other campaigns than those that are given stay as they are.
 
 ``corpus/judgements.toml`` holds what the readers said of the findings: they saw the report and TVM's sources, not the
-contract, and had written neither. A page is what ``relaxfuzz repro --markdown`` prints, with the place in TVM's
+contract, and had written neither. A page is what ``relaxfuzz repro --markdown`` prints, which has the place in TVM's
 source and the mend that the reader saw. The scripts are not run here: triage ran each before it listed it.
 """
 
@@ -17,64 +17,17 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Literal
 
-import msgspec
-
+from corpus.judgements import Judgement, load
 from fuzzer.store.writer import Store
 
 ROOT = Path(__file__).resolve().parents[2]
-TARGET, DATA = ROOT / "docs" / "upstream", ROOT / "corpus" / "judgements.toml"
+TARGET = ROOT / "docs" / "upstream"
 MOST = 60
 """Pages that are written, the gravest first."""
 LONGEST = 150
 """Lines of a script that somebody reads; a defect that takes more has no page."""
 _SEVERITIES = ("S1", "S2", "S3", "S4", "S5")
-
-
-class Judgement(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What an independent reader said of a finding.
-
-    Attributes:
-        campaign: Seed of its campaign.
-        id: Identifier of its signature.
-        title: The report's title.
-        verdict: Whether it is a defect of TVM.
-        blamed: What the report blames.
-        at_fault: What is at fault instead, empty where the report is right.
-        severity: What the report says.
-        judged_severity: What the reader says.
-        cause: Name of the cause, the same for findings of one cause.
-        reason: Why, in a sentence or two.
-        place: File and function of TVM that are at fault.
-        mend: What a mend would be.
-        upstream: Address of an issue or a change of TVM that speaks of it, where one was found.
-    """
-
-    campaign: int
-    id: str
-    title: str
-    verdict: Literal["defect", "debatable", "ours"]
-    blamed: str
-    at_fault: str = ""
-    severity: Literal["S1", "S2", "S3", "S4", "S5"]
-    judged_severity: Literal["S1", "S2", "S3", "S4", "S5"]
-    cause: str
-    reason: str
-    place: str = ""
-    mend: str = ""
-    upstream: str = ""
-
-
-class Judgements(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """``corpus/judgements.toml``: what was judged, in the order in which it was."""
-
-    judgements: tuple[Judgement, ...] = msgspec.field(name="judgement")
-
-
-def load(path: Path = DATA) -> tuple[Judgement, ...]:
-    """Read the judgements; raises ``msgspec.ValidationError`` for what is none."""
-    return msgspec.toml.decode(path.read_bytes(), type=Judgements).judgements
 
 
 def chosen(judgements: Iterable[Judgement]) -> list[Judgement]:
@@ -84,20 +37,6 @@ def chosen(judgements: Iterable[Judgement]) -> list[Judgement]:
         if each.verdict == "defect" and not each.at_fault:
             causes.setdefault(each.cause, each)
     return sorted(causes.values(), key=lambda each: (each.judged_severity, each.blamed, each.id))
-
-
-def page(judgement: Judgement, issue: str) -> str:
-    """Return an issue as Markdown, with what the reader found out before the notes."""
-    found = [
-        "### Cause",
-        judgement.reason,
-        f"At fault: {judgement.place}.",
-        f"Possible fix: {judgement.mend}" if judgement.mend else "",
-        f"Upstream: {judgement.upstream or 'no issue or change was found'}.",
-    ]
-    text = "\n\n".join(line for line in found if line)
-    head, notes, tail = issue.partition("\n### Notes\n")
-    return f"{head}\n{text}\n{notes}{tail}"
 
 
 def figures(judgements: Sequence[Judgement]) -> list[str]:
@@ -187,7 +126,7 @@ def main(campaigns: Sequence[Path]) -> None:
     for each in chosen(judgements):
         place, campaign = TARGET / file_name(each), given.get(each.campaign)
         if len(pages) < MOST and campaign is not None:
-            text = re.sub(r"[ \t]+$", "", page(each, issue(campaign, each)), flags=re.MULTILINE)
+            text = re.sub(r"[ \t]+$", "", issue(campaign, each), flags=re.MULTILINE)
             if len(script_of(text).splitlines()) <= LONGEST:
                 place.write_text(text, encoding="utf-8")
         if len(pages) < MOST and place.exists():

@@ -29,6 +29,20 @@ class Severity(TextEnum):
     S4 = "S4"  # the same on a program of rare constructs, or in an order of passes that no shipped pipeline has
     S5 = "S5"  # round trips, environment, cosmetics
 
+    @property
+    def words(self) -> str:
+        """Say it to somebody who does not know the classes."""
+        return _WORDS[self]
+
+
+_WORDS = {
+    Severity.S1: "a silent wrong result, or a memory error",
+    Severity.S2: "a silent wrong result, or a memory error, on rare values or constructs",
+    Severity.S3: "a crash, a module that is ill-formed or does not build, or an edited input",
+    Severity.S4: "a crash, or a module that is ill-formed or does not build, on rare constructs",
+    Severity.S5: "cosmetic, or of round trips and environments",
+}
+
 
 class Rarity(TextEnum):
     """Things that ordinary programs do not have; a failure that needs one of them is less grave."""

@@ -8,9 +8,12 @@ judges itself is folded away.
 from __future__ import annotations
 
 import html
+import importlib.util
 import platform
 import re
 from collections.abc import Sequence
+from importlib import metadata
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fuzzer.core.text import MOST_LINE, disarmed, shorten, visible
@@ -34,6 +37,9 @@ LONGEST_SCRIPT = 20_000
 """Characters of a script that an issue holds: GitHub takes 65,536 in all, and a module is shown twice."""
 _LONGEST_TEXT = 4_000
 _MARKUP = re.compile(r"<(?=[A-Za-z/!?])")
+_SOURCE = re.compile(r"(?P<path>\b(?:src|include|python)/[\w./-]+\.(?:cc|h|py))(?:: (?P<name>[\w.]+(?![\w:])))?")
+"""A file of TVM, and the name in it that is a definition of Python."""
+_NAMED = re.compile(r"\A[A-Za-z_][\w.]*(?= (?:returns|gives)\b)")
 _BLOCK = re.compile(r"^(\s*)(?=#|`{3}|~{3})", re.MULTILINE)
 
 
@@ -58,8 +64,11 @@ def bug_report(
         known: What people know of the finding.
     """
     words, own = parts.words, any(ref.is_user for ref in finding.case.passes)
+    shown = verdict.shown
     actual = _prose(f"{parts.numbers}." if parts.numbers else words.observed) + "\n"
-    if frames := verdict.shown.frames[:_MOST_FRAMES]:
+    if frames := shown.details.raised_at[-_MOST_FRAMES:]:
+        actual += f"\nRaised at, innermost last:\n\n{fenced(chr(10).join(frames))}"
+    elif frames := shown.frames[:_MOST_FRAMES]:
         actual += f"\nInnermost frames inside TVM:\n\n{fenced(chr(10).join(frames))}"
     sections = [
         f"# {_line(words.title if own else words.headline)}\n",
@@ -70,6 +79,7 @@ def bug_report(
         f"### Before and after\n\n{fenced(shorten(parts.change, _LONGEST_TEXT), 'diff')}" if parts.change else "",
         _nearest(parts),
         _bisection(bisected),
+        _cause(known, info) if known is not None and known.cause is not None else "",
         f"### Notes\n\n{_notes(finding, info, parts, known)}",
         "" if own else "### Triage\n\n* needs-triage\n",
     ]
@@ -94,8 +104,9 @@ def _line(text: str) -> str:
 
 
 def _sentence(text: str) -> str:
-    """Begin with a capital, but where a name of TVM's stands there."""
-    return text if re.match(r"[\w.]*[._]\w", text) else text[:1].upper() + text[1:]
+    """Begin with a capital, but where the name of a function or of something of TVM's stands there."""
+    text = _NAMED.sub(r"`\g<0>`", text)
+    return text if text[:1] == "`" or re.match(r"[\w.]*[._]\w", text) else text[:1].upper() + text[1:]
 
 
 def _environment(info: CampaignInfo) -> str:
@@ -122,7 +133,7 @@ def _steps(finding: FindingRecord, parts: ScriptParts, script: str, own: bool) -
         return f"{how}\n" if attached else f"{how}\n\n{fenced(script, 'python')}"
     prepared, judged = parts.passes[: -parts.judged or None], parts.passes[-parts.judged :] if parts.judged else ()
     text = ""
-    if parts.module and not attached:
+    if parts.module and len(parts.module) < _LONGEST_TEXT:
         text += f"The module{' (built node by node, as TVMScript does not give it back)' if parts.python else ''}:\n\n"
         text += fenced(_shown(parts), "python") + "\n"
     if prepared:
@@ -165,25 +176,73 @@ def _bisection(bisected: Bisected | None) -> str:
     return f"### Releases\n\n{_sentence(_line(bisected.judgement))}.\n{table}"
 
 
+def _cause(known: KnownAs, info: CampaignInfo) -> str:
+    """Tell what somebody has read in TVM's source, with links to it in the release that was tested."""
+    cause = known.cause
+    assert cause is not None
+    perhaps = "" if known.certain else "It fails like a defect whose cause is known, perhaps by the same one. "
+    place = _SOURCE.sub(lambda found: _linked(found, info.tvm_version), _prose(cause.place))
+    parts = (
+        f"### Cause\n\n{perhaps}{_prose(cause.reason)}",
+        f"Where: {place}" if place else "",
+        f"Possible fix: {_prose(cause.mend)}" if cause.mend else "",
+        f"Upstream: {_line(cause.upstream or known.reference) or 'no issue or change that speaks of it was found'}",
+    )
+    return "\n\n".join(filter(None, parts)) + "\n"
+
+
+def _linked(found: re.Match[str], release: str) -> str:
+    """Return a file of TVM's source as a link; in Python, that of the installed release, with the line."""
+    path, name = found["path"], found["name"] or ""
+    line = _line_in(path.removeprefix("python/tvm/"), name.split(".")) if path.endswith(".py") else 0
+    shown, at = (f"{path}:{line}", f"#L{line}") if line and _installed(release) else (path, "")
+    return f"[{shown}](https://github.com/apache/tvm/blob/v{release}/{path}{at}){f': {name}' if name else ''}"
+
+
+def _installed(release: str) -> bool:
+    try:
+        return metadata.version("apache-tvm") == release
+    except metadata.PackageNotFoundError:
+        return False
+
+
+def _line_in(path: str, names: Sequence[str]) -> int:
+    """Return the line of the installed TVM that defines the last of nested names; 0 where it is not there."""
+    found = importlib.util.find_spec("tvm")
+    file = Path(found.origin if found is not None and found.origin else "").parent / path
+    text, at = file.read_text(encoding="utf-8") if file.is_file() else "", 0
+    for name in names:
+        defined = re.compile(rf"^ *(?:def|class) {re.escape(name)}\b", re.MULTILINE).search(text, at)
+        if defined is None:
+            break
+        at = defined.end()
+    return text.count("\n", 0, at) + 1 if at else 0
+
+
 def _cell(text: str) -> str:
     return html.escape(disarmed(" ".join(visible(shorten(text, MOST_LINE)).split())), quote=False).replace("|", "\\|")
 
 
 def _notes(finding: FindingRecord, info: CampaignInfo, parts: ScriptParts, known: KnownAs | None) -> str:
-    cases = "case" if finding.count == 1 else "cases"
     size = f", {finding.bindings} binding{'s' * (finding.bindings != 1)}" if finding.bindings is not None else ""
-    seen = f"in {finding.count:,} {cases} out of {info.examples:,}"
+    seen = f"{finding.count:,} of {info.examples:,} runs on generated modules showed it"
     smaller = f"minimized to the module above ({parts.lines} lines{size})"
-    if finding.minimized is None:
-        smaller = "not minimized yet"
+    if not finding.is_minimized:
+        left = "as it was drawn" if finding.minimized is None else "what an unfinished minimization left"
+        smaller = (
+            f"not minimized: the module above is {left}, and what of it the failure needs is not known. "
+            f"`relaxfuzz minimize DIR {finding.id}` finds out; this text then says it"
+        )
     assessment = finding.assessment
+    weight = f"{assessment.severity} ({assessment.severity.words}), {assessment.evidence.words}"
     blame = assessment.beside(finding.culprit)
+    told = known is None or known.listed or known.cause is None  # else the section on the cause says it
     lines = [
         f"* Pass: `{_line(finding.culprit).replace('`', chr(39))}`",
-        f"* Severity: {assessment.severity}; evidence: {assessment.evidence}",
+        f"* Severity: {weight if assessment.final else f'{weight}; by the failure alone, before it was looked into'}",
         *([f"* {_cell(blame[0].upper() + blame[1:])}"] if blame else []),
-        *([f"* {_cell(_sentence(line))}" for line in known.lines] if known is not None else []),
-        f"* Found by fuzzing, {seen}; {smaller}.",
-        f"* Signature: `{finding.id}` {_cell(finding.signature).replace('`', chr(39))}",
+        *([f"* {_cell(_sentence(line))}" for line in known.lines] if known is not None and told else []),
+        f"* Found by fuzzing with relaxfuzz: {seen}; {smaller}.",
+        f"* Its id in relaxfuzz: `{finding.id}`",
     ]
     return "\n".join(lines) + "\n"

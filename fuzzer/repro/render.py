@@ -156,7 +156,12 @@ def given_module():
 
 
 def render_repro(
-    case: Case, verdict: Verdict, signature: str, nearest: Nearest | None = None, blame: str = ""
+    case: Case,
+    verdict: Verdict,
+    signature: str,
+    nearest: Nearest | None = None,
+    blame: str = "",
+    minimized: bool = True,
 ) -> RenderedScript:
     """Render the script for one failing verdict.
 
@@ -166,6 +171,7 @@ def render_repro(
         signature: One line that names the finding, for the header.
         nearest: The nearest module that passes, to be shown beside it.
         blame: What is at fault, where it is not the judged pass.
+        minimized: Whether the case was made as small as it gets.
     """
     module = from_json_graph_str(case.module_json)
     subject = Subject(module, case.passes, input_seed=case.input_seed)
@@ -173,7 +179,7 @@ def render_repro(
     needed = subject.plan.prepare if died_preparing else subject.preparing  # what changes nothing is not shown
     prepare, judged = [*map(expression, needed)], [expression(step.ref) for step in subject.plan.steps]
     alone = shown_alone(case, verdict, module)
-    title = title_of(case, verdict, nearest, None if alone is None else alone.call, blame)
+    title = title_of(case, verdict, nearest, None if alone is None else alone.call, blame, minimized)
     words = replace(words_of(verdict), title=title)
     if verdict.evidence is not None and verdict.evidence.kind in ("mutated", NOT_EQUAL, NOT_LOCAL):
         words = replace(words, observed=title)  # rather than that two modules differ

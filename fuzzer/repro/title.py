@@ -26,6 +26,7 @@ from fuzzer.repro.telling import surroundings, telling
 from oracles.core.subject import Subject
 from oracles.core.verdict import NOT_AS_DOCUMENTED, Death, Evidence, Phase, Verdict
 from oracles.gradient.oracle import KIND as GRADIENT
+from oracles.measure.finite_differences import OTHER_TYPE
 from oracles.metamorphic.locality import reach_of
 from oracles.metamorphic.locality_variation import draw
 from oracles.semantics.single import SingleCall, given_to
@@ -44,7 +45,7 @@ _VALUES = ("wrong-value", "wrong-shape", "wrong-dtype", "wrong-structure")
 _DEATHS = {Death.HANG: "does not end", Death.MEMORY: "exhausts the memory"}
 _CLAUSE = r",? (?:but|where|which|while|given|because|when) |[,;:] | \((?=[a-z]{3})"
 _ENOUGH = 30  # letters of a message in which no clause ends
-_LOOSE_END = re.compile(r"( (a|an|and|as|be|for|in|must|instead|is|of|or|should|that|the|to|was|with))+$")
+_LOOSE_END = re.compile(r"( (a|an|and|any|as|be|for|in|must|instead|is|of|or|should|that|the|to|was|with))+$")
 _PAIRS = (("(", ")"), ("[", "]"), ("{", "}"))
 _BUILD = "build:"
 """How pipelines are called that are no pass."""
@@ -86,6 +87,7 @@ class _Told:
     nearest: Nearest | None
     alone: SingleCall | None = None
     blame: str = ""
+    minimized: bool = True
 
     @property
     def evidence(self) -> Evidence:
@@ -112,28 +114,38 @@ class _Told:
 
     @cached_property
     def when(self) -> str:
-        """What the failure hangs on; empty where nothing tells."""
+        """What the failure hangs on; empty where nothing tells, as in a module that was not made smaller."""
+        if not self.minimized:
+            return ""
         module = load_module(self.case)
         passing = None if self.nearest is None else load(self.nearest.applied(module_source(module).text))
         held = [] if passing is None else [found.held for found in differences(module, passing)]
         told = next((each for each in held if each and each not in _PLAIN), "") or telling(module)
+        if self.blame.startswith(told.removeprefix("on ")):
+            told = ""  # the blame names it
         repeats = self.around.endswith(told[3:]) or self.around[:4] == told[:4] == "when"
         return told if told and repeats else f"{told} {self.around}".strip()
 
     @cached_property
     def around(self) -> str:
         """Where it happens: ``inside an If``; empty where that is nothing special."""
-        return surroundings(load_module(self.case))
+        return surroundings(load_module(self.case)) if self.minimized else ""
 
 
 def title_of(
-    case: Case, verdict: Verdict, nearest: Nearest | None = None, alone: SingleCall | None = None, blame: str = ""
+    case: Case,
+    verdict: Verdict,
+    nearest: Nearest | None = None,
+    alone: SingleCall | None = None,
+    blame: str = "",
+    minimized: bool = True,
 ) -> str:
     """Return the sentence; that of the oracle where nothing more is known.
 
-    ``alone`` is the call that is accused; ``blame`` what is at fault, where it is not the judged pass.
+    ``alone`` is the call that is accused; ``blame`` what is at fault, where it is not the judged pass.  Of a case that
+    is not ``minimized`` nobody knows which of its parts the failure hangs on.
     """
-    told = _Told(case, verdict, nearest, alone, blame)
+    told = _Told(case, verdict, nearest, alone, blame, minimized)
     tell = _death if told.evidence.is_death else _TELL.get(verdict.oracle)
     try:
         title = "" if tell is None else tell(verdict.culprit, told)
@@ -244,7 +256,7 @@ def _locality(culprit: str, told: _Told) -> str:
     new = {*functions_of(variation.module)} - mine
     taken = new if plain.module is None else new & {*functions_of(plain.module)}
     names = sorted(taken or new)
-    how = surroundings(variation.module) or variation.change.words
+    how = (told.minimized and surroundings(variation.module)) or variation.change.words
     how = f"when a function is called `{names[0]}`" if len(names) == 1 else how
     if (error := again.error or plain.error) is not None:
         return _fit(f"{culprit} fails {'' if again.error else 'only not '}{how}", "", f": {essence(error)}")
@@ -284,6 +296,8 @@ def _numeric(culprit: str, told: _Told) -> str:
         found = (each for each in expressions_in(load_module(told.case)) if operator_of(each) == details.operator)
         given = next((given_to(each) for each in found), {})
         values = f" is {_rounded(seen)}, by finite differences {_rounded(expected)}"
+        if evidence.message.startswith(OTHER_TYPE):
+            values = f" is {seen}, its parameter {expected}"
         return _with(given, f"{culprit} of {details.operator}", values)
     if evidence.kind not in _VALUES:
         return _fit(words_of(told.verdict).title, told.when)

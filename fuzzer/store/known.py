@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from importlib.metadata import entry_points
 
 from fuzzer.core.text import Standing, by_standing, counted
@@ -13,11 +13,29 @@ from fuzzer.store.records import FindingRecord, FindingState
 GROUP = "relaxfuzz.known"
 """Entry-point group of collections of known cases.
 
-Each is a function that takes findings, and gives by id the name of a case, a sentence, where upstream knows it,
-``False``, and whether it is certain that the finding is this case.
+Each is a function that takes findings, and gives :class:`KnownAs` by id.
 """
 
 _UPSTREAM = ("https://github.com/apache/", "https://discuss.tvm.apache.org/")
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """The cause of a defect, as somebody read it in TVM's source.
+
+    Attributes:
+        name: The same for all findings that have it.
+        reason: What is wrong, in a sentence or two.
+        place: File and function of TVM that are at fault: ``src/relax/transform/x.cc: Class::Method``.
+        mend: A possible fix; empty where nobody proposed one.
+        upstream: Address of an issue or a change of TVM that speaks of it, where one was found.
+    """
+
+    name: str
+    reason: str
+    place: str = ""
+    mend: str = ""
+    upstream: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +50,7 @@ class KnownAs:
         certain: Whether it is known to be that case, and does not only fail like it.
         also: The case that an entry stands beside.
         file: The file that lists it.
+        cause: Its cause, where somebody has read it in TVM's source.
     """
 
     name: str
@@ -41,6 +60,7 @@ class KnownAs:
     certain: bool = True
     also: KnownAs | None = None
     file: str = ""
+    cause: Cause | None = None
 
     def _own(self) -> str:
         place = f"on your list ({self.file})" if self.listed else f"in relaxfuzz's corpus ({self.name})"
@@ -61,7 +81,8 @@ class KnownAs:
     def to_object(self) -> dict[str, object]:
         """Give what JSON holds of it."""
         own = {"name": self.name, "sentence": self.sentence, "reference": self.reference, "listed": self.listed}
-        return {**own, "certain": self.certain, "also": self.also and self.also.to_object()}
+        cause = self.cause and asdict(self.cause)
+        return {**own, "certain": self.certain, "cause": cause, "also": self.also and self.also.to_object()}
 
 
 def state_of(finding: FindingRecord, known: KnownAs | None) -> FindingState:
@@ -85,12 +106,15 @@ def recognize(
     """
     found: dict[str, KnownAs] = {}
     for entry in sorted(entry_points(group=GROUP), key=lambda each: each.name, reverse=True):
-        found |= {name: KnownAs(*row) for name, row in entry.load()(findings).items()}
+        found |= entry.load()(findings)
     listed = known or load_known(None)
     for each in findings if listed.entries else ():
         family = (decisions or Decisions()).place(each.id, each.family, each.former).id
         if (row := listed.find(each.id, each.signature, family, each.former)) is not None:
-            found[each.id] = KnownAs(row.name, row.reason, row.reference, True, True, found.get(each.id), listed.file)
+            case = found.get(each.id)
+            found[each.id] = KnownAs(
+                row.name, row.reason, row.reference, True, True, case, listed.file, None if case is None else case.cause
+            )
     return found
 
 

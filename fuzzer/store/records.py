@@ -223,6 +223,11 @@ class FindingRecord:
         return f" ({self.count}x)" if self.count else ""
 
     @property
+    def is_minimized(self) -> bool:
+        """Say whether a minimization came to its end: what is saved of one under way is no smallest case."""
+        return self.minimized is not None and self.state is not FindingState.NEW
+
+    @property
     def suspect(self) -> bool:
         """Say whether it was seen without being proven."""
         return self.state in SUSPECTS

@@ -45,13 +45,16 @@ class RenderRequest:
     signature: str
     nearest: Nearest | None = None
     blame: str = ""
+    minimized: bool = True
 
 
 def render_request(request: RenderRequest) -> RenderedScript:
     """Render a repro script; runs in a worker."""
     from fuzzer.repro.render import render_repro  # imports TVM, which the verbs' error paths must not wait for
 
-    return render_repro(request.case, request.verdict, request.signature, request.nearest, request.blame)
+    return render_repro(
+        request.case, request.verdict, request.signature, request.nearest, request.blame, request.minimized
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +87,7 @@ def repro_script(
     nearest: bool | Nearest = True,
     full: bool = True,
     assessment: Assessment | None = None,
+    minimized: bool = True,
 ) -> RenderedScript:
     """Return the repro script of a failing verdict on ``case``; raises ``NoScript`` when it cannot be rendered.
 
@@ -93,16 +97,17 @@ def repro_script(
         nearest: The nearest module that passes; or whether it is searched for, which takes longer than all the rest.
         full: Whether the long form is wanted; else it is the short one, where that shows the failure.
         assessment: What is said of the weight of the finding in the head of the short form.
+        minimized: Whether the case was made as small as it gets: else no nearest module is searched for.
     """
     name = signature(verdict)
     with isolated_worker() as worker:
         judge = Judge(worker, judging_oracles(verdict))
         last = judge.verdict(case, name.id) or verdict  # in the words of this case, where it still fails
         found = nearest if isinstance(nearest, Nearest) else None
-        if nearest is True:
+        if nearest is True and minimized:
             found = nearest_passing(case, last, judge, NEAREST_SECONDS)
         wanted = ShortRequest(case, last, assessment)
-        script = render(judge, RenderRequest(case, last, name.text, found, wanted.blame))
+        script = render(judge, RenderRequest(case, last, name.text, found, wanted.blame, minimized))
         return script if full else shortened(judge, script, wanted)[0]
 
 

@@ -189,6 +189,13 @@ class EvidenceClass(TextEnum):
     DOCUMENTED = "documented"  # against a sentence, or a test, of TVM
     OURS = "ours"  # against what we expect
 
+    @property
+    def words(self) -> str:
+        """Say it to somebody who does not know the classes."""
+        return {"hard": "seen by running it", "documented": "against what TVM documents", "ours": "promised nowhere"}[
+            self.value
+        ]
+
 
 class Harm(TextEnum):
     """The harm that a broken claim does."""

@@ -11,6 +11,7 @@ from test_corpus_match import FOUND, campaign
 
 from corpus.case import load
 from corpus.findings import match, recognize
+from corpus.judgements import load as load_judgements
 from fuzzer.cli.main import main
 from fuzzer.core.case import Case
 from fuzzer.findings.family import Skeleton, Traits
@@ -84,10 +85,26 @@ def test_operators_tell_cases_of_one_message_apart() -> None:
         traits=Traits("LegalizeOps", Skeleton(("vision.roi_align",))),
     )  # fmt: skip
     known = recognize([found])[found.id]
-    assert known[0] == "legalize-roi-align-float16"
-    assert known[1]
+    assert known.name == "legalize-roi-align-float16"
+    assert known.sentence
     # Of several that are as likely, none is named.
     assert recognize([replace(found, id="abc", traits=Traits("LegalizeOps", Skeleton(("exp",))))]) == {}
+
+
+def test_a_cause_is_known_by_the_finding_that_was_judged_and_by_its_case() -> None:
+    judged = load_judgements()
+    names = {case.slug for case in load()}
+    assert {case for each in judged for case in each.cases} <= names
+    told = [case for each in judged for case in each.cases]
+    assert len(told) == len(set(told)), "a case has one cause"
+    own = next(each for each in judged if each.id == "0c026e17e6")
+    found = recognize([replace(FOUND, id=own.id)])[own.id]
+    assert (found.certain, found.cause) == (True, own.told)
+    packed = Evidence("InternalError", "Do not have a default for relax.expr.ExternFunc")
+    like = recognize([replace(FOUND, id="abc", evidence=packed)])["abc"]
+    assert (like.name, like.certain, like.cause) == ("merge-composite-packed-call", False, own.told)
+    alone = replace(FOUND, id=own.id, oracle="numeric")
+    assert recognize([alone])[own.id] == KnownAs(own.cause, own.reason, cause=own.told), "no case is like it"
 
 
 def test_what_is_listed_comes_before_the_corpus() -> None:

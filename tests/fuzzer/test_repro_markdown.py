@@ -21,9 +21,10 @@ from fuzzer.repro.markdown import bug_report, fenced
 from fuzzer.repro.pieces.frame import load
 from fuzzer.repro.render import render_repro
 from fuzzer.repro.run import ReproResult, check_repro
+from fuzzer.store.known import Cause, KnownAs
 from fuzzer.store.records import CampaignInfo, FindingRecord, FindingState, ShardResult, SignatureHits
 from fuzzer.store.writer import Store
-from oracles.core.verdict import Evidence, Outcome, Verdict
+from oracles.core.verdict import Details, Evidence, Outcome, Verdict
 from relaxkit.passes.contract import OracleName
 from relaxkit.passes.pass_ref import PassRef
 
@@ -76,7 +77,7 @@ def test_the_report_has_the_sections_of_the_template_and_says_it_all() -> None:
     ]  # fmt: skip
     for part in (
         "nn.py:_nn_pixel_shuffle", "TVM: 0.27.0.post1", "from tvm.script import relax as R",
-        "relax.transform.LegalizeOps()", "R.nn.relu(x)", "17 cases out of 12,345",
+        "relax.transform.LegalizeOps()", "R.nn.relu(x)", "17 of 12,345 runs",
         "Present in all.", r"present: a \| b", "(6 lines, 1 binding)",
     ):  # fmt: skip
         assert part in report
@@ -136,7 +137,7 @@ def test_the_verb_prints_it_and_refuses_what_it_cannot_read(tmp_path: Path, caps
     bisection.write_text(json.dumps({"releases": rows, "judgement": "\ud800\n# x", "finding": name.id}))
     assert cli.main([*arguments, "--bisection", str(bisection)]) == 0
     assert "\n? \\# x.\n" in capsys.readouterr().out
-    assert "3 cases out of 8" in printed
+    assert "3 of 8 runs" in printed
     for text, problem in (
         ("{", "is not what 'relaxfuzz bisect --json' prints"),
         (json.dumps({"releases": rows, "judgement": "", "finding": "0123456789"}), "is about finding 0123456789"),
@@ -168,9 +169,69 @@ def test_a_short_script_stands_in_it_with_what_changes() -> None:
     assert "### Before and after\n\n```diff\n-lv = R.nn.pixel_shuffle(x)\n```" in report
     assert "minimized to the module above" in report
     report = bug_report(replace(finding(), minimized=None), VERDICT, INFO, "import tvm\n", parts)
-    assert "out of 12,345; not minimized yet." in report
+    assert "not minimized: the module above is as it was drawn" in report
     assert "BUG:" not in report
     assert "<details>" not in report
+
+
+def test_what_was_not_made_smaller_says_so_and_how_to() -> None:
+    begun = replace(finding(), state=FindingState.NEW)
+    for each, left in ((begun, "what an unfinished minimization left"), (replace(begun, minimized=None), "drawn")):
+        report = bug_report(each, VERDICT, INFO, script().text, script().parts)
+        assert f"not minimized: the module above is {left}" in report.replace("as it was drawn", "drawn")
+        assert f"`relaxfuzz minimize DIR {begun.id}` finds out" in report
+        assert "minimized to" not in report
+        assert "by the failure alone, before it was looked into" in report
+
+
+CAUSE = Cause("c", "It reads x.", "src/relax/a.cc: A::B; python/tvm/relax/op/_op_gradient.py: where_grad", "Read y.")
+
+
+def test_a_known_cause_stands_in_it_with_links_to_the_release() -> None:
+    known = KnownAs("some-case", "It fails.", "https://github.com/apache/tvm/issues/1", cause=CAUSE)
+    report = bug_report(finding(), VERDICT, INFO, script().text, script().parts, known=known)
+    blob = "https://github.com/apache/tvm/blob/v0.27.0.post1"
+    assert "### Cause\n\nIt reads x.\n\nWhere: " in report
+    assert f"[src/relax/a.cc]({blob}/src/relax/a.cc): A::B; " in report
+    line = re.search(
+        rf"_op_gradient\.py:(\d+)\]\({blob}/python/tvm/relax/op/_op_gradient\.py#L(\d+)\): where_grad", report
+    )
+    assert line is not None
+    text = (Path(tvm.__file__).parent / "relax" / "op" / "_op_gradient.py").read_text().splitlines()
+    assert text[int(line[1]) - 1].startswith("def where_grad(")
+    assert "\nPossible fix: Read y.\n" in report
+    assert "\nUpstream: https://github.com/apache/tvm/issues/1\n" in report
+    assert "some-case" not in report
+    doubtful = replace(known, certain=False, cause=replace(CAUSE, mend="", place=""), reference="")
+    report = bug_report(finding(), VERDICT, INFO, script().text, script().parts, known=doubtful)
+    assert "perhaps by the same one. It reads x.\n\nUpstream: no issue" in report
+    assert "_op_gradient.py](" in bug_report(
+        finding(), VERDICT, replace(INFO, tvm_version="0.26.0"), script().text, script().parts, known=known
+    ), "lines are those of the release that is installed"
+
+
+def test_where_a_users_pass_raised_is_told_and_no_frame_of_tvm() -> None:
+    raised = replace(EVIDENCE, details=Details(raised_at=("/home/me/mine.py:6 in helper: raise ValueError()",)))
+    verdict = replace(VERDICT, evidence=raised)
+    words = render_repro(case(), verdict, "s", NEAREST).parts.words
+    assert words.observed == "AttributeError: module 'tvm.topi.nn' has no attribute 'pixel_shuffle'"
+    report = bug_report(finding(), verdict, INFO, script().text, script().parts)
+    assert "Raised at, innermost last:\n\n```\n/home/me/mine.py:6 in helper: raise ValueError()\n```" in report
+    assert "inside TVM" not in report
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("main returns 1.0", "`main` returns 1.0"),
+        ("the module builds", "The module builds"),
+        ("relax.nn.x gives 0.0", "`relax.nn.x` gives 0.0"),
+    ],
+)
+def test_names_stay_as_they_are(text: str, shown: str) -> None:
+    parts = script().parts
+    report = bug_report(finding(), VERDICT, INFO, "", replace(parts, words=replace(parts.words, expected=text)))
+    assert f"### Expected behavior\n\n{shown}\n" in report
 
 
 TOLD = 'Traceback (most recent call last):\n  File "repro.py", line 9, in <module>\n    check(After)\n'

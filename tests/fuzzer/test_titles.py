@@ -202,6 +202,8 @@ def test_what_is_at_fault_behind_the_pass_is_told(kind: str, blame: str, operato
 def test_a_death_is_told_with_what_it_hangs_on() -> None:
     verdict = Verdict(OracleName.CRASH, Outcome.FAIL, "FuseOps", evidence=death("signal 11"))
     assert title_of(case_of(Argsort, "FuseOps"), verdict) == "FuseOps crashes the process on relax.argsort: SIGSEGV"
+    unknown = title_of(case_of(Argsort, "FuseOps"), verdict, minimized=False)
+    assert unknown == "FuseOps crashes the process: SIGSEGV", "nobody knows what of the module it hangs on"
 
 
 def test_what_cannot_be_compared_keeps_the_words_of_the_oracle() -> None:

@@ -138,7 +138,8 @@ def _store(directory: Path, name: str, reduced: Reduced) -> None:
     with Store.open(directory) as store:
         finding = store.finding(name)
     case = reduced.minimized.case
-    if len(case.module_json) >= len((finding.minimized or finding.case).module_json):
+    kept = (finding.minimized or finding.case).module_json
+    if finding.is_minimized and len(case.module_json) >= len(kept):
         return
     with tempfile.TemporaryDirectory() as folder:  # a script that shows nothing must not replace one that does
         job = TriageJob(

@@ -118,8 +118,9 @@ def script_of(
     known = True if fresh or finding.parts is None else finding.parts.nearest or False  # not searched for once more
     try:
         script = repro_script(
-            finding.minimized or finding.case, finding.verdict, nearest=known, full=full, assessment=finding.assessed
-        )
+            finding.minimized or finding.case, finding.verdict, nearest=known, full=full, assessment=finding.assessed,
+            minimized=finding.is_minimized,
+        )  # fmt: skip
     except RuntimeError as error:
         raise UsageError(f"finding {finding.id} ({finding.state}): {error}") from error
     return script.text, script.parts

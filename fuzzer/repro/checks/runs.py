@@ -37,7 +37,8 @@ def _build_crash(failure: FailingCase) -> Check:
 
 
 def _tell_crash(culprit: str, evidence: Evidence) -> Told:
-    where = f" (at {evidence.frames[0]})" if evidence.frames else ""
+    # Where a user's pass raised is told with its lines, by whoever prints this.
+    where = f" (at {evidence.frames[0]})" if evidence.frames and not evidence.details.raised_at else ""
     return f"{culprit} fails: {error_line(evidence)}", ANSWER, error_line(evidence) + where
 
 

@@ -85,15 +85,16 @@ def _tell_death(culprit: str, evidence: Evidence) -> Told:
     kind, details = evidence.kind, evidence.details
     when = SCRIPT_CHECKS[details.oracle].at_work if details.oracle is not None else ""
     during = f" when {when}{f' ({details.step})' if details.step else ''}" if when else ""
+    ran = during or (f" while {culprit} runs" if details.oracle is not None else "")
     if details.death is Death.HANG:
-        return f"{culprit} does not end{during}", ANSWER, "no end within the time limit"
+        return f"{culprit} does not end{during}", ANSWER, f"no end within the time limit{ran}"
     if details.death is Death.MEMORY:
-        return f"{culprit} exhausts the memory{during}", ANSWER, "memory exhausted"
+        return f"{culprit} exhausts the memory{during}", ANSWER, f"memory exhausted{ran}"
     if details.death is Death.EXIT:
-        return f"{culprit} crashes the process{during}: {kind}", ANSWER, f"the process ends itself by {kind}"
+        return f"{culprit} crashes the process{during}: {kind}", ANSWER, f"the process ends itself by {kind}{ran}"
     names = {int(each): each.name for each in signal.Signals}
     seen = f"{kind} ({names[details.code]})" if details.code in names else kind
-    return f"{culprit} crashes the process{during}: {seen}", ANSWER, f"the process dies of {seen}"
+    return f"{culprit} crashes the process{during}: {seen}", ANSWER, f"the process dies of {seen}{ran}"
 
 
 def _one_line(text: str, most: int = _LINE) -> str:

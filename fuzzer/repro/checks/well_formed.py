@@ -32,7 +32,11 @@ def _build_well_formed(failure: FailingCase) -> Check:
 def _tell_well_formed(culprit: str, evidence: Evidence) -> Told:
     message = evidence.message
     if evidence.kind == "ill-formed":
-        return f"{culprit} gives an ill-formed module: {message}", "a well-formed module", message
+        return (
+            f"{culprit} gives an ill-formed module: {message}",
+            "a well-formed module",
+            f"relax.analysis.well_formed raises: {message}",
+        )
     return f"{culprit}: {message}", evidence.expected or "the declared types still hold", seen_line(evidence) or message
 
 

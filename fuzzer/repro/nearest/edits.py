@@ -137,7 +137,7 @@ def _reduced(module_json: str) -> Edited:
             continue
         if time.monotonic() >= until:
             return
-        what = f"one more step of minimization: {reduction.name}"
+        what = reduction.name
         for candidate in propose(ProposalRequest(module_json, index, count=8)).candidates:
             try:
                 yield what, readable(from_json_graph_str(candidate.module_json))

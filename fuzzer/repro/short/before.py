@@ -77,7 +77,8 @@ def _built(module: Any, name: str) -> str:
     """Return the function that builds the module node by node, and its call."""
     function = building(module).replace('    """The module that shows the defect, node by node."""\n', "", 1)
     made = f"{name.lower()}()"
-    return f"{function.replace('given_module()', made, 1).rstrip()}\n\n\n{name} = {made}\n"
+    why = "# Built node by node: TVMScript does not give this module back."
+    return f"{why}\n{function.replace('given_module()', made, 1).rstrip()}\n\n\n{name} = {made}\n"
 
 
 def _reads_back(text: str, names: dict[str, Any], module: Any) -> bool:

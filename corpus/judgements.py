@@ -1,0 +1,73 @@
+"""What independent readers said of findings, ``corpus/judgements.toml``: cause, place in TVM's source, possible fix."""
+
+from __future__ import annotations
+
+import functools
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from fuzzer.store.known import Cause
+
+DATA = Path(__file__).resolve().parent / "judgements.toml"
+
+
+class Judgement(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What an independent reader said of a finding.
+
+    Attributes:
+        campaign: Seed of its campaign.
+        id: Identifier of its signature.
+        title: The report's title.
+        verdict: Whether it is a defect of TVM.
+        blamed: What the report blames.
+        at_fault: What is at fault instead, empty where the report is right.
+        severity: What the report says.
+        judged_severity: What the reader says.
+        cause: Name of the cause, the same for findings of one cause.
+        cases: Cases of the corpus that have this cause.
+        reason: Why, in a sentence or two.
+        place: File and function of TVM that are at fault.
+        mend: What a mend would be.
+        upstream: Address of an issue or a change of TVM that speaks of it, where one was found.
+    """
+
+    campaign: int
+    id: str
+    title: str
+    verdict: Literal["defect", "debatable", "ours"]
+    blamed: str
+    at_fault: str = ""
+    severity: Literal["S1", "S2", "S3", "S4", "S5"]
+    judged_severity: Literal["S1", "S2", "S3", "S4", "S5"]
+    cause: str
+    cases: tuple[str, ...] = ()
+    reason: str
+    place: str = ""
+    mend: str = ""
+    upstream: str = ""
+
+    @property
+    def told(self) -> Cause:
+        """The cause, as issues tell it."""
+        return Cause(self.cause, self.reason, self.place, self.mend, self.upstream)
+
+
+class Judgements(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """``corpus/judgements.toml``: what was judged, in the order in which it was."""
+
+    judgements: tuple[Judgement, ...] = msgspec.field(name="judgement")
+
+
+def load(path: Path = DATA) -> tuple[Judgement, ...]:
+    """Read the judgements; raises ``msgspec.ValidationError`` for what is none."""
+    return msgspec.toml.decode(path.read_bytes(), type=Judgements).judgements
+
+
+@functools.cache
+def causes() -> dict[str, Cause]:
+    """Return the causes of defects, by the id of each finding that was judged and by the name of each case."""
+    defects = [each for each in load() if each.verdict == "defect"]
+    of_cases = {case: each.told for each in defects for case in each.cases}
+    return of_cases | {each.id: each.told for each in reversed(defects)}  # what was read first has the page
