@@ -7,7 +7,7 @@ import json
 import re
 import shutil
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -77,24 +77,19 @@ def recognize(findings: Sequence[FindingRecord]) -> dict[str, KnownAs]:
 
     It is certain where the audit has said so.  A finding of no case is known all the same where its cause was read.
     """
-    read = causes()
     known = {}
-    for finding in findings:
-        if (own := read.get(finding.id)) is not None:
-            known[finding.id] = KnownAs(own.name, own.reason, own.upstream, cause=own)
     for each in match(findings, load()):
         ranks = [_rank(case, each.finding) for case in each.cases]
         silent = not each.finding.traits.skeleton.operators
         if len(ranks) == 1 or (ranks and (ranks[0][0] or (silent and ranks[0] > ranks[1]))):
             case = each.cases[0]
-            cause = read.get(each.finding.id) or read.get(case.slug)
-            known[each.finding.id] = KnownAs(
-                case.slug,
-                case.explanation,
-                case.reference,
-                certain=_named(case, each.finding) or each.finding.id in read,
-                cause=cause,
-            )
+            certain = _named(case, each.finding)
+            known[each.finding.id] = KnownAs(case.slug, case.explanation, case.reference, certain=certain)
+    read = causes()
+    known = {name: replace(each, cause=read.get(each.name)) for name, each in known.items()}
+    for own, cause in ((each.id, read[each.id]) for each in findings if each.id in read):
+        like = known.get(own, KnownAs(cause.name, cause.reason, cause.upstream))
+        known[own] = replace(like, certain=True, cause=cause)
     return known
 
 

@@ -26,7 +26,6 @@ from fuzzer.repro.telling import surroundings, telling
 from oracles.core.subject import Subject
 from oracles.core.verdict import NOT_AS_DOCUMENTED, Death, Evidence, Phase, Verdict
 from oracles.gradient.oracle import KIND as GRADIENT
-from oracles.measure.finite_differences import OTHER_TYPE
 from oracles.metamorphic.locality import reach_of
 from oracles.metamorphic.locality_variation import draw
 from oracles.semantics.single import SingleCall, given_to
@@ -296,8 +295,6 @@ def _numeric(culprit: str, told: _Told) -> str:
         found = (each for each in expressions_in(load_module(told.case)) if operator_of(each) == details.operator)
         given = next((given_to(each) for each in found), {})
         values = f" is {_rounded(seen)}, by finite differences {_rounded(expected)}"
-        if evidence.message.startswith(OTHER_TYPE):
-            values = f" is {seen}, its parameter {expected}"
         return _with(given, f"{culprit} of {details.operator}", values)
     if evidence.kind not in _VALUES:
         return _fit(words_of(told.verdict).title, told.when)

@@ -43,7 +43,6 @@ SPARSE = 6
 WIDE = ("float32", "float64")
 """Dtypes in which a step is exact."""
 
-OTHER_TYPE = "gradient of another type than its parameter"
 DIRECTIONS_SEED = 7
 """Every run probes the same directions."""
 
@@ -192,7 +191,7 @@ def wrong_gradient(
             if array is None or array.shape != leaf.array.shape or array.dtype != leaf.array.dtype:
                 seen = "none" if array is None else f"{array.dtype}{array.shape}"
                 expected = f"{leaf.array.dtype}{leaf.array.shape}"
-                return WrongGradient(OTHER_TYPE, leaf.path, expected, seen), 0, 0
+                return WrongGradient("gradient of another type than its parameter", leaf.path, expected, seen), 0, 0
             if leaf.array.dtype.name not in WIDE:
                 undecided += 1
                 continue
