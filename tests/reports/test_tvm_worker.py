@@ -1,0 +1,85 @@
+"""Modules made to exhaust TVM's printer: they are left out of reports, which take seconds for all of them."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+
+import pytest
+import tvm
+from sample_findings import finding
+from tvm import relax
+
+from fuzzer.store.writer import FindingRecord, FindingState
+from reports.page import tvm_worker
+from reports.page.tvm_worker import TvmWorker
+
+MATRIX = relax.TensorType(relax.ShapeExpr([2, 3]), "float32")
+
+
+def wide(doublings: int) -> str:
+    """A module of three kilobytes, whose one type is written out 2 to this power times."""
+    ty = MATRIX
+    for _ in range(doublings):
+        ty = relax.TupleType([ty, ty])
+    x = relax.Var("x", ty)
+    return str(tvm.ir.save_json(tvm.IRModule({"main": relax.Function([x], relax.SeqExpr([], x), ty)})))
+
+
+def long(variables: int) -> str:
+    """A module whose variables have all one name: for each of them the printer tries all numbers that are taken."""
+    bindings = []
+    last = x = relax.Var("x", MATRIX)
+    for _ in range(variables):
+        bindings.append(relax.VarBinding(relax.Var("x", MATRIX), last))
+        last = bindings[-1].var
+    body = relax.SeqExpr([relax.BindingBlock(bindings)], last)
+    return str(tvm.ir.save_json(tvm.IRModule({"main": relax.Function([x], body, MATRIX)})))
+
+
+def found(*modules: str) -> list[FindingRecord]:
+    record = finding(1, "FuseOps", FindingState.CONFIRMED, "crash", "boom")
+    return [
+        replace(record, id=f"{number:010x}", case=replace(record.case, module_json=module))
+        for number, module in enumerate(modules)
+    ]
+
+
+def printed(*modules: str) -> list[bool]:
+    """Say of each module whether it is printed."""
+    with TvmWorker(records := found(*modules)) as worker:
+        return ["def main" in worker.module(each) for each in records]
+
+
+@pytest.fixture
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a busy machine, one module may cost all the seconds that may be lost."""
+    monkeypatch.setattr(tvm_worker, "_LOST_SECONDS", 300.0)
+
+
+@pytest.mark.usefixtures("patient")
+def test_a_module_that_takes_too_much_memory_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tvm_worker, "_MODULE_SECONDS", 60.0)
+    monkeypatch.setattr(tvm_worker, "_MEMORY", 400 << 20)
+    assert printed(wide(16), wide(4)) == [False, True]
+
+
+@pytest.mark.usefixtures("patient")
+def test_a_module_that_takes_too_long_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tvm_worker, "_MODULE_SECONDS", 1.0)
+    assert printed(long(12_000), long(4)) == [False, True]
+
+
+def test_behind_some_lost_seconds_no_more_are_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert printed("{}", wide(4)) == [False, True]
+    monkeypatch.setattr(tvm_worker, "_LOST_SECONDS", 1e-6)
+    assert printed("{}", wide(4)) == [False, False]
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(100)
+def test_many_such_modules_take_seconds() -> None:
+    slow = long(40_000)
+    begun = time.monotonic()
+    assert printed(wide(40), *[slow] * 8) == [False] * 9
+    assert time.monotonic() - begun < 40, "one of them alone takes as long, or gigabytes"
