@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from dataclasses import dataclass
 
@@ -56,11 +55,17 @@ class Nearest:
         return True
 
     def diff(self) -> str:
-        """Write the edits as lines that go and lines that come."""
+        """Write the edits as lines that go and lines that come, without what both sides begin and end with.
+
+        No more is compared: how long ``difflib`` takes is up to who wrote them.
+        """
         lines = []
-        for old, new in self.edits:
-            edit = difflib.unified_diff(old.splitlines(), new.splitlines(), n=0, lineterm="")
-            lines += [f"{line[0]} {line[1:]}" for line in [*edit][2:] if line[0] in "+-"]
+        for edit in self.edits:
+            sides = [text.splitlines() for text in edit]
+            for _ in range(2):
+                same = next((at for at, (a, b) in enumerate(zip(*sides, strict=False)) if a != b), min(map(len, sides)))
+                sides = [side[same:][::-1] for side in sides]
+            lines += [f"{sign} {line}" for sign, side in zip("-+", sides, strict=True) for line in side]
         return "\n".join(lines)
 
     def source(self) -> str:

@@ -160,6 +160,22 @@ def test_edits_make_one_text_of_the_other(before: str, after: str) -> None:
     assert script["NEAREST"] == after
 
 
+def test_edits_are_shown_without_what_both_sides_have() -> None:
+    def shown(*edits: tuple[str, str]) -> list[str]:
+        return Nearest("", edits).diff().splitlines()
+
+    assert shown(("a\nb\nc", "a\nx\ny\nc"), ("d", "")) == ["- b", "+ x", "+ y", "- d"]
+    assert shown(("a", "a\nb"), ("a\na", "a")) == ["+ b", "- a"]
+
+
+@pytest.mark.timeout(30)  # `difflib` took hours for the first, or minutes for the second
+def test_long_edits_are_read_once() -> None:
+    numbers = range(50_000)
+    unlike = ["\n".join(f"{word} {number}" for number in numbers) for word in ("some line", "another line")]
+    alternating = ["\n".join(f"{number}\n{word} {number}" for number in numbers) for word in ("old", "new")]
+    assert len(Nearest("", (tuple(unlike), tuple(alternating))).diff().splitlines()) == 6 * len(numbers) - 2
+
+
 def test_too_many_edits_are_none() -> None:
     before = "".join(f"{number}\n" for number in range(20))
     assert edits_between(before, before.replace("1", "x")) is None
