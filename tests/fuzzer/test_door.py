@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import sqlite3
+import time
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -13,6 +14,7 @@ from pathlib import Path
 import pytest
 from sample_records import META, hit, shard
 
+from fuzzer.cli.main import main
 from fuzzer.store import door
 from fuzzer.store.records import FindingState
 from fuzzer.store.writer import FILE_NAME, Store, StoreError
@@ -245,3 +247,26 @@ def test_names_that_are_no_text_are_told_of(campaign: Path) -> None:
     )
     with pytest.raises(StoreError, match="is damaged"):
         Store.open(campaign)
+
+
+def test_reading_waits_five_seconds_for_a_lock(campaign: Path) -> None:
+    with closing(door.enter(campaign)) as connection:
+        assert connection.execute("PRAGMA busy_timeout").fetchone()[0] == 5_000
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "verb", ["findings DIR", "report DIR", "ops --campaign DIR", "merge DIR --out OUT", "run --regress DIR --out OUT"]
+)
+def test_a_campaign_that_somebody_keeps_locked_is_refused(
+    campaign: Path, verb: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    names = {"DIR": str(campaign), "OUT": str(campaign.with_name("out"))}
+    with closing(sqlite3.connect(campaign / FILE_NAME, isolation_level=None)) as database:
+        database.execute("PRAGMA journal_mode = DELETE")
+        database.execute("BEGIN EXCLUSIVE")
+        begun = time.monotonic()
+        assert main([names.get(word, word) for word in verb.split()]) == 2
+        assert time.monotonic() - begun < 20, "what wants to write waits for half a minute"
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.endswith("database is locked")
