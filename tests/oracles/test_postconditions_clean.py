@@ -169,6 +169,26 @@ def test_each_order_is_told_from_the_others(first: str, direction: str) -> None:
     assert said(claim, wrong, "TopologicalSort").startswith(f"the order is not {first}")
 
 
+def test_depth_first_from_outputs_has_what_a_binding_reads_before_it() -> None:
+    @I.ir_module
+    class Unsorted:
+        @R.function
+        def main(x: R.Tensor((4,), "float32")):
+            with R.dataflow():
+                a = R.exp(x)
+                b = R.abs(x)
+                c = R.tanh(a)
+                R.output(c)
+            return c
+
+    claim = "the order is of the kind asked for"
+    asked = 'relax.transform.TopologicalSort(order="depth-first", direction="from-outputs")'
+    given = ran(Unsorted, asked)
+    assert not said(claim, given, "TopologicalSort")
+    wrong = said(claim, Ran(Unsorted, Unsorted, given.arguments), "TopologicalSort")
+    assert wrong.startswith("the order is not depth-first")
+
+
 def test_a_sort_that_loses_a_binding_is_seen() -> None:
     before = three_chains()
     after = relax.transform.DeadCodeElimination()(before)

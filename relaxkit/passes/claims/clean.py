@@ -241,7 +241,7 @@ def _visible(first: Any, second: Any) -> bool:
     """Say whether what ``first`` binds may be read at ``second``, later in the same or an inner sequence."""
     if first.local != second.local or len(first.scope) > len(second.scope):
         return False
-    if not all(outer.same_as(inner) for outer, inner in zip(first.scope, second.scope)):  # noqa: B905
+    if not all(outer.same_as(inner) for outer, inner in zip(first.scope, second.scope)):  # noqa: B905  # or longer
         return False
     return not isinstance(first.binding.var, relax.DataflowVar) or first.block.same_as(second.block)
 
@@ -391,7 +391,7 @@ def order_of_another_kind(ran: Any) -> str:
         if first == "breadth-first":
             fits = all(left <= right for left, right in itertools.pairwise(ready))
         else:
-            sure = {at for at, index in zip(ready, needs) if min(needs[index], default=-1) >= 0}  # noqa: B905
+            sure = {ready[index] for index, before in needs.items() if min(before, default=-1) >= 0}
             fits = all(index not in sure or ready[index + 1] == index for index in range(len(bindings) - 1))
         if not fits:
             return (
