@@ -17,13 +17,15 @@ from tvm.script import ir as I
 from tvm.script import relax as R
 from tvm.script import tirx as T
 
-BENCHMARKS = Path(__file__).resolve().parents[3] / "benchmarks"
-sys.path.insert(0, str(BENCHMARKS))
+sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "benchmarks"))
 
-from proof_mutations import MUTATIONS, Draft  # noqa: E402
-from proof_soundness import STAGES, Reference, _made, lowered_by  # noqa: E402
+import proof_soundness
+from proof_mutations import MUTATIONS, Draft
+from proof_soundness import STAGES, Reference, _made, lowered_by
 
-from relaxkit.proof import Result, prove  # noqa: E402
+from relaxkit.proof import Result, prove
+
+BENCHMARKS = Path(proof_soundness.__file__).parent
 
 MOST = 2
 """Mutants of a kind that are tried at a stage."""
