@@ -50,4 +50,4 @@ def default_build_and_run() -> tvm.ir.transform.Pass:
 for _factory in (code_gen_vm, default_build_and_run):
     # An attribute of the factory is how a user's pass brings its contract.
     _contract = Contract(_factory.__name__, idempotence=Idempotence.IDEMPOTENT, numeric=NumericPromise.BIT_EXACT)
-    setattr(_factory, "contract", _contract)  # noqa: B010
+    setattr(_factory, "contract", _contract)  # noqa: B010  # functions have none to mypy

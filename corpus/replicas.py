@@ -137,4 +137,4 @@ for _factory, _name in (
     (realize_vdevice_in_place, "RealizeVDevice"),
     (merge_composite_by_object, "MergeCompositeFunctions"),
 ):
-    setattr(_factory, "contract", CONTRACTS[_name])  # noqa: B010
+    setattr(_factory, "contract", CONTRACTS[_name])  # noqa: B010  # functions have none to mypy

@@ -16,11 +16,11 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
+sys.path.append(str(Path(__file__).resolve().parent / "fuzzer"))
+
+from sample_records import META, hit, shard
+
 ROOT = Path(__file__).resolve().parents[1]
-sys.path.append(str(ROOT / "tests/fuzzer"))
-
-from sample_records import META, hit, shard  # noqa: E402
-
 FLOORS = tomllib.loads((ROOT / "benchmarks/floors.toml").read_text())["hostile"]
 
 

@@ -112,7 +112,7 @@ def _candidate(file: str, place: Definition) -> FoundScript:
     if isinstance(node, ast.ClassDef):
         shown: ast.stmt = ast.ClassDef(node.name, [], [], _module_body(node), _class_decorators(node))
         if hasattr(node, "type_params"):
-            shown.type_params = []  # type: ignore[attr-defined]
+            shown.type_params = []  # type: ignore[attr-defined]  # since Python 3.12
     else:
         shown = node
     source = ast.unparse(ast.fix_missing_locations(shown))

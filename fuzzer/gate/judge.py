@@ -103,8 +103,7 @@ def judge_campaign(
             rulings.append(_campaign(RulingStatus.SHORT, detail + _keep(measured, policy.baseline)))
         else:
             silent = {rule.subject for rule in rules if not rule.limit.regression}
-            wanted = lambda subject: not _within(subject, silent)  # noqa: E731
-            rulings += compare(measured, baseline, known, policy.comparing, wanted)
+            rulings += compare(measured, baseline, known, policy.comparing, lambda each: not _within(each, silent))
         rulings += [_campaign(RulingStatus.NOTE, line) for line in differences(measured, baseline)]
     total = measured.count(GateSubject())
     rulings += _whole(measured, total)

@@ -116,7 +116,7 @@ def _refined(left: tvm.IRModule, right: tvm.IRModule) -> bool:
     paths = tvm_ffi.get_first_structural_mismatch(left, right)
     if paths is None:
         return False
-    trails = [_follow(root, path)[0] for root, path in zip((left, right), paths)]  # noqa: B905
+    trails = [_follow(root, path)[0] for root, path in zip((left, right), paths, strict=True)]
     ours, theirs = (next((item for item in trail if isinstance(item, tvm.ir.Type)), None) for trail in trails)
     if ours is None or theirs is None:
         return False

@@ -67,7 +67,7 @@ def _keyword(row: Keyword) -> None:
     if function is None:
         return
     if isinstance(function, type):
-        _replace(f"{row.function}.__init__", function.__init__, row)  # type: ignore[misc]
+        _replace(f"{row.function}.__init__", function.__init__, row)  # type: ignore[misc]  # that of this class is meant
     else:
         _replace(row.function, function, row)
 

@@ -81,7 +81,7 @@ def has_attribute(function: BaseFunc, key: str) -> bool:
 
 def attributes(function: BaseFunc) -> dict[str, Any]:
     """Return the attributes of a function as a dictionary; empty where it has none."""
-    return {} if function.attrs is None else {str(key): function.attrs[key] for key in function.attrs.keys()}  # noqa: SIM118
+    return {} if function.attrs is None else {str(key): function.attrs[key] for key in function.attrs.keys()}  # noqa: SIM118  # it iterates over numbers
 
 
 def mentioned_functions(function: relax.Function) -> list[GlobalVar]:

@@ -45,7 +45,7 @@ class Mutable:
 
     def copy(self: T) -> T:
         """Return an independent copy."""
-        return type(self)(*(_copied(getattr(self, item.name)) for item in fields(self)))  # type: ignore[arg-type]
+        return type(self)(*(_copied(getattr(self, item.name)) for item in fields(self)))  # type: ignore[arg-type]  # a dataclass
 
 
 def _copied(value: Any) -> Any:

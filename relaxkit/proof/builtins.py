@@ -171,7 +171,7 @@ class Builtins(Calls):
         nodes = [self.terms[self.term(each)] for each in values]
         if any(each.head != "number" for each in nodes):
             raise Open("a computed argument of the virtual machine")
-        return [int(each.label) for each in nodes]  # type: ignore[call-overload]
+        return [int(each.label) for each in nodes]
 
     def _operator_named(self, name: str, arguments: Sequence[Value]) -> Value:
         first = arguments[0]

@@ -78,7 +78,7 @@ class Equality:
                     key = node.head, node.label, tuple(map(self._find, node.children))
                     changed |= self._union(term, known.setdefault(key, term))
                 for whole in self._of(node.children[0], "tuple") if node.head == "item" else ():
-                    changed |= self._union(term, self._terms[whole].children[node.label[0]])  # type: ignore[index]
+                    changed |= self._union(term, self._terms[whole].children[node.label[0]])
 
     def _apply(self, laws: Sequence[Law], end: float) -> bool:
         """Apply laws wherever they fit; say whether anything has become equal."""

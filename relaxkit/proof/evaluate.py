@@ -97,7 +97,7 @@ class Evaluator(Declared):
         if not children or self.terms[children[0]].head != "item":
             return None
         whole = self.terms[children[0]].children[0]
-        arity = self.terms[children[0]].label[1]  # type: ignore[index]
+        arity = self.terms[children[0]].label[1]
         same = all(
             self.terms[each].head == "item"
             and self.terms[each].children[0] == whole

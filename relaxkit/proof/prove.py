@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import tvm
 from tvm import relax
@@ -151,11 +150,9 @@ def _attributes(terms: Terms, term: Term, other: Term) -> str:
     """Say which attributes of a call are not those of another call of the same operator."""
     if terms[term].head != "op":
         return "of another kind"
-    label: Any = terms[term].label
-    its: Any = terms[other].label
-    mine, others = (fields_of(terms.objects.of[each[1]]) for each in (label, its))
+    mine, others = (fields_of(terms.objects.of[terms[each].label[1]]) for each in (term, other))
     parting = [f"{key}={value}" for key, value in mine.items() if str(value) != str(others.get(key))]
-    return f"with {', '.join(parting)}" if parting else f"of type {', '.join(label[2:])}"
+    return f"with {', '.join(parting)}" if parting else f"of type {', '.join(terms[term].label[2:])}"
 
 
 def _words(terms: Terms, left: Term, right: Term) -> str:

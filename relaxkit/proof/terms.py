@@ -30,7 +30,7 @@ class Node:
     """
 
     head: str
-    label: Hashable
+    label: Any  # hashable, and of what type is up to the head
     children: tuple[Term, ...]
 
 
@@ -118,7 +118,7 @@ class Terms:
     def name(self, term: Term) -> str:
         """Name a term in words of the program: the operator, the parameter, the constant."""
         node = self[term]
-        label: Any = node.label
+        label = node.label
         match node.head:
             case "op" | "external":
                 return str(label[0])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import tvm_ffi
@@ -125,13 +126,8 @@ def _between(choices: Choices, copier: Copier, first: Any, dtype: str, rank: int
         axes = [*range(rank - 2), rank - 1, rank - 2]
         ways.append(lambda: op.permute_dims(copier.local(op.permute_dims(first, axes)), axes))
     if is_float(dtype):
-        ways += [
-            lambda: op.add(first, first),
-            lambda: op.subtract(first, first),
-            lambda: op.multiply(first, first),
-            lambda: op.abs(first),
-        ]
-        ways += [lambda each=each: relax.Call(Op.get(f"relax.{each}"), [first]) for each in _UNARY]  # type: ignore[misc]
+        ways += [partial(each, first, first) for each in (op.add, op.subtract, op.multiply)]
+        ways += [partial(op.abs, first), *(partial(relax.Call, Op.get(f"relax.{each}"), [first]) for each in _UNARY)]
     if dtype == "float32":
         ways.append(lambda: op.astype(copier.local(op.astype(first, "float16")), "float32"))
     return choices.pick(ways)()

@@ -24,11 +24,10 @@ def _run(options: argparse.Namespace) -> int:
     from fuzzer.cli.options import PROGRAM, whole_parser
 
     parser = whole_parser()
-    for action in _actions(parser):  # shtab looks for an attribute that argparse's actions do not have
-        if action.metavar in _FILES:
-            action.complete = shtab.FILE  # type: ignore[attr-defined]
-        elif action.metavar in _DIRECTORIES:
-            action.complete = shtab.DIRECTORY  # type: ignore[attr-defined]
+    places = dict.fromkeys(_FILES, shtab.FILE) | dict.fromkeys(_DIRECTORIES, shtab.DIRECTORY)
+    for action in _actions(parser):
+        if action.metavar in places:
+            action.complete = places[action.metavar]  # type: ignore[attr-defined]  # argparse has none, shtab reads it
     print(shtab.complete(parser, options.shell, root_prefix=PROGRAM))
     return OK
 
