@@ -1,6 +1,7 @@
 """Whether generated modules are what they should be: well formed, and executable where they are meant to be.
 
     python benchmarks/validity.py [--modules 2000] [--seed 1] [--workers 2] [--no-run] [--show 20] [--json]
+                                  [--aim add,multiply] [--demand FEATURE,FEATURE] [--max-bindings N]
 
 Each module is checked by TVM's own checker and by ours (declared return types against the bodies, JSON that loads
 back); one that is meant to execute is built by the minimal reference pipeline, and each of its public functions is
@@ -11,6 +12,8 @@ run twice on drawn inputs. What does not come out is listed by message, with the
 from __future__ import annotations
 
 import argparse
+import dataclasses
+import functools
 import json
 import random
 import re
@@ -24,6 +27,17 @@ from tabulate import tabulate
 
 BATCH = 50
 DRAW_BYTES = 16 << 10
+AIMED_WEIGHT = 30
+"""The weight of each operator that is aimed at: of two, six of seven operators are one of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """What is asked of ``described_modules``: operators to aim at, names of features, and the most bindings."""
+
+    aim: tuple[str, ...] = ()
+    demand: tuple[str, ...] = ()
+    max_bindings: int = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +48,7 @@ class Batch:
     first: int
     stop: int
     run: bool
+    kind: Kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,12 +99,24 @@ def normalised(message: str) -> str:
     return re.sub(r"\d+", "N", lines[-1])[:150] if lines else "no message"
 
 
-def described(seed: int, number: int) -> Any:
-    """Module ``number`` of a seed with what is known of it; ``None`` when the draw is discarded."""
+@functools.cache
+def modules_of(kind: Kind) -> Any:
+    """Return the strategy of modules of a kind."""
+    from strategies import Feature
     from strategies.modules import described_modules
+
+    return described_modules(
+        demand=[Feature(name) for name in kind.demand],
+        max_bindings=kind.max_bindings,
+        operators=dict.fromkeys(kind.aim, AIMED_WEIGHT),
+    )
+
+
+def described(seed: int, number: int, kind: Kind) -> Any:
+    """Module ``number`` of a seed with what is known of it; ``None`` when the draw is discarded."""
     from strategies.scope.from_bytes import draw_from_bytes
 
-    return draw_from_bytes(described_modules(), random.Random(f"{seed}/{number}").randbytes(DRAW_BYTES))
+    return draw_from_bytes(modules_of(kind), random.Random(f"{seed}/{number}").randbytes(DRAW_BYTES))
 
 
 def check_batch(batch: Batch) -> Iterator[Begun | Checked]:
@@ -99,7 +126,7 @@ def check_batch(batch: Batch) -> Iterator[Begun | Checked]:
     for number in range(batch.first, batch.stop):
         begin_case()
         yield Begun(number)
-        drawn = described(batch.seed, number)
+        drawn = described(batch.seed, number, batch.kind)
         if drawn is None:
             yield Checked(number, False)
             continue
@@ -164,7 +191,7 @@ def work(batches: list[Batch], totals: Totals, lock: threading.Lock) -> None:
             current = batch.first
             while current < batch.stop:
                 died: Died | None = None
-                for item in worker.stream(check_batch, Batch(batch.seed, current, batch.stop, batch.run)):
+                for item in worker.stream(check_batch, dataclasses.replace(batch, first=current)):
                     if isinstance(item, Begun):
                         current = item.number
                     elif isinstance(item, Checked):
@@ -179,10 +206,10 @@ def work(batches: list[Batch], totals: Totals, lock: threading.Lock) -> None:
                     current += 1
 
 
-def measure(count: int, seed: int, workers: int, run: bool) -> Totals:
+def measure(count: int, seed: int, workers: int, run: bool, kind: Kind) -> Totals:
     """Check ``count`` modules of a seed."""
     totals, lock = Totals(), threading.Lock()
-    batches = [Batch(seed, first, min(first + BATCH, count), run) for first in range(0, count, BATCH)]
+    batches = [Batch(seed, first, min(first + BATCH, count), run, kind) for first in range(0, count, BATCH)]
     threads = [threading.Thread(target=work, args=(batches, totals, lock)) for _ in range(workers)]
     for thread in threads:
         thread.start()
@@ -199,13 +226,19 @@ def main() -> None:
     parser.add_argument("--no-run", action="store_true", help="check the form only")
     parser.add_argument("--show", type=int, default=20, help="messages to list")
     parser.add_argument("--only", type=int, metavar="NUMBER", help="print one module and nothing else")
+    parser.add_argument("--aim", default="", metavar="NAME,NAME", help="operators to aim at, as of ir_modules")
+    parser.add_argument("--demand", default="", metavar="FEATURE,FEATURE", help="features that every module must have")
+    parser.add_argument("--max-bindings", type=int, default=12, metavar="N", help="as of ir_modules")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     options = parser.parse_args()
+    aim, demand = (tuple(name for name in given.split(",") if name) for given in (options.aim, options.demand))
+    kind = Kind(aim, demand, options.max_bindings)
+    modules_of(kind)  # an unknown name is told here
     if options.only is not None:
-        drawn = described(options.seed, options.only)
+        drawn = described(options.seed, options.only, kind)
         print("discarded" if drawn is None else drawn.module.script(show_meta=True))
         return
-    totals = measure(options.modules, options.seed, options.workers, not options.no_run)
+    totals = measure(options.modules, options.seed, options.workers, not options.no_run, kind)
     result = {
         "modules": totals.checked,
         "discarded_share": totals.discarded / max(1, totals.checked + totals.discarded),
