@@ -151,23 +151,13 @@ def _branch(
         repeated: What the other branch bound, some of which is bound here once more.
         tupled: Whether a single value is a tuple of one.
     """
-    before, mark = scope.values, len(scope.values)
-    keep, casts = scope.keep_outputs, len(scope.frame.cast_symbols)
-    scope.values = list(before)
-    scope.branches += 1
     body = FunctionBody(scope)
-    try:
-        values = _fill(scope, body, step, depth, results, inner, repeated or [])
-    except Infeasible:
-        body.abandon()
-        scope.values = before
-        raise
-    finally:
-        scope.keep_outputs = keep
-        scope.branches -= 1
-        del scope.frame.cast_symbols[casts:]
-    parameters = [value for value in scope.values[mark:] if value.is_parameter]
-    scope.values = before + parameters
+    with scope.branch():
+        try:
+            values = _fill(scope, body, step, depth, results, inner, repeated or [])
+        except Infeasible:
+            body.abandon()
+            raise
     single = len(values) == 1 and not tupled
     return body.sequence(values[0].expr if single else as_tuple(values)), values
 

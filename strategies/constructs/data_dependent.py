@@ -51,7 +51,7 @@ def _unique(scope: Scope) -> Value:
     whole = scope.emit(expr, parts=parts)
     if not (scope.has(Feature.CAST_SYMBOLS) and scope.has(Feature.TUPLES) and scope.index(2)):
         return _learn(scope, scope.item(whole, 0), [count])
-    symbol = scope.frame.new_symbol(count, listed=False)
+    symbol = scope.frame.new_symbol(count)
     inverse = source.shape
     dims: list[Sequence[Dim]] = [(symbol,)]
     dims += [inverse if number == 1 else (symbol,) for number, flag in enumerate(flags) if flag]
@@ -137,7 +137,7 @@ def _spread(scope: Scope) -> Value:
     if not _casts(scope):
         scope.emit(op.full(shape.expr, relax.const(1, "float32"), "float32"), Bounds(1, 1, True))
         return shape
-    symbol = scope.frame.new_symbol((low, high), listed=False)
+    symbol = scope.frame.new_symbol((low, high))
     ty = relax.ShapeType([symbol, other])
     var = scope.cast_variable(shape.expr, ty)
     shapes.define(scope, (symbol,))
@@ -167,9 +167,7 @@ def _learn(scope: Scope, value: Value, ranges: Sequence[Range]) -> Value:
     """Return the value cast to dims within ``ranges``: numbers where there is one choice, else new symbols."""
     if not _casts(scope):
         return value
-    dims: list[Any] = [
-        low if low == high else scope.frame.new_symbol((low, high), listed=False) for low, high in ranges
-    ]
+    dims: list[Any] = [low if low == high else scope.frame.new_symbol((low, high)) for low, high in ranges]
     if scope.forbids(Feature.EMPTY_TENSORS) and 0 in dims:
         raise Infeasible("empty tensors are forbidden")
     return shapes.learn(scope, value, tuple(dims))

@@ -173,7 +173,7 @@ def _own(scope: Scope, own: dict[Any, Any], dim: Dim) -> Dim:
     if isinstance(dim, int):
         return dim
     if dim not in own:
-        own[dim] = scope.frame.new_symbol(scope.dim_range(dim), listed=False)
+        own[dim] = scope.frame.new_symbol(scope.dim_range(dim))
     return own[dim]
 
 

@@ -145,18 +145,13 @@ def _opened(half: _Half) -> _Half:
 def _branch(half: _Half, step: Step, results: Callable[[], list[Value]]) -> tuple[Any, list[Value]]:
     """Return one branch as a ``SeqExpr``, and the values that it gives; what it binds itself is gone afterwards."""
     scope = half.scope
-    before = scope.values
-    scope.values = list(before)
-    scope.branches += 1
     body = FunctionBody(scope)
-    with scope.symbols_in_scope():
+    with scope.branch(), scope.symbols_in_scope():
         body.open(False)
         for _ in range(scope.index(3)):
             step(scope, 1)
         values = results()
         body.close()
-    scope.branches -= 1
-    scope.values = before
     return body.sequence(values[0].expr if len(values) == 1 else as_tuple(values)), values
 
 

@@ -76,7 +76,7 @@ def cast_dims(scope: Scope, rank: int) -> tuple[Dim, ...]:
         elif way == 1 and scope.frame.symbol_list:
             dims.append(scope.pick(scope.frame.symbol_list))
         elif scope.has(Feature.CAST_SYMBOLS):
-            dims.append(scope.frame.new_symbol(SYMBOL_RANGE, listed=False))
+            dims.append(scope.frame.new_symbol(SYMBOL_RANGE))
         else:
             dims.append(1 + scope.index(4))
     return tuple(dims)
@@ -87,7 +87,7 @@ def _renamed(scope: Scope, dims: tuple[Dim, ...]) -> tuple[Dim, ...]:
     renamed: list[Dim] = []
     for dim in dims:
         new = _nameable(scope, dim) and scope.index(3) == 2
-        renamed.append(scope.frame.new_symbol(scope.dim_range(dim), listed=False) if new else dim)
+        renamed.append(scope.frame.new_symbol(scope.dim_range(dim)) if new else dim)
     return tuple(renamed)
 
 
@@ -136,7 +136,7 @@ def cast_symbol(scope: Scope) -> Value:
     if scope.branches:
         raise Infeasible("a cast in a branch leaves nothing behind")
     source = _free(scope)
-    dims = [scope.frame.new_symbol(SYMBOL_RANGE, listed=False), *(cast_dims(scope, 1) * (source.rank - 1))]
+    dims = [scope.frame.new_symbol(SYMBOL_RANGE), *(cast_dims(scope, 1) * (source.rank - 1))]
     scope.frame.casts[source.expr] = tuple(dims)
     learn(scope, source, tuple(dims))
     return used(scope, dims[0])
@@ -238,16 +238,13 @@ def filled(scope: Scope, dims: list[Dim], dtype: str) -> Value:
 def shape_parameter(scope: Scope) -> Value:
     """Draw a Shape parameter; its dims are symbols of the function, new ones among them."""
     dims: list[Dim] = []
-    own: list[Any] = []
     for _ in range(1 + scope.index(2)):
         if not scope.has(Feature.SYMBOLIC_SHAPES):
             dims.append(1 + scope.index(4))
         elif scope.has(Feature.SHAPE_SYMBOLS) and scope.index(2):
-            own.append(scope.frame.new_symbol(SYMBOL_RANGE, listed=False))
-            dims.append(own[-1])
+            dims.append(scope.frame.new_symbol(SYMBOL_RANGE))
         else:
             dims.append(scope.symbol())
-    scope.frame.shape_symbols.extend(own)
     return scope.parameter(relax.ShapeType(dims))
 
 
@@ -269,8 +266,7 @@ def shape_symbol(scope: Scope) -> Value:
         return used(scope, scope.pick(known[::-1]))
     if scope.closed:
         raise Infeasible("no parameter can be added")
-    symbol = scope.frame.new_symbol(SYMBOL_RANGE, listed=False)
-    scope.frame.shape_symbols.append(symbol)
+    symbol = scope.frame.new_symbol(SYMBOL_RANGE)
     scope.parameter(relax.ShapeType([symbol, 1 + scope.index(4)][: 1 + scope.index(2)]))
     return used(scope, symbol)
 

@@ -21,8 +21,7 @@ def weight(scope: Scope) -> Value:
     frame = scope.frame
     way = scope.index(16)
     if way == 14 and scope.has(Feature.SHAPE_PARAMS) and scope.has(Feature.SYMBOLIC_SHAPES):
-        symbol = frame.new_symbol(SYMBOL_RANGE, listed=False)
-        frame.shape_symbols.append(symbol)
+        symbol = frame.new_symbol(SYMBOL_RANGE)
         _weigh(scope, frame.add_parameter(relax.ShapeType([symbol, 2]), None, name=f"w{len(frame.weights)}"))
         return scope.emit(
             op.full(scope.shape_expr([symbol, 2]), relax.const(1, "float32"), "float32"), Bounds(1, 1, True)

@@ -15,6 +15,7 @@ import tvm_ffi
 from tvm import relax
 from tvm.ir import Op
 
+from relaxkit.ir.dims import symbols_of
 from relaxkit.ir.types import flat
 from strategies.scope.bounds import Bounds, is_float
 from strategies.scope.choices import Choices, Draw
@@ -262,8 +263,14 @@ class BindingEmitter(Choices):
 
     def shape_expr(self, dims: Sequence[Dim]) -> Any:
         """Return a ``ShapeExpr``; a static one is the same object in every function of the module (as upstream's passes
-        see it after a builder shared it)."""
+        see it after a builder shared it).
+
+        Raises:
+            Infeasible: when a dim awaits a parameter that defines it.
+        """
         if not all(isinstance(dim, int) for dim in dims):
+            if any(symbol in self.frame.awaited for dim in dims for symbol in symbols_of(dim)):
+                raise Infeasible("no parameter defines a dim yet")
             return relax.ShapeExpr(list(dims))
         return self.module.shared_shape(tuple(dims))
 

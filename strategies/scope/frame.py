@@ -169,8 +169,9 @@ class FunctionFrame:
         weights: Which of them are weights (they go last).
         weight_work: Values computed from weights alone.
         symbols: Range of each symbolic dim known in the function.
-        symbol_list: The symbolic dims that tensor parameters define.
-        shape_symbols: Those that only a Shape parameter defines.
+        symbol_list: The symbolic dims that its parameters define; more parameters may have them.
+        awaited: Those drawn for a parameter that is still to be made: nothing else may have them.
+        shape_symbols: Those that only a Shape parameter may define.
         cast_symbols: Those that only a cast defines, seen here.
         max_parameters: How many parameters it may get.
         casts: Shapes that tensors of unknown shape were cast to, by variable.
@@ -198,6 +199,7 @@ class FunctionFrame:
     weight_work: list[Value] = field(default_factory=list)
     symbols: dict[Any, Range] = field(default_factory=dict)
     symbol_list: list[Any] = field(default_factory=list)
+    awaited: list[Any] = field(default_factory=list)
     shape_symbols: list[Any] = field(default_factory=list)
     cast_symbols: list[Any] = field(default_factory=list)
     casts: dict[Any, tuple[Dim, ...]] = field(default_factory=dict)
@@ -218,21 +220,33 @@ class FunctionFrame:
     local_symbols: frozenset[Any] | None = None
     planned: list[Feature] = field(default_factory=list)
 
-    def new_symbol(self, limits: Range, *, listed: bool = True) -> Any:
-        """Return a fresh symbolic dim with its range; ``listed`` ones may appear in types of further parameters."""
+    def new_symbol(self, limits: Range) -> Any:
+        """Return a fresh symbolic dim with its range."""
         count = len(self.symbols)
         name = _SYMBOL_NAMES[count] if count < len(_SYMBOL_NAMES) else f"n{count}"
         var = tirx.Var(name, "int64")
         self.symbols[var] = limits
-        if listed:
-            self.symbol_list.append(var)
         return var
 
+    def await_symbol(self, limits: Range) -> Any:
+        """Return a fresh symbolic dim that a parameter must define before anything else has it."""
+        self.awaited.append(self.new_symbol(limits))
+        return self.awaited[-1]
+
     def forget_symbols(self, mark: int) -> None:
-        """Take back the listed symbols behind the first ``mark``: the shape that they were made for is not used."""
-        for var in self.symbol_list[mark:]:
+        """Take back the awaited symbols behind the first ``mark``: the shape that they were made for is not used."""
+        for var in self.awaited[mark:]:
             del self.symbols[var]
-        del self.symbol_list[mark:]
+        del self.awaited[mark:]
+
+    def _define_symbols(self, ty: Any) -> None:
+        """Note the symbols that a parameter of a type defines: those that stand alone."""
+        for symbol in relax.analysis.definable_tir_vars_in_type(ty):
+            if symbol in self.awaited:
+                self.awaited.remove(symbol)
+                self.symbol_list.append(symbol)
+            elif symbol not in self.symbol_list + self.shape_symbols:
+                (self.shape_symbols if isinstance(ty, relax.ShapeType) else self.symbol_list).append(symbol)
 
     def tensor_type(self, dims: Sequence[Dim], dtype: str) -> Any:
         """Return the type of a tensor, with the function's vdevice where it has one."""
@@ -241,7 +255,8 @@ class FunctionFrame:
     def add_parameter(
         self, ty: Any, bounds: Bounds | None, *, actual: tuple[Dim, ...] | None = None, name: str | None = None
     ) -> Value:
-        """Make a parameter."""
+        """Make a parameter; symbolic dims that stand alone in its type are defined from now on."""
+        self._define_symbols(ty)
         var = relax.Var(name or f"p{len(self.parameters)}", ty)
         value = Value(var, ty, bounds, actual=actual, is_parameter=True)
         self.parameters.append(value)

@@ -6,7 +6,8 @@ at hand satisfies is made: a constant, a new parameter, or a value brought into 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from tvm import relax
@@ -228,10 +229,10 @@ class Scope(BindingEmitter):
     # -- symbols and parameters ---------------------------------------------------------------------------------
 
     def symbol(self) -> Any:
-        """Return a symbolic dim of this function: one at hand, or a new one that a parameter must define at once."""
-        known = self.frame.symbol_list
+        """Return a symbolic dim of this function: one at hand, or a new one, which awaits a parameter that has it."""
+        known = self.frame.symbol_list + self.frame.awaited
         index = self.index(len(known) * 2 + 1)
-        return known[index // 2] if index < len(known) * 2 else self.frame.new_symbol(SYMBOL_RANGE)
+        return known[index // 2] if index < len(known) * 2 else self.frame.await_symbol(SYMBOL_RANGE)
 
     def draw_shape(self, ranks: Sequence[int] | None = None, static: bool = False) -> tuple[Dim, ...]:
         """Draw dims for something that is about to be made; symbolic ones only when a parameter can define them."""
@@ -285,6 +286,20 @@ class Scope(BindingEmitter):
         self.match_cast(parameter, known.shape)
         return parameter.expr
 
+    @contextlib.contextmanager
+    def branch(self) -> Iterator[None]:
+        """Enter a branch; of what it binds, its parameters alone are seen behind it, and no symbols of its casts."""
+        before, keep, casts = self.values, self.keep_outputs, len(self.frame.cast_symbols)
+        self.values = list(before)
+        self.branches += 1
+        try:
+            yield
+            before = before + [value for value in self.values[len(before) :] if value.is_parameter]
+        finally:
+            self.values, self.keep_outputs = before, keep
+            self.branches -= 1
+            del self.frame.cast_symbols[casts:]
+
     def _may_make(self) -> bool:
         return self.has(Feature.CONSTANTS) or self.can_add_parameter()
 
@@ -299,7 +314,7 @@ class Scope(BindingEmitter):
     ) -> Value:
         for _ in range(8):
             dtype = self.pick_dtype(dtypes)
-            mark = len(self.frame.symbol_list)
+            mark = len(self.frame.awaited)
             dims = tuple(shape) if shape is not None else self.draw_shape(ranks, static)
             if where is None:
                 return self.make(dims, dtype, bounds)
@@ -309,7 +324,11 @@ class Scope(BindingEmitter):
         raise Infeasible(f"nothing of dtypes {dtypes}, ranks {ranks}, shape {shape} satisfies the row")
 
     def make(self, dims: Sequence[Dim], dtype: str, bounds: Bounds | None = None) -> Value:
-        """Return a new tensor: a parameter, a constant or a filled tensor."""
+        """Return a new tensor: a parameter, a constant or a filled tensor.
+
+        Raises:
+            Infeasible: when its dtype is forbidden, or a dim awaits a parameter and this is none.
+        """
         if not self.module.permits(dtype):
             raise Infeasible(f"{dtype} is forbidden")
         static = all(isinstance(dim, int) for dim in dims)
@@ -324,11 +343,11 @@ class Scope(BindingEmitter):
         return self._filled(dims, dtype, bounds or default_bounds(dtype))
 
     def definable(self, dims: Sequence[Dim]) -> bool:
-        """Say whether a parameter may have these dims: each symbol is defined by a parameter, and not only by a
-        cast."""
-        known = self.frame.symbol_list
-        symbols = [s for dim in dims if not isinstance(dim, int) for s in symbols_of(dim)]
-        return all(any(symbol.same_as(other) for other in known) for symbol in symbols)
+        """Say whether a parameter may have these dims: it defines each symbol, or another parameter does, and not only
+        a cast."""
+        symbolic = {dim for dim in dims if not isinstance(dim, int)}
+        known = symbolic.intersection(self.frame.awaited).union(self.frame.symbol_list)
+        return all(symbol in known for dim in symbolic for symbol in symbols_of(dim))
 
     def _filled(self, dims: Sequence[Dim], dtype: str, domain: Bounds) -> Value:
         number = guards.number_in(domain, dtype)

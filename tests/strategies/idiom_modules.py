@@ -28,13 +28,13 @@ ALONE = (Feature.TUPLES, Feature.SYMBOLIC_SHAPES)
 
 
 @st.composite
-def planted(draw: Any, planned: Planned, symbolic: bool = False) -> Any:
+def planted(draw: Any, planned: Planned, symbolic: bool = False, parameters: int = 12) -> Any:
     """A module whose ``main`` holds one idiom alone, and what is known of its result; ``None`` where it has no room."""
     features = closure((*planned.needs, *(ALONE if symbolic else ALONE[:1])))
     if Feature.CONSTANTS not in planned.needs:
         features -= {Feature.CONSTANTS}
     module = ModuleFrame(relax.BlockBuilder(), features, True)
-    scope = Scope(draw, module, FunctionFrame(max_parameters=12))
+    scope = Scope(draw, module, FunctionFrame(max_parameters=parameters))
     scope.frame.called = False
     scope.frame.is_weighted = Feature.WEIGHTS in features
     if Feature.VDEVICE in features:

@@ -75,6 +75,16 @@ def test_an_idiom_makes_its_passes_act(idiom, count):
         assert said["changed"] >= LEAST * count, (name, said)
 
 
+@in_tiers(300, 3000)
+def test_an_idiom_of_any_ranks_defines_its_dims_also_where_parameters_are_few(count):
+    source = random.Random(8)
+    for idiom in (idiom for idiom in IDIOMS if idiom.name.endswith("_of_ranks")):
+        for number in range(count // 5):
+            made = draw_from_bytes(planted(Planned(idiom), True, number % 4), source.randbytes(BUFFER))
+            if made is not None:
+                relax.analysis.well_formed(made[0])
+
+
 @pytest.mark.parametrize(("idiom", "near"), NEAR, ids=[f"{idiom.name}!{near.name}" for idiom, near in NEAR])
 @PLANTS
 def test_a_near_miss_is_left_alone(idiom, near, count):

@@ -22,6 +22,25 @@ def test_every_module_is_well_formed(modules):
         relax.analysis.well_formed(module)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {},
+        {"operators": {"relax.add": 30, "relax.multiply": 30}},
+        {"operators": {"relax.matmul": 30, "relax.broadcast_to": 30}},
+        {"max_bindings": 4},
+        {"demand": [Feature.MULTIPLE_FUNCTIONS]},
+        {"demand": [Feature.RECURSION, Feature.CAST_SYMBOLS]},
+        {"demand": [Feature.LOCAL_FUNCTIONS, Feature.CAST_SYMBOLS, Feature.SHAPE_SYMBOLS]},
+    ],
+    ids=["plain", "aimed", "aimed-matmul", "small", "functions", "recursion", "local-functions"],
+)
+def test_thousands_of_modules_are_well_formed(arguments):
+    for module in drawn(ir_modules(**arguments), 2000, seed=2):
+        relax.analysis.well_formed(module)
+
+
 def test_declared_return_types_match_the_bodies(modules):
     for module in modules:
         for name, function in relax_functions(module).items():

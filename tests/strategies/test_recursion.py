@@ -2,10 +2,14 @@ from __future__ import annotations
 
 import pytest
 from drawing import drawn
+from hypothesis import strategies as st
 from tvm import relax
 
 from strategies import Feature, ir_modules
+from strategies.constructs import recursion, shapes
 from strategies.constructs.recursion import DEPTH
+from strategies.scope.features import closure
+from strategies.scope.frame import ModuleFrame
 
 
 def recursive(module):
@@ -63,3 +67,23 @@ def test_some_recursion_has_symbolic_shapes_and_some_tuples(modules):
 
 def test_the_counter_is_small():
     assert DEPTH == 3
+
+
+@pytest.mark.parametrize("mutual", [False, True])
+def test_what_a_cast_defines_in_a_branch_is_no_dim_in_another(mutual):
+    def step(scope, depth):
+        """Use every symbol that counts as defined, and define another."""
+        for symbol in scope.frame.symbol_list + shapes.loose_symbols(scope):
+            shapes.filled(scope, [symbol], "float32")
+        shapes.learn(scope, shapes.filled(scope, [2], "float32"), (scope.frame.new_symbol((1, 4)),))
+
+    @st.composite
+    def strategy(draw):
+        features = closure([Feature.RECURSION, Feature.CAST_SYMBOLS, Feature.DEAD_CODE])
+        frame = ModuleFrame(relax.BlockBuilder(), features, True)
+        with frame.builder_scope():
+            recursion.build(draw, frame, step, mutual=mutual)
+            return frame.builder.get()
+
+    for module in drawn(strategy(), 30):
+        relax.analysis.well_formed(module)

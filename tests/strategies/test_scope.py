@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import contextlib
+
 import pytest
 from drawing import drawn, with_scope
 from tvm import relax
@@ -49,6 +51,111 @@ def test_a_symbolic_shape_can_be_asked_for_without_parameters_left():
     for first, second in drawn(with_scope(use), 60):
         assert second.rank == first.rank
         assert second.dtype == first.dtype
+
+
+def test_a_drawn_symbol_is_a_dim_of_nothing_but_the_parameter_that_defines_it():
+    def use(scope):
+        symbol = scope.symbol()
+        assert scope.frame.symbol_list == []
+        for dims in ([symbol * 2], [symbol + 1, 2]):  # parameters that would not define it
+            with pytest.raises(Infeasible):
+                scope.make(dims, "float32")
+        with pytest.raises(Infeasible):
+            scope.shape_expr([2, symbol])
+        made = scope.make([symbol * 2, symbol], "float32")
+        assert scope.frame.symbol_list == [symbol]
+        return scope.tensor(shape=[symbol * 2]), made
+
+    for later, made in drawn(with_scope(use), 20):
+        assert made.is_parameter
+        assert later.rank == 1
+
+
+def test_a_drawn_symbol_without_room_for_its_parameter_is_refused():
+    def use(scope):
+        symbol = scope.symbol()
+        scope.closed = True
+        with pytest.raises(Infeasible):
+            scope.make([2, symbol], "float32")
+        return True
+
+    assert all(drawn(with_scope(use), 5))
+
+
+def test_a_drawn_symbol_that_no_parameter_got_is_no_dim_of_later_values():
+    def use(scope):
+        left = scope.symbol()
+        scope.closed = True
+        return left, [scope.draw_shape((3, 4)) for _ in range(4)]
+
+    for left, shapes in drawn(with_scope(use), 40):
+        assert not any(left in shape for shape in shapes)
+
+
+def test_a_drawn_symbol_that_no_parameter_got_is_what_the_next_one_may_define():
+    def use(scope):
+        left = scope.symbol()
+        made = scope.make(scope.draw_shape((4,)), "float32")
+        return scope.frame.symbol_list, left, made
+
+    cases = list(drawn(with_scope(use), 60))
+    assert any(left in made.shape for _, left, made in cases)
+    for defined, left, made in cases:
+        assert (left in defined) is (left in made.shape)
+
+
+def test_a_symbol_of_a_shape_that_was_not_used_is_taken_back():
+    def use(scope):
+        tried = []
+
+        def where(value):
+            tried.append(value)
+            return value.is_static
+
+        scope.tensor(ranks=(1,), where=where)
+        return len(tried), scope.frame
+
+    cases = list(drawn(with_scope(use), 60))
+    assert any(tries > 1 for tries, _ in cases)
+    for _, frame in cases:
+        assert not frame.symbols
+        assert frame.symbol_list == frame.awaited == []
+
+
+def test_symbols_of_shape_parameters_are_told_from_those_of_tensors():
+    def use(scope):
+        frame = scope.frame
+        lone, shared = frame.new_symbol((1, 4)), scope.symbol()
+        scope.parameter(relax.ShapeType([lone, shared, lone]))
+        tensor = frame.new_symbol((1, 4))
+        scope.parameter(relax.TupleType([relax.TensorType([tensor, shared], "float32")]))
+        return frame, lone, shared, tensor
+
+    for frame, lone, shared, tensor in drawn(with_scope(use), 3):
+        assert frame.shape_symbols == [lone]
+        assert frame.symbol_list == [shared, tensor]
+        assert frame.awaited == []
+
+
+def test_behind_a_branch_its_parameters_are_seen_and_its_casts_are_not():
+    def use(scope):
+        outer = scope.parameter(relax.TensorType((2,), "float32"))
+        with scope.branch():
+            scope.emit(relax.op.negative(outer.expr))
+            given = scope.parameter(relax.TensorType((3,), "float32"))
+            scope.frame.cast_symbols.append(scope.frame.new_symbol((1, 4)))
+        scope.closed = True
+        with contextlib.suppress(Infeasible), scope.branch():
+            scope.keep_outputs = True
+            scope.parameter(relax.TensorType((4,), "float32"))
+            scope.make([scope.symbol()], "float32")
+        return scope, outer, given
+
+    for scope, outer, given in drawn(with_scope(use), 3):
+        assert scope.values == [outer, given]
+        assert scope.frame.cast_symbols == []
+        assert scope.branches == 0
+        assert not scope.keep_outputs
 
 
 def test_a_condition_that_nothing_meets_is_unfit():
