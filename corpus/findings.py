@@ -27,6 +27,7 @@ _SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _CONSTRUCTS = (("match_cast", "R.match_cast(", '"relax.expr.MatchCast"'), ("`If`", "if ", '"relax.expr.If"'))
 """What a failure may hang on: as an explanation names it, in TVMScript, and in JSON."""
 _AUDIT = Path(__file__).resolve().parent / "audit.toml"
+_all_cases = functools.cache(load)
 _HEADER = """# mypy: ignore-errors
 import tvm
 from tvm.script import ir as I
@@ -78,7 +79,7 @@ def recognize(findings: Sequence[FindingRecord]) -> dict[str, KnownAs]:
     It is certain where the audit has said so.  A finding of no case is known all the same where its cause was read.
     """
     known = {}
-    for each in match(findings, load()):
+    for each in match(findings, _all_cases()):
         ranks = [_rank(case, each.finding) for case in each.cases]
         silent = not each.finding.traits.skeleton.operators
         if len(ranks) == 1 or (ranks and (ranks[0][0] or (silent and ranks[0] > ranks[1]))):

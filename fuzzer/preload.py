@@ -1,5 +1,7 @@
 """Modules that the fork server imports once, so that each isolated process starts in milliseconds."""
 
+import gc
+
 import hypothesis
 import tvm
 import tvm.relax
@@ -17,3 +19,4 @@ from relaxkit.compat.shims import iterate_quickly
 __all__ = ["fuzzer", "hypothesis", "oracles", "strategies", "tvm"]
 
 iterate_quickly()
+gc.freeze()  # what is imported stays, and need not be looked at again

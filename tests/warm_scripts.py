@@ -18,9 +18,12 @@ from typing import Any
 _VOLATILE = {"PYTEST_CURRENT_TEST", "PYTHONDONTWRITEBYTECODE"}
 
 SERVER = """
-import json, os, signal, sys, time, traceback, types
+import gc, inspect, json, os, signal, sys, time, traceback, types
 import numpy, tvm, tvm.script, tvm.relax
 from tvm.script import ir, relax, tirx
+
+inspect.stack()  # finds the files of all modules once, where TVMScript's decorators would in each fork
+gc.freeze()
 
 def run(asked):
     os.setsid()

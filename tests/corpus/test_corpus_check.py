@@ -108,10 +108,21 @@ def test_a_case_that_judges_nothing_is_a_problem(tmp_path: Path, outcome: Outcom
     assert result.problem == f"expected pass of crash, measured crash {outcome} (why)"
 
 
-def test_a_module_that_does_not_load_is_invalid(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("Module = 3\n", "module.py: "),
+        ("import no_such_package\n", "No module named 'no_such_package'"),
+        (
+            "from tvm.script import relax as R\n\n\n@R.function\ndef main(x: R.Shape):\n    return x\n",
+            "is not a tvm.IRModule",
+        ),
+    ],
+)
+def test_a_module_that_does_not_load_is_invalid(tmp_path: Path, text: str, problem: str) -> None:
     write_case(tmp_path, "a-good", "good", "pass")
-    (tmp_path / "a-good" / "module.py").write_text("Module = 3\n")
+    (tmp_path / "a-good" / "module.py").write_text(text)
     (result,) = check_cases(load(root=tmp_path), "1.0")
     assert result.verdict.outcome is Outcome.INVALID
     assert result.verdict.evidence is not None
-    assert "'Module' is not a tvm.IRModule" in result.verdict.evidence.message
+    assert problem in result.verdict.evidence.message

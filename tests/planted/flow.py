@@ -5,6 +5,7 @@ What they give is well formed and of the right types; only a run shows it.  The 
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -44,7 +45,8 @@ def _numbers(ty: Any, dtypes: tuple[str, ...] = ("float32",)) -> list[int] | Non
     return [int(dim) for dim in dims] if all(isinstance(dim, tvm.tirx.IntImm) for dim in dims) else None
 
 
-def _adding_kernel(shape: list[int]) -> Any:
+@functools.cache
+def _adding_kernel(shape: tuple[int, ...]) -> Any:
     """A PrimFunc that adds its second buffer to its first."""
     axes = ", ".join(f"i{at}" for at in range(len(shape)))
     text = f"""# from tvm.script import ir as I
@@ -53,7 +55,7 @@ def _adding_kernel(shape: list[int]) -> Any:
 @I.ir_module
 class Module:
     @T.prim_func(private=True)
-    def add_to(X: T.Buffer({tuple(shape)}, "float32"), Y: T.Buffer({tuple(shape)}, "float32")):
+    def add_to(X: T.Buffer({shape}, "float32"), Y: T.Buffer({shape}, "float32")):
         for {axes} in T.grid({", ".join(map(str, shape))}):
             X[{axes}] = X[{axes}] + Y[{axes}]
 """
@@ -69,7 +71,7 @@ def _in_place(wrong: bool) -> Any:
         if any(_numbers(arg.ty) != shape for arg in call.args) or not isinstance(call.args[0], relax.Var):
             return call
         first = call.args[0] if wrong else self.builder_.emit(op.add(call.args[0], relax.const(0.0, "float32")))
-        kernel = self.builder_.add_func(_adding_kernel(shape), "add_to")
+        kernel = self.builder_.add_func(_adding_kernel(tuple(shape)), "add_to")
         return op.call_tir_inplace(kernel, relax.Tuple([first, call.args[1]]), [0], [call.ty])
 
     return _rewrite("in_place_live", lambda: {"visit_call_": visit})

@@ -16,6 +16,7 @@ from strategies.scope.from_bytes import draw_from_bytes
 SEED = 20260
 
 _BYTES = 8192
+_MODULES = ir_modules()
 _blocks: list[bytes] = []
 _source = random.Random(SEED)
 
@@ -37,7 +38,7 @@ def text(index: int) -> str:
         _blocks.append(_source.randbytes(_BYTES))
     block, further = _blocks[index], random.Random(f"{SEED} {index}")
     while True:
-        module = draw_from_bytes(ir_modules(), block)
+        module = draw_from_bytes(_MODULES, block)
         if module is not None and _readable(saved := str(tvm.ir.save_json(module))):
             return saved
         block = further.randbytes(_BYTES)

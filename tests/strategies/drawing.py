@@ -44,8 +44,8 @@ PLAIN = 600
 @functools.cache
 def plain_draws() -> tuple[Any, ...]:
     """Modules as they come, drawn once; ``None`` is one that was discarded.  Nobody changes them."""
-    source = random.Random(77)
-    return tuple(draw_from_bytes(ir_modules(), source.randbytes(BUFFER)) for _ in range(PLAIN))
+    source, strategy = random.Random(77), ir_modules()
+    return tuple(draw_from_bytes(strategy, source.randbytes(BUFFER)) for _ in range(PLAIN))
 
 
 def plain_modules(count: int = PLAIN) -> list[Any]:
