@@ -133,6 +133,8 @@ class JudgedFinding(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         like: A finding or a case of the corpus with the same kind of failure.
         case: The case of the corpus that shows it.
         reason: What is wrong, in a line; empty where ``like`` or ``case`` says all.
+        family: Of the finding, where it was recorded: another finding of it is perhaps of this cause.
+        operators: Of its minimized module, where its symptom says nothing of the cause.
     """
 
     pass_name: str = msgspec.field(name="pass")
@@ -145,6 +147,8 @@ class JudgedFinding(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     like: str = ""
     case: str = ""
     reason: str = ""
+    family: str = ""
+    operators: tuple[str, ...] | None = None
 
 
 class Audit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -5,13 +5,16 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import msgspec
 
+from corpus.judgements import causes
 from fuzzer.core.toml import Flag, Line, TomlError, TomlFile, read_record, read_toml
 from fuzzer.core.verb import UsageError
+from fuzzer.store.known import KnownAs
 from oracles.core.verdict import Evidence, Outcome
 from relaxkit.passes.contract import OracleName
 from relaxkit.passes.pass_ref import PassRef
@@ -112,6 +115,11 @@ class KnownCase(CaseContent, frozen=True, kw_only=True):
         """The address of :attr:`upstream`; empty where there is none."""
         repository, mark, number = self.upstream.partition("#")
         return f"https://github.com/{repository}/issues/{number}" if mark else self.upstream
+
+    def known(self, certain: bool = True) -> KnownAs:
+        """Give what it tells of a finding that is this case, or perhaps is."""
+        known = KnownAs(self.slug, self.explanation, self.reference, certain=certain, title=self.title)
+        return replace(known, cause=causes().get(self.slug))
 
     @property
     def pass_text(self) -> str:

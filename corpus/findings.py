@@ -7,13 +7,13 @@ import json
 import re
 import shutil
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from corpus.case import CaseError, KnownCase, load, load_module
 from corpus.check import CheckResult, check_case, tvm_version
-from corpus.judgements import causes
+from corpus.earlier import said_before
 from fuzzer.core.toml import read_tables, read_toml
 from fuzzer.store.known import KnownAs
 from fuzzer.store.records import FindingRecord
@@ -74,24 +74,23 @@ def match(findings: Sequence[FindingRecord], cases: Sequence[KnownCase]) -> list
 
 
 def recognize(findings: Sequence[FindingRecord]) -> dict[str, KnownAs]:
-    """Give the case that is likelier than others for each finding, as ``fuzzer.store.known.GROUP`` has it.
-
-    It is certain where the audit has said so.  A finding of no case is known all the same where its cause was read.
-    """
+    """Give what is known of each finding: what was said of this very one first, then what only fails like it."""
     known = {}
     for each in match(findings, _all_cases()):
-        ranks = [_rank(case, each.finding) for case in each.cases]
-        silent = not each.finding.traits.skeleton.operators
-        if len(ranks) == 1 or (ranks and (ranks[0][0] or (silent and ranks[0] > ranks[1]))):
-            case = each.cases[0]
-            certain = _named(case, each.finding)
-            known[each.finding.id] = KnownAs(case.slug, case.explanation, case.reference, certain=certain)
-    read = causes()
-    known = {name: replace(each, cause=read.get(each.name)) for name, each in known.items()}
-    for own, cause in ((each.id, read[each.id]) for each in findings if each.id in read):
-        like = known.get(own, KnownAs(cause.name, cause.reason, cause.upstream))
-        known[own] = replace(like, certain=True, cause=cause)
+        case = _likeliest(each)
+        like = [] if case is None else [case.known(certain=_named(case, each.finding))]
+        said = sorted([*like, *said_before(each.finding)], key=lambda one: not one.certain)
+        if said:
+            known[each.finding.id] = said[0]
     return known
+
+
+def _likeliest(found: Match) -> KnownCase | None:
+    """Return the case that is likelier than the others; ``None`` where several are as likely."""
+    ranks = [_rank(case, found.finding) for case in found.cases]
+    silent = not found.finding.traits.skeleton.operators
+    told = len(ranks) == 1 or (ranks and (ranks[0][0] or (silent and ranks[0] > ranks[1])))
+    return found.cases[0] if told else None
 
 
 def _same_place(case: KnownCase, finding: FindingRecord, blamed: set[str]) -> bool:

@@ -31,6 +31,8 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
         place: File and function of TVM that are at fault.
         mend: What a mend would be.
         upstream: Address of an issue or a change of TVM that speaks of it, where one was found.
+        family: Of the finding (``fuzzer.findings.family``): another finding of it is perhaps of this cause.
+        operators: Of its minimized module, where its symptom says nothing of the cause.
     """
 
     campaign: int
@@ -47,6 +49,8 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     place: str = ""
     mend: str = ""
     upstream: str = ""
+    family: str = ""
+    operators: tuple[str, ...] | None = None
 
     @property
     def told(self) -> Cause:

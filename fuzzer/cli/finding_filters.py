@@ -47,8 +47,10 @@ def add_filters(parser: argparse.ArgumentParser, where: str = "") -> None:
             help=f"only findings {text}; repeatable",
         )
     listed = group.add_mutually_exclusive_group()
-    listed.add_argument("--new", action="store_true", help="only findings that neither you nor relaxfuzz has listed")
-    listed.add_argument("--known", action="store_true", help="only findings that you or relaxfuzz has listed")
+    listed.add_argument(
+        "--new", action="store_true", help="only findings that neither your list, upstream nor the corpus has"
+    )
+    listed.add_argument("--known", action="store_true", help="only findings that your list, upstream or the corpus has")
     group.add_argument("--limit", type=_number, metavar="N", help="only the N most severe findings")
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from importlib.metadata import entry_points
 
 from fuzzer.core.text import Standing, by_standing, counted
@@ -43,14 +44,15 @@ class KnownAs:
     """The name under which people know a finding.
 
     Attributes:
-        name: Of the case, or of the entry that lists it.
+        name: Of the case, of the page that tells of it, or of the entry that lists it.
         sentence: What is wrong.
         reference: Where it is reported; empty where nobody knows that.
         listed: Whether an entry lists it, which excuses it where that file is given; a case excuses nothing.
-        certain: Whether it is known to be that case, and does not only fail like it.
+        certain: Whether somebody said that of this finding, and not of one that fails like it.
         also: The case that an entry stands beside.
         file: The file that lists it.
         cause: Its cause, where somebody has read it in TVM's source.
+        title: What is wrong in a few words, for a finding that has no script to say it.
     """
 
     name: str
@@ -61,12 +63,21 @@ class KnownAs:
     also: KnownAs | None = None
     file: str = ""
     cause: Cause | None = None
+    title: str = ""
+
+    @property
+    def upstream(self) -> bool:
+        """Say whether it is reported there."""
+        return self.reference.startswith(_UPSTREAM)
 
     def _own(self) -> str:
-        place = f"on your list ({self.file})" if self.listed else f"in relaxfuzz's corpus ({self.name})"
-        upstream = f" and upstream ({self.reference})" if self.reference.startswith(_UPSTREAM) else ""
-        elsewhere = f", {self.reference}" if self.reference and not upstream else ""
-        return f"{'known' if self.certain else 'perhaps known'} {place}{upstream or elsewhere}: {self.sentence}"
+        known = "known" if self.certain else "perhaps known"
+        if self.listed:
+            reported = f" and upstream ({self.reference})" if self.upstream else f", {self.reference}"
+            return f"{known} on your list ({self.file}){reported}: {self.sentence}"
+        corpus = f"in relaxfuzz's corpus{'' if self.upstream else ' only'} ({self.name})"
+        upstream = f"upstream ({self.reference}) and " if self.upstream else ""
+        return f"{known} {upstream}{corpus}: {self.sentence}"
 
     @property
     def lines(self) -> list[str]:
@@ -112,17 +123,25 @@ def recognize(
         family = (decisions or Decisions()).place(each.id, each.family, each.former).id
         if (row := listed.find(each.id, each.signature, family, each.former)) is not None:
             case = found.get(each.id)
-            found[each.id] = KnownAs(
-                row.name, row.reason, row.reference, True, True, case, listed.file, None if case is None else case.cause
-            )
+            known = KnownAs(row.name, row.reason, row.reference, True, True, case, listed.file)
+            title = case.title if case is not None and case.certain else ""
+            found[each.id] = replace(known, cause=case and case.cause, title=title)
     return found
+
+
+def named(findings: Sequence[FindingRecord], known: Mapping[str, KnownAs]) -> list[FindingRecord]:
+    """Give findings that have no script the titles under which they are known."""
+    told = {name: each.title or each.sentence for name, each in known.items() if each.certain}
+    return [replace(each, known_title=told.get(each.id, "")) for each in findings]
 
 
 def in_words(findings: Sequence[FindingRecord], known: Mapping[str, KnownAs]) -> str:
     """Say how many findings, questions and suspects apart, are known; empty where none is."""
     findings = by_standing(findings)[Standing.FINDING]
     mine = [known[each.id] for each in findings if each.id in known]
-    listed = sum(each.listed for each in mine)
-    parts = [f"{many} {words}" for many, words in
-             ((len(mine) - listed, "in relaxfuzz's corpus"), (listed, "on your list")) if many]  # fmt: skip
+    counts = Counter(
+        "on your list" if each.listed else "upstream" if each.upstream else "in relaxfuzz's corpus only"
+        for each in mine
+    )
+    parts = [f"{many} {words}" for words, many in sorted(counts.items())]
     return f"Already known among {counted(len(findings), 'finding')}: {', '.join(parts)}" if mine else ""

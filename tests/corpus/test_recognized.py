@@ -85,7 +85,7 @@ def test_operators_tell_cases_of_one_message_apart() -> None:
         traits=Traits("LegalizeOps", Skeleton(("vision.roi_align",))),
     )  # fmt: skip
     known = recognize([found])[found.id]
-    assert known.name == "legalize-roi-align-float16"
+    assert (known.name, known.certain) == ("legalize-roi-align-float16", False)
     assert known.sentence
     # Of several that are as likely, none is named.
     assert recognize([replace(found, id="abc", traits=Traits("LegalizeOps", Skeleton(("exp",))))]) == {}
@@ -118,7 +118,7 @@ def test_what_is_listed_comes_before_the_corpus() -> None:
     assert state_of(FOUND, entry_told) is FindingState.KNOWN, "as on the page"
     assert entry_told.also == tell([FOUND])[FOUND.id], "beside the case, not instead of it"
     assert entry_told.lines[0] == "known on your list (findings.toml), https://example.org/1: why"
-    assert entry_told.lines[1].startswith("perhaps known in relaxfuzz's corpus (merge-composite-if)")
+    assert entry_told.lines[1].startswith("perhaps known in relaxfuzz's corpus only (merge-composite-if)")
     assert in_words([FOUND], told) == "Already known among 1 finding: 1 on your list"
     assert in_words([FOUND], {}) == ""
 
@@ -126,7 +126,7 @@ def test_what_is_listed_comes_before_the_corpus() -> None:
 def test_the_gate_tells_which_new_finding_is_a_case() -> None:
     (ruling,) = finding_rulings(SortedFindings((FOUND,), (), (), (), (), ()), Path("campaign"))
     assert ruling.status is RulingStatus.FAIL  # to be told is no excuse
-    assert "; perhaps known in relaxfuzz's corpus (merge-composite-if)" in ruling.detail, "by what it says alone"
+    assert "; perhaps known in relaxfuzz's corpus only (merge-composite-if)" in ruling.detail, "by what it says alone"
 
 
 def test_an_address_is_made_of_what_a_case_says_of_upstream() -> None:

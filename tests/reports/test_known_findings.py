@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from fuzzer.store.known import KnownAs
+from fuzzer.store.known import KnownAs, named
 from reports.junit import render_junit
 from reports.markdown import render_markdown
 from reports.sarif import render_sarif
@@ -26,16 +26,25 @@ def told(report: Report) -> Report:
 
 def test_every_report_tells(told: Report) -> None:
     assert KNOWN.line == (
-        "known in relaxfuzz's corpus (some-case) and upstream (https://github.com/apache/tvm/issues/1): two words"
+        "known upstream (https://github.com/apache/tvm/issues/1) and in relaxfuzz's corpus (some-case): two words"
     )
     text = render_text(told)
     assert " ".join(KNOWN.line.split()) in " ".join(text.split())
-    assert "Already known among 2 findings: 1 in relaxfuzz's corpus" in text
-    assert "\nKnown in relaxfuzz's corpus (some-case) and upstream" in render_markdown(told, lambda _: "")
+    assert "Already known among 2 findings: 1 upstream" in text
+    assert "\nKnown upstream (https://github.com/apache/tvm/issues/1)" in render_markdown(told, lambda _: "")
     assert f"\n{KNOWN.line}\n" in render_junit(told, None)
     (run,) = json.loads(render_sarif(told, None))["runs"]
     assert [each["properties"].get("known") for each in run["results"]].count(KNOWN.line) == 1
     assert [each["known"] for each in report_object([told])["findings"]] == [KNOWN.to_object(), None, None]
+
+
+def test_what_has_no_script_keeps_the_title_under_which_it_is_known(told: Report) -> None:
+    (bare, *others), known = told.findings, replace(KNOWN, title="FuseOps forgets a function")
+    (titled, *rest) = named(told.findings, {bare.id: known})
+    assert (titled.title, rest) == ("FuseOps forgets a function", others)
+    assert "FuseOps forgets a function" in render_markdown(replace(told, findings=[titled]), lambda _: "")
+    assert named([bare], {bare.id: replace(known, title="")})[0].title == "two words"
+    assert named([bare], {bare.id: replace(known, certain=False)}) == [bare], "another one fails like that"
 
 
 def test_nothing_is_told_of_what_nobody_knows(report: Report) -> None:

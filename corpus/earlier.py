@@ -1,0 +1,87 @@
+"""Tell what was said of earlier findings: ``judgements.toml`` and ``audit.toml``, by id or by family.
+
+A cause that comes to light under another pass or oracle has another id, and the same family.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from corpus import judgements
+from corpus.case import KnownCase, load
+from fuzzer.core.toml import read_tables, read_toml
+from fuzzer.findings.family import symptom_of_verdict
+from fuzzer.store.known import KnownAs
+from fuzzer.store.records import FindingRecord
+
+_AUDIT = Path(__file__).resolve().parent / "audit.toml"
+_PAGES = _AUDIT.parents[1] / "docs" / "upstream"
+_VERDICTS = {"defect": "", "debatable": "judged debatable: ", "ours": "judged no defect of TVM: "}
+
+
+@dataclass(frozen=True, slots=True)
+class EarlierFinding:
+    """An earlier finding that somebody has read.
+
+    Attributes:
+        id: Of its signature.
+        family: Of it, where that was recorded.
+        operators: Of its minimized module, where its symptom says too little; ``None`` where nobody recorded them.
+        known: What was said of it.
+    """
+
+    id: str
+    family: str
+    operators: frozenset[str] | None
+    known: KnownAs
+
+
+def said_before(finding: FindingRecord) -> list[KnownAs]:
+    """Return what was said of a finding with this id, and then of those of its family, which may have other causes."""
+    rows = [row for row in _earlier() if _fits(row, finding)]
+    near = [row for row in rows if finding.family.final and row.family == finding.family.id]
+    return [row.known for row in rows if row.id == finding.id] + [replace(row.known, certain=False) for row in near]
+
+
+def _fits(row: EarlierFinding, finding: FindingRecord) -> bool:
+    """Say whether nothing speaks against one cause: a wrong value or a death tells none, but with its operators."""
+    if not symptom_of_verdict(finding.verdict).mute:
+        return True
+    mine, others = {*finding.traits.skeleton.operators}, row.operators
+    if not finding.is_minimized or others is None:
+        return False
+    return mine >= others or mine <= others if mine and others else mine == others and row.family == finding.family.id
+
+
+@functools.cache
+def _earlier() -> tuple[EarlierFinding, ...]:
+    return tuple(_rows())
+
+
+def _rows() -> Iterator[EarlierFinding]:
+    judged, cases = judgements.load(), {case.slug: case for case in load()}
+    pages = {each.cause: page.name for each in judged if (page := _PAGES / f"{each.id}.md").is_file()}
+    for each in judged:
+        name = f"docs/upstream/{pages[each.cause]}" if each.cause in pages else f"judged {each.cause}"
+        reported = each.upstream or next((cases[slug].reference for slug in each.cases if slug in cases), "")
+        cause = each.told if each.verdict == "defect" else None
+        known = KnownAs(name, _VERDICTS[each.verdict] + each.reason, reported, cause=cause, title=each.title)
+        yield EarlierFinding(each.id, each.family, None if each.operators is None else frozenset(each.operators), known)
+    reasons = {each.id: each.reason for each in judged}
+    for row in read_tables(read_toml(_AUDIT), "finding"):
+        if row["whose"] != "ours":
+            operators = frozenset(row["operators"]) if "operators" in row else None
+            yield EarlierFinding(row["id"], row.get("family", ""), operators, _audited(row, cases, reasons))
+
+
+def _audited(row: dict[str, Any], cases: dict[str, KnownCase], reasons: dict[str, str]) -> KnownAs:
+    """Return what the audit says of a finding; of one that is only like another, it is not certain."""
+    if "case" in row:
+        return cases[row["case"]].known()
+    like = row.get("like", "")
+    reason = row.get("reason") or (cases[like].explanation if like in cases else reasons.get(like, f"as {like}"))
+    return KnownAs("docs/audit.md", reason, certain=not like, title=f"{row['pass']}: {reason}")
