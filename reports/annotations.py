@@ -35,7 +35,7 @@ def render_annotations(report: Report, result: GateResult | None = None) -> str:
     for finding in report.findings:
         message = f"{title_line(finding)}{finding.times}" + (f"; script: {finding.repro}" if finding.repro else "")
         blame = f"; {told}" if (told := blame_line(finding)) else ""
-        title = f"relaxfuzz: {finding.assessment.severity} {finding.oracle} {finding.culprit} {finding.id}"
+        title = f"relaxfuzz: {finding.assessment.grade} {finding.oracle} {finding.culprit} {finding.id}"
         row = (title, message + blame)
         disposition = dispositions.of(finding)
         if disposition is not Disposition.KNOWN:

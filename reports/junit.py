@@ -72,7 +72,7 @@ def _failures(
     for finding in findings:
         if dispositions.fails(finding):
             failure = ElementTree.SubElement(case, "failure", type=_clean(finding.kind))
-            failure.set("message", _clean(f"{finding.id}: {title_line(finding)} ({finding.assessment.severity})"))
+            failure.set("message", _clean(f"{finding.id}: {title_line(finding)} ({finding.assessment.grade})"))
             failure.text = _clean(_details(report, finding, dispositions))
     if not findings and row.failed:
         failure = ElementTree.SubElement(case, "failure", type="unfiled", message=f"{row.failed} failures, no finding")
@@ -86,7 +86,7 @@ def _details(report: Report, finding: FindingRecord, dispositions: Dispositions)
         f"family: {dispositions.family(finding)}",
         f"state: {finding.state.value}",
         f"count: {finding.count}",
-        f"severity: {finding.assessment.severity}",
+        f"severity: {finding.assessment.grade}",
         f"evidence: {finding.assessment.evidence}",
         *filter(None, [blame_line(finding)]),
         f"repro: {finding.repro or '-'}",

@@ -64,7 +64,7 @@ def _listed(report: Report, findings: Sequence[FindingRecord], module_of: Callab
     lines = table(
         ("id", "severity", "oracle", "pass", "count", "bindings", "state", "message"),
         (
-            (f.id, f.assessment.severity, str(f.oracle), f.culprit, f.count or "-",
+            (f.id, f.assessment.grade, str(f.oracle), f.culprit, f.count or "-",
              "-" if f.bindings is None else f.bindings, f.state.value, title_line(f))
             for f in findings
         ),
@@ -78,7 +78,7 @@ def _listed(report: Report, findings: Sequence[FindingRecord], module_of: Callab
 
 def _finding(finding: FindingRecord, module: str, known: KnownAs | None) -> list[str]:
     assessment = finding.assessment
-    head = f"{finding.id}: {cell(finding.oracle)}, {cell(finding.culprit)}, {assessment.severity}"
+    head = f"{finding.id}: {cell(finding.oracle)}, {cell(finding.culprit)}, {assessment.grade}"
     lines = [f"### {head}", "", f"Evidence: {assessment.evidence}.", ""]
     if blame := blame_line(finding):
         lines += [f"{cell(blame[0].upper() + blame[1:])}.", ""]

@@ -156,7 +156,7 @@ def _message(finding: FindingRecord) -> str:
     title = title_line(finding).rstrip(".")
     what = title if finding.parts is not None else f"{printable(finding.culprit)}: {title}"
     script = f" Script: {finding.repro}." if finding.repro else ""
-    severity, blame = finding.assessment.severity, f" {told}." if (told := blame_line(finding)) else ""
+    severity, blame = finding.assessment.grade, f" {told}." if (told := blame_line(finding)) else ""
     seen = f"{severity}, finding {finding.id}, {counted(finding.count, 'case')}"
     return f"{what} ({seen}).{blame}{script}"
 

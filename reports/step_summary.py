@@ -82,7 +82,7 @@ def _table(findings: Sequence[tuple[str, FindingRecord]]) -> list[str]:
     if not findings:
         return []
     rows = [
-        (word, each.assessment.severity, each.oracle, each.culprit, shorten(title, _MESSAGE), each.count, each.id)
+        (word, each.assessment.grade, each.oracle, each.culprit, shorten(title, _MESSAGE), each.count, each.id)
         for word, each in findings[:_FINDINGS]
         for title in [title_line(each)]
     ]

@@ -11,9 +11,8 @@ from typing import NamedTuple
 
 from fuzzer.core.coverage import Coverage
 from fuzzer.core.terminal import bars
-from fuzzer.core.text import Standing, by_standing, counted
-from fuzzer.findings.assessment import Severity
-from fuzzer.store.known import KnownAs, recognize
+from fuzzer.core.text import Standing, by_standing, counted, times
+from fuzzer.store.known import KnownAs, named, recognize
 from fuzzer.store.records import Cost
 from fuzzer.store.timeline import Timeline
 from fuzzer.store.writer import CampaignInfo, FindingRecord, FindingState, Store, Tally
@@ -81,7 +80,7 @@ class KnownCost:
     def text(self) -> str:
         """One line for the summary."""
         return (
-            f"Known findings: {self.findings}, met {self.hits} times, took {100 * self.share:.1f} % of the time "
+            f"Known findings: {self.findings}, met {times(self.hits)}, took {100 * self.share:.1f} % of the time "
             f"({self.seconds:.0f} s)"
         )
 
@@ -166,9 +165,10 @@ def load_report(directory: Path) -> Report:
     store = Store.open(directory, read_only=True)
     try:
         findings = ordered(store.findings())
+        known = recognize(findings)
         return Report(
-            directory, store.info(), store.tallies(), findings, store.features(),
-            store.coverage(), store.timeline(), store.costs(), recognize(findings),
+            directory, store.info(), store.tallies(), named(findings, known), store.features(),
+            store.coverage(), store.timeline(), store.costs(), known,
             store.reached_by_cases(),
         )  # fmt: skip
     finally:
@@ -282,9 +282,9 @@ def states_text(findings: Sequence[FindingRecord]) -> str:
 
 
 def severities_text(findings: Sequence[FindingRecord]) -> str:
-    """Write how many findings there are of each severity, ``3 S1, 9 S3``; empty for none."""
-    counts = Counter(each.assessment.severity for each in by_standing(findings)[Standing.FINDING])
-    return ", ".join(f"{counts[severity]} {severity}" for severity in Severity if counts[severity])
+    """Write how many findings there are of each severity, ``3 S1, 2 S1?, 9 S3``; empty for none."""
+    counts = Counter(each.assessment.grade for each in by_standing(findings)[Standing.FINDING])
+    return ", ".join(f"{counts[grade]} {grade}" for grade in sorted(counts))
 
 
 def _states(noun: str, findings: Sequence[FindingRecord], order: Sequence[FindingState]) -> str:

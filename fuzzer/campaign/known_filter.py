@@ -50,8 +50,10 @@ class KnownFilter:
         earlier = self._earlier.get(finding.id) or self._earlier.get(finding.former)
         if earlier is not None and not self.listed(finding, finding.traits):
             note = f"found before, by '{earlier.source}', and failed again when this campaign began"
-            small, bindings = earlier.cases[0], earlier.bindings
-            self._store.save_triage(finding_id, FindingState.KNOWN, small, bindings, None, note)
+            self._store.save_triage(
+                finding_id, FindingState.KNOWN, earlier.cases[0], earlier.bindings, None, note,
+                earlier.traits, parts=earlier.parts, assessed=earlier.assessed,
+            )  # fmt: skip
             return True
         if not (listed := self.listed(finding, finding.traits)):
             if self.listed(finding, Traits(finding.culprit)):

@@ -146,6 +146,7 @@ def _found_by(store: Store, source: str) -> Iterator[Earlier]:
             failed_on=version, cases=(each.case,) if each.minimized is None else (each.minimized, each.case),
             script="" if each.repro is None else str(store.directory.resolve() / each.repro), bindings=each.bindings,
             at_work=each.evidence.details.oracle, ending=None if each.parts is None else each.parts.ending,
+            parts=each.parts, traits=each.traits, assessed=each.assessed,
         )  # fmt: skip
 
 

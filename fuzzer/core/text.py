@@ -112,6 +112,11 @@ def headline(seen: Iterable[_HasStanding]) -> str:
     )
 
 
+def times(number: int) -> str:
+    """``once``, ``2 times``."""
+    return "once" if number == 1 else f"{number} times"
+
+
 def counted(number: int, noun: str) -> str:
     """``1 finding``, ``2 findings``."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

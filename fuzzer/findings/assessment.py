@@ -110,6 +110,11 @@ class Assessment:
     final: bool = False
 
     @property
+    def grade(self) -> str:
+        """The severity as people read it: with a question mark until triage has looked."""
+        return f"{self.severity}{'' if self.final else '?'}"
+
+    @property
     def question(self) -> bool:
         """Say whether it is a question to the maintainers of TVM, and no finding."""
         return self.evidence is EvidenceClass.OURS

@@ -12,7 +12,7 @@ from fuzzer.findings.file import KnownFinding, KnownFindings
 from fuzzer.gate.measured import MeasuredCampaign, SeenFinding
 from fuzzer.gate.policy import Policy, Rule, Weight
 from fuzzer.gate.ruling import Requirement, Ruling, RulingStatus
-from fuzzer.store.known import recognize
+from fuzzer.store.known import named, recognize
 from fuzzer.store.records import FindingRecord
 
 
@@ -101,7 +101,7 @@ def finding_rulings(found: SortedFindings, directory: Path) -> list[Ruling]:
         (RulingStatus.NOTE, found.noted, "new finding "),
         (RulingStatus.QUESTION, found.questions, ""),
     ):
-        for record in records:
+        for record in named(records, told):
             known = f"; {told[record.id].line}" if record.id in told else ""
             known += f"; family {record.family.id}" if record.family.final else ""
             rulings.append(make(status, record, before, known))
@@ -117,7 +117,7 @@ def _ruling(directory: Path, status: RulingStatus, record: FindingRecord, before
     message = printable(record.title)
     where = f" [{directory / record.repro}]" if record.repro else ""
     assessment = record.assessment
-    subject = f"{before}{record.id} {assessment.severity} {record.oracle} {record.culprit}"
+    subject = f"{before}{record.id} {assessment.grade} {record.oracle} {record.culprit}"
     blame = "" if assessment.blame == record.culprit else f"; at fault: {printable(assessment.blame)}"
     detail = f"{message}{record.times}{blame}{where}{after}"
     return Ruling(status, Requirement.FINDING, subject, detail, {"count": record.count}, finding=record.id)

@@ -172,6 +172,7 @@ class FindingRecord:
         bisected: In which releases of TVM it is, once that was asked.
         parts: What the script at ``repro`` is made of.
         assessed: How much it weighs, once triage has looked.
+        known_title: The title under which it is known, where it has no script.
     """
 
     id: str
@@ -192,6 +193,7 @@ class FindingRecord:
     bisected: Bisected | None = None
     parts: ScriptParts | None = None
     assessed: Assessment | None = None
+    known_title: str = ""
 
     @property
     def kind(self) -> str:
@@ -210,9 +212,9 @@ class FindingRecord:
 
     @property
     def title(self) -> str:
-        """What is wrong, in one line: the sentence of its script; TVM's message where it has none."""
-        if self.parts is not None:
-            return self.parts.words.title
+        """What is wrong, in one line: the sentence of its script, what is known of it, or else TVM's message."""
+        if self.parts is not None or self.known_title:
+            return self.known_title if self.parts is None else self.parts.words.title
         if self.kind == "wrong-value" and self.evidence.expected:  # the message names only what was promised
             return f"another result: expected {self.evidence.expected}, observed {self.evidence.observed}"
         return first_line(self.message, self.kind)
@@ -268,8 +270,8 @@ class FindingRecord:
         """Give what ``relaxfuzz findings --json`` prints of it."""
         return {
             "id": self.id, "signature": self.signature, "oracle": self.oracle, "pass": self.culprit, "kind": self.kind,
-            "message": self.message, "count": self.count, "state": self.state.value, "suspect": self.suspect,
-            "standing": self.standing.value,
+            "title": self.title, "message": self.message, "count": self.count, "state": self.state.value,
+            "suspect": self.suspect, "standing": self.standing.value,
             "first_seen_seconds": round(self.first_seen_seconds, 3),
             "last_seen_seconds": round(self.last_seen_seconds, 3),
             "bindings": self.bindings, "repro": self.repro, "note": self.note,
@@ -440,6 +442,9 @@ class Earlier:
         bindings: Of the smallest case's module.
         at_work: The oracle at work when the process died, where it did.
         ending: How the script ends while the defect is there, where it is a short one.
+        parts: What the script is made of.
+        traits: Where it showed first, and what the smallest case is made of.
+        assessed: How much it weighed.
     """
 
     source: str
@@ -457,6 +462,9 @@ class Earlier:
     bindings: int | None = None
     at_work: OracleName | None = None
     ending: Ending | None = None
+    parts: ScriptParts | None = None
+    traits: Traits = UNKNOWN
+    assessed: Assessment | None = None
 
     def to_object(self) -> dict[str, object]:
         """Give what ``relaxfuzz findings --earlier --json`` prints of it."""

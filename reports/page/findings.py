@@ -68,6 +68,7 @@ def finding_rows(
             "stands": disposition.value,
             "standing": _standing(disposition).value,
             "severity": finding.assessment.severity.value,
+            "final": finding.assessment.final,
             "class": finding.assessment.evidence.value,
             "blame": finding.assessment.blame,
             "why": finding.assessment.reason,

@@ -229,7 +229,7 @@ def test_a_rule_may_only_note_new_findings_and_the_narrowest_decides() -> None:
     normalize = finding(1, culprit="Normalize")
     result = judged(Policy(rules, KnownFindings()), rows, [normalize])
     assert result.exit is GateExit.PASSED
-    assert render(result)[-2].startswith("note  new finding 0000000001 S3 crash Normalize: boom")
+    assert render(result)[-2].startswith("note  new finding 0000000001 S3? crash Normalize: boom")
     assert judged(Policy(rules, KnownFindings()), rows, [normalize, finding(2)]).exit is GateExit.FAILED
 
 
@@ -247,8 +247,8 @@ def test_lines_say_what_decided_and_nothing_else() -> None:
     rules = (Rule("crash", None, Limit(1.0, 100)), Rule("numeric", None, Limit(None, 5)))
     result = judged(Policy(rules, KnownFindings((KNOWN, unseen))), data, [finding(1), finding(2)])
     assert render(result) == [
-        "FAIL  new finding 0000000002 S3 crash FuseOps: boom (1x) [repros/x.py]",
-        "known 0000000001 S3 crash FuseOps: boom (1x) [repros/x.py]; on your list (https://example.org/1): reported",
+        "FAIL  new finding 0000000002 S3? crash FuseOps: boom (1x) [repros/x.py]",
+        "known 0000000001 S3? crash FuseOps: boom (1x) [repros/x.py]; on your list (https://example.org/1): reported",
         "note  known '00000000ff': was not seen (somewhere)",
         "note  campaign: 2 verdicts are invalid: relaxfuzz itself was wrong, and they do not count",
         "gate FAILED: TVM 0.27.0.post1, 120 checks, 1 new finding, 1 known, 0 suspects",

@@ -79,7 +79,7 @@ def test_one_new_finding(gate: Gate) -> None:
     assert gate(campaign(gate.directory / "now", CLEAN, {"boom": 1}), POLICY) == 1
     name = finding_id("boom")
     assert gate.lines == [
-        f"FAIL  new finding {name} S3 crash FuseOps: boom (1x) [{gate.directory}/now/repros/{name}.py]",
+        f"FAIL  new finding {name} S3? crash FuseOps: boom (1x) [{gate.directory}/now/repros/{name}.py]",
         f"note  campaign: to accept {name}: a [[known]] table in {gate.directory}/policy.toml",
         "gate FAILED: TVM 0.27.0.post1, 3501 checks, 1 new finding, 0 known, 0 suspects",
     ]
@@ -96,14 +96,14 @@ def test_only_known_findings(gate: Gate) -> None:
 
 def test_known_but_one(gate: Gate) -> None:
     assert gate(campaign(gate.directory / "now", CLEAN, {"boom": 300, "bang": 1}), POLICY + known("boom")) == 1
-    assert gate.lines[0].startswith(f"FAIL  new finding {finding_id('bang')} S3 crash FuseOps: bang (1x)")
+    assert gate.lines[0].startswith(f"FAIL  new finding {finding_id('bang')} S3? crash FuseOps: bang (1x)")
 
 
 @pytest.mark.parametrize("state", sorted(SUSPECTS))
 def test_only_suspects(gate: Gate, state: FindingState) -> None:
     now = campaign(gate.directory / "now", CLEAN, {"boom": 1}, state=state)
     assert gate(now, POLICY) == 0
-    assert f"suspect {finding_id('boom')} S3 crash FuseOps: boom (1x)" in "\n".join(gate.lines)
+    assert f"suspect {finding_id('boom')} S3? crash FuseOps: boom (1x)" in "\n".join(gate.lines)
 
 
 def test_an_expired_entry(gate: Gate, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -126,7 +126,7 @@ def test_an_entry_for_another_release_excuses_nothing(gate: Gate) -> None:
     entry = known("boom", more='tvm = "<0.27"\n')
     assert gate(now, entry) == 1
     name = finding_id("boom")
-    assert gate.lines[0].startswith(f"FAIL  new finding {name} S3 crash FuseOps: boom (300x)")
+    assert gate.lines[0].startswith(f"FAIL  new finding {name} S3? crash FuseOps: boom (300x)")
     assert f"note  known '{name}': (https://example.org/1) does not apply to TVM 0.27.0.post1" in gate.lines
     assert gate(campaign(gate.directory / "clean", CLEAN), '[known_entries]\nout_of_range = "fail"\n' + entry) == 1
     assert gate.lines[0].startswith(f"FAIL  known '{name}': ")
@@ -228,7 +228,7 @@ def test_a_new_finding_names_the_command_that_accepts_it(gate: Gate, monkeypatch
         Path(file).write_text("")
         policy = f'known = "{file}"\n'
         assert gate(now, policy) == 1
-        assert gate.lines[0] == f"FAIL  new finding {name} S3 crash FuseOps: boom (1x) [now/repros/{name}.py]"
+        assert gate.lines[0] == f"FAIL  new finding {name} S3? crash FuseOps: boom (1x) [now/repros/{name}.py]"
         told = f"triage known {name} --reference URL --reason TEXT --campaign now{option}"
         assert gate.lines[1] == f"note  campaign: to accept {name}: `relaxfuzz {told}`"
         assert main(told.split()) == 0
@@ -274,7 +274,7 @@ def test_noise_is_no_regression(gate: Gate) -> None:
     policy = gate.baseline(CLEAN, {"boom": 6}) + "[regression]\naccept_findings = true\n[oracles.crash]\n"
     assert gate(campaign(gate.directory / "now", CLEAN, {"boom": 12}), policy) == 0
     assert gate.lines[0].startswith("ok    crash: 2012 checks")
-    assert f"note  in the baseline: {finding_id('boom')} S3 crash FuseOps: boom (12x)" in "\n".join(gate.lines)
+    assert f"note  in the baseline: {finding_id('boom')} S3? crash FuseOps: boom (12x)" in "\n".join(gate.lines)
 
 
 def test_a_known_finding_that_became_frequent_is_no_regression(gate: Gate) -> None:

@@ -4,7 +4,7 @@ from sample_records import META, hit, shard
 
 from fuzzer.store.records import Cost
 from fuzzer.store.writer import FindingState, Store
-from reports.tables import known_cost
+from reports.tables import KnownCost, known_cost
 
 
 def test_the_share_of_known_findings(tmp_path: Path) -> None:
@@ -18,6 +18,10 @@ def test_the_share_of_known_findings(tmp_path: Path) -> None:
     assert (budget.findings, budget.hits, budget.seconds, budget.share) == (1, 5, 2.0, 0.25)
     assert budget.text == "Known findings: 1, met 5 times, took 25.0 % of the time (2 s)"
     assert budget.to_object()["share"] == 0.25
+
+
+def test_once_is_no_number_of_times() -> None:
+    assert KnownCost(1, 1, 1.0, 4.0).text == "Known findings: 1, met once, took 25.0 % of the time (1 s)"
 
 
 def test_nothing_is_known_of_older_campaigns() -> None:

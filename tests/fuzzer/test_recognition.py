@@ -4,9 +4,11 @@ import pytest
 from sample_records import META, hit, shard
 
 from fuzzer.campaign.known_filter import KnownFilter
+from fuzzer.findings.assessment import Assessment, EvidenceClass, Severity
 from fuzzer.findings.family import UNKNOWN, Traits
 from fuzzer.findings.file import Decision, Decisions, KnownFinding, KnownFindings
-from fuzzer.store.records import FindingRecord
+from fuzzer.findings.script_parts import ScriptParts, Words
+from fuzzer.store.records import Earlier, EarlierState, FindingRecord
 from fuzzer.store.writer import FindingState, Store
 
 
@@ -70,3 +72,18 @@ def test_decisions_say_which_family_is_meant(store: Store) -> None:
         KnownFilter(store, known, decisions).listed(finding, Traits("FuseOps"))
         == "known on your list (findings.toml): issue 7"
     )
+
+
+def test_what_an_earlier_campaign_found_keeps_what_triage_found_out(store: Store) -> None:
+    finding = found(store)
+    parts = ScriptParts("x", False, (), 0, Words("FuseOps forgets a function", "it lives", "it does not"))
+    traits, weight = Traits("FuseOps"), Assessment(EvidenceClass.HARD, Severity.S4, "FuseOps", final=True)
+    earlier = Earlier(
+        "old", finding.id, finding.signature, finding.oracle, finding.culprit, "m", EarlierState.FAILS,
+        cases=(finding.case, finding.case), parts=parts, traits=traits, assessed=weight,
+    )  # fmt: skip
+    store.save_regression(earlier)
+    assert KnownFilter(store, None, None).shelve(finding.id)
+    again = found(store)
+    assert (again.state, again.title) == (FindingState.KNOWN, "FuseOps forgets a function")
+    assert (again.traits, again.assessment) == (traits, weight)

@@ -17,9 +17,9 @@ from reports.tables import Report
 def test_open_findings_are_errors_suspects_warnings_known_ones_nothing(report: Report, state: FindingState) -> None:
     findings = [replace(each, state=state) if each.suspect else each for each in report.findings]
     error, warning = render_annotations(replace(report, findings=findings)).splitlines()
-    assert error.startswith("::error title=relaxfuzz%3A S3 crash FuseOps 0000000001::a <script>alert(")
+    assert error.startswith("::error title=relaxfuzz%3A S3? crash FuseOps 0000000001::a <script>alert(")
     assert error.endswith("(9x); script: repros/0000000001.py")
-    assert warning == "::warning title=relaxfuzz%3A S3 crash FuseOps 0000000002::now and then (1x)"
+    assert warning == "::warning title=relaxfuzz%3A S3? crash FuseOps 0000000002::now and then (1x)"
 
 
 def test_the_gates_deciding_lines_come_first(report: Report) -> None:

@@ -41,7 +41,7 @@ def test_suspects_have_a_part_of_their_own_behind_the_findings(report: Report) -
     assert "| 0000000001 |" in findings
     assert "### 0000000003" in findings
     assert "0000000002" not in findings
-    assert "| 0000000002 | S3 | crash | FuseOps | 1 | - | flaky |" in suspects
+    assert "| 0000000002 | S3? | crash | FuseOps | 1 | - | flaky |" in suspects
     assert "### 0000000002" in suspects
     first, _, suspect = report.findings
     assert "## Suspects" not in render_markdown(replace(report, findings=[first]), lambda _: "")

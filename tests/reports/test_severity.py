@@ -50,6 +50,18 @@ def gated(report: Report, questions: Weight = Weight.NOTE) -> GateResult:
     return judge_campaign(Policy((), KnownFindings(), questions=questions), campaign)
 
 
+def test_the_severity_of_what_triage_has_not_seen_is_provisional(weighed: Report) -> None:
+    first, *others = weighed.findings
+    report = replace(weighed, findings=[replace(first, assessed=None), *others])
+    assert severities_text(report.findings) == "1 S2, 1 S3, 1 S3?, 1 S4, 1 S5"
+    assert "| S3? |" in render_markdown(report, lambda _: "")
+    assert " S3? " in render_text(report)
+    assert " S3? " in render_annotations(report)
+    assert "(S3?)" in render_junit(report, None)
+    assert [row["final"] for row in sample_page(report)["findings"]] == [False, *[True] * 5]
+    assert [each.to_object()["final"] for each in report.findings] == [False, *[True] * 5]
+
+
 def test_the_gravest_come_first_and_questions_behind_all_findings(weighed: Report) -> None:
     shown = [each.assessment.severity.value for each in weighed.findings]
     assert shown == ["S1", "S2", "S3", "S4", "S5", "S5"]

@@ -21,7 +21,7 @@ def test_verdict_deciding_lines_and_findings(report: Report) -> None:
     lines = text.splitlines()
     assert lines[0] == "## ❌ relaxfuzz gate: failed"
     assert "TVM 0.27.0.post1, seed 7: 1234 cases on 300 modules in 10 min 05 s; finished." in lines
-    assert any(line.startswith("FAIL  new finding 0000000001 S3 crash FuseOps: ") for line in lines)
+    assert any(line.startswith("FAIL  new finding 0000000001 S3? crash FuseOps: ") for line in lines)
     assert "### 2 findings: 1 open, 1 known; 1 suspect" in lines
     assert [line for line in lines if line.startswith("| open |")]
     assert not [line for line in lines if line.startswith("| known |")]

@@ -15,7 +15,7 @@ def test_everything_is_there_and_fits_80_columns(report: Report) -> None:
     assert crash == ["crash", "190", "12", "94.05", "%", "0", "4", "0"]
     assert "2 findings: 1 confirmed, 1 known; 1 suspect: 1 flaky" in lines
     (row,) = [index for index, line in enumerate(lines) if line.startswith("0000000001")]
-    assert lines[row].split() == ["0000000001", "S3", "crash", "FuseOps", "9", "2", "confirmed"]
+    assert lines[row].split() == ["0000000001", "S3?", "crash", "FuseOps", "9", "2", "confirmed"]
     assert lines[row + 1].startswith("  a <script>")
     assert lines[row + 2] == "  repro: repros/0000000001.py"
     assert any("pass changed nothing" in line and line.split()[0] == "7" for line in lines)
@@ -43,7 +43,7 @@ def test_of_many_findings_the_most_frequent_open_ones_are_shown(report: Report) 
     shown = [line.split()[0] for line in text.splitlines() if line.startswith("00000000")]
     assert sorted(shown[:3]) == [f"{number:010x}" for number in (127, 128, 129)]
     assert sorted(shown[3:]) == [f"{number:010x}" for number in (202, 203, 204)]
-    assert "31 findings: 30 confirmed, 1 known; 5 suspects: 5 flaky\n31 S3\nLook at these 3 first:\nid" in text
+    assert "31 findings: 30 confirmed, 1 known; 5 suspects: 5 flaky\n31 S3?\nLook at these 3 first:\nid" in text
     assert "\nand 28 more findings: relaxfuzz findings campaign\n" in text
     assert text.splitlines()[-1] == "and 2 more suspects: relaxfuzz findings campaign"
     assert max(len(line) for line in text.splitlines()) <= WIDTH

@@ -35,7 +35,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 def _run(options: argparse.Namespace) -> int:
     from fuzzer.findings.file import load_decisions
     from fuzzer.store.grouping import group
-    from fuzzer.store.known import recognize
+    from fuzzer.store.known import named, recognize
     from fuzzer.store.writer import Store
 
     with Store.open(options.directory) as store:
@@ -43,7 +43,7 @@ def _run(options: argparse.Namespace) -> int:
     if options.earlier:
         return _show_earlier(past, options.json)
     known = recognize(findings)
-    shown = chosen(findings, options, known, info.passes)
+    shown = chosen(named(findings, known), options, known, info.passes)
     groups = group(shown, load_decisions(options.triage))
     if options.family is not None:
         groups = [each for each in groups if each.family.id == options.family]
@@ -131,7 +131,7 @@ def listed_findings(findings: Sequence[FindingRecord], known: Mapping[str, Known
 
     rows = [
         (
-            each.id, each.assessment.severity, each.oracle, each.culprit, each.count or "-",
+            each.id, each.assessment.grade, each.oracle, each.culprit, each.count or "-",
             "-" if each.bindings is None else each.bindings, str(state_of(each, known.get(each.id))),
         )
         for each in findings

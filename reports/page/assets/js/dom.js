@@ -94,7 +94,9 @@ RF.GRAVITY = {
   S4: "the same on a program of rare constructs, or in an order that no shipped pipeline has",
   S5: "round trips, environment, cosmetics",
 };
-RF.grave = (finding) => RF.h("span", { class: `badge ${finding.severity < "S4" ? "bad" : "warn"}`, title: RF.GRAVITY[finding.severity] }, finding.severity);
+RF.gravity = (finding) => `${finding.final ? "" : "provisional, not triaged yet: "}${RF.GRAVITY[finding.severity]}`;
+RF.grave = (finding) => RF.h("span", { class: `badge ${finding.severity < "S4" ? "bad" : "warn"}`, title: RF.gravity(finding) },
+  finding.severity + (finding.final ? "" : "?"));
 
 RF.text = (numbers) => (numbers ? numbers.map((number) => RF.data.lines[number]).join("\n") : "");
 RF.finding = (id) => RF.byId.get(id);

@@ -151,16 +151,16 @@ RF.findingHead = function (finding) {
     finding.standing === "question" && RF.h("p", { class: "warn" }, "A question, and not counted as a finding: TVM never promised what it goes against."),
     RF.h("dl", { class: "facts" },
       fact("id", RF.h("code", null, finding.id)),
-      fact("severity", RF.grave(finding), ` ${RF.GRAVITY[finding.severity]}`),
+      fact("severity", RF.grave(finding), ` ${RF.gravity(finding)}`),
       fact("evidence", finding.class),
       finding.blame !== finding.pass && fact("at fault", finding.blame),
       fact("because", finding.why),
-      fact("seen", `${RF.counted(finding.count, "time")}, first after ${RF.duration(finding.first)}, last after `,
+      fact("seen", `${finding.count === 1 ? "once" : RF.counted(finding.count, "time")}, first after ${RF.duration(finding.first)}, last after `,
         RF.duration(finding.last)),
       fact("module", finding.bindings === null ? "not minimized"
         : `${RF.counted(finding.bindings, "binding")}${finding.minimized ? "" : " (not minimized)"}`),
       finding.cost && fact("time", `${RF.duration(finding.cost[0])} spent judging its cases, ${RF.duration(finding.cost[1])} on triage`),
-      finding.known && fact("seen before", /^https?:/.test(finding.known.reference) ? RF.h("a", { href: finding.known.reference }, finding.known.line)
+      finding.known && fact("known", /^https?:/.test(finding.known.reference) ? RF.h("a", { href: finding.known.reference }, finding.known.line)
         : finding.known.line),
       fact("note", finding.note),
       fact("releases of TVM", finding.releases),
