@@ -123,9 +123,11 @@ def recognize(
         family = (decisions or Decisions()).place(each.id, each.family, each.former).id
         if (row := listed.find(each.id, each.signature, family, each.former)) is not None:
             case = found.get(each.id)
-            known = KnownAs(row.name, row.reason, row.reference, True, True, case, listed.file)
             title = case.title if case is not None and case.certain else ""
-            found[each.id] = replace(known, cause=case and case.cause, title=title)
+            own = KnownAs(
+                row.name, row.reason, row.reference, True, True, case, listed.file, case and case.cause, title
+            )
+            found[each.id] = own
     return found
 
 
