@@ -123,10 +123,8 @@ def recognize(
         family = (decisions or Decisions()).place(each.id, each.family, each.former).id
         if (row := listed.find(each.id, each.signature, family, each.former)) is not None:
             case = found.get(each.id)
-            title = case.title if case is not None and case.certain else ""
-            own = KnownAs(
-                row.name, row.reason, row.reference, True, True, case, listed.file, case and case.cause, title
-            )
+            cause, title = (None, "") if case is None else (case.cause, case.title if case.certain else "")
+            own = KnownAs(row.name, row.reason, row.reference, True, True, case, listed.file, cause, title)
             found[each.id] = own
     return found
 
