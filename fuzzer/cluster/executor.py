@@ -6,13 +6,14 @@ import contextlib
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import Protocol
 
 import psutil
 
 from fuzzer.core.config import Config
+from fuzzer.repro.run import SCRATCH
 from fuzzer.shard.run import run_isolated
 from fuzzer.shard.shard import OTHER, ShardTask
 from fuzzer.store.database import store_error
@@ -20,6 +21,8 @@ from fuzzer.store.door import SCRIPTS
 from fuzzer.store.records import ShardResult
 from fuzzer.triage.finding import TriageJob, TriageResult, triage_finding
 from fuzzer.worker.worker import IsolatedWorker
+
+_KILL_AGAIN = 0.2
 
 
 class CampaignStopped(Exception):
@@ -136,7 +139,7 @@ class WorkerPool:
                 worker.kill()
         for child in psutil.Process().children():
             with contextlib.suppress(psutil.Error):
-                if any(self._scripts in argument for argument in child.cmdline()):
+                if any(self._scripts in argument or argument.endswith(SCRATCH) for argument in child.cmdline()):
                     child.kill()  # a script that triage runs
 
     def close(self) -> None:
@@ -162,6 +165,7 @@ class LocalExecutor:
         self._cut = cut
         self._isolated = WorkerPool(config, log, stop)
         self._threads = ThreadPoolExecutor(max_workers=config.workers, thread_name_prefix="relaxfuzz")
+        self._triages: list[Future[TriageResult]] = []
 
     @property
     def judged(self) -> int:
@@ -174,7 +178,9 @@ class LocalExecutor:
 
     def triage(self, job: TriageJob) -> Future[TriageResult]:
         """See ``Executor``."""
-        return self._threads.submit(self._triage, job)
+        self._triages = [each for each in self._triages if not each.done()]
+        self._triages.append(self._threads.submit(self._triage, job))
+        return self._triages[-1]
 
     def _triage(self, job: TriageJob) -> TriageResult:
         try:
@@ -189,5 +195,8 @@ class LocalExecutor:
 
     def close(self) -> None:
         """See ``Executor``."""
-        self._threads.shutdown(wait=True, cancel_futures=True)
+        self._threads.shutdown(wait=False, cancel_futures=True)
+        while wait(self._triages, timeout=_KILL_AGAIN).not_done:
+            self.kill()  # a script that was begun since
+        self._threads.shutdown(wait=True)
         self._isolated.close()

@@ -18,6 +18,8 @@ from pathlib import Path
 from fuzzer.findings.script_parts import Ending
 
 CHECK_SECONDS = 120.0
+SCRATCH = "relaxfuzz_repro.py"
+"""The file that a script's text is run from."""
 NEAREST = "nearest module that passes:"
 _MOST_SAID = 9
 """Lines of an error without a message of its own: NumPy tells the values in them."""
@@ -114,6 +116,6 @@ def check_repro(
 def check_text(text: str, ending: Ending | None = None) -> ReproResult:
     """Run the text of a script, as :func:`check_repro`, in a directory of its own."""
     with tempfile.TemporaryDirectory(prefix="relaxfuzz-") as scratch:
-        path = Path(scratch) / "repro.py"
+        path = Path(scratch) / SCRATCH
         path.write_text(text, encoding="utf-8")
         return check_repro(path, ending=ending)

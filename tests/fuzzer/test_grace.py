@@ -17,6 +17,7 @@ from fuzzer.cluster import executor as local
 from fuzzer.core.case import Case
 from fuzzer.core.config import Config
 from fuzzer.findings.signature import signature
+from fuzzer.repro.run import check_text
 from fuzzer.store.records import FindingState, SignatureHits
 from fuzzer.store.writer import Store
 from fuzzer.triage.finding import TriageJob, TriageResult, TriageState
@@ -48,6 +49,28 @@ def test_triage_ends_with_the_grace(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         (finding,) = store.findings()
         assert finding.state is FindingState.NEW
         assert store.untriaged() == [(0, finding.id)]
+
+
+def scripted(job: TriageJob, workers: Callable[[], IsolatedWorker]) -> TriageResult:
+    """A triage that runs one long script after the other."""
+    for _ in range(3):
+        check_text("import time\ntime.sleep(20)\n")
+    return TriageResult(job.id, TriageState.GONE)
+
+
+def test_scripts_that_triage_runs_end_with_the_grace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(local, "triage_finding", scripted)
+    monkeypatch.setattr(campaign, "GRACE_SECONDS", 1.0)
+    config = Config(
+        seed=7, passes=("FuseOps",), user_passes=(), oracles=(OracleName.CRASH,), max_examples=None, seconds=0.5,
+        workers=1, case_timeout=20.0, memory_limit=3 << 30,
+    )  # fmt: skip
+    with Store.create(tmp_path / "out", META) as store:
+        store.record_shard(shard(0, hit("Check failed: boom", 5)), 1.0)
+        run = Campaign(store, config, Progress(config))
+        assert run.run() == "finished"
+        assert run.clock.elapsed() < 15.0
+        assert store.untriaged()
 
 
 def test_the_gravest_is_looked_into_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
