@@ -26,6 +26,7 @@ from strategies.constructs import attributes, devices, recursion
 from strategies.functions import FunctionPlan, build
 from strategies.idioms import BlockKind, Idiom, Planned, aimed
 from strategies.operators import OPERATORS, OperatorRow
+from strategies.operators.drawing import typical
 from strategies.pass_arguments.table import aimed_weights
 from strategies.scope.choices import Choices, Draw
 from strategies.scope.features import NEVER_EXECUTABLE, PLANTED, Feature, closure, draw_swarm, without
@@ -98,8 +99,14 @@ class Fragment:
             raise FragmentError(f"shapes is a tuple of shapes, such as ((2, 3, 4),), and not {self.shapes!r}")
 
     def draw(self, scope: Scope) -> Value:
-        """Plant it."""
-        return scope.emit(self.made(scope.builder, [scope.make(list(shape), self.dtype).expr for shape in self.shapes]))
+        """Plant it; of several operands, every second time one is full of a number that the code may look for."""
+        operands = [scope.make(list(shape), self.dtype) for shape in self.shapes]
+        scalars = [at for at, shape in enumerate(self.shapes) if not shape]
+        if len(operands) > 1 and scope.index(2):
+            at = scope.pick(scalars or list(range(len(operands))))
+            if not self.shapes[at] or not scope.forbids(Feature.CONSTANTS):
+                operands[at] = typical(scope, self.dtype, self.shapes[at]) or operands[at]
+        return scope.emit(self.made(scope.builder, [each.expr for each in operands]))
 
     def try_out(self) -> None:
         """Call the function once; raises ``FragmentError``."""
@@ -243,7 +250,8 @@ def ir_modules(
         max_bindings: Most steps in all functions together; a step is one operator with the guards that it needs.
         executable: ``True``: only modules that the minimal reference pipeline builds for a CPU; ``False``: only modules
             with an operator that never executes; ``None``: mostly executable ones.
-        operators: Operators that are drawn more often, with higher ranks and often on their own results; about
+        operators: Operators that are drawn more often, with higher ranks and often on their own results, those of two
+            operands also on constants full of 0, 1, 2, -1 or 0.5; about
             one call in six takes operands declared without a shape, rank or dtype, and is not executed. All operators
             together weigh 10, so ``{"relax.split": 5}`` makes every third operator a ``split`` (5 of 10 + 5),
             and ``{"relax.split": 30}`` three of four.

@@ -117,7 +117,7 @@ def projection(x, weight):
 ir_modules(plant=Fragment(projection, shapes=((2, 3), (3, 4)), dtype="float16"))
 ```
 
-`shapes` is a tuple of shapes: one tensor is `shapes=((2, 3, 4),)`. The tensors are parameters, constants or filled tensors. Planted code stands among random code; its result is used.
+`shapes` is a tuple of shapes: one tensor is `shapes=((2, 3, 4),)`. The tensors are parameters, constants or filled tensors; of several, every second time one is a constant full of 0, 1, 2, -1 or 0.5. Planted code stands among random code; its result is used.
 
 ## Features
 

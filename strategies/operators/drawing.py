@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+from tvm import relax
+
 from strategies.scope.bounds import BFLOAT as BFLOAT
 from strategies.scope.bounds import FLOAT8 as FLOAT8
 from strategies.scope.bounds import LOW_PRECISION as LOW_PRECISION
 from strategies.scope.bounds import Bounds, default_bounds, dtype_bounds, is_float
+from strategies.scope.features import Feature
 from strategies.scope.scope import Infeasible, Scope
 from strategies.scope.values import Dim, Value, same_dim
 
@@ -71,18 +75,37 @@ def broadcast_shape(scope: Scope, dims: tuple[Dim, ...]) -> tuple[Dim, ...]:
     return (*lead, *stretched) if scope.affordable([*lead, *stretched]) else dims
 
 
-_NEUTRAL = (1, 0, 2)
+_TYPICAL = (1, 0, 2, -1, 0.5)
+"""Numbers that a simplification may look for."""
+
+
+def typical(scope: Scope, dtype: str, shape: Sequence[int] = (), bounds: Bounds | None = None) -> Value | None:
+    """Draw a constant full of a number that a simplification may look for; ``None`` where the bounds hold none."""
+    held = bounds or default_bounds(dtype)
+    whole = not is_float(dtype)
+    able = [each for each in _TYPICAL if held.lo <= each <= held.hi and (not whole or float(each).is_integer())]
+    if not able:
+        return None
+    number = scope.pick(able)
+    if not shape:
+        return scope.scalar(number, dtype)
+    expr = relax.const(np.full(shape, number, dtype), dtype)
+    return Value(expr, expr.ty, Bounds(number, number, float(number).is_integer()))
 
 
 def partner(scope: Scope, value: Value, bounds: Bounds | None = None, dtype: str | None = None) -> Value:
     """Draw another operand, of ``value``'s dtype or a given one, whose shape broadcasts with ``value``'s.
 
     Once in three times it is any value at hand that broadcasts, whichever of the two is stretched by it. Where the
-    caller of ``ir_modules`` aims at the operator, it is as often a number that a simplification may look for.
+    caller of ``ir_modules`` aims at the operator, it is before that, twice in five times, a number that a
+    simplification may look for.
     """
     dims, dtype = value.shape, dtype or value.dtype
-    if scope.aimed and dtype != "bool" and scope.index(3) == 2:
-        return scope.guard(scope.scalar(scope.pick(_NEUTRAL), dtype), bounds)
+    if scope.aimed and dtype != "bool" and scope.index(5) > 2:
+        # As a tensor where NumPy has the dtype: a pass may look for numbers of any shape.
+        full = value.is_static and dtype in NUMBERS and not scope.forbids(Feature.CONSTANTS) and scope.index(4) == 3
+        if (number := typical(scope, dtype, value.shape if full else (), bounds)) is not None:
+            return number
     if scope.index(3) == 2:
 
         def fits(other: Value) -> bool:

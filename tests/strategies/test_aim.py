@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from typing import Any
 
+import numpy as np
 import pytest
 import tvm
 from hypothesis import HealthCheck, given, settings
@@ -65,6 +67,34 @@ def test_an_aimed_operator_meets_numbers_that_simplifications_look_for() -> None
     strategy = ir_modules(operators={"relax.multiply": 30})
     drawn = [draw_from_bytes(strategy, random.Random(seed).randbytes(1 << 14)) for seed in range(100)]
     assert sum(neutral(module) for module in drawn if module is not None) > 5  # by chance: 1
+
+
+def numbers_of(module: Any, operator: str) -> set[tuple[int, float]]:
+    """Return rank and number of the constants full of one number among the operands of an operator."""
+    found = set()
+    for _, function in relax_functions(module):
+        for call in (place.value for place in places(function)):
+            for each in call.args if operator_of(call) == operator else ():
+                array = each.value.numpy() if isinstance(each, tvm.ir.GenericConst) else np.zeros(0)
+                found |= (
+                    {(array.ndim, float(array.flat[0]))} if array.size and (array == array.flat[0]).all() else set()
+                )
+    return found
+
+
+@pytest.mark.parametrize(
+    ("aim", "rank", "least"),
+    [
+        ({"operators": {"relax.multiply": 30}}, 0, 3),
+        ({"plant": Fragment(relax.op.multiply, shapes=((2, 3), ()))}, 0, 2),
+        ({"plant": Fragment(relax.op.multiply, shapes=((2, 3), (2, 3)))}, 2, 2),
+    ],
+)
+def test_each_number_that_a_pass_may_look_for_is_met(aim: dict[str, Any], rank: int, least: int) -> None:
+    strategy = ir_modules(**aim)
+    drawn = [draw_from_bytes(strategy, random.Random(seed).randbytes(1 << 14)) for seed in range(150)]
+    met = Counter(each for module in drawn if module is not None for each in numbers_of(module, "relax.multiply"))
+    assert all(met[rank, number] >= least for number in (0.0, 1.0, 2.0, -1.0, 0.5)), met
 
 
 @pytest.mark.parametrize("operator", ["relax.concat", "relax.matmul"])
