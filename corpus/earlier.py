@@ -14,7 +14,7 @@ from typing import Any
 from corpus import judgements
 from corpus.case import KnownCase, load
 from fuzzer.core.toml import read_tables, read_toml
-from fuzzer.findings.family import symptom_of_verdict
+from fuzzer.findings.family import Family, symptom_of_verdict
 from fuzzer.store.known import KnownAs
 from fuzzer.store.records import FindingRecord
 
@@ -42,19 +42,20 @@ class EarlierFinding:
 
 def said_before(finding: FindingRecord) -> list[KnownAs]:
     """Return what was said of a finding with this id, and then of those of its family, which may have other causes."""
-    rows = [row for row in _earlier() if _fits(row, finding)]
-    near = [row for row in rows if finding.family.final and row.family == finding.family.id]
-    return [row.known for row in rows if row.id == finding.id] + [replace(row.known, certain=False) for row in near]
+    family = finding.family
+    near = [row for row in _earlier() if finding.id == row.id or (family.final and family.id == row.family)]
+    if symptom_of_verdict(finding.verdict).mute:  # a wrong value or a death tells no cause, but with its operators
+        near = [row for row in near if finding.is_minimized and _alike(row, finding, family)]
+    own = [row.known for row in near if row.id == finding.id]
+    return own + [replace(row.known, certain=False) for row in near if row.id != finding.id]
 
 
-def _fits(row: EarlierFinding, finding: FindingRecord) -> bool:
-    """Say whether nothing speaks against one cause: a wrong value or a death tells none, but with its operators."""
-    if not symptom_of_verdict(finding.verdict).mute:
-        return True
+def _alike(row: EarlierFinding, finding: FindingRecord, family: Family) -> bool:
+    """Say whether one minimized module has all operators of the other; of none, both are of one family."""
     mine, others = {*finding.traits.skeleton.operators}, row.operators
-    if not finding.is_minimized or others is None:
-        return False
-    return mine >= others or mine <= others if mine and others else mine == others and row.family == finding.family.id
+    if not mine or not others:
+        return others == mine and row.family == family.id
+    return mine >= others or mine <= others
 
 
 @functools.cache
