@@ -20,6 +20,7 @@ from fuzzer.gate.statistics import needed_without_failure, wilson
 from oracles.core.verdict import NOT_APPLICABLE, NOTE, UNDECIDED, UNPROMISED, UNUSABLE, Agreement, Outcome
 
 _REASONS = 2
+_AIM = "`run --operators` or --plant draws more of what a pass acts on"
 
 
 def apply(rule: Rule, measured: MeasuredCampaign, excused: Iterable[SeenFinding], confidence: float) -> list[Ruling]:
@@ -43,12 +44,22 @@ def apply(rule: Rule, measured: MeasuredCampaign, excused: Iterable[SeenFinding]
         rulings.append(_unproved(rule, dict(ways)))
     if rule.limit.min_trigger_rate is not None:
         rulings.append(_trigger(rule, *measured.trigger(rule.subject), confidence))
+    if rule.limit.min_changed is not None:
+        rulings.append(_changed(rule, rule.limit.min_changed, *measured.trigger(rule.subject)))
     return rulings
 
 
 def excused_of(subject: GateSubject, cell: Cell, excused: Iterable[SeenFinding]) -> int:
     """Failures of known findings within a subject; never more than the failures that were counted."""
     return min(cell.failed, sum(each.count for each in excused if subject.holds(each.oracle, each.culprit)))
+
+
+def _changed(rule: Rule, least: int, judged: int, changed: int) -> Ruling:
+    status = RulingStatus.OK if changed >= least else RulingStatus.SHORT
+    detail = f"changed {changed} of {counted(judged, 'module')}, at least {least} needed"
+    if status is RulingStatus.SHORT:
+        detail += f"; {_AIM}, and a longer --time draws more of all"
+    return _ruling(status, Requirement.CHANGED, rule, detail, changed=changed, limit=least, judged=judged)
 
 
 def _ruling(
@@ -169,7 +180,7 @@ def _trigger(rule: Rule, judged: int, changed: int, confidence: float) -> Ruling
         detail = f"no modules to tell whether the pass changes at least {percent(least)} of them"
     status = RulingStatus.SHORT if rate is None else RulingStatus.FAIL if interval.high < least else RulingStatus.OK
     if status is RulingStatus.FAIL:
-        detail += "; `run --operators` draws more of what a pass acts on"
+        detail += f"; {_AIM}"
     if status is RulingStatus.OK and rate is not None and rate < least:
         detail += "; too few modules to say that it is lower"
     return _ruling(

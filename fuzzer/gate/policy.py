@@ -81,9 +81,11 @@ class Limit(OracleLimit, frozen=True):
 
     Attributes:
         min_trigger_rate: Least share of modules that the pass changed; of all oracles together.
+        min_changed: Least number of modules that the pass changed, before anything it did is evidence.
     """
 
     min_trigger_rate: Share | None = None
+    min_changed: Count | None = None
 
 
 class Rule(Struct, frozen=True):

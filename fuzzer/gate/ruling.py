@@ -43,6 +43,7 @@ class Requirement(TextEnum):
     INVALID = "max_invalid_share"
     UNPROVED = "max_unproved_share"
     TRIGGER = "min_trigger_rate"
+    CHANGED = "min_changed"
     REGRESSION = "regression"
     COLLAPSE = "trigger_collapse"
     LOST = "lost_evidence"

@@ -251,6 +251,14 @@ def test_a_pass_without_modules_is_told_in_words(gate: Gate) -> None:
     assert told in gate.lines
 
 
+@pytest.mark.parametrize(("changed", "code"), [(0, 3), (19, 3), (20, 0)])
+def test_a_pass_that_changed_few_modules_is_not_green(gate: Gate, changed: int, code: int) -> None:
+    now = campaign(gate.directory / "now", CLEAN, triggers={"FuseOps": (200, changed)}, passes='["FuseOps"]')
+    assert gate(now, '[passes."*"]\nmin_changed = 20\n') == code
+    told = f"SHORT FuseOps: changed {changed} of 200 modules, at least 20 needed; `run --operators` or --plant draws more"
+    assert any(line.startswith(told) for line in gate.lines) is (code == 3)
+
+
 def test_regression(gate: Gate) -> None:
     """2 % of the crash oracle's checks of one pass fail, all of known findings before, half of them unknown now."""
     policy = gate.baseline(CLEAN) + 'known = "known.toml"\n[oracles.crash]\nnew_findings = "note"\n'
@@ -298,7 +306,7 @@ def test_trigger_rates_collapsed_absolutely(gate: Gate) -> None:
     assert gate(now, POLICY) == 1
     assert gate.lines[0] == (
         "FAIL  LegalizeOps: changed 1 % of its modules (at least 5 %; 10 of 1000, 0.544 % to 1.83 %); "
-        "`run --operators` draws more of what a pass acts on"
+        "`run --operators` or --plant draws more of what a pass acts on"
     )
     few = campaign(gate.directory / "few", CLEAN, triggers={**TRIGGERS, "LegalizeOps": (20, 0)})
     assert gate(few, POLICY) == 0  # none of 20 may be one of twenty

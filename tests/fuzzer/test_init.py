@@ -161,6 +161,16 @@ def test_tvms_passes_reach_green_in_three_commands(tmp_path: Path, monkeypatch: 
     assert GATE.run(parser_of(GATE).parse_args(gate)) == 0
 
 
+@pytest.mark.parametrize(("changed", "code"), [(5, 3), (600, 0)])
+def test_a_pass_that_hardly_acted_is_not_green(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changed: int, code: int
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert init(Path(), "--pass", PASS) == 0
+    campaign(tmp_path / "campaign-1", CLEAN, triggers={"FuseOps": (1000, changed)}, passes='["FuseOps"]')
+    assert GATE.run(parser_of(GATE).parse_args(["campaign-1", "--policy", ".relaxfuzz/policy.toml"])) == code
+
+
 def test_campaigns_are_ignored_by_git_once(tmp_path: Path) -> None:
     (tmp_path / ".gitignore").write_text("*.o")
     for force in ([], ["--force"]):

@@ -4,26 +4,24 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from github_runner import Runner, commands_of, read
 from prepared_campaigns import CLEAN, campaign
-from ruamel.yaml import YAML
 
 from fuzzer.cli.main import main
 
 WORKFLOWS = Path(__file__).parents[2] / "docs" / "workflows"
 
 
-def read(name: str) -> Any:
-    return YAML(typ="safe", pure=True).load(WORKFLOWS / name)
-
-
 def steps_of(name: str) -> list[dict[str, Any]]:
-    values = read(name)
+    values = read(WORKFLOWS / name)
     jobs = values["jobs"].values() if "jobs" in values else [values["runs"]]
     return [step for job in jobs for step in job["steps"]]
 
@@ -44,7 +42,7 @@ def test_valid_by_githubs_schema(schema: str, name: str) -> None:
 
 @pytest.mark.parametrize("name", ["pull-request.yml", "nightly.yml"])
 def test_the_action_is_called_with_its_inputs(name: str) -> None:
-    inputs = read("action.yml")["inputs"]
+    inputs = read(WORKFLOWS / "action.yml")["inputs"]
     calls = [step["with"] for step in steps_of(name) if step.get("uses") == "./.github/actions/relaxfuzz"]
     assert calls
     for given in calls:
@@ -76,43 +74,23 @@ def test_every_verb_and_option_exists(name: str, capsys: pytest.CaptureFixture[s
                 assert [option for option in kept if option not in offered[verb]] == []
 
 
-def ran(folder: Path, fuzz: int = 0) -> tuple[dict[str, int | None], str]:
-    """Run the action's steps as a runner does, from a campaign on: the code of each, ``None`` where it is left out.
+def run_script(campaigns: Path) -> str:
+    """A ``relaxfuzz`` whose campaigns are there already, by the last digit of their seed; without one it fails."""
+    return f"""#!/bin/bash
+if [[ $1 != run ]]; then exec {sys.executable} -m fuzzer.cli.main "$@"; fi
+echo "$@"
+while [[ $1 != --out ]]; do if [[ $1 == --seed ]]; then seed=$2; fi; shift; done
+cp -r "{campaigns}/${{seed: -1}}" "$2" || exit 2
+"""
 
-    A step runs while none before it has failed; one with ``if: always()`` runs in any case.
-    """
-    (folder / "relaxfuzz").unlink(missing_ok=True)
-    (folder / "relaxfuzz").symlink_to(Path(sys.prefix))
-    given = {"policy": "policy.toml", "baseline": "", "out": "campaign"}
-    outputs, summary = folder / "outputs", folder / "summary.md"
-    outputs.write_text("")
-    codes: dict[str, int | None] = {}
-    said, failed = "", bool(fuzz)
-    for step in steps_of("action.yml"):
-        name, condition = step.get("name"), step.get("if", "success()")
-        if name not in ("Judge", "Report", "Keep", "Verdict"):
-            continue
-        assert condition in ("success()", "always()"), "a condition that this runner does not know"
-        codes[name] = None
-        if failed and condition != "always()":
-            continue
-        codes[name] = 0
-        if "run" not in step:
-            continue
-        environment = {**os.environ, "RUNNER_TEMP": str(folder), "GITHUB_OUTPUT": str(outputs)}
-        environment["GITHUB_STEP_SUMMARY"] = str(summary)
-        for variable, value in step["env"].items():
-            environment[variable] = re.sub(r"\$\{\{ inputs\.(\w+) \}\}", lambda match: given[match[1]], value)
-            if "steps.gate.outputs.exit-code" in value:
-                environment[variable] = outputs.read_text().strip().removeprefix("exit-code=")
-        done = subprocess.run(
-            ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]],
-            cwd=folder, env=environment, capture_output=True, text=True, check=False,
-        )  # fmt: skip
-        codes[name] = done.returncode
-        failed = failed or bool(done.returncode)
-        said += done.stdout + done.stderr
-    return codes, said
+
+def act(folder: Path, **inputs: str) -> tuple[dict[str, int | None], Runner]:
+    """Run the action in a repository whose campaign is ``folder / "campaigns" / "0"``."""
+    runner = Runner(folder, folder / "home", run_script(folder / "campaigns"))
+    given = {"requirement": "relaxfuzz", "policy": "policy.toml", "artifact": "kept", **inputs}
+    codes = runner.call(WORKFLOWS / "action.yml", given)
+    assert set(codes) == {"actions/setup-python@v6", "Cache", "Install", "Fuzz", "Judge", "Report", "Keep", "Verdict"}
+    return {name: codes[name] for name in ("Fuzz", "Judge", "Report", "Keep", "Verdict")}, runner
 
 
 REPORTS = {"gate.json", "baseline.json", "junit.xml", "relaxfuzz.sarif", "report.html"}
@@ -120,39 +98,226 @@ REPORTS = {"gate.json", "baseline.json", "junit.xml", "relaxfuzz.sarif", "report
 
 @pytest.mark.parametrize(("failures", "code", "word"), [({"boom": 3}, 1, "failed"), ({}, 0, "passed")])
 def test_the_actions_scripts_judge_and_report(tmp_path: Path, failures: dict[str, int], code: int, word: str) -> None:
-    campaign(tmp_path / "campaign", CLEAN, failures)
+    campaign(tmp_path / "campaigns" / "0", CLEAN, failures)
     (tmp_path / "policy.toml").write_text("[oracles.crash]\n")
-    codes, _ = ran(tmp_path)
-    assert codes == {"Judge": 0, "Report": 0, "Keep": 0, "Verdict": code}
-    assert f"relaxfuzz gate: {word}" in (tmp_path / "summary.md").read_text().partition("\n")[0]
-    assert {path.name for path in (tmp_path / "campaign").iterdir()} >= REPORTS
+    codes, _ = act(tmp_path)
+    assert codes == {"Fuzz": 0, "Judge": 0, "Report": 0, "Keep": 0, "Verdict": code}
+    (summary,) = (tmp_path / "home").rglob("summary.md")
+    assert f"relaxfuzz gate: {word}" in summary.read_text().partition("\n")[0]
+    assert {path.name for path in (tmp_path / "home" / "artifacts" / "kept").iterdir()} >= REPORTS
 
 
 def test_a_policy_that_cannot_be_used_is_one_error_and_the_campaign_is_kept(tmp_path: Path) -> None:
-    campaign(tmp_path / "campaign", CLEAN, {})
+    campaign(tmp_path / "campaigns" / "0", CLEAN, {})
     (tmp_path / "policy.toml").write_text("[oracles.crush]\n")
-    codes, said = ran(tmp_path)
-    assert codes == {"Judge": 2, "Report": None, "Keep": 0, "Verdict": None}
-    (line,) = said.splitlines()
+    codes, runner = act(tmp_path)
+    assert codes == {"Fuzz": 0, "Judge": 2, "Report": None, "Keep": 0, "Verdict": None}
+    assert runner.uploaded == ["kept"]
+    line = runner.said.splitlines()[-1]
     assert line.startswith("::error title=relaxfuzz gate::relaxfuzz: error: policy.toml:1: 'oracles.crush' is not")
 
 
-def test_a_campaign_that_failed_is_kept_and_not_judged(tmp_path: Path) -> None:
-    campaign(tmp_path / "campaign", CLEAN, {})
-    assert ran(tmp_path, fuzz=2)[0] == {"Judge": None, "Report": None, "Keep": 0, "Verdict": None}
+def test_a_campaign_that_failed_is_not_judged(tmp_path: Path) -> None:
+    codes, runner = act(tmp_path)
+    assert codes == {"Fuzz": 2, "Judge": None, "Report": None, "Keep": 0, "Verdict": None}
+    assert runner.uploaded == []
+
+
+@pytest.mark.slow
+def test_the_actions_inputs_reach_the_commands(tmp_path: Path) -> None:
+    campaign(tmp_path / "campaigns" / "3", CLEAN, {"boom": 3})
+    (tmp_path / "policy.toml").write_text("[regression]\naccept_findings = true\n")
+    main(["baseline", str(tmp_path / "campaigns" / "3"), "--output", str(tmp_path / "base.json")])
+    given = {"time": "2m", "seed": "13", "pass": "mine.py:make", "known": "findings.toml", "out": "elsewhere"}
+    codes, runner = act(tmp_path, baseline="base.json", install="-e ./python", **given)
+    assert "-m pip install --quiet relaxfuzz -e ./python\n" in runner.said
+    options = "--out elsewhere --pass mine.py:make --known findings.toml\n"
+    assert re.search(rf"^run --time 2m --seed 13 --workers \d+ {options}", runner.said, re.MULTILINE)
+    assert codes["Verdict"] == 0
+    assert not unrun([runner], "action.yml") & (OF_INPUTS - {"tested=(-e .)"})
 
 
 @pytest.mark.slow
 def test_the_first_campaign_becomes_the_baseline_that_the_next_is_compared_with(tmp_path: Path) -> None:
-    campaign(tmp_path / "campaign", CLEAN, {})
+    campaign(tmp_path / "campaigns" / "0", CLEAN, {})
     (tmp_path / "policy.toml").write_text('baseline = "base.json"\n\n[oracles.crash]\n')
-    assert ran(tmp_path)[0]["Verdict"] == 0
+    assert act(tmp_path)[0]["Verdict"] == 0
     written = (tmp_path / "base.json").read_text()
-    (tmp_path / "campaign").rename(tmp_path / "before")
-    campaign(tmp_path / "campaign", CLEAN, {"boom": 3})
-    codes, _ = ran(tmp_path)
-    assert codes == {"Judge": 0, "Report": 0, "Keep": 0, "Verdict": 1}
+    for folder in (tmp_path / "campaign", tmp_path / "campaigns" / "0", tmp_path / "home"):
+        shutil.rmtree(folder)
+    campaign(tmp_path / "campaigns" / "0", CLEAN, {"boom": 3})
+    codes, _ = act(tmp_path)
+    assert codes == {"Fuzz": 0, "Judge": 0, "Report": 0, "Keep": 0, "Verdict": 1}
     assert (tmp_path / "base.json").read_text() == written
+
+
+SHARDS = (1, 2)
+OF_INPUTS = {
+    'tested=(-e .)', 'options+=(--pass "$PASS")', 'options+=(--known "$KNOWN")', 'options+=(--baseline "$BASELINE")',
+}  # fmt: skip
+"""Commands that the inputs of the action bring, which the workflows that ``init`` writes do not all give."""
+
+
+def unrun(runners: Iterable[Runner], *names: str) -> set[str]:
+    """Return the commands in the scripts of workflows that no runner has run."""
+    run: dict[str, str] = {}
+    for runner in runners:
+        for script, commands in runner.scripts.items():
+            run[script] = run.get(script, "") + commands
+    return {
+        command
+        for script in (step["run"] for name in names for step in steps_of(name) if "run" in step)
+        for command in commands_of(script)
+        if command not in {" ".join(line.split()) for line in run.get(script, "").splitlines()}
+    }
+
+
+class Nights:
+    """The nights of a repository in which ``relaxfuzz init`` was run."""
+
+    def __init__(self, folder: Path, *arguments: str, **files: str) -> None:
+        self.repository, self.folder = folder / "repository", folder
+        self.repository.mkdir()
+        for name, text in files.items():
+            (self.repository / name).write_text(text)
+        assert main(["init", str(self.repository), *arguments]) == 0
+        self.runners: list[Runner] = []
+
+    def night(self, failures: Iterable[dict[str, int] | None], **facts: Any) -> tuple[dict[str, Any], Runner]:
+        """Run the workflow once: by shard, the failures that it meets, ``None`` where no campaign comes of it."""
+        home = self.folder / f"night-{len(self.runners)}"
+        for number, met in enumerate(failures, 1):
+            if met is not None:
+                campaign(home / "campaigns" / str(number), CLEAN, met, seed=str(number))
+        runner = Runner(self.repository, home, run_script(home / "campaigns"), **facts)
+        self.runners.append(runner)
+        return self.again(runner), runner
+
+    def again(self, runner: Runner) -> dict[str, Any]:
+        """Run the jobs of a night once more, on what artifacts it has."""
+        return runner.run(self.repository / ".github" / "workflows" / "relaxfuzz-nightly.yml", SHARDS)
+
+
+def codes_of(jobs: dict[str, Any], *steps: str) -> list[int | None]:
+    return [codes[name] for codes in jobs.values() if codes is not None for name in steps if name in codes]
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1500)
+def test_each_branch_of_the_nightly_workflow_runs(tmp_path: Path) -> None:
+    nights = Nights(tmp_path, "--passes", "FuseOps,LegalizeOps")
+    baseline = nights.repository / ".relaxfuzz" / "baseline.json"
+    judge, scan = "Judge and report", "Code scanning"
+    # The first night has no baseline: the defects of the passes are new, and the night offers to accept them.
+    jobs, runner = nights.night([{"boom": 3}, {}])
+    assert list(jobs) == ["campaign-1", "campaign-2", "night"]
+    assert codes_of(jobs, "Fuzz and judge", judge) == [1, 0, 1]
+    assert codes_of(jobs, scan) == [0, 0]
+    assert runner.uploaded == [
+        "relaxfuzz-1", "relaxfuzz-1", "relaxfuzz-2", "relaxfuzz-2", "relaxfuzz-night"
+    ]  # fmt: skip
+    assert "::notice title=relaxfuzz::commit baseline.json of the artifact relaxfuzz-night as" in runner.said
+    # A job that is run again may leave its artifact again.
+    assert codes_of(nights.again(runner), "Keep") == [0]
+    assert "Conflict" not in runner.said
+    # It is committed: the next night is green, and what it met can be the next baseline.
+    offered = tmp_path / "night-0" / "artifacts" / "relaxfuzz-night" / "baseline.json"
+    baseline.write_text(offered.read_text())
+    jobs, runner = nights.night([{"boom": 2}, {}], cached=True)
+    assert codes_of(jobs, "Fuzz and judge", judge) == [0, 0, 0]
+    assert "::notice" not in runner.said
+    assert (tmp_path / "night-1" / "artifacts" / "relaxfuzz-night" / "baseline.json").is_file()
+    # What is new is red, also beside a shard that came to nothing.
+    jobs, runner = nights.night([None, {"bang": 1}])
+    assert codes_of(jobs, "Fuzz and judge", judge) == [2, 1, 1]
+    assert codes_of(jobs, scan) == [None, 0]
+    # Nothing to join, nothing to judge: each job says so, and no step hides it.
+    jobs, runner = nights.night([None, None])
+    assert codes_of(jobs, "Fuzz and judge", "Join", judge) == [2, 2, 2, None]
+    assert runner.uploaded == []
+    # A policy that cannot be read.
+    policy = nights.repository / ".relaxfuzz" / "policy.toml"
+    kept = policy.read_text()
+    policy.write_text("[oracles.crush]\n")
+    jobs, runner = nights.night([{}, {}])
+    assert codes_of(jobs, "Fuzz and judge", scan, judge) == [2, None, 2, None, 2]
+    policy.write_text(kept)
+    # Nobody said what to install; somebody cancels.
+    jobs, runner = nights.night([{}, {}], variables={})
+    assert codes_of(jobs, "Fuzz and judge", "Install") == [2, 2, 2]
+    jobs, _ = nights.night([{}, {}], cancelled=True)
+    assert set(jobs.values()) == {None}
+    decided: dict[str, set[bool]] = {}
+    for each in nights.runners:
+        for condition, values in each.decided.items():
+            decided.setdefault(condition, set()).update(values)
+    assert decided.pop("always()") == {True}
+    assert list(decided.values()) == [{True, False}] * len(decided)
+    assert unrun(nights.runners, "action.yml") == OF_INPUTS - {'options+=(--known "$KNOWN")'}
+    tested = [step.get("run", "") for step in read(WORKFLOWS / "nightly.yml")["jobs"]["properties"]["steps"]]
+    properties = {command for script in tested for command in commands_of(script)}
+    assert unrun(nights.runners, "nightly.yml") <= properties
+
+
+OWN = """\
+import tvm
+
+
+@tvm.transform.module_pass(opt_level=0, name="Nothing")
+class Nothing:
+    def transform_module(self, module, context):
+        return module
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1500)
+def test_the_workflows_for_a_pass_of_ones_own_run(tmp_path: Path) -> None:
+    nights = Nights(tmp_path, "--pass", "mine.py:Nothing", **{"mine.py": OWN})
+    project = nights.repository / "pyproject.toml"
+    # Without a table of the project nothing but relaxfuzz is installed; the property tests say what they judged.
+    jobs, runner = nights.night([{}, {}])
+    assert codes_of(jobs, "Fuzz and judge", "Judge and report") == [0, 0, 0]
+    assert "-m pip install --quiet relaxfuzz pytest\n" in runner.said
+    # A pass that changes nothing is no pass that was tested: it is red, and its failing examples are kept.
+    assert codes_of(jobs, "Test", "Keep failing examples") == [1, 0]
+    assert "of them changed by the pass" in runner.said
+    project.write_text(project.read_text().replace("relaxfuzz_min_changed = 1", "relaxfuzz_min_changed = 0"))
+    project.write_text(f'[project]\nname = "mine"\n\n{project.read_text()}')
+    jobs, runner = nights.night([{}, {}])
+    assert codes_of(jobs, "Test", "Keep failing examples") == [0, 0]
+    assert "-m pip install --quiet relaxfuzz pytest -e .\n" in runner.said
+    jobs, runner = nights.night([{}, {}], variables={})
+    assert codes_of(jobs, "Install") == [2, 2]
+    assert not unrun(nights.runners, "nightly.yml") - {"exit 2"}
+
+
+@pytest.mark.slow
+def test_the_workflow_of_pull_requests_runs(tmp_path: Path) -> None:
+    nights = Nights(tmp_path, "--passes", "FuseOps,LegalizeOps")
+    workflow = nights.repository / ".github" / "workflows" / "relaxfuzz.yml"
+    for failures, code in (({}, 0), ({"boom": 1}, 1)):
+        home = tmp_path / str(code)
+        campaign(home / "campaigns" / "7", CLEAN, failures)
+        runner = Runner(
+            nights.repository, home, run_script(home / "campaigns"), event={"event": {"pull_request": {"number": 17}}}
+        )
+        assert runner.run(workflow) == {"gate": {"actions/checkout@v5": 0, "./.github/actions/relaxfuzz": code}}
+        assert "--time 10m --seed 17 " in runner.said
+        assert runner.uploaded == ["relaxfuzz"]
+
+
+def test_our_own_workflow_runs(tmp_path: Path) -> None:
+    repository = tmp_path / "repository"
+    (repository / ".ci").mkdir(parents=True)
+    for code in (0, 1):
+        run = repository / ".ci" / "run"
+        run.write_text(f"#!/bin/bash\necho checked\nexit {code}\n")
+        run.chmod(0o755)
+        runner = Runner(repository, tmp_path / str(code))
+        jobs = runner.run(WORKFLOWS.parents[1] / ".github" / "workflows" / "ci.yml")
+        assert list(jobs) == ["check-3.10", "check-3.13"]
+        assert codes_of(jobs, ".ci/run") == [code, code]
 
 
 FAKE_PIP = """#!/bin/bash

@@ -33,7 +33,7 @@ min_checks = 20
 min_checks = 1
 
 [passes."*"]
-min_trigger_rate = 0.01 # share of modules that a pass changed
+min_changed = 20 # modules that a pass changed; fewer are not enough evidence
 """
 _OF_TVM = """\
 baseline = "baseline.json" # `relaxfuzz baseline CAMPAIGN --output .relaxfuzz/baseline.json` writes it; commit it
