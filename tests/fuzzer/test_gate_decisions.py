@@ -255,7 +255,9 @@ def test_a_pass_without_modules_is_told_in_words(gate: Gate) -> None:
 def test_a_pass_that_changed_few_modules_is_not_green(gate: Gate, changed: int, code: int) -> None:
     now = campaign(gate.directory / "now", CLEAN, triggers={"FuseOps": (200, changed)}, passes='["FuseOps"]')
     assert gate(now, '[passes."*"]\nmin_changed = 20\n') == code
-    told = f"SHORT FuseOps: changed {changed} of 200 modules, at least 20 needed; `run --operators` or --plant draws more"
+    told = (
+        f"SHORT FuseOps: changed {changed} of 200 modules, at least 20 needed; `run --operators` or --plant draws more"
+    )
     assert any(line.startswith(told) for line in gate.lines) is (code == 3)
 
 

@@ -15,7 +15,7 @@ from fuzzer.campaign.setup import merged
 from fuzzer.cli.options import parser_of
 from fuzzer.cli.verbs.baseline import VERB as BASELINE
 from fuzzer.cli.verbs.gate import VERB as GATE
-from fuzzer.cli.verbs.init import VERB
+from fuzzer.cli.verbs.init import VERB, _aimed
 from fuzzer.cli.verbs.triage import VERB as TRIAGE
 from fuzzer.core.config import ConfigError, parse_operators, project_config, project_file
 from fuzzer.core.toml import read_toml
@@ -59,6 +59,23 @@ def test_operators_that_the_pass_names_are_drawn_more(tmp_path: Path) -> None:
     assert set(parse_operators(project_config(tmp_path)["operators"])) == set(aimed)
     text = (tmp_path / "tests" / "test_relaxfuzz.py").read_text()
     assert all(f'"{name}": {weight}' in text for name, weight in aimed)
+
+
+@pytest.mark.parametrize(
+    "named",
+    [
+        "from tvm.relax.op import (\n    multiply as times,\n    nn,\n)\nNORM = nn.layer_norm\n",
+        "from tvm.relax.op import multiply\nfrom tvm.relax.op.nn import layer_norm, relu as layer\n",
+        "NAMES = ['relax.multiply', 'relax.nn.layer_norm']\n",
+    ],
+)
+def test_operators_are_found_where_a_package_hides_its_pass(tmp_path: Path, named: str) -> None:
+    (tmp_path / "package").mkdir()
+    (tmp_path / "package" / "__init__.py").write_text("from package.inner import LowerClip\n")
+    (tmp_path / "package" / "inner.py").write_text(f"{SOURCE}\n{named}")
+    files = ["package/__init__.py", "package/inner.py"]
+    expected = {"relax.multiply", "relax.nn.layer_norm"} | ({"relax.nn.relu"} if "relu" in named else set())
+    assert set(_aimed(tmp_path, ["package:LowerClip"], files)) == expected
 
 
 def test_the_workflows_test_what_the_project_names(tmp_path: Path) -> None:

@@ -74,8 +74,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _run(options: argparse.Namespace) -> int:
     directory: Path = options.directory
-    _try(directory, options.own, options.passes)
-    aimed = _aimed(directory, options.own)
+    aimed = _aimed(directory, options.own, _try(directory, options.own, options.passes))
     texts = dict(_texts(options.own, aimed))
     there = [name for name in texts if (directory / name).exists()]
     if there and not options.force:
@@ -96,23 +95,32 @@ def _run(options: argparse.Namespace) -> int:
     return OK
 
 
-def _try(directory: Path, own: list[str], passes: str) -> None:
-    """Hold what is to be tested against what `relaxfuzz run` in that directory would say of it."""
+def _try(directory: Path, own: list[str], passes: str) -> list[str]:
+    """Hold what is to be tested against what `relaxfuzz run` in that directory would say; return the passes' files."""
     from fuzzer.campaign.setup import configure
 
     sys.path.append(str(directory.resolve()))  # as `run` does there; the process that tries the passes has it, too
-    if own or passes:
-        targets = [str(directory / each) if ".py:" in each else each for each in own]
-        configure({"pass": targets, **({"passes": passes} if passes else {})})
+    if not own and not passes:
+        return []
+    targets = [str(directory / each) if ".py:" in each else each for each in own]
+    return [name for name, _ in configure({"pass": targets, **({"passes": passes} if passes else {})}).code]
 
 
-def _aimed(directory: Path, own: list[str]) -> list[str]:
-    """Return the operators that the files of passes name, which their passes probably act on."""
+def _aimed(directory: Path, own: list[str], files: list[str]) -> list[str]:
+    """Return the operators that passes probably act on: their file names them, or else what it imports does."""
+    modules = [directory / each.rpartition(":")[0] for each in own]
+    first = [each if each.suffix == ".py" else each.parent / f"{each.name.replace('.', '/')}.py" for each in modules]
+    roots = {directory, directory / "src", *(each.parent for each in modules)}
+    return _named(first) or _named([root / name for root in roots for name in files])
+
+
+def _named(paths: list[Path]) -> list[str]:
     from strategies.operators import OPERATORS
 
-    modules = [directory / each.rpartition(":")[0] for each in own]
-    paths = [each if each.suffix == ".py" else each.parent / f"{each.name.replace('.', '/')}.py" for each in modules]
-    named = set(re.findall(r"\b(?:relax|R|op)\.(?:op\.)?([a-z_0-9.]+)", "\n".join(_text(path) for path in paths)))
+    text = "\n".join(_text(path) for path in paths)
+    named = set(re.findall(r"\b(?:relax|R|op)\.(?:op\.)?([a-z_0-9.]+)", text)) | set(re.findall(r"\bnn\.\w+", text))
+    for room, names in re.findall(r"from tvm\.relax\.op\.?([\w.]*) import (\([^)]*\)|.*)", text):
+        named.update(f"{room}.{each}".lstrip(".") for each in re.findall(r"\w+", names))
     return [row.name for row in OPERATORS if row.name.removeprefix("relax.") in named]
 
 
