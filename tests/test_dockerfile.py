@@ -6,7 +6,6 @@ import fnmatch
 import json
 import re
 import shlex
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -15,15 +14,11 @@ from packaging.specifiers import SpecifierSet
 from ruamel.yaml import YAML
 
 from fuzzer.cli.main import main
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from fuzzer.core.toml import read_toml
 
 ROOT = Path(__file__).resolve().parent.parent
 TEXT = (ROOT / "Dockerfile").read_text()
-PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())
+PROJECT: dict[str, Any] = read_toml(ROOT / "pyproject.toml").table
 INSTRUCTIONS = [
     tuple(line.split(maxsplit=1))
     for line in re.sub(r"^\s*#.*\n|\\\n", "", TEXT, flags=re.MULTILINE).splitlines()

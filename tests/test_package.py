@@ -12,6 +12,9 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from ruamel.yaml import YAML
+
+from fuzzer.core.toml import read_toml
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = ("relaxkit", "strategies", "oracles", "fuzzer", "reports", "corpus", "relaxfuzz")
@@ -86,6 +89,14 @@ def test_our_workflow_is_valid_and_runs_what_ci_runs() -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout
     assert "run: .ci/run" in workflow.read_text()
+
+
+def test_the_citation_is_that_of_the_project() -> None:
+    citation = YAML(typ="safe", pure=True).load(ROOT / "CITATION.cff")
+    project = read_toml(ROOT / "pyproject.toml").table["project"]
+    assert citation["version"] == project["version"]
+    assert citation["license"] == project["license"]
+    assert citation["authors"] == project["authors"]
 
 
 def test_every_variable_is_documented_and_no_other() -> None:

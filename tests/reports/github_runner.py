@@ -110,7 +110,7 @@ class Runner:
             if not self._holds(step.get("if", "success()"), state):
                 continue
             outputs: Mapping[str, str] = {}
-            given = {key: _filled(str(value), state) for key, value in step.get("with", {}).items()}
+            given = {key: _filled(_text(value), state) for key, value in step.get("with", {}).items()}
             if "run" in step:
                 codes[name], outputs = self._script(step, state)
             elif step["uses"].startswith("./"):
@@ -142,7 +142,7 @@ class Runner:
             **os.environ, "PATH": f"{place / 'bin'}{os.pathsep}{os.environ['PATH']}",
             "RUNNER_TEMP": str(place / "temp"), "GITHUB_OUTPUT": str(output),
             "GITHUB_STEP_SUMMARY": str(place / "summary.md"), "BASH_ENV": str(trap), "RUN_COMMANDS": str(commands),
-            **{key: _filled(str(value), state) for key, value in step.get("env", {}).items()},
+            **{key: _filled(_text(value), state) for key, value in step.get("env", {}).items()},
         }  # fmt: skip
         done = subprocess.run(
             ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]],
@@ -244,10 +244,14 @@ def read(file: Path) -> Any:
 def commands_of(script: str) -> Iterator[str]:
     """List the commands of a script, without the words that only steer; each is to be run some day."""
     for line in re.sub(r"\\\n\s*|\s#.*", " ", script).splitlines():
-        for part in re.split(r";(?!;)", line):
+        for part in re.split(r";|&&|\|\|", line):
             found = re.sub(r"^\s*(?:(?:if|then|do|while|else|elif|\{|!)\s+)*", "", part).strip(" {}")
-            if found not in ("", "fi", "done", "else") and not found.startswith("for "):
+            if found not in ("", "fi", "done", "else", "then") and not found.startswith("for "):
                 yield " ".join(found.split())
+
+
+def _text(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _filled(text: str, state: _Job) -> str:
