@@ -225,7 +225,7 @@ def test_each_branch_of_the_nightly_workflow_runs(tmp_path: Path) -> None:
     baseline.write_text(offered.read_text())
     jobs, runner = nights.night([{"boom": 2}, {}], cached=True)
     assert codes_of(jobs, "Fuzz and judge", judge) == [0, 0, 0]
-    assert "::notice" not in runner.said
+    assert "::notice title=relaxfuzz::commit" not in runner.said
     assert (tmp_path / "night-1" / "artifacts" / "relaxfuzz-night" / "baseline.json").is_file()
     # What is new is red, also beside a shard that came to nothing.
     jobs, runner = nights.night([None, {"bang": 1}])
