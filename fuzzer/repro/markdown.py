@@ -68,7 +68,7 @@ def bug_report(
     actual = _prose(f"{parts.numbers}." if parts.numbers else words.observed) + "\n"
     if frames := shown.details.raised_at[-_MOST_FRAMES:]:
         actual += f"\nRaised at, innermost last:\n\n{fenced(chr(10).join(frames))}"
-    elif frames := shown.frames[:_MOST_FRAMES]:
+    elif frames := _placed(shown.frames, shown.details.lines)[:_MOST_FRAMES]:
         actual += f"\nInnermost frames inside TVM:\n\n{fenced(chr(10).join(frames))}"
     sections = [
         f"# {_line(words.title if own else words.headline)}\n",
@@ -217,6 +217,12 @@ def _line_in(path: str, names: Sequence[str]) -> int:
             break
         at = defined.end()
     return text.count("\n", 0, at) + 1 if at else 0
+
+
+def _placed(frames: tuple[str, ...], lines: tuple[int, ...]) -> tuple[str, ...]:
+    """Return frames as ``file:line in function``, where the lines are known."""
+    parts = [(*frame.partition(":")[::2], line) for frame, line in zip(frames, lines, strict=False)]
+    return tuple(f"{file}:{line} in {name}" for file, name, line in parts) if len(parts) == len(frames) else frames
 
 
 def _cell(text: str) -> str:

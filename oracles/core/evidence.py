@@ -39,8 +39,9 @@ _MAX_FRAMES = 12
 
 def evidence_of(error: BaseException) -> Evidence:
     """Make the evidence of an exception: kind is its type's name, message its text, frames innermost first."""
-    details = Details(raised_at=users_frames(error))
-    return Evidence(type(error).__name__, str(error), frames_of(error), details=details)
+    frames = frames_of(error)
+    details = Details(raised_at=users_frames(error), lines=tuple(line for _, line in frames))
+    return Evidence(type(error).__name__, str(error), tuple(name for name, _ in frames), details=details)
 
 
 def left_unlegalized(error: Evidence) -> bool:
@@ -63,7 +64,9 @@ def unbuildable(error: Evidence, mode: str = "") -> Evidence:
         error.frames,
         expected="the module builds, as it does before the pass",
         observed=f"{error.kind}: {error.message}",
-        details=Details(stage=Phase.BUILD, mode=mode, operator=operator, error=error.message),
+        details=Details(
+            stage=Phase.BUILD, mode=mode, operator=operator, error=error.message, lines=error.details.lines
+        ),
     )
 
 
@@ -77,19 +80,22 @@ def names_any(error: Evidence, words: Iterable[str]) -> bool:
     return any(word in error.message for word in words)
 
 
-def frames_of(error: BaseException) -> tuple[str, ...]:
-    """Return the frames of ``error`` inside TVM, ``file:function``, innermost first, at most 12.
+def frames_of(error: BaseException) -> list[tuple[str, int]]:
+    """Return the frames of ``error`` inside TVM, ``file:function`` and the line, innermost first, at most 12.
 
     TVM attaches the frames of its C++ side to the Python traceback, with their source file. When no frame
     lies in TVM (a user's pass written in Python raised), the frames outside this package stand for them.
     """
     summary = traceback.extract_tb(error.__traceback__)
-    inside = [name for frame in summary if (name := _tvm_frame(frame.filename, frame.name)) is not None]
-    users = [f"{PurePath(frame.filename).name}:{frame.name}" for frame in summary if _is_users(frame)]
-    told = [name for name in inside if name not in _INFRASTRUCTURE]
-    if users and all(name.endswith(_WRAPPER) for name in told):
+    named = [(_tvm_frame(frame.filename, frame.name), frame.lineno or 0) for frame in summary]
+    inside = [(name, line) for name, line in named if name is not None]
+    users = [
+        (f"{PurePath(frame.filename).name}:{frame.name}", frame.lineno or 0) for frame in summary if _is_users(frame)
+    ]
+    told = [each for each in inside if each[0] not in _INFRASTRUCTURE]
+    if users and all(name.endswith(_WRAPPER) for name, _ in told):
         told = users
-    return tuple(reversed(told or inside[-1:]))[:_MAX_FRAMES]
+    return (told or inside[-1:])[::-1][:_MAX_FRAMES]
 
 
 def users_frames(error: BaseException) -> tuple[str, ...]:

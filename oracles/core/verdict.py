@@ -156,6 +156,7 @@ class Details:
         death: How the process ended, where that is the failure.
         code: The signal or exit code of that.
         rests_on: The ground that the failure stands on, where its kind does not tell.
+        lines: The lines of the frames, which belong to one release of TVM; none where nobody recorded them.
         raised_at: Where a user's pass raised, innermost last: ``FILE:LINE in FUNCTION: SOURCE``.
         harm: The harm of the claim that does not hold.
     """
@@ -178,6 +179,7 @@ class Details:
     death: Death | None = None
     code: int = 0
     rests_on: EvidenceClass | None = None
+    lines: tuple[int, ...] = ()
     raised_at: tuple[str, ...] = ()
     harm: Harm | None = None
 

@@ -220,6 +220,13 @@ def test_where_a_users_pass_raised_is_told_and_no_frame_of_tvm() -> None:
     assert "inside TVM" not in report
 
 
+def test_frames_of_tvm_have_the_lines_that_were_recorded() -> None:
+    for lines, shown in (((613,), "nn.py:613 in _nn_pixel_shuffle"), ((), "nn.py:_nn_pixel_shuffle")):
+        verdict = replace(VERDICT, evidence=replace(EVIDENCE, details=Details(lines=lines)))
+        report = bug_report(finding(), verdict, INFO, script().text, script().parts)
+        assert f"Innermost frames inside TVM:\n\n```\n{shown}\n```" in report
+
+
 @pytest.mark.parametrize(
     ("text", "shown"),
     [
