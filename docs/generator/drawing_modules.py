@@ -86,7 +86,7 @@ FEATURES = {
 PAGE = """\
 # Drawing modules for your pass
 
-A test says how much was judged: `25 modules judged, 4 of them changed by the pass, 83 operators met`. If the pass changed only a few
+A test says how much was judged: `25 modules judged, 4 of them changed by the pass, 83 operators covered`. If the pass changed only a few
 of them, say what it looks for. All names are imported from `relaxfuzz`.
 
 ```python

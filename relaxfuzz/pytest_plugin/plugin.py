@@ -98,7 +98,7 @@ def _evidence(value: dict[str, dict[str, int]]) -> Iterator[str]:
         return
     yield (
         f"{total['examples']} examples, {total['checks']} modules judged, {total['changed']} of them changed by the "
-        f"pass, {total['operators']} operators met; "
+        f"pass, {total['operators']} operators covered; "
         f"proved for all inputs on {total['proved']} of {total['changed']}; "
         f"checks: {total['pass']} passed, {total['skip']} skipped, {total['fail']} failed"
         + (f" on {total['failing']} module{'s' * (total['failing'] > 1)}" if total["failing"] else "")
