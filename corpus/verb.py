@@ -22,26 +22,26 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     listing = actions.add_parser("list", help="list the cases, one per line", description="List the cases.")
     checking = actions.add_parser(
         "check",
-        help="judge cases and compare the verdicts with those expected; exit code 1 if one differs",
-        description="Judge cases in child processes, and compare verdicts with those expected of the installed TVM.",
+        help="run cases and compare the verdicts with those expected; exit code 1 if one differs",
+        description="Run cases in child processes, and compare verdicts with those expected for the installed TVM.",
     )
     matching = actions.add_parser(
         "match",
-        help="say which findings of a campaign are known cases",
+        help="show which findings of a campaign are known cases",
         description="Compare a campaign's findings with the cases of the corpus: oracle and pass must be the same, and "
-        "the case's pattern must match the message. `(perhaps)`: it has no pattern; only oracle and pass agree.",
+        "the case's pattern must match the message. `(perhaps)`: the case has no pattern, only oracle and pass match.",
     )
     matching.add_argument("directory", type=Path, metavar="DIR", help="the campaign's directory")
     matching.add_argument("--json", action="store_true", help="print a JSON list instead of a table")
     adding = actions.add_parser(
         "add",
         help="turn a campaign's finding into a case",
-        description="Turn a campaign's finding into a case; what the installed TVM does is measured and recorded.",
+        description="Turn a campaign's finding into a case, and record what the installed TVM does.",
     )
     importing = actions.add_parser(
         "import",
         help="extract seeds from a TVM checkout",
-        description="Extract TVMScript modules from Python files without running these, and collect those that parse "
+        description="Extract TVMScript modules from Python files without running them, and collect those that parse "
         "under the installed TVM and are well formed, as seeds for `relaxfuzz run --seeds DIR`.",
     )
     importing.add_argument("path", type=Path, metavar="PATH", help="a TVM checkout, a directory, or a Python file")

@@ -34,7 +34,7 @@ def add_filters(parser: argparse.ArgumentParser, where: str = "") -> None:
     for name, values, text in (
         ("severity", ("S1", "S2", "S3", "S4", "S5"), "of this severity (S1 is the most severe)"),
         ("state", ("untriaged", "confirmed", "unscripted", "flaky", "known"), "in this state"),
-        ("pass", None, "of this pass, whether judged or at fault"),
+        ("pass", None, "in which this pass was tested or is at fault"),
         ("oracle", None, "of this oracle"),
     ):
         group.add_argument(
@@ -47,10 +47,8 @@ def add_filters(parser: argparse.ArgumentParser, where: str = "") -> None:
             help=f"only findings {text}; repeatable",
         )
     listed = group.add_mutually_exclusive_group()
-    listed.add_argument(
-        "--new", action="store_true", help="only findings that neither your list, upstream nor the corpus has"
-    )
-    listed.add_argument("--known", action="store_true", help="only findings that your list, upstream or the corpus has")
+    listed.add_argument("--new", action="store_true", help="only findings that are known nowhere")
+    listed.add_argument("--known", action="store_true", help="only findings known on your list, upstream or in the corpus")
     group.add_argument("--limit", type=_number, metavar="N", help="only the N most severe findings")
 
 

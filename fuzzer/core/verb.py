@@ -16,8 +16,8 @@ INTERRUPTED = 130
 """As a shell says of SIGINT; SIGTERM and SIGHUP end a campaign in the same way."""
 
 
-READS_ONLY = "Code: runs no code from a campaign."
-RUNS_CODE = "Code: runs scripts, passes and plugins from a campaign; a campaign from elsewhere needs --trust."
+READS_ONLY = "Code: does not run code from a campaign."
+RUNS_CODE = "Code: runs scripts, passes and plugins from a campaign; a campaign made elsewhere requires --trust."
 """What verbs say of the code of others in their help (docs/security.md)."""
 
 
@@ -88,19 +88,19 @@ OPTIONS = (
     Option("oracles", "NAME,NAME", "oracles to use (default: all)", _NAMES),
     Option("max-examples", "N", "stop after N cases; a case is one module under one pass or pipeline", (int,)),
     Option("time", "TIME",
-           "draw modules for this long, such as 90s, 30m, 8h or 1h30m (default: 10m); looking into what was found may "
-           "then take another minute, or a fifth of this time if that is more", _TIME),
-    Option("seed", "N", "determines every random choice (default: drawn at random and printed)", (int,)),
+           "generate modules for this long, such as 90s, 30m, 8h or 1h30m (default: 10m); triage of the findings may "
+           "then take another minute, or a fifth of this time if that is longer", _TIME),
+    Option("seed", "N", "seed for every random choice (default: chosen at random and printed)", (int,)),
     Option("workers", "N", "number of worker processes (default: one per core)", (int,)),
     Option("dask", "ADDRESS", "run on the workers of a Dask cluster: the scheduler's address, its scheduler "
            "file (.json), or local:N"),
-    Option("out", "DIR", "the campaign's directory; if it already contains a campaign, that is resumed "
+    Option("out", "DIR", "the campaign's directory; if it already contains a campaign, that campaign is resumed "
            "(default: campaign-SEED)"),
-    Option("case-timeout", "TIME", "time limit of one case (default: 20s)", _TIME),
-    Option("memory-limit", "SIZE", "memory limit of one worker (default: 3GiB)"),
-    Option("seeds", "DIR", "a seed collection from which some of the modules are drawn "
-           "(`relaxfuzz corpus import` makes one)"),
-    Option("known", "FILE", "a file of [[known]] tables, which list findings that are already known"),
+    Option("case-timeout", "TIME", "time limit for one case (default: 20s)", _TIME),
+    Option("memory-limit", "SIZE", "memory limit for one worker (default: 3GiB)"),
+    Option("seeds", "DIR", "a seed collection that provides some of the modules "
+           "(`relaxfuzz corpus import` creates one)"),
+    Option("known", "FILE", "a file with [[known]] tables that list known findings"),
     Option("triage", "FILE", "decisions about families of findings (default: findings.toml, if it exists)"),
     Option("pass", "FILE.py:FACTORY", "your own pass: a function without arguments that returns a "
            "tvm.ir.transform.Pass, in a file or as package.module:FACTORY; repeatable; without --passes, only your "
@@ -110,12 +110,12 @@ OPTIONS = (
            "half an hour or more)", _NAMES, repeatable=True),
     Option("plugin", "MODULE", "a plugin with passes, contracts, oracles or strategies: the name of an "
            "installed plugin, a module, or FILE.py; repeatable (docs/plugins.md)", _NAMES, repeatable=True),
-    Option("operators", "NAME=N,NAME=N", "draw these operators more often; all operators "
-           "together have the weight 10: relax.permute_dims=30 (docs/drawing-modules.md)", _NAMES),
-    Option("plant", "FILE.py:FUNCTION", "your own code, put into most modules: a function of tensors, or a Fragment, "
+    Option("operators", "NAME=N,NAME=N", "generate these operators more often, such as relax.permute_dims=30; all "
+           "operators together have the weight 10 (docs/drawing-modules.md)", _NAMES),
+    Option("plant", "FILE.py:FUNCTION", "your own code to insert into most modules: a function of tensors or Fragment, "
            "in a file or as package.module:FUNCTION; repeatable (docs/drawing-modules.md)", _NAMES, repeatable=True),
-    Option("shares", "on|off", "whether an oracle that has never failed for a TVM pass judges only some of its cases "
+    Option("shares", "on|off", "whether an oracle that has never failed for a TVM pass checks only some of its cases "
            "(default: on)"),
-    Option("coverage", "on|off", "note which basic blocks of TVM's compiler the cases reach; a resumed campaign "
-           "goes on as it began (default: off; docs/coverage.md)", bare="on"),
+    Option("coverage", "on|off", "record which basic blocks of TVM's compiler the cases reach; a resumed campaign "
+           "keeps its setting (default: off; docs/coverage.md)", bare="on"),
 )  # fmt: skip

@@ -65,7 +65,7 @@ def _compare(measured: MeasuredCampaign, options: argparse.Namespace) -> int:
 
 VERB = Verb(
     name="baseline",
-    help="save what a campaign measured, or compare with it; exit code 1 if it is significantly worse",
+    help="save a campaign's results as a baseline, or compare with one; exit code 1 if significantly worse",
     example="relaxfuzz baseline campaign --output baseline.json",
     add_arguments=_add_arguments,
     run=_run,

@@ -33,11 +33,11 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "finding", nargs="?", metavar="ID", help="id of the finding, or a prefix of it (default: all with a script)"
     )
-    parser.add_argument("--script", type=Path, metavar="FILE", help="a repro script, instead of a finding")
+    parser.add_argument("--script", type=Path, metavar="FILE", help="a repro script to run instead of a finding's")
     parser.add_argument(
         "--versions",
         metavar="LIST",
-        help="releases to run it in, such as 0.25.0,0.26.0 (default: all supported releases; "
+        help="releases to run the script in, such as 0.25.0,0.26.0 (default: all supported releases; "
         f"'{_NO_RELEASE}': only those given by --python)",
     )
     parser.add_argument(
@@ -46,7 +46,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="PATH",
-        help="the Python of your own build of TVM, to run it there as well; repeatable",
+        help="the Python of your own build of TVM, to run the script there as well; repeatable",
     )
     parser.add_argument(
         "--cache",
@@ -55,7 +55,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         help="where virtual environments are kept (default: relaxfuzz-releases in the user's cache directory)",
     )
     parser.add_argument("--runs", default="1", metavar="N", help="runs in each release; one failing run is enough")
-    parser.add_argument("--time", default="2m", metavar="TIME", help="time limit of one run (default: 2m)")
+    parser.add_argument("--time", default="2m", metavar="TIME", help="time limit for one run (default: 2m)")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     add_trust(parser)
 
@@ -189,7 +189,7 @@ def _object(target: _Target, rows: list[ReleaseRun], judgement: BisectionJudgeme
 
 VERB = Verb(
     name="bisect",
-    help="find the release of TVM in which a finding appeared or was fixed; exit code 3 if none can tell",
+    help="find the release of TVM in which a finding appeared or was fixed; exit code 3 if undetermined",
     example="relaxfuzz bisect campaign 1f0c2ab934 --versions 0.25.0,0.26.0,0.27.0.post1",
     add_arguments=_add_arguments,
     run=_run,

@@ -18,8 +18,8 @@ _LIMIT = 20
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
-    add_campaign(parser, "; it was run with --coverage")
-    parser.add_argument("--by", choices=_BY, default=_BY[0], help="what to add up by (default: directory)")
+    add_campaign(parser, "; the campaign was run with --coverage")
+    parser.add_argument("--by", choices=_BY, default=_BY[0], help="how to group the blocks (default: directory)")
     parser.add_argument("--functions", action="store_true", help="list the largest functions that were never entered")
     parser.add_argument(
         "--limit", type=int, default=_LIMIT, metavar="N", help=f"with --functions: how many (default: {_LIMIT})"

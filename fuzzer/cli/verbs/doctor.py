@@ -90,7 +90,7 @@ def _closing(checks: list[HealthCheck]) -> str:
 
 VERB = Verb(
     name="doctor",
-    help="check what works on this machine; exit code 1 if something that a campaign needs does not",
+    help="check what works on this machine; exit code 1 if something that a campaign needs does not work",
     example="relaxfuzz doctor --out campaign",
     add_arguments=_add_arguments,
     run=_run,

@@ -24,7 +24,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--history", type=Path, nargs="+", default=(), metavar="PATH",
-        help="earlier campaigns (directories or baselines): known findings that none of them met are stale",
+        help="earlier campaigns (directories or baselines): known findings that occur in none of them are stale",
     )  # fmt: skip
     add_triage(parser)
     parser.add_argument("--explain", action="store_true", help="print every number behind the verdict")
@@ -58,7 +58,7 @@ def _run(options: argparse.Namespace) -> int:
 
 VERB = Verb(
     name="gate",
-    help="judge a campaign by a policy; exit codes: 0 passed, 1 failed, 2 bad input, 3 not enough evidence",
+    help="check a campaign against a policy; exit codes: 0 passed, 1 failed, 2 bad input, 3 not enough evidence",
     example="relaxfuzz gate campaign --policy docs/policy.toml",
     add_arguments=_add_arguments,
     run=_run,

@@ -24,7 +24,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("finding", nargs="?", metavar="ID", help="id of the finding, or a prefix of it")
     module = parser.add_argument_group("instead of a finding")
     module.add_argument(
-        "--module", type=Path, metavar="FILE", help="a module, as TVMScript, Python or JSON; or a case from --save"
+        "--module", type=Path, metavar="FILE", help="a module, as TVMScript, Python or JSON, or a case from --save"
     )
     module.add_argument(
         "--pass",
@@ -34,8 +34,8 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         help="the pass, by name, as an expression such as 'relax.transform.FuseOps(fuse_opt_level=0)', "
         "or as FILE.py:FACTORY; for a pipeline, give several names or repeat the option",
     )
-    module.add_argument("--oracle", metavar="NAME", help="the oracle whose failure is to be kept")
-    module.add_argument("--signature", metavar="ID", help="which of its failures to keep, if it sees several")
+    module.add_argument("--oracle", metavar="NAME", help="the oracle whose failure must be preserved")
+    module.add_argument("--signature", metavar="ID", help="which failure to preserve, if the oracle reports several")
     module.add_argument(
         "--predicate",
         metavar="FILE.py:FUNCTION",
@@ -43,20 +43,20 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         "pipeline) that returns True as long as the module still shows what you are looking for",
     )
     module.add_argument("--plugin", action="append", metavar="MODULE", help="a plugin to load; repeatable")
-    module.add_argument("--input-seed", metavar="N", help="seed of the inputs (default: 0)")
+    module.add_argument("--input-seed", metavar="N", help="seed for the inputs (default: 0)")
     limits = parser.add_argument_group("limits")
     limits.add_argument("--time", default="5m", metavar="TIME", help="stop after this long (default: 5m)")
     limits.add_argument("--queries", metavar="N", help="stop after N candidates")
-    limits.add_argument("--case-timeout", metavar="TIME", help="time limit of one candidate (default: 20s)")
+    limits.add_argument("--case-timeout", metavar="TIME", help="time limit for one candidate (default: 20s)")
     limits.add_argument(
         "--workers", metavar="N", help="number of worker processes; does not affect the result (default: one per core)"
     )
     output = parser.add_argument_group("output")
-    output.add_argument("--save", type=Path, metavar="FILE", help="write each smaller case to FILE at once")
+    output.add_argument("--save", type=Path, metavar="FILE", help="write each smaller case to FILE immediately")
     output.add_argument("--resume", action="store_true", help="start from the case in --save FILE")
     output.add_argument("--repro", type=Path, metavar="FILE", help="write a standalone script for the result to FILE")
     output.add_argument(
-        "--others", type=Path, metavar="DIR", help="write a case to DIR for each other failure met on the way"
+        "--others", type=Path, metavar="DIR", help="write a case to DIR for each other failure found along the way"
     )
     output.add_argument("--json", action="store_true", help="print one JSON object")
     add_trust(parser)
@@ -187,7 +187,7 @@ def _write_repro(reduced: Reduced, path: Path) -> None:
 
 VERB = Verb(
     name="minimize",
-    help="reduce a finding (the result is stored) or your own module, without losing its failure",
+    help="minimize a finding (the result is stored) or your own module, preserving its failure",
     example="relaxfuzz minimize --module model.py --pass FuseOps --oracle crash",
     add_arguments=_add_arguments,
     run=_run,

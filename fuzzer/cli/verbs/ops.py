@@ -19,7 +19,7 @@ _PARTS = ("pairs", "features", "idioms")
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--excluded", action="store_true", help="list the operators that are left out, and why")
+    parser.add_argument("--excluded", action="store_true", help="list the operators that are excluded, and why")
     parser.add_argument("--campaign", type=Path, metavar="DIR", help="show what a campaign generated")
     parser.add_argument("--pairs", action="store_true", help="with --campaign: common and rare pairs of operators")
     parser.add_argument("--features", action="store_true", help="with --campaign: the features of its modules")
@@ -110,7 +110,7 @@ def _read(directory: Path) -> tuple[CampaignInfo, Coverage, int]:
 
 VERB = Verb(
     name="ops",
-    help="list the operators that are generated, or what a campaign generated",
+    help="list the operators that relaxfuzz generates, or what a campaign generated",
     example="relaxfuzz ops --campaign campaign",
     add_arguments=_add_arguments,
     run=_run,

@@ -21,7 +21,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("name", nargs="?", metavar="NAME", help="print one contract, with the source of each claim")
     parser.add_argument("--excluded", action="store_true", help="list the passes without a contract, and why")
     parser.add_argument(
-        "--campaign", type=Path, metavar="DIR", help="show how often a campaign judged each pass, and what it did"
+        "--campaign", type=Path, metavar="DIR", help="show a campaign's verdicts for each pass, and what the pass did"
     )
     parser.add_argument(
         "--least", type=_count, metavar="N", help=f"with --campaign: how many verdicts are enough (default: {LEAST})"

@@ -16,10 +16,10 @@ _Request = tuple[str, str, tuple[str, ...]]
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "before", nargs="?", metavar="BEFORE.py", help="a file with TVMScript, Python code with it, or TVM's JSON"
+        "before", nargs="?", metavar="BEFORE.py", help="a module: TVMScript, Python code with TVMScript, or TVM's JSON"
     )
     parser.add_argument("after", nargs="?", metavar="AFTER.py", help="the module that should compute the same results")
-    parser.add_argument("--module", metavar="FILE", help="instead: the module that a pass is applied to")
+    parser.add_argument("--module", metavar="FILE", help="instead of two files: the module to apply a pass to")
     parser.add_argument(
         "--pass",
         dest="passes",
@@ -96,7 +96,7 @@ def _proof(request: _Request) -> Proof | str:
 
 VERB = Verb(
     name="prove",
-    help="prove that two modules compute the same for all inputs (exit code 0), differ (1), or neither is shown (3)",
+    help="prove that two modules agree on all inputs; exit codes: 0 proved, 1 different, 3 undecided",
     example="relaxfuzz prove --module model.py --pass FuseOps",
     add_arguments=_add_arguments,
     run=_run,

@@ -29,7 +29,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--markdown",
         action="store_true",
-        help="print a bug report in Markdown that contains the script, in the form of TVM's issues",
+        help="print a Markdown bug report that contains the script, in the format of TVM's issues",
     )
     parser.add_argument(
         "--bisection",
@@ -38,7 +38,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         help="with --markdown: use the output of 'relaxfuzz bisect --json' instead of the campaign's own results",
     )
     parser.add_argument(
-        "--fresh", action="store_true", help="write the script again instead of using the one that triage wrote"
+        "--fresh", action="store_true", help="generate the script again instead of using the one from triage"
     )
     parser.add_argument(
         "--full",
@@ -48,8 +48,8 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--check",
         action="store_true",
-        help="run the script in a fresh process: exit code 1 if the defect is there, 0 if it is gone, 2 if the "
-        "environment is unsuitable; the script itself exits likewise, unless the defect kills it by a signal",
+        help="run the script in a fresh process: exit code 1 if the defect is present, 0 if it is gone, 2 if the "
+        "environment is unsuitable; the script itself returns the same codes, unless a signal kills it",
     )
     parser.add_argument(
         "--json", action="store_true", help="print one JSON object: the script or report, and the result of --check"

@@ -24,10 +24,10 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         "ids", nargs="*", metavar="ID",
         help="merge: the family to keep, then those to add; split: findings; known: a finding or a family",
     )  # fmt: skip
-    parser.add_argument("--reason", metavar="TEXT", help="why, in one line; required for merge, split and known")
-    parser.add_argument("--reference", metavar="URL", help="known: where it is reported or accepted")
+    parser.add_argument("--reason", metavar="TEXT", help="the reason, in one line; required for merge, split and known")
+    parser.add_argument("--reference", metavar="URL", help="known: where the finding is reported or accepted")
     parser.add_argument("--file", type=Path, metavar="FILE", help="the file of decisions (default: findings.toml)")
-    parser.add_argument("--campaign", type=Path, metavar="DIR", help="a campaign in which the ids must exist")
+    parser.add_argument("--campaign", type=Path, metavar="DIR", help="a campaign that must contain the ids")
     parser.add_argument("--json", action="store_true", help="print a JSON list of decisions")
 
 
@@ -120,7 +120,7 @@ def _check(ids: list[str], campaign: Path | None, decisions: Decisions) -> None:
 
 VERB = Verb(
     name="triage",
-    help="by hand, merge or split families of findings, or list findings as known",
+    help="merge or split families of findings by hand, or list findings as known",
     example="relaxfuzz triage known 1f0c2ab934 --reference https://github.com/apache/tvm/issues/1 --reason TEXT",
     add_arguments=_add_arguments,
     run=_run,
