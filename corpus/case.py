@@ -168,7 +168,7 @@ def _check(file: TomlFile, key: tuple[str, ...], pattern: str, outcomes: Mapping
     try:
         re.compile(pattern)
     except re.error as error:
-        raise file.error(key, f"is no regular expression: {error}") from error
+        raise file.error(key, f"is not a regular expression: {error}") from error
     for place, outcome in outcomes.items():
         if outcome not in (Outcome.PASS, Outcome.FAIL):  # a case whose oracle skips or rejects shows nothing
             raise file.error(place, 'must be "pass" or "fail"')

@@ -137,7 +137,7 @@ def _result(report: Report, finding: FindingRecord, dispositions: Dispositions, 
     if script is not None:
         result["attachments"] = [
             {
-                "description": {"text": "Script: exits with 1 while the defect is there, with 0 once it is gone."},
+                "description": {"text": "Script: exits with 1 while the defect exists, with 0 once it is fixed."},
                 "artifactLocation": {"uri": quote(str(finding.repro)), "uriBaseId": _BASE},
             }
         ]

@@ -20,16 +20,16 @@ _CODES = {Presence.PRESENT: 1, Presence.UNSAYABLE: 2}
 def answer_of(result: ReproResult) -> Answer:
     """Read the answer of a script: its last line with a mark, when the exit code agrees (``fuzzer.repro.run``)."""
     if result.exit_code is None:
-        return Answer(Presence.OTHERWISE, "the script does not end in time")
+        return Answer(Presence.OTHERWISE, "the script timed out")
     if result.exit_code < 0:
-        return Answer(Presence.OTHERWISE, f"the script is killed by signal {-result.exit_code}")
+        return Answer(Presence.OTHERWISE, f"the script was killed by signal {-result.exit_code}")
     for line in reversed(result.output.splitlines()):
         mark, colon, text = line.partition(": ")
         outcome = _MARKS.get(mark)
         if colon and outcome is not None and result.exit_code == _CODES.get(outcome, 0):
             return Answer(outcome, first_line(text))
     last = first_line("\n".join(reversed(result.output.splitlines())), "nothing")
-    return Answer(Presence.OTHERWISE, f"the script ends with {result.exit_code}, saying: {last}")
+    return Answer(Presence.OTHERWISE, f"the script exited with {result.exit_code} and printed: {last}")
 
 
 def together(answers: Sequence[Answer]) -> Answer:

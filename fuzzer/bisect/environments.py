@@ -70,8 +70,8 @@ def releases_of(text: str) -> tuple[Release, ...]:
         release = known(name)
         if release is None:
             raise EnvironmentFault(
-                f"no environment can be made for TVM '{name}': the ffi that fits is known for "
-                f"{', '.join(each.tvm for each in reversed(RELEASES))}; give a build of your own by --python"
+                f"cannot create an environment for TVM '{name}': a matching ffi is known for "
+                f"{', '.join(each.tvm for each in reversed(RELEASES))}; name your own build with --python"
             )
         chosen.append(release)
     if not chosen:
@@ -108,10 +108,10 @@ def release_build(release: Release, cache: Path, say: Say) -> Build:
 def own_build(python: Path) -> Build:
     """Return a build of the user's; raises ``EnvironmentFault`` when the interpreter or its TVM does not work."""
     if shutil.which(python) is None:
-        raise EnvironmentFault(f"'{python}' is not a Python that can be run")
+        raise EnvironmentFault(f"'{python}' is not a working Python interpreter")
     found = _probe(python, os.environ)
     if isinstance(found, str):
-        raise EnvironmentFault(f"'{python}' has no TVM that works: {found}")
+        raise EnvironmentFault(f"'{python}' has no working TVM: {found}")
     # As given: what a virtual environment's interpreter links to knows nothing of the environment.
     return Build(f"{found[0]} ({python})", found[0], found[1], Path(os.path.abspath(shutil.which(python) or python)),
                  os.environ)  # fmt: skip
@@ -141,8 +141,8 @@ def _kept(place: Path, release: Release) -> Build | None:
 
 
 def _made(place: Path, release: Release, wanted: tuple[str, ...], say: Say) -> Build:
-    say(f"TVM {release.tvm}: making an environment in '{place}' (once; pip downloads it)")
-    failed = f"cannot make the environment of TVM {release.tvm}"
+    say(f"TVM {release.tvm}: creating an environment in '{place}' (once; pip downloads it)")
+    failed = f"cannot create the environment of TVM {release.tvm}"
     if place.exists():
         (place / MARK).unlink(missing_ok=True)  # first: others look for it without the lock
         shutil.rmtree(place)
@@ -184,11 +184,11 @@ def _probe(python: Path, environment: Mapping[str, str]) -> tuple[str, str] | st
     if isinstance(done, str):
         return done.removeprefix("importing it: ")
     if done.returncode < 0:
-        return f"importing it is killed by {signal.Signals(-done.returncode).name}: TVM and ffi do not fit"
+        return f"importing it was killed by {signal.Signals(-done.returncode).name}: TVM and ffi do not match"
     try:
         tvm, ffi = json.loads(done.stdout.splitlines()[-1])
     except (IndexError, ValueError, TypeError):
-        return _reason(done.stderr) or f"it ends with {done.returncode}"
+        return _reason(done.stderr) or f"it exited with {done.returncode}"
     return str(tvm), str(ffi)
 
 
@@ -216,7 +216,7 @@ def _ran(
             command, capture_output=True, text=True, errors="replace", timeout=seconds, env=environment, check=False
         )
     except subprocess.TimeoutExpired:
-        return f"{name} takes more than {seconds:g} s"
+        return f"{name} took more than {seconds:g} s"
     except OSError as error:
         return f"{name}: {error.strerror or error}"
 

@@ -283,7 +283,7 @@ class Campaign:
         if listed:
             state, note = FindingState.KNOWN, "; ".join([listed, *([note] if note else [])])
         if finding.count == 0:
-            note = "; ".join(["met while another finding was minimized", *([note] if note else [])])
+            note = "; ".join(["found while another finding was minimized", *([note] if note else [])])
         self.store.save_triage(
             result.id, state, result.minimized, result.bindings, result.repro, note, result.traits, result.seconds,
             result.parts, result.assessment,

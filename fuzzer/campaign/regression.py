@@ -109,7 +109,7 @@ def campaigns_in(directory: Path) -> list[Path]:
         with Store.open(path) as store:
             begun.append((store.info().started_at, path))
     if not begun:
-        raise StoreError(f"--regress: '{directory}' contains no campaign, and neither do its directories")
+        raise StoreError(f"--regress: '{directory}' contains no campaign, and neither do its subdirectories")
     return [path for _, path in sorted(begun)]
 
 
@@ -271,7 +271,7 @@ def replay_all(
                 each = waiting.pop()
                 running[threads.submit(replay, each)] = each
             if not running:
-                late = "the time was up"
+                late = "time ran out"
                 yield from (replace(each, state=EarlierState.WAITING, note=late) for each in waiting[::-1])
                 return
             for future in wait(running, return_when=FIRST_COMPLETED).done:
@@ -298,7 +298,9 @@ def replay(earlier: Earlier, new_worker: Callable[[], IsolatedWorker]) -> Replay
     cannot load is left to the script, which is made to run on several.
     """
     seen = [_replay_case(earlier, case, new_worker) for case in earlier.cases]
-    state, note = min(seen, key=lambda each: _ORDER.index(each[0]), default=(EarlierState.UNDECIDED, "no case is kept"))
+    state, note = min(
+        seen, key=lambda each: _ORDER.index(each[0]), default=(EarlierState.UNDECIDED, "no case was stored")
+    )
     if state is EarlierState.UNDECIDED and earlier.script:
         return _run_script(Path(earlier.script), earlier.ending, note)
     return state, note
@@ -310,7 +312,7 @@ def _replay_case(earlier: Earlier, case: Case, new_worker: Callable[[], Isolated
             answer = worker.call(judge_request, JudgeRequest(case, _oracles(earlier)))
         except ChildError as error:
             last = (str(error).strip().splitlines() or ["?"])[-1]
-            return EarlierState.UNDECIDED, f"the case cannot be judged on this release: {last[:200]}"
+            return EarlierState.UNDECIDED, f"the case cannot be run on this release: {last[:200]}"
     return _compare(earlier, [death_verdict(answer, case.name)] if isinstance(answer, Died) else answer)
 
 
@@ -329,7 +331,7 @@ def _compare(earlier: Earlier, verdicts: list[Verdict]) -> Replayed:
     own = [verdict for verdict in verdicts if verdict.oracle.value == earlier.oracle]
     silent = [verdict for verdict in own if verdict.outcome not in (Outcome.PASS, Outcome.REJECT)]
     if silent or not own:
-        return EarlierState.UNDECIDED, f"not judged: {silent[0].reason if silent else 'the oracle said nothing'}"
+        return EarlierState.UNDECIDED, f"not judged: {silent[0].reason if silent else 'the oracle gave no verdict'}"
     return EarlierState.FIXED, ""
 
 

@@ -43,7 +43,7 @@ DEFAULT_SECONDS = 600.0
 _PROBE_SECONDS = 60.0  # for importing and building a user's pass, which may load a library of its own
 _Tried = str | set[tuple[str, str]]
 """Why a thing of the user's cannot be used, or its files."""
-NO_DASK = "--coverage watches processes of this machine: it cannot be had with --dask"
+NO_DASK = "--coverage works only for processes on this machine, so not with --dask"
 _TABLE_SECONDS = 600.0  # for the table of blocks, once for each wheel
 _EITHER = (("time", "max-examples"), ("workers", "dask"))
 """Options that say the same thing in two ways."""
@@ -217,7 +217,7 @@ def watched_build() -> str:
         answer = worker.call(probe_blocks, None)
     build, fault = ("", f"breakpoints end the process: {answer.detail}") if isinstance(answer, Died) else answer
     if fault:
-        raise ConfigError(f"--coverage cannot be had: {fault}")
+        raise ConfigError(f"--coverage is not available: {fault}")
     return build
 
 
@@ -239,9 +239,9 @@ def open_campaign(directory: Path, config: Config, versions: Versions, trust: bo
         require_trust(store, trust)
         begun = Config.from_json(meta["config"]).coverage if "config" in meta else ""
         if config.coverage not in ("", begun):
-            raise ConfigError(f"'{directory}' was begun without --coverage, or on another build; give another --out")
+            raise ConfigError(f"'{directory}' was started without --coverage or on another build; use another --out")
         if begun and not config.coverage and watched_build() != begun:
-            raise ConfigError(f"'{directory}' covers another build of TVM's compiler; give another --out")
+            raise ConfigError(f"'{directory}' covers another build of TVM's compiler; use another --out")
 
     store = Store.open(directory, read_only=False, admit=admit)
     return Opened(store, True, replace(config, coverage=begun))
@@ -250,15 +250,15 @@ def open_campaign(directory: Path, config: Config, versions: Versions, trust: bo
 def _complaint(meta: Mapping[str, str], directory: Path, config: Config, versions: Versions) -> str:
     """Say why a campaign cannot be resumed; empty where it can."""
     if "merged" in meta:
-        return f"'{directory}' is joined from others (`relaxfuzz merge`) and cannot go on; give another --out"
+        return f"'{directory}' was merged from others (`relaxfuzz merge`) and cannot be resumed; use another --out"
     if meta.get("identity") != config.identity:
-        return f"'{directory}' holds another campaign ({_difference(meta, config)}); give another --out"
+        return f"'{directory}' contains another campaign ({_difference(meta, config)}); use another --out"
     if changed := _changed(meta, config):
-        return f"{changed} has changed since the campaign in '{directory}' began; give another --out"
+        return f"{changed} has changed since the campaign in '{directory}' started; use another --out"
     if (meta.get("tvm_version"), meta.get("ffi_version")) != (versions.tvm, versions.ffi):
         return (
-            f"'{directory}' holds a campaign on TVM {meta.get('tvm_version')} with ffi {meta.get('ffi_version')}, "
-            f"installed are {versions.tvm} and {versions.ffi}; give another --out"
+            f"'{directory}' contains a campaign on TVM {meta.get('tvm_version')} with ffi {meta.get('ffi_version')}, "
+            f"but {versions.tvm} and {versions.ffi} are installed; use another --out"
         )
     return ""
 
@@ -282,9 +282,9 @@ def _difference(meta: Mapping[str, str], config: Config) -> str:
     if meta.get("seed") != str(config.seed):
         return f"with seed {meta.get('seed')}, not {config.seed}"
     if json.loads(meta["passes"]) != list(config.names()):
-        return "of other passes"
+        return "with other passes"
     if json.loads(meta["oracles"]) != [name.value for name in config.oracles]:
-        return "of other oracles"
+        return "with other oracles"
     stored = Config.from_json(meta["config"]) if "config" in meta else config
     if stored.shares != config.shares:
         return f"with shares {'on' if stored.shares else 'off'}"
@@ -294,7 +294,7 @@ def _difference(meta: Mapping[str, str], config: Config) -> str:
         return "with other weights of operators"
     if stored.plants != config.plants:
         return "with other planted code"
-    return "of other passes of the user's"
+    return "with other passes of your own"
 
 
 def _seeds_text(digest: str) -> str:

@@ -79,7 +79,7 @@ def _overview(entries: dict[str, importlib.metadata.EntryPoint]) -> str:
     lines += [
         "",
         "-q prints only results; -v shows the traceback of an internal error.",
-        "`relaxfuzz VERB --help` explains a verb. Exit codes: 0 done, 1 gate failed or something does not work, 2 bad",
+        "`relaxfuzz VERB --help` explains a verb. Exit codes: 0 done, 1 gate failed or a check failed, 2 bad",
         "input or a file that cannot be read or written, 3 not enough evidence for the gate, 70 internal error,",
         "130 interrupted.",
     ]

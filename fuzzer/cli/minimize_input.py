@@ -101,7 +101,7 @@ def _of_predicate(options: argparse.Namespace, seconds: float) -> MinimizeInput:
     if options.oracle or options.signature:
         raise UsageError("give --oracle or --predicate, not both")
     if options.repro is not None or options.others is not None:
-        raise UsageError("--repro and --others are for an oracle's failures, which --predicate does not have")
+        raise UsageError("--repro and --others need --oracle; they do not work with --predicate")
     target = predicate_target(options.predicate)
     return MinimizeInput(_case(options, _saved(options.module)), PredicateCriterion(target, seconds=seconds), "")
 
@@ -150,13 +150,13 @@ def _chosen(failed: list[Verdict], oracle: OracleName, wanted: str) -> Verdict:
     from fuzzer.findings.signature import signature
 
     if not failed:
-        raise UsageError(f"the {oracle} oracle sees no failure")
+        raise UsageError(f"the {oracle} oracle reports no failure")
     if not wanted:
         return failed[0]
     found = [verdict for verdict in failed if signature(verdict).id.startswith(wanted)]
     if not found:
         shown = ", ".join(signature(verdict).id for verdict in failed)
-        raise UsageError(f"the {oracle} oracle sees no failure '{wanted}' (it sees {shown})")
+        raise UsageError(f"the {oracle} oracle reports no failure '{wanted}' (it reports {shown})")
     return found[0]
 
 

@@ -74,7 +74,7 @@ def contracts_table(rows: list[dict[str, Any]]) -> RenderableType:
     ]  # fmt: skip
     below = [[f"  {head} {row[key]}" for head, key, usual in _USUAL if row[key] != usual] for row in rows]
     usual = ", ".join(f"{head} {usual}" for head, _, usual in _USUAL)
-    return Group(*listed(heads, cells, below), prose(f"\nwhere nothing else is said: {usual}"))
+    return Group(*listed(heads, cells, below), prose(f"\nunless stated otherwise: {usual}"))
 
 
 def exclusions_table(rows: list[dict[str, Any]]) -> RenderableType:
@@ -110,7 +110,7 @@ def _lines(row: dict[str, Any], contract: Contract) -> Iterator[str]:
     calls = "fit" if row["keeps_calls_fitting"] else "may no longer fit"
     yield f"  callers        {row['abi']}; public signatures {signatures}; calls within the module {calls}"
     yield f"  depends on     {row['locality']}"
-    changed = ", ".join(row["changes"]) or "nothing that a pass should leave alone"
+    changed = ", ".join(row["changes"]) or "nothing that a pass should preserve"
     yield f"  changes        {changed}"
     marks = [key for key in ("merges_kernels", "composed", "costly", "address_ordered") if row[key]]
     if marks:
@@ -119,14 +119,14 @@ def _lines(row: dict[str, Any], contract: Contract) -> Iterator[str]:
         yield "  notes"
         yield _INDENT + row["notes"]
     if row["postconditions"]:
-        yield "  claims to have done"
+        yield "  postconditions"
         for claim in row["postconditions"]:
             yield from _sourced(claim["claim"], claim["source"])
     if row["preconditions"]:
-        yield "  is not judged on a module where"
+        yield "  not tested on a module where"
         for each in row["preconditions"]:
             yield from _sourced(each["name"], each["says"], "")
-    for key, head in (("refusals", "may refuse"), ("second_run_refusals", "may refuse its own output")):
+    for key, head in (("refusals", "may reject"), ("second_run_refusals", "may reject its own output")):
         if row[key]:
             yield f"  {head}"
             for each in row[key]:
@@ -149,7 +149,7 @@ def _sourced(claim: str, source: str, head: str = "source: ") -> Iterator[str]:
 def _examples(name: str | None) -> list[str]:
     """Return what the pass is constructed with for a few drawn modules, the same in every run."""
     if name is None:
-        return ["  not drawn"]
+        return ["  not generated"]
     found = list(dict.fromkeys(drawn_expressions(name)))
     return ["  examples", *(_INDENT + each for each in sorted(found, key=len)[:EXAMPLES])]
 

@@ -120,7 +120,7 @@ def parse_duration(text: str) -> float:
     days, hours, minutes, seconds = (float(part or 0) for part in match.groups())
     total = days * 86400 + hours * 3600 + minutes * 60 + seconds
     if not 0 < total <= MAX_SECONDS:
-        raise ConfigError(f"'{text}' is not a usable time (more than 0, at most a year)")
+        raise ConfigError(f"'{text}' is not a valid time (more than 0, at most a year)")
     return total
 
 
@@ -256,22 +256,20 @@ def project_config(directory: Path) -> dict[str, str | list[str]]:
     found = read_config(path, quote=False) if path.is_file() else {}
     # They name code that is run, so nobody else may have put them there.
     if found and (path.is_symlink() or path.stat().st_uid not in (os.geteuid(), 0)):
-        raise ConfigError(
-            f"'{path}' is a link, or belongs to another user; give it by --config to read it all the same"
-        )
+        raise ConfigError(f"'{path}' is a link or belongs to another user; use --config to read it anyway")
     return found
 
 
 def _option(file: TomlFile, place: tuple[str, ...], value: Any, home: Path) -> str | list[str]:
     key = place[-1]
     if key not in _BY_NAME:
-        raise file.error(place, f"is no option of a campaign{near_matches(key, _BY_NAME)}")
+        raise file.error(place, f"is not an option of a campaign{near_matches(key, _BY_NAME)}")
     option = _BY_NAME[key]
     if isinstance(value, bool) or not isinstance(value, option.kinds):
-        raise file.error(place, f"has a value of the wrong kind: {value!r}")
+        raise file.error(place, f"has a value of the wrong type: {value!r}")
     if isinstance(value, list):
         if not all(isinstance(item, str) for item in value):
-            raise file.error(place, "must list strings")
+            raise file.error(place, "must be a list of strings")
         return [_from(home, key, each) for each in value] if option.repeatable else ",".join(value)
     if key in ("known", "triage"):
         file.require_confined(place, home / str(value), home)

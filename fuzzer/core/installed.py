@@ -47,13 +47,13 @@ def require_working_pair() -> Versions:
     release = known(found.tvm)
     if release is None and found.tvm != UNKNOWN and numbers(found.tvm) < numbers(RELEASES[-1].tvm):
         raise EnvironmentFault(
-            f"{TVM} {found.tvm} is not supported (these are: {', '.join(each.tvm for each in RELEASES)}); "
+            f"{TVM} {found.tvm} is not supported (supported: {', '.join(each.tvm for each in RELEASES)}); "
             f"install with: {_command(RELEASES[0])}"
         )
     if release is not None and not release.fits(found.ffi):
         raise EnvironmentFault(
-            f"{TVM} {found.tvm} does not work with {FFI} {found.ffi} (another ABI: it would crash); "
-            f"mend it with: pip install '{FFI}{release.pin}'"
+            f"{TVM} {found.tvm} does not work with {FFI} {found.ffi} (different ABI: TVM would crash); "
+            f"fix it with: pip install '{FFI}{release.pin}'"
         )
     return found
 
@@ -84,7 +84,9 @@ def compiler() -> str | None:
     return next((path for name in ("g++", "c++", "clang++") if (path := shutil.which(name))), None)
 
 
-NO_COMPILER = "no C++ compiler: numeric findings are judged in process, but cannot be confirmed on TVM's own build path"
+NO_COMPILER = (
+    "no C++ compiler: numeric findings are checked in process, but cannot be confirmed on TVM's own build path"
+)
 
 
 def version_of(name: str) -> str:

@@ -48,7 +48,7 @@ def _json(path: str, text: str) -> Any:
     except Exception as error:
         raise ModuleFileError(f"'{path}' is not TVM's JSON: {_line(error)}") from error
     if not isinstance(module, tvm.IRModule):
-        raise ModuleFileError(f"'{path}' holds a {type(module).__name__}, not an IRModule")
+        raise ModuleFileError(f"'{path}' contains a {type(module).__name__}, not an IRModule")
     return module
 
 
@@ -70,7 +70,7 @@ def _script(path: str, text: str) -> Any:
         if isinstance(error, KeyboardInterrupt):
             raise
         raise ModuleFileError(
-            f"'{path}' is not TVMScript ({problem}) and does not import: {type(error).__name__}: {_line(error)}"
+            f"'{path}' is not TVMScript ({problem}) and cannot be imported: {type(error).__name__}: {_line(error)}"
         ) from error
     for name in ("Module", "module"):
         if name in found:

@@ -176,7 +176,7 @@ def read_fields(
         try:
             values[fields[key].name] = msgspec.convert(value, fields[key].type)
         except msgspec.ValidationError as error:
-            complaint = _description(fields[key].type) or f"is wrong: {error}"
+            complaint = _description(fields[key].type) or f"is invalid: {error}"
             raise file.error((*at, key), complaint.format(value=value)) from error
     return values
 

@@ -166,7 +166,7 @@ def out_directory(place: Path) -> HealthCheck:
         return HealthCheck(name, Health.FAIL, str(store_error(error, there)))
     if mode != "wal":
         return HealthCheck(
-            name, Health.FAIL, f"SQLite cannot keep a write-ahead log in '{there}'", "give --out on a local disk"
+            name, Health.FAIL, f"SQLite cannot keep a write-ahead log in '{there}'", "use an --out on a local disk"
         )
     return _space(name, there, Health.FAIL)
 
@@ -186,12 +186,12 @@ def temporary_directory() -> HealthCheck:
 
 def cache_directory(place: Path) -> HealthCheck:
     """Check that compiled kernels can be kept there; without it each process compiles them anew."""
-    name = "cache of kernels"
+    name = "kernel cache"
     try:
         with _scratch(_existing(place)) as scratch:
             return _space(name, scratch.parent, Health.WARN)
     except OSError as error:
-        cost = f"each process compiles its kernels again; {_CACHE_VARIABLE} names another place"
+        cost = f"each process compiles its kernels again; set {_CACHE_VARIABLE} to another place"
         return HealthCheck(name, Health.WARN, f"'{place}' cannot be written: {error.strerror or error}", cost)
 
 
@@ -215,7 +215,7 @@ def _space(name: str, place: Path, otherwise: Health) -> HealthCheck:
     if free < _LEAST_DISK:
         return HealthCheck(name, otherwise, found, f"at least {_LEAST_DISK // _MIB} MiB are needed")
     if free < _GOOD_DISK:
-        return HealthCheck(name, Health.WARN, found, "little space for a night")
+        return HealthCheck(name, Health.WARN, found, "too little space for a whole night")
     return ok(name, found)
 
 

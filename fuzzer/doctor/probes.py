@@ -49,7 +49,7 @@ def script(_: None) -> str:
     if "metadata" not in text:
         raise WrongAnswer("TVMScript was printed without metadata: constants would be lost")
     tvm.ir.assert_structural_equal(tvm.script.from_source(text), module)
-    return "a module with a constant was printed, parsed and came back equal"
+    return "a module with a constant was printed, and parsed back unchanged"
 
 
 def cache_place(_: None) -> str:

@@ -68,7 +68,7 @@ def pair() -> HealthCheck:
         return HealthCheck(PAIR, Health.FAIL, f"{what}: {_last_line(done.stderr)}")
     if warning := untested(found):
         return HealthCheck(PAIR, Health.WARN, warning)
-    return ok(PAIR, f"{what}; a module survived JSON")
+    return ok(PAIR, f"{what}; a module was saved as JSON and loaded")
 
 
 def isolated_processes(worker: IsolatedWorker) -> HealthCheck:
@@ -84,7 +84,9 @@ def isolated_processes(worker: IsolatedWorker) -> HealthCheck:
     except (OSError, EOFError, ChildError) as error:
         return HealthCheck(FORK_SERVER, Health.FAIL, f"the fork server cannot start any: {_last_line(str(error))}")
     if not isinstance(died, Died) or died.death is not Death.SIGNAL or isinstance(alive, Died):
-        return HealthCheck(FORK_SERVER, Health.FAIL, "a death goes unnoticed, or no other process can be started")
+        return HealthCheck(
+            FORK_SERVER, Health.FAIL, "the death of a process is not detected, or no other process can be started"
+        )
     return ok(FORK_SERVER, f"the fork server started one in {1000 * took:.0f} ms; it survived a segmentation fault")
 
 

@@ -284,7 +284,7 @@ def decisions_in(file: TomlFile) -> Decisions:
     for (kind, index, _), decision in zip(rows, decisions, strict=True):
         for each in decision.ids:
             if each in owner:
-                raise file.error((kind, index, "ids"), f"names {each}, which {owner[each]} names already")
+                raise file.error((kind, index, "ids"), f"names {each}, which {owner[each]} already names")
             owner[each] = f"{kind}.{index + 1}"
     for (kind, index, _), decision in zip(rows, decisions, strict=True):
         if decision.into in owner:
@@ -303,9 +303,9 @@ def _decision(file: TomlFile, kind: str, index: int, row: dict[str, object]) -> 
     for each in entry.ids:
         if not FINDING_ID.fullmatch(each) and (split or not FAMILY_ID.fullmatch(each)):
             allowed = "a finding's id" if split else "the id of a finding or of a family"
-            raise file.error((*at, "ids"), f"holds '{each}', which is not {allowed}")
+            raise file.error((*at, "ids"), f"contains '{each}', which is not {allowed}")
     if into in entry.ids:
-        raise file.error((*at, "ids"), f"holds {into}, into which the others are merged")
+        raise file.error((*at, "ids"), f"contains {into}, into which the others are merged")
     return Decision(into, entry.ids, entry.reason, split)
 
 
@@ -317,7 +317,7 @@ def split_family(ids: tuple[str, ...]) -> str:
 # Adding decisions: an entry is written at the end, and what stands there already stays as it is.
 
 HEAD = """\
-# What people know of findings: docs/triage.md. Reviewed like code; `relaxfuzz triage` adds entries.
+# Decisions about findings: docs/triage.md. Review changes like code; `relaxfuzz triage` adds entries.
 """
 
 
@@ -333,7 +333,7 @@ def add_merge(path: Path, ids: Sequence[str], reason: str) -> Decision:
         fuzzer.core.toml.TomlError: The file is wrong, or would be.
     """
     if len(ids) < 2:
-        raise DecisionError("merge needs a family and what is to join it")
+        raise DecisionError("merge needs a family and the ids to merge into it")
     if not FAMILY_ID.fullmatch(ids[0]):
         raise DecisionError(f"'{ids[0]}' is not the id of a family: F and nine hex digits")
     _check(ids[1:], families=True)

@@ -120,7 +120,7 @@ def _convert(value: Any, kind: type[T], at: str = "") -> T:
         missing = _MISSING.match(text)
         parts = (at, place[1] if place else "", missing[1] if missing else "")
         name = re.sub(r"\[(\d+)\]", lambda found: f".{int(found[1]) + 1}", ".".join(filter(None, parts)))
-        raise _Wrong(f"'{name}' {'is missing' if missing else f'is wrong: {text}'}") from error
+        raise _Wrong(f"'{name}' {'is missing' if missing else f'is invalid: {text}'}") from error
 
 
 def _counts(row: Any, size: int, at: str) -> list[int]:
@@ -128,4 +128,4 @@ def _counts(row: Any, size: int, at: str) -> list[int]:
         counts: list[int] = msgspec.convert(row, Annotated[_Counts, msgspec.Meta(min_length=size, max_length=size)])
         return counts
     except msgspec.ValidationError as error:
-        raise _Wrong(f"'{at}' must hold {size} counts") from error
+        raise _Wrong(f"'{at}' must contain {size} counts") from error

@@ -37,7 +37,7 @@ def entry_rulings(
             rulings.append(_ruling(status, entry, f"({entry.reference}) {text}"))
     for entry in policy.known.unseen(each.names for each in measured.seen):
         if entry not in faulty:
-            rulings.append(_ruling(RulingStatus.NOTE, entry, f"was not seen ({entry.reference})"))
+            rulings.append(_ruling(RulingStatus.NOTE, entry, f"did not occur ({entry.reference})"))
     return rulings
 
 
@@ -66,7 +66,7 @@ def entry_faults(
     if not entry.concerns(measured.info.tvm_version):
         yield Fault.OUT_OF_RANGE, f"does not apply to TVM {measured.info.tvm_version}"
     if is_stale(entry, [*history, measured], least):
-        yield Fault.STALE, f"was not met by the last {least} campaigns that tested its pass"
+        yield Fault.STALE, f"did not occur in the last {least} campaigns that tested its pass"
 
 
 def is_stale(entry: KnownFinding, campaigns: Sequence[MeasuredCampaign], least: int) -> bool:

@@ -99,7 +99,7 @@ def judge_campaign(
         rulings += apply(rule, measured, excused, policy.confidence)
     if baseline is not None:
         if set(measured.info.passes) != set(baseline.info.passes):
-            detail = "the baseline is of other passes and is not compared; to replace it: "
+            detail = "the baseline covers other passes and is not compared; to replace it: "
             rulings.append(_campaign(RulingStatus.SHORT, detail + _keep(measured, policy.baseline)))
         else:
             silent = {rule.subject for rule in rules if not rule.limit.regression}
@@ -144,7 +144,7 @@ def _accepting(policy: Policy, policy_file: Path, result: GateResult) -> list[Ru
 def _whole(measured: MeasuredCampaign, total: Cell) -> list[Ruling]:
     rulings = []
     if total.invalid:
-        detail = f"{total.invalid} verdicts are invalid: relaxfuzz itself was wrong, and they do not count"
+        detail = f"{total.invalid} verdicts are invalid because of an error in relaxfuzz; they do not count"
         rulings.append(_campaign(RulingStatus.NOTE, detail))
     if measured.info.state == "running":
         rulings.append(_campaign(RulingStatus.NOTE, "it is still running: the numbers may change"))
@@ -186,7 +186,9 @@ def judged(
     first = None
     if baseline_file is None and path is not None and not path.exists():
         if path.suffix != ".json":  # what is written under another name could be run some day
-            raise UsageError(f"{policy_file}: 'baseline' names '{path.name}', which is to be written: call it *.json")
+            raise UsageError(
+                f"{policy_file}: 'baseline' names '{path.name}', which would be created; its name must end in .json"
+            )
         first, path = path, None
     baseline = None if path is None else read_baseline(path)
     earlier = [read_campaign(each, decisions) if each.is_dir() else read_baseline(each) for each in history]

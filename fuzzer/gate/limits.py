@@ -20,7 +20,7 @@ from fuzzer.gate.statistics import needed_without_failure, wilson
 from oracles.core.verdict import NOT_APPLICABLE, NOTE, UNDECIDED, UNPROMISED, UNUSABLE, Agreement, Outcome
 
 _REASONS = 2
-_AIM = "`run --operators` or --plant draws more of what a pass acts on"
+_AIM = "`run --operators` or --plant generates more of what a pass acts on"
 
 
 def apply(rule: Rule, measured: MeasuredCampaign, excused: Iterable[SeenFinding], confidence: float) -> list[Ruling]:
@@ -177,12 +177,12 @@ def _trigger(rule: Rule, judged: int, changed: int, confidence: float) -> Ruling
     detail = f"changed {percent(rate)} of its modules (at least {percent(least)}; {changed} of {judged}, "
     detail += f"{percent(interval.low)} to {percent(interval.high)})"
     if rate is None:
-        detail = f"no modules to tell whether the pass changes at least {percent(least)} of them"
+        detail = f"no modules that show whether the pass changes at least {percent(least)} of them"
     status = RulingStatus.SHORT if rate is None else RulingStatus.FAIL if interval.high < least else RulingStatus.OK
     if status is RulingStatus.FAIL:
         detail += f"; {_AIM}"
     if status is RulingStatus.OK and rate is not None and rate < least:
-        detail += "; too few modules to say that it is lower"
+        detail += "; too few modules to show that it is lower"
     return _ruling(
         status, Requirement.TRIGGER, rule, detail, rate=rate, limit=least, low=interval.low, high=interval.high,
         changed=changed, judged=judged, confidence=confidence,

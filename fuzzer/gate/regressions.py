@@ -173,6 +173,6 @@ def differences(now: MeasuredCampaign, before: MeasuredCampaign) -> list[str]:
     if now.info.examples * 4 < before.info.examples:
         lines.append(
             f"the campaign has {counted(now.info.examples, 'case')} and the baseline {before.info.examples}: "
-            "a small campaign sees only large regressions"
+            "a small campaign detects only large regressions"
         )
     return lines

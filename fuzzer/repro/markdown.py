@@ -123,28 +123,25 @@ def _environment(info: CampaignInfo) -> str:
 def _steps(finding: FindingRecord, parts: ScriptParts, script: str, own: bool) -> str:
     needs = "the file of the pass, beside it or in the working directory" if own else "only TVM and NumPy"
     attached = len(script) > LONGEST_SCRIPT
-    how = f"Save this as `repro.py`, and run `python repro.py`. It needs {needs}."
+    how = f"Save this as `repro.py` and run `python repro.py`. It needs {needs}."
     if attached:
         own_file = f", `{finding.repro}` of the campaign," if finding.repro else ""
         how = f"The script{own_file} is attached, as it is too long for an issue ({len(script.splitlines()):,} lines)."
         how += f" Run it with Python. It needs {needs}."
     if parts.ending is not None:
-        how += " It fails while the defect is there, and exits with 0 once the defect is gone."
+        how += " It fails while the defect exists, and exits with 0 once it is fixed."
         return f"{how}\n" if attached else f"{how}\n\n{fenced(script, 'python')}"
     prepared, judged = parts.passes[: -parts.judged or None], parts.passes[-parts.judged :] if parts.judged else ()
     text = ""
     if parts.module and len(parts.module) < _LONGEST_TEXT:
-        text += f"The module{' (built node by node, as TVMScript does not give it back)' if parts.python else ''}:\n\n"
+        text += f"The module{' (built node by node: TVMScript cannot represent it)' if parts.python else ''}:\n\n"
         text += fenced(_shown(parts), "python") + "\n"
     if prepared:
-        text += f"Passes that bring it to the stage that is needed:\n\n{fenced(_lines(prepared), 'python')}\n"
+        text += f"Passes that bring it to the required stage:\n\n{fenced(_lines(prepared), 'python')}\n"
     if judged:
         what = "The pass" if len(judged) == 1 else "The passes, in order"
         text += f'{what}, under `tvm.target.Target("llvm")`:\n\n{fenced(_lines(judged), "python")}\n'
-    text += (
-        f"{how} It prints `BUG: ...` and\n"
-        "exits with 1 while the defect is there, and with 0 once the defect is gone.\n\n"
-    )
+    text += f"{how} It prints `BUG: ...` and\nexits with 1 while the defect exists, and with 0 once it is fixed.\n\n"
     if attached:
         return text
     return f"{text}<details>\n<summary>repro.py</summary>\n\n{fenced(script, 'python')}\n</details>\n"

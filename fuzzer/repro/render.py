@@ -125,7 +125,7 @@ def main(mode="run", path=""):
         print(f"{{outcome}}: {{said}}")
         return 0 if outcome == "BUG" else 1
     if mode != "run":
-        print(f"ENVIRONMENT: {{mode!r}} is none of the modes that the first lines of this file tell of")
+        print(f"ENVIRONMENT: {{mode!r}} is not one of the modes listed at the top of this file")
         return 2
     outcome, said = judged()
     print(f"{{outcome}}: {{said}}")

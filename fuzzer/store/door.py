@@ -182,7 +182,7 @@ def _check_files(directory: Path) -> int:
                 raise StoreError(f"'{directory}' contains no campaign (no {FILE_NAME})") from None
             continue
         if not stat.S_ISREG(found.st_mode) or found.st_nlink > 1:
-            raise StoreError(f"'{directory / name}' is not a regular file without other links")
+            raise StoreError(f"'{directory / name}' is not a regular file, or has hard links")
         if name.endswith("-journal"):  # none of ours has one: it could name other files, which SQLite would remove
             raise StoreError(f"'{directory / name}' is not part of a campaign")
         size += found.st_size if name.startswith(FILE_NAME) else 0
@@ -231,17 +231,15 @@ class _Inspection:
         found, ours = _objects(self._db), _own_objects()
         for name in sorted(found.keys() | ours.keys()):
             if name not in ours:
-                raise self._error(f"{found[name][0]} '{name}' is none of a campaign's")
+                raise self._error(f"{found[name][0]} '{name}' does not belong in a campaign")
             if found.get(name) != ours[name]:
-                raise self._error(
-                    f"{ours[name][0]} '{name}' is {'not as in a campaign' if name in found else 'missing'}"
-                )
+                raise self._error(f"{ours[name][0]} '{name}' is {'not as expected' if name in found else 'missing'}")
 
     def _rows(self, table: str, columns: Mapping[str, Any]) -> None:
         # As bytes: of a text, `length` counts what stands before the first NUL.
         lengths = " + ".join(f"ifnull(length(CAST({name} AS BLOB)), 0)" for name in columns)
         if (text := self._db.execute(f"SELECT total({lengths}) FROM {table}").fetchone()[0]) > MOST_TEXT:
-            raise self._error(f"table '{table}' holds {int(text) >> 20} MiB of text, at most {MOST_TEXT >> 20}")
+            raise self._error(f"table '{table}' contains {int(text) >> 20} MiB of text, at most {MOST_TEXT >> 20}")
         cursor = self._db.execute(f"SELECT {', '.join(columns)} FROM {table} LIMIT {MOST_ROWS + 1}")
         cursor.row_factory = None
         kinds, decoded = _compiled(table)

@@ -221,7 +221,7 @@ def merge(directories: Iterable[Path], out: Path) -> list[str]:
         StoreError: when one of them, or ``out``, cannot be used.
     """
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise StoreError(f"'{out}' already exists; give another --out")
+        raise StoreError(f"'{out}' already exists; use another --out")
     sources = [read(directory) for directory in directories]
     for source in sources[1:]:
         _require_alike(sources[0], source)
@@ -272,7 +272,7 @@ def _require_alike(one: MergeSource, other: MergeSource) -> None:
             raise MergeError(
                 f"'{one.directory}' and '{other.directory}' cannot be merged: their {name} "
                 f"differ{'s' if name in ('TVM', 'ffi', 'seed collection') else ''}{what}; "
-                f"only campaigns that differ in nothing but their seeds can be merged"
+                f"campaigns to merge may differ only in their seeds"
             )
 
 
@@ -337,7 +337,7 @@ def _write(sources: Sequence[MergeSource], out: Path) -> None:
             try:
                 Store.open(partial).close()
             except StoreError as error:
-                raise MergeError(f"joined, they exceed the limits: {str(error).partition(': ')[2]}") from error
+                raise MergeError(f"the merged campaign exceeds the limits: {str(error).partition(': ')[2]}") from error
             partial.replace(out)
     except (sqlite3.Error, OSError, OverflowError) as error:
         raise store_error(error, out) from error

@@ -56,7 +56,7 @@ def require_trust(store: StoreReader, given: bool) -> None:
     if not (given or made_here(store)):
         raise StoreError(
             f"'{store.directory}' was copied or moved, or made elsewhere or by another user, and this command runs "
-            f"code from it; inspect its scripts and passes, then give --trust"
+            f"code from it; inspect its scripts and passes, then use --trust"
         )
     if (config := store.meta().get("config")) is not None:
         announce(Config.from_json(config).plugins)

@@ -155,7 +155,7 @@ def first_at_fault(module: Any, steps: list[_Step]) -> tuple[Blame | None, Any]:
             # Nobody can do anything with some modules, though the checker accepts them.
             spoiled = (name for name, each in seen if any(_same(found, result.error) for found, _ in rebuilt(each)))
             if (maker := next(spoiled, None)) is not None:
-                return (Blame(maker, "what it gives nobody can rebuild") if maker else None), None
+                return (Blame(maker, "its output cannot be rebuilt") if maker else None), None
             return Blame(name, "it raises on a well-formed module"), None
         if _unsound(result.module):
             return (Blame(name, "it makes an ill-formed module of a well-formed one") if name else None), None
@@ -247,7 +247,7 @@ def _inference(subject: Subject, index: int, evidence: Evidence) -> Blame | None
         if _same(error, evidence):
             inferred = operator and not error.frames[0].startswith("src/relax/ir/")
             part = f"{Culprit.TYPE_INFERENCE} of {operator}" if inferred else str(Culprit.BUILDER)
-            return Blame(part, "rebuilding the module by the block builder alone raises the same")
+            return Blame(part, "rebuilding the module with the block builder alone raises the same error")
     return None
 
 

@@ -193,7 +193,7 @@ class _Triage:
             self.notes.append("the script was not run: plain relax.build needs a C++ compiler")
         elif not result.confirmed:
             line = result.said[:_SAID]
-            self.notes.append(f"{name} case: the script ended with {result.exit_code}, saying: {line}")
+            self.notes.append(f"{name} case: the script ended with {result.exit_code} and printed: {line}")
             path.unlink(missing_ok=True)
             return False
         if why:

@@ -139,7 +139,9 @@ def reduce(case: Case, criterion: Criterion, plan: ReductionPlan) -> Reduced:
             spent = f"{before.seconds:.0f} s"
             notes.append(f"one run takes {spent}, near the time limit: candidates are given four times that")
         if not before.confirmed:
-            notes.append(f"flaky: it was reproduced in {before} in fresh processes; each candidate is tried in several")
+            notes.append(
+                f"flaky: it was reproduced in {before} in fresh processes; each candidate is tested in several"
+            )
     elif criterion.is_near(before.seconds):
         notes.append(f"a run takes {before.seconds:.0f} s, near the limit of {criterion.seconds:g} s")
     found = _search(case, begun, patient, before, plan, notes)
@@ -167,11 +169,11 @@ def _first(case: Case, criterion: Criterion, plan: ReductionPlan, notes: list[st
         if before.hits:
             return plan.start, before
         if plan.accept is None:
-            notes.append("what was saved does not fail any more: begun anew")
+            notes.append("the saved case no longer fails: starting again")
     before = criterion.confirm(case, plan.runs, until=until)
     if not before.hits:
         before = criterion.confirm(case, plan.runs, begun=before)
-        why = before.problem or "the failure does not come back in a fresh process; nothing to minimize"
+        why = before.problem or "the failure does not recur in a fresh process; nothing to minimize"
         raise NotReduced(why, before)
     return case, before
 

@@ -127,7 +127,7 @@ def shortened(judge: Judge, script: RenderedScript, request: ShortRequest) -> tu
         result = check_text(form.text, form.ending)
         if result.confirmed:
             return RenderedScript(form.text, form.text, replace(parts, ending=form.ending, change=form.change)), ""
-        said = said or f"it ends with {result.exit_code}, saying: {result.said}"
+        said = said or f"it exited with {result.exit_code} and printed: {result.said}"
     return replace(script, parts=parts), forms.why or said or "nothing shows it"
 
 

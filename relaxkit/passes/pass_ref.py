@@ -200,7 +200,7 @@ def load_named(target: str) -> Any:
     except BaseException as error:
         if isinstance(error, KeyboardInterrupt):
             raise
-        raise PassReferenceError(f"'{where}' does not import: {type(error).__name__}: {error}") from error
+        raise PassReferenceError(f"'{where}' cannot be imported: {type(error).__name__}: {error}") from error
     if getattr(module, name, None) is None:
         raise PassReferenceError(f"'{where}' has no '{name}'{near_matches(name, vars(module))}")
     return getattr(module, name)

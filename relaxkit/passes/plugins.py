@@ -163,7 +163,7 @@ def _load(target: str) -> tuple[Plugin, str]:
         if isinstance(error, KeyboardInterrupt):
             raise
         said = (str(error).strip().splitlines() or [""])[0]
-        raise PluginError(f"plugin '{target}' does not import: {type(error).__name__}: {said}") from error
+        raise PluginError(f"plugin '{target}' cannot be imported: {type(error).__name__}: {said}") from error
     plugin = getattr(module, attribute, None)
     if not isinstance(plugin, Plugin):
         kind = "there is none" if plugin is None else f"it is a {type(plugin).__name__}"

@@ -141,7 +141,7 @@ def test_from_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert main(["findings", str(directory), "--json"]) == 0
     (finding_id,) = {each["id"] for each in msgspec.json.decode(capsys.readouterr().out)}
     assert main(["triage", "known", finding_id, "--reason", "r", "--file", str(file)]) == 2
-    assert "say where it is reported" in capsys.readouterr().err
+    assert "a reference is required" in capsys.readouterr().err
     command = ["triage", "known", finding_id, "--reference", "https://example.org/1", "--reason", "as it is"]
     assert main([*command, "--file", str(file), "--campaign", str(directory)]) == 0
     (entry,) = load_known(file).entries

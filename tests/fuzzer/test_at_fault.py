@@ -359,7 +359,7 @@ def test_who_makes_a_module_that_nobody_can_rebuild_is_blamed_and_not_who_rebuil
     clean = [planted("Renewed", renewed), ("DispatchSampling", relax.backend.DispatchSampling())]
     found, _ = first_at_fault(OfPlain, [clean[0], planted("Planted", doubled), *clean])
     assert found is not None
-    assert (found.name, found.reason) == ("Planted", "what it gives nobody can rebuild")
+    assert (found.name, found.reason) == ("Planted", "its output cannot be rebuilt")
     assert first_at_fault(doubled(OfPlain), clean) == (None, None), "the judged pass made it"
     assert first_at_fault(OfPlain, clean)[0] is None
 

@@ -159,7 +159,7 @@ def test_more_runs_find_what_shows_now_and_then(
 def test_a_script_that_does_not_end(fake: FakePython, script_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     script_file.write_text("exec sleep 30\n")
     assert main(["bisect", "--script", str(script_file), "--versions", "0.25.0", "--time", "0.5s"]) == 3
-    assert "0.25.0 fails otherwise the script does not end in time" in lines(capsys.readouterr().out)
+    assert "0.25.0 fails otherwise the script timed out" in lines(capsys.readouterr().out)
 
 
 @pytest.mark.parametrize(
@@ -170,10 +170,13 @@ def test_a_script_that_does_not_end(fake: FakePython, script_file: Path, capsys:
         (["somewhere", "abc"], "'somewhere' does not exist"),
         (["somewhere", "abc", "--script", "SCRIPT"], "give DIR, or DIR and ID, or --script"),
         (["--script", "missing.py"], "cannot read 'missing.py': No such file or directory"),
-        (["--script", "SCRIPT", "--versions", "0.24.0"], "no environment can be made for TVM '0.24.0'"),
+        (["--script", "SCRIPT", "--versions", "0.24.0"], "cannot create an environment for TVM '0.24.0'"),
         (["--script", "SCRIPT", "--versions", ""], "--versions names no release"),
         (["--script", "SCRIPT", "--versions", "none"], "--versions none needs a --python"),
-        (["--script", "SCRIPT", "--python", "/nowhere/python"], "'/nowhere/python' is not a Python that can be run"),
+        (
+            ["--script", "SCRIPT", "--python", "/nowhere/python"],
+            "'/nowhere/python' is not a working Python interpreter",
+        ),
         (["--script", "SCRIPT", "--time", "soon"], "'soon' is not a time"),
         (["--script", "SCRIPT", "--runs", "0"], "--runs 0 is not between 1 and 100"),
     ],
@@ -194,6 +197,6 @@ def test_an_environment_that_cannot_be_made(
     fake.says("pip-says", "ERROR: No matching distribution found for apache-tvm==0.25.0\n")
     assert main(["bisect", "--script", str(script_file)]) == 2
     assert capsys.readouterr().err.splitlines()[-1] == (
-        "relaxfuzz: error: cannot make the environment of TVM 0.25.0: "
+        "relaxfuzz: error: cannot create the environment of TVM 0.25.0: "
         "pip: No matching distribution found for apache-tvm==0.25.0"
     )

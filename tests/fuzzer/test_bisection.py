@@ -77,12 +77,12 @@ def test_every_sequence_is_judged_by_what_is_decided_alone() -> None:
         (0, "DIFFERENT: ValueError: x: y\n", Presence.OTHERWISE, "ValueError: x: y"),
         (2, "ENVIRONMENT: ImportError: No module\n", Presence.UNSAYABLE, "ImportError: No module"),
         (1, "OK: the exit code belongs to something else\n", Presence.OTHERWISE,
-         "the script ends with 1, saying: OK: the exit code belongs to something else"),
+         "the script exited with 1 and printed: OK: the exit code belongs to something else"),
         (0, "BUG: said by a pass\nOK: no error\n", Presence.ABSENT, "no error"),
-        (1, "Traceback\nNameError: x\n", Presence.OTHERWISE, "the script ends with 1, saying: NameError: x"),
-        (0, "", Presence.OTHERWISE, "the script ends with 0, saying: nothing"),
-        (-11, "BUG: too late\n", Presence.OTHERWISE, "the script is killed by signal 11"),
-        (None, "", Presence.OTHERWISE, "the script does not end in time"),
+        (1, "Traceback\nNameError: x\n", Presence.OTHERWISE, "the script exited with 1 and printed: NameError: x"),
+        (0, "", Presence.OTHERWISE, "the script exited with 0 and printed: nothing"),
+        (-11, "BUG: too late\n", Presence.OTHERWISE, "the script was killed by signal 11"),
+        (None, "", Presence.OTHERWISE, "the script timed out"),
     ],
 )  # fmt: skip
 def test_answers(code: int | None, output: str, outcome: Presence, said: str) -> None:

@@ -136,7 +136,7 @@ def test_a_campaign_is_not_resumed_with_another_pass_under_the_same_name(tmp_pat
     assert (
         refused.stderr.strip()
         .splitlines()[-1]
-        .endswith("shared.py has changed since the campaign in 'out' began; give another --out")
+        .endswith("shared.py has changed since the campaign in 'out' started; use another --out")
     )
 
 
@@ -203,7 +203,7 @@ def test_an_interrupt_ends_with_the_summary_and_is_resumed(tmp_path: Path, numbe
         session.send_signal(number)
         said, errors = session.communicate(timeout=60)
     assert session.returncode == 130, errors
-    assert "interrupted; the same command resumes it" in errors
+    assert "interrupted; run the same command again to resume" in errors
     assert "Traceback" not in errors
     assert said.startswith("Campaign with seed 5")
     assert (out / "report.md").is_file()

@@ -66,7 +66,7 @@ def complaint(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
         (("run", "--passes", ""), "no pass is named"),
         (("run", "--pass", "nonsense"), "is not FILE.py:FACTORY or package.module:FACTORY"),
         (("run", "--pass", "missing.py:factory"), "'missing.py' is not a file"),
-        (("run", "--pass", "no_such_package.module:factory"), "does not import: ModuleNotFoundError"),
+        (("run", "--pass", "no_such_package.module:factory"), "cannot be imported: ModuleNotFoundError"),
         (("run", "--pass", f"{USER}:missing"), "has no 'missing'"),
         (("run", "--pass", f"{USER}:NOT_CALLABLE"), "is not callable"),
         (("run", "--pass", f"{USER}:not_a_pass"), "gave an int, not a tvm.ir.transform.Pass"),
@@ -106,12 +106,12 @@ def test_bad_input(
     ("text", "expected"),
     [
         ("time = \n", ":1: not TOML at 'time'"),
-        ("seed = 3\ntime = '10m'\nworker = 2\n", ":3: 'worker' is no option of a campaign; did you mean workers"),
-        ("guidance = true\n", ":1: 'guidance' is no option of a campaign"),
-        ("seed = 3\nbudget = 'even'\n", ":2: 'budget' is no option of a campaign"),
-        ("seed = 'x'\n", ":1: 'seed' has a value of the wrong kind"),
-        ("seed = true\n", ":1: 'seed' has a value of the wrong kind"),
-        ("passes = ['FuseOps', 3]\n", ":1: 'passes' must list strings"),
+        ("seed = 3\ntime = '10m'\nworker = 2\n", ":3: 'worker' is not an option of a campaign; did you mean workers"),
+        ("guidance = true\n", ":1: 'guidance' is not an option of a campaign"),
+        ("seed = 3\nbudget = 'even'\n", ":2: 'budget' is not an option of a campaign"),
+        ("seed = 'x'\n", ":1: 'seed' has a value of the wrong type"),
+        ("seed = true\n", ":1: 'seed' has a value of the wrong type"),
+        ("passes = ['FuseOps', 3]\n", ":1: 'passes' must be a list of strings"),
         ("passes = ['FuseOp']\n", "did you mean FuseOps"),
         ("time = '1m'\nmax-examples = 3\n", "not both"),
         (
@@ -144,7 +144,7 @@ def test_bad_out(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
         ("file", "cannot write"),
         ("file/below", "cannot write"),
         ("foreign", "is not empty and contains no campaign"),
-        ("other", "holds another campaign"),
+        ("other", "contains another campaign"),
         ("damaged", "damaged"),
     ):
         assert expected in complaint(capsys, *run, tmp_path / name)

@@ -172,7 +172,7 @@ def test_ctrl_c_records_what_was_judged_and_leaves_no_process(tmp_path: Path) ->
         each.send_signal(signal.SIGINT)  # as a terminal does
     _, errors = process.communicate(timeout=300)
     assert process.returncode == 0, errors
-    assert "interrupted; the same command resumes it" in errors
+    assert "interrupted; run the same command again to resume" in errors
     _, alive = psutil.wait_procs(children, timeout=10)
     assert [each for each in alive if each.pid not in before] == []
     finish(start(tmp_path / "out", *arguments, "--workers", 2))

@@ -113,7 +113,9 @@ def test_a_compiler_that_fails_costs_what_none_costs(monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("PATH", str(tmp_path))
     seen = doctor_machine.cxx()
     assert seen.health is Health.WARN
-    assert str(seen).startswith(f"{tmp_path / 'g++'} fails: g++: no space left; numeric findings are judged in process")
+    assert str(seen).startswith(
+        f"{tmp_path / 'g++'} fails: g++: no space left; numeric findings are checked in process"
+    )
     (tmp_path / "g++").write_text("#!/bin/sh\nexit 0\n")
     assert doctor_machine.cxx().health is Health.WARN, "it made nothing"
 
@@ -132,7 +134,7 @@ def test_a_pair_that_does_not_fit_comes_with_the_command_that_mends_it(monkeypat
     monkeypatch.setattr(environment, "installed", lambda: found)
     seen = doctor_tvm.pair()
     assert seen.health is Health.FAIL
-    assert "mend it with: pip install 'apache-tvm-ffi>=0.1.14.post0,<0.1.15'" in str(seen)
+    assert "fix it with: pip install 'apache-tvm-ffi>=0.1.14.post0,<0.1.15'" in str(seen)
 
 
 @pytest.mark.parametrize("place", ["/proc/relaxfuzz", __file__])

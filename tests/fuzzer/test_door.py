@@ -80,11 +80,14 @@ LONE = CASE.replace("A", "\\ud800")
         ("INSERT INTO meta VALUES ('merged', '[]')", "table 'meta', row 'merged'"),
         ("DELETE FROM meta WHERE key = 'seed'", "table 'meta', row 'seed' is missing"),
         ("DELETE FROM meta WHERE key = 'format'", "is not a campaign made by this version"),
-        ("CREATE VIEW spare AS SELECT 1", "view 'spare' is none of a campaign's"),
-        ("CREATE TRIGGER t AFTER INSERT ON meta BEGIN DELETE FROM meta; END", "trigger 't' is none of a campaign's"),
-        ("CREATE VIRTUAL TABLE v USING fts5(a)", "'v' is none of a campaign's"),
-        ("ALTER TABLE findings ADD COLUMN more TEXT", "table 'findings' is not as in a campaign"),
-        ("ALTER TABLE findings DROP COLUMN assessment", "table 'findings' is not as in a campaign"),
+        ("CREATE VIEW spare AS SELECT 1", "view 'spare' does not belong in a campaign"),
+        (
+            "CREATE TRIGGER t AFTER INSERT ON meta BEGIN DELETE FROM meta; END",
+            "trigger 't' does not belong in a campaign",
+        ),
+        ("CREATE VIRTUAL TABLE v USING fts5(a)", "'v' does not belong in a campaign"),
+        ("ALTER TABLE findings ADD COLUMN more TEXT", "table 'findings' is not as expected"),
+        ("ALTER TABLE findings DROP COLUMN assessment", "table 'findings' is not as expected"),
         ("DROP TABLE spent", "table 'spent' is missing"),
     ],
 )
@@ -111,7 +114,7 @@ def test_a_schema_brings_nothing_that_is_run(campaign: Path, column: str) -> Non
         "replace(replace(sql, char(10) || '    assessment TEXT', ' assessment TEXT'), ' assessment TEXT', ' " + column
     )
     change(campaign, "PRAGMA writable_schema = ON", f"UPDATE sqlite_master SET sql = {text}') WHERE name = 'findings'")
-    with pytest.raises(StoreError, match="table 'findings' is not as in a campaign"):
+    with pytest.raises(StoreError, match="table 'findings' is not as expected"):
         Store.open(campaign)
 
 

@@ -50,14 +50,17 @@ def test_a_single_finding_joins_a_family(tmp_path: Path) -> None:
         ('[[merge]]\ninto = "F012345678"\nreason = "r"\n', ":1: 'merge.1' needs 'ids'"),
         (
             MERGE.replace(SECOND.id, "F12"),
-            ":3: 'merge.1.ids' holds 'F12', which is not the id of a finding",
+            ":3: 'merge.1.ids' contains 'F12', which is not the id of a finding",
         ),
         (MERGE.replace(FIRST.id, A), ":2: 'merge.1.into' must be the id of a family"),
-        (MERGE.replace(SECOND.id, FIRST.id), f":3: 'merge.1.ids' holds {FIRST.id}, into which the others are merged"),
-        (SPLIT.replace(A, FIRST.id), f":2: 'split.1.ids' holds '{FIRST.id}', which is not a finding's id"),
+        (
+            MERGE.replace(SECOND.id, FIRST.id),
+            f":3: 'merge.1.ids' contains {FIRST.id}, into which the others are merged",
+        ),
+        (SPLIT.replace(A, FIRST.id), f":2: 'split.1.ids' contains '{FIRST.id}', which is not a finding's id"),
         (SPLIT.replace(f'["{A}"]', "[]"), ":2: 'split.1.ids' must be a list of ids that is not empty"),
         (SPLIT.replace("another check", " "), ":3: 'split.1.reason' must be one line of text"),
-        (MERGE + MERGE, f":7: 'merge.2.ids' names {SECOND.id}, which merge.1 names already"),
+        (MERGE + MERGE, f":7: 'merge.2.ids' names {SECOND.id}, which merge.1 already names"),
         (
             MERGE + MERGE.replace(SECOND.id, A).replace(FIRST.id, SECOND.id),
             f":6: 'merge.2.into' is {SECOND.id}, which merge.1 merges away",
@@ -101,7 +104,7 @@ def test_the_verb_writes_decisions_that_the_next_campaign_sees(
     written = Path("findings.toml").read_text()
     assert main(["triage", "merge", first, second, "--reason", "again"]) == 2
     assert Path("findings.toml").read_text() == written, "a wrong entry is not written"
-    assert f"names {second}, which merge.1 names already" in capsys.readouterr().err
+    assert f"names {second}, which merge.1 already names" in capsys.readouterr().err
     assert main(["triage", "list", "--campaign", directory]) == 0
     assert capsys.readouterr().out.splitlines() == [
         f"{first} merge: {reason}", f"  {second}", f"{split_family((two,))} split: no", f"  {two}",
@@ -112,8 +115,8 @@ def test_the_verb_writes_decisions_that_the_next_campaign_sees(
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        (("merge", "F012345678", "F123456789"), "say why: `relaxfuzz triage merge ... --reason TEXT`"),
-        (("merge", "F012345678", "--reason", "r"), "merge needs a family and what is to join it"),
+        (("merge", "F012345678", "F123456789"), "a reason is required: `relaxfuzz triage merge ... --reason TEXT`"),
+        (("merge", "F012345678", "--reason", "r"), "merge needs a family and the ids to merge into it"),
         (("merge", A, B, "--reason", "r"), f"'{A}' is not the id of a family: F and nine hex digits"),
         (("merge", "F012345678", "x", "--reason", "r"), "'x' is not the id of a finding or of a family"),
         (("split", "F012345678", "--reason", "r"), "'F012345678' is not the id of a finding (families cannot be"),

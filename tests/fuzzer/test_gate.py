@@ -249,8 +249,8 @@ def test_lines_say_what_decided_and_nothing_else() -> None:
     assert render(result) == [
         "FAIL  new finding 0000000002 S3? crash FuseOps: boom (1x) [repros/x.py]",
         "known 0000000001 S3? crash FuseOps: boom (1x) [repros/x.py]; on your list (https://example.org/1): reported",
-        "note  known '00000000ff': was not seen (somewhere)",
-        "note  campaign: 2 verdicts are invalid: relaxfuzz itself was wrong, and they do not count",
+        "note  known '00000000ff': did not occur (somewhere)",
+        "note  campaign: 2 verdicts are invalid because of an error in relaxfuzz; they do not count",
         "gate FAILED: TVM 0.27.0.post1, 120 checks, 1 new finding, 1 known, 0 suspects",
     ]
 

@@ -139,7 +139,7 @@ def test_a_stale_entry(gate: Gate) -> None:
     kept = gate.directory / "second.json"
     assert main(["baseline", str(second), "--output", str(kept)]) == 0
     policy = "[known_entries]\nstale_after = 3\nstale = {}\n" + known("boom", more='pass = "FuseOps"\n')
-    told = f"known '{finding_id('boom')}': (https://example.org/1) was not met by the last 3 campaigns"
+    told = f"known '{finding_id('boom')}': (https://example.org/1) did not occur in the last 3 campaigns"
     assert gate(now, policy.format('"note"'), "--history", str(first), str(kept)) == 0
     assert any(line.startswith(f"note  {told}") for line in gate.lines)
     assert gate(now, policy.format('"fail"'), "--history", str(first), str(kept)) == 1
@@ -247,7 +247,7 @@ def test_a_baseline_of_other_passes_names_the_command_that_replaces_it(gate: Gat
 def test_a_pass_without_modules_is_told_in_words(gate: Gate) -> None:
     now = campaign(gate.directory / "now", CLEAN, passes='["FuseOps", "LegalizeOps", "Normalize"]')
     assert gate(now, '[passes."*"]\nmin_trigger_rate = 0.01\n') == 3
-    told = "SHORT Normalize: no modules to tell whether the pass changes at least 1 % of them"
+    told = "SHORT Normalize: no modules that show whether the pass changes at least 1 % of them"
     assert told in gate.lines
 
 
@@ -308,7 +308,7 @@ def test_trigger_rates_collapsed_absolutely(gate: Gate) -> None:
     assert gate(now, POLICY) == 1
     assert gate.lines[0] == (
         "FAIL  LegalizeOps: changed 1 % of its modules (at least 5 %; 10 of 1000, 0.544 % to 1.83 %); "
-        "`run --operators` or --plant draws more of what a pass acts on"
+        "`run --operators` or --plant generates more of what a pass acts on"
     )
     few = campaign(gate.directory / "few", CLEAN, triggers={**TRIGGERS, "LegalizeOps": (20, 0)})
     assert gate(few, POLICY) == 0  # none of 20 may be one of twenty
@@ -421,7 +421,7 @@ def test_another_release_and_fewer_cases_are_pointed_out(gate: Gate) -> None:
     policy = gate.baseline(CLEAN, tvm_version="0.26.0") + "[oracles.crash]\n"
     assert gate(campaign(gate.directory / "now", CLEAN, triggers={"FuseOps": (100, 60)}), policy) == 0
     assert "note  campaign: the baseline is for TVM 0.26.0, the campaign for 0.27.0.post1" in gate.lines
-    assert any("a small campaign sees only large regressions" in line for line in gate.lines)
+    assert any("a small campaign detects only large regressions" in line for line in gate.lines)
 
 
 def test_explain_and_json_hold_every_number(gate: Gate) -> None:

@@ -104,4 +104,4 @@ def test_json(campaign: Path, capsys: pytest.CaptureFixture[str]) -> None:
 def test_the_example_policy_is_valid(campaign: Path, capsys: pytest.CaptureFixture[str]) -> None:
     example = Path(__file__).parents[2] / "docs" / "policy.toml"
     assert main(["gate", str(campaign), "--policy", str(example)]) == 1
-    assert "note  known '0000000000': was not seen" in capsys.readouterr().out
+    assert "note  known '0000000000': did not occur" in capsys.readouterr().out

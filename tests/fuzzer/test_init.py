@@ -210,7 +210,7 @@ def test_it_keeps_what_is_there(tmp_path: Path) -> None:
     assert init(tmp_path, "--pass", PASS) == 0
     assert project.read_text().startswith('[project]\nname = "mine"\n')
     before = project.read_text()
-    with pytest.raises(UsageError, match=r"policy\.toml.* would be overwritten; give --force to allow that"):
+    with pytest.raises(UsageError, match=r"policy\.toml.* would be overwritten; use --force to allow that"):
         init(tmp_path, "--pass", PASS)
     assert init(tmp_path, "--pass", PASS, "--force") == 0
     assert project.read_text() == before

@@ -75,7 +75,7 @@ def test_all_faults_are_told_in_one_line_each() -> None:
     assert [fault for fault, _ in first] == [Fault.EXPIRED, Fault.OUT_OF_RANGE]
     assert first[0][1] == "expired on 2027-03-01"
     second = [*entry_faults(entry(OTHER, culprit="FuseOps"), DAY, silent, [silent], least=2)]
-    assert second == [(Fault.STALE, "was not met by the last 2 campaigns that tested its pass")]
+    assert second == [(Fault.STALE, "did not occur in the last 2 campaigns that tested its pass")]
 
 
 def test_the_date_can_be_set(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -55,7 +55,9 @@ def test_what_together_is_too_much_leaves_nothing(tmp_path: Path) -> None:
     for part in parts:
         with closing(sqlite3.connect(part / FILE_NAME)) as database, database:
             database.execute("UPDATE tallies SET count = 1 << 48")
-    with pytest.raises(MergeError, match="joined, they exceed the limits: table 'tallies', row 1, field 'count'"):
+    with pytest.raises(
+        MergeError, match="the merged campaign exceeds the limits: table 'tallies', row 1, field 'count'"
+    ):
         merge(parts, tmp_path / "out")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["part1", "part2"]
     merge(parts[:1], tmp_path / "out")
@@ -219,7 +221,7 @@ def test_bad_places_are_told_in_one_line(tmp_path: Path, capsys: pytest.CaptureF
     with closing(sqlite3.connect(one / FILE_NAME)) as database:
         database.execute("CREATE TABLE novelty (text TEXT)")
     assert main(["merge", str(one), "--out", str(tmp_path / "out")]) == 2
-    assert "table 'novelty' is none of a campaign's" in capsys.readouterr().err
+    assert "table 'novelty' does not belong in a campaign" in capsys.readouterr().err
 
 
 def test_the_verbs_read_a_joined_campaign(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -264,7 +266,7 @@ def test_a_joined_campaign_is_not_gone_on_with(tmp_path: Path) -> None:
         opened.store.close()
         places.append(tmp_path / str(seed))
     merge(places, tmp_path / "out")
-    with pytest.raises(ConfigError, match="joined from others"):
+    with pytest.raises(ConfigError, match="merged from others"):
         open_campaign(tmp_path / "out", config, versions)
     merge(places[:1], tmp_path / "alone")
     opened = open_campaign(tmp_path / "alone", config, versions)

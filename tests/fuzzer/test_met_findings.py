@@ -115,7 +115,7 @@ def test_a_campaign_records_what_triage_met(tmp_path: Path, caplog: pytest.LogCa
         assert [finding.id for finding in store.findings()] == [parent, name]
         assert f"finding {name}: crash: FuseOps: InternalError" in written.getvalue()
         campaign._record_triage(TriageResult(name, TriageState.CONFIRMED, met.case, 1, "repros/x.py", others=(met,)))
-        assert store.finding(name).note == "met while another finding was minimized"
+        assert store.finding(name).note == "found while another finding was minimized"
 
 
 @pytest.fixture

@@ -176,8 +176,11 @@ def test_a_predicate_alone_and_with_passes(folder: Path, capsys: pytest.CaptureF
         (("--predicate", "mine.py:ends"), "mine.py:ends' ended the process: exit 4"),
         (("--predicate", "mine.py:gives_text"), "mine.py:gives_text' gave a str, not True or False"),
         (("--predicate", "mine.py:missing"), "has no 'missing'"),
-        (("--pass", "mine.py:identity", "--oracle", "crash"), "the crash oracle sees no failure"),
-        (("--pass", "mine.py:two_bugs", "--oracle", "crash", "--signature", "ffff"), "sees no failure 'ffff' (it sees"),
+        (("--pass", "mine.py:identity", "--oracle", "crash"), "the crash oracle reports no failure"),
+        (
+            ("--pass", "mine.py:two_bugs", "--oracle", "crash", "--signature", "ffff"),
+            "reports no failure 'ffff' (it reports",
+        ),
         (("--pass", "mine.py:two_bugs", "--oracle", "crash", "--save", "no/best.json"), "cannot write 'no/best.json'"),
     ],
     ids=lambda value: " ".join(value)[:50] if isinstance(value, tuple) else None,
@@ -200,7 +203,7 @@ def test_a_flaky_failure_is_minimized_with_its_rate(folder: Path, capsys: pytest
         if code == 0:
             found = json.loads(printed.out)
             break
-        assert "sees no failure" in printed.err
+        assert "reports no failure" in printed.err
     assert found is not None
     assert found["flaky"]
     assert found["rate"] == "2 of 3 runs"

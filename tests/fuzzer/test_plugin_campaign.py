@@ -79,7 +79,7 @@ def test_a_plugin_reaches_workers_triage_script_and_later_verbs(tmp_path: Path) 
 @pytest.mark.parametrize(
     ("verb", "target", "said"),
     [
-        ("run", "no_such_plugin", "'no_such_plugin' does not import: ModuleNotFoundError"),
+        ("run", "no_such_plugin", "'no_such_plugin' cannot be imported: ModuleNotFoundError"),
         ("run", "no_such.py", "is not a file"),
         ("run", "json", "has no PLUGIN"),
         ("minimize", "json", "has no PLUGIN"),

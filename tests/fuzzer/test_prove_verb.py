@@ -59,7 +59,9 @@ def test_two_files(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == "proved\n"
     assert run(folder / "add.py", folder / "subtract.py") == 1
     said = capsys.readouterr().out
-    assert said.startswith("different in main: the result was relax.add and is relax.subtract\nThis proves no defect:")
+    assert said.startswith(
+        "different in main: the result was relax.add and is relax.subtract\nThis does not prove a defect:"
+    )
 
 
 def test_a_pass_and_json(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

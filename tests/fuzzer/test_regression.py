@@ -65,7 +65,7 @@ def test_what_is_not_judged_in_time_is_said_to_wait() -> None:
     assert sorted(each.id for each in after) == [each.id for each in past], "none is lost"
     late = [each for each in after if each.state is EarlierState.WAITING]
     assert 1 <= len(late) <= 3
-    assert all(each.note == "the time was up" for each in late)
+    assert all(each.note == "time ran out" for each in late)
     assert f"{len(late)} not judged again" in in_words(after)
 
 
@@ -188,7 +188,7 @@ def test_a_case_that_cannot_be_judged_is_undecided_not_fixed(tmp_path: Path, men
     mend("mended")
     (seen,) = session(tmp_path / "b", tmp_path / "a")
     assert seen.state is EarlierState.UNDECIDED
-    assert seen.note.startswith("the case cannot be judged on this release: ")
+    assert seen.note.startswith("the case cannot be run on this release: ")
 
 
 def test_which_campaigns_are_meant(tmp_path: Path, mend: Callable[[str], object]) -> None:

@@ -111,14 +111,14 @@ def test_what_fails_is_said_in_one_line_and_can_be_mended(
     fake.says(name, text)
     with pytest.raises(EnvironmentFault) as caught:
         made(tmp_path / "cache")
-    assert str(caught.value) == f"cannot make the environment of TVM {OLD.tvm}: {said}"
+    assert str(caught.value) == f"cannot create the environment of TVM {OLD.tvm}: {said}"
     fake.mends(name)
     assert made(tmp_path / "cache").tvm == OLD.tvm
 
 
 def test_a_python_that_is_gone(tmp_path: Path, fake: FakePython) -> None:
     (fake.home / "python").unlink()
-    with pytest.raises(EnvironmentFault, match=r"^cannot make the environment of TVM .*: venv: No such file"):
+    with pytest.raises(EnvironmentFault, match=r"^cannot create the environment of TVM .*: venv: No such file"):
         made(tmp_path / "cache")
 
 
@@ -141,12 +141,12 @@ def test_a_build_of_the_users(tmp_path: Path, fake: FakePython) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (None, "is not a Python that can be run"),
+        (None, "is not a working Python interpreter"),
         ("echo \"ModuleNotFoundError: No module named 'tvm'\" >&2; exit 1",
-         "has no TVM that works: ModuleNotFoundError: No module named 'tvm'"),
-        ("exit 3", "has no TVM that works: it ends with 3"),
-        ("echo hello", "has no TVM that works: it ends with 0"),
-        ("kill -SEGV $$", "has no TVM that works: importing it is killed by SIGSEGV: TVM and ffi do not fit"),
+         "has no working TVM: ModuleNotFoundError: No module named 'tvm'"),
+        ("exit 3", "has no working TVM: it exited with 3"),
+        ("echo hello", "has no working TVM: it exited with 0"),
+        ("kill -SEGV $$", "has no working TVM: importing it was killed by SIGSEGV: TVM and ffi do not match"),
     ],
 )  # fmt: skip
 def test_a_build_that_does_not_work(tmp_path: Path, text: str | None, said: str) -> None:

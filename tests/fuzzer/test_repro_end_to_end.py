@@ -55,7 +55,7 @@ def test_a_script_runs_answers_and_makes_its_module_smaller(script: Path) -> Non
 
 @pytest.mark.parametrize(
     ("arguments", "says"),
-    [(("query", "absent.py"), "the module cannot be read"), (("reduce",), "'reduce' is none of the modes")],
+    [(("query", "absent.py"), "the module cannot be read"), (("reduce",), "'reduce' is not one of the modes")],
 )
 def test_what_cannot_be_done_is_one_line(arguments: tuple[str, ...], says: str, script: Path) -> None:
     done = asked(script, *arguments)

@@ -118,7 +118,7 @@ def test_nothing_of_it_runs_unasked(
     before = sorted(os.listdir(copy))
     assert main([names.get(each, each) for each in arguments]) == 2
     (line,) = capsys.readouterr().err.splitlines()
-    assert "give --trust" in line
+    assert "use --trust" in line
     assert not (tmp_path / "ran").exists()
     assert not (tmp_path / "out").exists()
     assert [name for name in sorted(os.listdir(copy)) if "sqlite" not in name and "lock" not in name] == [
@@ -137,7 +137,7 @@ def test_a_campaign_from_elsewhere_is_not_resumed_unasked(tmp_path: Path) -> Non
     before = (copy / FILE_NAME).read_bytes(), os.listdir(copy)
     with open_campaign(tmp_path / "own", config, here).store:
         pass
-    with pytest.raises(StoreError, match="give --trust"):
+    with pytest.raises(StoreError, match="use --trust"):
         open_campaign(copy, config, here)
     assert ((copy / FILE_NAME).read_bytes(), os.listdir(copy)) == before
     with open_campaign(copy, config, here, trust=True).store as store:
@@ -154,7 +154,7 @@ def test_the_user_may_say_so(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert not (tmp_path / "ran").exists()
     assert main(["repro", str(copy), script.stem, "--check", "--trust"]) == 1
     assert (tmp_path / "ran").exists()
-    with pytest.raises(StoreError, match="give --trust"):
+    with pytest.raises(StoreError, match="use --trust"):
         gather([copy])
     assert [each.id for each in gather([copy], trust=True)] == [script.stem]
 

@@ -38,7 +38,7 @@ def _write(measured: MeasuredCampaign, target: str) -> int:
     from fuzzer.gate.baseline import to_text
 
     if not any(cell.checks for cell in measured.cells.values()):
-        raise UsageError("the campaign has no checks: nothing can be compared with it")
+        raise UsageError("the campaign has no checks, so nothing can be compared with it")
     text = to_text(measured)
     if target == "-":
         print(text, end="")

@@ -76,10 +76,10 @@ def _table(build: str, directory: Path) -> BlockTable:
     try:
         path, _ = loaded()
         if (here := Library(path).build) != build:
-            raise UsageError(f"'{directory}' covers build {build} of TVM's compiler, installed is {here}")
+            raise UsageError(f"'{directory}' covers build {build} of TVM's compiler, but build {here} is installed")
         return table_of(path)
     except CoverageError as error:
-        raise UsageError(f"the blocks of TVM's compiler cannot be told: {error}") from error
+        raise UsageError(f"cannot determine the blocks of TVM's compiler: {error}") from error
 
 
 def _sums(blocks: BlockTable, hit: Any, by: str) -> list[tuple[Any, ...]]:

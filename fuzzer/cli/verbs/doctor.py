@@ -30,7 +30,7 @@ def _run(options: argparse.Namespace) -> int:
     from fuzzer.doctor.machine import Health
 
     if not options.out or "\0" in options.out:
-        raise UsageError(f"--out {options.out!r} is not the name of a directory")
+        raise UsageError(f"--out {options.out!r} is not a valid directory name")
     checks = examine(Path(options.out))
     verdict = worst(checks)
     if options.json:

@@ -20,7 +20,7 @@ _FILE, _BASELINE = ".relaxfuzz/policy.toml", ".relaxfuzz/baseline.json"
 _POLICY = """\
 # Requirements of `relaxfuzz gate CAMPAIGN --policy .relaxfuzz/policy.toml`. All keys: docs/gate.md of relaxfuzz.
 # A finding that is not listed in findings.toml fails the gate; `relaxfuzz triage known` lists it.
-# Suspects (flaky or without a script) fail nothing.
+# Suspects (flaky or without a script) do not fail the gate.
 known = "../findings.toml"
 """
 _OF_OWN = """\
@@ -29,7 +29,7 @@ baseline = "baseline.json" # the first campaign that passes becomes the baseline
 [oracles."*"] # each oracle that applies
 min_checks = 20
 
-[oracles.numeric] # judges only what the pass changed and what runs; lower it for a pass on what seldom runs
+[oracles.numeric] # checks only executable modules that the pass changed; lower it if few of your modules can be executed
 min_checks = 30
 
 [passes."*"]
@@ -39,7 +39,7 @@ _OF_TVM = """\
 baseline = "baseline.json" # `relaxfuzz baseline CAMPAIGN --output .relaxfuzz/baseline.json` writes it; commit it
 
 [regression]
-accept_findings = true # findings that the baseline has are accepted; campaigns that run longer find more
+accept_findings = true # findings in the baseline are accepted; longer campaigns find more
 """
 _TEST_FILE = "tests/test_relaxfuzz.py"
 _TEST = f'''\
@@ -56,8 +56,8 @@ _TEST_OF = """
 def test_{name}(module):
     check(module, "{target}")
 """
-_MIN_CHANGED, _WHY = "relaxfuzz_min_changed", "a test whose pass changed no module fails"
-_AIM = 'operators = ["relax.permute_dims=30"] # draw more of what your pass acts on'
+_MIN_CHANGED, _WHY = "relaxfuzz_min_changed", "a test fails if the pass changed no module"
+_AIM = 'operators = ["relax.permute_dims=30"] # generate the operators that your pass acts on more often'
 _OFTEN = 30  # times the weight of an operator that is not aimed at
 _EXAMPLE = "mycompiler.py:make_pass"
 
@@ -78,7 +78,7 @@ def _run(options: argparse.Namespace) -> int:
     texts = dict(_texts(options.own, aimed))
     there = [name for name in texts if (directory / name).exists()]
     if there and not options.force:
-        raise UsageError(f"{', '.join(there)} would be overwritten; give --force to allow that")
+        raise UsageError(f"{', '.join(there)} would be overwritten; use --force to allow that")
     project, left = _project(directory, options.own, options.passes, options.force, aimed)
     findings, ignored = _text(directory / DEFAULT_FILE), _text(directory / ".gitignore")
     texts |= {"pyproject.toml": project, str(DEFAULT_FILE): findings or HEAD}
@@ -129,12 +129,12 @@ def _next(directory: Path, own: list[str]) -> Iterator[str]:
         yield f"  cd {shlex.quote(str(directory))}"
     yield f"  relaxfuzz run --time {'2m' if own else '30m'} --seed 1 --out campaign-1"
     if not own:
-        yield f"  relaxfuzz baseline campaign-1 --output {_BASELINE}  # accepts what TVM's passes do wrong today"
+        yield f"  relaxfuzz baseline campaign-1 --output {_BASELINE}  # accepts the current defects of TVM's passes"
     yield f"  relaxfuzz gate campaign-1 --policy {_FILE}"
-    yield "Give each campaign an --out of its own."
+    yield "Use a separate --out directory for each campaign."
     if own:
         yield f"To test your pass with pytest (pip install pytest):\n  python -m pytest {_TEST_FILE}"
-    yield "On GitHub, set the repository variable RELAXFUZZ to what pip is to install as relaxfuzz, such as"
+    yield "On GitHub, set the repository variable RELAXFUZZ to the requirement that pip should install, such as"
     yield "  git+https://github.com/OWNER/relaxfuzz@TAG  (Settings, Secrets and variables, Actions, Variables)"
 
 
@@ -178,7 +178,7 @@ def _project(directory: Path, own: list[str], passes: str, force: bool, aimed: l
     chosen = (("pass", own), ("passes", [each for each in passes.split(",") if each]), ("operators", weights))
     keys: list[tuple[str, str, Any, str]] = [("relaxfuzz", key, names, "") for key, names in chosen if names]
     if own and (directory / "pytest.ini").exists():
-        left = [f"pytest reads pytest.ini and not pyproject.toml; add there: {_MIN_CHANGED} = 1"]
+        left = [f"pytest reads pytest.ini instead of pyproject.toml; add to pytest.ini: {_MIN_CHANGED} = 1"]
     elif own:
         keys += [("pytest.ini_options", "pythonpath", ["."], ""), ("pytest.ini_options", _MIN_CHANGED, 1, _WHY)]
     parse_toml(path, text)  # says where what is no TOML is wrong

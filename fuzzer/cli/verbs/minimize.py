@@ -124,7 +124,7 @@ def _print(reduced: Reduced, *, as_json: bool) -> None:
     if reduced.flaky:
         inform(f"the smaller module fails in {reduced.after}")
     for other in found.others:
-        inform(f"another failure was met but not pursued: {other.failing.id} {other.failing.text}")
+        inform(f"another failure was found but not pursued: {other.failing.id} {other.failing.text}")
 
 
 def _store(directory: Path, name: str, reduced: Reduced) -> None:

@@ -29,7 +29,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _run(options: argparse.Namespace) -> int:
     if options.excluded and options.campaign is not None:
-        raise UsageError("give --excluded or --campaign, not both: operators that are left out occur in no campaign")
+        raise UsageError("give --excluded or --campaign, not both: excluded operators occur in no campaign")
     chosen = [part for part in _PARTS if getattr(options, part)]
     if options.campaign is None:
         if chosen:
@@ -98,7 +98,7 @@ def _text(info: CampaignInfo, coverage: Coverage, discarded: int, chosen: list[s
     text = tables.summary_text(tables.summary(info, coverage, discarded))
     return [text, "", tables.operator_table(operators), f"""
 {occurred} of {len(operators)} operators occurred in the {whole} modules of the campaign
-(--pairs, --features, --idioms: the rest; `relaxfuzz passes --campaign DIR`)"""]  # fmt: skip
+(see also --pairs, --features, --idioms, and `relaxfuzz passes --campaign DIR`)"""]  # fmt: skip
 
 
 def _read(directory: Path) -> tuple[CampaignInfo, Coverage, int]:

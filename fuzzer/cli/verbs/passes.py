@@ -39,7 +39,7 @@ def _run(options: argparse.Namespace) -> int:
     if options.least is not None and options.campaign is None:
         raise UsageError("--least needs --campaign DIR")
     if options.excluded and options.campaign is not None:
-        raise UsageError("give --excluded or --campaign, not both: no campaign judges an excluded pass")
+        raise UsageError("give --excluded or --campaign, not both: no campaign tests an excluded pass")
     if options.excluded:
         return _excluded(options)
     if options.campaign is not None:

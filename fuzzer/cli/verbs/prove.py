@@ -47,7 +47,7 @@ def _run(options: argparse.Namespace) -> int:
     else:
         print(answer)
         if answer.result == "different" and not answer.refuted:
-            print("This proves no defect: different terms may have equal values. `relaxfuzz run --pass` measures them.")
+            print("This does not prove a defect: different terms may have equal values (see `relaxfuzz run --pass`).")
     return {"proved": OK, "different": GATE_FAILED}.get(str(answer.result), NO_EVIDENCE)
 
 

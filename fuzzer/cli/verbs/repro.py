@@ -134,7 +134,7 @@ def _report(
 
     bisected = finding.bisected if options.bisection is None else _bisected(options.bisection, finding.id)
     if parts is None:
-        raise UsageError(f"finding {finding.id}: the parts of its script were not recorded; give --fresh")
+        raise UsageError(f"finding {finding.id}: the parts of its script were not recorded; use --fresh")
     known = recognize([finding]).get(finding.id)
     return bug_report(finding, finding.verdict, info, script, parts, bisected, known)
 
@@ -162,7 +162,7 @@ def _check(text: str, parts: ScriptParts | None) -> ReproResult:
 
     result = check_text(text, None if parts is None else parts.ending)
     if result.exit_code is None:
-        print("relaxfuzz: the script did not end in time", file=sys.stderr)
+        print("relaxfuzz: the script timed out", file=sys.stderr)
     return result
 
 

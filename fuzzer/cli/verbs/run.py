@@ -60,7 +60,7 @@ def _run(options: argparse.Namespace) -> int:
             sys.path.append(str(project.parent.resolve()))  # its modules
         values = merged(given)
         if values.get("coverage") == "on":
-            inform("coverage: breakpoints are tried out; the first time, the table of blocks takes half a minute")
+            inform("coverage: testing breakpoints; on the first run, building the table of blocks takes half a minute")
         config = configure(values)
         known, decided = known_findings(values), decisions(values)
         directory = Path(str(values.get("out") or f"campaign-{config.seed}"))
@@ -120,7 +120,7 @@ def _until_done(campaign: Campaign) -> tuple[bool, Exception | None]:
     try:
         done = campaign.run() == "finished"
         if not done:
-            inform("interrupted; the same command resumes it")
+            inform("interrupted; run the same command again to resume")
     except (ExecutorError, StoreError) as error:
         return False, error
     finally:

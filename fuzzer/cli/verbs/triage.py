@@ -46,9 +46,9 @@ def _run(options: argparse.Namespace) -> int:
         show(_listing(decisions, there))
         return OK
     if not options.reason:
-        raise UsageError(f"say why: `relaxfuzz triage {options.action} ... --reason TEXT`")
+        raise UsageError(f"a reason is required: `relaxfuzz triage {options.action} ... --reason TEXT`")
     if (options.action == "known") != (options.reference is not None):
-        raise UsageError("say where it is reported: `relaxfuzz triage known ID --reference URL --reason TEXT`")
+        raise UsageError("a reference is required: `relaxfuzz triage known ID --reference URL --reason TEXT`")
     _check(options.ids, options.campaign, decisions)
     if options.action == "known":
         return _known(options, path)
@@ -91,7 +91,7 @@ def _listing(decisions: Decisions, there: frozenset[str] | None) -> RenderableTy
 
     lines = []
     for entry in decisions.entries:
-        ids = [name if there is None or name in there else f"{name} (not met)" for name in entry.ids]
+        ids = [name if there is None or name in there else f"{name} (not found)" for name in entry.ids]
         lines += [f"{entry.into} {'split' if entry.split else 'merge'}: {entry.reason}", *(f"  {each}" for each in ids)]
     return prose("\n".join(lines) or "no decisions")
 

@@ -36,7 +36,7 @@ def _build_postcondition(failure: FailingCase) -> Check:
     case, culprit, claim = failure.case, failure.verdict.culprit, failure.evidence.details.claim
     culprits = [ref for ref in case.passes if ref.name == culprit]
     if not culprits:
-        raise ValueError(f"{culprit} is no pass of the case")
+        raise ValueError(f"{culprit} is not a pass of the case")
     contract = contract_for(culprits[0])
     postcondition = next((item for item in claims_of(contract) if item.claim == claim), None)
     if postcondition is None:

@@ -99,7 +99,7 @@ def test_a_smallest_case_that_does_not_hold_gives_way_to_one_before(searched: li
 
 
 def test_what_does_not_fail_is_not_reduced(searched: list[Case]) -> None:
-    with pytest.raises(NotReduced, match="does not come back in a fresh process"):
+    with pytest.raises(NotReduced, match="does not recur in a fresh process"):
         reduce(GIVEN, Fake({}), ReductionPlan())
     with pytest.raises(NotReduced, match="it raised"):
         reduce(GIVEN, Fake({}, problem="it raised"), ReductionPlan())
@@ -112,7 +112,7 @@ def test_a_saved_case_is_gone_on_with_while_it_fails(searched: list[Case]) -> No
     assert searched == saved == [FIRST]
     found = reduce(GIVEN, Fake({"given": 3, "last": 3}), ReductionPlan(start=FIRST))
     assert searched[-1] == GIVEN
-    assert "begun anew" in found.notes[0]
+    assert "starting again" in found.notes[0]
 
 
 def test_a_flaky_case_is_given_more_runs_and_its_rates_are_told(searched: list[Case]) -> None:

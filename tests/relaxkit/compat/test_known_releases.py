@@ -71,7 +71,7 @@ def test_a_nightly_build_is_taken_with_one_line_of_warning(versions: dict[str, s
 
 def test_a_release_before_the_first_tested_one_is_refused(versions: dict[str, str]) -> None:
     versions.update({"apache-tvm": "0.24.1", "apache-tvm-ffi": "0.1.9"})
-    with pytest.raises(EnvironmentFault, match=r"not supported \(these are: 0\.27\.0\.post1, 0\.26\.0, 0\.25\.0\)"):
+    with pytest.raises(EnvironmentFault, match=r"not supported \(supported: 0\.27\.0\.post1, 0\.26\.0, 0\.25\.0\)"):
         require_working_pair()
 
 
