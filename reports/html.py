@@ -25,11 +25,11 @@ SCRIPTS = (
 """The page's own scripts, in the order in which they are loaded."""
 INDEX = "index.html"
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'{styles}; script-src {scripts}; img-src data:; base-uri 'none'"
-_BODY = """<a class="skip" href="#main">To the content</a>
+_BODY = """<a class="skip" href="#main">Skip to the content</a>
 <header><div class="bar"><a class="brand" href="#/overview">relaxfuzz</a><nav aria-label="Views"></nav>
 <button class="button" id="theme" type="button">Dark</button></div></header>
 <main id="main" tabindex="-1"><noscript>This page needs JavaScript; <code>relaxfuzz report DIR --markdown FILE</code>
-writes the same without.</noscript></main>
+writes the same report without it.</noscript></main>
 <footer>{campaign}</footer>"""
 
 

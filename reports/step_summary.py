@@ -94,7 +94,7 @@ def _oracles(report: Report) -> list[str]:
     lines = ["<details><summary>Oracles</summary>", "", *oracle_table(report), ""]
     reasons = reason_rows(report.tallies, _REASONS)
     if reasons:
-        lines += [*table(("oracle", "outcome", "why nothing was judged", "count"), reasons, "lllr"), ""]
+        lines += [*table(("oracle", "outcome", "reason", "count"), reasons, "lllr"), ""]
     return [*lines, "</details>"]
 
 

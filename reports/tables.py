@@ -80,7 +80,7 @@ class KnownCost:
     def text(self) -> str:
         """One line for the summary."""
         return (
-            f"Known findings: {self.findings}, met {times(self.hits)}, took {100 * self.share:.1f} % of the time "
+            f"Known findings: {self.findings}, found {times(self.hits)}, took {100 * self.share:.1f} % of the time "
             f"({self.seconds:.0f} s)"
         )
 

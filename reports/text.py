@@ -92,5 +92,5 @@ def _listed(report: Report, noun: str, findings: Sequence[FindingRecord], most: 
     shown = listed_findings(findings, report.recognized)
     if rest:
         more = f"and {counted(rest, f'more {noun}')}: relaxfuzz findings {report.directory}"
-        return [f"Look at these {len(findings)} first:", *shown, "", more]
+        return [f"The {len(findings)} most severe:", *shown, "", more]
     return shown

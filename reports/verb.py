@@ -67,7 +67,7 @@ def _run(options: argparse.Namespace) -> int:
         inform(f"'{other.directory}' tested different passes and is not compared")
     decisions = load_decisions(options.triage)
     if options.baseline is not None and options.policy is None:
-        raise UsageError("--baseline needs --policy: a baseline is for the gate")
+        raise UsageError("--baseline needs --policy, because only the gate uses a baseline")
     report = reports[-1]
     result = None
     if options.policy is not None:

@@ -27,7 +27,7 @@ _STEPS = {
     DRAW: "drawing modules",
     PREPARE: "passes that must run first",
     TRIAGE: "confirming and minimizing findings",
-    OTHER: "deaths, hangs, new processes, transfer",
+    OTHER: "dead processes, hangs, process starts, data transfer",
     "crash": "the pass itself, for the crash oracle",
 }
 """What a step is called where its name does not say it."""

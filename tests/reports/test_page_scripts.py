@@ -143,7 +143,7 @@ def test_a_module_named_script_stays_text(run: Run) -> None:
     go(run, "finding/0000000004")
     assert run("document.querySelector('main p.dim').textContent") == "numeric: <script>alert(3)</script>"
     shown = run("document.querySelectorAll('dd').map((each) => each.textContent)")
-    assert any("not written yet; this command writes it: relaxfuzz repro" in each for each in shown)
+    assert any("not written yet; to write it, run relaxfuzz repro" in each for each in shown)
     assert "<script>alert" in run("document.querySelector('main').textContent")
     go(run, "finding/0000000001")
     assert run("document.querySelectorAll('.code pre')[0].textContent") == SOURCE
@@ -224,7 +224,7 @@ def test_no_number_of_findings_counts_suspects_but_names_them(report: Report) ->
     go(run, "overview")
     assert texts(run, "#verdict h1") == ["1 finding of 1 family to look at, none of them new; 3 suspects"]
     assert texts(run, ".figure")[0] == "2findings: 1 confirmed, 1 known; 3 suspects"
-    assert "No finding that was not seen before.2 suspects never seen before: which" in texts(run, "main")[0]
+    assert "No new findings.2 suspects that did not occur before: show them" in texts(run, "main")[0]
     assert "1 suspect of before not seen again: which" in texts(run, "main")[0]
     assert run("RF.families()[0][1]") == "all 2"
     run("RF.filters.sort = 'count'")
@@ -311,7 +311,7 @@ def test_the_gravest_are_to_be_looked_at_first_and_questions_stand_apart(report:
     run = started(report, replace(full(report), findings=ordered(rows)))
     go(run, "overview")
     main = texts(run, "main")[0]
-    assert "Look at these first" in main
+    assert "Most severe findings" in main
     assert main.index("S1") < main.index("S3")
     assert texts(run, ".figure")[0] == "2findings: 2 confirmed; 1 question"
     go(run, "findings")

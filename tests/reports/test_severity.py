@@ -75,7 +75,7 @@ def test_the_gravest_come_first_and_questions_behind_all_findings(weighed: Repor
 
 def test_of_many_the_gravest_are_shown(weighed: Report) -> None:
     text = render_text(weighed, most=2)
-    assert "Look at these 2 first:" in text
+    assert "The 2 most severe:" in text
     assert "message S2" in text
     assert "message S3" not in text
     assert "  at fault: LambdaLift; needs dims of 0\n" in text

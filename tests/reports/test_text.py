@@ -43,7 +43,7 @@ def test_of_many_findings_the_most_frequent_open_ones_are_shown(report: Report) 
     shown = [line.split()[0] for line in text.splitlines() if line.startswith("00000000")]
     assert sorted(shown[:3]) == [f"{number:010x}" for number in (127, 128, 129)]
     assert sorted(shown[3:]) == [f"{number:010x}" for number in (202, 203, 204)]
-    assert "31 findings: 30 confirmed, 1 known; 5 suspects: 5 flaky\n31 S3?\nLook at these 3 first:\nid" in text
+    assert "31 findings: 30 confirmed, 1 known; 5 suspects: 5 flaky\n31 S3?\nThe 3 most severe:\nid" in text
     assert "\nand 28 more findings: relaxfuzz findings campaign\n" in text
     assert text.splitlines()[-1] == "and 2 more suspects: relaxfuzz findings campaign"
     assert max(len(line) for line in text.splitlines()) <= WIDTH

@@ -28,9 +28,9 @@ RF.acts = function () {
       RF.h("td", { class: "n" }, RF.h("span", { class: "hide-phone" }, RF.meter(changed / tried)), RF.share(changed / tried)),
       RF.h("td", { class: "n" }, RF.number(ways)),
       RF.h("td", { class: "wrap small dim" }, often.length ? `${often[0][0]} (${often[0][1]} ×)` : "–"))));
-  return RF.box("Passes: how often they acted", `${lazy} of ${rows.length} changed less than 5 % of their modules`,
+  return RF.box("Passes: how often they changed a module", `${lazy} of ${rows.length} passes changed less than 5 % of their modules`,
     list(rows.slice(0, 8)),
-    rows.length > 8 && RF.h("details", null, RF.h("summary", null, `All ${rows.length} passes, the least active first`), RF.h("div", null, list(rows))));
+    rows.length > 8 && RF.h("details", null, RF.h("summary", null, `All ${rows.length} passes, least active first`), RF.h("div", null, list(rows))));
 };
 
 RF.short = (name) => name.replace(/^relax\./, "");
@@ -54,10 +54,10 @@ RF.operators = function () {
     RF.replace(body, groups.filter(([, rows]) => rows.length).map(([family, rows]) => RF.h("div", { class: "family" },
       RF.h("div", null, RF.h("h3", null, family), RF.h("span", { class: "small dim" }, `${rows.filter((row) => row[2]).length} of ${rows.length}`)),
       RF.h("ul", { class: "chips" }, rows.map(chip)))));
-    if (!fits.length) RF.replace(body, RF.h("p", { class: "dim" }, "No operator has that in its name."));
+    if (!fits.length) RF.replace(body, RF.h("p", { class: "dim" }, "No operator name contains this text."));
   };
   show("");
-  return RF.box("Operators", "number of modules that call each; stronger colour: more",
+  return RF.box("Operators", "number of modules that call each operator; a stronger colour means more",
     RF.h("div", { class: "tools" }, RF.search("Search operators", "", show)), body);
 };
 
@@ -70,7 +70,7 @@ RF.pairs = function () {
   for (const [from, to] of c.pairs) if (family(from) >= 0 && family(to) >= 0) found[family(from)][family(to)] += 1;
   const share = (i, j) => found[i][j] / (size[i] * size[j]);
   const heat = RF.h("table", { class: "heat" },
-    RF.h("caption", { class: "sr" }, "Distinct pairs seen, producer families down, consumer families across"),
+    RF.h("caption", { class: "sr" }, "Distinct pairs: producer families in rows, consumer families in columns"),
     RF.h("thead", null, RF.h("tr", null, RF.h("td"), c.families.map((name) => RF.h("th", { scope: "col" }, name)))),
     RF.h("tbody", null, c.families.map((name, i) => RF.h("tr", null, RF.h("th", { scope: "row" }, name),
       c.families.map((other, j) => RF.h("td", {
@@ -97,10 +97,10 @@ RF.pairs = function () {
       list(`Operators whose results ${RF.short(names[chosen])} uses`, c.pairs.filter((row) => row[1] === chosen), 0));
   };
   show("");
-  return RF.box("Pairs of operators", "distinct pairs seen; stronger colour: a larger share of those possible",
+  return RF.box("Pairs of operators", "distinct pairs that occurred; a stronger colour means a larger share of the possible pairs",
     RF.h("div", { class: "scroll", tabindex: "0" }, heat),
-    RF.h("p", { class: "small dim" }, "Down: the family whose result is taken; across: the family that takes it."),
-    RF.h("div", { class: "tools" }, RF.search("Name an operator to see its partners", "", show)), answer);
+    RF.h("p", { class: "small dim" }, "Rows: the family that produces a result. Columns: the family that uses it."),
+    RF.h("div", { class: "tools" }, RF.search("Enter an operator to see its partners", "", show)), answer);
 };
 
 RF.shares = function (title, rows, least) {

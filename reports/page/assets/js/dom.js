@@ -90,8 +90,8 @@ RF.parts = (rows, list, heading = "h2") => RF.apart(rows).map((part, at) => {
 RF.GRAVITY = {
   S1: "a silent wrong result, or a memory error, on an ordinary program with ordinary inputs",
   S2: "the same with special values, dims of 0 or float8, or with rare constructs",
-  S3: "a crash, an ill-formed module, one that does not build, or a modified input, on an ordinary program",
-  S4: "the same on a program of rare constructs, or in an order that no shipped pipeline has",
+  S3: "a crash, an ill-formed module, a module that does not build, or a modified input, on an ordinary program",
+  S4: "the same on a program with rare constructs, or with a pass order that no shipped pipeline uses",
   S5: "round trips, environment, cosmetics",
 };
 RF.gravity = (finding) => `${finding.final ? "" : "provisional, not triaged yet: "}${RF.GRAVITY[finding.severity]}`;

@@ -2,9 +2,9 @@
 "use strict";
 RF.SORTS = {
   family: ["by family, most severe first", null],
-  grave: ["gravest first", null],
+  grave: ["most severe first", null],
   count: ["most frequent", (a, b) => b.count - a.count],
-  first: ["first seen last", (a, b) => b.first - a.first],
+  first: ["newest first", (a, b) => b.first - a.first],
   small: ["smallest module", (a, b) => (a.bindings ?? 1e9) - (b.bindings ?? 1e9)],
 };
 RF.filters = { text: "", severity: "", oracle: "", pass: "", family: "", stands: "", states: new Set(), fresh: false, sort: "family" };
@@ -21,7 +21,7 @@ RF.findingList = (findings, short) => RF.h("ul", {
       RF.isNew(finding) && RF.h("span", { class: "badge mark" }, "new")),
     RF.h("span", { class: "says", title: finding.line }, finding.line),
     !short && RF.sightings() && ((finding.seen.length > 0 && RF.spark(finding)) || RF.h("span", { class: "spark" })),
-    RF.h("span", { class: "times", title: "cases that showed it" }, `${RF.number(finding.count)} ×`)))));
+    RF.h("span", { class: "times", title: "failing cases" }, `${RF.number(finding.count)} ×`)))));
 
 RF.chosen = function () {
   const f = RF.filters;
@@ -115,7 +115,7 @@ RF.views.findings = function (_, query) {
         f.stands = f.stands ? "" : "fails";
         return f.stands === "fails";
       }),
-      RF.data.history && toggle(f.fresh, `never seen before ${RF.fresh.size}`, () => (f.fresh = !f.fresh)),
+      RF.data.history && toggle(f.fresh, `new ${RF.fresh.size}`, () => (f.fresh = !f.fresh)),
       RF.h("button", { class: "button", type: "button", onclick: () => {
         Object.assign(f, { text: "", severity: "", oracle: "", pass: "", family: "", stands: "", fresh: false, states: new Set() });
         location.hash = "#/findings";
@@ -147,19 +147,19 @@ RF.findingHead = function (finding) {
       RF.h("h1", { class: "wrap" }, finding.line),
       RF.h("span", null, RF.isNew(finding) && RF.h("span", { class: "badge mark" }, "new"), " ", RF.badge(RF.stateOf(finding)))),
     RF.h("p", { class: "wrap dim" }, `${finding.oracle}: ${finding.pass}`),
-    finding.standing === "suspect" && RF.h("p", { class: "warn" }, "A suspect, and not counted as a finding: a standalone script could not reproduce it."),
-    finding.standing === "question" && RF.h("p", { class: "warn" }, "A question, and not counted as a finding: TVM never promised what it goes against."),
+    finding.standing === "suspect" && RF.h("p", { class: "warn" }, "This is a suspect and is not counted as a finding: a standalone script could not reproduce it."),
+    finding.standing === "question" && RF.h("p", { class: "warn" }, "This is a question and is not counted as a finding: it contradicts nothing that TVM promises."),
     RF.h("dl", { class: "facts" },
       fact("id", RF.h("code", null, finding.id)),
       fact("severity", RF.grave(finding), ` ${RF.gravity(finding)}`),
       fact("evidence", finding.class),
       finding.blame !== finding.pass && fact("at fault", finding.blame),
-      fact("because", finding.why),
+      fact("reason", finding.why),
       fact("seen", `${finding.count === 1 ? "once" : RF.counted(finding.count, "time")}, first after ${RF.duration(finding.first)}, last after `,
         RF.duration(finding.last)),
       fact("module", finding.bindings === null ? "not minimized"
         : `${RF.counted(finding.bindings, "binding")}${finding.minimized ? "" : " (not minimized)"}`),
-      finding.cost && fact("time", `${RF.duration(finding.cost[0])} spent judging its cases, ${RF.duration(finding.cost[1])} on triage`),
+      finding.cost && fact("time", `${RF.duration(finding.cost[0])} spent testing its cases, ${RF.duration(finding.cost[1])} on triage`),
       finding.known && fact("known", /^https?:/.test(finding.known.reference) ? RF.h("a", { href: finding.known.reference }, finding.known.line)
         : finding.known.line),
       fact("note", finding.note),
@@ -168,7 +168,7 @@ RF.findingHead = function (finding) {
       RF.familyFact(finding),
       fact("signature", finding.signature),
       finding.frames.length > 0 && fact("frames", finding.frames.map((frame, at) => [at > 0 && " < ", RF.sourceOf(frame)])),
-      fact("script", !finding.repro && "not written yet; this command writes it: ", RF.h("code", null, command), " ",
+      fact("script", !finding.repro && "not written yet; to write it, run ", RF.h("code", null, command), " ",
         RF.copy("Copy command", () => command))),
     RF.h("div", { class: "tools" },
       finding.issue && RF.copy("Copy the issue", () => RF.text(finding.issue)),
@@ -225,14 +225,14 @@ RF.findingCode = function (finding) {
     finding.module ? RF.code(finding.minimized ? "Minimized module" : "Module, not minimized", RF.text(finding.module))
       : RF.h("p", { class: "dim" }, "The module cannot be printed as TVMScript."),
     RF.code(finding.passes.includes("\n") ? "Passes, in order" : "Pass", finding.passes, { wrap: true }),
-    finding.change && RF.code("The lines that change", finding.change),
+    finding.change && RF.code("Changed lines", finding.change),
     finding.neighbour && RF.code(`The nearest module that passes: ${finding.neighbour[0]}`, finding.neighbour[1]),
     finding.expected && RF.code("Expected", finding.expected, { plain: true }),
-    RF.code(finding.issue ? "Observed" : finding.observed ? "Message" : "Message, as TVM gave it", finding.message, { plain: true }),
+    RF.code(finding.issue ? "Observed" : finding.observed ? "Message" : "Message from TVM", finding.message, { plain: true }),
     finding.observed && finding.observed !== finding.message && RF.code("Observed", finding.observed, { plain: true }),
     script ? RF.h("details", { class: "box", id: "script" }, RF.h("summary", null, `Script: ${finding.repro}`),
       RF.h("div", null, RF.code(RF.counted(script.split("\n").length, "line"), script, { copy: "Copy script" })))
-      : finding.repro && RF.h("p", { class: "dim" }, `The script ${finding.repro} is beside the campaign.`),
+      : finding.repro && RF.h("p", { class: "dim" }, `The script ${finding.repro} is in the campaign's directory.`),
   ];
 };
 
@@ -241,9 +241,9 @@ RF.findingTime = function (finding) {
   const history = RF.data.history;
   const row = history && history.findings.find((each) => each.id === finding.id);
   return [
-    points.length > 0 && RF.h("section", { class: "box" }, RF.chart("Cases that showed it, over the campaign",
+    points.length > 0 && RF.h("section", { class: "box" }, RF.chart("Failing cases over the course of the campaign",
       points.map((point) => point[0]), [{ label: "cases", values: points.map((point) => point[1]) }], { steps: true })),
-    row && RF.box("Over the campaigns", null, RF.table(["campaign", "started", "#cases that showed it"],
+    row && RF.box("History", null, RF.table(["campaign", "started", "#failing cases"],
       history.campaigns.map((campaign, index) => RF.h("tr", null, RF.h("td", { class: "wrap" }, campaign.name),
         RF.h("td", null, RF.day(campaign.started)), RF.h("td", { class: "n" }, RF.met(row.counts[index]) ? RF.number(row.counts[index]) : "·"))))),
   ];

@@ -7,16 +7,16 @@ RF.views.growth = function () {
   const seen = RF.apart(findings)[0].map((finding) => finding.first).sort((a, b) => a - b);
   const found = RF.h("section", { class: "box" }, RF.chart("Findings", [0, ...seen, campaign.elapsed],
     [{ label: "distinct signatures", values: [0, ...seen.map((_, index) => index + 1), seen.length] }],
-    { steps: true, note: "distinct signatures, by first sighting; no questions or suspects" }));
-  return RF.h("div", { class: "stack" }, RF.h("h1", null, "Growth, and where the time went"),
+    { steps: true, note: "distinct signatures, by first occurrence; without questions and suspects" }));
+  return RF.h("div", { class: "stack" }, RF.h("h1", null, "Growth and time"),
     RF.h("div", { class: "charts" }, found, xs.length > 1 && [
       curve("Cases", "examples", "modules under one pass or pipeline"),
       curve("Pairs of operators", "pairs", "distinct"),
       curve("Operators", "operators", "distinct"),
       curve("Operands", "operands", "distinct operators with dtype and rank"),
       curve("Rewrites", "rewrites", "distinct changes that passes made"),
-      growth.blocks.length > 0 && curve("Blocks of the compiler", "blocks", "reached in src/relax, of run --coverage")]),
-    xs.length <= 1 && RF.h("p", { class: "dim" }, "More was not recorded: the campaign is too short, or was run before growth was recorded."),
+      growth.blocks.length > 0 && curve("Blocks of the compiler", "blocks", "reached in src/relax (run --coverage)")]),
+    xs.length <= 1 && RF.h("p", { class: "dim" }, "Nothing else was recorded: the campaign is too short, or ran before growth was recorded."),
     RF.spent());
 };
 
@@ -34,5 +34,5 @@ RF.spent = function () {
     RF.box("Where the time went", `${RF.duration(total)} of ${RF.counted(RF.data.campaign.workers, "worker")}`, table(["step", "~", "#time", "#share"], spent.steps),
       known.findings > 0 && RF.h("p", { class: "dim" }, `Known findings took ${RF.percent(known.share, 1)} of it: ${RF.duration(known.seconds)}`,
         ` for ${RF.counted(known.hits, "case")} of ${RF.counted(known.findings, "known finding")}.`)),
-    RF.box("By pass", "the most expensive to judge", table(["pass", "~", "#time", "#share"], spent.passes.slice(0, 15))));
+    RF.box("By pass", "the most expensive passes", table(["pass", "~", "#time", "#share"], spent.passes.slice(0, 15))));
 };

@@ -14,9 +14,9 @@ RF.views.history = function (_, query) {
   const end = (row) => row.counts.length - 1 - [...row.counts].reverse().findIndex(RF.met);
   const kinds = {
     all: ["all", () => true],
-    new: ["new in the last", (row) => first(row) === last],
-    gone: ["gone from the last", (row) => !RF.met(row.counts[last])],
-    again: ["seen in all", (row) => row.counts.every(RF.met)],
+    new: ["new in the latest campaign", (row) => first(row) === last],
+    gone: ["gone in the latest campaign", (row) => !RF.met(row.counts[last])],
+    again: ["in all campaigns", (row) => row.counts.every(RF.met)],
   };
   const list = RF.h("div");
   const count = RF.h("p", { class: "dim small", role: "status" });
@@ -35,7 +35,7 @@ RF.views.history = function (_, query) {
   };
   show(f.show in kinds ? f.show : "all");
   return RF.h("div", { class: "stack" }, RF.h("h1", null, `History of ${campaigns.length} campaigns`),
-    RF.box("Campaigns", null, RF.table(["campaign", "started (UTC)", "TVM", "#seed", "#time", "#cases", "#findings", "#never seen before",
+    RF.box("Campaigns", null, RF.table(["campaign", "started (UTC)", "TVM", "#seed", "#time", "#cases", "#findings", "#new",
       "#questions", "#suspects"],
       campaigns.map((campaign) => RF.h("tr", null, RF.h("td", { class: "wrap" }, campaign.name), RF.h("td", null, RF.day(campaign.started)),
         RF.h("td", null, campaign.tvm), RF.h("td", { class: "n" }, campaign.seed), RF.h("td", { class: "n" }, RF.duration(campaign.elapsed)),

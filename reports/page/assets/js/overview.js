@@ -16,15 +16,15 @@ RF.verdict = function (open, parts) {
   const gate = RF.data.verdict;
   const families = new Set(open.map((finding) => finding.family[0])).size;
   const news = open.filter(RF.isNew).length;
-  const count = [open.length ? `${RF.counted(open.length, "finding")} of ${RF.counted(families, "family", "families")} to look at`
-    : "Nothing to look at", RF.data.history && open.length > 0 && 
+  const count = [open.length ? `${RF.counted(open.length, "finding")} of ${RF.counted(families, "family", "families")} need attention`
+    : "No findings need attention", RF.data.history && open.length > 0 && 
     (!news ? ", none of them new" : news === open.length ? ", all new" : `, ${news} of them new`),
     RF.besides(parts, 1).map((told) => `; ${told}`)];
   const told = RF.h("p", { class: "dim" },
     `Seed ${campaign.seed}, TVM ${campaign.tvm} (ffi ${campaign.ffi}), started ${RF.day(campaign.started)} UTC, `,
     `${campaign.state === "running" ? "still running, so far " : ""}${RF.duration(campaign.elapsed)} with `,
     `${RF.counted(campaign.workers, "worker")}${campaign.state === "interrupted" ? ", interrupted" : ""}.`,
-    campaign.not_compared.length > 0 && ` Not compared, since different passes were tested: ${campaign.not_compared.join(", ")}.`);
+    campaign.not_compared.length > 0 && ` Not compared because different passes were tested: ${campaign.not_compared.join(", ")}.`);
   const [sign, edge, says] = gate ? {
     passed: ["✓", "good", "The gate passed"],
     failed: ["✕", "bad", "The gate failed"],
@@ -35,9 +35,9 @@ RF.verdict = function (open, parts) {
     RF.h("span", { class: `sign ${edge}`, "aria-hidden": "true" }, sign),
     RF.h("div", null, RF.h("h1", null, says), gate && RF.h("p", null, count), told,
       gate ? [lines(gate.decided),
-        gate.findings > 0 && RF.h("p", null, `${RF.counted(gate.findings, "finding")} that the policy does not list: `,
-          RF.h("a", { href: "#/findings?stands=fails" }, "see them")),
-        gate.notes.length > 0 && [RF.h("p", { class: "dim" }, "Noted:"), lines(gate.notes)],
+        gate.findings > 0 && RF.h("p", null, `${RF.counted(gate.findings, "finding")} that the policy does not accept: `,
+          RF.h("a", { href: "#/findings?stands=fails" }, "show them")),
+        gate.notes.length > 0 && [RF.h("p", { class: "dim" }, "Notes:"), lines(gate.notes)],
         RF.h("details", null, RF.h("summary", null, "Every number behind the verdict"),
           RF.h("div", null, RF.h("pre", { class: "message" }, gate.explained.join("\n")))),
         RF.h("p", { class: "dim small" }, gate.told)]
@@ -73,12 +73,12 @@ RF.changed = function (seen) {
   const gone = history.findings.filter((row) => !RF.met(row.counts[last]) && RF.met(row.counts[last - 1]));
   const before = history.campaigns[last - 1];
   return RF.box(`New since ${before.name}`, `${RF.day(before.started)} UTC`,
-    fresh.length ? RF.findingList(fresh.slice(0, 12), true) : RF.h("p", { class: "dim" }, "No finding that was not seen before."),
+    fresh.length ? RF.findingList(fresh.slice(0, 12), true) : RF.h("p", { class: "dim" }, "No new findings."),
     fresh.length > 12 && RF.h("p", null, RF.h("a", { href: "#/findings?new=1" }, `All ${fresh.length} new findings`)),
-    RF.besides(parts, 1).length > 0 && RF.h("p", { class: "dim" }, `${RF.besides(parts, 1).join(", ")} never seen before: `,
-      RF.h("a", { href: "#/findings?new=1" }, "which")),
-    gone.length > 0 && RF.h("p", { class: "dim" }, `${RF.headline(gone)} of ${before.name} not seen again: `,
-      RF.h("a", { href: "#/history?show=gone" }, "which")));
+    RF.besides(parts, 1).length > 0 && RF.h("p", { class: "dim" }, `${RF.besides(parts, 1).join(", ")} that did not occur before: `,
+      RF.h("a", { href: "#/findings?new=1" }, "show them")),
+    gone.length > 0 && RF.h("p", { class: "dim" }, `${RF.headline(gone)} of ${before.name} did not occur again: `,
+      RF.h("a", { href: "#/history?show=gone" }, "show them")));
 };
 
 RF.worse = function () {
@@ -86,7 +86,7 @@ RF.worse = function () {
   const rate = ([passed, failed], kind) => RF.h("td", { class: "n" }, RF.h("span", { class: kind }, RF.percent(passed / (passed + failed))),
     RF.h("div", { class: "small dim" }, `of ${RF.number(passed + failed)}`));
   return RF.box("Got worse", "more failures than chance explains (Fisher's exact test)",
-    rows.length === 0 ? RF.h("p", { class: "dim" }, "No pass fails more often under any oracle than in the campaign before.")
+    rows.length === 0 ? RF.h("p", { class: "dim" }, "No pass fails more often under any oracle than in the previous campaign.")
       : RF.table(["pass and oracle", "#pass rate before", "#now"], rows.map((row) => RF.h("tr", null,
         RF.h("td", { class: "wrap" }, RF.camel(row.pass), RF.h("div", { class: "dim" }, row.oracle)), rate(row.before),
         rate(row.after, "bad")))));
@@ -95,7 +95,7 @@ RF.worse = function () {
 RF.first = function (open) {
   if (!open.length) return null;
   const shown = open.slice(0, 8); // the gravest come first
-  return RF.box("Look at these first", `${shown.length} of ${RF.counted(open.length, "open finding")}`,
+  return RF.box("Most severe findings", `${shown.length} of ${RF.counted(open.length, "open finding")}`,
     RF.findingList(shown, true), RF.h("p", null, RF.h("a", { href: "#/findings" }, "All findings")));
 };
 
@@ -117,6 +117,6 @@ RF.oracles = function () {
 RF.notJudged = function () {
   const rows = RF.silences().slice(0, 6);
   if (!rows.length) return null;
-  return RF.box("Could not judge", "the most frequent reasons", RF.silenceTable(rows),
+  return RF.box("Not judged", "the most frequent reasons", RF.silenceTable(rows),
     RF.h("p", null, RF.h("a", { href: "#/unjudged" }, "All reasons")));
 };

@@ -43,7 +43,7 @@ RF.views.passes = function () {
       RF.h("span", null, RF.h("i", { class: "cell-bad" }), "pass rate in %, failures below"),
       RF.h("span", null, RF.h("i", { class: "cell-thin" }), `fewer than ${RF.THIN} checks`),
       RF.h("span", null, RF.h("i", { class: "cell-none" }), "–: nothing was judged"),
-      RF.h("span", null, "Press a cell for what is behind it.")));
+      RF.h("span", null, "Click a cell for details.")));
   show();
   return view;
 };
@@ -73,13 +73,13 @@ RF.behind = function (row, cell, oracle) {
       RF.h("button", { class: "button", type: "button", onclick: () => dialog.close() }, "Close")),
     cell && cell.ci && RF.h("p", null, `${RF.percent(cell.n[0] / (cell.n[0] + cell.n[1]))} of `,
       `${RF.number(cell.n[0] + cell.n[1])} checks passed; 95 % interval ${RF.percent(cell.ci[0])} to ${RF.percent(cell.ci[1])} (Wilson).`),
-    !said && RF.h("p", null, "This oracle was not asked about this pass."),
+    !said && RF.h("p", null, "This oracle did not check this pass."),
     said > 0 && RF.table(["verdict", "#count", "share"], names.map((name, index) => RF.h("tr", null, RF.h("th", { scope: "row" }, name),
       RF.h("td", { class: "n" }, RF.number(cell.n[index])),
       RF.h("td", null, RF.meter(cell.n[index] / said), RF.share(cell.n[index] / said)))), { class: "plain" }),
     cell && Object.keys(cell.how).length > 0 && RF.h("p", null, "Results agree: ",
       Object.entries(cell.how).map(([way, count]) => `${RF.number(count)} ${way}`).join(", "), "."),
-    cell && cell.why.length > 0 && [RF.h("h3", null, "Why nothing was judged"),
+    cell && cell.why.length > 0 && [RF.h("h3", null, "Not judged, by reason"),
       RF.table(["#count", "verdict", "reason"], cell.why.map(([outcome, reason, count]) => RF.h("tr", null,
         RF.h("td", { class: "n" }, RF.number(count)), RF.h("td", null, outcome),
         RF.h("td", { class: "wrap" }, RF.data.matrix.reasons[reason]))))],

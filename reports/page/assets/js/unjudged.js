@@ -46,15 +46,15 @@ RF.views.unjudged = function () {
       `${row.reason} ${[...row.passes.keys()].join(" ")}`.toLowerCase().includes(f.text.toLowerCase()));
     const total = chosen.reduce((sum, row) => sum + row.count, 0);
     count.textContent = `${RF.counted(chosen.length, "reason")}, ${RF.counted(total, "verdict")}`;
-    RF.replace(list, chosen.length ? RF.paged(chosen, 40, RF.silenceTable) : RF.h("p", { class: "dim" }, "No reason fits."));
+    RF.replace(list, chosen.length ? RF.paged(chosen, 40, RF.silenceTable) : RF.h("p", { class: "dim" }, "No reason matches the filters."));
   };
   const change = (key) => (value) => { f[key] = value; show(); };
   const options = (names) => [["", "all"], ...names.map((name) => [name, name])];
   show();
   return RF.h("section", { class: "box" },
     RF.h("div", { class: "head" }, RF.h("h1", null, "Not judged, and why"), count),
-    RF.h("p", { class: "dim" }, "skip: the oracle does not apply, or the comparison cannot be decided. reject: the pass refused its input as " +
-      "documented. invalid: relaxfuzz itself was wrong. Shares are of all verdicts, or of the chosen oracle's."),
+    RF.h("p", { class: "dim" }, "skip: the oracle does not apply, or the comparison cannot be decided. reject: the pass rejected its input as " +
+      "documented. invalid: an error in relaxfuzz. Shares refer to all verdicts, or to those of the selected oracle."),
     RF.h("div", { class: "tools" }, RF.search("Search reasons and passes", "", change("text")),
       RF.select("oracle", options(RF.data.matrix.oracles), "", change("oracle")),
       RF.select("verdict", options(["skip", "reject", "invalid"]), "", change("outcome"))),
