@@ -298,9 +298,7 @@ def replay(earlier: Earlier, new_worker: Callable[[], IsolatedWorker]) -> Replay
     cannot load is left to the script, which is made to run on several.
     """
     seen = [_replay_case(earlier, case, new_worker) for case in earlier.cases]
-    state, note = min(
-        seen, key=lambda each: _ORDER.index(each[0]), default=(EarlierState.UNDECIDED, "no case was stored")
-    )
+    state, note = min(seen, key=lambda each: _ORDER.index(each[0]), default=(EarlierState.UNDECIDED, "no stored case"))
     if state is EarlierState.UNDECIDED and earlier.script:
         return _run_script(Path(earlier.script), earlier.ending, note)
     return state, note

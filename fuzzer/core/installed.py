@@ -84,9 +84,7 @@ def compiler() -> str | None:
     return next((path for name in ("g++", "c++", "clang++") if (path := shutil.which(name))), None)
 
 
-NO_COMPILER = (
-    "no C++ compiler: numeric findings are checked in process, but cannot be confirmed on TVM's own build path"
-)
+NO_COMPILER = "no C++ compiler: numeric findings are tested in process, but cannot be confirmed on TVM's own build path"
 
 
 def version_of(name: str) -> str:

@@ -84,9 +84,7 @@ def isolated_processes(worker: IsolatedWorker) -> HealthCheck:
     except (OSError, EOFError, ChildError) as error:
         return HealthCheck(FORK_SERVER, Health.FAIL, f"the fork server cannot start any: {_last_line(str(error))}")
     if not isinstance(died, Died) or died.death is not Death.SIGNAL or isinstance(alive, Died):
-        return HealthCheck(
-            FORK_SERVER, Health.FAIL, "the death of a process is not detected, or no other process can be started"
-        )
+        return HealthCheck(FORK_SERVER, Health.FAIL, "a crash is not detected, or no other process can be started")
     return ok(FORK_SERVER, f"the fork server started one in {1000 * took:.0f} ms; it survived a segmentation fault")
 
 

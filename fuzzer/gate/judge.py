@@ -186,9 +186,7 @@ def judged(
     first = None
     if baseline_file is None and path is not None and not path.exists():
         if path.suffix != ".json":  # what is written under another name could be run some day
-            raise UsageError(
-                f"{policy_file}: 'baseline' names '{path.name}', which would be created; its name must end in .json"
-            )
+            raise UsageError(f"{policy_file}: 'baseline' names '{path.name}', but a new baseline must be named *.json")
         first, path = path, None
     baseline = None if path is None else read_baseline(path)
     earlier = [read_campaign(each, decisions) if each.is_dir() else read_baseline(each) for each in history]

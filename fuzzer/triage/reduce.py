@@ -139,9 +139,7 @@ def reduce(case: Case, criterion: Criterion, plan: ReductionPlan) -> Reduced:
             spent = f"{before.seconds:.0f} s"
             notes.append(f"one run takes {spent}, near the time limit: candidates are given four times that")
         if not before.confirmed:
-            notes.append(
-                f"flaky: it was reproduced in {before} in fresh processes; each candidate is tested in several"
-            )
+            notes.append(f"flaky: it was reproduced in {before} in fresh processes; each candidate is run in several")
     elif criterion.is_near(before.seconds):
         notes.append(f"a run takes {before.seconds:.0f} s, near the limit of {criterion.seconds:g} s")
     found = _search(case, begun, patient, before, plan, notes)

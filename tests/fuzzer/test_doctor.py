@@ -113,9 +113,7 @@ def test_a_compiler_that_fails_costs_what_none_costs(monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("PATH", str(tmp_path))
     seen = doctor_machine.cxx()
     assert seen.health is Health.WARN
-    assert str(seen).startswith(
-        f"{tmp_path / 'g++'} fails: g++: no space left; numeric findings are checked in process"
-    )
+    assert str(seen).startswith(f"{tmp_path / 'g++'} fails: g++: no space left; numeric findings are tested in process")
     (tmp_path / "g++").write_text("#!/bin/sh\nexit 0\n")
     assert doctor_machine.cxx().health is Health.WARN, "it made nothing"
 

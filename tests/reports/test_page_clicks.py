@@ -106,7 +106,7 @@ def test_search_and_filters(browser: Any, site: str) -> None:
         page.get_by_role("button", name="flaky 1").click()
         assert page.locator("#count").inner_text() == "0 of 2 findings, 1 of 1 suspect"
         page.get_by_role("button", name="flaky 1").click()
-        page.get_by_role("button", name="never seen before 1").click()
+        page.get_by_role("button", name="new 1").click()
         assert page.locator("#list a").get_attribute("href") == "#/finding/0000000001"
         page.get_by_role("button", name="Clear").click()
         page.get_by_label("order").select_option("count")
@@ -165,7 +165,7 @@ def test_operators_pairs_and_reasons_can_be_searched(browser: Any, site: str) ->
     with Visit(browser, f"{site}#/coverage") as page:
         page.get_by_label("Search operators").fill("add")
         assert "add 120" in page.locator(".chips li").all_inner_texts()
-        page.get_by_label("Name an operator").fill("add")
+        page.get_by_label("Enter an operator").fill("add")
         assert "Operators that use the result of add" in page.locator("main").inner_text()
         page.get_by_role("link", name="Not judged").click()
         page.get_by_label("oracle").select_option("numeric")
@@ -202,7 +202,7 @@ def test_every_view_fits_its_window(browser: Any, site: str, width: int) -> None
 
 def test_the_one_file_does_the_same_under_its_policy(browser: Any, site: str) -> None:
     with Visit(browser, site.replace("page/index.html", "one.html")) as page:
-        assert "1 finding of 1 family to look at, all new" in page.locator("h1").inner_text()
+        assert "1 finding in 1 family to review, all new" in page.locator("h1").inner_text()
         page.evaluate("location.hash = '#/growth'")
         page.wait_for_selector(".uplot canvas")
         page.get_by_text("Where the time went", exact=True).wait_for()
@@ -213,4 +213,4 @@ def test_an_address_that_leads_nowhere_shows_something(browser: Any, site: str) 
     with Visit(browser, f"{site}#/finding/%3Cscript%3E") as page:
         assert "There is no finding <script>" in page.locator("main").inner_text()
         page.evaluate("location.hash = '#/no-such-view'")
-        page.get_by_text("to look at").wait_for()
+        page.get_by_text("to review").wait_for()

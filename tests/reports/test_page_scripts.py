@@ -180,7 +180,7 @@ def test_search_and_filters(run: Run) -> None:
     assert run("document.getElementById('count').textContent") == "0 of 3 findings, 1 of 1 suspect"
     press(run, "≈ flaky 1")
     press(run, "Clear")
-    press(run, "never seen before 2")
+    press(run, "new 2")
     assert run("document.querySelectorAll('#list a').map((each) => each.getAttribute('href'))") == [
         "#/finding/0000000001",
         "#/finding/0000000004",
@@ -222,10 +222,10 @@ def test_no_number_of_findings_counts_suspects_but_names_them(report: Report) ->
     old = replace(report, directory=Path("before"), findings=[*report.findings, gone])
     run = started(old, replace(full(report), findings=[*suspects, *report.findings]))
     go(run, "overview")
-    assert texts(run, "#verdict h1") == ["1 finding of 1 family to look at, none of them new; 3 suspects"]
+    assert texts(run, "#verdict h1") == ["1 finding in 1 family to review, none of them new; 3 suspects"]
     assert texts(run, ".figure")[0] == "2findings: 1 confirmed, 1 known; 3 suspects"
     assert "No new findings.2 suspects that did not occur before: show them" in texts(run, "main")[0]
-    assert "1 suspect of before not seen again: which" in texts(run, "main")[0]
+    assert "1 suspect of before did not occur again: show them" in texts(run, "main")[0]
     assert run("RF.families()[0][1]") == "all 2"
     run("RF.filters.sort = 'count'")
     assert run("RF.chosen().map((each) => each.standing)") == ["finding"] * 2 + ["suspect"] * 3, "what Next leads to"

@@ -16,8 +16,8 @@ RF.verdict = function (open, parts) {
   const gate = RF.data.verdict;
   const families = new Set(open.map((finding) => finding.family[0])).size;
   const news = open.filter(RF.isNew).length;
-  const count = [open.length ? `${RF.counted(open.length, "finding")} of ${RF.counted(families, "family", "families")} need attention`
-    : "No findings need attention", RF.data.history && open.length > 0 && 
+  const count = [open.length ? `${RF.counted(open.length, "finding")} in ${RF.counted(families, "family", "families")} to review`
+    : "No findings to review", RF.data.history && open.length > 0 && 
     (!news ? ", none of them new" : news === open.length ? ", all new" : `, ${news} of them new`),
     RF.besides(parts, 1).map((told) => `; ${told}`)];
   const told = RF.h("p", { class: "dim" },
