@@ -246,18 +246,18 @@ def ir_modules(
     Args:
         demand: Features that every module must have.
         forbid: Features that no module may have.
-        max_functions: Most Relax functions, from 1 to 5 (composite functions come on top).
-        max_bindings: Most steps in all functions together; a step is one operator with the guards that it needs.
+        max_functions: Maximum number of Relax functions, from 1 to 5 (composite functions are not counted).
+        max_bindings: Maximum number of steps in all functions together; a step is one operator with its guards.
         executable: ``True``: only modules that the minimal reference pipeline builds for a CPU; ``False``: only modules
             with an operator that never executes; ``None``: mostly executable ones.
-        operators: Operators that are drawn more often, with higher ranks and often on their own results, those of two
-            operands also on constants full of 0, 1, 2, -1 or 0.5; about
-            one call in six takes operands declared without a shape, rank or dtype, and is not executed. All operators
-            together weigh 10, so ``{"relax.split": 5}`` makes every third operator a ``split`` (5 of 10 + 5),
-            and ``{"relax.split": 30}`` three of four.
-        plant: Your own code, put into most modules: a function of one float32 tensor of shape (2, 3), a ``Fragment``
-            with other operands, or a list of these. relaxfuzz does not guard its operands, so it must be defined for
-            all inputs from -3 to 3.
+        operators: Operators to generate more often, with higher ranks and often on their own results. Operators with
+            two operands are also called with constants filled with 0, 1, 2, -1 or 0.5. About one call in six takes
+            operands declared without a shape, rank or dtype, and is not executed. All operators together have the
+            weight 10, so with ``{"relax.split": 5}`` every third operator is a ``split`` (5 of 10 + 5), and with
+            ``{"relax.split": 30}`` three out of four are.
+        plant: Your own code, inserted into most modules: a function of one float32 tensor of shape (2, 3), a
+            ``Fragment`` with other operands, or a list of these. relaxfuzz does not guard the operands, so the code
+            must be defined for all inputs from -3 to 3.
 
     Raises:
         ValueError: when a feature is both demanded and forbidden, the counts are out of range, or an operator is

@@ -22,29 +22,29 @@ EXAMPLES = {
 }
 
 FEATURES = {
-    Feature.SYMBOLIC_SHAPES: 'tensors of symbolic shape: `R.Tensor(("n", 4), "float32")`',
+    Feature.SYMBOLIC_SHAPES: 'tensors with symbolic shapes: `R.Tensor(("n", 4), "float32")`',
     Feature.MATCH_CAST: "`R.match_cast`",
-    Feature.SHAPE_EXPRESSIONS: "dims computed of others: `n * 2 + 1`",
-    Feature.UNKNOWN_SHAPES: 'tensors that only have a rank: `R.Tensor(dtype="float32", ndim=2)`',
-    Feature.VAGUE_TYPES: "variables declared with a less precise type than their values have, and `R.match_cast` back",
+    Feature.SHAPE_EXPRESSIONS: "dims computed from others: `n * 2 + 1`",
+    Feature.UNKNOWN_SHAPES: 'tensors with a known rank only: `R.Tensor(dtype="float32", ndim=2)`',
+    Feature.VAGUE_TYPES: "variables declared with a less precise type than that of their values, and `R.match_cast` back",
     Feature.VAGUE_OPERANDS: "operands declared without a shape, rank or dtype; such modules are not executed",
     Feature.SHAPE_PARAMS: "parameters of type `R.Shape`",
     Feature.PRIM_PARAMS: "scalar parameters, `R.Prim`",
     Feature.UPPER_BOUNDS: "the function attribute `tir_var_upper_bound`",
     Feature.IF: "branches: `if cond:`",
-    Feature.TUPLES: "tuples that are made, passed on and taken apart",
-    Feature.NESTED_TUPLES: "tuples in tuples",
+    Feature.TUPLES: "tuples that are created, passed on and unpacked",
+    Feature.NESTED_TUPLES: "nested tuples",
     Feature.CONSTANTS: "constants: `R.const(...)`, metadata of the module",
     Feature.ORDINARY_BLOCKS: "bindings outside of `with R.dataflow():`",
     Feature.MULTIPLE_FUNCTIONS: "more than one Relax function",
-    Feature.PRIVATE_CALLS: "calls of private functions",
+    Feature.PRIVATE_CALLS: "calls to private functions",
     Feature.LOCAL_FUNCTIONS: "functions inside functions",
-    Feature.KERNELS: "`R.call_tir` of kernels (`T.prim_func`)",
+    Feature.KERNELS: "`R.call_tir` calls to kernels (`T.prim_func`)",
     Feature.VDEVICE: "virtual devices in `global_infos`",
     Feature.DEVICE_HINTS: "`R.hint_on_device`, `R.to_vdevice`",
     Feature.COMPOSITE: "functions with the attribute `Composite`",
     Feature.CODEGEN: "functions with the attribute `Codegen`",
-    Feature.WEIGHTS: "the attribute `num_input`: later parameters are weights",
+    Feature.WEIGHTS: "the attribute `num_input`: the parameters after that number are weights",
     Feature.STOP_LIFT: "`R.builtin.stop_lift_params`",
     Feature.NON_EXECUTABLE: "operators that no CPU build executes",
     Feature.HALF: "float16",
@@ -56,38 +56,38 @@ FEATURES = {
     Feature.DUPLICATE_CODE: "the same call twice",
     Feature.ALIASES: "`y = x`",
     Feature.LOW_PRECISION: "bfloat16 and float8",
-    Feature.LARGE_TENSORS: "dims above the usual few",
+    Feature.LARGE_TENSORS: "dims larger than usual",
     Feature.DEEP_CALLS: "chains of calls through several functions",
     Feature.RECURSION: "functions that call themselves or each other",
-    Feature.CAPTURES: "local functions that use variables around them",
+    Feature.CAPTURES: "local functions that capture variables",
     Feature.RETURNED_CLOSURES: "functions that return functions",
-    Feature.NESTED_CLOSURES: "local functions in local functions",
+    Feature.NESTED_CLOSURES: "nested local functions",
     Feature.MADE_CLOSURES: "`R.make_closure` and `R.invoke_closure`",
     Feature.IMPURE_CALLS: "impure calls: `R.print`, `R.assert_op`",
     Feature.PACKED_CALLS: "`R.call_packed`, `R.call_pure_packed`, `R.call_dps_packed`",
-    Feature.MODULE_ATTRS: "attributes of the module",
-    Feature.FUNCTION_ATTRS: "attributes of functions that no pass knows",
+    Feature.MODULE_ATTRS: "module attributes",
+    Feature.FUNCTION_ATTRS: "function attributes that no pass recognizes",
     Feature.KERNEL_OUTPUTS: "kernels with several outputs",
     Feature.SYMBOLIC_KERNELS: "kernels with symbolic shapes",
     Feature.INPLACE_KERNELS: "`R.call_tir_inplace`",
-    Feature.DRAWN_KERNELS: "kernels drawn at random, loop by loop",
-    Feature.EXTERNAL_CODEGEN: "calls of what a code generator made",
-    Feature.LOWERED: "what lowering leaves: allocations, calls into destinations",
-    Feature.NESTED_IF: "branches in branches",
+    Feature.DRAWN_KERNELS: "randomly generated kernels, loop by loop",
+    Feature.EXTERNAL_CODEGEN: "calls to the output of a code generator",
+    Feature.LOWERED: "the output of lowering: allocations, destination-passing calls",
+    Feature.NESTED_IF: "nested branches",
     Feature.SEVERAL_BLOCKS: "several dataflow blocks in one function",
     Feature.CAST_SYMBOLS: "dims that a `match_cast` defines",
     Feature.SHAPE_SYMBOLS: "dims that a parameter of type `R.Shape` defines",
     Feature.DATA_DEPENDENT: "shapes that depend on values: `R.nonzero`, `R.unique`",
     Feature.UNUSED_PARAMETERS: "parameters that nothing uses",
-    Feature.UNUSED_OUTPUTS: "outputs that no caller takes",
+    Feature.UNUSED_OUTPUTS: "outputs that no caller uses",
     Feature.SEVERAL_VDEVICES: "tensors on more than one virtual device",
 }
 
 PAGE = """\
 # Drawing modules for your pass
 
-A test says how much was judged: `25 modules judged, 4 of them changed by the pass, 83 operators covered`. If the pass changed only a few
-of them, say what it looks for. All names are imported from `relaxfuzz`.
+A test reports how much was judged: `25 modules judged, 4 of them changed by the pass, 83 operators covered`. If the pass changed only a
+few of them, describe the modules that it acts on. All names are imported from `relaxfuzz`.
 
 ```python
 from hypothesis import given
@@ -107,7 +107,7 @@ def test_my_pass(module):
 |---|---|---|
 {options}
 
-A planted function gets one float32 tensor of shape (2, 3). With other operands, or several:
+A planted function takes one float32 tensor of shape (2, 3). For other operands, or more than one, use `Fragment`:
 
 ```python
 def projection(x, weight):
@@ -117,26 +117,27 @@ def projection(x, weight):
 ir_modules(plant=Fragment(projection, shapes=((2, 3), (3, 4)), dtype="float16"))
 ```
 
-`shapes` is a tuple of shapes: one tensor is `shapes=((2, 3, 4),)`. The tensors are parameters, constants or filled tensors; of several, every second time one is a constant full of 0, 1, 2, -1 or 0.5. Planted code stands among random code; its result is used.
+`shapes` is a tuple of shapes, so a single tensor is `shapes=((2, 3, 4),)`. The tensors are parameters, constants or filled tensors. If there
+are several, then half of the time one of them is a constant filled with 0, 1, 2, -1 or 0.5. Planted code is surrounded by random code, and its
+result is used.
 
 ## Features
 
-`demand` and `forbid` take features. A feature that is neither demanded nor forbidden is on in a share of the
-modules ("odds"), decided anew for each module. A demanded feature
-brings what it requires.
+`demand` and `forbid` take features. A feature that is neither demanded nor forbidden is enabled in a share of the modules ("odds"); this is
+decided separately for each module. A demanded feature also enables the features that it requires.
 
-| feature | example | puts into a module | odds | requires |
+| feature | example | adds to a module | odds | requires |
 |---|---|---|---|---|
 {features}
 
 ## A campaign
 
-`relaxfuzz run --pass FILE.py:FACTORY --operators relax.permute_dims=30` draws more of an operator in a campaign; in a configuration file
-it is `operators = ["relax.permute_dims=30"]`. `--plant FILE.py:projection` plants your code: a function of one float32 tensor of shape
-(2, 3), or a `Fragment` that has a name in the file. A campaign goes on only with the same weights and the same planted code.
+`relaxfuzz run --pass FILE.py:FACTORY --operators relax.permute_dims=30` generates an operator more often in a campaign. In a configuration
+file, write `operators = ["relax.permute_dims=30"]`. `--plant FILE.py:projection` inserts your code: a function of one float32 tensor of
+shape (2, 3), or a `Fragment` that has a name in the file. A campaign is resumed only with the same weights and the same planted code.
 
-`features_of(module)` tells which features a module has, `operators_of(module)` which operators. `relaxfuzz ops` lists the operators
-that are drawn.
+`features_of(module)` returns the features of a module, and `operators_of(module)` its operators. `relaxfuzz ops` lists the operators that
+relaxfuzz generates.
 """
 
 
