@@ -161,13 +161,13 @@ def test_a_project_file_of_somebody_else_is_not_obeyed(
     (tmp_path / "evil.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\n")
     (tmp_path / "real.toml").write_text('[tool.relaxfuzz]\nplugin = ["evil.py"]\n')
     project.symlink_to("real.toml")
-    assert "is a link, or belongs to another user" in complaint(capsys, "run", "--max-examples", 1)
+    assert "is a link or belongs to another user" in complaint(capsys, "run", "--max-examples", 1)
     project.unlink()
     (tmp_path / "real.toml").rename(project)
     found = project.stat()
     theirs = os.stat_result((*found[:4], 12345, *found[5:]))
     monkeypatch.setattr(Path, "stat", lambda path, **_: theirs if path == project else os.stat(path))
-    assert "is a link, or belongs to another user" in complaint(capsys, "run", "--max-examples", 1)
+    assert "is a link or belongs to another user" in complaint(capsys, "run", "--max-examples", 1)
     assert not (tmp_path / "ran").exists()
 
 

@@ -143,7 +143,7 @@ def test_reading_has_a_limit(campaign: Path, monkeypatch: pytest.MonkeyPatch) ->
         Store.open(campaign)
     change(campaign, "UPDATE findings SET note = char(0) || replace(hex(zeroblob(2000)), '0', 'a')")
     monkeypatch.setattr(door, "MOST_TEXT", 4_000)
-    with pytest.raises(StoreError, match=r"table 'findings' holds 0 MiB of text"):
+    with pytest.raises(StoreError, match=r"table 'findings' contains 0 MiB of text"):
         Store.open(campaign)
     monkeypatch.setattr(door, "_SECONDS", -1e9)
     monkeypatch.setattr(door, "_STEPS", 1)

@@ -129,7 +129,7 @@ def test_keys_of_several_lines_are_replaced_and_others_named(
     said = capsys.readouterr().out
     assert f"kept {project}" in said
     assert f"keeps its 'pass'; --force makes it pass = [\"{PASS}\"]" in said
-    assert "add there: relaxfuzz_min_changed = 1" in said
+    assert "add to pytest.ini: relaxfuzz_min_changed = 1" in said
     assert init(tmp_path, "--pass", PASS, "--force") == 0
     assert read_toml(project).table == {"tool": {"relaxfuzz": {"pass": [PASS], "seed": 1}}}
     assert project.read_text().startswith(f'[tool.relaxfuzz]\npass = ["{PASS}"]\n')
@@ -236,7 +236,7 @@ def test_a_campaign_that_fails_becomes_none(tmp_path: Path) -> None:
 
 def test_a_wrong_key_of_the_project_is_named_with_its_place(tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").write_text("[project]\n\n[tool.relaxfuzz]\ntme = '1m'\n")
-    with pytest.raises(ConfigError, match=r"pyproject\.toml:4: 'tool\.relaxfuzz\.tme' is no option.*time"):
+    with pytest.raises(ConfigError, match=r"pyproject\.toml:4: 'tool\.relaxfuzz\.tme' is not an option.*time"):
         project_config(tmp_path)
 
 

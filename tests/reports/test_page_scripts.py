@@ -209,7 +209,7 @@ def test_suspects_have_a_part_of_their_own_behind_the_findings(run: Run) -> None
     go(run, "findings?state=confirmed")
     assert texts(run, "#list .part") == []
     go(run, "finding/0000000002")
-    assert "A suspect, and not counted as a finding" in texts(run, "main")[0]
+    assert "This is a suspect and is not counted as a finding" in texts(run, "main")[0]
     go(run, "finding/0000000001")
     assert "A suspect" not in texts(run, "main")[0]
     run("RF.behind(RF.data.matrix.rows[0], null, 'crash')")
@@ -321,9 +321,9 @@ def test_the_gravest_are_to_be_looked_at_first_and_questions_stand_apart(report:
     go(run, "finding/000000000b")
     said = texts(run, "main")[0]
     assert "at faultLambdaLift" in said
-    assert "becausewhy" in said
+    assert "reasonwhy" in said
     go(run, "finding/000000000c")
-    assert "A question, and not counted as a finding" in texts(run, "main")[0]
+    assert "This is a question and is not counted as a finding" in texts(run, "main")[0]
 
 
 @pytest.mark.parametrize(
