@@ -84,7 +84,7 @@ def test_of_two_at_once_one_makes_it_and_the_other_waits(tmp_path: Path, fake: F
         thread.join()
     assert builds[0] == builds[1]
     assert fake.did("venv") == 1
-    assert sorted(line.partition(": ")[2][:7] for line in said) == ["making ", "waiting"]
+    assert sorted(line.partition(": ")[2].partition(" ")[0] for line in said) == ["creating", "waiting"]
 
 
 OFFLINE = """WARNING: Retrying after connection broken by 'NewConnectionError(': Failed to establish a new connection')'
