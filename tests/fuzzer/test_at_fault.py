@@ -108,7 +108,7 @@ class Capturing:
 def test_type_inference_is_blamed_for_what_the_builder_alone_raises(worker: IsolatedWorker) -> None:
     found = of_corpus(worker, "update-param-type-eye-like")
     assert found.blame == "type inference of eye_like"
-    assert "by the block builder alone" in found.reason
+    assert "with the block builder alone" in found.reason
 
 
 def test_the_rebuilt_module_is_asked_with_the_types_that_the_pass_was_asked_for() -> None:
