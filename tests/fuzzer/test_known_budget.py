@@ -21,7 +21,7 @@ def test_the_share_of_known_findings(tmp_path: Path) -> None:
 
 
 def test_once_is_no_number_of_times() -> None:
-    assert KnownCost(1, 1, 1.0, 4.0).text == "Known findings: 1, met once, took 25.0 % of the time (1 s)"
+    assert KnownCost(1, 1, 1.0, 4.0).text == "Known findings: 1, found once, took 25.0 % of the time (1 s)"
 
 
 def test_nothing_is_known_of_older_campaigns() -> None:
