@@ -29,7 +29,7 @@ baseline = "baseline.json" # the first campaign that passes becomes the baseline
 [oracles."*"] # each oracle that applies
 min_checks = 20
 
-[oracles.numeric] # checks only executable modules that the pass changed; lower it if few of your modules can be executed
+[oracles.numeric] # checks only executable modules that the pass changed; lower it if few modules can be executed
 min_checks = 30
 
 [passes."*"]
