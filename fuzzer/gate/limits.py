@@ -58,7 +58,7 @@ def _changed(rule: Rule, least: int, judged: int, changed: int) -> Ruling:
     status = RulingStatus.OK if changed >= least else RulingStatus.SHORT
     detail = f"changed {changed} of {counted(judged, 'module')}, at least {least} needed"
     if status is RulingStatus.SHORT:
-        detail += f"; {_AIM}, and a longer --time draws more of all"
+        detail += f"; {_AIM}, and a longer --time generates more of everything"
     return _ruling(status, Requirement.CHANGED, rule, detail, changed=changed, limit=least, judged=judged)
 
 
