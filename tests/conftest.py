@@ -108,4 +108,4 @@ def _kept(items: Iterable[pytest.Item], turn: str, now: bool) -> list[pytest.Ite
 def pytest_runtest_setup(item: pytest.Item) -> None:
     within = item.config.getoption("begin_within")
     if within is not None and time.monotonic() - _BEGUN > within:
-        pytest.skip(f"not begun within {within:g} s")
+        pytest.skip(f"begins later than --begin-within, {within:g} s; its turn comes again")

@@ -35,7 +35,7 @@ class Opaque:
 
 
 # A tree of results: arrays, shapes, numbers, and tuples of those; "|" takes no forward reference in Python 3.10.
-Value = Union[np.ndarray[Any, Any], ShapeValue, Opaque, int, float, bool, str, None, tuple["Value", ...]]  # noqa: UP007
+Value = Union[np.ndarray[Any, Any], ShapeValue, Opaque, int, float, bool, str, None, tuple["Value", ...]]  # noqa: UP007  (as said above)
 
 
 def tensor(array: np.ndarray[Any, Any]) -> Any:

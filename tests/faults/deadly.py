@@ -83,7 +83,7 @@ def _factory(name: str) -> Callable[[], Any]:
         return run
 
     # It may run on any module that is drawn, lowered ones too: then it decides alone what happens.
-    factory.contract = Contract(name, any_stage=True)  # type: ignore[attr-defined]
+    factory.contract = Contract(name, any_stage=True)  # type: ignore[attr-defined]  # where it is looked for
     return factory
 
 

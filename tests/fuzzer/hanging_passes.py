@@ -36,7 +36,7 @@ def _factory(name: str, hang: Callable[[], None], share: int) -> Callable[[], An
 
         return run
 
-    factory.contract = Contract(name, any_stage=True)  # type: ignore[attr-defined]
+    factory.contract = Contract(name, any_stage=True)  # type: ignore[attr-defined]  # where it is looked for
     return factory
 
 

@@ -1,5 +1,6 @@
 import datetime
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -14,8 +15,8 @@ INFO = CampaignInfo(7, "", 1.0, 9, 9, 1, "0.27.0.post1", "", ("FuseOps",), ("cra
 MET = SeenFinding(ID, "a signature", "crash", "FuseOps", 3, "F012345678")
 
 
-def entry(finding_id: str = ID, **more: object) -> KnownFinding:
-    return KnownFinding(finding_id, "", "r", "w", **more)  # type: ignore[arg-type]
+def entry(finding_id: str = ID, **more: Any) -> KnownFinding:
+    return KnownFinding(finding_id, "", "r", "w", **more)
 
 
 def measured(day: int, checks: dict[str, int], *met: SeenFinding, version: str = "0.27.0.post1") -> MeasuredCampaign:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 import tvm
@@ -93,7 +94,12 @@ def test_the_search_ends_after_so_many_neighbours(tmp_path: Path, monkeypatch: p
     asked: list[str] = []
     with worker:
         ask = judge.ask
-        judge.ask = lambda function, argument: asked.append(function.__name__) or ask(function, argument)  # type: ignore
+
+        def noted(function: Any, argument: Any) -> Any:
+            asked.append(function.__name__)
+            return ask(function, argument)
+
+        monkeypatch.setattr(judge, "ask", noted)
         assert nearest_passing(case, verdict, judge, 60) is None
     assert asked == ["neighbours_request", *["attempt_request"] * 3]
 

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sample_records import META, hit, shard
@@ -47,7 +48,7 @@ def test_what_is_recorded_is_read(tmp_path: Path) -> None:
 
 
 def test_the_case_of_the_lowest_shard_speaks_whichever_came_first(tmp_path: Path) -> None:
-    def recorded(name: str, order: list[int]) -> list[object]:
+    def recorded(name: str, order: list[int]) -> list[Any]:
         shards = {number: shard(number, hit("boom", 9 - number, 1, f"module {number}")) for number in (0, 1, 2)}
         with Store.create(tmp_path / name, META) as store:
             for number in order:
@@ -56,7 +57,7 @@ def test_the_case_of_the_lowest_shard_speaks_whichever_came_first(tmp_path: Path
 
     expected = recorded("in order", [0, 1, 2])
     assert recorded("reversed", [2, 1, 0]) == expected
-    (finding,) = expected[0]  # type: ignore[misc]
+    (finding,) = expected[0]
     assert (finding.case.module_json, finding.count) == ("module 0", 3)
 
 

@@ -87,7 +87,7 @@ def with_renamed_parameters(function: Any) -> Any:
     renamed = dict(zip(function.params, fresh, strict=True))
 
     @relax.expr_functor.mutator
-    class Renamer(relax.PyExprMutator):  # type: ignore[misc]
+    class Renamer(relax.PyExprMutator):  # type: ignore[misc]  # TVM ships no types
         def visit_var_(self, var: Any) -> Any:
             return renamed.get(var, var)
 

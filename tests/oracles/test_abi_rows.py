@@ -137,7 +137,7 @@ def with_number(module: Any, name: str) -> Any:
     function = module[name]
 
     @relax.expr_functor.mutator
-    class Fix(relax.PyExprMutator):  # type: ignore[misc]
+    class Fix(relax.PyExprMutator):  # type: ignore[misc]  # TVM ships no types
         def visit_var_(self, var: Any) -> Any:
             return relax.prim_value(77) if var.same_as(function.params[0]) else var
 

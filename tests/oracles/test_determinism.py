@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import buggy_passes as buggy
 import sample_modules as samples
 from structural import Say
@@ -24,8 +26,8 @@ def test_clean_twin_passes(say: Say) -> None:
 def test_dependence_on_the_object_is_seen_on_the_reloaded_copy(say: Say) -> None:
     module = samples.dataflow()
 
-    def same(candidate: object) -> object:
-        return candidate if candidate.same_as(module) else buggy.marks().given(candidate)  # type: ignore[attr-defined]
+    def same(candidate: Any) -> Any:
+        return candidate if candidate.same_as(module) else buggy.marks().given(candidate)
 
     verdict = say(module, buggy.make("by_address", same))[DETERMINISM]
     assert verdict.outcome is Outcome.FAIL

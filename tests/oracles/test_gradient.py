@@ -61,13 +61,18 @@ def test_a_gradient_that_is_not_finite_is_wrong() -> None:
 
 def test_nothing_is_decided_at_a_kink() -> None:
     at_kink = (np.zeros((3,), "float32"),)
-    relu = lambda arguments: float(np.sum(np.maximum(arguments[0], 0.0)))  # noqa: E731
+
+    def relu(arguments: Any) -> float:
+        return float(np.sum(np.maximum(arguments[0], 0.0)))
+
     for claimed in (0.0, 0.5, 1.0):
         assert found(relu, at_kink, (np.full((3,), claimed, "float32"),)) == ("", 0)
 
 
 def test_nothing_is_decided_at_a_jump() -> None:
-    floor = lambda arguments: float(np.sum(np.floor(arguments[0])))  # noqa: E731
+    def floor(arguments: Any) -> float:
+        return float(np.sum(np.floor(arguments[0])))
+
     assert found(floor, (np.full((2,), 1.0 + 2.0**-9, "float32"),), (np.ones((2,), "float32"),))[0] == ""
 
 

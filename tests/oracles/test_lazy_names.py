@@ -63,4 +63,4 @@ def test_every_public_name_is_there() -> None:
         assert name == "CONTRACTS" or value.__name__ == name
     assert "FuseOps" in oracles.CONTRACTS
     with pytest.raises(AttributeError, match="no attribute 'chek'"):
-        getattr(oracles, "chek")  # noqa: B009
+        getattr(oracles, "chek")  # noqa: B009  # mypy sees that it is not there

@@ -41,7 +41,7 @@ def prepared(family: Family, size: int, dtype: str, rows: int, seed: int = 0) ->
 
 def said(original: NumpyOriginal, entry: Entry, output: Any) -> str:
     try:
-        return str(difference_of(original, REASSOCIATION, entry, output) or "")  # type: ignore[arg-type]
+        return str(difference_of(original, REASSOCIATION, entry, output) or "")  # type: ignore[arg-type]  # NumPy in place of TVM
     except Undecidable as undecided:
         return str(undecided)
 
@@ -168,7 +168,7 @@ def test_every_planted_error_is_reported_where_bits_are_promised(dtype: str, uni
         place[random.integers(0, 12)] = True
         difference = difference_of(
             original, NumericPromise.BIT_EXACT, original.run([result]), moved(result, place, units)
-        )  # type: ignore[arg-type]
+        )  # type: ignore[arg-type]  # NumPy in place of TVM
         assert difference is not None
         assert f"at [{int(np.argmax(place))}]" in difference.expected
         assert "1 of 12" in difference.observed
@@ -181,7 +181,7 @@ def test_integers_and_booleans_are_exact_whatever_is_promised(dtype: str) -> Non
     for index, promise in itertools.product(range(6), (NumericPromise.BIT_EXACT, REASSOCIATION, NumericPromise.LOSSY)):
         wrong = result.copy()
         wrong[index] = 1 - wrong[index]
-        found = difference_of(original, promise, Entry("main", None, (), result), wrong)  # type: ignore[arg-type]
+        found = difference_of(original, promise, Entry("main", None, (), result), wrong)  # type: ignore[arg-type]  # NumPy in place of TVM
         assert found is not None
         assert found.integral
 

@@ -183,7 +183,7 @@ def renamed(module: Any, name: str) -> Any:
     relax.expr._update_type(new, old.ty)
 
     @relax.expr_functor.mutator
-    class Renamer(relax.PyExprMutator):  # type: ignore[misc]
+    class Renamer(relax.PyExprMutator):  # type: ignore[misc]  # TVM ships no types
         def visit_global_var_(self, variable: Any) -> Any:
             return new if variable.same_as(old) else variable
 

@@ -64,11 +64,11 @@ def test_what_no_contract_speaks_of_is_a_note() -> None:
 
 def test_a_contract_that_says_so_ends_the_note_or_makes_it_a_failure() -> None:
     grows = made(lambda module: rebuilt(module, 2 * bindings(module), keep=False))
-    says = {"changes": frozenset({Kept.FUNCTION_ATTRIBUTES}), "locality": Locality.MODULE}
-    verdicts = check(Sum, grows, contract=Contract("Mine", idempotence=Idempotence.NEVER, **says))  # type: ignore[arg-type]
+    says: dict[str, Any] = {"changes": frozenset({Kept.FUNCTION_ATTRIBUTES}), "locality": Locality.MODULE}
+    verdicts = check(Sum, grows, contract=Contract("Mine", idempotence=Idempotence.NEVER, **says))
     assert not any(each.note for each in verdicts)
     with pytest.raises(OracleFailure, match="idempotence fail"):
-        check(Sum, grows, contract=Contract("Mine", idempotence=Idempotence.IDEMPOTENT, **says))  # type: ignore[arg-type]
+        check(Sum, grows, contract=Contract("Mine", idempotence=Idempotence.IDEMPOTENT, **says))
 
 
 def test_a_pass_that_does_nothing_strange_has_no_note() -> None:

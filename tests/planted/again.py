@@ -22,7 +22,7 @@ def _rewrite(name: str, operator: str, change: Any) -> Any:
     """A pass that replaces float32 calls of an operator by ``change(call, new arguments)``."""
 
     @relax.expr_functor.mutator
-    class Rewriter(relax.PyExprMutator):  # type: ignore[misc]
+    class Rewriter(relax.PyExprMutator):  # type: ignore[misc]  # TVM ships no types
         def visit_call_(self, call: Any) -> Any:
             args = [self.visit_expr(arg) for arg in call.args]
             if isinstance(call.op, tvm.ir.Op) and call.op.name == operator and _fits(call.ty):
@@ -186,6 +186,6 @@ for _factory in (
     reads_garbage,
     reads_garbage_clean,
 ):
-    _factory.contract = Contract(  # type: ignore[attr-defined]
+    _factory.contract = Contract(  # type: ignore[attr-defined]  # where it is looked for
         _factory.__name__.removesuffix("_clean"), idempotence=Idempotence.UNKNOWN, numeric=NumericPromise.BIT_EXACT
     )

@@ -14,7 +14,7 @@ def identity() -> Any:
 
 
 @relax.expr_functor.mutator
-class _Rebuilder(relax.PyExprMutator):  # type: ignore[misc]
+class _Rebuilder(relax.PyExprMutator):  # type: ignore[misc]  # TVM ships no types
     """Makes a new object of every expression that it meets."""
 
     def visit_call_(self, call: Any) -> Any:

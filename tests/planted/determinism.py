@@ -23,7 +23,7 @@ def _rewrite(name: str, order: Any) -> Any:
     """A pass that puts the operands of every commutative operator in the order that ``order(a, b)`` gives."""
 
     @relax.expr_functor.mutator
-    class Orderer(relax.PyExprMutator):  # type: ignore[misc]
+    class Orderer(relax.PyExprMutator):  # type: ignore[misc]  # TVM ships no types
         def visit_call_(self, call: Any) -> Any:
             args = [self.visit_expr(arg) for arg in call.args]
             if isinstance(call.op, tvm.ir.Op) and call.op.name in COMMUTATIVE:

@@ -33,7 +33,7 @@ def _promising(**changes: Any) -> Callable[[Callable[[], Any]], Callable[[], Any
     """Give a factory the contract of a pass without one, but for some fields."""
 
     def decorate(factory: Callable[[], Any]) -> Callable[[], Any]:
-        factory.contract = replace(default_contract(factory.__name__), **changes)  # type: ignore[attr-defined]
+        factory.contract = replace(default_contract(factory.__name__), **changes)  # type: ignore[attr-defined]  # where it is looked for
         return factory
 
     return decorate

@@ -132,7 +132,7 @@ def shared_storage_clean() -> Any:
 
 for _factory in (shared_storage, shared_storage_clean):
     _row = CONTRACTS["StaticPlanBlockMemory"]
-    _factory.contract = replace(  # type: ignore[attr-defined]
+    _factory.contract = replace(  # type: ignore[attr-defined]  # where it is looked for
         default_contract("shared_storage"), prepare=_row.prepare, needs=_row.needs, gives=_row.gives
     )
 

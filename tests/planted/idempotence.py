@@ -59,7 +59,7 @@ def alias_each_run_clean() -> Any:
 
 def _ordering(name: str, order: Any) -> Any:
     @relax.expr_functor.mutator
-    class Orderer(relax.PyExprMutator):  # type: ignore[misc]
+    class Orderer(relax.PyExprMutator):  # type: ignore[misc]  # TVM ships no types
         def visit_call_(self, call: Any) -> Any:
             args = [self.visit_expr(arg) for arg in call.args]
             if isinstance(call.op, tvm.ir.Op) and call.op.name in ("relax.add", "relax.multiply"):
@@ -119,7 +119,7 @@ def _rename_private(name: str, rename: Any) -> Any:
             relax.expr._update_type(new, old.ty)
 
         @relax.expr_functor.mutator
-        class Renamer(relax.PyExprMutator):  # type: ignore[misc]
+        class Renamer(relax.PyExprMutator):  # type: ignore[misc]  # TVM ships no types
             def visit_global_var_(self, variable: Any) -> Any:
                 return renamed.get(variable, variable)
 

@@ -27,7 +27,7 @@ def _rewrite(name: str, change: Change, wrong: bool) -> Any:
     """A pass that replaces operator calls by what ``change`` makes of them, when that is of the very same type."""
 
     @relax.expr_functor.mutator
-    class Rewriter(relax.PyExprMutator):  # type: ignore[misc]
+    class Rewriter(relax.PyExprMutator):  # type: ignore[misc]  # TVM ships no types
         def visit_call_(self, call: Any) -> Any:
             call = self.visit_expr_post_order(call)
             if not isinstance(call.op, tvm.ir.Op) or not _known(call.ty):
@@ -230,7 +230,7 @@ def lost_nan_clean() -> Any:
 
 for _factory in (lost_nan, lost_nan_clean):
     # Only who promises exact bits is asked about NaN.
-    _factory.contract = Contract(  # type: ignore[attr-defined]
+    _factory.contract = Contract(  # type: ignore[attr-defined]  # where it is looked for
         _factory.__name__, idempotence=Idempotence.UNKNOWN, numeric=NumericPromise.BIT_EXACT
     )
 

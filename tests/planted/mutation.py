@@ -72,7 +72,7 @@ class _RoundConstants:
         in_place = self.in_place
 
         @relax.expr_functor.mutator
-        class Rounder(relax.PyExprMutator):  # type: ignore[misc]
+        class Rounder(relax.PyExprMutator):  # type: ignore[misc]  # TVM ships no types
             def visit_generic_const_(self, const: Any) -> Any:
                 if not hasattr(const, "value") or not hasattr(const.value, "numpy"):
                     return const
@@ -103,13 +103,13 @@ def constant_payload_clean() -> Any:
 
 # That constants lose digits is what this pass is for, so numbers are not compared.
 for _factory in (constant_payload, constant_payload_clean):
-    _factory.contract = Contract(  # type: ignore[attr-defined]
+    _factory.contract = Contract(  # type: ignore[attr-defined]  # where it is looked for
         "constant_payload", idempotence=Idempotence.IDEMPOTENT, numeric=NumericPromise.NONE
     )
 
 
 @relax.expr_functor.mutator
-class _Shouter(relax.PyExprMutator):  # type: ignore[misc]
+class _Shouter(relax.PyExprMutator):  # type: ignore[misc]  # TVM ships no types
     """Gives parameters upper-case names."""
 
     def visit_function_(self, function: Any) -> Any:

@@ -21,7 +21,7 @@ def _rewrite(name: str, change: Any, visit_if: Any = None, visit_const: Any = No
     """A pass that replaces each operator call by ``change(operator's name, new call)`` where that is not ``None``."""
 
     @relax.expr_functor.mutator
-    class Rewriter(relax.PyExprMutator):  # type: ignore[misc]
+    class Rewriter(relax.PyExprMutator):  # type: ignore[misc]  # TVM ships no types
         def visit_call_(self, call: Any) -> Any:
             args = [self.visit_expr(arg) for arg in call.args]
             if not isinstance(call.op, tvm.ir.Op):
@@ -275,6 +275,6 @@ def _last_times(name: str, call: Any, args: list[Any], factor: float) -> Any:
 
 
 for _factory in (third_times_three, third_times_three_clean, sixteen_units, sixteen_units_clean):
-    _factory.contract = Contract(  # type: ignore[attr-defined]
+    _factory.contract = Contract(  # type: ignore[attr-defined]  # where it is looked for
         _factory.__name__, idempotence=Idempotence.UNKNOWN, numeric=NumericPromise.BIT_EXACT
     )

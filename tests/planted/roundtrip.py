@@ -51,7 +51,7 @@ def _renaming(name: str, suffix: str) -> Any:
             relax.expr._update_type(new, old.ty)
 
         @relax.expr_functor.mutator
-        class Renamer(relax.PyExprMutator):  # type: ignore[misc]
+        class Renamer(relax.PyExprMutator):  # type: ignore[misc]  # TVM ships no types
             def visit_global_var_(self, variable: Any) -> Any:
                 return renamed.get(variable, variable)
 

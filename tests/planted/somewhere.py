@@ -66,7 +66,7 @@ def _rewrite(name: str, where: Any, times: int, last_only: bool = False) -> Any:
     """
 
     @relax.expr_functor.mutator
-    class Turner(relax.PyExprMutator):  # type: ignore[misc]
+    class Turner(relax.PyExprMutator):  # type: ignore[misc]  # TVM ships no types
         def __init__(self, mod: Any) -> None:
             super().__init__(mod)
             self.place = _Place(0, None, False)

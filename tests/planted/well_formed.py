@@ -220,7 +220,7 @@ def dataflow_escape_clean() -> Any:
 
 
 @relax.expr_functor.mutator
-class _Retyper(relax.PyExprMutator):  # type: ignore[misc]
+class _Retyper(relax.PyExprMutator):  # type: ignore[misc]  # TVM ships no types
     """Gives the outputs of dataflow blocks new variables of a class."""
 
     def __init__(self, mod: Any, kind: Any) -> None:

@@ -69,4 +69,4 @@ def full(report: Report) -> Report:
 
 
 def sample_page(*reports: Report, result: GateResult | None = None) -> dict[str, Any]:
-    return page_object(reports, PlainWorker(), result)  # type: ignore[arg-type]
+    return page_object(reports, PlainWorker(), result)  # type: ignore[arg-type]  # in place of a TvmWorker

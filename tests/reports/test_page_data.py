@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from page_samples import SOURCE, full, sample_page
@@ -99,9 +100,9 @@ def test_a_campaign_without_any_of_it(report: Report) -> None:
     assert (page["findings"], page["spent"], page["history"]) == ([], {"steps": [], "passes": []}, None)
 
 
-def older(report: Report, name: str, day: int, **changes: object) -> Report:
+def older(report: Report, name: str, day: int, **changes: Any) -> Report:
     info = replace(report.info, started_at=f"2025-12-{day:02d}T00:00:00+00:00")
-    return replace(report, directory=Path(name), info=info, **changes)  # type: ignore[arg-type]
+    return replace(report, directory=Path(name), info=info, **changes)
 
 
 def test_history_says_when_each_was_first_and_last_seen(report: Report) -> None:

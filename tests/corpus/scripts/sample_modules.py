@@ -1,5 +1,5 @@
 """Scripts of our own to import: never run, only read. Each name says what becomes of it."""
-# ruff: noqa
+# ruff: noqa -- TVMScript as others write it
 # mypy: ignore-errors
 
 import nowhere_installed  # would fail if the file were run

@@ -43,7 +43,7 @@ class FakeJudge(Judge):
     """Fails in every third query."""
 
     def __init__(self) -> None:
-        super().__init__(FakeWorker(), ())  # type: ignore[arg-type]
+        super().__init__(FakeWorker(), ())  # type: ignore[arg-type]  # stands in for an isolated one
         self.queries = itertools.count(1)
         self.busy = threading.Lock()
 
@@ -82,7 +82,7 @@ class DyingJudge(Judge):
     """Its worker dies of the edits with some keys."""
 
     def __init__(self, *deadly: int) -> None:
-        super().__init__(FakeWorker(), ())  # type: ignore[arg-type]
+        super().__init__(FakeWorker(), ())  # type: ignore[arg-type]  # stands in for an isolated one
         self.deadly = deadly
         self.asked: list[ProposalRequest] = []
 

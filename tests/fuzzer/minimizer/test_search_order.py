@@ -8,6 +8,7 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -96,8 +97,8 @@ class World:
         facts = StartFacts(
             len(word), 1, frozenset(), "", tuple((edit.__name__, edit is lower) for edit in self.edits), word, ""
         )
-        given = {"tasks": tasks or Tasks(), "limits": limits or SearchLimits()}
-        found = Search(case, WANTED, self.query, self.propose, facts, **given).run()  # type: ignore[arg-type]
+        given: dict[str, Any] = {"tasks": tasks or Tasks(), "limits": limits or SearchLimits()}
+        found = Search(case, WANTED, self.query, self.propose, facts, **given).run()
         return replace(found, seconds=0.0)
 
 

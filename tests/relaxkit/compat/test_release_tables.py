@@ -55,7 +55,7 @@ def toy(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     monkeypatch.setattr(adoption, "ADDED", [])
     inner = Tensor.__init__
     yield library
-    Tensor.__init__ = inner  # type: ignore[method-assign]
+    Tensor.__init__ = inner  # type: ignore[method-assign]  # puts back what an adoption replaced
     sys.modules.pop("toy.sym", None)
     if hasattr(Tensor, "value"):
         del Tensor.value

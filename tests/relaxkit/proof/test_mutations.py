@@ -72,7 +72,7 @@ class Model:
         R.print(first, format="{}")
         R.print(second, format="{}")
         R.assert_op(R.const(True))
-        if flag:  # noqa: SIM108
+        if flag:  # noqa: SIM108  # TVMScript
             chosen = R.minimum(corner, near)
         else:
             chosen = R.subtract(corner, near)
