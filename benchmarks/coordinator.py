@@ -9,7 +9,6 @@ this process, and of nothing else, is counted.
 
 from __future__ import annotations
 
-import argparse
 import io
 import json
 import sys
@@ -20,6 +19,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import arguments
 from tabulate import tabulate
 
 _GOAL = 2000
@@ -87,9 +87,9 @@ def measure(shards: int, seed: int) -> dict[str, Any]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--shards", type=int, default=400)
-    parser.add_argument("--seed", type=int, default=1)
+    parser = arguments.Parser(__doc__)
+    parser.add_argument("--shards", type=arguments.count, default=400)
+    parser.add_argument("--seed", type=arguments.whole, default=1)
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     found = measure(options.shards, options.seed)

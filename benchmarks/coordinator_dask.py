@@ -10,7 +10,6 @@ process is counted while they do.
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import io
 import subprocess
@@ -22,6 +21,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, wait
 from pathlib import Path
 from typing import Any
 
+import arguments
 from tabulate import tabulate
 
 _GOAL = 2000
@@ -123,10 +123,10 @@ def measure(workers: int, seconds: float, seed: int) -> tuple[float, float]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--workers", type=int, nargs="+", default=[1, 128])
-    parser.add_argument("--seconds", type=float, default=30.0)
-    parser.add_argument("--seed", type=int, default=1)
+    parser = arguments.Parser(__doc__)
+    parser.add_argument("--workers", type=arguments.count, nargs="+", default=[1, 128])
+    parser.add_argument("--seconds", type=arguments.positive, default=30.0)
+    parser.add_argument("--seed", type=arguments.whole, default=1)
     options = parser.parse_args()
     rows = []
     for workers in options.workers:

@@ -11,13 +11,13 @@ A shard whose process dies is left out.
 
 from __future__ import annotations
 
-import argparse
 import statistics
 import time
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+import arguments
 import tvm  # noqa: F401 - loads the compiler, whose table is asked for
 from tabulate import tabulate
 
@@ -56,9 +56,9 @@ def judged(worker: IsolatedWorker, task: ShardTask) -> Judged | None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--shards", type=int, default=8, metavar="N", help="how many shards of 64 cases")
-    parser.add_argument("--seed", type=int, default=5)
+    parser = arguments.Parser(__doc__)
+    parser.add_argument("--shards", type=arguments.count, default=8, metavar="N", help="how many shards of 64 cases")
+    parser.add_argument("--seed", type=arguments.whole, default=5)
     parser.add_argument("--fresh", action="store_true", help="a fresh process for each shard")
     options = parser.parse_args()
     plain = Config(options.seed, pass_names(), (), tuple(OracleName), None, 1.0, 1, shares=True)

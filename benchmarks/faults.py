@@ -9,7 +9,6 @@ Exits 1 when a turn failed; its faults are not counted.
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import subprocess
@@ -17,6 +16,7 @@ import sys
 from collections import Counter
 from pathlib import Path
 
+import arguments
 from tabulate import tabulate
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -35,10 +35,17 @@ def totals(path: Path) -> tuple[Counter[str], set[int]]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--totals", type=Path, required=True, help="file of totals, a line of JSON a test")
-    parser.add_argument("--first", type=int, default=1, help="number of the first turn; those in the file are left out")
-    parser.add_argument("--turns", type=int, default=5)
+    parser = arguments.Parser(__doc__)
+    parser.add_argument(
+        "--totals",
+        type=arguments.kept(arguments.rows("turn")),
+        required=True,
+        help="file of totals, a line of JSON a test",
+    )
+    parser.add_argument(
+        "--first", type=arguments.whole, default=1, help="number of the first turn; those in the file are left out"
+    )
+    parser.add_argument("--turns", type=arguments.count, default=5)
     options = parser.parse_args()
     failed = []
     for turn in range(options.first, options.first + options.turns):

@@ -10,7 +10,6 @@ many modules held and cost.  Whether modules can be executed is asked of a sampl
 
 from __future__ import annotations
 
-import argparse
 import json
 import random
 import time
@@ -18,6 +17,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
+import arguments
 from tabulate import tabulate
 
 SAMPLE = 100
@@ -122,18 +122,23 @@ def measure(count: int, seed: int, limits: dict[str, int], points: tuple[int, ..
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--modules", type=int, default=500)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--max-bindings", type=int, metavar="N", help="as of ir_modules, whose default this is")
-    parser.add_argument("--max-functions", type=int, metavar="N", help="as of ir_modules, whose default this is")
-    parser.add_argument("--curve", default="", metavar="N,N", help="say what was reached after so many modules")
+    parser = arguments.Parser(__doc__)
+    parser.add_argument("--modules", type=arguments.count, default=500)
+    parser.add_argument("--seed", type=arguments.whole, default=1)
+    parser.add_argument(
+        "--max-bindings", type=arguments.count, metavar="N", help="as of ir_modules, whose default this is"
+    )
+    parser.add_argument(
+        "--max-functions", type=arguments.count, metavar="N", help="as of ir_modules, whose default this is"
+    )
+    parser.add_argument(
+        "--curve", type=arguments.numbers, default=(), metavar="N,N", help="say what was reached after so many modules"
+    )
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     options = parser.parse_args()
-    points = tuple(int(point) for point in options.curve.split(",") if point)
     limits = {"max_bindings": options.max_bindings, "max_functions": options.max_functions}
     chosen = {name: value for name, value in limits.items() if value is not None}
-    result = measure(max(options.modules, *points, 1), options.seed, chosen, points)
+    result = measure(max(options.modules, *options.curve, 1), options.seed, chosen, options.curve)
     if options.json:
         print(json.dumps(result))
         return

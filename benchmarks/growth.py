@@ -16,7 +16,6 @@ removed (docs/endurance.md).
 
 from __future__ import annotations
 
-import argparse
 import io
 import json
 import statistics
@@ -25,6 +24,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+import arguments
 import psutil
 from ranks import a12, mann_whitney
 from tabulate import tabulate
@@ -140,22 +140,30 @@ def compare(curves: list[Curve], others: list[Curve]) -> list[dict[str, Any]]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seconds", type=float, default=300.0, help="processor time of a campaign (default: 300)")
-    parser.add_argument("--seeds", type=int, default=5, help="campaigns (default: 5)")
-    parser.add_argument("--first", type=int, default=1, help="the first seed (default: 1)")
-    parser.add_argument("--workers", type=int, default=1, help="workers of a campaign (default: 1)")
-    parser.add_argument("--passes", default="", help="names, separated by commas (default: all under contract)")
-    parser.add_argument("--oracles", default="", help="names, separated by commas (default: all)")
+    parser = arguments.Parser(__doc__)
+    parser.add_argument(
+        "--seconds", type=arguments.positive, default=300.0, help="processor time of a campaign (default: 300)"
+    )
+    parser.add_argument("--seeds", type=arguments.count, default=5, help="campaigns (default: 5)")
+    parser.add_argument("--first", type=arguments.whole, default=1, help="the first seed (default: 1)")
+    parser.add_argument("--workers", type=arguments.count, default=1, help="workers of a campaign (default: 1)")
+    parser.add_argument(
+        "--passes", type=arguments.passes, help="names, separated by commas (default: all under contract)"
+    )
+    parser.add_argument(
+        "--oracles",
+        type=arguments.by(parse_oracles),
+        default=tuple(OracleName),
+        help="names, separated by commas (default: all)",
+    )
     parser.add_argument("--json", action="store_true", help="print one JSON object, with the curves")
-    parser.add_argument("--against", type=Path, help="what --json printed of another run")
+    parser.add_argument("--against", type=arguments.document("curves"), help="what --json printed of another run")
     options = parser.parse_args()
-    oracles = parse_oracles(options.oracles) if options.oracles else tuple(OracleName)
-    names = tuple(options.passes.split(",")) if options.passes else pass_names()
-    others = json.loads(options.against.read_text())["curves"] if options.against else []
+    names = options.passes or pass_names()
+    others = options.against["curves"] if options.against else []
     curves: list[Curve] = []
     for seed in range(options.first, options.first + options.seeds):
-        curves.append(run(Config(seed, names, (), oracles, None, 1e6, options.workers), options.seconds))
+        curves.append(run(Config(seed, names, (), options.oracles, None, 1e6, options.workers), options.seconds))
         print(f"seed {seed}: {curves[-1][-1]}", file=sys.stderr, flush=True)
     rows = compare(curves, others)
     if options.json:

@@ -11,7 +11,6 @@ over it.
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import functools
 import importlib.metadata
@@ -32,11 +31,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import arguments
 import msgspec
 from hostile_mutations import DATABASE, MUTATIONS, file_text, files, sound_files
 from tabulate import tabulate
 
 import corpus.case
+from fuzzer.store.writer import Store
 
 SECONDS = 10.0
 SECRET = "secret-of-another-directory"
@@ -151,8 +152,6 @@ class Watch:
 
 def trimmed(campaign: Path, out: Path) -> Path:
     """Copy a campaign with its first few findings."""
-    from fuzzer.store.writer import Store
-
     shutil.copytree(campaign, out, ignore=shutil.ignore_patterns("report.*"))
     database = sqlite3.connect(out / DATABASE)
     database.execute("PRAGMA journal_mode = DELETE")
@@ -183,8 +182,6 @@ class Range:
     """
 
     def __init__(self, campaign: Path, root: Path) -> None:
-        from fuzzer.store.writer import Store
-
         # What each process would read anew: the corpus, and what is installed.
         corpus.case.parse_case = functools.cache(corpus.case.parse_case)
         importlib.metadata.entry_points = functools.cache(importlib.metadata.entry_points)
@@ -390,14 +387,19 @@ def measure(campaign: Path, directories: int, files: int, seed: int, root: Path,
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--campaign", type=Path, required=True, help="a sound campaign; it is copied")
-    parser.add_argument("--directories", type=int, default=2000)
-    parser.add_argument("--files", type=int, default=500)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--minutes", type=float, default=1e9, help="end after so many, with what was run by then")
+    parser = arguments.Parser(__doc__)
+    parser.add_argument("--campaign", type=arguments.campaign, required=True, help="a sound campaign; it is copied")
+    parser.add_argument("--directories", type=arguments.whole, default=2000)
+    parser.add_argument("--files", type=arguments.whole, default=500)
+    parser.add_argument("--seed", type=arguments.whole, default=1)
+    parser.add_argument(
+        "--minutes", type=arguments.positive, default=1e9, help="end after so many, with what was run by then"
+    )
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
+    with Store.open(options.campaign) as store:
+        if not store.finding_ids():
+            parser.error(f"'{options.campaign}' has no findings")
     with tempfile.TemporaryDirectory(prefix="hostile-") as folder:
         found = measure(
             options.campaign, options.directories, options.files, options.seed, Path(folder), options.minutes

@@ -19,7 +19,6 @@ then the slow ones on what survives: the table has the mutations that only slow 
 
 from __future__ import annotations
 
-import argparse
 import ast
 import json
 import os
@@ -36,6 +35,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
+import arguments
 from tabulate import tabulate
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -298,19 +298,31 @@ def _end_group(pid: int) -> None:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--number", type=int, default=200)
-    parser.add_argument("--first", type=int, default=0, help="the first of them that is tried")
-    parser.add_argument("--last", type=int, help="the first that is not tried any more")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--map", type=Path, nargs="+", default=[], help="what runs with mutations_map wrote")
+    parser = arguments.Parser(__doc__)
+    parser.add_argument("--number", type=arguments.count, default=200)
+    parser.add_argument("--first", type=arguments.whole, default=0, help="the first of them that is tried")
+    parser.add_argument("--last", type=arguments.whole, help="the first that is not tried any more")
+    parser.add_argument("--seed", type=arguments.whole, default=1)
+    parser.add_argument(
+        "--map",
+        type=arguments.existing(arguments.rows("test", "seconds", "ran")),
+        nargs="+",
+        default=[],
+        help="what runs with mutations_map wrote",
+    )
     parser.add_argument("--tests", choices=("default", "slow", "all"), default="default")
-    parser.add_argument("--seconds", type=float, default=90.0, help="of tests for a mutation, and tier")
+    parser.add_argument("--seconds", type=arguments.positive, default=90.0, help="of tests for a mutation, and tier")
     parser.add_argument("--tree", type=Path, default=ROOT, help="another checkout")
-    parser.add_argument("--done", type=Path, help="results, appended and read")
+    parser.add_argument(
+        "--done",
+        type=arguments.kept(arguments.rows("name", "kind", "tier", "killer", "tests")),
+        help="results, appended and read",
+    )
     parser.add_argument("--list", action="store_true", help="only show the mutations")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
+    if not (options.tree / "pyproject.toml").is_file():
+        parser.error(f"'{options.tree}' is no checkout")
     drawn = draw(options.tree, options.number, options.seed)[options.first : options.last]
     if options.list:
         for each in drawn:

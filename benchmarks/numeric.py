@@ -19,7 +19,6 @@ goes on behind them.
 
 from __future__ import annotations
 
-import argparse
 import dataclasses
 import json
 import os
@@ -32,6 +31,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import arguments
 import numeric_pairs
 import tvm
 from numeric_pairs import OPTIMISED, Chunk, Measured
@@ -200,11 +200,13 @@ def _ratio(plain: float | None, value: float) -> float | None:
 
 def main() -> int:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--modules", type=int, default=500)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--chunk", type=int, default=25, help="modules in one child process")
-    parser.add_argument("--state", type=Path, help="keep chunks in this directory, and go on from those it has")
+    parser = arguments.Parser(__doc__)
+    parser.add_argument("--modules", type=arguments.count, default=500)
+    parser.add_argument("--seed", type=arguments.whole, default=1)
+    parser.add_argument("--chunk", type=arguments.count, default=25, help="modules in one child process")
+    parser.add_argument(
+        "--state", type=arguments.folder, help="keep chunks in this directory, and go on from those it has"
+    )
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:

@@ -16,6 +16,8 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
+import arguments
+
 FLOORS = Path(__file__).with_name("floors.toml")
 
 
@@ -30,8 +32,11 @@ def judged(seconds: float, wanted: float, far: float) -> tuple[str, int]:
 
 
 def main() -> int:
+    parser = arguments.Parser(__doc__)
+    parser.add_argument("seconds", type=arguments.positive)
+    options = parser.parse_args()
     floors = tomllib.loads(FLOORS.read_text(encoding="utf-8"))["tests"]
-    line, code = judged(float(sys.argv[1]), floors["seconds"], floors["far"])
+    line, code = judged(options.seconds, floors["seconds"], floors["far"])
     print(line, file=sys.stderr)
     return code
 

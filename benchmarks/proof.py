@@ -9,13 +9,13 @@ under ConvertToDataflow, in microseconds a binding, by its length.
 
 from __future__ import annotations
 
-import argparse
 import json
 import statistics
 import time
 from collections import Counter, defaultdict
 from typing import Any
 
+import arguments
 from tabulate import tabulate
 
 LENGTHS = (10, 100, 1_000, 10_000)
@@ -125,9 +125,9 @@ def measure(seed: int, shards: int) -> dict[str, Any]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--shards", type=int, default=6, help="shards of 64 subjects (default: 6)")
-    parser.add_argument("--seed", type=int, default=1)
+    parser = arguments.Parser(__doc__)
+    parser.add_argument("--shards", type=arguments.count, default=6, help="shards of 64 subjects (default: 6)")
+    parser.add_argument("--seed", type=arguments.whole, default=1)
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     options = parser.parse_args()
     result = measure(options.seed, options.shards)

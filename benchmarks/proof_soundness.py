@@ -18,7 +18,6 @@ proved that acts otherwise, of ``--totals`` as well.
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import functools
 import json
@@ -30,6 +29,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import arguments
 from proof import subjects
 from tabulate import tabulate
 
@@ -366,25 +366,27 @@ def unsound(totals: dict[str, Any]) -> int:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = arguments.Parser(__doc__)
     for name, unit in (("mutations", "modules"), ("planted", "modules"), ("execute", "shards")):
-        parser.add_argument(f"--{name}", metavar="FIRST:LAST", help=f"numbers of {unit}, the last one excluded")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--into", type=Path, help="a file of totals to add to")
-    parser.add_argument("--totals", type=Path, metavar="FILE", help="print the totals of a file")
+        parser.add_argument(
+            f"--{name}", type=arguments.span, metavar="FIRST:LAST", help=f"numbers of {unit}, the last one excluded"
+        )
+    parser.add_argument("--seed", type=arguments.whole, default=1)
+    parser.add_argument("--into", type=arguments.kept(arguments.document()), help="a file of totals to add to")
+    parser.add_argument("--totals", type=arguments.document(), metavar="FILE", help="print the totals of a file")
     options = parser.parse_args()
-    path = options.totals or options.into
-    everything: dict[str, Any] = json.loads(path.read_text()) if path is not None and path.exists() else {}
+    everything: dict[str, Any] = options.totals or {}
+    if options.into is not None and options.into.exists():
+        everything = json.loads(options.into.read_text())
     for name, run in BENCHMARKS.items():
         given = getattr(options, name)
         if given is None:
             continue
-        first, last = map(int, given.split(":"))
         known = everything.get(name, {})
-        label = f"{options.seed}/{given}"
+        label = f"{options.seed}/{given.start}:{given.stop}"
         if label in known.get("ranges", []):
             continue
-        found = summed(run(options.seed, range(first, last)), known)
+        found = summed(run(options.seed, given), known)
         everything[name] = {**found, "ranges": [*known.get("ranges", []), label]}
         if options.into is not None:
             options.into.write_text(json.dumps(everything, indent=1))

@@ -9,13 +9,13 @@ Debian's package ``cvise``) gets the same cases as text for as long, with the sa
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import json
 import statistics
 import time
 from dataclasses import asdict, dataclass, replace
 
+import arguments
 import psutil
 from reduction_cases import Specimen, specimens
 from reduction_cvise import Rival, cvise, cvise_version
@@ -23,7 +23,6 @@ from reduction_drawn import drawn
 from tabulate import tabulate
 
 from fuzzer.campaign.setup import cores
-from fuzzer.core.config import parse_duration
 from fuzzer.findings.signature import signature
 from fuzzer.minimizer.judge.criterion import OracleCriterion
 from fuzzer.minimizer.search.outcome import SearchLimits
@@ -167,25 +166,41 @@ def _table(rows: list[Row]) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = arguments.Parser(__doc__)
     parser.add_argument("--only", default="", metavar="TEXT", help="cases whose name has this in it")
-    parser.add_argument("--workers", type=int, default=cores(), metavar="N", help="processes (default: one a core)")
-    parser.add_argument("--time", default="5m", metavar="TIME", help="limit of each case (default: 5m)")
+    parser.add_argument(
+        "--workers", type=arguments.count, default=cores(), metavar="N", help="processes (default: one a core)"
+    )
+    parser.add_argument(
+        "--time", type=arguments.duration, default="5m", metavar="TIME", help="limit of each case (default: 5m)"
+    )
     parser.add_argument("--cvise", action="store_true", help="run C-Vise on the same cases")
-    parser.add_argument("--cvise-time", default="2m", metavar="TIME", help="limit of C-Vise on each case (default: 2m)")
-    parser.add_argument("--drawn", type=int, default=0, metavar="N", help="also so many findings in drawn modules")
-    parser.add_argument("--seed", type=int, default=1, metavar="N", help="seed of the drawn modules (default: 1)")
+    parser.add_argument(
+        "--cvise-time",
+        type=arguments.duration,
+        default="2m",
+        metavar="TIME",
+        help="limit of C-Vise on each case (default: 2m)",
+    )
+    parser.add_argument(
+        "--drawn", type=arguments.whole, default=0, metavar="N", help="also so many findings in drawn modules"
+    )
+    parser.add_argument(
+        "--seed", type=arguments.whole, default=1, metavar="N", help="seed of the drawn modules (default: 1)"
+    )
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     options = parser.parse_args()
     version = cvise_version() if options.cvise else None
     if options.cvise and version is None:
-        parser.exit(2, "there is no `cvise` (Debian's package of that name)\n")
+        parser.error("there is no `cvise` (Debian's package of that name)")
     given = [specimen for specimen in specimens() if options.only in specimen.name]
+    if not given and not options.drawn:
+        parser.error(f"no case is called '{options.only}'")
     rows: list[Row] = []
     for specimen in [*given, *drawn(options.drawn, options.seed)]:
-        row = measure(specimen, options.workers, parse_duration(options.time))
+        row = measure(specimen, options.workers, options.time)
         if options.cvise and row.after is not None:
-            row = replace(row, rival=cvise(specimen, options.workers, parse_duration(options.cvise_time)))
+            row = replace(row, rival=cvise(specimen, options.workers, options.cvise_time))
         rows.append(row)
         if not options.json:
             print(_table([row]).splitlines()[-1], flush=True)

@@ -10,7 +10,6 @@ the processor's is of all its processes, for a machine that is busy with other w
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import json
 import os
@@ -24,6 +23,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import arguments
 import psutil
 from tabulate import tabulate
 
@@ -43,9 +43,9 @@ _SHARED = "\n".join(f"# line {number}, as long as a line of code is, that all sc
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
-    parser.add_argument("--cases", type=int, default=100_000)
-    parser.add_argument("--findings", type=int, default=400)
+    parser = arguments.Parser(__doc__)
+    parser.add_argument("--cases", type=arguments.count, default=100_000)
+    parser.add_argument("--findings", type=arguments.count, default=400)
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="relaxfuzz-report-") as scratch:

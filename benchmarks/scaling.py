@@ -20,7 +20,6 @@ idle machine with more cores than workers only.**  `busy` is the share of all co
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import json
 import statistics
@@ -36,6 +35,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import arguments
 import psutil
 from tabulate import tabulate
 
@@ -170,10 +170,10 @@ def overhead(config: Config, count: int = 300) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--shards", type=int, default=24, help="shards of 64 cases in each run")
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--seed", type=int, default=1)
+    parser = arguments.Parser(__doc__)
+    parser.add_argument("--shards", type=arguments.count, default=24, help="shards of 64 cases in each run")
+    parser.add_argument("--rounds", type=arguments.count, default=3)
+    parser.add_argument("--seed", type=arguments.whole, default=1)
     parser.add_argument("--overhead", action="store_true", help="only what handing out shards costs")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()

@@ -18,7 +18,7 @@ for the operator whose call is wrong alone, which may be one that guards the ope
 
 from __future__ import annotations
 
-import argparse
+import itertools
 import json
 import sys
 from collections import Counter
@@ -27,6 +27,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import arguments
 from agreement import Agreement, judge_inputs
 from operator_modules import ROW, draw_alone
 from tabulate import tabulate
@@ -220,21 +221,24 @@ def _done(file: Path | None, first: int, cases: int) -> list[dict[str, Any]]:
 
 def main() -> int:
     """Measure, or print the table."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = arguments.Parser(__doc__)
     parser.add_argument("--operators", default="", help="names without relax., separated by commas; default: all")
-    parser.add_argument("--cases", type=int, default=100)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--rows", type=Path, help="append what is counted to this file")
-    parser.add_argument("--table", type=Path, nargs="+", metavar="FILE", help="print the table of such files")
-    parser.add_argument("--show", type=int, default=3, help="reasons to show of each operator")
+    parser.add_argument("--cases", type=arguments.count, default=100)
+    parser.add_argument("--seed", type=arguments.whole, default=0)
+    parser.add_argument(
+        "--rows", type=arguments.kept(arguments.rows("operator")), help="append what is counted to this file"
+    )
+    parser.add_argument(
+        "--table", type=arguments.rows("operator"), nargs="+", metavar="FILE", help="print the table of such files"
+    )
+    parser.add_argument("--show", type=arguments.whole, default=3, help="reasons to show of each operator")
     options = parser.parse_args()
     if options.table:
-        print(markdown(merged(json.loads(line) for path in options.table for line in path.read_text().splitlines())))
+        print(markdown(merged(itertools.chain(*options.table))))
         return 0
     names = [f"relax.{each}" for each in options.operators.split(",") if each] or list(ROW)
     if unknown := [name for name in names if name not in ROW]:
-        print(f"no operator is called {', '.join(unknown)}", file=sys.stderr)
-        return 2
+        parser.error(f"no operator is called {', '.join(unknown)}")
     rows = _done(options.rows, options.seed, options.cases)
     names = [name for name in names if name not in {row["operator"] for row in rows}]
     with IsolatedWorker(time_limit=TIME_LIMIT) as worker:

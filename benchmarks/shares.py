@@ -9,11 +9,11 @@ the pass, or pipeline, that was judged as well, whoever is blamed.  ``--write`` 
 
 from __future__ import annotations
 
-import argparse
 import json
 from collections import Counter
 from pathlib import Path
 
+import arguments
 import tvm
 from tabulate import tabulate
 
@@ -59,8 +59,8 @@ def text(subjects: Counter[str], failed: Failed) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("directories", nargs="+", type=Path, metavar="DIR")
+    parser = arguments.Parser(__doc__)
+    parser.add_argument("directories", nargs="+", type=arguments.campaign, metavar="DIR")
     parser.add_argument("--write", action="store_true", help="write the history")
     options = parser.parse_args()
     failed, subjects = listed(), Counter[str]()

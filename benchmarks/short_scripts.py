@@ -10,7 +10,6 @@ numbers, or the error.  Floors are in ``benchmarks/floors.toml``; exits 1 when a
 
 from __future__ import annotations
 
-import argparse
 import ast
 import json
 import os
@@ -22,6 +21,8 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import arguments
 
 from fuzzer.findings.script_parts import ShortForms
 from fuzzer.findings.signature import signature
@@ -130,16 +131,18 @@ def beyond(found: dict[str, Any]) -> list[str]:
 
 def main() -> int:
     """Measure, print, compare."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("directory", type=Path)
+    parser = arguments.Parser(__doc__)
+    parser.add_argument("directory", type=arguments.campaign)
     parser.add_argument("--id", action="append", help="this finding alone; may be repeated")
-    parser.add_argument("--keep", type=Path, help="write the scripts there")
+    parser.add_argument("--keep", type=arguments.folder, help="write the scripts there")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     with Store.open(options.directory) as store:
         findings = [each for each in store.findings() if each.state is FindingState.CONFIRMED]
     if options.id:
         findings = [each for each in findings if each.id.startswith(tuple(options.id))]
+    if not findings:
+        parser.error(f"'{options.directory}' has no such finding")
     rows = []
     with tempfile.TemporaryDirectory() as scratch, isolated_worker() as worker:
         folder = options.keep or Path(scratch)

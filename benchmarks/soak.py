@@ -26,6 +26,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import arguments
 import psutil
 from tabulate import tabulate
 
@@ -225,20 +226,21 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def main() -> int:
-    from fuzzer.core.config import parse_duration
-
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--time", default="1h")
-    parser.add_argument("--window", default="10m")
-    parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--seed", type=int, default=1)
+    parser = arguments.Parser(__doc__)
+    parser.add_argument("--time", type=arguments.duration, dest="seconds", default="1h")
+    parser.add_argument("--window", type=arguments.duration, default="10m")
+    parser.add_argument("--workers", type=arguments.count, default=2)
+    parser.add_argument("--seed", type=arguments.whole, default=1)
     parser.add_argument("--cheap", action="store_true", help="passes that do nothing: the campaign's own work")
     parser.add_argument("--keep", type=Path, metavar="DIR", help="a new directory for the campaign, which is kept")
-    parser.add_argument("--kill-every", metavar="TIME", help="kill the coordinator so often, and resume the campaign")
+    parser.add_argument(
+        "--kill-every",
+        type=arguments.duration,
+        metavar="TIME",
+        help="kill the coordinator so often, and resume the campaign",
+    )
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
-    options.seconds, options.window = parse_duration(options.time), parse_duration(options.window)
-    options.kill_every = None if options.kill_every is None else parse_duration(options.kill_every)
     found = measure(options)
     if options.json:
         print(json.dumps(found))

@@ -10,7 +10,6 @@ pass and compared, so that its verdict is pass or fail; its time is the numeric 
 
 from __future__ import annotations
 
-import argparse
 import json
 import subprocess
 import sys
@@ -18,6 +17,7 @@ import time
 from collections import Counter
 from typing import Any
 
+import arguments
 import psutil
 from tabulate import tabulate
 
@@ -163,9 +163,9 @@ def measure(shards: int, seed: int) -> dict[str, Any]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--shards", type=int, default=12, help="shards of 64 subjects (default: 12)")
-    parser.add_argument("--seed", type=int, default=1)
+    parser = arguments.Parser(__doc__)
+    parser.add_argument("--shards", type=arguments.count, default=12, help="shards of 64 subjects (default: 12)")
+    parser.add_argument("--seed", type=arguments.whole, default=1)
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     options = parser.parse_args()
     result = measure(options.shards, options.seed)

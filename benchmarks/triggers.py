@@ -11,7 +11,6 @@ raises, dies or is not meant for the module (a precondition) counts as a subject
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import json
 import os
@@ -22,6 +21,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+import arguments
 from tabulate import tabulate
 
 SECONDS = 60
@@ -130,13 +130,15 @@ _KINDS = ("changed", "same", "raised", "unmet", "unprepared", "died", "cut short
 def main() -> None:
     from fuzzer.campaign.setup import pass_names
 
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--modules", type=int, default=600)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--passes", default="", help="names, separated by commas; default: all under contract")
+    parser = arguments.Parser(__doc__)
+    parser.add_argument("--modules", type=arguments.count, default=600)
+    parser.add_argument("--seed", type=arguments.whole, default=1)
+    parser.add_argument(
+        "--passes", type=arguments.passes, help="names, separated by commas; default: all under contract"
+    )
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     options = parser.parse_args()
-    names = tuple(options.passes.split(",")) if options.passes else tuple(pass_names())
+    names = options.passes or pass_names()
     result = measure(options.modules, options.seed, names)
     if options.json:
         print(json.dumps(result))

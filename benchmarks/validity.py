@@ -11,7 +11,6 @@ run twice on drawn inputs. What does not come out is listed by message, with the
 
 from __future__ import annotations
 
-import argparse
 import dataclasses
 import functools
 import json
@@ -23,6 +22,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+import arguments
 from tabulate import tabulate
 
 BATCH = 50
@@ -219,16 +219,16 @@ def measure(count: int, seed: int, workers: int, run: bool, kind: Kind) -> Total
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--modules", type=int, default=2000)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--workers", type=int, default=2)
+    parser = arguments.Parser(__doc__)
+    parser.add_argument("--modules", type=arguments.count, default=2000)
+    parser.add_argument("--seed", type=arguments.whole, default=1)
+    parser.add_argument("--workers", type=arguments.count, default=2)
     parser.add_argument("--no-run", action="store_true", help="check the form only")
-    parser.add_argument("--show", type=int, default=20, help="messages to list")
-    parser.add_argument("--only", type=int, metavar="NUMBER", help="print one module and nothing else")
+    parser.add_argument("--show", type=arguments.whole, default=20, help="messages to list")
+    parser.add_argument("--only", type=arguments.whole, metavar="NUMBER", help="print one module and nothing else")
     parser.add_argument("--aim", default="", metavar="NAME,NAME", help="operators to aim at, as of ir_modules")
     parser.add_argument("--demand", default="", metavar="FEATURE,FEATURE", help="features that every module must have")
-    parser.add_argument("--max-bindings", type=int, default=12, metavar="N", help="as of ir_modules")
+    parser.add_argument("--max-bindings", type=arguments.count, default=12, metavar="N", help="as of ir_modules")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     options = parser.parse_args()
     aim, demand = (tuple(name for name in given.split(",") if name) for given in (options.aim, options.demand))

@@ -10,7 +10,6 @@ names each difference.  Exits 1 on a difference.
 
 from __future__ import annotations
 
-import argparse
 import json
 import re
 import sys
@@ -19,6 +18,8 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
+
+import arguments
 
 from corpus.case import load
 from corpus.check import check_cases
@@ -117,16 +118,16 @@ def differences(old: dict[str, dict[str, Any]], new: dict[str, dict[str, Any]]) 
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--record", type=Path, metavar="FILE", help="write what is said now")
-    parser.add_argument("--compare", type=Path, metavar="FILE", help="compare with what was written")
+    parser = arguments.Parser(__doc__)
+    parser.add_argument("--record", type=arguments.output, metavar="FILE", help="write what is said now")
+    parser.add_argument("--compare", type=arguments.document(), metavar="FILE", help="compare with what was written")
     parser.add_argument("--scripts", action="store_true", help="run the scripts, too")
     options = parser.parse_args()
     new = measure(options.scripts)
     if options.record is not None:
         options.record.write_text(json.dumps(new, indent=1, sort_keys=True), encoding="utf-8")
     if options.compare is not None:
-        lines = differences(json.loads(options.compare.read_text(encoding="utf-8")), new)
+        lines = differences(options.compare, new)
         for line in lines[:SHOWN]:
             print(line)
         print(f"{len(lines)} differences")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import sys
 from pathlib import Path
 
 from page_samples import sample_page
@@ -12,6 +13,7 @@ from reports.html import render_html
 from reports.tables import load_report
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.append(str(ROOT / "benchmarks"))
 
 
 def test_a_made_up_campaign_fills_every_view(tmp_path: Path) -> None:
