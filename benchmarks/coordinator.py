@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import arguments
+from shared import arguments
 from tabulate import tabulate
 
 _GOAL = 2000

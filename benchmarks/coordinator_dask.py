@@ -21,7 +21,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, wait
 from pathlib import Path
 from typing import Any
 
-import arguments
+from shared import arguments
 from tabulate import tabulate
 
 _GOAL = 2000

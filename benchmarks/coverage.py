@@ -17,8 +17,8 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-import arguments
 import tvm  # noqa: F401 - loads the compiler, whose table is asked for
+from shared import arguments
 from tabulate import tabulate
 
 from fuzzer.campaign.setup import pass_names, watched_build
@@ -86,6 +86,8 @@ def main() -> None:
                 f"shard {number}: {times[0]} and {times[1]} ms a case, {len(reached)} blocks reached, {same}",
                 flush=True,
             )
+    if not ratios:
+        raise SystemExit("no shard was judged in both processes")
     table = table_of(loaded()[0])
     print(f"{examples} cases; processor time with to without coverage: median {statistics.median(ratios):.3f}")
     folders = [file.split("/")[2] for file in table.files]

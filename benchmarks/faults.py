@@ -16,7 +16,7 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-import arguments
+from shared import arguments
 from tabulate import tabulate
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -17,7 +17,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
-import arguments
+from shared import arguments
 from tabulate import tabulate
 
 SAMPLE = 100

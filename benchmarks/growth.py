@@ -24,9 +24,9 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-import arguments
 import psutil
-from ranks import a12, mann_whitney
+from shared import arguments
+from shared.ranks import a12, mann_whitney
 from tabulate import tabulate
 
 from fuzzer.campaign.campaign import Campaign

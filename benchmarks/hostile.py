@@ -31,9 +31,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import arguments
 import msgspec
 from hostile_mutations import DATABASE, MUTATIONS, file_text, files, sound_files
+from shared import arguments
 from tabulate import tabulate
 
 import corpus.case

@@ -35,7 +35,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-import arguments
+from shared import arguments
 from tabulate import tabulate
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -31,10 +31,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import arguments
 import numeric_pairs
 import tvm
 from numeric_pairs import OPTIMISED, Chunk, Measured
+from shared import arguments
 from tabulate import tabulate
 
 from fuzzer.worker.death import Died
@@ -156,7 +156,7 @@ def summed(rows: list[Row], part: str) -> Measured:
         skipped.update(each.skipped)
         counts.update(each.counts)
     differ = [text for each in chosen for text in each.differ]
-    return Measured(sum(each.count for each in chosen), dict(spent), dict(stages), differ, dict(skipped), dict(counts))
+    return Measured(sum(each.count for each in chosen), spent, stages, differ, skipped, counts)
 
 
 def report(rows: list[Row]) -> dict[str, Any]:
@@ -176,10 +176,10 @@ def report(rows: list[Row]) -> dict[str, Any]:
     told["bit_identical_but_for_llvm_optimisations"] = all(each.endswith(OPTIMISED) for each in differ)
     told["differ"] = differ
     done, spent = interpreter.counts["interpreted"], interpreter.seconds["interpreter"]
-    told["interpreter_modules_per_second"] = round(done / spent, 1) if spent else 0.0
+    told["interpreter_modules_per_second"] = _rate(done, spent, 1)
     told["interpreter_share"] = round(done / max(1, interpreter.count), 3)
-    told["numeric_per_second_per_core"] = round(judged.counts["decided"] / judged.seconds["judged"], 2)
-    told["subjects_per_second_per_core"] = round(judged.count / judged.seconds["judged"], 2)
+    told["numeric_per_second_per_core"] = _rate(judged.counts["decided"], judged.seconds["judged"], 2)
+    told["subjects_per_second_per_core"] = _rate(judged.count, judged.seconds["judged"], 2)
     for means in ("warm", "cold"):
         each = {name.removeprefix(f"{means} "): value for name, value in pairs.stages.items() if name.startswith(means)}
         ordered = sorted(each.items(), key=lambda item: -item[1])
@@ -195,7 +195,11 @@ def _milliseconds(value: float | None, count: int) -> float | None:
 
 
 def _ratio(plain: float | None, value: float) -> float | None:
-    return None if plain is None else round(plain / value, 1)
+    return round(plain / value, 1) if plain and value else None
+
+
+def _rate(count: int, seconds: float, digits: int) -> float:
+    return round(count / seconds, digits) if seconds else 0.0
 
 
 def main() -> int:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import tvm
-from drawn_examples import examples_of
+from shared.drawn_examples import examples_of
 
 from fuzzer.worker.child import breadcrumb
 from oracles.core.module_facts import ModuleFacts

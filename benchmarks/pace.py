@@ -16,7 +16,7 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-import arguments
+from shared import arguments
 
 FLOORS = Path(__file__).with_name("floors.toml")
 

@@ -15,7 +15,7 @@ import time
 from collections import Counter, defaultdict
 from typing import Any
 
-import arguments
+from shared import arguments
 from tabulate import tabulate
 
 LENGTHS = (10, 100, 1_000, 10_000)

@@ -29,8 +29,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import arguments
 from proof import subjects
+from shared import arguments
 from tabulate import tabulate
 
 HERE = Path(__file__).resolve().parent

@@ -1,6 +1,6 @@
 """How small do failing modules become, how fast, and do they keep their signature?
 
-Each case of ``reduction_cases.py`` (30 to 200 bindings) is judged and minimized as ``relaxfuzz minimize`` does: by the
+Each case of ``reducing/cases.py`` (30 to 200 bindings) is judged and minimized as ``relaxfuzz minimize`` does: by the
 finding's own oracle in isolated processes, confirmed before and after in fresh ones.  With ``--cvise``, C-Vise (of
 Debian's package ``cvise``) gets the same cases as text for as long, with the same question asked of a warm process.
 
@@ -15,11 +15,11 @@ import statistics
 import time
 from dataclasses import asdict, dataclass, replace
 
-import arguments
 import psutil
-from reduction_cases import Specimen, specimens
-from reduction_cvise import Rival, cvise, cvise_version
-from reduction_drawn import drawn
+from reducing.cases import Specimen, specimens
+from reducing.cvise import Rival, cvise, cvise_version
+from reducing.drawn import drawn
+from shared import arguments
 from tabulate import tabulate
 
 from fuzzer.campaign.setup import cores

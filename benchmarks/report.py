@@ -23,8 +23,8 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-import arguments
 import psutil
+from shared import arguments
 from tabulate import tabulate
 
 from fuzzer.core.case import Case

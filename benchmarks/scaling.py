@@ -35,8 +35,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-import arguments
 import psutil
+from shared import arguments
 from tabulate import tabulate
 
 from fuzzer.campaign.setup import pass_names

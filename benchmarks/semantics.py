@@ -27,9 +27,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import arguments
-from agreement import Agreement, judge_inputs
-from operator_modules import ROW, draw_alone
+from shared import arguments
+from shared.agreement import Agreement, judge_inputs
+from shared.operator_modules import ROW, draw_alone
 from tabulate import tabulate
 
 from fuzzer.worker.child import breadcrumb

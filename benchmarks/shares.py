@@ -13,8 +13,8 @@ import json
 from collections import Counter
 from pathlib import Path
 
-import arguments
 import tvm
+from shared import arguments
 from tabulate import tabulate
 
 from corpus.case import load

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import arguments
+from shared import arguments
 
 from fuzzer.findings.script_parts import ShortForms
 from fuzzer.findings.signature import signature

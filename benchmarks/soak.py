@@ -26,8 +26,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import arguments
 import psutil
+from shared import arguments
 from tabulate import tabulate
 
 _MIB = 1 << 20

@@ -17,8 +17,8 @@ import time
 from collections import Counter
 from typing import Any
 
-import arguments
 import psutil
+from shared import arguments
 from tabulate import tabulate
 
 _FIRST_CASE = """

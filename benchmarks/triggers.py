@@ -21,7 +21,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-import arguments
+from shared import arguments
 from tabulate import tabulate
 
 SECONDS = 60

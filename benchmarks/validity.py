@@ -22,7 +22,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-import arguments
+from shared import arguments
 from tabulate import tabulate
 
 BATCH = 50
@@ -239,6 +239,8 @@ def main() -> None:
         print("discarded" if drawn is None else drawn.module.script(show_meta=True))
         return
     totals = measure(options.modules, options.seed, options.workers, not options.no_run, kind)
+    if not totals.checked:
+        raise SystemExit("all modules were discarded")
     result = {
         "modules": totals.checked,
         "discarded_share": totals.discarded / max(1, totals.checked + totals.discarded),

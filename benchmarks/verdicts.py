@@ -19,7 +19,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-import arguments
+from shared import arguments
 
 from corpus.case import load
 from corpus.check import check_cases

@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 @pytest.fixture(scope="module")
 def ranks() -> Any:
-    spec = importlib.util.spec_from_file_location("ranks", ROOT / "benchmarks" / "ranks.py")
+    spec = importlib.util.spec_from_file_location("ranks", ROOT / "benchmarks" / "shared" / "ranks.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)

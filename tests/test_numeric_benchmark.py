@@ -87,3 +87,8 @@ def test_differences_of_llvm_are_told_from_ours(differ: str, explained: bool) ->
     told = numeric.report(rows_of([differ]))
     assert not told["bit_identical"]
     assert told["bit_identical_but_for_llvm_optimisations"] is explained
+
+
+def test_too_few_modules_give_no_rates() -> None:
+    told = numeric.report([])
+    assert (told["modules"], told["cold_ratio"], told["numeric_per_second_per_core"]) == (0, None, 0.0)

@@ -16,7 +16,7 @@ from relaxkit.passes.pass_ref import PassRef
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "benchmarks"))
 
-from operator_modules import ROW, draw_alone
+from shared.operator_modules import ROW, draw_alone
 
 LEGALIZE = PassRef("LegalizeOps", "relax.transform.LegalizeOps()")
 BEFORE_AND_AFTER = PassRef("CanonicalizeBindings", "relax.transform.CanonicalizeBindings()")

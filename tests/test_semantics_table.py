@@ -13,7 +13,7 @@ from oracles.measure.input_variations import Variation
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "benchmarks"))
 
-from operator_modules import ROW, draw_alone
+from shared.operator_modules import ROW, draw_alone
 
 ROOT = Path(__file__).resolve().parent.parent
 

@@ -15,7 +15,7 @@ from relaxkit.passes.contract import OracleName
 from relaxkit.passes.pass_ref import PassRef
 
 sys.path.append(str(Path(__file__).resolve().parent))  # for the sample modules, whatever import mode pytest uses
-sys.path.append(str(Path(__file__).resolve().parents[2] / "benchmarks"))  # for drawn_examples
+sys.path.append(str(Path(__file__).resolve().parents[2] / "benchmarks"))  # for what tests share with benchmarks
 
 from structural import STRUCTURAL, Say
 

@@ -7,7 +7,7 @@ from typing import Any
 import numeric_samples as samples
 import numpy as np
 import pytest
-from drawn_examples import examples_of
+from shared.drawn_examples import examples_of
 from tvm import relax
 
 from oracles.measure.comparison import compare

@@ -12,7 +12,7 @@ import pytest
 import sample_modules
 import tvm
 import tvm_ffi
-from drawn_examples import examples_of
+from shared.drawn_examples import examples_of
 from tvm import relax, tirx
 from verdict_rows import ref, tensor
 

@@ -15,7 +15,7 @@ from oracles.measure.input_variations import Variation
 from relaxkit.interpreter.registry import OPERATORS, implementation
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "benchmarks"))
-from agreement import Agreement, judge_inputs
+from shared.agreement import Agreement, judge_inputs
 
 
 def judged(module: Any) -> Agreement:

@@ -16,7 +16,7 @@ from strategies.scope.dims import dim_range
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "benchmarks"))
 
-from operator_modules import ALL, ROW, Alone, draw_alone, draw_chain, scope_of
+from shared.operator_modules import ALL, ROW, Alone, draw_alone, draw_chain, scope_of
 
 __all__ = ["ALL", "ROW", "Alone", "draw_alone", "draw_chain", "scope_of"]
 

@@ -21,12 +21,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from reduction_cases import Specimen
-
 from fuzzer.minimizer.judge.criterion import OracleCriterion
 from fuzzer.minimizer.judge.pool import JudgePool
 from fuzzer.triage.reduce import ReadAnswer, failures, read_request, script_request
 from fuzzer.worker.worker import IsolatedWorker
+from reducing.cases import Specimen
 
 ASK = """#!{python} -S
 import os, socket, sys

@@ -5,12 +5,11 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 
-from reduction_cases import Specimen
-
 from fuzzer.core.case import Case
 from fuzzer.findings.signature import signature
 from fuzzer.minimizer.judge.judge import Judge
 from fuzzer.worker.worker import IsolatedWorker
+from reducing.cases import Specimen
 from relaxkit.passes.contract import OracleName
 from relaxkit.passes.pass_ref import PassRef
 

@@ -1,7 +1,7 @@
 """Failing modules of 30 to 200 bindings for ``benchmarks/reduction.py``: a small trigger amid much that is noise.
 
 Half of the triggers are defects of TVM 0.27.0.post1, so that they fail as findings do; the other half are planted in
-passes of ``reduction_passes.py``.  All modules follow from fixed seeds.
+passes of ``planted_passes.py``.  All modules follow from fixed seeds.
 """
 
 from __future__ import annotations
@@ -280,7 +280,7 @@ def stock(name: str) -> PassRef:
 
 
 def planted(name: str) -> PassRef:
-    return PassRef(name, f"user:{Path(__file__).resolve().parent / 'reduction_passes.py'}:{name}")
+    return PassRef(name, f"user:{Path(__file__).resolve().parent / 'planted_passes.py'}:{name}")
 
 
 def specimens() -> list[Specimen]:

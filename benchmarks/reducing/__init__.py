@@ -1,0 +1,1 @@
+"""What ``benchmarks/reduction.py`` minimizes, and what it compares the minimizer with."""
