@@ -233,7 +233,10 @@ def main() -> None:
     options = parser.parse_args()
     aim, demand = (tuple(name for name in given.split(",") if name) for given in (options.aim, options.demand))
     kind = Kind(aim, demand, options.max_bindings)
-    modules_of(kind)  # an unknown name is told here
+    try:
+        modules_of(kind)
+    except ValueError as error:
+        parser.error(str(error))
     if options.only is not None:
         drawn = described(options.seed, options.only, kind)
         print("discarded" if drawn is None else drawn.module.script(show_meta=True))

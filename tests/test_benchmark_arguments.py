@@ -56,6 +56,8 @@ UNUSABLE = [
     ("throughput --shards 0", COUNT),
     ("triggers --passes FuseOps,NoPass", "no pass with a contract is called 'NoPass'"),
     ("validity --workers 0", COUNT),
+    ("validity --aim nothing", "unknown operator 'nothing'"),
+    ("validity --demand nothing", "is not a valid Feature"),
     ("verdicts --compare FILE", "is no JSON"),
     ("verdicts --record nowhere/file", "is in no directory"),
 ]
