@@ -52,7 +52,7 @@ def said_before(finding: FindingRecord) -> list[KnownAs]:
 
 def _alike(row: EarlierFinding, finding: FindingRecord, family: Family) -> bool:
     """Say whether one minimized module has all operators of the other; of none, both are of one family."""
-    mine, others = {*finding.traits.skeleton.operators}, row.operators
+    mine, others = frozenset(finding.traits.skeleton.operators), row.operators
     if not mine or not others:
         return others == mine and row.family == family.id
     return mine >= others or mine <= others
