@@ -65,8 +65,7 @@ def bug_report(
     """
     words, own = parts.words, any(ref.is_user for ref in finding.case.passes)
     shown = verdict.shown
-    observed = words.observed.removesuffix(f" (at {shown.frames[0]})") if shown.frames else words.observed  # told below
-    actual = _prose(f"{parts.numbers}." if parts.numbers else observed) + "\n"
+    actual = _prose(f"{parts.numbers}." if parts.numbers else words.observed) + "\n"
     if frames := shown.details.raised_at[-_MOST_FRAMES:]:
         actual += f"\nRaised at, innermost last:\n\n{fenced(chr(10).join(frames))}"
     elif frames := _placed(shown.frames, shown.details.lines)[:_MOST_FRAMES]:
