@@ -52,7 +52,7 @@ UNUSABLE = [
     ("shares DIR", "contains no campaign"),
     ("short_scripts DIR", "contains no campaign"),
     ("soak --time soon", TIME),
-    ("soak --kill-every 0s", "is not a usable time"),
+    ("soak --kill-every 0s", "more than 0, at most a year"),
     ("throughput --shards 0", COUNT),
     ("triggers --passes FuseOps,NoPass", "no pass with a contract is called 'NoPass'"),
     ("validity --workers 0", COUNT),

@@ -50,7 +50,9 @@ def figures(judgements: Sequence[Judgement]) -> list[str]:
         agreed = sum(each.severity == each.judged_severity for each in defects)
         cells = (campaign, len(here), *(verdicts[name] for name in ("defect", "debatable", "ours")))
         rows.append(f"| {' | '.join(map(str, cells))} | {blamed} of {len(defects)} | {agreed} of {len(defects)} |")
-    head = "| campaign | judged | defects | debatable | not a TVM defect | fault located correctly | severity confirmed |"
+    head = (
+        "| campaign | judged | defects | debatable | not a TVM defect | fault located correctly | severity confirmed |"
+    )
     return [head, "|" + " --- |" * 7, *rows]
 
 

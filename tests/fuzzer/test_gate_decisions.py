@@ -257,7 +257,8 @@ def test_a_pass_that_changed_few_modules_is_not_green(gate: Gate, changed: int, 
     now = campaign(gate.directory / "now", CLEAN, triggers={"FuseOps": (200, changed)}, passes='["FuseOps"]')
     assert gate(now, '[passes."*"]\nmin_changed = 20\n') == code
     told = (
-        f"SHORT FuseOps: changed {changed} of 200 modules, at least 20 needed; `run --operators` or --plant generates more"
+        f"SHORT FuseOps: changed {changed} of 200 modules, at least 20 needed; "
+        "`run --operators` or --plant generates more"
     )
     assert any(line.startswith(told) for line in gate.lines) is (code == 3)
 
