@@ -70,7 +70,9 @@ def _rows() -> Iterator[EarlierFinding]:
         name = f"docs/upstream/{pages[each.cause]}" if each.cause in pages else f"judged {each.cause}"
         reported = each.upstream or next((cases[slug].reference for slug in each.cases if slug in cases), "")
         cause = each.told if each.verdict == "defect" else None
-        known = KnownAs(name, _VERDICTS[each.verdict] + each.reason, reported, cause=cause, title=each.title)
+        known = KnownAs(
+            name, _VERDICTS[each.verdict] + each.reason, reported, cause=cause, title=each.better or each.title
+        )
         yield EarlierFinding(each.id, each.family, None if each.operators is None else frozenset(each.operators), known)
     reasons = {each.id: each.reason for each in judged}
     for row in read_tables(read_toml(_AUDIT), "finding"):

@@ -20,6 +20,7 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
         campaign: Seed of its campaign.
         id: Identifier of its signature.
         title: The report's title.
+        better: A title that names the cause, where a reader found that the report's does not.
         verdict: Whether it is a defect of TVM.
         blamed: What the report blames.
         at_fault: What is at fault instead, empty where the report is right.
@@ -38,6 +39,7 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     campaign: int
     id: str
     title: str
+    better: str = ""
     verdict: Literal["defect", "debatable", "ours"]
     blamed: str
     at_fault: str = ""

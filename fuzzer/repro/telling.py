@@ -16,8 +16,8 @@ _UNTOLD = frozenset({"relax.abs", "relax.add", "relax.call_tir", "relax.logical_
 """Operators that the minimizer itself puts in the place of others, and the call of a kernel."""
 _MANY = 12  # bindings of a module that is not small: what it has may be there by chance
 _MARKS = (
-    Feature.PRIVATE_CALLS, Feature.PACKED_CALLS, Feature.UNKNOWN_SHAPES, Feature.VDEVICE, Feature.SYMBOLIC_SHAPES,
-    Feature.TUPLES, Feature.MATCH_CAST,
+    Feature.RECURSION, Feature.PRIVATE_CALLS, Feature.PACKED_CALLS, Feature.UNKNOWN_SHAPES, Feature.VDEVICE,
+    Feature.SYMBOLIC_SHAPES, Feature.TUPLES, Feature.MATCH_CAST,
 )  # fmt: skip
 
 

@@ -17,6 +17,7 @@ import tvm
 
 from fuzzer.core.case import Case, load_module
 from fuzzer.core.text import plain
+from fuzzer.findings.assessment import Culprit
 from fuzzer.findings.script_parts import Nearest
 from fuzzer.repro.checks.check import PRINTED, seen_line
 from fuzzer.repro.checks.table import SCRIPT_CHECKS, words_of
@@ -31,8 +32,9 @@ from oracles.metamorphic.locality_variation import draw
 from oracles.semantics.single import SingleCall, given_to
 from relaxkit.ir.edits import functions_of
 from relaxkit.ir.first_difference import Difference, Part, differences
+from relaxkit.ir.functions import relax_functions
 from relaxkit.ir.undefined import undefined
-from relaxkit.ir.walk import expressions_in, operator_of
+from relaxkit.ir.walk import expressions, expressions_in, operator_of
 from relaxkit.passes.contract import OracleName
 
 MOST = 110
@@ -55,6 +57,11 @@ _PLAINER: tuple[tuple[re.Pattern[str], str], ...] = tuple(
     (re.compile(pattern, re.DOTALL), plain)
     for pattern, plain in (
         (r"# Metadata omitted.*?show it\.", ""),
+        (
+            r".*has true for relax\.force_pure but false for is_pure.*",
+            "relax.force_pure is left on an impure function",
+        ),
+        (r"Operator-specific validation \(FValidate\) for (\S+) identified error:\s*", r"call of \1: "),
         (rf"{_OF_TYPE} a variable of type \1\Z", "a variable is on another device than its value"),
         (_OF_TYPE, r"a value of type \1 is bound to"),
         (rf"{_WRONG_TYPE}.* as (R\..*), the expression outputs \2\Z", r"\1 is on another device than its type says"),
@@ -282,6 +289,8 @@ def _numeric(culprit: str, told: _Told) -> str:
         after = "" if culprit.startswith(_BUILD) else f" after {culprit}"
         return _fit(f"{what} does not build{after}", told.when, error)
     if evidence.kind == "run-error":
+        if stale := _stale_call(told.modules[1]):
+            return _fit(f"{culprit} {stale}", told.around)
         who = f"{told.blame} fails when {details.entry} is" if told.blame else f"{details.entry} fails when"
         return _fit(f"{who} run after {culprit}", told.when, error)
     _, expected, *_, seen = details.numbers or ("", "", "")
@@ -290,11 +299,14 @@ def _numeric(culprit: str, told: _Told) -> str:
         values = f"{seen} instead of {expected}"
     if evidence.kind == NOT_AS_DOCUMENTED:
         given = {} if told.alone is None or told.alone.operator != details.operator else told.alone.given
-        return _with(given, f"{culprit} computes {details.operator}", f" wrongly: {values}")
+        how = "wrongly over a dim of 0" if told.blame == Culprit.REDUCTIONS else "wrongly"
+        return _with(given, f"{told.blame or culprit} computes {details.operator}", f" {how}: {values}")
     if evidence.kind == GRADIENT:
         found = (each for each in expressions_in(load_module(told.case)) if operator_of(each) == details.operator)
         given = next((given_to(each) for each in found), {})
         values = f" is {_rounded(seen)}, by finite differences {_rounded(expected)}"
+        if details.numbers and not details.numbers[0]:  # no place in it: types differ
+            values = f" has the type {seen}, its operand {expected}"
         return _with(given, f"{culprit} of {details.operator}", values)
     if evidence.kind not in _VALUES:
         return _fit(words_of(told.verdict).title, told.when)
@@ -305,6 +317,20 @@ def _numeric(culprit: str, told: _Told) -> str:
     change = told.changes[0].change
     fits = (f"{head} (it {each})" for each in (change, change.partition(" of ")[0]) if len(head + each) + 6 <= MOST)
     return next(fits, head)
+
+
+def _stale_call(module: tvm.IRModule) -> str:
+    """Tell of a call between functions of which only the callee was changed; empty where all calls fit."""
+    functions = dict(relax_functions(module))
+    for name, function in functions.items():
+        for call in (each for each in expressions(function.body) if isinstance(each, tvm.relax.Call)):
+            callee = functions.get(call.op.name_hint) if isinstance(call.op, tvm.ir.GlobalVar) else None
+            if callee is None:
+                continue
+            kinds = [[type(each.ty) for each in values] for values in (call.args, callee.params)]
+            if kinds[0] != kinds[1]:
+                return f"changes the parameters of {call.op.name_hint}, but not the call of it in {name}"
+    return ""
 
 
 def _with(given: dict[str, Any], head: str, rest: str) -> str:

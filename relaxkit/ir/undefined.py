@@ -8,7 +8,7 @@ from typing import Any
 import tvm
 from tvm import relax
 
-from relaxkit.ir.functions import relax_functions
+from relaxkit.ir.functions import functions_by_name, relax_functions
 from relaxkit.ir.types import parts_of_type
 from relaxkit.ir.walk import expressions, name_of, operator_of, places
 
@@ -17,10 +17,16 @@ def undefined(before: tvm.IRModule, after: tvm.IRModule) -> Iterator[str]:
     """Yield what a pass did that made the second module of the first: ``leaves the parameter x of main undefined``."""
     given = [function for _, function in relax_functions(before)]
     known = [var for var, _ in after.functions_items()]
+    old, new = functions_by_name(before), functions_by_name(after)
     for name, function in relax_functions(after):
+        uses = {var: call for call in expressions(function.body) for var in getattr(call, "args", ())}
         for each in expressions(function.body):
             if isinstance(each, tvm.ir.GlobalVar) and not any(each.same_as(var) for var in known):
-                yield f"leaves a call of {each.name_hint} in {name}, but has dropped or replaced that function"
+                user = operator_of(uses.get(each))
+                use = "a call" if user in ("", "relax.call_tir") else user
+                was = "has replaced" if each.name_hint in new else "has dropped"
+                lost = f"but {was} that function" if each.name_hint in {*old, *new} else "which the module lacks"
+                yield f"leaves {use} of {each.name_hint} in {name}, {lost}"
         symbols = [*relax.analysis.free_symbolic_vars(function), *relax.analysis.tir_vars_in_type(function.ret_ty)]
         defined = set(relax.analysis.defined_symbolic_vars(function))
         free = [symbol for symbol in symbols if symbol not in defined]

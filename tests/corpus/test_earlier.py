@@ -43,7 +43,7 @@ def test_what_was_judged_is_known_by_its_id_and_named_by_its_page() -> None:
     known = told(replace(FOUND, id="36d299b26b", culprit="FoldConstant", evidence=SHUFFLE))
     assert known is not None
     assert known.certain
-    assert known.title.startswith("FoldConstant fails on relax.nn.pixel_shuffle")
+    assert known.title.startswith("Legalization of relax.nn.pixel_shuffle raises"), "as the reader calls it"
     assert known.name in ("docs/upstream/36d299b26b.md", "judged topi-nn-does-not-export-pixel-shuffle")
     assert "in relaxfuzz's corpus only (" in known.line
 

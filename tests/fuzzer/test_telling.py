@@ -20,6 +20,10 @@ FLOWING = (
     "    @R.function\n    def helper(x: R.Tensor((2,), 'float32')):\n        with R.dataflow():\n"
     "            lv = R.exp(x)\n            R.output(lv)\n        return lv\n"
 )
+AGAIN = (
+    "    @R.function(private=True)\n    def again(x: R.Tensor((2,), 'float32')) -> R.Tensor((2,), 'float32'):\n"
+    "        return Module.again(x)\n"
+)
 IN_IF = "if c:\n    lv = {first}\nelse:\n    lv = x\nreturn lv"
 CONDITION = "c: R.Tensor((), 'bool'), x: R.Tensor((2,), 'float32')"
 
@@ -37,6 +41,7 @@ CONDITION = "c: R.Tensor((), 'bool'), x: R.Tensor((2,), 'float32')"
         (module("return x", "x: R.Tuple(R.Tensor((2,), 'float32'))"), "on tuples"),
         (module("\n".join([*(f"lv{number} = R.abs(x)" for number in range(12)), "return x"])), ""),
         (tvm.IRModule({}), "on a PrimFunc"),
+        (module("return Module.again(x)", rest=AGAIN), "on recursion"),
     ],
 )
 def test_what_is_special_of_a_module(given: tvm.IRModule, said: str) -> None:

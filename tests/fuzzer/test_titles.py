@@ -199,6 +199,39 @@ def test_what_is_at_fault_behind_the_pass_is_told(kind: str, blame: str, operato
     assert title_of(case_of(Argsort, "FuseOps"), verdict, blame=blame) == f"{said}: no"
 
 
+def judged(culprit: str, module: Any, evidence: Evidence, blame: str = "") -> str:
+    ran = PassRef(culprit, f"relax.transform.{culprit}()")
+    verdict = Verdict(OracleName.NUMERIC, Outcome.FAIL, culprit, evidence=evidence)
+    return title_of(Case(str(tvm.ir.save_json(module)), (ran,), 0), verdict, blame=blame)
+
+
+def test_a_call_that_was_forgotten_is_told_and_not_the_error_of_the_machine() -> None:
+    @I.ir_module
+    class Callers:
+        @R.function
+        def f1(x: R.Tensor((2,), "float32")) -> R.Tensor((2,), "float32"):
+            R.func_attr({"num_input": 0})
+            return R.exp(x)
+
+        @R.function
+        def main(x: R.Tensor((2,), "float32")) -> R.Tensor((2,), "float32"):
+            return Callers.f1(x)
+
+    evidence = Evidence("run-error", "m", details=Details(entry="main", error="expect a Function"))
+    assert judged("LazyGetInput", Callers, evidence) == (
+        "LazyGetInput changes the parameters of f1, but not the call of it in main"
+    )
+    assert judged("FuseOps", Callers, evidence).startswith("main fails when run after FuseOps"), "all calls fit"
+
+
+def test_a_wrong_value_is_told_of_what_is_at_fault() -> None:
+    details = Details(operator="relax.exp", numbers=("[]", "0.0 at []", "nan; 1 of 1 elements differ", "nan"))
+    evidence = Evidence("not-as-documented", "relax.exp: wrong value", details=details)
+    said = judged("LegalizeOps", Exponent, evidence, "s_tir.LowerInitBlock")
+    assert said.startswith("s_tir.LowerInitBlock computes relax.exp wrongly over a dim of 0: nan instead of 0.0")
+    assert judged("LegalizeOps", Exponent, evidence).startswith("LegalizeOps computes relax.exp wrongly: nan instead")
+
+
 def test_a_death_is_told_with_what_it_hangs_on() -> None:
     verdict = Verdict(OracleName.CRASH, Outcome.FAIL, "FuseOps", evidence=death("signal 11"))
     assert title_of(case_of(Argsort, "FuseOps"), verdict) == "FuseOps crashes the process on relax.argsort: SIGSEGV"
@@ -232,6 +265,15 @@ def test_what_cannot_be_compared_keeps_the_words_of_the_oracle() -> None:
             "Expression of type (n, 2) int8 cannot be int8 of rank 1",
         ),
         ("", "an assertion in Visit does not hold"),
+        (
+            """Operator-specific validation (FValidate) for relax.call_tir identified error:
+Argument 0 type mismatch: expected R.Tensor((1,), dtype="float32"), given R.Tensor((1,), dtype="float16")""",
+            "call of relax.call_tir: argument 0 is (1,) float16 instead of (1,) float32",
+        ),
+        (
+            "Function R.func() has true for relax.force_pure but false for is_pure",
+            "relax.force_pure is left on an impure function",
+        ),
     ],
 )  # fmt: skip
 def test_the_essence_of_an_error(message: str, said: str) -> None:

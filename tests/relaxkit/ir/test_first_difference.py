@@ -128,7 +128,18 @@ def test_a_function_that_is_gone_is_told_with_its_caller() -> None:
     given = module("lv = cls.helper(x)\nreturn lv".replace("cls", "Module"), rest=HELPER)
     assert [*undefined(given, given)] == []
     said = next(undefined(given, broken(given["main"])))
-    assert said == "leaves a call of helper in main, but has dropped or replaced that function"
+    assert said == "leaves a call of helper in main, but has dropped that function"
+    after = broken(given["main"])
+    after[tvm.ir.GlobalVar("helper")] = given["helper"]
+    assert next(undefined(given, after)) == "leaves a call of helper in main, but has replaced that function"
+    (said,) = undefined(broken(after["main"]), broken(after["main"]))
+    assert said == "leaves a call of helper in main, which the module lacks"
+
+
+def test_a_closure_of_a_function_that_is_gone_is_no_call() -> None:
+    given = module("lv = R.make_closure(Module.helper, (x,))\nreturn x", rest=HELPER)
+    said = next(undefined(given, broken(given["main"])))
+    assert said == "leaves relax.make_closure of helper in main, but has dropped that function"
 
 
 def test_a_dim_that_only_a_result_type_has_is_undefined() -> None:
