@@ -65,14 +65,14 @@ def _earlier() -> tuple[EarlierFinding, ...]:
 
 def _rows() -> Iterator[EarlierFinding]:
     judged, cases = judgements.load(), {case.slug: case for case in load()}
+    titles = {each.id: each.better for each in judged if each.better}
     pages = {each.cause: page.name for each in judged if (page := _PAGES / f"{each.id}.md").is_file()}
     for each in judged:
         name = f"docs/upstream/{pages[each.cause]}" if each.cause in pages else f"judged {each.cause}"
         reported = each.upstream or next((cases[slug].reference for slug in each.cases if slug in cases), "")
         cause = each.told if each.verdict == "defect" else None
-        known = KnownAs(
-            name, _VERDICTS[each.verdict] + each.reason, reported, cause=cause, title=each.better or each.title
-        )
+        sentence, title = _VERDICTS[each.verdict] + each.reason, titles.get(each.id, each.title)
+        known = KnownAs(name, sentence, reported, cause=cause, title=title)
         yield EarlierFinding(each.id, each.family, None if each.operators is None else frozenset(each.operators), known)
     reasons = {each.id: each.reason for each in judged}
     for row in read_tables(read_toml(_AUDIT), "finding"):
