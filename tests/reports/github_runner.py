@@ -149,7 +149,8 @@ class Runner:
             cwd=state.folder, env=environment, capture_output=True, text=True, check=False,
         )  # fmt: skip
         self.said += done.stdout + done.stderr
-        self.scripts[step["run"]] = self.scripts.get(step["run"], "") + commands.read_text()
+        ran = commands.read_text().replace(" 1>&2", " >&2")  # as bash prints it
+        self.scripts[step["run"]] = self.scripts.get(step["run"], "") + ran
         pairs = (line.partition("=") for line in output.read_text().splitlines())
         return done.returncode, {key: value for key, _, value in pairs}
 
