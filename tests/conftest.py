@@ -52,19 +52,16 @@ def quick_stack(context: int = 1) -> list[inspect.FrameInfo]:
 inspect.stack = quick_stack
 
 
-@pytest.fixture(scope="session")
-def script_runner() -> Iterator[WarmScripts]:
-    runner = WarmScripts()
-    yield runner
-    runner.end()
-
-
-@pytest.fixture
-def warm_scripts(script_runner: WarmScripts, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture(scope="session", autouse=True)
+def _warm_scripts() -> Iterator[None]:
     """Scripts that are checked run in forks of a process that has loaded TVM."""
     from fuzzer.repro import run
 
-    monkeypatch.setattr(run, "subprocess", script_runner)
+    runner = WarmScripts()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(run, "subprocess", runner)
+        yield
+    runner.end()
 
 
 _BEGUN = time.monotonic()

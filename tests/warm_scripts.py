@@ -11,6 +11,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -32,8 +33,8 @@ def run(asked):
         opened = os.open(name, os.O_RDWR)
         os.dup2(opened, number)
         os.close(opened)
-    path = asked["path"]
-    sys.argv = [path]
+    sys.argv = asked["arguments"]
+    path = sys.argv[0]
     sys.path[0] = os.path.dirname(path)
     sys.dont_write_bytecode = True
     main = sys.modules["__main__"] = types.ModuleType("__main__")
@@ -79,21 +80,35 @@ class WarmScripts:
     TimeoutExpired = subprocess.TimeoutExpired
 
     def __init__(self) -> None:
-        self._environment = _lasting(os.environ)
+        self._environment: dict[str, str] = {}
         self._server: subprocess.Popen[str] | None = None
+        self._lock = threading.Lock()  # triage checks scripts in several threads
 
-    def run(self, command: list[str], *, timeout: float, env: dict[str, str], cwd: Path, **others: Any) -> Any:
+    def run(self, command: list[str], *, timeout: float, env: Mapping[str, str], cwd: Path, **others: Any) -> Any:
         """As `subprocess.run`, for a script and the interpreter of this process."""
-        if command[:-1] != [sys.executable] or _lasting(env) != self._environment:
+        if command[0] != sys.executable or not command[1].endswith(".py") or _lasting(env) != _lasting(os.environ):
             return subprocess.run(command, timeout=timeout, env=env, cwd=cwd, **others)
+        with self._lock:
+            return self._run(command, timeout, env, cwd)
+
+    def _run(self, command: list[str], timeout: float, env: Mapping[str, str], cwd: Path) -> Any:
+        if self._environment != _lasting(env):  # the first isolated worker of a process sets the number of threads
+            self.end()
         if self._server is None:
+            self._environment = _lasting(env)
             self._server = subprocess.Popen(
                 [sys.executable, "-c", SERVER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
             )
         assert self._server.stdin is not None
         assert self._server.stdout is not None
         with tempfile.NamedTemporaryFile("r") as out, tempfile.NamedTemporaryFile("r") as errors:
-            asked = {"path": command[-1], "cwd": str(cwd), "out": out.name, "errors": errors.name, "seconds": timeout}
+            asked = {
+                "arguments": command[1:],
+                "cwd": str(cwd),
+                "out": out.name,
+                "errors": errors.name,
+                "seconds": timeout,
+            }
             self._server.stdin.write(json.dumps(asked) + "\n")
             self._server.stdin.flush()
             code = json.loads(self._server.stdout.readline())
@@ -108,3 +123,4 @@ class WarmScripts:
             assert self._server.stdin is not None
             self._server.stdin.close()
             self._server.wait(30)
+            self._server = None

@@ -36,7 +36,7 @@ def endless(job: TriageJob, workers: Callable[[], IsolatedWorker]) -> TriageResu
 
 def test_triage_ends_with_the_grace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(local, "triage_finding", endless)
-    monkeypatch.setattr(campaign, "GRACE_SECONDS", 3.0)
+    monkeypatch.setattr(campaign, "GRACE_SECONDS", 1.5)
     config = Config(
         seed=7, passes=("FuseOps",), user_passes=(), oracles=(OracleName.CRASH,), max_examples=None, seconds=0.5,
         workers=1, case_timeout=20.0, memory_limit=3 << 30,
@@ -45,7 +45,7 @@ def test_triage_ends_with_the_grace(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         store.record_shard(shard(0, hit("Check failed: boom", 5)), 1.0)
         begun = time.monotonic()
         assert Campaign(store, config, Progress(config)).run() == "finished"
-        assert time.monotonic() - begun > 2.0
+        assert time.monotonic() - begun > 1.4
         (finding,) = store.findings()
         assert finding.state is FindingState.NEW
         assert store.untriaged() == [(0, finding.id)]

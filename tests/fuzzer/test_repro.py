@@ -25,9 +25,6 @@ from relaxkit.passes.contract import OracleName
 from relaxkit.passes.pass_ref import PassRef
 from relaxkit.runtime import cxx_available
 
-pytestmark = pytest.mark.usefixtures("warm_scripts")
-
-
 PASSES = """
 import itertools
 import os
@@ -223,6 +220,8 @@ DEATHS = [
 
 # A script ends with 0, 1 or 2 for reasons of its own; 3 is any other code.
 MORE_DEATHS = {"Hang", "Exit1", "Exit4"}
+# A script whose defect is gone is the same for each death: one of each way to end is enough.
+ENDS_ALIKE = {"Exit2", "Exit3", "Hungry"}
 
 
 @pytest.mark.parametrize(
@@ -234,6 +233,8 @@ def test_deaths_are_judged_from_outside(name: str, kind: str, says: str, passes:
     shown = check_repro(path)
     assert shown.confirmed, shown
     assert f"BUG: {says}" in shown.output
+    if name in ENDS_ALIKE:
+        return
     passes.write_text(PASSES.replace("MENDED = False", "MENDED = True"))
     gone = check_repro(path)
     assert gone.exit_code == 0, gone

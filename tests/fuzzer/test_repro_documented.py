@@ -24,8 +24,6 @@ from relaxkit.passes.contract import OracleName
 from relaxkit.passes.pass_ref import PassRef
 from relaxkit.runtime import cxx_available
 
-pytestmark = pytest.mark.usefixtures("warm_scripts")
-
 
 @pytest.fixture(scope="module")
 def shown() -> tuple[Case, Verdict]:

@@ -19,9 +19,6 @@ from relaxkit.passes.contract import Circumstance, OracleName
 from relaxkit.passes.contracts import contract_for
 from relaxkit.passes.pass_ref import PassRef
 
-pytestmark = pytest.mark.usefixtures("warm_scripts")
-
-
 PASSES = """
 import threading
 

@@ -21,8 +21,6 @@ from oracles.metamorphic.locality_variation import Change, ModuleVariation, draw
 from relaxkit.passes.contract import Locality, OracleName
 from relaxkit.passes.pass_ref import PassRef
 
-pytestmark = pytest.mark.usefixtures("warm_scripts")
-
 
 def planted(name: str) -> PassRef:
     return next(item for item in PLANTED if item.factory == name).ref()

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import os
 import runpy
-import subprocess
 import sys
 from pathlib import Path
 
@@ -14,6 +14,7 @@ from deaths import death
 from fuzzer.core.case import Case
 from fuzzer.core.module_file import read_module
 from fuzzer.findings.signature import signature
+from fuzzer.repro import run
 from fuzzer.repro.pieces.frame import load
 from fuzzer.repro.render import expression, render_repro
 from oracles.core.verdict import Evidence, Outcome, Verdict
@@ -78,9 +79,8 @@ def script_of(folder: Path, name: str, evidence: Evidence) -> Path:
 
 
 def asked(script: Path, *arguments: str) -> tuple[int, str]:
-    done = subprocess.run(
-        [sys.executable, str(script), *arguments], capture_output=True, text=True, timeout=100, check=False
-    )
+    command = [sys.executable, str(script), *arguments]
+    done = run.subprocess.run(command, capture_output=True, text=True, timeout=100, env=os.environ, cwd=script.parent)
     return done.returncode, done.stdout
 
 

@@ -22,9 +22,6 @@ from oracles.core.verdict import Verdict
 from relaxkit.passes.contract import OracleName
 from relaxkit.passes.pass_ref import PassRef
 
-pytestmark = pytest.mark.usefixtures("warm_scripts")
-
-
 PASS = '''
 import tvm
 

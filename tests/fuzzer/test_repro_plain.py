@@ -25,10 +25,7 @@ from relaxkit.passes.contract import OracleName
 from relaxkit.passes.pass_ref import PassRef
 from relaxkit.runtime import cxx_available
 
-pytestmark = [
-    pytest.mark.skipif(not cxx_available(), reason="plain relax.build needs a C++ compiler"),
-    pytest.mark.usefixtures("warm_scripts"),
-]
+pytestmark = pytest.mark.skipif(not cxx_available(), reason="plain relax.build needs a C++ compiler")
 
 PASSES = """
 import tvm

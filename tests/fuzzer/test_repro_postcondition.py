@@ -21,9 +21,6 @@ from oracles.core.verdict import Outcome, Verdict
 from relaxkit.passes.contract import OracleName
 from relaxkit.passes.pass_ref import PassRef
 
-pytestmark = pytest.mark.usefixtures("warm_scripts")
-
-
 UPDATE = PassRef("UpdateVDevice", 'relax.transform.UpdateVDevice(relax.VDevice("llvm", 2), 0)')
 
 

@@ -21,9 +21,6 @@ from relaxkit.passes.contract import OracleName
 from relaxkit.passes.pass_ref import USER_PREFIX, PassRef
 from relaxkit.runtime import cxx_available
 
-pytestmark = pytest.mark.usefixtures("warm_scripts")
-
-
 AGAIN = Path(__file__).resolve().parents[1] / "planted" / "again.py"
 
 

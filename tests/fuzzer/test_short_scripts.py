@@ -26,9 +26,6 @@ from relaxkit.passes.contract import OracleName
 from relaxkit.passes.contracts import contract_for
 from relaxkit.passes.pass_ref import PassRef
 
-pytestmark = pytest.mark.usefixtures("warm_scripts")
-
-
 SHOWN = (
     "crash.py:third_function", "mutation.py:attribute", "mutation.py:parameter_names", "determinism.py:counter",
     "sequential.py:call_stack", "idempotence.py:alias_each_run", "idempotence.py:second_run_fails",
@@ -121,7 +118,7 @@ def test_a_script_of_a_death_dies_in_the_same_way(name: str, kind: str, code: in
     case = Case(str(tvm.ir.save_json(load_module(known))), (PassRef(name, f"user:{path}:{name}"),), 5)
     verdict = Verdict(OracleName.CRASH, Outcome.FAIL, name, evidence=death(kind))
     (script, *_) = short_forms(case, verdict).scripts
-    text = script.text.replace("signal.alarm(20)", "signal.alarm(3)")
+    text = script.text.replace("signal.alarm(20)", "signal.alarm(1)")
     result = run(text, script.ending, tmp_path)
     assert result.exit_code == code, result
     assert result.confirmed

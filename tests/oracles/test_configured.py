@@ -22,9 +22,6 @@ from relaxkit.passes.contracts import contract_for
 from relaxkit.passes.pass_ref import PassRef
 from strategies.passes import DrawnPass
 
-pytestmark = pytest.mark.usefixtures("warm_scripts")
-
-
 GRAPH = 'configured(relax.transform.RewriteCUDAGraph(), {"relax.backend.use_cuda_graph": True})'
 
 

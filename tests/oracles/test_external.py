@@ -22,9 +22,6 @@ from relaxkit.runtime import cxx_available, plain_build, session
 from relaxkit.runtime.external import EXTERNAL_NAME, with_codegen
 from strategies.constructs.composites import EXTERNAL
 
-pytestmark = pytest.mark.usefixtures("warm_scripts")
-
-
 RUN = PassRef("RunCodegen", "relax.transform.RunCodegen()")
 
 

@@ -34,9 +34,6 @@ from oracles.structural.roundtrip_forms import (
 from relaxkit.passes.contract import OracleName
 from relaxkit.passes.pass_ref import PassRef
 
-pytestmark = pytest.mark.usefixtures("warm_scripts")
-
-
 SIZE = tvm.tirx.Var("size", "int64")
 WHOLE = next(seed for seed in range(1, 10000) if roundtrip._draws(seed, roundtrip.WHOLE_SHARE))
 PART = next(

@@ -37,7 +37,7 @@ def in_tiers(few: int, many: int) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("count", [few, pytest.param(many, marks=pytest.mark.slow)])
 
 
-PLAIN = 600
+PLAIN = 400
 """Modules that all tests of a process share which ask for nothing in particular."""
 
 

@@ -9,7 +9,7 @@ from strategies.scope.features import REQUIRES, closure
 
 
 @pytest.mark.parametrize("feature", list(Feature), ids=str)
-@in_tiers(4, 12)
+@in_tiers(3, 12)
 def test_a_demanded_feature_occurs(feature, count):
     for module in drawn(ir_modules(demand=[feature]), count):
         assert feature in features_of(module), module.script()
@@ -17,7 +17,7 @@ def test_a_demanded_feature_occurs(feature, count):
 
 
 @pytest.mark.parametrize("feature", list(Feature), ids=str)
-@in_tiers(8, 25)
+@in_tiers(5, 25)
 def test_a_forbidden_feature_does_not_occur(feature, count):
     for module in drawn(ir_modules(forbid=[feature]), count):
         assert feature not in features_of(module), module.script()

@@ -20,7 +20,7 @@ from strategies.scope.choices import Choices
 from strategies.scope.features import Feature
 from strategies.scope.from_bytes import draw_from_bytes
 
-PLANTS = in_tiers(8, 20)
+PLANTS = in_tiers(5, 20)
 LEAST = 0.6
 
 NO_IDIOM = {
