@@ -3,6 +3,7 @@
 import gc
 
 import hypothesis
+import numpy.random
 import tvm
 import tvm.relax
 
@@ -11,12 +12,15 @@ import fuzzer.shard.shard
 import fuzzer.shard.shares
 import oracles
 import oracles.judge
+import oracles.numeric.oracle
 import strategies
 import strategies.scope.from_bytes
 import strategies.seeded
 from relaxkit.compat.shims import iterate_quickly
+from relaxkit.interpreter.registry import implementation
 
-__all__ = ["fuzzer", "hypothesis", "oracles", "strategies", "tvm"]
+__all__ = ["fuzzer", "hypothesis", "numpy", "oracles", "strategies", "tvm"]
 
 iterate_quickly()
+implementation("relax.add")  # and all others with it
 gc.freeze()  # what is imported stays, and need not be looked at again
