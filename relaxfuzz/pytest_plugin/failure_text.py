@@ -31,7 +31,7 @@ def failure_text(item: pytest.Function, case: Case, verdict: Verdict, options: O
     try:
         reduced = reduce_case(case, verdict, SearchLimits(10**9, options.minimize), options.case_timeout)
     except NotReduced as error:
-        again = "; a pass with arguments is best given as text, check(module, 'relax.transform.FuseOps(0)')"
+        again = "; write a pass with arguments as text, check(module, 'relax.transform.FuseOps(0)')"
         return unreduced_text(verdict, case, f"not minimized: {error}{again}")
     small, seen = reduced.minimized.case, reduced.verdict or verdict
     criterion, trace = reduced.criterion, _trace(seen)
@@ -72,7 +72,7 @@ def _trace(verdict: Verdict) -> list[str]:
 def _shortened(module: str) -> str:
     lines = module.strip("\n").splitlines()
     left = len(lines) - _MOST_LINES
-    return "\n".join(lines if left <= 1 else [*lines[:_MOST_LINES], f"# ... and {left} lines more, in the script"])
+    return "\n".join(lines if left <= 1 else [*lines[:_MOST_LINES], f"# ... and {left} more lines, in the script"])
 
 
 def unreduced_text(verdict: Verdict, case: Case, why: str) -> str:

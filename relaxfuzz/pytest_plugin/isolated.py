@@ -104,9 +104,9 @@ def _require_changes(item: pytest.Function, counts: dict[str, int], options: Opt
     if judged and changed < least:
         raise _shown(
             NothingShown(item.nodeid),
-            f"the pass changed {changed} of the {judged} modules that were judged, and at least {least} are demanded: "
-            "what it does was not tested.\nDraw modules that it acts on: ir_modules(demand=..., operators=..., "
-            "plant=...) (docs/drawing-modules.md); or demand less: relaxfuzz_min_changed in pytest's configuration, "
+            f"the pass changed {changed} of the {judged} modules that were judged, but at least {least} are required: "
+            "the pass was hardly tested.\nGenerate modules that it acts on: ir_modules(demand=..., operators=..., "
+            "plant=...) (docs/drawing-modules.md); or require fewer: relaxfuzz_min_changed in pytest's configuration, "
             "@pytest.mark.relaxfuzz(min_changed=0).",
         )
 
@@ -145,7 +145,7 @@ def _last_words(folder: Path) -> str:
     except OSError:
         return ""
     lines = [printable(each) for each in lines if each.strip() and "BlockBuilder destroyed" not in each]
-    return "".join(f"\n{each}" for each in ["Its last words:", *lines[-_LAST_WORDS:]]) if lines else ""
+    return "".join(f"\n{each}" for each in ["Its last output:", *lines[-_LAST_WORDS:]]) if lines else ""
 
 
 def _raise_death(
@@ -155,7 +155,7 @@ def _raise_death(
         raise _shown(
             BodyDied(died.detail),
             f"{item.nodeid}: its process ended: {died.detail}, while no pass was judged by `check`.\n"
-            f"Call the pass by `check(module, PASS)`, and the module is shown here, made small.{_last_words(folder)}",
+            f"Run the pass with `check(module, PASS)` to see the minimized module here.{_last_words(folder)}",
         )
     verdict = death_verdict(died, judged.case.name)
     failure = OracleFailure([verdict])

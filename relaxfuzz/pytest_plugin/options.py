@@ -24,15 +24,11 @@ _HOME = Path(__file__).resolve().parents[2]
 
 
 OPTIONS = {
-    "time": (
-        "TIME",
-        None,
-        "draw modules for so long (90s, 10m) in each test that judges passes, however many examples that makes",
-    ),
-    "seed": ("N", None, "decides what these tests draw (default: as Hypothesis does)"),
-    "minimize": ("TIME", "30s", "spend at most so long on making a failing module small (default: 30s)"),
-    "case-timeout": ("TIME", "20s", "one module may take so long in a test, more is a hang (default: 20s)"),
-    "known": ("FILE", None, "accept the findings that this file lists in [[known]] tables, by id or signature"),
+    "time": ("TIME", None, "generate modules for this long (90s, 10m) in each test that checks a pass"),
+    "seed": ("N", None, "random seed of these tests (default: chosen by Hypothesis)"),
+    "minimize": ("TIME", "30s", "time limit for minimizing a failing module (default: 30s)"),
+    "case-timeout": ("TIME", "20s", "time limit for one module in a test (default: 20s)"),
+    "known": ("FILE", None, "accept findings that this file lists in [[known]] tables, by id or signature"),
     "out": ("DIR", None, "write repro scripts there (default: in pytest's cache)"),
 }
 """The options behind ``--relaxfuzz-``: name of the value, default, help."""

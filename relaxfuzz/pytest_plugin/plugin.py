@@ -28,9 +28,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("relaxfuzz", "passes of TVM's Relax (relaxfuzz)")
     for name, (metavar, default, text) in OPTIONS.items():
         group.addoption(f"--relaxfuzz-{name}", metavar=metavar, default=default, help=text)
-    parser.addini(ISOLATE, "run tests that judge passes in processes of their own", type="bool", default=True)
+    parser.addini(ISOLATE, "run each test that checks a pass in its own process", type="bool", default=True)
     parser.addini(
-        MIN_CHANGED, "least modules that the pass of a test must change (default: 1, of 20 or more)", default=""
+        MIN_CHANGED,
+        "minimum number of modules that the pass of a test must change (default: 1, of 20 or more)",
+        default="",
     )
 
 
@@ -38,8 +40,8 @@ def pytest_configure(config: pytest.Config) -> None:
     """Check the options."""
     config.addinivalue_line(
         "markers",
-        f"{MARKER}(isolate=True, min_changed=1): run the test in a process of its own, which may crash (isolate=False: "
-        "do not), and fail it when its pass changed fewer modules",
+        f"{MARKER}(isolate=True, min_changed=1): run the test in its own process, which may crash (isolate=False: "
+        "do not), and fail it if its pass changed fewer modules",
     )
     given = any(value != OPTIONS[name][1] for name, value in given_options(config).items() if name != "out")
     if given or config.getini(MIN_CHANGED):
