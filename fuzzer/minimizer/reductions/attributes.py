@@ -29,12 +29,9 @@ def attributes(sketch: Sketch) -> Edits:
     for number, (name, func) in enumerate(functions.items()):
         for place, key in enumerate(sorted(func.attrs)):
             if key != "global_symbol" or called[name]:
-                yield (
-                    (0, number, place),
-                    edit(sketch, lambda copy, name=name, key=key: copy.functions[name].attrs.pop(key)),
-                )
+                yield (0, number, place), edit(sketch, _attribute, key, name)
     for place, key in enumerate(sorted(sketch.attrs)):
-        yield (1, place), edit(sketch, lambda copy, key=key: copy.attrs.pop(key))
+        yield (1, place), edit(sketch, _attribute, key)
     for place, key in enumerate(sorted(sketch.global_infos)):
         if key != "vdevice" or next(of_operators(sketch), None) is None:  # TVMScript could not say what they name
             yield (2, place), edit(sketch, _info, key)
@@ -47,25 +44,26 @@ def _everything(sketch: Sketch) -> None:
         func.attrs = {key: value for key, value in func.attrs.items() if key == "global_symbol"}
 
 
+def _attribute(sketch: Sketch, key: str, function: str = "") -> None:
+    del (sketch.functions[function] if function else sketch).attrs[key]
+
+
 def _info(sketch: Sketch, key: str) -> None:
     del sketch.global_infos[key]
     if key == "vdevice":
         sketch.retype.devices = False
 
 
-_KEY = "vdevice"
-
-
 @reduction("drop vdevices")
 def vdevices(sketch: Sketch) -> Edits:
     """Drop the vdevices that no type and no operator mentions."""
-    devices = list(sketch.global_infos.get(_KEY, ()))
+    devices = list(sketch.global_infos.get("vdevice", ()))
     if len(devices) < 2:  # one alone is of no use: it goes with the attributes, or it is needed
         return
     used = [*_of_types(sketch), *of_operators(sketch)]
     kept = [item for item in devices if any(tvm_ffi.structural_equal(item, other) for other in used)]
     if 0 < len(kept) < len(devices):
-        yield (0,), edit(sketch, lambda copy: copy.global_infos.update({_KEY: kept}))
+        yield (0,), edit(sketch, lambda copy: copy.global_infos.update({"vdevice": kept}))
 
 
 def of_operators(sketch: Sketch) -> Iterator[Any]:
