@@ -41,8 +41,9 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     importing = actions.add_parser(
         "import",
         help="extract seeds from a TVM checkout",
-        description="Extract TVMScript modules from Python files without running them, and collect those that parse "
-        "under the installed TVM and are well formed, as seeds for `relaxfuzz run --seeds DIR`.",
+        description="Extract TVMScript modules from Python files, and collect those that parse under the installed TVM "
+        "and are well formed, as seeds for `relaxfuzz run --seeds DIR`. TVM's parser evaluates expressions in them: "
+        "import only files that you would run.",
     )
     importing.add_argument("path", type=Path, metavar="PATH", help="a TVM checkout, a directory, or a Python file")
     importing.add_argument(
@@ -61,7 +62,9 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     adding.add_argument("--slug", help="name of the case (default: made from the pass and the title)")
     add_trust(adding)
     for action in (listing, checking, matching, adding):
-        action.add_argument("--root", type=Path, help="directory of the cases (default: the corpus itself)")
+        action.add_argument(
+            "--root", type=Path, help="directory of cases whose code you trust (default: the corpus itself)"
+        )
 
 
 def _run(options: argparse.Namespace) -> int:

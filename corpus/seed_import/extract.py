@@ -65,7 +65,7 @@ def candidates_of(path: Path, name: str) -> list[FoundScript]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SyntaxWarning)  # of the file's string escapes: none of our business
             tree = ast.parse(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, SyntaxError, ValueError, RecursionError) as error:
+    except (OSError, UnicodeDecodeError, SyntaxError, ValueError, RecursionError, MemoryError) as error:
         raise UnreadableFile(f"{type(error).__name__}: {error}") from error
     return [_candidate(name, place) for place in _places(tree.body, ())]
 

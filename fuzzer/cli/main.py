@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
+import io
 import logging
 import os
 import sys
@@ -31,6 +32,9 @@ def main(arguments: list[str] | None = None) -> int:
         level = asked
         del argv[0]
     logging.getLogger(PROGRAM).setLevel(level)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a test may have put another there
+            stream.reconfigure(errors="backslashreplace")  # of what the terminal's encoding has no sign for
     try:
         return _dispatch(argv)
     except (UsageError, PluginError) as error:

@@ -12,7 +12,7 @@ from typing import Annotated, Any, TypeVar, get_args
 
 import msgspec
 
-from fuzzer.core.files import confine, read_text
+from fuzzer.core.files import confine, read_regular
 from fuzzer.core.verb import UsageError
 from relaxkit.near import near_matches
 
@@ -36,6 +36,8 @@ _NAMES = rf"({_NAME}(?:[ \t]*\.[ \t]*{_NAME})*)[ \t]*"
 _HEADER = re.compile(rf"[ \t]*(\[\[?)[ \t]*{_NAMES}\]")
 _KEY = re.compile(rf"[ \t]*{_NAMES}=")
 _PART = re.compile(r""""([^"]*)"|'([^']*)'|([A-Za-z0-9_-]+)""")
+_MOST_BYTES, _MOST_PARTS = 4 << 20, 32
+"""Of a file, and of a key: Python's parser keeps each beginning of a key."""
 _POSITION = re.compile(r"\(at line (\d+), column \d+\)|\(at end of document\)")
 
 
@@ -94,10 +96,10 @@ class TomlFile:
         return found
 
 
-def read_toml(path: Path, quote: bool = True) -> TomlFile:
+def read_toml(path: Path, quote: bool = False) -> TomlFile:
     """Read and parse; raises ``TomlError``, which may ``quote`` the line that is wrong: of what a user named."""
     try:
-        text = read_text(path)
+        text = read_regular(path, most=_MOST_BYTES).decode("utf-8-sig")
     except OSError as error:
         raise TomlError(f"{path}: {error.strerror or error}") from error
     except UnicodeDecodeError as error:
@@ -105,8 +107,11 @@ def read_toml(path: Path, quote: bool = True) -> TomlFile:
     return parse_toml(path, text, quote)
 
 
-def parse_toml(path: Path, text: str, quote: bool = True) -> TomlFile:
+def parse_toml(path: Path, text: str, quote: bool = False) -> TomlFile:
     """Parse what stands, or is to stand, in a file; raises ``TomlError``, as of :func:`read_toml`."""
+    for number, line in enumerate(text.split("\n"), start=1):
+        if line.partition("=")[0].count(".") > _MOST_PARTS:
+            raise TomlError(f"{path}:{number}: a key of more than {_MOST_PARTS} parts")
     try:
         return TomlFile(path, text, tomllib.loads(text))
     except tomllib.TOMLDecodeError as error:

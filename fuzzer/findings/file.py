@@ -229,7 +229,7 @@ def _read(path: Path | None) -> TomlFile:
             confine(DEFAULT_FILE, Path())
         except OSError as error:
             raise TomlError(f"{DEFAULT_FILE}: {error.strerror}; --triage names it") from error
-    return _checked(read_toml(path or DEFAULT_FILE, quote=False))
+    return _checked(read_toml(path or DEFAULT_FILE))
 
 
 def _checked(file: TomlFile) -> TomlFile:

@@ -213,7 +213,7 @@ def load_policy(path: Path, campaign_passes: Collection[str], all_passes: Callab
     Raises:
         fuzzer.core.toml.TomlError: With file, line and key in one line.
     """
-    file = read_toml(path)
+    file = read_toml(path, quote=True)  # the user names it
     top = read_record(file, (), file.table, _PolicyFile, "of a policy")
     known_file = _beside(file, "known", top.known) if isinstance(top.known, str) else None
     named = [*_campaign_rule(file), *_oracle_rules(file), *_pass_rules(file, campaign_passes, all_passes)]

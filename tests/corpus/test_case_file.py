@@ -1,9 +1,10 @@
+import time
 from pathlib import Path
 
 import pytest
 
 from corpus.case import CaseError, load, parse_case
-from oracles.core.verdict import Outcome
+from oracles.core.verdict import Evidence, Outcome
 from relaxkit.passes.contract import OracleName
 from relaxkit.passes.pass_ref import PassRef
 
@@ -53,6 +54,8 @@ def test_parses(tmp_path: Path) -> None:
         ('explanation = "e"', 'explanation = "a\\nb"', "'explanation' must be one line"),
         ('"mutation"', '"mutations"', "'oracle' 'mutations' is not an oracle"),
         ('"x+"', '"("', "'pattern' is not a regular expression"),
+        ('"x+"', f'"{"(" * 3000}"', "'pattern' is not a regular expression"),
+        ('"x+"', '"x{99999999999999999999}"', "'pattern' is not a regular expression"),
         ('oracle = "mutation"', 'oracle = "mutation"\nseed = 1', "'seed' is not a key of a case"),
         ('oracle = "mutation"', 'oracle = "mutation"\ninput_seed = true', "'input_seed' must be an integer"),
         ('oracle = "mutation"', 'oracle = "mutation"\nisolated = 1', "'isolated' must be true or false"),
@@ -80,3 +83,10 @@ def test_a_replica_stands_for_one_pass(tmp_path: Path) -> None:
 def test_unknown_slug_has_near_matches() -> None:
     with pytest.raises(CaseError, match="did you mean lift-transform-params-twice"):
         load(["lift-transform-param-twice"])
+
+
+def test_only_the_beginning_of_a_failure_is_searched(tmp_path: Path) -> None:
+    case = parse_case(write(tmp_path, GOOD.replace('"x+"', '"run-error.*never"')))
+    begun = time.process_time()
+    assert not case.shows_in(Evidence("crash", "run-error " * 100_000))
+    assert time.process_time() - begun < 5

@@ -51,6 +51,11 @@ def test_scripts_are_found_wherever_they_stand() -> None:
     assert all(each.name.rpartition(".")[2] in lines[each.line - 1] for each in found)
 
 
+def test_what_exhausts_the_parser_is_unreadable(tmp_path: Path) -> None:
+    with pytest.raises(UnreadableFile):
+        candidates(tmp_path, f"x = {'-' * 200_000}1\n")
+
+
 def test_only_what_a_script_needs_goes_with_it(tmp_path: Path) -> None:
     text = """
         import os

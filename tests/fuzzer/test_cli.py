@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import importlib.metadata
+import io
 import json
 import os
 import subprocess
@@ -333,3 +334,11 @@ def test_quiet_leaves_the_results_alone(level: str, told: bool, capsys: pytest.C
     said = capsys.readouterr()
     assert said.out == "a result\n"
     assert ("a word" in said.err) is told
+
+
+def test_signs_that_a_terminal_does_not_have_are_escaped(monkeypatch: pytest.MonkeyPatch) -> None:
+    said = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
+    monkeypatch.setattr(sys, "stderr", said)
+    assert main(["é😀"]) == 2
+    said.seek(0)
+    assert "'\\xe9\\U0001f600'" in said.read()

@@ -105,7 +105,18 @@ def test_findings_that_are_elsewhere_are_not_shown(
     assert "hunter2" not in said
 
 
-@pytest.mark.parametrize("text", ["a = " + "[" * 100_000, "a = " + "1" * 6000, "a = 2027-02-31", "\x00", "a = {" * 999])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a.b." * 20_000 + "c = 1",
+        "[" + "a." * 99 + "a]",
+        "a = " + "[" * 100_000,
+        "a = " + "1" * 6000,
+        "a = 2027-02-31",
+        "\x00",
+        "a = {" * 999,
+    ],
+)
 def test_toml_that_python_cannot_read_is_one_line(tmp_path: Path, text: str) -> None:
     with pytest.raises(TomlError) as caught:
         parse_toml(tmp_path / "a.toml", text)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -259,3 +260,33 @@ def test_a_project_file_above_is_used_within_the_repository(tmp_path: Path) -> N
     assert (inner / "c").is_dir()
     (tmp_path / "src" / ".git").mkdir()
     assert project_file(inner) == inner / "pyproject.toml"
+
+
+@pytest.mark.parametrize("name", [".relaxfuzz/policy.toml", ".gitignore", "pyproject.toml", "findings.toml", ".github"])
+def test_nothing_is_read_or_written_through_links(tmp_path: Path, name: str) -> None:
+    home, victim = tmp_path / "home", tmp_path / "victim"
+    (home / name).parent.mkdir(parents=True)
+    if name == ".github":
+        victim.mkdir()
+    elif name != ".relaxfuzz/policy.toml":  # the target of that one is not even there
+        victim.write_text("password hunter2\n")
+    (home / name).symlink_to(victim)
+    with pytest.raises(UsageError, match="a link, or outside of") as caught:
+        init(home, "--pass", PASS, "--force")
+    assert "hunter2" not in str(caught.value)
+    assert name == ".github" or not victim.exists() or victim.read_text() == "password hunter2\n"
+    assert name != ".github" or not [*victim.iterdir()]
+
+
+@pytest.mark.parametrize("name", [".gitignore", "pyproject.toml"])
+def test_a_pipe_is_not_waited_for(tmp_path: Path, name: str) -> None:
+    os.mkfifo(tmp_path / name)
+    with pytest.raises(UsageError, match="not a regular file"):
+        init(tmp_path, "--pass", PASS)
+
+
+@pytest.mark.parametrize("text", ["tool = 3", "[tool]\nrelaxfuzz = 3", "[[tool]]", "[[tool.relaxfuzz]]"])
+def test_a_value_where_a_table_belongs_is_told(tmp_path: Path, text: str) -> None:
+    (tmp_path / "pyproject.toml").write_text(text)
+    with pytest.raises(UsageError, match=r"pyproject.toml: '\w+' is not a table; write \[tool.relaxfuzz\]"):
+        init(tmp_path, "--passes", "FuseOps")

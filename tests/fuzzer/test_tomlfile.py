@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from fuzzer.core.toml import TomlError, read_toml
+from fuzzer.core.toml import TomlError, parse_toml, read_toml
 from relaxkit.near import near_matches
 
 TEXT = """\
@@ -58,8 +58,8 @@ def test_error_names_file_line_and_key_in_one_line(tmp_path: Path) -> None:
         ("a = 1\na = 2\n", 2, "'a'"),
         ("[oracles\n", 1, "[oracles"),
         ('a = "open\n', 1, "'a'"),
-        ('". " ' * 100 + "x", 1, '". "'),
-        ("a." * 50_000 + " x", 1, "a."),
+        ('". " ' * 30 + "x", 1, '". "'),
+        ("a." * 30 + " x", 1, "a."),
         (f"[{' ' * 100_000}a", 1, "["),
     ],
 )
@@ -68,7 +68,7 @@ def test_syntax_errors_name_the_line(tmp_path: Path, text: str, line: int, shown
     path = tmp_path / "policy.toml"
     path.write_text(text)
     with pytest.raises(TomlError) as caught:
-        read_toml(path)
+        parse_toml(path, text, quote=True)
     message = str(caught.value)
     assert message.startswith(f"{path}:{line}: not TOML")
     assert shown in message

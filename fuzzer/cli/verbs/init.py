@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import shlex
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, MutableMapping
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from fuzzer.cli.options import file_errors
+from fuzzer.core.files import confine, read_text, write_atomically
 from fuzzer.core.toml import parse_toml
 from fuzzer.core.verb import OK, UsageError, Verb
 from fuzzer.findings.file import DEFAULT_FILE, HEAD
@@ -76,20 +78,21 @@ def _run(options: argparse.Namespace) -> int:
     directory: Path = options.directory
     aimed = _aimed(directory, options.own, _try(directory, options.own, options.passes))
     texts = dict(_texts(options.own, aimed))
-    there = [name for name in texts if (directory / name).exists()]
+    there = [name for name in texts if os.path.lexists(directory / name)]
     if there and not options.force:
         raise UsageError(f"{', '.join(there)} would be overwritten; use --force to allow that")
     project, left = _project(directory, options.own, options.passes, options.force, aimed)
-    findings, ignored = _text(directory / DEFAULT_FILE), _text(directory / ".gitignore")
+    findings, ignored = _text(directory, str(DEFAULT_FILE)), _text(directory, ".gitignore")
     texts |= {"pyproject.toml": project, str(DEFAULT_FILE): findings or HEAD}
     texts[".gitignore"] = ignored if "/campaign*/\n" in ignored else f"{ignored.rstrip()}\n/campaign*/\n".lstrip()
     for name, text in texts.items():
-        if (before := _text(path := directory / name)) == text:
+        path = directory / name
+        if (before := _text(directory, name)) == text:
             print(*[f"kept {path}"] if before else [], sep="", end="\n" if before else "")
             continue
         with file_errors("write", path):
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, encoding="utf-8")
+            write_atomically(path, text)
         print(f"wrote {path}")
     print("\n".join([*left, "", "Next:", *_next(directory, options.own)]))
     return OK
@@ -117,7 +120,11 @@ def _aimed(directory: Path, own: list[str], files: list[str]) -> list[str]:
 def _named(paths: list[Path]) -> list[str]:
     from strategies.operators import OPERATORS
 
-    text = "\n".join(_text(path) for path in paths)
+    texts = []
+    for path in filter(Path.exists, paths):
+        with file_errors("read", path):
+            texts.append(read_text(path))
+    text = "\n".join(texts)
     named = set(re.findall(r"\b(?:relax|R|op)\.(?:op\.)?([a-z_0-9.]+)", text)) | set(re.findall(r"\bnn\.\w+", text))
     for room, names in re.findall(r"from tvm\.relax\.op\.?([\w.]*) import (\([^)]*\)|.*)", text):
         named.update(f"{room}.{each}".lstrip(".") for each in re.findall(r"\w+", names))
@@ -173,7 +180,7 @@ def _project(directory: Path, own: list[str], passes: str, force: bool, aimed: l
     import tomlkit
 
     path, left = directory / "pyproject.toml", []
-    text = _text(path)
+    text = _text(directory, "pyproject.toml")
     weights = [f"{each}={_OFTEN}" for each in aimed]
     chosen = (("pass", own), ("passes", [each for each in passes.split(",") if each]), ("operators", weights))
     keys: list[tuple[str, str, Any, str]] = [("relaxfuzz", key, names, "") for key, names in chosen if names]
@@ -187,6 +194,8 @@ def _project(directory: Path, own: list[str], passes: str, force: bool, aimed: l
         table: Any = document
         for part in ("tool", *name.split(".")):
             table = table.setdefault(part, tomlkit.table(is_super_table=part in ("tool", "pytest")))
+            if not isinstance(table, MutableMapping):
+                raise UsageError(f"{path}: '{part}' is not a table; write [tool.{name}]")
         if key in table and (table[key] == value or name != "relaxfuzz"):
             continue
         if key in table and not force:
@@ -199,9 +208,12 @@ def _project(directory: Path, own: list[str], passes: str, force: bool, aimed: l
     return tomlkit.dumps(document), left
 
 
-def _text(path: Path) -> str:
+def _text(directory: Path, name: str) -> str:
+    """Read a file of the repository, empty where there is none; refuse one that leads elsewhere."""
+    path = directory / name
     with file_errors("read", path):
-        return path.read_text(encoding="utf-8") if path.exists() else ""
+        confine(path, directory)
+        return read_text(path) if path.exists() else ""
 
 
 VERB = Verb(

@@ -1,11 +1,11 @@
 """A bounded directory of object files that several processes share.
 
-An entry is one file: a digest of the rest, its keys, the payload.  It is written to a temporary name and renamed, so a
-reader sees all of it or nothing; an entry whose digest does not fit, or that lies under another entry's key, is dropped
-and built again.  Keys that share a payload are hard links to one file.  The least recently used entries go when the
-directory outgrows its limit.
+An entry is one file, ``ab/abcd.o``: a digest of the rest, its keys, the payload.  It is written to a temporary name and
+renamed, so a reader sees all of it or nothing; an entry whose digest does not fit, or that lies under another entry's
+key, is dropped and built again.  Keys that share a payload are hard links to one file.  The least recently used entries
+go when the directory outgrows its limit.
 
-What is loaded is run: a directory that is another user's, or that others may write to, is not used.
+What is loaded is run: a directory or entry that is another user's, a link, or what others may write to, is not used.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import contextlib
 import hashlib
 import os
 import shutil
+import stat
 import struct
 import tempfile
 import time
@@ -58,7 +59,7 @@ class DiskCache:
         """Payload of a key, or ``None`` when there is none or it is damaged (which removes it)."""
         path = self._path(key)
         try:
-            data = path.read_bytes() if self._own() else None
+            data = _read_own(path) if self._own() else None
         except OSError:
             return None
         if data is None:
@@ -98,12 +99,11 @@ class DiskCache:
 
     def _own(self) -> bool:
         """Say whether the directory is this user's, and nobody else can put anything into it."""
-        found = self.directory.stat()
-        return found.st_uid == os.geteuid() and not found.st_mode & _OTHERS_WRITE
+        return _is_own(self.directory.stat())
 
     def _put(self, temporary: str, key: str) -> None:
         path = self._path(key)
-        path.parent.mkdir(exist_ok=True)
+        path.parent.mkdir(mode=0o700, exist_ok=True)
         os.replace(temporary, path)
 
     def _link(self, source: str, number: int, key: str) -> None:
@@ -133,11 +133,12 @@ class DiskCache:
         """Remove the least recently used entries until nine tenths of the limit are kept; returns how many went."""
         entries = []
         with contextlib.suppress(OSError):
-            for path in self.directory.rglob("*"):
+            # Only what it has put there: somebody may have named a directory with files of their own.
+            for path in (*self.directory.glob("??/*.o"), *self.directory.glob(f".*{_TEMPORARY}")):
                 with contextlib.suppress(OSError):
-                    stat = path.stat()
-                    if path.is_file():
-                        entries.append((stat.st_mtime_ns, stat.st_size // stat.st_nlink, path))
+                    found = path.lstat()
+                    if stat.S_ISREG(found.st_mode):
+                        entries.append((found.st_mtime_ns, found.st_size // found.st_nlink, path))
         total = sum(size for _, size, _ in entries)
         if total <= self.limit:
             return 0
@@ -155,10 +156,29 @@ class DiskCache:
         return self.directory / key[:2] / f"{key}.o"
 
 
+def _is_own(found: os.stat_result) -> bool:
+    return found.st_uid == os.geteuid() and not found.st_mode & _OTHERS_WRITE
+
+
+def _read_own(path: Path) -> bytes | None:
+    """Read an entry; ``None`` for one that is a link, no file, or that somebody else can have put there."""
+    folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        entry = os.open(path.name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
+        with os.fdopen(entry, "rb") as file:
+            found = os.fstat(entry)
+            own = stat.S_ISREG(found.st_mode) and _is_own(found) and _is_own(os.fstat(folder))
+            return file.read() if own else None
+    finally:
+        os.close(folder)
+
+
 def _checked(data: bytes, key: str) -> bytes | None:
     start = len(_MAGIC) + _DIGEST
     body = data[start:]
     if data[: len(_MAGIC)] != _MAGIC or data[len(_MAGIC) : start] != hashlib.sha256(body).digest():
+        return None
+    if len(body) < _LENGTH.size:
         return None
     end = _LENGTH.size + _LENGTH.unpack_from(body)[0]
     return body[end:] if key.encode() in body[_LENGTH.size : end].split(b"\n") else None

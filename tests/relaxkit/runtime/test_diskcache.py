@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import hashlib
 import multiprocessing
 import os
 from pathlib import Path
@@ -21,7 +22,10 @@ def test_what_was_stored_is_loaded(tmp_path: Path) -> None:
     assert DiskCache(tmp_path).load("ab12") == b"payload"
 
 
-@pytest.mark.parametrize("damage", [b"", b"relaxfuzz-object-2\n", b"\0" * 100])
+_EMPTY = diskcache._MAGIC + hashlib.sha256(b"").digest()
+
+
+@pytest.mark.parametrize("damage", [b"", b"relaxfuzz-object-2\n", b"\0" * 100, _EMPTY])
 def test_a_damaged_entry_is_dropped(tmp_path: Path, damage: bytes) -> None:
     cache = DiskCache(tmp_path)
     cache.store(["ab12"], b"payload")
@@ -149,3 +153,37 @@ def test_a_directory_that_others_may_write_to_is_not_used(tmp_path: Path, monkey
     assert (cache.load("ab12"), cache.load("cd34")) == (b"one", None)
     monkeypatch.setattr(os, "geteuid", lambda: 12345)
     assert cache.load("ab12") is None
+
+
+def test_an_entry_that_others_can_have_put_there_is_not_loaded(tmp_path: Path) -> None:
+    cache = DiskCache(tmp_path / "cache")
+    cache.store(["ab12"], b"payload")
+    folder = tmp_path / "cache" / "ab"
+    entry = folder / "ab12.o"
+    folder.chmod(0o777)
+    assert cache.load("ab12") is None
+    folder.chmod(0o700)
+    entry.chmod(0o666)
+    assert cache.load("ab12") is None
+    entry.chmod(0o600)
+    assert cache.load("ab12") == b"payload"
+    entry.rename(tmp_path / "elsewhere")
+    entry.symlink_to(tmp_path / "elsewhere")
+    assert cache.load("ab12") is None
+    entry.unlink()
+    os.mkfifo(entry)
+    assert cache.load("ab12") is None
+    entry.unlink()
+    (tmp_path / "elsewhere").rename(entry)
+    folder.rename(tmp_path / "folder")
+    folder.symlink_to(tmp_path / "folder")
+    assert cache.load("ab12") is None
+
+
+def test_a_sweep_leaves_the_files_of_others(tmp_path: Path) -> None:
+    for name in ("thesis.doc", "ab.o", ".profile"):
+        (tmp_path / name).write_bytes(bytes(1000))
+    cache = DiskCache(tmp_path, limit=100)
+    cache.store(["ab12"], bytes(1000))
+    assert not (tmp_path / "ab" / "ab12.o").exists()
+    assert {each.name for each in tmp_path.iterdir()} >= {"thesis.doc", "ab.o", ".profile"}
