@@ -16,8 +16,9 @@ from reports.findings import shown_lines
 from reports.page.passes import coverage_object
 
 _MODULE_SECONDS, _LOST_SECONDS = 5.0, 8.0
-"""For one module, and for all that could not be printed: beyond it no more are tried.  Passes had other limits."""
-_MEMORY = 1 << 30
+"""For one module, and for all that could not be printed, or not in full: beyond it no more are tried."""
+_MEMORY, _LONGEST = 1 << 30, 1 << 18
+"""Bytes, and characters of a module: a type that is shared many times is written out as often."""
 _TABLES_SECONDS = 300.0
 """For the tables of what can be generated, which are ours and do not hang."""
 
@@ -50,7 +51,7 @@ class TvmWorker:
             if self._lost < _LOST_SECONDS:
                 with contextlib.suppress(ChildError):
                     text = self._worker.call(_script, (finding.minimized or finding.case).module_json)
-            self._lost += 0.0 if isinstance(text, str) else time.monotonic() - start
+            self._lost += 0.0 if isinstance(text, str) and len(text) < _LONGEST else time.monotonic() - start
             self._printed[finding.id] = shown_lines(text) if isinstance(text, str) else ""
         return self._printed[finding.id]
 
@@ -69,7 +70,7 @@ class TvmWorker:
 def _script(module_json: str) -> str:
     import tvm
 
-    return str(tvm.ir.load_json(module_json).script())
+    return str(tvm.ir.load_json(module_json).script())[:_LONGEST]
 
 
 def _coverage(request: tuple[Coverage, int]) -> dict[str, Any]:

@@ -76,6 +76,14 @@ def test_behind_some_lost_seconds_no_more_are_tried(monkeypatch: pytest.MonkeyPa
     assert printed("{}", wide(4)) == [False, False]
 
 
+def test_a_module_that_becomes_too_long_is_cut_and_counts_as_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    records = found(wide(13), wide(4))
+    with TvmWorker(records) as worker:
+        assert [len(worker.module(each)) for each in records] == [1 << 18, len(worker.module(records[1]))]
+    monkeypatch.setattr(tvm_worker, "_LOST_SECONDS", 1e-6)
+    assert printed(wide(13), wide(4)) == [True, False]
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(100)
 def test_many_such_modules_take_seconds() -> None:
