@@ -1,7 +1,8 @@
 """Scope: what is visible at one point of a function under construction, and how to get more.
 
-Operators, kernels and idioms draw their operands from here; none of the requests below can fail, because what no value
-at hand satisfies is made: a constant, a new parameter, or a value brought into bounds.
+Operators, kernels and idioms draw their operands from here.  What no value at hand satisfies is made: a constant, a new
+parameter, or a value brought into bounds.  So a request fails only for what the caller forbade, for a condition that
+nothing meets, and for a symbolic dim that waits for a parameter where none can be added.
 """
 
 from __future__ import annotations
