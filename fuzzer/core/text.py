@@ -8,8 +8,10 @@ from typing import Any, Protocol, TypeVar
 
 from relaxkit.text_enum import TextEnum
 
-_COMMAND = re.compile(r"^(\s*):(?=:)|##(?=\[)", re.MULTILINE)
-"""The beginning of what a runner of continuous integration takes for a command, wherever it reads it in a log."""
+_COMMAND = re.compile(r"^([^\S\n]*):(?=:)|##(?=\w*\[)", re.MULTILINE)
+"""The beginning of what a runner of continuous integration takes for a command, wherever it reads it in a log:
+``::error``, ``##[error]``, ``##vso[task.complete]``, ``##teamcity[...]``.  No line end before it is read, lest of many
+empty lines each be a beginning that reads all the others."""
 _NODE = re.compile(
     r'\bir\.Op\((?:(?!\bir\.Op\()[^\n])*?name="([\w.]+)"(?:(?:(?!\bir\.Op\().)*?support_level=\d+\)|[^\n]*)', re.DOTALL
 )

@@ -33,7 +33,7 @@ def _bracketed(levels: int) -> str:
 _TYPE = rf"\b[IRT]\.(?:Tensor|Tuple|Shape|Prim|Callable|Object|Any|Buffer|Func)\b(?:{_bracketed(6)})?"
 # Names that a builder or a generator gives, where the sentence around them is TVM's.
 _NAME = (
-    r"\b(?:lv|gv|cse|fused|main|func|helper|param|private|public|[a-z])_?\d*(?:_\w+)?\d*\b"
+    r"\b(?:lv|gv|cse|fused|main|func|helper|param|private|public|[a-z])_?\d*(?:_\w+)?\b"
     r"(?=\s*(?:is|was|,|\)|$|vs|:|has|cannot|could|\]))"
 )
 # After these words stands the name of something of the module, whatever it is called.
@@ -81,7 +81,7 @@ _RULES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
     )
 )
 _CHECK_FAILED = re.compile(r"Check failed: .*", re.DOTALL)
-_TRACE_LINE = re.compile(r"^\s*(?:\[bt\]|File \"|\d+: |Traceback|Stack trace)", re.MULTILINE)
+_TRACE_LINE = re.compile(r"^[^\S\n]*(?:\[bt\]|File \"|\d+: |Traceback|Stack trace)", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
