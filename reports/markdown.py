@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import html
-import re
 from collections.abc import Callable, Iterable, Sequence
 
-from fuzzer.core.text import MOST_LINE, WHAT_THEY_ARE, Standing, by_standing, disarmed, shorten, visible
+from fuzzer.core.text import WHAT_THEY_ARE, Standing, by_standing, shorten
+from fuzzer.repro.markdown import escaped
 from fuzzer.repro.markdown import fenced as block
 from fuzzer.store.known import KnownAs, in_words
 from fuzzer.store.writer import FindingRecord
@@ -15,15 +14,14 @@ from reports.tables import ORACLE_COLUMNS, Report, agreements_text, duration, or
 
 _MOST_MESSAGE = 20_000
 """Characters of a message that is shown whole."""
-_SPECIAL = re.compile(r"([\\`*_\[\]~|#])")
 
 
 def render_markdown(report: Report, module_of: Callable[[FindingRecord], str] = module_text) -> str:
     """Write the report; ``module_of`` gives a finding's module as text, or an empty text."""
     info = report.info
     campaign = (
-        f"Seed {info.seed}, TVM {cell(info.tvm_version)} (ffi {cell(info.ffi_version)}): {info.modules} modules, "
-        f"{info.examples} cases in {duration(info.elapsed_seconds)} with {info.workers} workers; {cell(info.state)}."
+        f"Seed {info.seed}, TVM {escaped(info.tvm_version)} (ffi {escaped(info.ffi_version)}): {info.modules} modules, "
+        f"{info.examples} cases in {duration(info.elapsed_seconds)} with {info.workers} workers; {escaped(info.state)}."
     )
     lines = ["# Fuzzing report", "", campaign, ""]
     told = in_words(report.findings, report.recognized)
@@ -44,12 +42,6 @@ def render_markdown(report: Report, module_of: Callable[[FindingRecord], str] = 
 def oracle_table(report: Report) -> list[str]:
     """Make the table of the oracles' verdicts."""
     return table(ORACLE_COLUMNS, (row.cells for row in oracle_rows(report.tallies)), "lrrrrrr")
-
-
-def cell(text: object) -> str:
-    """Escape text so that Markdown shows it as it is, on one line: names in a module or a message may hold anything."""
-    flat = disarmed(" ".join(visible(shorten(str(text), MOST_LINE)).split()))
-    return _SPECIAL.sub(r"\\\1", html.escape(flat, quote=False))
 
 
 def fenced(text: str, language: str = "") -> list[str]:
@@ -78,27 +70,27 @@ def _listed(report: Report, findings: Sequence[FindingRecord], module_of: Callab
 
 def _finding(finding: FindingRecord, module: str, known: KnownAs | None) -> list[str]:
     assessment = finding.assessment
-    head = f"{finding.id}: {cell(finding.oracle)}, {cell(finding.culprit)}, {assessment.grade}"
+    head = f"{finding.id}: {escaped(finding.oracle)}, {escaped(finding.culprit)}, {assessment.grade}"
     lines = [f"### {head}", "", f"Evidence: {assessment.evidence}.", ""]
     if blame := blame_line(finding):
-        lines += [f"{cell(blame[0].upper() + blame[1:])}.", ""]
+        lines += [f"{escaped(blame[0].upper() + blame[1:])}.", ""]
     if known is not None:
-        lines += [cell(known.line[:1].upper() + known.line[1:]), ""]
-    lines += [f"Signature: {cell(finding.signature)}", ""]
+        lines += [escaped(known.line[:1].upper() + known.line[1:]), ""]
+    lines += [f"Signature: {escaped(finding.signature)}", ""]
     if finding.note:
-        lines += [cell(finding.note), ""]
+        lines += [escaped(finding.note), ""]
     if finding.bisected is not None:
-        lines += [f"Releases of TVM: {cell(finding.bisected.judgement)}", ""]
+        lines += [f"Releases of TVM: {escaped(finding.bisected.judgement)}", ""]
     if finding.repro:
-        lines += [f"Script that reproduces it: {cell(finding.repro)}", ""]
+        lines += [f"Script that reproduces it: {escaped(finding.repro)}", ""]
     lines += [*fenced(passes_text(finding), "python"), ""]
     lines += [*fenced(shorten(finding.message or finding.kind, _MOST_MESSAGE), "text"), ""]
     if module:
         lines += [*fenced(module, "python"), ""]
     if finding.parts is not None and finding.parts.numbers:
-        lines += [cell(finding.parts.numbers), ""]
+        lines += [escaped(finding.parts.numbers), ""]
     if finding.parts is not None and finding.parts.change:
-        lines += [*fenced(finding.parts.change, "diff"), ""]
+        lines += [*fenced(shorten(finding.parts.change, _MOST_MESSAGE), "diff"), ""]
     return lines
 
 
@@ -108,5 +100,5 @@ def table(headers: Sequence[str], rows: Iterable[Sequence[object]], align: str) 
     return [
         f"| {' | '.join(headers)} |",
         f"| {' | '.join(marks[letter] for letter in align)} |",
-        *(f"| {' | '.join(cell(value) for value in row)} |" for row in rows),
+        *(f"| {' | '.join(escaped(value) for value in row)} |" for row in rows),
     ]

@@ -7,9 +7,10 @@ from collections.abc import Iterator, Sequence
 from fuzzer.core.text import WHAT_THEY_ARE, Standing, counted, shorten
 from fuzzer.gate.judge import GateExit, GateResult
 from fuzzer.gate.text import render as gate_lines
+from fuzzer.repro.markdown import escaped
 from fuzzer.store.writer import FindingRecord
 from reports.findings import Disposition, Dispositions, script_text, title_line
-from reports.markdown import cell, fenced, oracle_table, table
+from reports.markdown import fenced, oracle_table, table
 from reports.tables import Report, duration, reason_rows
 
 MOST_BYTES = 900_000
@@ -49,8 +50,8 @@ def _head(report: Report, result: GateResult | None) -> Iterator[str]:
         yield f"## {_MARKS[result.exit]} relaxfuzz gate: {word.get(result.exit, 'no verdict')}"
     yield ""
     yield (
-        f"TVM {cell(info.tvm_version)}, seed {info.seed}: {counted(info.examples, 'case')} on "
-        f"{counted(info.modules, 'module')} in {duration(info.elapsed_seconds)}; {cell(info.state)}."
+        f"TVM {escaped(info.tvm_version)}, seed {info.seed}: {counted(info.examples, 'case')} on "
+        f"{counted(info.modules, 'module')} in {duration(info.elapsed_seconds)}; {escaped(info.state)}."
     )
     yield ""
     if result is not None:
@@ -105,5 +106,5 @@ def _scripts(report: Report, dispositions: Dispositions) -> Iterator[list[str]]:
         if shown == _SCRIPTS or not dispositions.fails(finding) or script is None or len(script) > _SCRIPT_BYTES:
             continue
         shown += 1
-        title = f"Script of {finding.id}: {cell(finding.oracle)}, {cell(finding.culprit)}"
+        title = f"Script of {finding.id}: {escaped(finding.oracle)}, {escaped(finding.culprit)}"
         yield [f"<details><summary>{title}</summary>", "", *fenced(script, "python"), "", "</details>", ""]

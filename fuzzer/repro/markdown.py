@@ -36,11 +36,14 @@ _MOST_FRAMES = 8
 LONGEST_SCRIPT = 20_000
 """Characters of a script that an issue holds: GitHub takes 65,536 in all, and a module is shown twice."""
 _LONGEST_TEXT = 4_000
-_MARKUP = re.compile(r"<(?=[A-Za-z/!?])")
-_SOURCE = re.compile(r"(?P<path>\b(?:src|include|python)/[\w./-]+\.(?:cc|h|py))(?:: (?P<name>[\w.]+(?![\w:])))?")
-"""A file of TVM, and the name in it that is a definition of Python."""
+_SPECIAL = re.compile(r"[\\*`\[\]~|$]|(?<![^\W_])_|_(?![^\W_])|^[#=+-]|^\d{1,9}(?=[.)](?:\s|$))")
+"""What may begin markup: an underscore within a word does not, a sign or a number does where the line begins."""
+_MENTION = re.compile(r"(?<=@)(?=\w)|(?<=#)(?=\d)|(?<=\bGH-)(?=\d)", re.IGNORECASE)
+"""Where GitHub would tell a person, a team or another issue of the text."""
+_CODE = re.compile(r"(?<!`)(`[^`]+`)(?!`)")
+_SOURCE = re.compile(r"(?P<path>\b(?:src|include|python)/[\w./\\-]+\.(?:cc|h|py))(?:: (?P<name>[\w.\\]+(?![\w:])))?")
+"""A file of TVM, and the name in it that is a definition of Python, where underscores are escaped."""
 _NAMED = re.compile(r"\A[A-Za-z_][\w.]*(?= (?:returns|gives)\b)")
-_BLOCK = re.compile(r"^(\s*)(?=#|`{3}|~{3})", re.MULTILINE)
 
 
 def bug_report(
@@ -71,7 +74,7 @@ def bug_report(
     elif frames := _placed(shown.frames, shown.details.lines)[:_MOST_FRAMES]:
         actual += f"\nInnermost frames inside TVM:\n\n{fenced(chr(10).join(frames))}"
     sections = [
-        f"# {_line(words.title if own else words.headline)}\n",
+        f"# {'' if own else f'[Bug][{_line(words.component)}] '}{_line(words.title)}\n",
         f"### Expected behavior\n\n{_sentence(_prose(words.expected))}\n",
         f"### Actual behavior\n\n{_sentence(actual)}",
         f"### Environment\n\n{_environment(info)}",
@@ -94,9 +97,31 @@ def fenced(text: str, language: str = "") -> str:
     return f"{fence}{language}\n{text.rstrip()}\n{fence}\n"
 
 
+def escaped(text: object, most: int = MOST_LINE) -> str:
+    """Return text of somebody else's on one line, as Markdown shows it as it is, in a table as well: no markup."""
+    flat = _flat(text, most)
+    return flat if flat == "-" else _literal(flat)  # below no line of text a dash is one
+
+
+def _flat(text: object, most: int = MOST_LINE) -> str:
+    return disarmed(" ".join(visible(shorten(str(text), most)).split()))
+
+
+def _literal(text: str) -> str:
+    made = _SPECIAL.sub(
+        lambda found: f"{found[0]}\\" if found[0].isdigit() else f"\\{found[0]}", html.escape(text, quote=False)
+    )
+    return _MENTION.sub("&#8203;", made)
+
+
 def _prose(text: str) -> str:
-    """Return text of somebody else's as text: no markup, no block of Markdown, no command."""
-    return _BLOCK.sub(r"\1\\", _MARKUP.sub("&lt;", disarmed(visible(shorten(text, _LONGEST_TEXT)))))
+    """Escape each line; code in backticks stays code."""
+    lines = (_CODE.split(_flat(line, _LONGEST_TEXT)) for line in shorten(text, _LONGEST_TEXT).splitlines())
+    return "\n".join("".join(part if at % 2 else _literal(part) for at, part in enumerate(line)) for line in lines)
+
+
+def _code(text: str) -> str:
+    return f"`{_flat(text).replace('`', chr(39))}`"
 
 
 def _line(text: str) -> str:
@@ -168,7 +193,7 @@ def _nearest(parts: ScriptParts) -> str:
 def _bisection(bisected: Bisected | None) -> str:
     if bisected is None:
         return ""
-    rows = "".join(f"| {_cell(release)} | {_cell(said)} |\n" for release, said in bisected.releases)
+    rows = "".join(f"| {escaped(release)} | {escaped(said)} |\n" for release, said in bisected.releases)
     table = f"\n| TVM | the script says |\n|---|---|\n{rows}" if rows else ""
     return f"### Releases\n\n{_sentence(_line(bisected.judgement))}.\n{table}"
 
@@ -190,7 +215,7 @@ def _cause(known: KnownAs, info: CampaignInfo) -> str:
 
 def _linked(found: re.Match[str], release: str) -> str:
     """Return a file of TVM's source as a link; in Python, that of the installed release, with the line."""
-    path, name = found["path"], found["name"] or ""
+    path, name = found["path"].replace("\\", ""), (found["name"] or "").replace("\\", "")
     line = _line_in(path.removeprefix("python/tvm/"), name.split(".")) if path.endswith(".py") else 0
     shown, at = (f"{path}:{line}", f"#L{line}") if line and _installed(release) else (path, "")
     return f"[{shown}](https://github.com/apache/tvm/blob/v{release}/{path}{at}){f': {name}' if name else ''}"
@@ -222,10 +247,6 @@ def _placed(frames: tuple[str, ...], lines: tuple[int, ...]) -> tuple[str, ...]:
     return tuple(f"{file}:{line} in {name}" for file, name, line in parts) if len(parts) == len(frames) else frames
 
 
-def _cell(text: str) -> str:
-    return html.escape(disarmed(" ".join(visible(shorten(text, MOST_LINE)).split())), quote=False).replace("|", "\\|")
-
-
 def _notes(finding: FindingRecord, info: CampaignInfo, parts: ScriptParts, known: KnownAs | None) -> str:
     size = f", {finding.bindings} binding{'s' * (finding.bindings != 1)}" if finding.bindings is not None else ""
     seen = f"{finding.count:,} of {info.examples:,} runs on generated modules showed it"
@@ -241,10 +262,10 @@ def _notes(finding: FindingRecord, info: CampaignInfo, parts: ScriptParts, known
     blame = assessment.beside(finding.culprit)
     told = known is None or known.listed or known.cause is None  # else the section on the cause says it
     lines = [
-        f"* Pass: `{_line(finding.culprit).replace('`', chr(39))}`",
+        f"* Pass: {_code(finding.culprit)}",
         f"* Severity: {weight if assessment.final else f'{weight}; by the failure alone, before it was looked into'}",
-        *([f"* {_cell(blame[0].upper() + blame[1:])}"] if blame else []),
-        *([f"* {_cell(_sentence(line))}" for line in known.lines] if known is not None and told else []),
+        *([f"* {escaped(blame[0].upper() + blame[1:])}"] if blame else []),
+        *([f"* {escaped(_sentence(line))}" for line in known.lines] if known is not None and told else []),
         f"* Found by fuzzing with relaxfuzz: {seen}; {smaller}.",
         f"* Its id in relaxfuzz: `{finding.id}`",
     ]

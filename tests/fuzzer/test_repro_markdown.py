@@ -15,9 +15,9 @@ from sample_records import META
 import fuzzer.cli.main as cli
 from fuzzer.core.case import Case
 from fuzzer.findings.releases import Bisected
-from fuzzer.findings.script_parts import Ending, Nearest, RenderedScript, ScriptParts
+from fuzzer.findings.script_parts import Ending, Nearest, RenderedScript, ScriptParts, Words
 from fuzzer.findings.signature import signature
-from fuzzer.repro.markdown import bug_report, fenced
+from fuzzer.repro.markdown import bug_report, escaped, fenced
 from fuzzer.repro.pieces.frame import load
 from fuzzer.repro.render import render_repro
 from fuzzer.repro.run import ReproResult, check_repro
@@ -305,3 +305,23 @@ def test_a_long_script_is_attached_and_not_in_the_issue() -> None:
         assert "The script, `repros/x.py` of the campaign, is attached" in report
         assert f"({len(long.splitlines()):,} lines)" in report
         assert "needs only TVM and NumPy" in report
+
+
+def test_the_words_of_a_campaign_are_no_markup_and_tell_nobody() -> None:
+    evil = (
+        "![p](http://evil/p.png) [click](http://evil) @apache/tvm-committers #1 GH-2 <b>\nheading\n===\nmore\n---\n"
+        "- item\n+ item\n1. item\n# head\n> said\n***\n___\n| a | b |\n``` \n~~~\n[a]: http://evil\n"
+        "$x$ \\* &lt; *b* _c_"
+    )
+    words = Words(evil, evil, evil, "x](http://evil)")
+    parts = replace(script().parts, words=words, numbers="")
+    bad = replace(finding(), culprit="a` ![p](http://evil/p.png)")
+    report = bug_report(bad, VERDICT, INFO, "import tvm\n", parts, Bisected(evil, ((evil, evil),)))
+    prose = re.sub(r"^(`{3,}).*?^\1$", "", report, flags=re.MULTILINE | re.DOTALL)
+    prose = re.sub(r"`[^`\n]+`", "", prose)  # in code nothing is markup
+    assert not re.search(r"(?<!\\)\]\(|@\w|(?<!&)#\d|GH-\d|<b>", prose)
+    for line in prose.splitlines():
+        assert not line.startswith("#") or re.match(r"# \[Bug\]|### [A-Z]", line), line
+        assert not re.match(r"\s*(={2,}|-{3}|\+ |- |\d+\. |>|\*\*\*|___|~~~|\[a\])", line), line
+    assert "\\_c\\_" in prose
+    assert escaped("a_b.c_d [e](f) @g") == r"a_b.c_d \[e\](f) @&#8203;g"

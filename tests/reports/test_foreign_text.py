@@ -16,11 +16,12 @@ from fuzzer.core.text import MOST_LINE, first_line, printable, visible, visible_
 from fuzzer.findings.releases import Bisected
 from fuzzer.findings.signature import normalise
 from fuzzer.repro import markdown as bug_report
+from fuzzer.repro.markdown import escaped
 from fuzzer.store.writer import FindingState
 from reports.annotations import render_annotations
 from reports.html import render_html
 from reports.junit import render_junit
-from reports.markdown import cell, fenced, render_markdown
+from reports.markdown import fenced, render_markdown
 from reports.sarif import render_sarif
 from reports.step_summary import render_step_summary
 from reports.tables import Report
@@ -90,7 +91,7 @@ def test_lines_and_blocks(text: str) -> None:
 @given(TEXTS)
 @example(HUGE)
 def test_cells_and_fences(text: str) -> None:
-    for made in (cell(text), bug_report._cell(text)):
+    for made in (escaped(text), escaped(text)):
         assert is_clean(made)
         assert not set("\n<>") & set(made)
         assert not re.search(r"(?<!\\)\|", made)

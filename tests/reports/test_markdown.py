@@ -2,7 +2,8 @@ import re
 from dataclasses import replace
 
 from fuzzer.findings.script_parts import ScriptParts, Words
-from reports.markdown import cell, fenced, render_markdown
+from fuzzer.repro.markdown import escaped
+from reports.markdown import fenced, render_markdown
 from reports.tables import Report
 
 
@@ -27,7 +28,7 @@ def test_hostile_text_stays_text(report: Report) -> None:
     prose = re.sub(r"^(`{3,}).*?^\1$", "", text, flags=re.DOTALL | re.MULTILINE)
     assert "<script>" not in prose
     assert "&lt;script&gt;" in prose
-    assert cell("a|b\nc `d` *e*") == r"a\|b c \`d\` \*e\*"
+    assert escaped("a|b\nc `d` *e*") == r"a\|b c \`d\` \*e\*"
 
 
 def test_a_fence_is_longer_than_what_it_holds() -> None:
