@@ -92,3 +92,15 @@ def test_bad_input_is_one_line(
         run(*arguments)
     assert message in str(error.value)
     assert "\n" not in str(error.value)
+
+
+def test_names_in_a_module_are_only_text(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    head = MODULE.partition("        with")[0].replace("@R.function", "@R.function(pure=False)")
+    for name, called in (("one", "f\\x1b]0;PWN\\x07\\n::error::x"), ("other", "g")):
+        call = f'R.call_packed("{called}", x, ty_args=R.Tensor((2,), "float32"))'
+        (folder / f"{name}.py").write_text(f"{head}        return {call}\n")
+    assert run(folder / "one.py", folder / "other.py") == 1
+    said = capsys.readouterr().out
+    assert "PWN" in said
+    assert "\x1b" not in said
+    assert "\n::error" not in said

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from fuzzer.cli.options import put_json
+from fuzzer.cli.options import put_json, show
 from fuzzer.core.verb import GATE_FAILED, NO_EVIDENCE, OK, UsageError, Verb
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def _run(options: argparse.Namespace) -> int:
         how = {"reason": answer.reason, "laws": answer.laws, "exact": answer.exact}
         put_json({"result": str(answer.result), "function": answer.function, **how})
     else:
-        print(answer)
+        show(" ".join(str(answer).split()))  # names in a module may hold anything
         if answer.result == "different" and not answer.refuted:
             print("This does not prove a defect: different terms may have equal values (see `relaxfuzz run --pass`).")
     return {"proved": OK, "different": GATE_FAILED}.get(str(answer.result), NO_EVIDENCE)
