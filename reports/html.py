@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from html import escape
 from importlib import resources
@@ -17,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from fuzzer.core.files import write_atomically
-from fuzzer.core.text import visible, visible_all
+from fuzzer.core.text import printable, visible_all
 
 SCRIPTS = (
     "dom", "code", "charts", "overview", "findings", "passes", "coverage", "growth", "unjudged", "history", "app",
@@ -73,7 +74,7 @@ _START = "RF.start(RELAXFUZZ);"
 
 def _document(page: Mapping[str, Any], policy: str, style: str, tail: str) -> str:
     campaign = page["campaign"]
-    title = " ".join(visible(f"{campaign['name']}: {page['title']}").split())
+    title = " ".join(printable(f"{campaign['name']}: {page['title']}").split())
     footer = f"relaxfuzz, campaign {campaign['name']} with seed {campaign['seed']} on TVM {campaign['tvm']}"
     return f"""<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8">
@@ -81,15 +82,17 @@ def _document(page: Mapping[str, Any], policy: str, style: str, tail: str) -> st
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{escape(title)}</title>
 {style}</head><body>
-{_BODY.format(campaign=escape(" ".join(visible(footer).split())))}
+{_BODY.format(campaign=escape(" ".join(printable(footer).split())))}
 {tail}
 </body></html>
 """
 
 
 def _data(page: Mapping[str, Any]) -> str:
-    # No `<` can end the script, and no character beyond ASCII a line; NaN is no JSON.
-    text = json.dumps(visible_all(page), separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
+    # No `<` can end the script, no `##` begin a command, and no character beyond ASCII a line; NaN is no JSON.
+    text = json.dumps(visible_all(page), separators=(",", ":"), allow_nan=False)
+    text = text.replace("<", "\\u003c").replace("##", "#\\u0023")
+    text = re.sub(r'(?<=[{,])"__proto__"(?=:)', '["__proto__"]', text)  # a name like any other
     return f'"use strict";const RELAXFUZZ={text};'
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -87,5 +88,5 @@ def summarize(store_dir: Path | str, stream: TextIO, as_json: bool = False) -> N
     repros = sum(finding.repro is not None for finding in report.findings)
     if repros:
         first = next(finding.repro for finding in report.findings if finding.repro)
-        stream.write(f"repro scripts: {repros}, for instance: python {directory / str(first)}\n")
+        stream.write(f"repro scripts: {repros}, for instance: python {shlex.quote(str(directory / str(first)))}\n")
     stream.flush()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Sequence
 from io import StringIO
 from typing import TextIO
@@ -91,6 +92,6 @@ def _listed(report: Report, noun: str, findings: Sequence[FindingRecord], most: 
         return []
     shown = listed_findings(findings, report.recognized)
     if rest:
-        more = f"and {counted(rest, f'more {noun}')}: relaxfuzz findings {report.directory}"
+        more = f"and {counted(rest, f'more {noun}')}: relaxfuzz findings {shlex.quote(str(report.directory))}"
         return [f"The {len(findings)} most severe:", *shown, "", more]
     return shown

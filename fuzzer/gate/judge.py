@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import datetime
 import os
+import shlex
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -123,7 +124,11 @@ def _campaign(status: RulingStatus, detail: str) -> Ruling:
 
 
 def _keep(measured: MeasuredCampaign, file: Path | None) -> str:
-    return f"`relaxfuzz baseline {measured.directory} --output {file or 'FILE'}`"
+    return _command("baseline", measured.directory, "--output", file or "FILE")
+
+
+def _command(*words: object) -> str:
+    return f"`{shlex.join(['relaxfuzz', *map(str, words)])}`"  # the name of a directory may hold anything
 
 
 def _accepting(policy: Policy, policy_file: Path, result: GateResult) -> list[Ruling]:
@@ -131,8 +136,9 @@ def _accepting(policy: Policy, policy_file: Path, result: GateResult) -> list[Ru
     if not result.findings.new:
         return []
     file, name = policy.known_file, result.findings.new[0].id
-    where = "" if file is None or file.resolve() == DEFAULT_FILE.resolve() else f" --file {os.path.relpath(file)}"
-    how = f"`relaxfuzz triage known {name} --reference URL --reason TEXT --campaign {result.measured.directory}{where}`"
+    where = () if file is None or file.resolve() == DEFAULT_FILE.resolve() else ("--file", os.path.relpath(file))
+    said = ("--reference", "URL", "--reason", "TEXT", "--campaign", result.measured.directory)
+    how = _command("triage", "known", name, *said, *where)
     if file is None:
         how = f"a [[known]] table in {policy_file}"
     lines = [f"to accept {name}: {how}"]

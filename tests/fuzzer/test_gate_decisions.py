@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -438,3 +439,14 @@ def test_explain_and_json_hold_every_number(gate: Gate) -> None:
     (row,) = [row for row in values["rulings"] if row["word"] == "fail"]
     assert (row["subject"], row["numbers"]["hits"], row["numbers"]["baseline_hits"]) == ("FuseOps", 750, 400)
     assert values["baseline"]["seed"] == 7
+
+
+def test_a_command_that_is_named_runs_nothing_of_a_directorys_name(gate: Gate) -> None:
+    now = campaign(gate.directory / "$(touch x); it's", CLEAN, {"boom": 1})
+    file = gate.directory / "known.toml"
+    file.write_text("")
+    assert gate(now, f'known = "{file.name}"\n') == 1
+    assert shlex.split(gate.lines[1].partition("`")[2].rstrip("`"))[:9] == [
+        *f"relaxfuzz triage known {finding_id('boom')} --reference URL --reason TEXT".split(), "--campaign",
+    ]  # fmt: skip
+    assert str(now) in shlex.split(gate.lines[1].partition("`")[2].rstrip("`"))

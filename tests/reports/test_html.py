@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from page_samples import full, sample_page
+from py_mini_racer import MiniRacer
 
 from reports.html import SCRIPTS, render_html, write_page
 from reports.tables import Report
@@ -143,3 +144,13 @@ def test_an_empty_campaign_is_a_page(report: Report) -> None:
 
     page = Page(render_html(sample_page(replace(report, tallies=[], findings=[]))))
     assert data_of(page.texts["script"][2])["title"] == "0 findings"
+
+
+def test_a_name_of_javascripts_own_is_a_name_like_any_other() -> None:
+    page = {"campaign": {"name": "##[error]x", "seed": 1, "tvm": "##vso[a]"}, "title": "##[error]y"}
+    odd = {**page, "how": {"__proto__": 5, 'a"__proto__': 6, ',"__proto__': 7}, "said": '{"__proto__":8}'}
+    html = render_html(odd)
+    assert not re.search(r"##\w*\[", html)
+    data = html.partition("const RELAXFUZZ=")[2].partition(";</script>")[0]
+    back = json.loads(str(MiniRacer().eval(f"JSON.stringify(({data}))")))
+    assert back == odd

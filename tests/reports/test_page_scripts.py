@@ -6,6 +6,8 @@ The document is a small one (``page_dom.js``), so this runs where no browser is;
 from __future__ import annotations
 
 import json
+import shlex
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -339,3 +341,27 @@ def test_a_frame_of_tvm_links_to_its_file_in_the_release(run: Run, frame: str, f
     href = run(f"RF.sourceOf({json.dumps(frame)}).href ?? RF.sourceOf({json.dumps(frame)}).attributes?.href ?? null")
     release = run("RF.data.campaign.tvm")
     assert href == (None if file is None else f"https://github.com/apache/tvm/blob/v{release}/{file}")
+
+
+def test_a_command_to_copy_runs_nothing_of_a_directorys_name(run: Run) -> None:
+    for word in ("campaign", "$(touch x)", "it's", "a b;c", "", "-x", "d\u00e9j\u00e0"):
+        assert run(f"RF.quoted({json.dumps(word)})") == shlex.quote(word)
+    run("RF.data.campaign.name = '$(touch x)'")
+    go(run, "finding/0000000004")
+    shown = run("document.querySelectorAll('dd').map((each) => each.textContent)")
+    assert any("run relaxfuzz repro '$(touch x)' 0000000004" in each for each in shown)
+
+
+def test_dotted_names_are_read_once_and_long_texts_are_plain(run: Run) -> None:
+    begun = time.process_time()
+    assert run("[...'a.'.repeat(40000).matchAll(RF.TOKENS)].length") == 1
+    assert run("[...'relax.op.add(x.if, 1)'.matchAll(RF.TOKENS)].map((each) => each[0])") == [
+        "relax.op.add", "x.if", "1",
+    ]  # fmt: skip
+    assert time.process_time() - begun < 5  # it took 15 s
+    coloured = "RF.code('', 'pass\\n'.repeat({})).querySelectorAll('.t-key').length"
+    assert run(coloured.format(10)) == 10
+    assert run(coloured.format(10_000)) == 0
+    run("RF.finding('0000000004').oracle = 'crash'; RF.finding('0000000004').message = 'a'.repeat(200000)")
+    run("RF.upstream(RF.finding('0000000004'))")
+    assert time.process_time() - begun < 8

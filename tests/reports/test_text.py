@@ -1,4 +1,5 @@
 from dataclasses import replace
+from pathlib import Path
 
 from fuzzer.core.terminal import WIDTH
 from fuzzer.store.writer import FindingState
@@ -79,3 +80,9 @@ def test_an_empty_campaign(report: Report) -> None:
     text = render_text(replace(report, tallies=[], findings=[]))
     assert "No verdicts yet." in text
     assert "No findings." in text
+
+
+def test_the_command_that_lists_the_rest_is_quoted(report: Report) -> None:
+    many = [replace(report.findings[0], id=f"{number:010x}") for number in range(5)]
+    text = render_text(replace(report, directory=Path("$(touch x)"), findings=many), most=3)
+    assert "relaxfuzz findings '$(touch x)'" in text

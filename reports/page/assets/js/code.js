@@ -8,8 +8,10 @@ RF.TOKENS = new RegExp([
     "is|lambda|None|nonlocal|not|or|pass|raise|return|True|try|while|with|yield)\\b)",
   "(?<num>\\b(?:0[xX][\\da-fA-F]+|\\d+(?:\\.\\d+)?(?:[eE][+-]?\\d+)?)\\b)",
   "(?<fun>\\b(?:[A-Za-z_]\\w*\\.)*[A-Za-z_]\\w*(?=\\())",
-  "(?<plain>[A-Za-z_]\\w*)",
+  "(?<plain>[A-Za-z_]\\w*(?:\\.[A-Za-z_]\\w*)*)", // a dotted name as a whole, lest each of its parts be read to its end
 ].join("|"), "g");
+
+RF.COLOURED = 20000; // characters of a text that get colours
 
 RF.highlight = function (text) {
   const parts = document.createDocumentFragment();
@@ -26,7 +28,7 @@ RF.highlight = function (text) {
 };
 
 RF.code = function (title, text, options = {}) {
-  const body = options.plain ? text : RF.highlight(text);
+  const body = options.plain || text.length > RF.COLOURED ? text : RF.highlight(text);
   return RF.h("div", { class: "code" },
     RF.h("div", { class: "top" }, RF.h("span", { class: "small" }, title),
       RF.copy(options.copy || "Copy", () => text)),

@@ -139,9 +139,12 @@ RF.views.finding = function (id) {
   return RF.h("div", { class: "stack" }, rest, RF.findingHead(finding), RF.findingCode(finding), RF.findingTime(finding));
 };
 
+// A word of a shell's, as shlex.quote writes it.
+RF.quoted = (text) => (/^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'"'"'`)}'`);
+
 RF.findingHead = function (finding) {
   const fact = (name, ...value) => (value.some(Boolean) ? [RF.h("dt", null, name), RF.h("dd", null, value)] : null);
-  const command = finding.repro ? `python ${finding.repro}` : `relaxfuzz repro ${RF.data.campaign.name} ${finding.id}`;
+  const command = finding.repro ? `python ${finding.repro}` : `relaxfuzz repro ${RF.quoted(RF.data.campaign.name)} ${finding.id}`;
   return RF.h("section", { class: "box" },
     RF.h("div", { class: "head" },
       RF.h("h1", { class: "wrap" }, finding.line),
@@ -196,7 +199,7 @@ RF.sourceOf = function (frame) {
 // What a maintainer would type: the pass, and the operator, or else what TVM's own message says without names and numbers.
 RF.upstream = function (finding) {
   const operator = (/\brelax\.(?!expr\b)(\w+(?:\.\w+)*)/.exec(finding.line) || [])[1];
-  const said = ["crash", "well-formed"].includes(finding.oracle) ? finding.message.split(/["'`()\[\]{}<>:=,\n]|\S*\d\S*/) : [];
+  const said = ["crash", "well-formed"].includes(finding.oracle) ? finding.message.slice(0, 2000).split(/["'`()\[\]{}<>:=,\n]|\S*\d\S*/) : [];
   const longest = said.map((part) => part.trim()).sort((a, b) => b.length - a.length)[0] || "";
   const query = [finding.pass.split(":")[0], operator || longest.split(/\s+/).slice(0, 8).join(" ")].join(" ").trim();
   return `https://github.com/apache/tvm/issues?q=${encodeURIComponent(query)}`;
