@@ -9,16 +9,17 @@ added since is no improvement, one that was removed no regression.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from typing import TypeVar
 
 from fuzzer.core.text import counted
-from fuzzer.gate.limits import excused_of
 from fuzzer.gate.measured import Cell, GateSubject, MeasuredCampaign, SeenFinding
 from fuzzer.gate.policy import Comparing
 from fuzzer.gate.ruling import Requirement, Ruling, RulingStatus, percent
 from fuzzer.gate.statistics import Table, significance_each
 
+T = TypeVar("T", int, Cell)
 SUMMARY = "baseline"
 """GateSubject of the ruling that says how many comparisons there were."""
 EXPECTED = 10
@@ -76,32 +77,31 @@ def _rates(
     known: Callable[[SeenFinding], bool],
     wanted: Callable[[GateSubject], bool],
 ) -> Iterator[Comparison]:
-    excused, base_excused = ([each for each in side.seen if known(each)] for side in (now, before))
-    base_cells, cells = _by_subject(before), _by_subject(now)
+    excused, base_excused = (
+        _by_subject([((each.oracle, each.culprit), each.count) for each in side.seen if known(each)], 0)
+        for side in (now, before)
+    )
+    base_cells, cells = (_by_subject(side.cells.items(), Cell()) for side in (before, now))
+    parts = _by_subject([(key, 1) for key in now.cells], 0)
     for subject, cell in cells.items():
         base = base_cells.get(subject)
-        if base is None or not wanted(subject) or _is_one_cell(subject, now):
+        one = subject.oracle is None or subject.culprit is None  # made of one cell, it would be compared twice
+        if base is None or not wanted(subject) or (one and parts[subject] == 1):
             continue
-        out, base_out = excused_of(subject, cell, excused), excused_of(subject, base, base_excused)
+        out = min(cell.failed, excused.get(subject, 0))
+        base_out = min(base.failed, base_excused.get(subject, 0))
         table = Table(cell.failed - out, cell.checks - out, base.failed - base_out, base.checks - base_out)
         if table.total and table.base_total:
             yield Comparison(Requirement.REGRESSION, subject, table)
 
 
-def _by_subject(measured: MeasuredCampaign) -> dict[GateSubject, Cell]:
-    """Cells by oracle, by pass, and by both."""
-    found: dict[GateSubject, Cell] = {}
-    for (oracle, culprit), cell in measured.cells.items():
+def _by_subject(counts: Iterable[tuple[tuple[str, str], T]], nothing: T) -> dict[GateSubject, T]:
+    """Sum up by oracle, by pass, and by both what is counted of oracles on passes."""
+    found: dict[GateSubject, T] = {}
+    for (oracle, culprit), count in counts:
         for subject in (GateSubject(oracle, None), GateSubject(None, culprit), GateSubject(oracle, culprit)):
-            found[subject] = found.get(subject, Cell()) + cell
+            found[subject] = found.get(subject, nothing) + count
     return found
-
-
-def _is_one_cell(subject: GateSubject, measured: MeasuredCampaign) -> bool:
-    """Say whether an oracle judged only one pass, or a pass was judged by one oracle only: that is compared once."""
-    if subject.oracle is not None and subject.culprit is not None:
-        return False
-    return sum(subject.holds(*key) for key in measured.cells) == 1
 
 
 def _triggers(
@@ -143,9 +143,10 @@ def _ruling(each: Comparison, p_value: float, level: float, settings: Comparing)
 def _lost(now: MeasuredCampaign, before: MeasuredCampaign, wanted: Callable[[GateSubject], bool]) -> Iterator[Ruling]:
     """Oracles and passes under test that the baseline judged and this campaign did not judge at all."""
     share = now.info.examples / before.info.examples if before.info.examples else 0.0
+    here, there = (_by_subject(side.cells.items(), Cell()) for side in (now, before))
     subjects = [GateSubject(name, None) for name in now.info.oracles]
     for subject in subjects + [GateSubject(None, name) for name in now.info.passes]:
-        checks, base = now.count(subject).checks, before.count(subject).checks
+        checks, base = here.get(subject, Cell()).checks, there.get(subject, Cell()).checks
         expected = math.floor(base * share)
         if checks or expected < EXPECTED or not wanted(subject):
             continue

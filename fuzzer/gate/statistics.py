@@ -6,12 +6,13 @@ Few lines each, so no dependency is taken for them; the tests hold the values th
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 
-_WIDE = 1e8
-"""Variance from which the distribution is taken for a normal one: its terms, some 100,000, are too many to add up."""
+_WIDE = 1e4
+"""Variance from which the distribution is taken for a normal one; of thousands of tables its terms are too many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,16 +97,17 @@ class Table:
             return NormalDist(mean, math.sqrt(variance)).cdf(2 * mean - start + 0.5)
         # From the side where the terms only fall: they end soon, and one too small for a float is nothing.
         if start > mean:
-            return min(1.0, self._sum(range(start, min(self.hits + self.base_hits, self.total) + 1)))
-        return 1.0 - self._sum(range(start - 1, first - 1, -1))
+            return min(1.0, self._above(start))
+        return 1.0 - Table(self.base_hits, self.base_total, self.hits, self.total)._above(marked - start + 1)
 
-    def _sum(self, counts: range) -> float:
-        found = 0.0
-        for count in counts:
-            term = self._chance(count)
-            found += term
+    def _above(self, start: int) -> float:
+        marked = self.hits + self.base_hits
+        term = found = self._chance(start)
+        for count in range(start, min(marked, self.total)):
             if term <= found * 1e-12:
                 break
+            term *= (marked - count) * (self.total - count) / ((count + 1) * (self.base_total - marked + count + 1))
+            found += term
         return found
 
     def _chance(self, count: int) -> float:
@@ -125,7 +127,7 @@ def significance_each(tables: Sequence[Table], false_alarms: float) -> float:
     least = sorted(table.least_p_value() for table in tables)
     # The smallest divisor that is no smaller than the number of comparisons that can be significant under it.
     for divisor in range(1, len(least) + 1):
-        if sum(value <= false_alarms / divisor for value in least) <= divisor:
+        if bisect_right(least, false_alarms / divisor) <= divisor:
             return false_alarms / divisor
     return false_alarms
 

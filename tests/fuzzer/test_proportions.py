@@ -1,11 +1,16 @@
 """The statistics of the gate, against published values and against counting out."""
 
 import math
+import time
 
 import pytest
 
 from fuzzer.gate import statistics
+from fuzzer.gate.measured import Cell, MeasuredCampaign, SeenFinding
+from fuzzer.gate.policy import Comparing
+from fuzzer.gate.regressions import compare
 from fuzzer.gate.statistics import Table, needed_without_failure, significance_each, wilson
+from fuzzer.store.records import CampaignInfo
 
 
 @pytest.mark.parametrize(
@@ -92,3 +97,24 @@ def test_only_those_that_can_be_significant_at_the_divided_level_count() -> None
     # Equal samples of 20, where all of four hits fall into one by a chance of 0.053 and all of eight by 0.0016.
     tables = [Table(hits, 20, 0, 20) for hits in (1, 2, 3, 4, 8, 9, 10, 11, 12)]
     assert significance_each(tables, 0.05) == pytest.approx(0.05 / 5)
+
+
+def test_thousands_of_comparisons_are_quick() -> None:
+    begun = time.process_time()
+    least = [Table(100, 200, 100, 200)] * 20_900
+    assert significance_each(least, 0.01) == pytest.approx(0.01 / 20_900)
+    for size in (7 * 10**4, 10**6, 10**8):
+        for more in range(200):
+            assert 0 < Table(size // 2 + more, size, size // 2, size).p_value() <= 0.6
+    assert time.process_time() - begun < 5  # it took more than ten
+
+
+def test_a_campaign_of_many_passes_is_compared_quickly() -> None:
+    cells = {(f"o{oracle}", f"p{each}"): Cell(100, 100) for oracle in range(11) for each in range(1900)}
+    info = CampaignInfo(1, "2026-01-01", 1.0, 9, 9, 1, "0", "0", tuple(f"p{each}" for each in range(1900)), (), "", "")
+    seen = [SeenFinding("0123456789", "s", "o1", f"p{each % 1900}", 1) for each in range(4000)]
+    measured = MeasuredCampaign(info, cells, {}, seen)
+    begun = time.process_time()
+    rulings = compare(measured, measured, lambda _: True, Comparing())
+    assert len(rulings) == 1 + 11 + 1900 + 11 * 1900
+    assert time.process_time() - begun < 8  # it took a minute
