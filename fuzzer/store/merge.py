@@ -6,6 +6,7 @@ same cases, and only the longer one is counted.
 
 from __future__ import annotations
 
+import bisect
 import contextlib
 import hashlib
 import json
@@ -157,6 +158,7 @@ def _growth(sources: Sequence[Rows], joined: Rows) -> list[Row]:
     first: dict[str, float] = {}
     for row in joined["sightings"]:
         first[row["finding"]] = min(first.get(row["finding"], row["at"]), row["at"])
+    firsts = sorted(first.values())
     places = [0] * len(sources)
     points = []
     for moment in moments:
@@ -170,7 +172,7 @@ def _growth(sources: Sequence[Rows], joined: Rows) -> list[Row]:
         points.append({
             "at": moment,
             **{name: sum(row[name] for row in now) for name in ("examples", "modules")},
-            "findings": sum(at <= moment for at in first.values()),
+            "findings": bisect.bisect_right(firsts, moment),
             **{name: max(row[name] for row in now) for name in _COUNTED},
         })  # fmt: skip
     if points:
@@ -344,8 +346,8 @@ def _write(sources: Sequence[MergeSource], out: Path) -> None:
 
 
 def _fill(partial: Path, sources: Sequence[MergeSource]) -> None:
-    order = [part.seed for part in _parts(sources)]
-    numbers = [{at: order.index(part.seed) for at, part in enumerate(source.parts)} for source in sources]
+    order = {part.seed: place for place, part in enumerate(_parts(sources))}
+    numbers = [{at: order[part.seed] for at, part in enumerate(source.parts)} for source in sources]
     rows, scripts = joined_rows([source.rows for source in sources], numbers)
     Store.create(partial, _joined_meta(sources), own=all(source.own for source in sources)).close()
     connection = connect(partial / FILE_NAME)

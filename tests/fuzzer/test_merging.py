@@ -6,6 +6,7 @@ import itertools
 import json
 import os
 import sqlite3
+import time
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +19,7 @@ from fuzzer.cli.main import main
 from fuzzer.core.case import Case
 from fuzzer.core.config import Config
 from fuzzer.findings.family import Traits
-from fuzzer.store.merge import MergeError, merge
+from fuzzer.store.merge import MergeError, _growth, merge
 from fuzzer.store.records import FindingState
 from fuzzer.store.writer import FILE_NAME, Store, StoreError
 from relaxkit.passes.contract import OracleName
@@ -283,3 +284,19 @@ def test_suspects_are_counted_apart(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert main(["merge", str(one), str(two), "--out", str(again), "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert (told["findings"], told["suspects"]) == (1, 1)
+
+
+def test_long_courses_are_joined_quickly() -> None:
+    """Moments and findings, each many, are not held against each other one by one."""
+    many = 40_000
+    growth = [
+        {"at": at / 1000, "examples": at, "modules": at, "operators": 0, "operands": 0, "pairs": 0, "rewrites": 0}
+        for at in range(many)
+    ]
+    sightings = [{"finding": f"{at:010x}", "at": at / 1000, "count": 1} for at in range(many)]
+    joined: dict[str, list[dict[str, Any]]] = {"sightings": sightings, "findings": [{}] * many}
+    joined |= {"operators": [], "operands": [], "pairs": [], "rewrites": []}
+    begun = time.process_time()
+    points = _growth([{"growth": growth}, {"growth": growth}], joined)
+    assert [point["findings"] for point in points] == list(range(1, many + 1))
+    assert time.process_time() - begun < 8  # it took more than a minute
