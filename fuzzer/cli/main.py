@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import importlib.metadata
 import io
 import logging
@@ -20,6 +21,7 @@ from relaxkit.passes.plugins import PluginError
 
 BROKEN_PIPE = 141
 _LEVELS = {"-q": logging.WARNING, "--quiet": logging.WARNING, "-v": logging.DEBUG, "--verbose": logging.DEBUG}
+_UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EBADF)
 MOST_SAID = 1500
 """Characters of a line of ours."""
 
@@ -36,7 +38,11 @@ def main(arguments: list[str] | None = None) -> int:
         if isinstance(stream, io.TextIOWrapper):  # a test may have put another there
             stream.reconfigure(errors="backslashreplace")  # of what the terminal's encoding has no sign for
     try:
-        return _dispatch(argv)
+        if sys.stdout is None:  # somebody closed it
+            raise UsageError("there is no standard output to write to")
+        code = _dispatch(argv)
+        sys.stdout.flush()
+        return code
     except (UsageError, PluginError) as error:
         line = shorten(printable(" ".join(str(error).split())), MOST_SAID)
         print(f"relaxfuzz: error: {line}", file=sys.stderr)
@@ -44,13 +50,24 @@ def main(arguments: list[str] | None = None) -> int:
     except BrokenPipeError:
         # The reader of our output has gone (`relaxfuzz findings | head`): not an error of ours.
         # Not 0 either: a gate that was not heard to the end has not passed. 141 is what a shell says of SIGPIPE.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _mute()
         return BROKEN_PIPE
+    except OSError as error:
+        if error.errno not in _UNWRITABLE:
+            return _internal(error)
+        _mute()
+        print(f"relaxfuzz: error: cannot write: {error.strerror}", file=sys.stderr)
+        return USAGE
     except KeyboardInterrupt:
         print("relaxfuzz: interrupted", file=sys.stderr)
         return INTERRUPTED
     except Exception as error:
         return _internal(error)
+
+
+def _mute() -> None:
+    """Let what is still to be written to the standard output go nowhere, lest Python complain of it in the end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _dispatch(argv: list[str]) -> int:

@@ -320,6 +320,17 @@ def test_a_reader_that_goes_away_is_no_success(monkeypatch: pytest.MonkeyPatch) 
     assert main(["gate", "x"]) == 141
 
 
+@pytest.mark.parametrize(
+    ("where", "said"),
+    [("> /dev/full", "cannot write: No space left on device"), (">&-", "there is no standard output to write to")],
+)
+@pytest.mark.parametrize("arguments", ["--version", "ops --json"])
+def test_an_output_that_takes_nothing_is_an_error_of_one_line(where: str, said: str, arguments: str) -> None:
+    command = f"{sys.executable} -m relaxfuzz {arguments} {where}"
+    done = subprocess.run(command, shell=True, capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stderr) == (2, f"relaxfuzz: error: {said}\n")
+
+
 @pytest.mark.parametrize(("level", "told"), [("-q", False), ("--quiet", False), ("-v", True), ("", True)])
 def test_quiet_leaves_the_results_alone(level: str, told: bool, capsys: pytest.CaptureFixture[str]) -> None:
     def run(options: argparse.Namespace) -> int:
