@@ -124,7 +124,8 @@ def in_order(builds: list[Build]) -> list[Build]:
 
 @contextlib.contextmanager
 def _locked(path: Path, release: Release, say: Say) -> Iterator[None]:
-    with path.open("w") as file:
+    flags = os.O_RDONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    with os.fdopen(os.open(path, flags, 0o666)) as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

@@ -51,10 +51,10 @@ _KINDS = ("known", "merge", "split")
 FAMILY_ID = re.compile(rf"{MARK}[0-9a-f]{{9}}")
 FINDING_ID = re.compile(r"[0-9a-f]{10}")
 _FindingId = Annotated[
-    str, Meta(pattern=f"^{FINDING_ID.pattern}$", description="must be the ten hex digits of a finding's id")
+    str, Meta(pattern=rf"^{FINDING_ID.pattern}\Z", description="must be the ten hex digits of a finding's id")
 ]
 _FamilyId = Annotated[
-    str, Meta(pattern=f"^{FAMILY_ID.pattern}$", description="must be the id of a family: F and nine hex digits")
+    str, Meta(pattern=rf"^{FAMILY_ID.pattern}\Z", description="must be the id of a family: F and nine hex digits")
 ]
 _Day = Annotated[datetime.date, Meta(description="is {value!r}, not a date such as 2027-03-01")]
 _Ids = Annotated[tuple[str, ...], Meta(min_length=1, description="must be a list of ids that is not empty")]

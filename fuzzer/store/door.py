@@ -275,7 +275,7 @@ class _Inspection:
                 where = f"table 'meta', row '{key}', field 'value'"
                 if kind in (_Seed, Whole):  # more than digits is read as a number, too
                     self._check_value(where, _Digits, facts[key])
-                self._check_value(where, kind, facts[key], strict=False)
+                self._check_value(where, kind, facts[key], strict=kind is datetime)  # a number is no moment
             elif key in _FACTS:
                 raise self._error(f"table 'meta', row '{key}' is missing")
 

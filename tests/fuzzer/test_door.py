@@ -75,6 +75,7 @@ LONE = CASE.replace("A", "\\ud800")
         ("UPDATE meta SET value = '1e999' WHERE key = 'elapsed'", "table 'meta', row 'elapsed'"),
         ("UPDATE meta SET value = '{}' WHERE key = 'passes'", "table 'meta', row 'passes'"),
         ("UPDATE meta SET value = '5.0' WHERE key = 'seed'", "table 'meta', row 'seed'"),
+        ("UPDATE meta SET value = '1e3' WHERE key = 'started_at'", "table 'meta', row 'started_at'"),
         ("UPDATE meta SET value = '1e3' WHERE key = 'workers'", "table 'meta', row 'workers'"),
         (f"UPDATE meta SET value = '0.{'9' * 4990}' WHERE key = 'tvm_version'", "table 'meta', row 'tvm_version'"),
         ("INSERT INTO meta VALUES ('merged', '[]')", "table 'meta', row 'merged'"),

@@ -134,3 +134,12 @@ def test_cases_are_cut_short_for_single_findings_alone() -> None:
     by_text = KnownFinding("", found.text, "r", "w")
     family = KnownFinding("", "", "r", "w", family="F012345678")
     assert KnownFindings((by_text, family)).ids() == {found.id}
+
+
+@pytest.mark.parametrize("key", ["id", "family"])
+def test_an_id_ends_where_it_ends(tmp_path: Path, key: str) -> None:
+    path = tmp_path / "known.toml"
+    name = "0123456789" if key == "id" else "F012345678"
+    path.write_text(f'[[known]]\n{key} = "{name}\\n"\nreference = "r"\nreason = "w"\n')
+    with pytest.raises(TomlError, match="must be"):
+        load_known(path)

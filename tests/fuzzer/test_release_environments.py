@@ -179,3 +179,18 @@ def test_neither_a_script_nor_an_environment_waits_for_tvm() -> None:
         "sys.exit('tvm' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_the_lock_of_an_environment_is_no_link(tmp_path: Path, fake: FakePython) -> None:
+    """Whoever may write into the cache could else have a file of the user's emptied."""
+    cache, mine = tmp_path / "cache", tmp_path / "mine"
+    made(cache)
+    place = folder(cache)
+    mine.write_text("mine")
+    (place / MARK).unlink()
+    lock = cache / f"{place.name}.lock"
+    lock.unlink()
+    lock.symlink_to(mine)
+    with pytest.raises(EnvironmentFault, match="cannot use"):
+        made(cache)
+    assert mine.read_text() == "mine"
