@@ -67,7 +67,7 @@ class Builtins(Calls):
                 return self.invoke(arguments[0], arguments[1:])
             case "check_tensor_info":
                 (rank,) = self._numbers(arguments[1:2])
-                self.check_tensor(arguments[0], rank, str(self.terms[self.term(arguments[2])].label))
+                self.check_tensor(arguments[0], rank, self._text(arguments[2]))
                 return TupleValue(())
             case "check_shape_info":
                 self.check_rank(arguments[0], *self._numbers(arguments[1:2]))
@@ -140,6 +140,12 @@ class Builtins(Calls):
     def _outlined(self, value: Value) -> str:
         return value.outline if isinstance(value, Tensor) else self.terms.declared.get(self.term(value), "")
 
+    def _text(self, value: Value) -> str:
+        node = self.terms[self.term(value)]
+        if node.head != "text":
+            raise Open("a computed argument of the virtual machine")
+        return str(node.label[1])
+
     def _store(self, heap: ShapeHeap, slot: int, dim: Term) -> None:
         if slot >= heap.size:
             raise Refuted("a slot is written that the shape heap does not have")
@@ -147,7 +153,11 @@ class Builtins(Calls):
 
     def dim(self, value: Value, axis: int) -> Term:
         """Return the term of a dim of a tensor, in memory or not, or of a shape."""
-        return value.dims[axis] if isinstance(value, Tensor) else self.size(self.term(value), axis)
+        if not isinstance(value, Tensor):
+            return self.size(self.term(value), axis)
+        if axis >= len(value.dims):
+            raise Open("a value of another rank than declared")
+        return value.dims[axis]
 
     def _loaded(self, heap: ShapeHeap, code: int, number: int) -> Term:
         if code not in (_NUMBER, _LOAD_FROM_HEAP):

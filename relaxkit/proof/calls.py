@@ -17,7 +17,19 @@ from relaxkit.proof.dims import DimTable
 from relaxkit.proof.legalize import Legalizer
 from relaxkit.proof.memory import Refuted, State, Storage, Tensor
 from relaxkit.proof.terms import Open, Term, Terms
-from relaxkit.proof.values import Callback, Closure, External, Kernel, ShapeHeap, TupleValue, Value, all_dims, outline
+from relaxkit.proof.values import (
+    Callback,
+    Closure,
+    External,
+    Kernel,
+    Placed,
+    ShapeHeap,
+    TupleValue,
+    Value,
+    all_dims,
+    memory_of,
+    outline,
+)
 
 # What these give is their first operand, wherever it lies and whatever a later pass is told by them.
 _IDENTITIES = frozenset(
@@ -28,6 +40,13 @@ _IDENTITIES = frozenset(
 _STORAGES = frozenset({"relax.memory.alloc_storage", "relax.vm.alloc_storage"})
 _TENSORS = frozenset({"relax.builtin.alloc_tensor", "relax.memory.alloc_tensor", "relax.vm.alloc_tensor"})
 _KILLS = frozenset({"relax.memory.kill_tensor", "relax.memory.kill_storage", "relax.vm.kill_object"})
+_VIEWS = frozenset(
+    {
+        "relax.reshape", "relax.flatten", "relax.expand_dims", "relax.squeeze", "relax.memory.view",
+        "relax.memory.ensure_zero_offset", "relax.call_pure_packed",
+    }
+)  # fmt: skip
+"""Operators whose result may lie where an operand does."""
 _PRINTING = "relax.run."
 """Prefix of the functions that print and assert: what returns nothing else may write into its operands."""
 KILLED = TupleValue((TupleValue(()),))
@@ -71,7 +90,7 @@ class Calls(ABC):
         self.allocated = 0
         self.legalizer: Legalizer | None = None
         self.conditions: tuple[tuple[Term, bool], ...] = ()
-        self.checks: set[tuple[tuple[tuple[Term, bool], ...], Term]] = set()
+        self.checks: list[tuple[tuple[tuple[Term, bool], ...], Term]] = []
 
     @abstractmethod
     def expression(self, expression: Any, frame: Frame) -> Value:
@@ -107,7 +126,7 @@ class Calls(ABC):
 
     def take_for_granted(self, what: str, *terms: Term) -> None:
         """Note that the program raises where something does not hold."""
-        self.checks.add((self.conditions, self.terms.make("check", what, terms)))
+        self.checks.append((self.conditions, self.terms.make("check", what, terms)))
 
     def call(self, expression: Any, frame: Frame) -> Value:
         """Evaluate a call of an operator or of a function value."""
@@ -129,7 +148,7 @@ class Calls(ABC):
             self._check_written(arguments, nothing and not called.name.startswith(_PRINTING))
             term = self._made("external", (called.name, *self._types(expression)), arguments, expression, frame)
             pure = isinstance(op.ty, relax.FuncType) and bool(op.ty.purity)
-            return self.unpacked(term if pure else self.impure(term), expression.ty)
+            return placed(self.unpacked(term if pure else self.impure(term), expression.ty), arguments)
         raise Open("a call of a function value")
 
     def _operator(self, op: Any, expression: Any, frame: Frame) -> Value:
@@ -174,12 +193,13 @@ class Calls(ABC):
                 return self.invoke(arguments[0], arguments[1:])
             case "relax.call_pure_packed" if isinstance(arguments[0], Callback):
                 return arguments[0].call(arguments[1:])
+        shown = arguments if name in _VIEWS else ()
         if self.legalizer is not None and (value := self.legalizer.value(expression, arguments)) is not None:
-            return value
+            return placed(value, shown)
         self._check_written(arguments)
         label = (name, self.terms.objects.number(expression.attrs), *self._types(expression))
         term = self._made("op", label, arguments, expression, frame)
-        return self.unpacked(term if op.get_attr("FPurity") else self.impure(term), expression.ty)
+        return placed(self.unpacked(term if op.get_attr("FPurity") else self.impure(term), expression.ty), shown)
 
     def _packed_in_place(self, arguments: Sequence[Value], expression: Any, frame: Frame) -> Value:
         """Call a packed function that returns some of its operands, overwritten, and uses these up."""
@@ -187,8 +207,8 @@ class Calls(ABC):
         self._check_written(arguments, nothing=True)
         label = ("packed in place", self.terms.objects.number(expression.attrs), *self._types(expression))
         term = self._made("op", label, arguments, expression, frame)
-        self._consume([self.term(arguments[1 + index]) for index in indices if index >= 0])
-        return self.unpacked(term, expression.ty)
+        self._consume(arguments[1:], indices)
+        return placed(self.unpacked(term, expression.ty))
 
     # -- kernels and memory ------------------------------------------------------------------------------------
 
@@ -247,10 +267,31 @@ class Calls(ABC):
             contents = self.terms.make("op", ("relax.reshape", 0), operands)
         return self.state.view(tensor, self.allocated, dims, contents)
 
-    def _consume(self, operands: Sequence[Term]) -> None:
-        """Overwrite values in place; the caller sees it of parameters and constants."""
-        self.state.consumed.update(operands)
-        for term in operands:
+    def held(self, value: Value) -> Value:
+        """Return the value of a variable.
+
+        Raises:
+            Refuted: Nobody may read it any more.
+            Open: It may lie where a call in place has written.
+        """
+        if value is KILLED:
+            raise Refuted("a variable is read behind its kill")
+        memory = memory_of(value) if isinstance(value, int) and self.state.consumed else frozenset()
+        if over := [self.state.consumed[each] for each in memory if each in self.state.consumed]:
+            if all(over) and len(memory) == 1:
+                raise Refuted("a tensor is read that a call in place has overwritten")
+            raise Open("a tensor is read that a call in place may have overwritten")
+        return value
+
+    def _consume(self, operands: Sequence[Value], places: Sequence[int]) -> None:
+        """Overwrite operands in place; the caller sees it of parameters and constants."""
+        memories = [memory_of(each) for each in operands]
+        for place in (each for each in places if each >= 0):
+            if not all(memories[place].isdisjoint(its) for at, its in enumerate(memories) if at != place):
+                raise Open("a kernel is given a tensor twice")
+            self.state.consumed.update(dict.fromkeys(memories[place], len(memories[place]) == 1))
+        taken = frozenset[object]().union(*(memories[each] for each in places if each >= 0))
+        for term in sorted(each for each in taken if isinstance(each, int)):
             whole = term
             while self.terms[whole].head == "item":
                 (whole,) = self.terms[whole].children
@@ -277,9 +318,7 @@ class Calls(ABC):
         """Call a kernel that returns what it writes; in place, into what it is given."""
         if kernel.stored is None or not isinstance(arguments[0], TupleValue):
             raise Open("a kernel that runs code of others")
-        operands = [self.term(each) for each in arguments[0].fields]
-        if not self.state.consumed.isdisjoint(operands):
-            raise Refuted("a tensor is read that a call in place has overwritten")
+        operands = [self.term(self.held(each)) for each in arguments[0].fields]
         (ty,) = expression.ty_args
         outputs = list(ty.fields) if isinstance(ty, relax.TupleType) else [ty]
         reused = [-1] * len(outputs)
@@ -294,8 +333,8 @@ class Calls(ABC):
         for scalars in arguments[1:]:
             operands += self.dims_of_shape(scalars)
         results = tuple(self.terms.make("kernel", (kernel.number, place), tuple(operands)) for place in places)
-        self._consume([operands[index] for index in reused if index >= 0])
-        return TupleValue(results) if isinstance(ty, relax.TupleType) else results[0]
+        self._consume(arguments[0].fields, reused)
+        return placed(TupleValue(results) if isinstance(ty, relax.TupleType) else results[0])
 
     def _made(
         self, head: str, label: tuple[Any, ...], arguments: Sequence[Value], expression: Any, frame: Frame
@@ -324,3 +363,10 @@ class Calls(ABC):
 
 def _leaves(values: Sequence[Value]) -> list[Value]:
     return [leaf for each in values for leaf in (_leaves(each.fields) if isinstance(each, TupleValue) else [each])]
+
+
+def placed(value: Value, others: Sequence[Value] = ()) -> Value:
+    """Place what a call has made: each tensor in an allocation of its own, or where others may lie."""
+    if isinstance(value, TupleValue):
+        return TupleValue(tuple(placed(each, others) for each in value.fields))
+    return Placed.of(value, memory_of(*others) | {object()}) if isinstance(value, int) else value

@@ -5,13 +5,14 @@ from __future__ import annotations
 import contextlib
 from typing import Any
 
+import tvm
 from tvm import relax, tirx
 
 from relaxkit.proof.builtins import Builtins
 from relaxkit.proof.calls import Frame
 from relaxkit.proof.memory import Tensor
 from relaxkit.proof.terms import Open, Term
-from relaxkit.proof.values import TupleValue, Value, dims_of, outline
+from relaxkit.proof.values import Placed, TupleValue, Value, dims_of, memory_of, outline
 
 
 class Declared(Builtins):
@@ -31,11 +32,20 @@ class Declared(Builtins):
                     frame.dims[dim] = self._dims.expression(self.dim(value, axis))
 
     def cast(self, ty: Any, value: Value, frame: Frame) -> Value:
-        """Cast a value to a type: the program raises where it has other dims."""
+        """Cast a value to a type, which what is returned has: the program raises where the value has another one."""
+        self.match(ty, value, frame)
+        value = self._checked(ty, value, frame)
+        self.learn(ty, value, frame)
+        return value
+
+    def _checked(self, ty: Any, value: Value, frame: Frame) -> Value:
         if isinstance(ty, relax.TupleType) and isinstance(value, TupleValue) and len(ty.fields) == len(value.fields):
             fields = zip(ty.fields, value.fields, strict=True)
-            return TupleValue(tuple(self.cast(each, part, frame) for each, part in fields))
+            return TupleValue(tuple(self._checked(each, part, frame) for each, part in fields))
         if not isinstance(ty, relax.TupleType | relax.TensorType | relax.ShapeType):
+            known = self.terms.declared.get(value) if isinstance(value, int) else None
+            if isinstance(ty, tvm.ir.PrimType) and known not in (None, outline(ty)):
+                self.take_for_granted(outline(ty), self.term(value))
             return value
         if isinstance(ty, relax.TupleType) or not isinstance(value, int | Tensor):
             raise Open("a cast between tuples and other types")
@@ -48,7 +58,8 @@ class Declared(Builtins):
         for axis, dim in enumerate(dims):
             self.check_equal(self.dim(value, axis), dim)
         if isinstance(value, int) and self.conditions and len(self.checks) > before:
-            return self.terms.make("cast", outline(ty), (value, *dims))  # what it is known to be is known here only
+            # What is checked on a branch is known of what the check lets through, and of the value itself nowhere.
+            return Placed.of(self.terms.make("cast", outline(ty), (self.term(value), *dims)), memory_of(value))
         return value
 
     def size(self, value: Term, axis: int) -> Term:
@@ -67,8 +78,7 @@ class Declared(Builtins):
                 self.learn(each, part, frame)
         if not isinstance(value, int):
             return
-        if isinstance(ty, relax.TensorType | relax.ShapeType):
-            self.terms.declared.setdefault(value, outline(ty))
+        self.terms.declared.setdefault(value, outline(ty))
         dims = None if value in self.shapes else dims_of(ty)
         if dims is None:
             return
@@ -83,16 +93,3 @@ class Declared(Builtins):
         """Return the expression that stands for a scalar."""
         node = self.terms[value]
         return self._dims.expression(value) if node.head in ("number", "dim") else self._dims.variable(value, ty)
-
-    def check_type(self, ty: Any, value: Value, frame: Frame) -> None:
-        """Raise ``Open`` where an argument is of another type than its parameter, or need not have its dims."""
-        if isinstance(ty, relax.TupleType) and isinstance(value, TupleValue):
-            for each, part in zip(ty.fields, value.fields, strict=False):
-                self.check_type(each, part, frame)
-        elif isinstance(value, int):
-            expected = self.terms.outlines.get(value)
-            if expected is not None and expected.rstrip("?") != outline(ty).rstrip("?"):
-                raise Open("a parameter of another type")
-            for axis, dim in enumerate(dims_of(ty) or ()):
-                if self.number(dim, frame) != self.dim(value, axis):
-                    raise Open("a parameter with fewer shapes")

@@ -36,11 +36,9 @@ class DimTable:
         """Return the term of an integer expression over variables of this table."""
         if isinstance(expression, int):
             return self._constant(expression)
-        if isinstance(expression, tirx.IntImm):
-            return self._constant(int(expression.value))
         whole = str(expression.ty).startswith(("int", "uint"))
         simple = self._analyzer.canonical_simplify(expression) if whole else expression
-        if isinstance(simple, tirx.IntImm):
+        if isinstance(simple, tirx.IntImm) and str(simple.ty) == "int64":  # what dims are; others keep their type
             return self._constant(int(simple.value))
         if simple in self._sources:
             return self._sources[simple]

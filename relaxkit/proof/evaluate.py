@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
-from collections.abc import Sequence
+import itertools
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,12 +13,23 @@ import tvm
 from tvm import relax, tirx
 
 from relaxkit.ir.lowered import stored_parameters
-from relaxkit.proof.calls import KILLED, Frame
+from relaxkit.proof.calls import KILLED, Frame, placed
 from relaxkit.proof.declared import Declared
 from relaxkit.proof.dims import DimTable
-from relaxkit.proof.memory import Refuted, State, Storage, Tensor
+from relaxkit.proof.memory import Storage, Tensor
 from relaxkit.proof.terms import Open, Term, Terms
-from relaxkit.proof.values import Callback, Closure, External, Kernel, ShapeHeap, TupleValue, Value, numbers_in, outline
+from relaxkit.proof.values import (
+    Callback,
+    Closure,
+    External,
+    Kernel,
+    Placed,
+    ShapeHeap,
+    TupleValue,
+    Value,
+    memory_of,
+    outline,
+)
 
 MOST_CALLS = 64
 """Functions that may be inside one another."""
@@ -49,22 +62,46 @@ class Evaluator(Declared):
         self._results: dict[Any, tuple[Value, Term]] = {}
         self._steps = 0
         self._parameters = 0
+        self._apart = itertools.count(1)
         self.externals: dict[str, Callback] = {}
 
     def only_function(self, arguments: Sequence[Value]) -> Value:
         """Evaluate the only Relax function of the module on some arguments; it has no effects."""
         (function,) = (each for each in self.functions.values() if isinstance(each, relax.Function))
-        self.state = State(self.terms.make("start"))
-        return self.settled(self.invoke(Closure(function), arguments))
+        with self.apart():
+            value = self.settled(self.invoke(Closure(function), arguments))
+            if self.checks:
+                raise Open("a check that may fail")
+        return value
+
+    @contextlib.contextmanager
+    def apart(self) -> Iterator[None]:
+        """Evaluate what need not be run here: its effects and checks are its own, and what it learns by them, too."""
+        outside = self.state, self.conditions, self.checks
+        self.state = self.state.copy()
+        self.state.effect = self.terms.make("start")
+        self.conditions, self.checks = ((-next(self._apart), True),), []
+        try:
+            yield
+        finally:
+            self.state, self.conditions, self.checks = outside
+
+    def _body(self, value: Value) -> tuple[Term, ...]:
+        """Return what tells a function from others, evaluated apart: its result, its effects and its checks."""
+        checks = {
+            self.terms.make("under", tuple(holds for _, holds in some), (*(each for each, _ in some), check))
+            for (_, *some), check in self.checks
+        }
+        return self.term(value), self.state.effect, *sorted(checks)
 
     # -- values and terms -------------------------------------------------------------------------------------
 
     def term(self, value: Value) -> Term:
         """Return the term of a value; a function value is the term of its result on parameters of its own."""
         if isinstance(value, int):
-            return value
+            return int(value)
         if isinstance(value, TupleValue):
-            children = tuple(self.term(self._held(each)) for each in value.fields)
+            children = tuple(self.term(self.held(each)) for each in value.fields)
             return self._whole_tuple(children) or self.terms.make("tuple", None, children)
         if isinstance(value, External):
             return self.terms.make("function", value.name)
@@ -79,18 +116,16 @@ class Evaluator(Declared):
         if isinstance(value, Callback):
             raise Open("a callback that is used as a value")
         self._parameters += 1
-        outside, self.state = self.state, State(self.terms.make("start"))
         try:
             count = len(value.function.params) - len(value.bound)
             arguments = tuple(
                 self.leaf(("bound", self._parameters, index), param.ty)
                 for index, param in enumerate(value.function.params[:count])
             )
-            result = self.term(self.invoke(value, arguments))
-            return self.terms.make("function", count, (result, self.state.effect))
+            with self.apart():
+                return self.terms.make("function", count, self._body(self.invoke(value, arguments)))
         finally:
             self._parameters -= 1
-            self.state = outside
 
     def _whole_tuple(self, children: tuple[Term, ...]) -> Term | None:
         """Return the tuple whose elements, all of them and in their order, these are."""
@@ -110,16 +145,7 @@ class Evaluator(Declared):
         """Return a parameter; raises ``Open`` for a function."""
         if isinstance(ty, relax.FuncType):
             raise Open("a function is a parameter")
-        value = self.unpacked(self.terms.make("param", (*label, outline(ty), numbers_in(ty))), ty)
-        self._outline(value, ty)
-        return value
-
-    def _outline(self, value: Value, ty: Any) -> None:
-        if isinstance(value, TupleValue):
-            for each, part in zip(value.fields, ty.fields, strict=True):
-                self._outline(each, part)
-        elif isinstance(value, int):
-            self.terms.outlines[value] = outline(ty)
+        return self.unpacked(self.terms.make("param", (*label, outline(ty))), ty)
 
     # -- calls of functions --------------------------------------------------------------------------------------
 
@@ -135,7 +161,7 @@ class Evaluator(Declared):
             key = (function, tuple(arguments), self.state.effect, self.conditions)
             if key in self._results:
                 value, self.state.effect = self._results[key]
-                return value
+                return _anew(value)
         if function in self._recursive:
             return self._recursion(function, arguments)
         if len(self._active) >= MOST_CALLS:
@@ -143,13 +169,11 @@ class Evaluator(Declared):
         self._active.append(function)
         before = self.allocated, len(self.state.consumed)
         try:
-            frame = self.entered(closure, arguments)
-            for param, value in zip(function.params, arguments, strict=True):
-                self.check_type(param.ty, value, frame)
-            result = self.expression(function.body, frame)
+            result = self._returned(function, self.entered(closure, arguments))
         finally:
             self._active.pop()
-        if key is not None and before == (self.allocated, len(self.state.consumed)):
+        same = before == (self.allocated, len(self.state.consumed))
+        if key is not None and same and memory_of(result).isdisjoint(memory_of(*arguments)):
             self._results[key] = result, self.state.effect
         return result
 
@@ -158,34 +182,38 @@ class Evaluator(Declared):
 
         Two of them with one body compute the same wherever both end: by induction over the depth of the recursion.
         """
+        frame = self.entered(Closure(function), arguments)
+        arguments = [frame.values[param] for param in function.params]
         if function in self._abstract:
             itself = self.terms.make("itself", self._abstract.index(function))
         else:
             self._abstract.append(function)
-            outside, self.state = self.state, State(self.terms.make("start"))
             try:
                 params = [
                     self.leaf(("recursive", len(self._abstract), index), param.ty)
                     for index, param in enumerate(function.params)
                 ]
-                body = self.term(self.expression(function.body, self.entered(Closure(function), params)))
-                itself = self.terms.make("recursive", len(params), (body, self.state.effect))
+                with self.apart():
+                    body = self._returned(function, self.entered(Closure(function), params))
+                    itself = self.terms.make("recursive", len(params), self._body(body))
             finally:
                 self._abstract.pop()
-                self.state = outside
         term = self.terms.make("apply", None, (itself, *(self.term(each) for each in arguments)))
-        return self.unpacked(term if function.is_pure else self.impure(term), function.ret_ty)
+        return placed(self.unpacked(term if function.is_pure else self.impure(term), function.ret_ty), arguments)
 
     def entered(self, closure: Closure, arguments: Sequence[Value]) -> Frame:
-        """Enter a function: its parameters have values, and the dims that their types name."""
-        frame = Frame(dict(closure.values), dict(closure.dims))
-        pairs = list(zip(closure.function.params, arguments, strict=True))
-        for param, value in pairs:
+        """Enter a function: its parameters are cast to their types, as the program does."""
+        frame, params = Frame(dict(closure.values), dict(closure.dims)), closure.function.params
+        for param, value in zip(params, arguments, strict=True):
             self._bind(param, value, frame)
-        for param, value in pairs:
+        for param, value in zip(params, arguments, strict=True):
             self.match(param.ty, value, frame)
-            self.learn(param.ty, value, frame)
+        for param, value in zip(params, arguments, strict=True):
+            frame.values[param] = self.cast(param.ty, value, frame)
         return frame
+
+    def _returned(self, function: Any, frame: Frame) -> Value:
+        return self.cast(function.ret_ty, self.expression(function.body, frame), frame)
 
     def _bind(self, var: Any, value: Value, frame: Frame) -> None:
         frame.values[var] = value
@@ -202,7 +230,7 @@ class Evaluator(Declared):
             case relax.Call():
                 return self.call(expression, frame)
             case tirx.Var() if expression in frame.values:
-                return self._held(frame.values[expression])
+                return self.held(frame.values[expression])
             case relax.Tuple():
                 return TupleValue(tuple(self.expression(each, frame) for each in expression.fields))
             case relax.TupleGetItem():
@@ -223,7 +251,7 @@ class Evaluator(Declared):
             case relax.ExternFunc():
                 return self._external(str(expression.global_symbol))
             case tvm.ir.StringImm():
-                return self.terms.make("text", str(expression.value))
+                return self.terms.make("text", ("str", str(expression.value)))
         if isinstance(expression, tirx.Var) and not isinstance(expression.ty, tvm.ir.PrimType):
             raise Open("a variable without a value")  # as in a local function that calls itself
         if isinstance(getattr(expression, "ty", None), tvm.ir.PrimType):
@@ -239,7 +267,6 @@ class Evaluator(Declared):
                 value = self.expression(binding.value, frame)
                 if isinstance(binding, relax.MatchCast):
                     self.learn(binding.value.ty, value, frame)
-                    self.match(binding.ty, value, frame)
                     value = self.cast(binding.ty, value, frame)
                 self._bind(binding.var, value, frame)
                 self.learn(binding.var.ty, value, frame)
@@ -271,31 +298,19 @@ class Evaluator(Declared):
         if isinstance(one, TupleValue) and isinstance(other, TupleValue) and len(one.fields) == len(other.fields):
             pairs = zip(one.fields, other.fields, strict=True)
             return TupleValue(tuple(self._chosen(condition, each, its) for each, its in pairs))
-        return self.terms.choice(condition, self.term(one), self.term(other))
-
-    def _held(self, value: Value) -> Value:
-        """Return the value of a variable.
-
-        Raises:
-            Refuted: Nobody may read it any more.
-        """
-        if value is KILLED:
-            raise Refuted("a variable is read behind its kill")
-        if isinstance(value, int) and value in self.state.consumed:
-            raise Refuted("a tensor is read that a call in place has overwritten")
-        return value
+        return Placed.of(self.terms.choice(condition, self.term(one), self.term(other)), memory_of(one, other))
 
     def _item(self, value: Value, expression: Any) -> Value:
         if isinstance(value, TupleValue):
-            return self._held(value.fields[int(expression.index)])
+            return self.held(value.fields[int(expression.index)])
         arity = len(expression.tuple_value.ty.fields)
         item = self.terms.make("item", (int(expression.index), arity), (self.term(value),))
-        return self.unpacked(item, expression.ty)
+        return placed(self.unpacked(item, expression.ty), (value,))
 
     def _constant(self, expression: Any) -> Term:
         value = expression.value
         if not isinstance(value, tvm.runtime.Tensor):
-            return self.terms.make("text", str(value))
+            return self.terms.make("text", (type(value).__name__, str(value)))
         return self.array(value.numpy())
 
     def array(self, array: np.ndarray[Any, Any]) -> Term:
@@ -327,6 +342,13 @@ class Evaluator(Declared):
                 function = function.without_attr(key)
             self._kernels[name] = Kernel(self.terms.objects.number(function), stored, function)
         return self._kernels[name]
+
+
+def _anew(value: Value) -> Value:
+    """Return what a call has returned before as what it returns now, in other memory."""
+    if isinstance(value, TupleValue):
+        return TupleValue(tuple(_anew(each) for each in value.fields))
+    return placed(value) if isinstance(value, Placed) else value
 
 
 def _recursive(functions: dict[str, Any]) -> frozenset[Any]:

@@ -46,19 +46,19 @@ class State:
         effect: The term of its effects.
         contents: Terms of the tensors that were written, by number.
         holders: The tensor that was written last into each storage, and its contents; ``None``: one of several.
-        consumed: Values that a call in place has overwritten.
+        consumed: Allocations that a call in place has overwritten, and whether it was certainly that one.
         slots: Terms of the slots of shape heaps, by heap and slot.
     """
 
     effect: Term
     contents: dict[int, Term] = field(default_factory=dict)
     holders: dict[int, tuple[int, Term] | None] = field(default_factory=dict)
-    consumed: set[Term] = field(default_factory=set)
+    consumed: dict[object, bool] = field(default_factory=dict)
     slots: dict[tuple[int, int], Term] = field(default_factory=dict)
 
     def copy(self) -> State:
         """Begin a branch."""
-        return State(self.effect, dict(self.contents), dict(self.holders), set(self.consumed), dict(self.slots))
+        return State(self.effect, dict(self.contents), dict(self.holders), dict(self.consumed), dict(self.slots))
 
     def read(self, tensor: Tensor) -> Term:
         """Return what a tensor holds.

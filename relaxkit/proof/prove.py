@@ -89,23 +89,30 @@ def prove(
         for name, function in names.items():
             if len(function.params) != len(left[name].params):
                 return Proof(Result.OPEN, name, "another number of parameters")
-    proof = _compared(before, after, names, caller, fixed, laws)
-    if proof.result is Result.DIFFERENT:
-        # A pass that legalizes keeps the meaning that legalization gives to each call.
-        again = _compared(before, after, names, caller, fixed, None)
-        return again if again.result is Result.PROVED else proof
-    return proof
+    used: dict[str, None] = {}
+    exact = True
+    for name in names:
+        proof = _compared(before, after, name, caller, fixed, laws)
+        if proof.result is Result.DIFFERENT:
+            # A pass that legalizes keeps the meaning that legalization gives to each call.
+            again = _compared(before, after, name, caller, fixed, None)
+            proof = again if again.result is Result.PROVED else proof
+        if proof.result is not Result.PROVED:
+            return proof
+        used |= dict.fromkeys(proof.laws)
+        exact &= proof.exact
+    return Proof(Result.PROVED, laws=tuple(used), exact=exact)
 
 
 def _compared(
     before: tvm.IRModule,
     after: tvm.IRModule,
-    names: dict[str, relax.Function],
+    name: str,
     caller: Caller | None,
     fixed: Fixed | None,
     laws: Sequence[Law] | None,
 ) -> Proof:
-    """Compare functions by laws, or as they are legalized."""
+    """Compare a function by laws, or as it is legalized; what is learned of one holds while that one runs."""
     terms = Terms()
     dims, shapes = DimTable(terms), dict[Term, tuple[Term, ...]]()
     one, other = SymbolicProgram(before, terms, dims, shapes), SymbolicProgram(after, terms, dims, shapes)
@@ -114,26 +121,25 @@ def _compared(
         one.legalizer = other.legalizer = Legalizer(
             terms, lambda module: SymbolicProgram(module, terms, dims, shapes).only_function
         )
-    for name in names:
-        expected = None
-        try:
-            arguments = one.parameters(name, fixed)
-            expected = one.result(SymbolicProgram.call_function, name, arguments)
-            observed = other.result(caller or SymbolicProgram.call_function, name, arguments)
-        except (Open, Refuted) as reason:
-            refuted = isinstance(reason, Refuted) and expected is not None  # what the original does is its own affair
-            return Proof(Result.DIFFERENT if refuted else Result.OPEN, name, str(reason), refuted)
-        except RecursionError:
-            return Proof(Result.OPEN, name, "expressions too deep")
-        if expected != observed:
-            equality = Equality(terms, dims, shapes)
-            if not laws or not equality.equal(tuple(zip(expected, observed, strict=True)), laws):
-                last = expected[0] == observed[0]
-                words = _words(terms, expected[last], observed[last])
-                return Proof(Result.DIFFERENT, name, "effects: " * last + words)
-            used |= equality.used
-        if not other.raises_where(one):
-            return Proof(Result.OPEN, name, "a check that may fail")
+    expected = None
+    try:
+        arguments = one.parameters(name, fixed)
+        expected = one.result(SymbolicProgram.call_function, name, arguments)
+        observed = other.result(caller or SymbolicProgram.call_function, name, arguments)
+    except (Open, Refuted) as reason:
+        refuted = isinstance(reason, Refuted) and expected is not None  # what the original does is its own affair
+        return Proof(Result.DIFFERENT if refuted else Result.OPEN, name, str(reason), refuted)
+    except RecursionError:
+        return Proof(Result.OPEN, name, "expressions too deep")
+    if expected != observed:
+        equality = Equality(terms, dims, shapes)
+        if not laws or not equality.equal(tuple(zip(expected, observed, strict=True)), laws):
+            last = expected[0] == observed[0]
+            words = _words(terms, expected[last], observed[last])
+            return Proof(Result.DIFFERENT, name, "effects: " * last + words)
+        used |= equality.used
+    if not other.raises_where(one):
+        return Proof(Result.OPEN, name, "a check that may fail")
     return Proof(Result.PROVED, laws=tuple(law.name for law in used), exact=all(law.exact for law in used))
 
 

@@ -63,13 +63,11 @@ class Terms:
 
     Attributes:
         objects: Numbers of equal objects of TVM.
-        outlines: Dtype and rank of the parameters, and of the elements of those that are tuples.
         declared: Dtype and rank that values were first declared with.
     """
 
     def __init__(self) -> None:
         self.objects = Objects()
-        self.outlines: dict[Term, str] = {}
         self.declared: dict[Term, str] = {}
         self._nodes: list[Node] = []
         self._numbers: dict[Node, Term] = {}
@@ -139,7 +137,7 @@ class Terms:
             case "start":
                 return "no effect"
             case "text":
-                return repr(label)
+                return repr(label[1]) if label[0] == "str" else f"the {label[0]} {label[1]}"
             case "number":
                 return str(label)
             case "apply":

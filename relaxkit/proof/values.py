@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from tvm import relax, tirx
+from tvm import relax
 
 from relaxkit.proof.memory import Storage, Tensor
 from relaxkit.proof.terms import Open, Term
@@ -77,6 +77,34 @@ class TupleValue:
     fields: tuple[Value, ...]
 
 
+class Placed(int):
+    """A term, and where it lies: what two calls compute may be one term in memory of two allocations.
+
+    Attributes:
+        memory: The allocations that it may lie in; a parameter or a constant is its term.
+    """
+
+    memory: frozenset[object]
+
+    @classmethod
+    def of(cls, term: Term, memory: frozenset[object]) -> Placed:
+        """Place a term."""
+        placed = cls(term)
+        placed.memory = memory
+        return placed
+
+
+def memory_of(*values: Value) -> frozenset[object]:
+    """Return the allocations that values may lie in."""
+    found: set[object] = set()
+    for value in values:
+        if isinstance(value, TupleValue):
+            found |= memory_of(*value.fields)
+        elif isinstance(value, int):
+            found |= value.memory if isinstance(value, Placed) else {value}
+    return frozenset(found)
+
+
 Value = Term | Closure | External | Callback | ShapeHeap | Kernel | TupleValue | Tensor | Storage
 
 
@@ -96,11 +124,6 @@ def all_dims(ty: Any) -> list[Any]:
     if isinstance(ty, relax.TensorType) and isinstance(ty.shape, relax.Var):
         raise Open("a type of a computed shape")
     return list(dims_of(ty) or ())
-
-
-def numbers_in(ty: Any) -> tuple[int | None, ...]:
-    """Return the dims that a type names, as far as they are numbers."""
-    return tuple(int(dim) if isinstance(dim, tirx.IntImm) else None for dim in all_dims(ty))
 
 
 def outline(ty: Any) -> str:
