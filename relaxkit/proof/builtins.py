@@ -67,7 +67,8 @@ class Builtins(Calls):
                 return self.invoke(arguments[0], arguments[1:])
             case "check_tensor_info":
                 (rank,) = self._numbers(arguments[1:2])
-                self.check_tensor(arguments[0], rank, self._text(arguments[2]))
+                dtype = self.terms.name(self.term(arguments[2])).rpartition(" ")[2]  # of "the dtype float32"
+                self.check_tensor(arguments[0], rank, dtype)
                 return TupleValue(())
             case "check_shape_info":
                 self.check_rank(arguments[0], *self._numbers(arguments[1:2]))
@@ -140,12 +141,6 @@ class Builtins(Calls):
     def _outlined(self, value: Value) -> str:
         return value.outline if isinstance(value, Tensor) else self.terms.declared.get(self.term(value), "")
 
-    def _text(self, value: Value) -> str:
-        node = self.terms[self.term(value)]
-        if node.head != "text":
-            raise Open("a computed argument of the virtual machine")
-        return str(node.label[1])
-
     def _store(self, heap: ShapeHeap, slot: int, dim: Term) -> None:
         if slot >= heap.size:
             raise Refuted("a slot is written that the shape heap does not have")
@@ -153,11 +148,9 @@ class Builtins(Calls):
 
     def dim(self, value: Value, axis: int) -> Term:
         """Return the term of a dim of a tensor, in memory or not, or of a shape."""
-        if not isinstance(value, Tensor):
-            return self.size(self.term(value), axis)
-        if axis >= len(value.dims):
-            raise Open("a value of another rank than declared")
-        return value.dims[axis]
+        if isinstance(value, Tensor) and axis < len(value.dims):
+            return value.dims[axis]
+        return self.size(self.term(value), axis)
 
     def _loaded(self, heap: ShapeHeap, code: int, number: int) -> Term:
         if code not in (_NUMBER, _LOAD_FROM_HEAP):

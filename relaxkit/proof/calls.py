@@ -16,20 +16,9 @@ from tvm import relax, tirx
 from relaxkit.proof.dims import DimTable
 from relaxkit.proof.legalize import Legalizer
 from relaxkit.proof.memory import Refuted, State, Storage, Tensor
+from relaxkit.proof.places import memory_of, placed
 from relaxkit.proof.terms import Open, Term, Terms
-from relaxkit.proof.values import (
-    Callback,
-    Closure,
-    External,
-    Kernel,
-    Placed,
-    ShapeHeap,
-    TupleValue,
-    Value,
-    all_dims,
-    memory_of,
-    outline,
-)
+from relaxkit.proof.values import Callback, Closure, External, Kernel, ShapeHeap, TupleValue, Value, all_dims, outline
 
 # What these give is their first operand, wherever it lies and whatever a later pass is told by them.
 _IDENTITIES = frozenset(
@@ -40,13 +29,8 @@ _IDENTITIES = frozenset(
 _STORAGES = frozenset({"relax.memory.alloc_storage", "relax.vm.alloc_storage"})
 _TENSORS = frozenset({"relax.builtin.alloc_tensor", "relax.memory.alloc_tensor", "relax.vm.alloc_tensor"})
 _KILLS = frozenset({"relax.memory.kill_tensor", "relax.memory.kill_storage", "relax.vm.kill_object"})
-_VIEWS = frozenset(
-    {
-        "relax.reshape", "relax.flatten", "relax.expand_dims", "relax.squeeze", "relax.memory.view",
-        "relax.memory.ensure_zero_offset", "relax.call_pure_packed",
-    }
-)  # fmt: skip
-"""Operators whose result may lie where an operand does."""
+_VIEWS = frozenset(["reshape", "flatten", "expand_dims", "squeeze", "view", "ensure_zero_offset", "call_pure_packed"])
+"""Last names of operators whose result may lie where an operand does."""
 _PRINTING = "relax.run."
 """Prefix of the functions that print and assert: what returns nothing else may write into its operands."""
 KILLED = TupleValue((TupleValue(()),))
@@ -193,7 +177,7 @@ class Calls(ABC):
                 return self.invoke(arguments[0], arguments[1:])
             case "relax.call_pure_packed" if isinstance(arguments[0], Callback):
                 return arguments[0].call(arguments[1:])
-        shown = arguments if name in _VIEWS else ()
+        shown = arguments if name.rpartition(".")[2] in _VIEWS else ()
         if self.legalizer is not None and (value := self.legalizer.value(expression, arguments)) is not None:
             return placed(value, shown)
         self._check_written(arguments)
@@ -290,13 +274,12 @@ class Calls(ABC):
             if not all(memories[place].isdisjoint(its) for at, its in enumerate(memories) if at != place):
                 raise Open("a kernel is given a tensor twice")
             self.state.consumed.update(dict.fromkeys(memories[place], len(memories[place]) == 1))
-        taken = frozenset[object]().union(*(memories[each] for each in places if each >= 0))
-        for term in sorted(each for each in taken if isinstance(each, int)):
-            whole = term
-            while self.terms[whole].head == "item":
-                (whole,) = self.terms[whole].children
-            if self.terms[whole].head in ("param", "const"):
-                self.impure(self.terms.make("overwritten", None, (term,)))
+            for term in sorted(each for each in memories[place] if isinstance(each, int)):
+                whole = term
+                while self.terms[whole].head == "item":
+                    (whole,) = self.terms[whole].children
+                if self.terms[whole].head in ("param", "const"):
+                    self.impure(self.terms.make("overwritten", None, (term,)))
 
     def _check_written(self, arguments: Sequence[Value], nothing: bool = False) -> None:
         """Leave open what a function does with memory that it may write: any if it returns nothing, else fresh one."""
@@ -363,10 +346,3 @@ class Calls(ABC):
 
 def _leaves(values: Sequence[Value]) -> list[Value]:
     return [leaf for each in values for leaf in (_leaves(each.fields) if isinstance(each, TupleValue) else [each])]
-
-
-def placed(value: Value, others: Sequence[Value] = ()) -> Value:
-    """Place what a call has made: each tensor in an allocation of its own, or where others may lie."""
-    if isinstance(value, TupleValue):
-        return TupleValue(tuple(placed(each, others) for each in value.fields))
-    return Placed.of(value, memory_of(*others) | {object()}) if isinstance(value, int) else value

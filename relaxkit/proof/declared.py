@@ -11,8 +11,9 @@ from tvm import relax, tirx
 from relaxkit.proof.builtins import Builtins
 from relaxkit.proof.calls import Frame
 from relaxkit.proof.memory import Tensor
+from relaxkit.proof.places import Placed, memory_of
 from relaxkit.proof.terms import Open, Term
-from relaxkit.proof.values import Placed, TupleValue, Value, dims_of, memory_of, outline
+from relaxkit.proof.values import TupleValue, Value, dims_of, outline
 
 
 class Declared(Builtins):

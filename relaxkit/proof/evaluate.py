@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,23 +13,13 @@ import tvm
 from tvm import relax, tirx
 
 from relaxkit.ir.lowered import stored_parameters
-from relaxkit.proof.calls import KILLED, Frame, placed
+from relaxkit.proof.calls import KILLED, Frame
 from relaxkit.proof.declared import Declared
 from relaxkit.proof.dims import DimTable
 from relaxkit.proof.memory import Storage, Tensor
+from relaxkit.proof.places import Placed, memory_of, placed
 from relaxkit.proof.terms import Open, Term, Terms
-from relaxkit.proof.values import (
-    Callback,
-    Closure,
-    External,
-    Kernel,
-    Placed,
-    ShapeHeap,
-    TupleValue,
-    Value,
-    memory_of,
-    outline,
-)
+from relaxkit.proof.values import Callback, Closure, External, Kernel, ShapeHeap, TupleValue, Value, outline
 
 MOST_CALLS = 64
 """Functions that may be inside one another."""
@@ -61,7 +51,7 @@ class Evaluator(Declared):
         self._abstract: list[Any] = []
         self._results: dict[Any, tuple[Value, Term]] = {}
         self._steps = 0
-        self._parameters = 0
+        self._depth = 0
         self._apart = itertools.count(1)
         self.externals: dict[str, Callback] = {}
 
@@ -81,18 +71,23 @@ class Evaluator(Declared):
         self.state = self.state.copy()
         self.state.effect = self.terms.make("start")
         self.conditions, self.checks = ((-next(self._apart), True),), []
+        self._depth += 1
         try:
             yield
         finally:
+            self._depth -= 1
             self.state, self.conditions, self.checks = outside
 
-    def _body(self, value: Value) -> tuple[Term, ...]:
-        """Return what tells a function from others, evaluated apart: its result, its effects and its checks."""
-        checks = {
-            self.terms.make("under", tuple(holds for _, holds in some), (*(each for each, _ in some), check))
-            for (_, *some), check in self.checks
-        }
-        return self.term(value), self.state.effect, *sorted(checks)
+    def _generic(self, head: str, closure: Closure, call: Callable[[Closure, Sequence[Value]], Value]) -> Term:
+        """Return the term of a function: result, effects and checks of a call with parameters that stand for any."""
+        params = closure.function.params[: len(closure.function.params) - len(closure.bound)]
+        with self.apart():
+            result = call(closure, [self.leaf((head, self._depth, at), each.ty) for at, each in enumerate(params)])
+            checks = {
+                self.terms.make("under", tuple(holds for _, holds in some), (*(each for each, _ in some), check))
+                for (_, *some), check in self.checks
+            }
+            return self.terms.make(head, len(params), (self.term(result), self.state.effect, *sorted(checks)))
 
     # -- values and terms -------------------------------------------------------------------------------------
 
@@ -115,17 +110,7 @@ class Evaluator(Declared):
             raise Open("a storage that is used as a value")
         if isinstance(value, Callback):
             raise Open("a callback that is used as a value")
-        self._parameters += 1
-        try:
-            count = len(value.function.params) - len(value.bound)
-            arguments = tuple(
-                self.leaf(("bound", self._parameters, index), param.ty)
-                for index, param in enumerate(value.function.params[:count])
-            )
-            with self.apart():
-                return self.terms.make("function", count, self._body(self.invoke(value, arguments)))
-        finally:
-            self._parameters -= 1
+        return self._generic("function", value, self.invoke)
 
     def _whole_tuple(self, children: tuple[Term, ...]) -> Term | None:
         """Return the tuple whose elements, all of them and in their order, these are."""
@@ -161,7 +146,7 @@ class Evaluator(Declared):
             key = (function, tuple(arguments), self.state.effect, self.conditions)
             if key in self._results:
                 value, self.state.effect = self._results[key]
-                return _anew(value)
+                return placed(value)
         if function in self._recursive:
             return self._recursion(function, arguments)
         if len(self._active) >= MOST_CALLS:
@@ -169,11 +154,13 @@ class Evaluator(Declared):
         self._active.append(function)
         before = self.allocated, len(self.state.consumed)
         try:
-            result = self._returned(function, self.entered(closure, arguments))
+            result = self._returned(closure, arguments)
         finally:
             self._active.pop()
-        same = before == (self.allocated, len(self.state.consumed))
-        if key is not None and same and memory_of(result).isdisjoint(memory_of(*arguments)):
+        made = frozenset(each for each in memory_of(result) if not isinstance(each, int)) - memory_of(*arguments)
+        if not isinstance(result, Placed) or result.memory != made:
+            key = None  # it is an argument or a constant: no other call makes another one of it
+        if key is not None and before == (self.allocated, len(self.state.consumed)):
             self._results[key] = result, self.state.effect
         return result
 
@@ -189,13 +176,7 @@ class Evaluator(Declared):
         else:
             self._abstract.append(function)
             try:
-                params = [
-                    self.leaf(("recursive", len(self._abstract), index), param.ty)
-                    for index, param in enumerate(function.params)
-                ]
-                with self.apart():
-                    body = self._returned(function, self.entered(Closure(function), params))
-                    itself = self.terms.make("recursive", len(params), self._body(body))
+                itself = self._generic("recursive", Closure(function), self._returned)
             finally:
                 self._abstract.pop()
         term = self.terms.make("apply", None, (itself, *(self.term(each) for each in arguments)))
@@ -212,8 +193,9 @@ class Evaluator(Declared):
             frame.values[param] = self.cast(param.ty, value, frame)
         return frame
 
-    def _returned(self, function: Any, frame: Frame) -> Value:
-        return self.cast(function.ret_ty, self.expression(function.body, frame), frame)
+    def _returned(self, closure: Closure, arguments: Sequence[Value]) -> Value:
+        frame = self.entered(closure, arguments)
+        return self.cast(closure.function.ret_ty, self.expression(closure.function.body, frame), frame)
 
     def _bind(self, var: Any, value: Value, frame: Frame) -> None:
         frame.values[var] = value
@@ -342,13 +324,6 @@ class Evaluator(Declared):
                 function = function.without_attr(key)
             self._kernels[name] = Kernel(self.terms.objects.number(function), stored, function)
         return self._kernels[name]
-
-
-def _anew(value: Value) -> Value:
-    """Return what a call has returned before as what it returns now, in other memory."""
-    if isinstance(value, TupleValue):
-        return TupleValue(tuple(_anew(each) for each in value.fields))
-    return placed(value) if isinstance(value, Placed) else value
 
 
 def _recursive(functions: dict[str, Any]) -> frozenset[Any]:

@@ -77,34 +77,6 @@ class TupleValue:
     fields: tuple[Value, ...]
 
 
-class Placed(int):
-    """A term, and where it lies: what two calls compute may be one term in memory of two allocations.
-
-    Attributes:
-        memory: The allocations that it may lie in; a parameter or a constant is its term.
-    """
-
-    memory: frozenset[object]
-
-    @classmethod
-    def of(cls, term: Term, memory: frozenset[object]) -> Placed:
-        """Place a term."""
-        placed = cls(term)
-        placed.memory = memory
-        return placed
-
-
-def memory_of(*values: Value) -> frozenset[object]:
-    """Return the allocations that values may lie in."""
-    found: set[object] = set()
-    for value in values:
-        if isinstance(value, TupleValue):
-            found |= memory_of(*value.fields)
-        elif isinstance(value, int):
-            found |= value.memory if isinstance(value, Placed) else {value}
-    return frozenset(found)
-
-
 Value = Term | Closure | External | Callback | ShapeHeap | Kernel | TupleValue | Tensor | Storage
 
 
