@@ -1,8 +1,9 @@
-"""Slow tests take turns, and the default run keeps its time."""
+"""Slow tests take turns, the default run keeps its time, and what is made quicker for it stays what it was."""
 
 from __future__ import annotations
 
 import importlib.util
+import inspect
 import subprocess
 import sys
 from pathlib import Path
@@ -63,3 +64,13 @@ def test_a_long_run_is_warned_of_and_one_far_too_long_fails(seconds: float, begi
     line, exit_code = loaded("benchmarks/pace.py").judged(seconds, 300, 2)
     assert line.startswith(begins)
     assert exit_code == code
+
+
+def test_the_quick_stack_is_the_stack_where_there_are_files() -> None:
+    quick = loaded("tests/conftest.py").quick_stack()
+    whole = inspect.getouterframes(quick[0].frame)  # `inspect.stack` is replaced
+    assert [each.frame for each in quick] == [each.frame for each in whole]
+    there = [at for at, each in enumerate(whole) if at and Path(each.filename).is_file()]
+    assert len(there) > 20
+    for at in there:
+        assert quick[at][1:5] == whole[at][1:5]
