@@ -38,6 +38,8 @@ from relaxkit.ir.walk import expressions, expressions_in, operator_of
 from relaxkit.passes.contract import OracleName
 
 MOST = 110
+_MOST_READ = 10_000
+"""Characters of a message: some rules look at what follows again and again."""
 _PLAIN = frozenset({"on relax.abs", "on relax.add", "on relax.call_tir"})
 """What the minimizer itself puts in the place of other operators tells nothing."""
 _LOST = (Part.OPERAND_GONE, Part.ATTRIBUTE)
@@ -52,13 +54,13 @@ _BUILD = "build:"
 """How pipelines are called that are no pass."""
 _OF_TYPE = r"Expression of type (.*?) cannot be assigned to"
 _WRONG_TYPE = r"All information in Type annotations.*?the expression (R\.[\w.]+)\("
-_CHECK = r".*?Check failed: (?:\((.*?)\) is false|(.*?\([^()]* vs\. [^()]*\)))\s*:?\s*"
+_CHECK = r"\A.*?Check failed: (?:\((.*?)\) is false|(.*?\([^()]* vs\. [^()]*\)))\s*:?\s*"
 _PLAINER: tuple[tuple[re.Pattern[str], str], ...] = tuple(
     (re.compile(pattern, re.DOTALL), plain)
     for pattern, plain in (
         (r"# Metadata omitted.*?show it\.", ""),
         (
-            r".*has true for relax\.force_pure but false for is_pure.*",
+            r"\A.*has true for relax\.force_pure but false for is_pure.*",
             "relax.force_pure is left on an impure function",
         ),
         (r"Operator-specific validation \(FValidate\) for (\S+) identified error:\s*", r"call of \1: "),
@@ -164,7 +166,7 @@ def title_of(
 
 def essence(evidence: Evidence, message: str = "") -> str:
     """Reduce an error of TVM's to what it says of the program."""
-    text = PRINTED.sub("", plain(message or evidence.message))
+    text = PRINTED.sub("", plain(message or evidence.message))[:_MOST_READ]
     for pattern, plainer in _PLAINER:
         text = pattern.sub(plainer, text)
     text = text.strip(" .:,")

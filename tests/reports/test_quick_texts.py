@@ -13,7 +13,9 @@ from fuzzer.core.text import disarmed, first_line, plain, printable
 from fuzzer.findings.script_parts import ScriptParts, Words
 from fuzzer.findings.signature import normalise
 from fuzzer.repro.markdown import _prose, escaped, fenced
+from fuzzer.repro.title import essence
 from fuzzer.store.writer import FindingState
+from oracles.core.verdict import Evidence
 from reports.junit import render_junit
 from reports.markdown import render_markdown
 from reports.tables import Report
@@ -43,7 +45,13 @@ PIECES = (
     *("impure call: R.a(", "T.float32(", "CodeGenVM cannot "),
 )
 LONG = 60_000
-READERS = (normalise, printable, disarmed, first_line, plain, escaped, _prose, fenced)
+
+
+def title(text: str) -> str:
+    return essence(Evidence("InternalError", text, ()))
+
+
+READERS = (normalise, title, printable, disarmed, first_line, plain, escaped, _prose, fenced)
 SECONDS = 2.0
 """Of processor time, for what takes some milliseconds; each of the slow ones took more than ten."""
 
