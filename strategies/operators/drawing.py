@@ -80,11 +80,12 @@ _TYPICAL = (1, 0, 2, -1, 0.5)
 
 
 def typical(scope: Scope, dtype: str, shape: Sequence[int] = (), bounds: Bounds | None = None) -> Value | None:
-    """Draw a constant full of a number that a simplification may look for; ``None`` where the bounds hold none."""
+    """Draw a constant full of a number that a simplification may look for; ``None`` where the bounds hold none,
+    or the shape no element."""
     held = bounds or default_bounds(dtype)
     whole = not is_float(dtype)
     able = [each for each in _TYPICAL if held.lo <= each <= held.hi and (not whole or float(each).is_integer())]
-    if not able:
+    if not able or 0 in shape:  # JSON of an empty constant is not read back, see Scope.constant
         return None
     number = scope.pick(able)
     if not shape:

@@ -3,9 +3,11 @@ from __future__ import annotations
 import contextlib
 
 import pytest
+import tvm
 from drawing import drawn, with_scope
 from tvm import relax
 
+from strategies.operators.drawing import partner, typical
 from strategies.scope.bounds import Bounds
 from strategies.scope.dims import LARGE
 from strategies.scope.features import Feature
@@ -193,3 +195,18 @@ def test_choices_cover_their_range_and_shrink_to_the_first():
     assert numbers == set(range(5))
     assert max(drawn(with_scope(lambda scope: scope.index(300)), 100)) > 200
     assert {len(s) for s in drawn(with_scope(lambda scope: tuple(scope.subset("abc"))), 60)} == {1, 2, 3}
+
+
+def test_typical_numbers_fill_no_tensor_without_elements_whose_json_is_not_read_back():
+    def use(scope):
+        empty = scope.parameter(relax.TensorType((2, 0), "float32"))
+        scope.aimed = True
+        found = [partner(scope, empty).expr for _ in range(10)]
+        return typical(scope, "float32", (2, 0)), typical(scope, "float32", (2, 1)), found
+
+    for nothing, number, found in drawn(with_scope(use), 20):
+        assert nothing is None
+        assert number is not None
+        for expr in found:
+            if not isinstance(expr, relax.Var):
+                assert tvm.ir.load_json(tvm.ir.save_json(expr)) is not None
