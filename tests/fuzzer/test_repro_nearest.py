@@ -13,7 +13,7 @@ from fuzzer.findings.script_parts import Nearest
 from fuzzer.findings.signature import signature
 from fuzzer.minimizer.judge.judge import Judge
 from fuzzer.repro.nearest.edits import edits_between, module_of, neighbours
-from fuzzer.repro.nearest.search import nearest_passing
+from fuzzer.repro.nearest.search import Attempt, attempt_request, nearest_passing
 from fuzzer.repro.pieces.frame import load
 from fuzzer.repro.render import render_repro
 from fuzzer.repro.run import check_repro
@@ -183,3 +183,29 @@ def test_too_many_edits_are_none() -> None:
     before = "".join(f"{number}\n" for number in range(20))
     assert edits_between(before, before.replace("1", "x")) is None
     assert edits_between(before, before) is None
+
+
+IN_PLACE = """
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((1,), dtype="float32")) -> R.Tuple(R.Tensor((1,), dtype="float32")):
+        with R.dataflow():
+            lv: R.Tensor((1,), dtype="float32") = R.abs(x)
+            lv1: R.Tuple(R.Tensor((1,), dtype="float32")) = (lv,)
+            lv2: R.Tensor((1,), dtype="float32") = R.add(lv, lv)
+            R.output(lv1, lv2)
+        return lv1
+"""
+
+
+def test_a_module_that_passes_on_ones_alone_does_not_pass() -> None:
+    """1 * 1 is 1: that the product overwrites the result was not seen, and it was shown as passing."""
+    passes = (PassRef("DataflowUseInplaceCalls", "relax.transform.DataflowUseInplaceCalls()"),)
+    case = Case(str(tvm.ir.save_json(load(IN_PLACE))), passes, -1)
+
+    def passing(old: str, new: str) -> bool:
+        return attempt_request(Attempt(case, IN_PLACE.replace(old, new), (OracleName.NUMERIC,)))
+
+    assert not passing("R.add(lv, lv)", "R.multiply(lv, lv)")
+    assert passing("= (lv,)", "= (x,)")

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 from fuzzer.minimizer.judge.judge import Judge, JudgeRequest, judge_request
 from fuzzer.worker.child import breadcrumb
 from oracles.core.verdict import Outcome
+from relaxkit.passes.contract import OracleName
 
 if TYPE_CHECKING:
     from fuzzer.core.case import Case
     from fuzzer.findings.script_parts import Nearest
     from fuzzer.repro.nearest.edits import Neighbour
     from oracles.core.verdict import Verdict
-    from relaxkit.passes.contract import OracleName
 
 NEAREST_SECONDS = 4.0
 """Most of what is found is found among the first few dozen neighbours: milliseconds each, a numeric one a tenth of a
@@ -23,6 +23,8 @@ second."""
 NEAREST_QUERIES = 60
 """Most neighbours that are judged: of 21 that were found for a campaign's findings the farthest was the 51st, the
 median the 18th."""
+OTHER_SEEDS = (1, 2, 3)
+"""Seeds of the other inputs that a neighbour passes on: ordinary values hide much (1 * 1 is 1, x + y is 2 * x)."""
 _HANGS = ("hang", "memory")
 
 
@@ -44,15 +46,20 @@ class Attempt:
 
 
 def attempt_request(attempt: Attempt) -> bool:
-    """Runs in a worker: whether the text is that of a module, and every oracle says ``PASS`` of it."""
+    """Runs in a worker: whether the text is that of a module, and every oracle says ``PASS`` of it on all inputs."""
     from fuzzer.repro.nearest.edits import module_of
 
     breadcrumb("neighbour")
     module = module_of(attempt.text, attempt.case.module_json)
     if module is None:
         return False
-    verdicts = judge_request(JudgeRequest(replace(attempt.case, module_json=module), attempt.oracles))
-    return bool(verdicts) and all(item.outcome is Outcome.PASS for item in verdicts)
+    others = OTHER_SEEDS if OracleName.NUMERIC in attempt.oracles else ()
+    for seed in (attempt.case.input_seed, *others):
+        case = replace(attempt.case, module_json=module, input_seed=seed)
+        verdicts = judge_request(JudgeRequest(case, attempt.oracles))
+        if not verdicts or any(item.outcome is not Outcome.PASS for item in verdicts):
+            return False
+    return True
 
 
 def nearest_passing(case: Case, verdict: Verdict, judge: Judge, seconds: float = NEAREST_SECONDS) -> Nearest | None:
