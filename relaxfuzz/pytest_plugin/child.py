@@ -25,6 +25,7 @@ from fuzzer.worker.child import begin_case, breadcrumb, die_if_out_of_memory
 from oracles.check import OracleFailure, check, watched_by
 from oracles.core.verdict import Agreement, Outcome, Verdict
 from oracles.users_pass import rewritten
+from relaxfuzz.pytest_plugin.accepted import AcceptedFailures
 from relaxkit.ir.walk import operators_of
 from relaxkit.passes.contract import OracleName
 from relaxkit.passes.pass_ref import GivenPass, PassRef, PassReferenceError
@@ -89,8 +90,8 @@ class TestBody:
         folder: Where the module that is being judged is left, should it kill the process.
         seconds: See :func:`run_hypothesis`.
         seed: The same.
+        known: Failures that are accepted.
         shrink: The same.
-        known: Ids of findings that are accepted.
         passed_over: Modules that are not judged (:attr:`JudgedModule.key`).
     """
 
@@ -98,8 +99,8 @@ class TestBody:
     folder: Path
     seconds: float | None
     seed: int | None
+    known: AcceptedFailures
     shrink: bool = False
-    known: frozenset[str] = frozenset()
     passed_over: frozenset[str] = frozenset()
 
 
@@ -193,9 +194,9 @@ class _CheckRecorder:
     def _considered(self, verdict: Verdict) -> Verdict:
         """Pass over a failure that is accepted, or was reported by this test."""
         if verdict.outcome is Outcome.FAIL:
-            found = signature(verdict).id
-            if found in self._body.known or found in self.seen:
-                reason = "known" if found in self._body.known else "reported above"
+            known = self._body.known.holds(verdict)
+            if known or signature(verdict).id in self.seen:
+                reason = "known" if known else "reported above"
                 return replace(verdict, outcome=Outcome.SKIP, reason=reason, evidence=None)
         return verdict
 

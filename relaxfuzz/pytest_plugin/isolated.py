@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 import pytest
 
 from fuzzer.core.text import cut, printable
-from fuzzer.findings.signature import death_verdict, signature
+from fuzzer.findings.signature import death_verdict
 from fuzzer.triage.reduce import failures
 from fuzzer.worker.death import Died
 from fuzzer.worker.worker import ChildError, IsolatedWorker
@@ -56,7 +56,7 @@ def run_isolated(item: pytest.Function) -> None:
     """Run a test in a copy of this process; raises what it raises, with ``relaxfuzz_text`` as what to show of it."""
     options = options_of(item.config)
     with tempfile.TemporaryDirectory(prefix="relaxfuzz-pytest-") as folder:
-        body = TestBody(item, Path(folder), options.seconds, options.seed, known=options.known)
+        body = TestBody(item, Path(folder), options.seconds, options.seed, options.known)
         for tries in range(1, _MOST_DEATHS + 1):
             answer = _answer(body, options)
             if not isinstance(answer, Died):
@@ -81,7 +81,7 @@ def run_isolated(item: pytest.Function) -> None:
 def _excused(judged: JudgedModule, died: Died, options: Options) -> bool:
     """Say whether a death is accepted, or TVM's alone: the same happens under an identity in place of the pass."""
     verdict = death_verdict(died, judged.case.name)
-    if signature(verdict).id in options.known:
+    if options.known.holds(verdict):
         return True
     identity = f"{USER_PREFIX}oracles.users_pass:Identity"
     passes = tuple(replace(ref, expression=identity) if ref.is_user else ref for ref in judged.case.passes)

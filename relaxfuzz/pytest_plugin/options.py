@@ -10,14 +10,18 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
+
+if TYPE_CHECKING:
+    from relaxfuzz.pytest_plugin.accepted import AcceptedFailures
 
 MARKER = "relaxfuzz"
 PROPERTY = "relaxfuzz"
 """Name of the user property of a test that holds what was counted in it."""
 MIN_CHANGED = "relaxfuzz_min_changed"
+KNOWN = "relaxfuzz_known"
 _FACE = "relaxfuzz"
 _ROOMS = ("oracles", "strategies")
 _HOME = Path(__file__).resolve().parents[2]
@@ -28,7 +32,7 @@ OPTIONS = {
     "seed": ("N", None, "random seed of these tests (default: chosen by Hypothesis)"),
     "minimize": ("TIME", "30s", "time limit for minimizing a failing module (default: 30s)"),
     "case-timeout": ("TIME", "20s", "time limit for one module in a test (default: 20s)"),
-    "known": ("FILE", None, "accept findings that this file lists in [[known]] tables, by id or signature"),
+    "known": ("FILE", None, "accept findings that this file lists in [[known]] tables"),
     "out": ("DIR", None, "write repro scripts there (default: in pytest's cache)"),
 }
 """The options behind ``--relaxfuzz-``: name of the value, default, help."""
@@ -44,7 +48,7 @@ class Options:
         minimize: Seconds for making a failing module small.
         case_timeout: Seconds for one example.
         out: Directory of the repro scripts; ``None``: pytest's cache.
-        known: Ids of findings that are accepted.
+        known: Failures that are accepted.
         min_changed: Least modules that the pass of a test must change; ``None``: one, where enough were drawn.
     """
 
@@ -53,7 +57,7 @@ class Options:
     minimize: float
     case_timeout: float
     out: Path | None
-    known: frozenset[str] = frozenset()
+    known: AcceptedFailures
     min_changed: int | None = None
 
 
@@ -70,10 +74,12 @@ def options_of(config: pytest.Config) -> Options:
     """
     from fuzzer.core.config import parse_duration, parse_whole
     from fuzzer.core.verb import UsageError
-    from fuzzer.findings.file import load_known
+    from relaxfuzz.pytest_plugin.accepted import AcceptedFailures, load_accepted
 
     seconds, seed, minimize, case_timeout, known, out = given_options(config).values()
-    least = str(config.getini(MIN_CHANGED))
+    least, listed = str(config.getini(MIN_CHANGED)), str(config.getini(KNOWN))
+    if known is None and listed:
+        known = str((config.inipath.parent if config.inipath else config.rootpath) / listed)
     try:
         return Options(
             None if seconds is None else parse_duration(seconds),
@@ -81,7 +87,7 @@ def options_of(config: pytest.Config) -> Options:
             parse_duration(str(minimize)),
             parse_duration(str(case_timeout)),
             None if out is None else Path(out),
-            frozenset() if known is None else load_known(Path(known)).ids(),
+            AcceptedFailures() if known is None else load_accepted(Path(known)),
             parse_whole(least, MIN_CHANGED, 0, 10**6) if least else None,
         )
     except UsageError as error:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from relaxfuzz.pytest_plugin.options import (
+    KNOWN,
     MARKER,
     MIN_CHANGED,
     OPTIONS,
@@ -34,6 +35,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "minimum number of modules that the pass of a test must change (default: 1, of 20 or more)",
         default="",
     )
+    parser.addini(KNOWN, "accept findings that this file lists, as --relaxfuzz-known; relative to this one", default="")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -44,7 +46,7 @@ def pytest_configure(config: pytest.Config) -> None:
         "do not), and fail it if its pass changed fewer modules",
     )
     given = any(value != OPTIONS[name][1] for name, value in given_options(config).items() if name != "out")
-    if given or config.getini(MIN_CHANGED):
+    if given or config.getini(MIN_CHANGED) or config.getini(KNOWN):
         options_of(config)
 
 

@@ -112,7 +112,9 @@ def test_a_table_that_is_there_gets_what_it_lacks(tmp_path: Path, capsys: pytest
     assert init(tmp_path, "--pass", PASS) == 0
     assert project_config(tmp_path) == {"pass": [f"{tmp_path}/{PASS}"], "workers": "1"}
     table = read_toml(project).table["tool"]
-    assert table["pytest"]["ini_options"] == {"pythonpath": ["."], "relaxfuzz_min_changed": 1, "addopts": "-q"}
+    assert table["pytest"]["ini_options"] == {
+        "pythonpath": ["."], "relaxfuzz_min_changed": 1, "relaxfuzz_known": "findings.toml", "addopts": "-q"
+    }  # fmt: skip
     assert "[tool.relaxfuzz]  # ours" in project.read_text()
     capsys.readouterr()
     assert init(tmp_path, "--pass", "clips.py:LowerMore", "--force") == 0
@@ -130,7 +132,7 @@ def test_keys_of_several_lines_are_replaced_and_others_named(
     said = capsys.readouterr().out
     assert f"kept {project}" in said
     assert f"keeps its 'pass'; --force makes it pass = [\"{PASS}\"]" in said
-    assert "add to pytest.ini: relaxfuzz_min_changed = 1" in said
+    assert "add to pytest.ini:\n  relaxfuzz_min_changed = 1\n  relaxfuzz_known = findings.toml\n" in said
     assert init(tmp_path, "--pass", PASS, "--force") == 0
     assert read_toml(project).table == {"tool": {"relaxfuzz": {"pass": [PASS], "seed": 1}}}
     assert project.read_text().startswith(f'[tool.relaxfuzz]\npass = ["{PASS}"]\n')

@@ -21,7 +21,7 @@ from fuzzer.findings.file import DEFAULT_FILE, HEAD
 _FILE, _BASELINE = ".relaxfuzz/policy.toml", ".relaxfuzz/baseline.json"
 _POLICY = """\
 # Requirements of `relaxfuzz gate CAMPAIGN --policy .relaxfuzz/policy.toml`. All keys: docs/gate.md of relaxfuzz.
-# A finding that is not listed in findings.toml fails the gate; `relaxfuzz triage known` lists it.
+# A finding that is not listed in findings.toml fails the gate; `relaxfuzz triage known` adds it.
 # Suspects (flaky or without a script) do not fail the gate.
 known = "../findings.toml"
 """
@@ -58,7 +58,10 @@ _TEST_OF = """
 def test_{name}(module):
     check(module, "{target}")
 """
-_MIN_CHANGED, _WHY = "relaxfuzz_min_changed", "a test fails if the pass changed no module"
+_PYTEST = (
+    ("relaxfuzz_min_changed", 1, "a test fails if the pass changed no module"),
+    ("relaxfuzz_known", str(DEFAULT_FILE), "the tests accept the findings that the gate accepts"),
+)
 _AIM = 'operators = ["relax.permute_dims=30"] # generate the operators that your pass acts on more often'
 _OFTEN = 30  # times the weight of an operator that is not aimed at
 _EXAMPLE = "mycompiler.py:make_pass"
@@ -185,9 +188,10 @@ def _project(directory: Path, own: list[str], passes: str, force: bool, aimed: l
     chosen = (("pass", own), ("passes", [each for each in passes.split(",") if each]), ("operators", weights))
     keys: list[tuple[str, str, Any, str]] = [("relaxfuzz", key, names, "") for key, names in chosen if names]
     if own and (directory / "pytest.ini").exists():
-        left = [f"pytest reads pytest.ini instead of pyproject.toml; add to pytest.ini: {_MIN_CHANGED} = 1"]
+        left = ["pytest reads pytest.ini instead of pyproject.toml; add to pytest.ini:"]
+        left += [f"  {key} = {value}" for key, value, _ in _PYTEST]
     elif own:
-        keys += [("pytest.ini_options", "pythonpath", ["."], ""), ("pytest.ini_options", _MIN_CHANGED, 1, _WHY)]
+        keys += [("pytest.ini_options", *row) for row in (("pythonpath", ["."], ""), *_PYTEST)]
     parse_toml(path, text)  # says where what is no TOML is wrong
     document = tomlkit.parse(text)
     for name, key, value, why in keys:

@@ -137,6 +137,11 @@ def test_what_is_known_is_accepted(tmp_path: Path) -> None:
     assert "1 failed" in again, again
     assert known not in again
     assert "other failure" not in again
+    # The file that the configuration names does the same.
+    again = run(tmp_path, TWO, ini="relaxfuzz_known = known.toml")
+    assert "1 failed" in again, again
+    assert known not in again
+    assert "there.toml" in run(tmp_path, TWO, ini="relaxfuzz_known = there.toml")
     known_in_code = TWO.replace("oracles=QUICK", 'oracles=QUICK, known=["crash: Refuses"]')
     assert "1 passed" in run(tmp_path, known_in_code, ini="relaxfuzz_min_changed = 0")
 
