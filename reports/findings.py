@@ -59,7 +59,7 @@ class Dispositions:
         policy |= {record.id: Disposition.QUESTION for record in found.questions}
         policy |= {record.id: Disposition.SUSPECT for record in found.suspects}
         policy |= {record.id: Disposition.KNOWN for record, _ in found.known}
-        excuses = {record.id: f"{entry.reference}: {entry.reason}" for record, entry in found.known}
+        excuses = {record.id: f"{entry.where}: {entry.reason}" for record, entry in found.known}
         excuses |= {record.id: "in the baseline" for record in found.accepted}
         return cls(policy, excuses, {seen.id: seen.family for seen in result.measured.seen})
 

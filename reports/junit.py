@@ -84,7 +84,7 @@ def _details(report: Report, finding: FindingRecord, dispositions: Dispositions)
         f"signature: {finding.signature}",
         f"id: {finding.id}",
         f"family: {dispositions.family(finding)}",
-        f"state: {finding.state.value}",
+        f"state: {finding.state}",
         f"count: {finding.count}",
         f"severity: {finding.assessment.grade}",
         f"evidence: {finding.assessment.evidence}",

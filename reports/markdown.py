@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from fuzzer.core.text import WHAT_THEY_ARE, Standing, by_standing, shorten
 from fuzzer.repro.markdown import escaped
 from fuzzer.repro.markdown import fenced as block
-from fuzzer.store.known import KnownAs, in_words
+from fuzzer.store.known import KnownAs, in_words, state_of
 from fuzzer.store.writer import FindingRecord
 from reports.findings import blame_line, module_text, passes_text, title_line
 from reports.tables import ORACLE_COLUMNS, Report, agreements_text, duration, oracle_rows, reason_rows
@@ -57,7 +57,7 @@ def _listed(report: Report, findings: Sequence[FindingRecord], module_of: Callab
         ("id", "severity", "oracle", "pass", "count", "bindings", "state", "message"),
         (
             (f.id, f.assessment.grade, str(f.oracle), f.culprit, f.count or "-",
-             "-" if f.bindings is None else f.bindings, f.state.value, title_line(f))
+             "-" if f.bindings is None else f.bindings, state_of(f, report.recognized.get(f.id)), title_line(f))
             for f in findings
         ),
         "llllrrll",

@@ -70,7 +70,7 @@ def _findings(report: Report, dispositions: Dispositions) -> list[str]:
         if found:
             said = WHAT_THEY_ARE[standing]
             lines += [f"#### {standing.value.capitalize()}s", "", f"{said[0].upper()}{said[1:]}.", ""]
-            lines += _table([(each.state.value, each) for each in found])
+            lines += _table([(str(each.state), each) for each in found])
     return lines
 
 

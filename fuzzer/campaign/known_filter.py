@@ -67,4 +67,4 @@ class KnownFilter:
         family = replace(finding, traits=traits).family
         placed = self._decisions.place(finding.id, family, finding.former).id if family.final else ""
         entry = self._known.find(finding.id, finding.signature, placed, finding.former)
-        return "" if entry is None else f"{self._known.words}: {entry.reference}"
+        return "" if entry is None else f"{self._known.words}: {entry.reference or entry.reason}"

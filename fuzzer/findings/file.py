@@ -2,7 +2,7 @@
 
     [[known]]                          # reported or accepted: `run` cuts its cases short, `gate` does not fail by it
     id = "1f0c2ab934"                  # or: signature = "crash | FuseOps | ...", or: family = "F0c2ab934f"
-    reference = "https://github.com/apache/tvm/issues/17210"
+    reference = "https://github.com/apache/tvm/issues/17210"  # optional: where it is reported
     reason = "a second Relax function is not grouped"
     pass = "FuseOps"                   # what must have been tested before silence means that it is gone
     tvm = ">=0.26,<0.28"               # releases that have it
@@ -49,6 +49,7 @@ DEFAULT_FILE = Path("findings.toml")
 _MOST_RANGE = 200
 _KINDS = ("known", "merge", "split")
 FAMILY_ID = re.compile(rf"{MARK}[0-9a-f]{{9}}")
+_REFERENCE = re.compile(r"https?://\S+|[\w.-]+/[\w.-]+#\d+")
 FINDING_ID = re.compile(r"[0-9a-f]{10}")
 _FindingId = Annotated[
     str, Meta(pattern=rf"^{FINDING_ID.pattern}\Z", description="must be the ten hex digits of a finding's id")
@@ -66,7 +67,7 @@ class KnownFinding(Struct, frozen=True):
     Attributes:
         id: Ten hex digits, or empty.
         signature: The signature's one-line text, or empty.
-        reference: Where it is reported or accepted: an upstream URL or a text.
+        reference: Where it is reported or accepted: an upstream URL or a text; empty if it is reported nowhere.
         reason: Why it does not stop the gate, one line.
         family: Id of a family, or empty; of ``id``, ``signature`` and ``family`` one at least is given.
         culprit: The pass that must have been tested for silence to mean something; empty when the entry does not say.
@@ -98,6 +99,11 @@ class KnownFinding(Struct, frozen=True):
     def name(self) -> str:
         """Name of the entry in reports."""
         return self.id or self.family or self.signature
+
+    @property
+    def where(self) -> str:
+        """Say where it is reported."""
+        return self.reference or "no reference"
 
     @property
     def exact(self) -> str:
@@ -250,9 +256,10 @@ def _known(file: TomlFile, index: int, row: dict[str, object]) -> KnownFinding:
     entry = read_record(file, at, row, KnownFinding, "of a known finding")
     if not entry.name:
         raise file.error(at, "needs 'id', 'signature' or 'family'")
-    for key in ("reference", "reason"):
-        if key not in row:
-            raise file.error(at, f"needs '{key}'")
+    if "reason" not in row:
+        raise file.error(at, "needs 'reason'")
+    if entry.reference.rstrip("/").endswith(("/issues", "/pull")):
+        raise file.error((*at, "reference"), f"is '{shorten(entry.reference, 60)}', without the number of an issue")
     try:
         _bounds(entry.tvm)
     except InvalidSpecifier as error:
@@ -351,9 +358,14 @@ def add_split(path: Path, ids: Sequence[str], reason: str) -> Decision:
 def add_known(path: Path, name: str, reference: str, reason: str, culprit: str = "") -> KnownFinding:
     """List a finding or a family as known; raises as :func:`add_merge` does."""
     _check([name], families=True)
+    if reference and not _REFERENCE.fullmatch(reference):
+        raise DecisionError(f"'{reference}' is neither a URL nor an issue such as apache/tvm#17210")
+    if path.exists() and (there := next((each for each in load_known(path).entries if each.name == name), None)):
+        raise DecisionError(f"'{path}' already lists {name} as known ({there.where}): {there.reason}; change it there")
     kind = "id" if FINDING_ID.fullmatch(name) else "family"
     where = f"pass = {_text(culprit)}\n" if culprit else ""
-    entry = f"[[known]]\n{kind} = {_text(name)}\n{where}reference = {_text(reference)}\nreason = {_text(reason)}\n"
+    where += f"reference = {_text(reference)}\n" if reference else ""
+    entry = f"[[known]]\n{kind} = {_text(name)}\n{where}reason = {_text(reason)}\n"
     return known_in(_append(path, entry)).entries[-1]
 
 

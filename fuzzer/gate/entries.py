@@ -34,10 +34,10 @@ def entry_rulings(
         for fault, text in entry_faults(entry, day, measured, history, policy.entries.stale_after):
             faulty.add(entry)
             status = RulingStatus.FAIL if getattr(policy.entries, fault.value) is Weight.FAIL else RulingStatus.NOTE
-            rulings.append(_ruling(status, entry, f"({entry.reference}) {text}"))
+            rulings.append(_ruling(status, entry, f"({entry.where}) {text}"))
     for entry in policy.known.unseen(each.names for each in measured.seen):
         if entry not in faulty:
-            rulings.append(_ruling(RulingStatus.NOTE, entry, f"did not occur ({entry.reference})"))
+            rulings.append(_ruling(RulingStatus.NOTE, entry, f"did not occur ({entry.where})"))
     return rulings
 
 

@@ -107,9 +107,9 @@ def finding_rulings(found: SortedFindings, directory: Path) -> list[Ruling]:
             rulings.append(make(status, record, before, known))
     rulings += [make(RulingStatus.NOTE, record, "in the baseline: ") for record in found.accepted]
     for record, entry in found.known:
-        rulings.append(make(RulingStatus.KNOWN, record, "", f"; on your list ({entry.reference}): {entry.reason}"))
+        rulings.append(make(RulingStatus.KNOWN, record, "", f"; on your list ({entry.where}): {entry.reason}"))
     for record in found.suspects:
-        rulings.append(make(RulingStatus.SUSPECT, record, "", f": {first_line(record.note, record.state.value)}"))
+        rulings.append(make(RulingStatus.SUSPECT, record, "", f": {first_line(record.note, str(record.state))}"))
     return rulings
 
 

@@ -265,7 +265,7 @@ def _notes(finding: FindingRecord, info: CampaignInfo, parts: ScriptParts, known
         f"* Pass: {_code(finding.culprit)}",
         f"* Severity: {weight if assessment.final else f'{weight}; by the failure alone, before it was looked into'}",
         *([f"* {escaped(blame[0].upper() + blame[1:])}"] if blame else []),
-        *([f"* {escaped(_sentence(line))}" for line in known.lines] if known is not None and told else []),
+        *([f"* {escaped(_sentence(known.line))}"] if known is not None and told else []),
         f"* Found by fuzzing with relaxfuzz: {seen}; {smaller}.",
         f"* Its id in relaxfuzz: `{finding.id}`",
     ]

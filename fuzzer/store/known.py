@@ -17,7 +17,7 @@ GROUP = "relaxfuzz.known"
 Each is a function that takes findings, and gives :class:`KnownAs` by id.
 """
 
-_UPSTREAM = ("https://github.com/apache/", "https://discuss.tvm.apache.org/")
+_UPSTREAM = ("https://github.com/apache/", "https://discuss.tvm.apache.org/", "apache/tvm#")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,24 +70,24 @@ class KnownAs:
         """Say whether it is reported there."""
         return self.reference.startswith(_UPSTREAM)
 
-    def _own(self) -> str:
-        known = "known" if self.certain else "perhaps known"
-        if self.listed:
-            reported = f" and upstream ({self.reference})" if self.upstream else f", {self.reference}"
-            return f"{known} on your list ({self.file}){reported}: {self.sentence}"
-        corpus = f"in relaxfuzz's corpus{'' if self.upstream else ' only'} ({self.name})"
-        upstream = f"upstream ({self.reference}) and " if self.upstream else ""
-        return f"{known} {upstream}{corpus}: {self.sentence}"
-
-    @property
-    def lines(self) -> list[str]:
-        """A line for each who knows it."""
-        return [self._own(), *(self.also.lines if self.also else [])]
-
     @property
     def line(self) -> str:
-        """One line for reports."""
-        return "; ".join(self.lines)
+        """One line for reports: to whom it is known, the strongest first, and what they say."""
+        case = self.also if self.listed else self
+        perhaps = "perhaps " if self.listed and case is not None and not case.certain else ""
+        places, said = [], self.sentence
+        if self.listed:
+            other = f", {self.reference}" if self.reference and not self.upstream else ""
+            places.append(f"on your list ({self.file}{other})")
+        if self.upstream:
+            places.append(f"upstream ({self.reference})")
+        elif case is not None and case.upstream:
+            places.append(f"{perhaps}upstream ({case.reference})")
+        if case is not None:
+            places.append(f"{perhaps}in relaxfuzz's corpus{'' if places else ' only'} ({case.name})")
+            said += f"; the corpus says: {case.sentence}" if case.sentence != said else ""
+        where = " and ".join(filter(None, [", ".join(places[:-1]), places[-1]]))
+        return f"{'known' if self.certain else 'perhaps known'} {where}: {said}"
 
     def to_object(self) -> dict[str, object]:
         """Give what JSON holds of it."""

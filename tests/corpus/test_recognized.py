@@ -119,8 +119,17 @@ def test_what_is_listed_comes_before_the_corpus() -> None:
     )
     assert state_of(FOUND, entry_told) is FindingState.KNOWN, "as on the page"
     assert entry_told.also == tell([FOUND])[FOUND.id], "beside the case, not instead of it"
-    assert entry_told.lines[0] == "known on your list (findings.toml), https://example.org/1: why"
-    assert entry_told.lines[1].startswith("perhaps known in relaxfuzz's corpus only (merge-composite-if)")
+    assert entry_told.also is not None
+    assert entry_told.line == (
+        "known on your list (findings.toml, https://example.org/1) and perhaps in relaxfuzz's corpus "
+        f"(merge-composite-if): why; the corpus says: {entry_told.also.sentence}"
+    ), "one clause, the strongest first"
+    reported = replace(entry_told, reference="apache/tvm#1", also=replace(entry_told.also, sentence="why"))
+    assert reported.line == (
+        "known on your list (findings.toml), upstream (apache/tvm#1) and perhaps in relaxfuzz's corpus "
+        "(merge-composite-if): why"
+    )
+    assert replace(entry_told, reference="", also=None).line == "known on your list (findings.toml): why"
     assert in_words([FOUND], told) == "Already known among 1 finding: 1 on your list"
     assert in_words([FOUND], {}) == ""
 
@@ -141,11 +150,36 @@ def test_from_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str
     directory, file = campaign(tmp_path, "merge-composite-if", MERGE, "crash"), tmp_path / "findings.toml"
     assert main(["findings", str(directory), "--json"]) == 0
     (finding_id,) = {each["id"] for each in msgspec.json.decode(capsys.readouterr().out)}
-    assert main(["triage", "known", finding_id, "--reason", "r", "--file", str(file)]) == 2
-    assert "a reference is required" in capsys.readouterr().err
+    for reference, complaint in (
+        ("mail", "'mail' is neither a URL nor an issue such as apache/tvm#17210"),
+        ("https://github.com/apache/tvm/issues/", "without the number of an issue"),
+    ):
+        refused = ["triage", "known", finding_id, "--reason", "r", "--file", str(file), "--reference", reference]
+        assert main(refused) == 2
+        told = capsys.readouterr().err
+        assert complaint in told
+        assert told.count("\n") == 1
+    assert not file.exists()
     command = ["triage", "known", finding_id, "--reference", "https://example.org/1", "--reason", "as it is"]
     assert main([*command, "--file", str(file), "--campaign", str(directory)]) == 0
     (entry,) = load_known(file).entries
     assert (entry.id, entry.reference, entry.reason) == (finding_id, "https://example.org/1", "as it is")
     assert entry.culprit
+    before = file.read_text()
+    assert main([*command, "--file", str(file)]) == 2
+    assert f"already lists {finding_id} as known (https://example.org/1): as it is" in capsys.readouterr().err
+    assert file.read_text() == before
+    other = ["triage", "known", "F012345678", "--reason", "not reported", "--file", str(file)]
+    assert main(other) == 0, "a reference is optional"
+    assert load_known(file).entries[1].reference == ""
+    capsys.readouterr()
+    listing = ["triage", "list", "--file", str(file)]
+    assert main(listing) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        f"{finding_id} known: as it is", "  https://example.org/1", "F012345678 known: not reported", "  no reference",
+    ]  # fmt: skip
+    assert main([*listing, "--json"]) == 0
+    assert [each["known"] for each in msgspec.json.decode(capsys.readouterr().out)] == [finding_id, "F012345678"]
+    assert main(["triage", "merge", "F012345678", "F012345679", "--reason", "r", "--reference", "apache/tvm#1"]) == 2
+    assert "--reference is for `relaxfuzz triage known`" in capsys.readouterr().err
     assert main(["triage", "known", "no-id", "--reference", "u", "--reason", "r", "--file", str(file)]) == 2

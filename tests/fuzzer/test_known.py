@@ -59,7 +59,10 @@ def test_unseen_entries() -> None:
         ("[known]\nid = 1\n", ":1: 'known' must be an array of tables"),
         ("[[knwon]]\n", ":1: 'knwon' is not a key of a file of findings; did you mean known?"),
         ('[[known]]\nreference = "r"\nreason = "w"\n', ":1: 'known.1' needs 'id', 'signature' or 'family'"),
-        ('[[known]]\nid = "0123456789"\nreason = "w"\n', ":1: 'known.1' needs 'reference'"),
+        (
+            '[[known]]\nid = "0123456789"\nreference = "https://github.com/apache/tvm/issues/"\nreason = "w"\n',
+            ":3: 'known.1.reference' is 'https://github.com/apache/tvm/issues/', without the number of an issue",
+        ),
         ('[[known]]\nid = "0123456789"\nreference = "r"\n', ":1: 'known.1' needs 'reason'"),
         ('[[known]]\nid = "xyz"\nreference = "r"\nreason = "w"\n', ":2: 'known.1.id' must be the ten hex digits"),
         ('[[known]]\nid = 7\nreference = "r"\nreason = "w"\n', ":2: 'known.1.id' must be the ten hex digits"),

@@ -3,6 +3,7 @@ from dataclasses import replace
 
 from fuzzer.findings.script_parts import ScriptParts, Words
 from fuzzer.repro.markdown import escaped
+from fuzzer.store.writer import FindingState
 from reports.markdown import fenced, render_markdown
 from reports.tables import Report
 
@@ -45,6 +46,9 @@ def test_suspects_have_a_part_of_their_own_behind_the_findings(report: Report) -
     assert "| 0000000002 | S3? | crash | FuseOps | 1 | - | flaky |" in suspects
     assert "### 0000000002" in suspects
     first, _, suspect = report.findings
+    untriaged = render_markdown(replace(report, findings=[replace(first, state=FindingState.NEW)]), lambda _: "")
+    assert "| untriaged |" in untriaged
+    assert "| new |" not in untriaged, "new is what nobody knows"
     assert "## Suspects" not in render_markdown(replace(report, findings=[first]), lambda _: "")
     assert "## Findings\n\nNone.\n\n## Suspects" in render_markdown(replace(report, findings=[suspect]), lambda _: "")
 

@@ -87,6 +87,9 @@ def test_a_finding_offers_its_issue_an_entry_and_a_search(report: Report, tmp_pa
     (listed,) = known_in(parse_toml(Path("findings.toml"), entry)).entries
     assert (listed.id, listed.culprit, listed.reference) == (first.id, first.culprit, known.reference)
     assert listed.reason == 'says "so" and so'
+    entry = run(f"RF.knownEntry(RF.finding('{report.findings[1].id}'))")
+    assert "reference" not in entry
+    assert known_in(parse_toml(Path("findings.toml"), entry)).entries[0].reference == ""
     search = run(f"RF.upstream(RF.finding('{first.id}'))")
     assert search == "https://github.com/apache/tvm/issues?q=FuseOps%20it%20does%20not"
     run(f"RF.finding('{first.id}').line = 'FuseOps fails on relax.nn.pixel_shuffle: no relax.expr.If'")

@@ -13,7 +13,7 @@ from fuzzer.core.verb import OK, READS_ONLY, UsageError, Verb
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from fuzzer.findings.file import Decision, Decisions
+    from fuzzer.findings.file import Decision, Decisions, KnownFinding
 
 _ACTIONS = ("merge", "split", "known", "list")
 
@@ -25,14 +25,16 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         help="merge: the family to keep, then those to add; split: findings; known: a finding or a family",
     )  # fmt: skip
     parser.add_argument("--reason", metavar="TEXT", help="the reason, in one line; required for merge, split and known")
-    parser.add_argument("--reference", metavar="URL", help="known: where the finding is reported or accepted")
+    parser.add_argument(
+        "--reference", metavar="URL", help="known: where the finding is reported: a URL or OWNER/REPO#NUMBER; optional"
+    )
     parser.add_argument("--file", type=Path, metavar="FILE", help="the file of decisions (default: findings.toml)")
     parser.add_argument("--campaign", type=Path, metavar="DIR", help="a campaign that must contain the ids")
     parser.add_argument("--json", action="store_true", help="print a JSON list of decisions")
 
 
 def _run(options: argparse.Namespace) -> int:
-    from fuzzer.findings.file import DEFAULT_FILE, add_merge, add_split, load_decisions
+    from fuzzer.findings.file import DEFAULT_FILE, add_merge, add_split, load_decisions, load_known
 
     path = options.file or DEFAULT_FILE
     is_there = options.file is not None and (options.file.exists() or options.action == "list")
@@ -41,14 +43,15 @@ def _run(options: argparse.Namespace) -> int:
         if options.ids or options.reason:
             raise UsageError("`relaxfuzz triage list` takes no ids and no reason")
         there = _ids_of(options.campaign, decisions)
+        known = load_known(options.file if is_there else None).entries
         if options.json:
-            return put_json(_objects(decisions.entries, there))
-        show(_listing(decisions, there))
+            return put_json([*_objects(decisions.entries, there), *map(_known_row, known)])
+        show(_listing(decisions, known, there))
         return OK
     if not options.reason:
         raise UsageError(f"a reason is required: `relaxfuzz triage {options.action} ... --reason TEXT`")
-    if (options.action == "known") != (options.reference is not None):
-        raise UsageError("a reference is required: `relaxfuzz triage known ID --reference URL --reason TEXT`")
+    if options.reference is not None and options.action != "known":
+        raise UsageError(f"--reference is for `relaxfuzz triage known`, not for {options.action}")
     _check(options.ids, options.campaign, decisions)
     if options.action == "known":
         return _known(options, path)
@@ -69,12 +72,15 @@ def _known(options: argparse.Namespace, path: Path) -> int:
     if options.campaign is not None:
         with Store.open(options.campaign) as store:
             culprit = next((each.culprit for each in store.findings() if each.id == options.ids[0]), "")
-    entry = add_known(path, options.ids[0], options.reference, options.reason, culprit)
-    row = {"known": entry.name, "pass": entry.culprit, "reference": entry.reference, "reason": entry.reason}
+    entry = add_known(path, options.ids[0], options.reference or "", options.reason, culprit)
     if options.json:
-        return put_json([row])
-    print(f"known: {entry.name}: {entry.reference} ({path})")
+        return put_json([_known_row(entry)])
+    print(f"known: {entry.name}: {entry.where} ({path})")
     return OK
+
+
+def _known_row(entry: KnownFinding) -> dict[str, object]:
+    return {"known": entry.name, "pass": entry.culprit, "reference": entry.reference, "reason": entry.reason}
 
 
 def _objects(entries: Sequence[Decision], there: frozenset[str] | None) -> list[dict[str, object]]:
@@ -85,15 +91,21 @@ def _objects(entries: Sequence[Decision], there: frozenset[str] | None) -> list[
     ]
 
 
-def _listing(decisions: Decisions, there: frozenset[str] | None) -> RenderableType:
-    """Return the decisions, two lines each; ids that are not ``there`` are marked."""
+def _listing(decisions: Decisions, known: Sequence[KnownFinding], there: frozenset[str] | None) -> RenderableType:
+    """Return the decisions and known findings, two lines each; ids that are not ``there`` are marked."""
     from fuzzer.core.terminal import prose
 
     lines = []
     for entry in decisions.entries:
-        ids = [name if there is None or name in there else f"{name} (not found)" for name in entry.ids]
+        ids = [_marked(name, there) for name in entry.ids]
         lines += [f"{entry.into} {'split' if entry.split else 'merge'}: {entry.reason}", *(f"  {each}" for each in ids)]
-    return prose("\n".join(lines) or "no decisions")
+    for row in known:
+        lines += [f"{_marked(row.name, there)} known: {row.reason}", f"  {row.where}"]
+    return prose("\n".join(lines) or "no decisions and no known findings")
+
+
+def _marked(name: str, there: frozenset[str] | None) -> str:
+    return name if there is None or name in there else f"{name} (not found)"
 
 
 def _ids_of(campaign: Path | None, decisions: Decisions) -> frozenset[str] | None:
