@@ -5,13 +5,20 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from sample_records import verdict
 
 from fuzzer.findings.family import Traits, family
 from fuzzer.findings.signature import signature
+from oracles.core.verdict import Evidence, Outcome, Verdict
 from relaxfuzz.pytest_plugin.accepted import load_accepted
+from relaxkit.passes.contract import OracleName
 
-FAILURE, OTHER = verdict("the first is wrong"), verdict("something else")
+
+def failing(message: str) -> Verdict:
+    evidence = Evidence("InternalError", message, (), "a module", "an error")
+    return Verdict(OracleName.CRASH, Outcome.FAIL, "FuseOps", evidence=evidence)
+
+
+FAILURE, OTHER = failing("the first is wrong"), failing("something else")
 FAMILY = family(FAILURE, Traits(FAILURE.culprit)).id
 WHY = 'reference = "here"\nreason = "a test"\n'
 
