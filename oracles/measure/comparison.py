@@ -119,8 +119,8 @@ def _arrays(
     return Mismatch(
         "wrong-value",
         path,
-        f"{expected[index]} at {list(index)}",
-        f"{observed[index]}; {count} of {different.size} elements differ",
+        f"{expected[index]!s} at {list(index)}",
+        f"{observed[index]!s}; {count} of {different.size} elements differ",
         integral,
         str(observed[index]),
         not integral and abs(other - number) <= _SINGLE * abs(number) < math.inf,

@@ -32,9 +32,12 @@ class Domain:
 FLOATS = Domain(-2.0, 2.0, 2.0**-6)
 INTEGERS = Domain(-3, 3)
 BOOLEANS = Domain(0, 1)
-ORDINARY: dict[int, tuple[float, ...]] = {-1: (1.0,), -2: (2.0, 1.0), -3: (1.0, 0.5, 2.0)}
+ORDINARY: dict[int, tuple[float, ...]] = {
+    -4: (1.0,), -8: (1.0, 2.0), -15: (-1.0, 2.0, 1.0, -2.0), -2: (2.0, 1.0), -3: (1.0, 0.5, 2.0), -1: (1.0,)
+}  # fmt: skip
 """Seeds for which nothing is drawn, plainest first: tensors hold these values in turn (booleans and integers: which are
-left of them), and symbolic dims are 2 where they may."""
+left of them), and symbolic dims are 2 where they may. The last one alone draws corners of the domain besides: with it,
+denormals show what small integers may show as well."""
 DIMS = (1, 4)
 """Least and greatest value of a symbolic dim; an attribute ``tir_var_upper_bound`` lowers the latter."""
 _BY_PREFIX = {

@@ -37,6 +37,12 @@ def test_differences_are_named(left: Any, right: Any, kind: str) -> None:
     assert found.kind == kind
 
 
+def test_floats_are_told_with_their_own_digits() -> None:
+    found = compare(np.array([-1e-45], "float32"), np.array([0.1], "float32"))
+    assert found is not None
+    assert (found.expected, found.observed) == ("-1e-45 at [0]", "0.1; 1 of 1 elements differ")
+
+
 def test_the_path_leads_to_the_difference() -> None:
     found = compare((A, (A, np.zeros(2))), (A, (A, np.ones(2))))
     assert found is not None

@@ -20,6 +20,7 @@ _USE = re.compile(r'metadata\["([\w.]+)"\]\[(\d+)\]')
 # Comments of the printer: what a file that defined the module would import.
 _IMPORTS = re.compile(r"^ *# from (?:tvm|typing)[\w. ]* import [^\n]*\n(?: *\n)?", re.MULTILINE)
 _DEVICE = re.compile(r"I\.vdevice\((\{[^{}]*\}), ")
+_LONG = re.compile(r"(?<![\w.])\d+\.\d{15,}(?:e[+-]\d+)?")
 _INLINE_ELEMENTS = 64
 _LISTED_ELEMENTS = 4096
 """A constant of one value may be written as ``[[1.0] * 8] * 8``, but not without end."""
@@ -48,7 +49,12 @@ def unwrapped(module: Any, constant: Callable[[Any], str]) -> str:
         rest = _USE.sub(lambda use: constant(objects[use.group(1)][int(use.group(2))]) or use.group(), rest)
         text = f"{_compact(found)}{rest}" if _USE.search(rest) else rest
     text = _DEVICE.sub(lambda found: f"I.vdevice({_target(found.group(1))}, ", text)
-    return common(_IMPORTS.sub("", text).strip("\n"))
+    return common(shortest(_IMPORTS.sub("", text).strip("\n")))
+
+
+def shortest(text: str) -> str:
+    """Write long floats with the fewest digits that give them back: 1e-05 for 1.0000000000000001e-05."""
+    return _LONG.sub(lambda found: repr(float(found[0])), text)
 
 
 def _target(printed: str) -> str:
@@ -81,6 +87,8 @@ def _constant(item: Any) -> str:
         return ""
     if array.size == 0 or not np.all(np.isfinite(array)):
         return ""
+    if array.dtype.kind == "f" and array.size <= _LISTED_ELEMENTS:
+        array = np.array([float(str(item)) for item in array.flat]).reshape(array.shape)
     if array.size <= _INLINE_ELEMENTS:
         return f'R.const({array.tolist()!r}, "{dtype}")'
     first = array.flat[0]

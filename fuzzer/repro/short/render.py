@@ -19,6 +19,7 @@ from fuzzer.repro.bundle import OPTIONAL, import_lines
 from fuzzer.repro.checks.check import FailingCase
 from fuzzer.repro.checks.table import words_of
 from fuzzer.repro.module.format import WIDTH, wrapped
+from fuzzer.repro.module.tvmscript import shortest
 from fuzzer.repro.short.before import source_of
 from fuzzer.repro.short.scene import BEFORE, Scene, Showing, scenes
 from fuzzer.repro.short.table import SHORT_CHECKS, ShortCheck
@@ -140,7 +141,9 @@ def _change(scene: Scene, showing: Showing) -> str:
         return ""
     try:
         left, right = showing.compared or (scene.fresh(), scene.after)
-        texts = [[line for line in str(each.script()).splitlines() if line[:1] != "#"] for each in (left, right)]
+        texts = [
+            [line for line in shortest(str(each.script())).splitlines() if line[:1] != "#"] for each in (left, right)
+        ]
     except Exception:  # the passes raise, or what they give cannot be printed
         return ""
     lines = list(difflib.unified_diff(texts[0], texts[1], lineterm="", n=1))[2:]
