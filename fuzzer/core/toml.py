@@ -27,7 +27,7 @@ Share = Annotated[float, msgspec.Meta(ge=0, le=1, description="must be a number 
 Count = Annotated[int, msgspec.Meta(ge=1, description="must be a whole number of at least 1")]
 Flag = Annotated[bool, msgspec.Meta(description="must be true or false")]
 Line = Annotated[
-    str, msgspec.Meta(pattern=r"^[^\n]*\S[^\n]*$", description="must be one line of text that is not empty")
+    str, msgspec.Meta(pattern=r"^[^\n]*\S[^\n]*\Z", description="must be one line of text that is not empty")
 ]
 """Types of values in records (:func:`read_record`), each with the complaint about a value that is none."""
 

@@ -51,6 +51,7 @@ def test_parses(tmp_path: Path) -> None:
     [
         ('title = "t"', "title = 3", "'title' must be one line of text"),
         ('title = "t"', "", "needs 'title'"),
+        ('title = "t"', 'title = "t\\n"', "'title' must be one line of text"),
         ('explanation = "e"', 'explanation = "a\\nb"', "'explanation' must be one line"),
         ('"mutation"', '"mutations"', "'oracle' 'mutations' is not an oracle"),
         ('"x+"', '"("', "'pattern' is not a regular expression"),
