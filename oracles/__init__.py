@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         OracleName,
         Postcondition,
         Ran,
+        Refusal,
         default_contract,
     )
     from relaxkit.passes.contracts import CONTRACTS, contract_for
@@ -35,8 +36,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CONTRACTS", "Contract", "Evidence", "Idempotence", "Kept", "Locality", "ModuleFacts", "NumericPromise",
-    "OracleFailure", "OracleName", "Outcome", "PassRef", "Postcondition", "Proof", "Ran", "Subject", "Verdict", "check",
-    "contract_for", "default_contract", "judge", "prove",
+    "OracleFailure", "OracleName", "Outcome", "PassRef", "Postcondition", "Proof", "Ran", "Refusal", "Subject",
+    "Verdict", "check", "contract_for", "default_contract", "judge", "prove",
 ]  # fmt: skip
 
 _HOMES = {
@@ -48,7 +49,7 @@ _HOMES = {
         "oracles.core.verdict": "Evidence OracleName Outcome Verdict",
         "oracles.judge": "judge",
         "relaxkit.passes.contract": "Contract Idempotence Kept Locality NumericPromise Postcondition Ran "
-        "default_contract",
+        "Refusal default_contract",
         "relaxkit.passes.contracts": "CONTRACTS contract_for",
         "relaxkit.passes.pass_ref": "PassRef",
         "relaxkit.proof": "Proof prove",

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         Postcondition,
         Proof,
         Ran,
+        Refusal,
         Subject,
         Verdict,
         check,
@@ -56,8 +57,8 @@ if TYPE_CHECKING:
 __all__ = [
     "CONTRACTS", "Contract", "DrawnPass", "Evidence", "Feature", "Fragment", "Idempotence", "Kept", "Locality",
     "ModuleFacts", "NumericPromise", "OracleFailure", "OracleName", "Outcome", "PassRef", "Postcondition", "Proof",
-    "Ran", "Subject", "Verdict", "check", "contract_for", "default_contract", "features_of", "ir_modules", "judge",
-    "module_and_passes", "operators_of", "passes", "passes_for", "pipelines", "prove",
+    "Ran", "Refusal", "Subject", "Verdict", "check", "contract_for", "default_contract", "features_of", "ir_modules",
+    "judge", "module_and_passes", "operators_of", "passes", "passes_for", "pipelines", "prove",
 ]  # fmt: skip
 
 if not TYPE_CHECKING:  # a type checker would take any name for one that exists

@@ -12,6 +12,7 @@ import time
 import traceback
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -146,6 +147,7 @@ class _CheckRecorder:
         self._subject: Subject | None = None
         self.failed: JudgedModule | None = None
         self.counts: Counter[str] = Counter()
+        self._over = False
 
     def begin(self, subject: Subject, oracles: Iterable[OracleName] | None, *, own_contract: bool) -> bool:
         refs, unknown = [], ""
@@ -164,7 +166,8 @@ class _CheckRecorder:
         self._now = JudgedModule(Case(subject.original_facts.snapshot, tuple(refs), subject.input_seed), unknown)
         if self._now.key in self._body.passed_over:
             return False
-        self._operators.update(operators_of(subject.original))
+        if not self._over:
+            self._operators.update(operators_of(subject.original))
         self._file.write_bytes(pickle.dumps(self._now))
         begin_case()
         return True
@@ -177,15 +180,15 @@ class _CheckRecorder:
         verdicts = [self._considered(verdict) for verdict in verdicts]
         assert self._now is not None
         assert self._subject is not None
-        self.counts["checks"] += 1
-        did = rewritten(self._subject)
-        self.counts["changed"] += did
-        self.counts["operators"] = len(self._operators)
-        self.counts["proved"] += did and any(verdict.reason == Agreement.PROVED.value for verdict in verdicts)
-        self.counts.update(str(verdict.outcome) for verdict in verdicts)
-        self.notes.update({verdict.note for verdict in verdicts if verdict.note})
-        if any(verdict.outcome is Outcome.FAIL for verdict in verdicts):
-            self.counts["failing"] += 1
+        fails = any(verdict.outcome is Outcome.FAIL for verdict in verdicts)
+        if not self._over:
+            did = rewritten(self._subject)
+            proved = did and any(verdict.reason == Agreement.PROVED.value for verdict in verdicts)
+            self.counts.update({"checks": 1, "changed": did, "proved": proved, "failing": fails})
+            self.counts["operators"] = len(self._operators)
+            self.counts.update(str(verdict.outcome) for verdict in verdicts)
+            self.notes.update({verdict.note for verdict in verdicts if verdict.note})
+        if fails:
             self.failed = JudgedModule(self._now.case, self._now.unknown, tuple(verdicts))
         self._file.unlink(missing_ok=True)
         breadcrumb("")
@@ -208,10 +211,16 @@ class _CheckRecorder:
                 self.seen.add(signature(verdict).id)
         return found
 
-    def example(self) -> None:
-        """Record that an example begins."""
-        self.counts["examples"] += 1
+    @contextlib.contextmanager
+    def example(self) -> Iterator[None]:
+        """Count an example, and what is judged in it; none after one that failed: they repeat it, or pass over it."""
+        self.counts["examples"] += not self._over
         begin_case()
+        try:
+            yield
+        except Exception as error:
+            self._over |= not type(error).__module__.startswith("hypothesis.")  # an assumption that does not hold
+            raise
 
 
 def run_body(_: object) -> Iterator[BodyResult]:
@@ -292,8 +301,8 @@ def _native_messages_to(path: Path) -> None:
 
 def _run(body: TestBody, watch: _CheckRecorder, run: Callable[[], Any]) -> None:
     if not uses_hypothesis(body.item.obj):
-        watch.example()
-        run()
+        with watch.example():
+            run()
         return
     run_hypothesis(body.item.obj, run, watch.example, seconds=body.seconds, seed=body.seed, shrink=body.shrink)
 
@@ -327,7 +336,7 @@ def uses_hypothesis(test: Any) -> bool:
 def run_hypothesis(
     test: Any,
     run: Callable[[], Any],
-    each: Callable[[], None],
+    each: Callable[[], AbstractContextManager[None]],
     *,
     seconds: float | None,
     seed: int | None,
@@ -338,7 +347,7 @@ def run_hypothesis(
     Args:
         test: The function under ``@given``.
         run: Calls it with its fixtures.
-        each: Is called before each example.
+        each: Gives the context of each example.
         seconds: Draw for so long; ``None``: as many examples as are set.
         seed: Decides what is drawn; ``None``: Hypothesis does.
         shrink: Whether Hypothesis shrinks what fails.
@@ -364,7 +373,12 @@ def _seed_of(seed: int | None, rounds: int) -> int | None:
 
 @contextlib.contextmanager
 def _prepared(
-    test: Any, each: Callable[[], None], deadline: float | None, seed: int | None, rounds: int, shrink: bool
+    test: Any,
+    each: Callable[[], AbstractContextManager[None]],
+    deadline: float | None,
+    seed: int | None,
+    rounds: int,
+    shrink: bool,
 ) -> Iterator[None]:
     from hypothesis import HealthCheck, Phase, settings
 
@@ -377,8 +391,8 @@ def _prepared(
         if begun and deadline is not None and time.monotonic() > deadline:
             raise OutOfTime
         begun = True
-        each()
-        return inner(*arguments, **named)
+        with each():
+            return inner(*arguments, **named)
 
     before: Any = getattr(test, _SETTINGS, None) or settings.default
     seed_before = getattr(test, _SEED, None)

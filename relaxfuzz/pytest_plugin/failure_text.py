@@ -17,6 +17,7 @@ from fuzzer.triage.script import repro_script, write_repro
 from oracles.check import line
 from oracles.core.verdict import Verdict
 from relaxfuzz.pytest_plugin.options import Options
+from relaxkit.passes.contract import OracleName
 
 
 def failure_text(item: pytest.Function, case: Case, verdict: Verdict, options: Options) -> str:
@@ -50,6 +51,7 @@ def failure_text(item: pytest.Function, case: Case, verdict: Verdict, options: O
         f"script: python {shlex.quote(str(path))}",
         f"which says: {printable(checked.said)}",
         f"to accept it: {_accepted(verdict)}its id is {criterion.id} (--relaxfuzz-known)",
+        *_refusal(seen),
     ]
     return "\n".join([*head, *trace, "", *_size(reduced), "", _shortened(module), "", *tail])
 
@@ -58,6 +60,17 @@ def _accepted(verdict: Verdict) -> str:
     """Write the argument of ``check`` that accepts a failure; a process that died cannot read it."""
     died = verdict.evidence is not None and verdict.evidence.is_death
     return "" if died else f'check(..., known=["{verdict.oracle}: {verdict.culprit}"]); '
+
+
+def _refusal(verdict: Verdict) -> list[str]:
+    """Write the contract by which a pass refuses such input, where its own file raised the exception by a statement."""
+    frames = verdict.evidence.details.raised_at if verdict.evidence is not None else ()
+    if verdict.oracle is not OracleName.CRASH or not frames or ": raise " not in frames[-1]:
+        return []
+    words = re.match(r"[^\n\\.^$*+?{}()|[\]]*", verdict.shown.message)
+    refusal = f'Refusal("{verdict.shown.kind}", "{words[0].strip() if words else ""}", "WHY", "SOURCE")'
+    contract = f'dataclasses.replace(default_contract("{verdict.culprit}"), refusals=({refusal},))'
+    return [printable(f"if the pass is right to refuse such input: PASS.contract = {contract} (docs/own-pass.md)")]
 
 
 _MOST_FRAMES, _MOST_LINES = 5, 18
@@ -83,7 +96,7 @@ def unreduced_text(verdict: Verdict, case: Case, why: str) -> str:
     with IsolatedWorker() as worker:
         script = Judge(worker, ()).ask(script_request, case.module_json)
     shown = script.rstrip() if isinstance(script, str) else "# TVM cannot print this module"
-    return "\n".join([_observed(verdict), "", why, "", _shortened(shown)])
+    return "\n".join([_observed(verdict), "", why, "", _shortened(shown), *_refusal(verdict)])
 
 
 def _size(reduced: Reduced) -> list[str]:

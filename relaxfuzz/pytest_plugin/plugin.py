@@ -22,6 +22,7 @@ from relaxfuzz.pytest_plugin.options import (
 
 ISOLATE = "relaxfuzz_isolate"
 _TEXT = "relaxfuzz_text"
+_SELDOM = (("reject", "rejected"), ("invalid", "invalid"))
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -104,7 +105,9 @@ def _evidence(value: dict[str, dict[str, int]]) -> Iterator[str]:
         f"{total['examples']} examples, {total['checks']} modules judged, {total['changed']} of them changed by the "
         f"pass, {total['operators']} operators covered; "
         f"proved for all inputs on {total['proved']} of {total['changed']}; "
-        f"checks: {total['pass']} passed, {total['skip']} skipped, {total['fail']} failed"
+        f"checks: {total['pass']} passed, {total['skip']} skipped, "
+        + "".join(f"{total[key]} {word}, " for key, word in _SELDOM if total[key])
+        + f"{total['fail']} failed"
         + (f" on {total['failing']} module{'s' * (total['failing'] > 1)}" if total["failing"] else "")
     )
     for note, count in value["notes"].items():

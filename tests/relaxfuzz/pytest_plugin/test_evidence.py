@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from relaxfuzz import OracleName
+
 PASSES = """
 import tvm
 from hypothesis import given, settings
@@ -166,3 +168,46 @@ def test_a_mistake_in_naming_the_pass_is_a_few_lines(said: str, number: int) -> 
 def test_another_exception_is_named_first_and_no_frame_of_the_plugin_is_shown(said: str) -> None:
     assert "FAILED test_given.py::test_wrong - NameError: name 'undefined' is not defined" in said
     assert "child.py" not in section(said, "test_wrong")
+
+
+OWN_PASS = (Path(__file__).resolve().parents[3] / "docs" / "own-pass.md").read_text(encoding="utf-8")
+(REFUSING,) = re.findall(r"```python\n(# refusing\.py\n.*?)```", OWN_PASS, re.DOTALL)
+REFUSED = """
+from refusing import LowerClip
+
+
+@settings(max_examples=20)
+@given(ir_modules())
+def test_refuses(module):
+    check(module, LowerClip())
+"""
+
+
+def counted(said: str, test: str) -> dict[str, int]:
+    """The numbers in a test's line, by the word that follows."""
+    (line,) = re.findall(rf"{test}: (\d+ examples, .*)", said)
+    return {word: int(number) for number, word in re.findall(r"(\d+) (\w+)", line)}
+
+
+@pytest.mark.slow
+def test_a_declared_refusal_is_counted_and_fails_nothing(tmp_path: Path) -> None:
+    tmp_path.joinpath("refusing.py").write_text(REFUSING)
+    said = run(tmp_path, REFUSED, ini="relaxfuzz_min_changed = 0")
+    assert "1 passed" in said, said
+    found = counted(said, "test_refuses")
+    assert found["rejected"] > 0
+    assert sum(found[each] for each in ("passed", "skipped", "rejected", "failed")) == 20 * len(OracleName)
+
+
+@pytest.mark.slow
+def test_an_undeclared_refusal_says_how_to_declare_it(tmp_path: Path) -> None:
+    """And its line counts no module twice, nor those of the search for other failures."""
+    tmp_path.joinpath("refusing.py").write_text(REFUSING.partition("LowerClip.contract")[0])
+    said = run(tmp_path, REFUSED)
+    assert "1 failed" in said, said
+    declared = 'replace(default_contract("LowerClip"), refusals=(Refusal("ValueError", "rank 3 is not supported", '
+    assert declared in re.sub("rank [0-9]", "rank 3", said), said
+    found = counted(said, "test_refuses")
+    assert found["examples"] == found["modules"] <= 20
+    assert found["failed"] == found["module"] == 1, said
+    assert found["passed"] + found["skipped"] + found["failed"] == found["examples"] * len(OracleName)
