@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from fuzzer.core.case import Case
-from fuzzer.core.text import printable
+from fuzzer.core.text import first_line, printable
 from fuzzer.minimizer.search.outcome import SearchLimits
 from fuzzer.repro.run import check_repro
 from fuzzer.triage.reduce import NotReduced, Reduced, reduce_case, script_request
@@ -67,8 +67,8 @@ def _refusal(verdict: Verdict) -> list[str]:
     frames = verdict.evidence.details.raised_at if verdict.evidence is not None else ()
     if verdict.oracle is not OracleName.CRASH or not frames or ": raise " not in frames[-1]:
         return []
-    words = re.match(r"[^\n\\.^$*+?{}()|[\]]*", verdict.shown.message)
-    refusal = f'Refusal("{verdict.shown.kind}", "{words[0].strip() if words else ""}", "WHY", "SOURCE")'
+    pattern = re.escape(first_line(verdict.shown.message)).replace("\\ ", " ")
+    refusal = f'Refusal("{verdict.shown.kind}", r"{pattern}", "WHY", "SOURCE")'
     contract = f'dataclasses.replace(default_contract("{verdict.culprit}"), refusals=({refusal},))'
     return [printable(f"if the pass is right to refuse such input: PASS.contract = {contract} (docs/own-pass.md)")]
 

@@ -205,7 +205,7 @@ def test_an_undeclared_refusal_says_how_to_declare_it(tmp_path: Path) -> None:
     tmp_path.joinpath("refusing.py").write_text(REFUSING.partition("LowerClip.contract")[0])
     said = run(tmp_path, REFUSED)
     assert "1 failed" in said, said
-    declared = 'replace(default_contract("LowerClip"), refusals=(Refusal("ValueError", "rank 3 is not supported", '
+    declared = 'replace(default_contract("LowerClip"), refusals=(Refusal("ValueError", r"rank 3 is not supported", '
     assert declared in re.sub("rank [0-9]", "rank 3", said), said
     found = counted(said, "test_refuses")
     assert found["examples"] == found["modules"] <= 20
