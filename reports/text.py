@@ -29,12 +29,15 @@ from reports.tables import (
 _REASONS = 8
 
 
-def render_text(report: Report, most: int | None = None, stream: TextIO | None = None) -> str:
+def render_text(
+    report: Report, most: int | None = None, stream: TextIO | None = None, nothing: str = "no findings"
+) -> str:
     """Write the closing summary of a campaign, questions and suspects behind the findings, as ``stream`` shows it.
 
-    With ``most`` each part has so many, the gravest, and says how to list the rest.
+    With ``most`` each part has so many, the gravest, and says how to list the rest.  ``nothing`` says why there is
+    none.
     """
-    sections = [_head(report), _oracles(report), _reasons(report), _known(report), *_findings(report, most)]
+    sections = [_head(report), _oracles(report), _reasons(report), _known(report), *_findings(report, most, nothing)]
     parts = [part for section in sections if section for part in ("", *section)]
     return rendered(*parts[1:], stream=stream or StringIO())
 
@@ -70,9 +73,9 @@ def _known(report: Report) -> list[RenderableType]:
     return [prose(line) for line in (known.text if known.findings else "", told) if line]
 
 
-def _findings(report: Report, most: int | None) -> Iterator[list[RenderableType]]:
+def _findings(report: Report, most: int | None, nothing: str) -> Iterator[list[RenderableType]]:
     if not report.findings:
-        yield ["No findings."]
+        yield [prose(f"{nothing[0].upper()}{nothing[1:]}.")]
         return
     for standing, findings in by_standing(report.findings).items():
         if standing is Standing.FINDING:
@@ -90,7 +93,7 @@ def _listed(report: Report, noun: str, findings: Sequence[FindingRecord], most: 
     findings = ordered(findings)[:most] if rest else findings
     if not findings:
         return []
-    shown = listed_findings(findings, report.recognized)
+    shown = listed_findings(findings, report.recognized, report.directory)
     if rest:
         more = f"and {counted(rest, f'more {noun}')}: relaxfuzz findings {shlex.quote(str(report.directory))}"
         return [f"The {len(findings)} most severe:", *shown, "", more]

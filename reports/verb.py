@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fuzzer.cli.finding_filters import add_filters, chosen
+from fuzzer.cli.finding_filters import add_filters, chosen, nothing
 from fuzzer.cli.options import add_triage, file_errors, inform, put_json
 from fuzzer.core.files import append as add_to
 from fuzzer.core.files import write_atomically
@@ -79,7 +79,8 @@ def _run(options: argparse.Namespace) -> int:
     if options.json:
         return put_json(report_object(reports, result, decisions))
     if not written:
-        sys.stdout.write(render_text(shown, stream=sys.stdout))
+        none = nothing(report.findings, options, report.recognized, report.info.passes)
+        sys.stdout.write(render_text(shown, stream=sys.stdout, nothing=none))
     return OK
 
 

@@ -74,7 +74,7 @@ def _schema(title: str, properties: dict[str, Any]) -> dict[str, Any]:
 def texts() -> dict[str, str]:
     """Return the files by name."""
     both = {"config.schema.json": config(), "policy.schema.json": policy()}
-    # The end of a text is "$" in a schema, whose patterns are those of JavaScript, and "\\Z" in Python's.
+    # The end of a text is "$" in a schema, whose patterns are those of JavaScript, and "\Z" in Python's.
     return {name: json.dumps(schema, indent=2).replace(r"\\Z", "$") + "\n" for name, schema in both.items()}
 
 

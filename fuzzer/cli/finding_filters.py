@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from fuzzer.core.text import by_standing, counted
 from fuzzer.core.verb import UsageError
 
 if TYPE_CHECKING:
@@ -96,3 +97,19 @@ def chosen(
         )
 
     return sorted(filter(fits, findings), key=lambda finding: finding.rank)[: options.limit]
+
+
+def nothing(
+    findings: Sequence[FindingRecord], options: argparse.Namespace, known: Mapping[str, KnownAs], passes: Sequence[str]
+) -> str:
+    """Say why the options, taken as by :func:`chosen`, leave nothing."""
+    others = argparse.Namespace(**{**vars(options), "new": False})
+    if options.new and (listed := chosen(findings, others, known, passes)):
+        verb = "is" if len(listed) == 1 else "are"
+        return f"no new findings; {_many(listed)} {verb} known (without --new, they are listed)"
+    return f"no match among {_many(findings)}" if findings else "no findings"
+
+
+def _many(findings: Sequence[FindingRecord]) -> str:
+    parts = [counted(len(each), standing.value) for standing, each in by_standing(findings).items() if each]
+    return " and ".join(filter(None, [", ".join(parts[:-1]), parts[-1]]))

@@ -11,6 +11,7 @@ import html
 import importlib.util
 import platform
 import re
+import shlex
 from collections.abc import Sequence
 from importlib import metadata
 from pathlib import Path
@@ -54,6 +55,7 @@ def bug_report(
     parts: ScriptParts,
     bisected: Bisected | None = None,
     known: KnownAs | None = None,
+    directory: Path = Path("campaign"),
 ) -> str:
     """Write the report.
 
@@ -65,9 +67,12 @@ def bug_report(
         parts: What the script is made of.
         bisected: What is known of the releases of TVM.
         known: What people know of the finding.
+        directory: The campaign's, for the command that minimizes the finding.
     """
     words, own = parts.words, any(ref.is_user for ref in finding.case.passes)
     shown = verdict.shown
+    above = len(script) <= LONGEST_SCRIPT or (parts.ending is None and len(parts.module) < _LONGEST_TEXT)
+    module = "the module above" if above else "the module in the attached script"
     actual = _prose(f"{parts.numbers}." if parts.numbers else words.observed) + "\n"
     if frames := shown.details.raised_at[-_MOST_FRAMES:]:
         actual += f"\nRaised at, innermost last:\n\n{fenced(chr(10).join(frames))}"
@@ -83,7 +88,7 @@ def bug_report(
         _nearest(parts),
         _bisection(bisected),
         _cause(known, info) if known is not None and known.cause is not None else "",
-        f"### Notes\n\n{_notes(finding, info, parts, known)}",
+        f"### Notes\n\n{_notes(finding, info, parts, known, module, directory)}",
         "" if own else "### Triage\n\n* needs-triage\n",
     ]
     return "\n".join(section for section in sections if section)
@@ -247,15 +252,18 @@ def _placed(frames: tuple[str, ...], lines: tuple[int, ...]) -> tuple[str, ...]:
     return tuple(f"{file}:{line} in {name}" for file, name, line in parts) if len(parts) == len(frames) else frames
 
 
-def _notes(finding: FindingRecord, info: CampaignInfo, parts: ScriptParts, known: KnownAs | None) -> str:
+def _notes(
+    finding: FindingRecord, info: CampaignInfo, parts: ScriptParts, known: KnownAs | None, module: str, directory: Path
+) -> str:
     size = f", {finding.bindings} binding{'s' * (finding.bindings != 1)}" if finding.bindings is not None else ""
     seen = f"{finding.count:,} of {info.examples:,} runs on generated modules showed it"
-    smaller = f"minimized to the module above ({parts.lines} lines{size})"
+    smaller = f"minimized to {module} ({parts.lines} lines{size})"
     if not finding.is_minimized:
         left = "as it was drawn" if finding.minimized is None else "what an unfinished minimization left"
+        command = f"relaxfuzz minimize {shlex.quote(str(directory))} {finding.id}"
         smaller = (
-            f"not minimized: the module above is {left}, and what of it the failure needs is not known. "
-            f"`relaxfuzz minimize DIR {finding.id}` finds out; this text then says it"
+            f"not minimized: {module} is {left}, and which parts of it the failure needs is not known yet. "
+            f"To minimize it, run {_code(command)}, then write this text again"
         )
     assessment = finding.assessment
     weight = f"{assessment.severity} ({assessment.severity.words}), {assessment.evidence.words}"

@@ -61,7 +61,8 @@ def page_object(
         "title": states_text(report.findings),
         "parts": [[standing.value, WHAT_THEY_ARE.get(standing, "")] for standing in Standing],
         "campaign": {
-            "name": report.directory.name or str(report.directory), "seed": info.seed, "tvm": info.tvm_version,
+            "name": report.directory.name or str(report.directory), "directory": str(report.directory),
+            "seed": info.seed, "tvm": info.tvm_version,
             "ffi": info.ffi_version, "started": info.started_at, "elapsed": info.elapsed_seconds, "state": info.state,
             "workers": info.workers, "budget": info.budget_text, "examples": info.examples, "modules": info.modules,
             "passes": len(info.passes), "not_compared": list(others),

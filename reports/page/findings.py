@@ -84,7 +84,9 @@ def finding_rows(
             "note": finding.note,
             "known": None if known is None else {**known.to_object(), "line": known.line},
             "issue": None if script is None or parts is None else lines.add(
-                bug_report(finding, finding.verdict, report.info, script, parts, finding.bisected, known)
+                bug_report(
+                    finding, finding.verdict, report.info, script, parts, finding.bisected, known, report.directory,
+                )
             ),
             "releases": "" if finding.bisected is None else finding.bisected.judgement,
             "expected": _cut(finding.evidence.expected if parts is None else parts.words.expected),

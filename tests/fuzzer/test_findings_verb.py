@@ -187,6 +187,15 @@ def test_filters_choose_and_limit(directory: str, capsys: pytest.CaptureFixture[
     )
     assert main(["findings", directory, "--severity", "S5"]) == 0
     assert capsys.readouterr().out == "no match among 3 findings\n"
+    settle(directory, FindingState.KNOWN, FindingState.KNOWN, FindingState.KNOWN)
+    weigh(directory, *blamed[:2], Assessment(EvidenceClass.OURS, S3, "FuseOps"))
+    told = "o new findings; 2 findings and 1 question are known (without --new, they are listed)"
+    assert main(["findings", directory, "--new"]) == main(["report", directory, "--new"]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert shown.startswith(f"n{told} ")
+    assert shown.endswith(f" N{told}.")
+    assert main(["findings", directory, "--new", "--severity", "S5"]) == 0
+    assert capsys.readouterr().out == "no match among 2 findings and 1 question\n"
 
 
 @pytest.mark.parametrize(

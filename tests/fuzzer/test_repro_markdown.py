@@ -177,9 +177,9 @@ def test_a_short_script_stands_in_it_with_what_changes() -> None:
 def test_what_was_not_made_smaller_says_so_and_how_to() -> None:
     begun = replace(finding(), state=FindingState.NEW)
     for each, left in ((begun, "what an unfinished minimization left"), (replace(begun, minimized=None), "drawn")):
-        report = bug_report(each, VERDICT, INFO, script().text, script().parts)
+        report = bug_report(each, VERDICT, INFO, script().text, script().parts, directory=Path("my night"))
         assert f"not minimized: the module above is {left}" in report.replace("as it was drawn", "drawn")
-        assert f"`relaxfuzz minimize DIR {begun.id}` finds out" in report
+        assert f"To minimize it, run `relaxfuzz minimize 'my night' {begun.id}`, then write this text again." in report
         assert "minimized to" not in report
         assert "by the failure alone, before it was looked into" in report
 
@@ -303,6 +303,8 @@ def test_a_long_script_is_attached_and_not_in_the_issue() -> None:
         report = bug_report(scripted, VERDICT, INFO, long, grown)
         assert len(report) < 20_000
         assert "The script, `repros/x.py` of the campaign, is attached" in report
+        where = "the module above" if "The module" in report else "the module in the attached script"
+        assert f"minimized to {where} (" in report
         assert f"({len(long.splitlines()):,} lines)" in report
         assert "needs only TVM and NumPy" in report
 

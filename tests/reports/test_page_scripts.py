@@ -227,7 +227,7 @@ def test_no_number_of_findings_counts_suspects_but_names_them(report: Report) ->
     old = replace(report, directory=Path("before"), findings=[*report.findings, gone])
     run = started(old, replace(full(report), findings=[*suspects, *report.findings]))
     go(run, "overview")
-    assert texts(run, "#verdict h1") == ["1 finding in 1 family to review, none of them new; 3 suspects"]
+    assert texts(run, "#verdict h1") == ["1 finding in 1 family to review, none of them for the first time; 3 suspects"]
     assert texts(run, ".figure")[0] == "2findings: 1 confirmed, 1 known; 3 suspects"
     assert "No new findings.2 suspects that did not occur before: show them" in texts(run, "main")[0]
     assert "1 suspect of before did not occur again: show them" in texts(run, "main")[0]
@@ -349,7 +349,7 @@ def test_a_frame_of_tvm_links_to_its_file_in_the_release(run: Run, frame: str, f
 def test_a_command_to_copy_runs_nothing_of_a_directorys_name(run: Run) -> None:
     for word in ("campaign", "$(touch x)", "it's", "a b;c", "", "-x", "d\u00e9j\u00e0"):
         assert run(f"RF.quoted({json.dumps(word)})") == shlex.quote(word)
-    run("RF.data.campaign.name = '$(touch x)'")
+    run("RF.data.campaign.directory = '$(touch x)'")
     go(run, "finding/0000000004")
     shown = run("document.querySelectorAll('dd').map((each) => each.textContent)")
     assert any("run relaxfuzz repro '$(touch x)' 0000000004" in each for each in shown)
@@ -368,3 +368,30 @@ def test_dotted_names_are_read_once_and_long_texts_are_plain(run: Run) -> None:
     run("RF.finding('0000000004').oracle = 'crash'; RF.finding('0000000004').message = 'a'.repeat(200000)")
     run("RF.upstream(RF.finding('0000000004'))")
     assert time.process_time() - begun < 8
+
+
+def test_what_is_known_is_counted_apart_and_filtered(report: Report) -> None:
+    rows = [finding(number, "FuseOps", State.CONFIRMED, "crash", f"boom {number}") for number in (1, 4, 5)]
+    known = {each.id: KnownAs("a-case", "It fails.", "https://example.org/1") for each in rows[:2]}
+    before = replace(report, directory=Path("before"), findings=rows)
+    run = started(before, replace(full(report), findings=rows, recognized=known))
+    go(run, "overview")
+    (head,) = texts(run, "#verdict h1")
+    assert head.startswith("1 new of 3 findings in ")
+    assert "3 of 3 open findings (1 new, 2 known)" in run("document.body.textContent")
+    assert run("RF.views.overview().textContent.split('Most severe')[1].match(/boom [0-9]/)[0]") == "boom 5"
+    go(run, "findings?known=no")
+    assert run("RF.chosen().map((each) => each.id)") == [rows[2].id]
+    go(run, "findings?known=yes")
+    assert run("RF.chosen().map((each) => each.id)") == [each.id for each in rows[:2]]
+    assert "new, known nowhere: 1" in run("document.body.textContent")
+    go(run, "overview")
+    all_known = started(before, replace(full(report), findings=rows[:2], recognized=known))
+    go(all_known, "overview")
+    assert texts(all_known, "#verdict h1")[0].startswith("None new of 2 findings in ")
+
+
+def test_commands_name_the_script_from_where_the_campaign_lies(report: Report) -> None:
+    run = started(replace(report, directory=Path("before")), replace(full(report), directory=Path("nights/my one")))
+    go(run, "finding/0000000001")
+    assert run("RF.scriptCommand(RF.finding('0000000001'))") == "python 'nights/my one/repros/0000000001.py'"

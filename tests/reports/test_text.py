@@ -18,7 +18,7 @@ def test_everything_is_there_and_fits_80_columns(report: Report) -> None:
     (row,) = [index for index, line in enumerate(lines) if line.startswith("0000000001")]
     assert lines[row].split() == ["0000000001", "S3?", "crash", "FuseOps", "9", "2", "confirmed"]
     assert lines[row + 1].startswith("  a <script>")
-    assert lines[row + 2] == "  repro: repros/0000000001.py"
+    assert lines[row + 2] == f"  repro: {report.directory}/repros/0000000001.py"
     assert any("pass changed nothing" in line and line.split()[0] == "7" for line in lines)
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fuzzer.cli.finding_filters import add_filters, chosen
+from fuzzer.cli.finding_filters import add_filters, chosen, nothing
 from fuzzer.cli.options import add_campaign, add_triage, put_json, show
 from fuzzer.core.text import WHAT_THEY_ARE, Standing, counted, first_line
 from fuzzer.core.verb import OK, READS_ONLY, UsageError, Verb
@@ -52,9 +53,9 @@ def _run(options: argparse.Namespace) -> int:
     if options.json:
         return put_json(_objects(shown, groups, known))
     if groups:
-        show(*_table(groups, known))
+        show(*_table(groups, known, options.directory))
     else:
-        print(f"no match among {counted(len(findings), 'finding')}" if findings else "no findings")
+        print(nothing(findings, options, known, info.passes))
     if past:
         from fuzzer.campaign.regression import in_words
 
@@ -93,7 +94,7 @@ def _objects(
     ]
 
 
-def _table(groups: Sequence[FamilyGroup], known: Mapping[str, KnownAs]) -> Iterator[RenderableType]:
+def _table(groups: Sequence[FamilyGroup], known: Mapping[str, KnownAs], directory: Path) -> Iterator[RenderableType]:
     """Yield findings, then questions, then suspects: a line a family, and a row a finding with its message."""
     from rich.padding import Padding
 
@@ -102,7 +103,7 @@ def _table(groups: Sequence[FamilyGroup], known: Mapping[str, KnownAs]) -> Itera
 
     groups_of = apart_by_family(groups)
     findings = [finding for part in groups_of.values() for each in part for finding in each.findings]
-    head, *rest = (Padding(each, (0, 0, 0, 2)) for each in listed_findings(findings, known))
+    head, *rest = (Padding(each, (0, 0, 0, 2)) for each in listed_findings(findings, known, directory))
     lines = iter(rest)
     for standing, part in groups_of.items():
         if part:
@@ -124,7 +125,9 @@ def _many(noun: str, groups: Sequence[FamilyGroup]) -> str:
     return f"{counted(sum(len(each.findings) for each in groups), noun)} in {many}" if groups else f"no {noun}s"
 
 
-def listed_findings(findings: Sequence[FindingRecord], known: Mapping[str, KnownAs]) -> list[RenderableType]:
+def listed_findings(
+    findings: Sequence[FindingRecord], known: Mapping[str, KnownAs], directory: Path
+) -> list[RenderableType]:
     """Lay out the heads, then each finding with lines of its own: beside the columns is no room for a message."""
     from fuzzer.core.terminal import listed
     from fuzzer.store.known import state_of
@@ -136,11 +139,11 @@ def listed_findings(findings: Sequence[FindingRecord], known: Mapping[str, Known
         )
         for each in findings
     ]  # fmt: skip
-    below = [[f"  {line}" for line in _below(each, known.get(each.id))] for each in findings]
+    below = [[f"  {line}" for line in _below(each, known.get(each.id), directory)] for each in findings]
     return listed(("id", "sev", "oracle", "pass", "count", "size", "state"), rows, below)
 
 
-def _below(finding: FindingRecord, known: KnownAs | None) -> Iterator[str]:
+def _below(finding: FindingRecord, known: KnownAs | None, directory: Path) -> Iterator[str]:
     yield first_line(finding.title)
     if known is not None:
         yield known.line
@@ -151,7 +154,7 @@ def _below(finding: FindingRecord, known: KnownAs | None) -> Iterator[str]:
     if finding.bisected is not None:
         yield f"releases: {first_line(finding.bisected.judgement)}"
     if finding.repro:
-        yield f"repro: {finding.repro}"
+        yield f"repro: {directory / finding.repro}"
 
 
 def _heading(each: FamilyGroup) -> RenderableType:

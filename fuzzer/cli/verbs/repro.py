@@ -136,7 +136,7 @@ def _report(
     if parts is None:
         raise UsageError(f"finding {finding.id}: the parts of its script were not recorded; use --fresh")
     known = recognize([finding]).get(finding.id)
-    return bug_report(finding, finding.verdict, info, script, parts, bisected, known)
+    return bug_report(finding, finding.verdict, info, script, parts, bisected, known, options.directory)
 
 
 def _bisected(path: Path, finding_id: str) -> Bisected:

@@ -102,6 +102,8 @@ RF.text = (numbers) => (numbers ? numbers.map((number) => RF.data.lines[number])
 RF.finding = (id) => RF.byId.get(id);
 RF.link = (finding) => `#/finding/${encodeURIComponent(finding.id)}`;
 RF.met = (count) => count !== null; // of a finding's counts by campaign; null: not met
+// Known on a list, upstream or in the corpus, whatever an earlier campaign saw.
+RF.isKnown = (finding) => Boolean(finding.known) || RF.stateOf(finding) === "known";
 RF.isNew = (finding) => RF.fresh.has(finding.id);
 RF.color = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 

@@ -7,7 +7,7 @@ RF.SORTS = {
   first: ["newest first", (a, b) => b.first - a.first],
   small: ["smallest module", (a, b) => (a.bindings ?? 1e9) - (b.bindings ?? 1e9)],
 };
-RF.filters = { text: "", severity: "", oracle: "", pass: "", family: "", stands: "", states: new Set(), fresh: false, sort: "family" };
+RF.filters = { text: "", severity: "", oracle: "", pass: "", family: "", known: "", stands: "", states: new Set(), fresh: false, sort: "family" };
 
 RF.sightings = () => RF.data.findings.some((finding) => finding.seen.length > 0);
 
@@ -30,6 +30,7 @@ RF.chosen = function () {
     (!f.severity || finding.severity === f.severity) && (!f.oracle || finding.oracle === f.oracle) && (!f.pass || finding.pass === f.pass) &&
     (!f.family || finding.family[0] === f.family) && (!f.stands || finding.stands === f.stands) &&
     (!f.states.size || f.states.has(RF.stateOf(finding))) && (!f.fresh || RF.isNew(finding)) &&
+    (!f.known || RF.isKnown(finding) === (f.known === "yes")) &&
     words.every((word) => RF.haystack(finding).includes(word)));
   const compare = RF.SORTS[f.sort][1];
   return RF.apart(rows).flatMap((part) => (f.sort === "family" ? RF.byFamily(part) : compare ? part.sort(compare) : part));
@@ -72,7 +73,7 @@ RF.views.findings = function (_, query) {
   const f = RF.filters;
   if ([...query.keys()].length) {
     Object.assign(f, { text: query.get("text") || "", severity: query.get("severity") || "", oracle: query.get("oracle") || "", pass: query.get("pass") || "",
-      family: query.get("family") || "", stands: query.get("stands") || "", fresh: query.get("new") === "1", states: new Set(query.getAll("state")) });
+      family: query.get("family") || "", known: query.get("known") || "", stands: query.get("stands") || "", fresh: query.get("new") === "1", states: new Set(query.getAll("state")) });
   }
   const list = RF.h("div", { id: "list" });
   const count = RF.h("p", { class: "dim", role: "status", id: "count" });
@@ -88,6 +89,7 @@ RF.views.findings = function (_, query) {
   const change = (key) => (value) => { f[key] = value; show(); };
   const names = (key) => [...new Set(RF.data.findings.map((finding) => finding[key]).filter(Boolean))].sort();
   const options = (key, all) => [["", all], ...names(key).map((name) => [name, name])];
+  const strangers = RF.data.findings.filter((finding) => !RF.isKnown(finding)).length;
   const states = Object.keys(RF.STATES).map((state) => [state, RF.data.findings.filter((x) => RF.stateOf(x) === state).length]);
   const toggle = (pressed, label, act) => {
     const button = RF.h("button", { class: "button", type: "button", "aria-pressed": String(pressed), onclick: () => {
@@ -104,6 +106,8 @@ RF.views.findings = function (_, query) {
       RF.select("oracle", options("oracle", "all"), f.oracle, change("oracle")),
       RF.select("pass", options("pass", "all"), f.pass, change("pass")),
       RF.select("family", RF.families(), f.family, change("family")),
+      RF.select("known", [["", "all"], ["no", `new, known nowhere: ${strangers}`], ["yes", `known: ${RF.data.findings.length - strangers}`]],
+        f.known, change("known")),
       RF.select("order", Object.entries(RF.SORTS).map(([key, [label]]) => [key, label]), f.sort, change("sort"))),
     RF.h("div", { class: "tools", role: "group", "aria-label": "states" },
       states.filter(([, number]) => number).map(([state, number]) => toggle(f.states.has(state),
@@ -117,7 +121,7 @@ RF.views.findings = function (_, query) {
       }),
       RF.data.history && toggle(f.fresh, `new ${RF.fresh.size}`, () => (f.fresh = !f.fresh)),
       RF.h("button", { class: "button", type: "button", onclick: () => {
-        Object.assign(f, { text: "", severity: "", oracle: "", pass: "", family: "", stands: "", fresh: false, states: new Set() });
+        Object.assign(f, { text: "", severity: "", oracle: "", pass: "", family: "", known: "", stands: "", fresh: false, states: new Set() });
         location.hash = "#/findings";
         RF.show();
       } }, "Clear")),
@@ -142,9 +146,12 @@ RF.views.finding = function (id) {
 // A word of a shell's, as shlex.quote writes it.
 RF.quoted = (text) => (/^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'"'"'`)}'`);
 
+RF.scriptCommand = (finding) => (finding.repro ? `python ${RF.quoted(`${RF.data.campaign.directory}/${finding.repro}`)}`
+  : `relaxfuzz repro ${RF.quoted(RF.data.campaign.directory)} ${finding.id}`);
+
 RF.findingHead = function (finding) {
   const fact = (name, ...value) => (value.some(Boolean) ? [RF.h("dt", null, name), RF.h("dd", null, value)] : null);
-  const command = finding.repro ? `python ${finding.repro}` : `relaxfuzz repro ${RF.quoted(RF.data.campaign.name)} ${finding.id}`;
+  const command = RF.scriptCommand(finding);
   return RF.h("section", { class: "box" },
     RF.h("div", { class: "head" },
       RF.h("h1", { class: "wrap" }, finding.line),

@@ -16,9 +16,11 @@ RF.verdict = function (open, parts) {
   const gate = RF.data.verdict;
   const families = new Set(open.map((finding) => finding.family[0])).size;
   const news = open.filter(RF.isNew).length;
-  const count = [open.length ? `${RF.counted(open.length, "finding")} in ${RF.counted(families, "family", "families")} to review`
+  const strangers = open.filter((finding) => !RF.isKnown(finding)).length;
+  const part = strangers === open.length ? "" : `${strangers || "None"} new of `;
+  const count = [open.length ? `${part}${RF.counted(open.length, "finding")} in ${RF.counted(families, "family", "families")} to review`
     : "No findings to review", RF.data.history && open.length > 0 && 
-    (!news ? ", none of them new" : news === open.length ? ", all new" : `, ${news} of them new`),
+    (!news ? ", none of them for the first time" : news === open.length ? ", all for the first time" : `, ${news} of them for the first time`),
     RF.besides(parts, 1).map((told) => `; ${told}`)];
   const told = RF.h("p", { class: "dim" },
     `Seed ${campaign.seed}, TVM ${campaign.tvm} (ffi ${campaign.ffi}), started ${RF.day(campaign.started)} UTC, `,
@@ -94,8 +96,10 @@ RF.worse = function () {
 
 RF.first = function (open) {
   if (!open.length) return null;
-  const shown = open.slice(0, 8); // the gravest come first
-  return RF.box("Most severe findings", `${shown.length} of ${RF.counted(open.length, "open finding")}`,
+  const [known, strangers] = [true, false].map((is) => open.filter((finding) => RF.isKnown(finding) === is));
+  const shown = [...strangers, ...known].slice(0, 8); // the gravest come first, of those that are known nowhere
+  return RF.box("Most severe findings", `${shown.length} of ${RF.counted(open.length, "open finding")}${
+    known.length ? ` (${strangers.length} new, ${known.length} known)` : ""}`,
     RF.findingList(shown, true), RF.h("p", null, RF.h("a", { href: "#/findings" }, "All findings")));
 };
 
