@@ -62,9 +62,12 @@ def _oracles(report: Report) -> list[RenderableType]:
 
 
 def _reasons(report: Report) -> list[RenderableType]:
-    rows = [(number, oracle, outcome, why) for oracle, outcome, why, number in reason_rows(report.tallies, _REASONS)]
-    heads = ("count", "oracle", "outcome", "why")
-    return ["Skipped checks by reason, most frequent first:", table(heads, rows)] if rows else []
+    rows = [(number, oracle, outcome, why) for oracle, outcome, why, number in reason_rows(report.tallies)]
+    rest = counted(len(rows) - _REASONS, "more reason")
+    more = f"and {rest}: relaxfuzz report {shlex.quote(str(report.directory))} --markdown -"
+    shown = table(("count", "oracle", "outcome", "why"), rows[:_REASONS])
+    told = [shown, more] if len(rows) > _REASONS else [shown]
+    return ["Skipped checks by reason, most frequent first:", *told] if rows else []
 
 
 def _known(report: Report) -> list[RenderableType]:

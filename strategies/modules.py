@@ -247,7 +247,8 @@ def ir_modules(
         demand: Features that every module must have.
         forbid: Features that no module may have.
         max_functions: Maximum number of Relax functions, from 1 to 5 (composite functions are not counted).
-        max_bindings: Maximum number of steps in all functions together; a step is one operator with its guards.
+        max_bindings: Maximum number of steps in all functions together; a step is one operator and the bindings
+            that keep its operands in range (its guards).
         executable: ``True``: only modules that the minimal reference pipeline builds for a CPU; ``False``: only modules
             with an operator that never executes; ``None``: mostly executable ones.
         operators: Operators to generate more often, with higher ranks and often on their own results. Operators with

@@ -62,7 +62,7 @@ def _held(rulings: Sequence[Ruling]) -> list[str]:
     own = [ruling for ruling in rulings if ruling.own and not (_is_implied(ruling) and ruling.subject in rated)]
     lines = _cut(own, 2 * MOST)
     others = sum(not ruling.own and ruling.requirement not in _COMPARED for ruling in rulings)
-    told = f"{RulingStatus.OK:<5} {counted(others, 'requirement')} on single oracles or passes met"
+    told = f"{RulingStatus.OK:<5} met {counted(others, 'requirement')} that the policy sets for each oracle and pass"
     return [*lines, told] if others else lines
 
 

@@ -18,7 +18,7 @@ NOT_APPLICABLE = frozenset(
         "no postcondition",
         "locality is not promised",
         "pipelines promise no idempotence",
-        "pass of an earlier stage after lowering",
+        "the pass expects operators that another pass has lowered",
     }
 )
 """Reasons of skips where there was nothing to judge, and nothing went unjudged: the gate counts them on no side."""

@@ -202,8 +202,16 @@ def load_named(target: str) -> Any:
             raise
         raise PassReferenceError(f"'{where}' cannot be imported: {type(error).__name__}: {error}") from error
     if getattr(module, name, None) is None:
-        raise PassReferenceError(f"'{where}' has no '{name}'{near_matches(name, vars(module))}")
+        own = [key for key, value in vars(module).items() if not _is_imported(module, key, value)]
+        raise PassReferenceError(f"'{where}' has no '{name}'{near_matches(name, own)}")
     return getattr(module, name)
+
+
+def _is_imported(module: ModuleType, name: str, value: Any) -> bool:
+    """Say whether a module has a value from another package, and under the name that it has there."""
+    home = str(getattr(value, "__module__", "")).partition(".")[0]
+    elsewhere = getattr(value, "__name__", "") == name and home != module.__name__.partition(".")[0]
+    return inspect.ismodule(value) or elsewhere
 
 
 def _call_factory(target: str) -> Any:

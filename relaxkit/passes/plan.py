@@ -72,7 +72,7 @@ def out_of_order(plan: Plan, begins_lowered: bool = False) -> str:
     lowered = begins_lowered
     for index, step in enumerate(plan.steps):
         if lowered and step.contract.needs is not Stage.LOWERED and not step.contract.any_stage:
-            return "pass of an earlier stage after lowering"
+            return "the pass expects operators that another pass has lowered"
         for earlier in plan.steps[:index]:
             if earlier.ref.name in step.contract.not_after:
                 return f"{step.ref.name} after {earlier.ref.name}"

@@ -72,7 +72,7 @@ def test_clean(gate: Gate) -> None:
         "ok    numeric: 5.625 % skipped (at most 50 %; 90 of 1600)",
         "ok    numeric: 0.5 % rejected (at most 5 %; 10 of 2000)",
         "ok    numeric: 0 % undecidable (at most 2 %; 0 of 1500)",
-        "ok    4 requirements on single oracles or passes met",
+        "ok    met 4 requirements that the policy sets for each oracle and pass",
         "gate passed: TVM 0.27.0.post1, 3500 checks, 0 new findings, 0 known, 0 suspects",
     ]
 

@@ -98,5 +98,5 @@ def test_what_goes_on_after_the_time_is_triage() -> None:
     told = Progress(config, io.StringIO())
     told.latest = 120.0
     assert [told._when(at) for at in (30.0, 90.0)] == [
-        "0:30/1:00", "1:30, 1:00 of generation done, triage until 2:00 at most"
+        "0:30/1:00", "1:30, 1:00 of generating done, triage until 2:00 at most"
     ]  # fmt: skip

@@ -224,6 +224,7 @@ class Plain:
         (None, "check was given None, not a pass"),
         ("FoldConstnt", "relax.transform has no 'FoldConstnt'; did you mean FoldConstant?"),
         ("tests.oracles.test_users_pass:mde", "'tests.oracles.test_users_pass' has no 'mde'; did you mean made?"),
+        ("tests.oracles.test_users_pass:chek", "'tests.oracles.test_users_pass' has no 'chek'"),
         ("a b", 'names no pass: write "FoldConstant"'),
     ],
 )
@@ -231,6 +232,7 @@ def test_what_is_no_pass_is_one_line_that_says_what_to_write(given: Any, said: s
     with pytest.raises(ValueError) as caught:  # noqa: PT011  # its text is compared below
         check(Sum, given)
     assert said in str(caught.value)
+    assert ("did you mean" in str(caught.value)) is ("did you mean" in said), "only what the file defines is meant"
     assert "\n" not in str(caught.value)
 
 

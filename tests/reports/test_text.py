@@ -22,6 +22,14 @@ def test_everything_is_there_and_fits_80_columns(report: Report) -> None:
     assert any("pass changed nothing" in line and line.split()[0] == "7" for line in lines)
 
 
+def test_of_many_reasons_the_rest_is_counted(report: Report) -> None:
+    assert "more reason" not in render_text(report)
+    tallies = [replace(report.tallies[0], outcome="skip", reason=f"reason {number}") for number in range(11)]
+    text = render_text(replace(report, tallies=tallies))
+    assert text.count(" reason ") == 8
+    assert "\nand 3 more reasons: relaxfuzz report campaign --markdown -\n" in text
+
+
 def test_long_names_are_wrapped(report: Report) -> None:
     long = replace(report.findings[0], culprit="RemoveUnusedParameters > CanonicalizeBindings > FuseTIR")
     text = render_text(replace(report, findings=[long]))
