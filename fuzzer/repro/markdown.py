@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 from fuzzer.core.text import MOST_LINE, disarmed, shorten, visible
 from fuzzer.repro.module.format import wrapped
+from relaxkit.passes.contract import EvidenceClass
 
 if TYPE_CHECKING:
     from fuzzer.findings.releases import Bisected
@@ -213,7 +214,7 @@ def _cause(known: KnownAs, info: CampaignInfo) -> str:
         f"### Cause\n\n{perhaps}{_prose(cause.reason)}",
         f"Where: {place}" if place else "",
         f"Possible fix: {_prose(cause.mend)}" if cause.mend else "",
-        f"Upstream: {_line(cause.upstream or known.reference) or 'no issue or change that speaks of it was found'}",
+        f"Upstream: {_line(cause.upstream or known.reference) or 'no existing issue or pull request was found'}",
     )
     return "\n\n".join(filter(None, parts)) + "\n"
 
@@ -266,15 +267,16 @@ def _notes(
             f"To minimize it, run {_code(command)}, then write this text again"
         )
     assessment = finding.assessment
-    weight = f"{assessment.severity} ({assessment.severity.words}), {assessment.evidence.words}"
+    scale = f"{assessment.severity} of S1 to S5{'' if assessment.final else ', estimated'}"
+    against = "" if assessment.evidence is EvidenceClass.HARD else f"; {assessment.evidence.words}"
     blame = assessment.beside(finding.culprit)
-    told = known is None or known.listed or known.cause is None  # else the section on the cause says it
+    told = known if known is not None and known.cause is None else None  # else the section on the cause says it
+    told = told.also if told is not None and told.listed else told  # the user's own list is nobody else's concern
     lines = [
         f"* Pass: {_code(finding.culprit)}",
-        f"* Severity: {weight if assessment.final else f'{weight}; by the failure alone, before it was looked into'}",
+        f"* Severity: {assessment.severity.words} ({scale}){against}",
         *([f"* {escaped(blame[0].upper() + blame[1:])}"] if blame else []),
-        *([f"* {escaped(_sentence(known.line))}"] if known is not None and told else []),
-        f"* Found by fuzzing with relaxfuzz: {seen}; {smaller}.",
-        f"* Its id in relaxfuzz: `{finding.id}`",
+        *([f"* {escaped(_sentence(told.line))}"] if told is not None else []),
+        f"* Found by fuzzing with relaxfuzz (finding `{finding.id}`): {seen}; {smaller}.",
     ]
     return "\n".join(lines) + "\n"

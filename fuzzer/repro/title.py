@@ -287,7 +287,7 @@ def _numeric(culprit: str, told: _Told) -> str:
     if evidence.kind == "does-not-build":
         what = f"relax.{details.operator}" if details.operator else "A module"
         if told.blame and not details.operator:
-            return _fit(f"{told.blame} fails on what {culprit} gives", told.when, error)
+            return _fit(f"{told.blame} fails on the output of {culprit}", told.when, error)
         after = "" if culprit.startswith(_BUILD) else f" after {culprit}"
         return _fit(f"{what} does not build{after}", told.when, error)
     if evidence.kind == "run-error":

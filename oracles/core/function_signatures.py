@@ -55,7 +55,7 @@ def mistyped_call(module: tvm.IRModule) -> Evidence | None:
     return Evidence(
         "mistyped-call",
         "a call does not fit its callee",
-        expected=f"calls that fit {callee}",
+        expected=f"every call of {callee} fits its parameters",
         observed=f"in {caller}: {complaint}",
         details=Details(rests_on=EvidenceClass.OURS if ours else None),
     )
@@ -72,7 +72,7 @@ def changed_signature(before: tvm.IRModule, after: tvm.IRModule) -> Evidence | N
         name = symbol_of(old)
         new = now.get(name)
         if new is None:
-            return Evidence("signature", "a public function is gone", expected=f"function {name}", observed="none")
+            return Evidence("signature", "a public function is gone", expected=f"{name} is kept", observed="none")
         if new.same_as(old) or tvm_ffi.structural_equal(old.ty, new.ty, map_free_vars=True):
             continue
         if isinstance(old.body, relax.SeqExpr) and _disagree(old.ret_ty, old.body.body.ty):

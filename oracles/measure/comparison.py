@@ -39,10 +39,10 @@ class Mismatch:
     seen: str = ""
     slight: bool = False
 
-    @property
-    def place(self) -> str:
-        """Which output, in words, where there are several."""
-        return f" as output {', '.join(map(str, self.path))}" if self.path else ""
+    def due(self, name: str, does: str = "returns") -> str:
+        """Say what a function of this name should have returned, and as which output where there are several."""
+        place = ".".join(map(str, self.path))
+        return f"output {place} of {name} is {self.expected}" if place else f"{name} {does} {self.expected}"
 
     @property
     def numbers(self) -> tuple[str, ...]:
@@ -119,7 +119,7 @@ def _arrays(
     return Mismatch(
         "wrong-value",
         path,
-        f"{expected[index]!s} at {list(index)}",
+        f"{expected[index]!s}{f' at index {list(index)}' if index else ''}",
         f"{observed[index]!s}; {count} of {different.size} elements differ",
         integral,
         str(observed[index]),

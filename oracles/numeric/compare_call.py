@@ -164,7 +164,7 @@ def _wrong(difference: Mismatch, promise: NumericPromise, entry: Entry, mode: Ex
     return Evidence(
         difference.kind,
         f"results differ ({promise.value}{', integers' if difference.integral else ''}{where})",
-        expected=f"{entry.title} returns {difference.expected}{difference.place}",
+        expected=difference.due(entry.title),
         observed=difference.observed,
         details=details_of(entry, mode.value, difference),
     )
@@ -188,7 +188,7 @@ def observed(
     kind: str, message: str, difference: Mismatch, entry: Entry, mode: ExecMode = ExecMode.BYTECODE
 ) -> Evidence:
     """Evidence of two values of one program that should be the same."""
-    expected = f"{entry.title} returns {difference.expected}{difference.place}"
+    expected = difference.due(entry.title)
     return Evidence(kind, message, (), expected, difference.observed, details_of(entry, mode.value, difference))
 
 

@@ -84,8 +84,7 @@ class WrongCall:
         return Evidence(
             NOT_AS_DOCUMENTED,
             f"{self.guilty}: {self.what}",
-            expected=f"{self.call.operator} gives {self.mismatch.expected}{self.mismatch.place}"
-            + (f' ("{said}")' if said else ""),
+            expected=self.mismatch.due(self.call.operator, "gives") + (f' ("{said}")' if said else ""),
             observed=self.mismatch.observed,
             details=Details(
                 stage=Phase.SINGLE_CALL,

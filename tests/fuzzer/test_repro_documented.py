@@ -63,7 +63,7 @@ def test_the_module_of_the_script_is_the_call_alone(shown: tuple[Case, Verdict])
     text = script(shown)
     assert "R.max(x0" in text
     assert "R.subtract" not in text
-    assert "# TVM documents it so: Computes the max of tensor elements" in text
+    assert "# The documentation of TVM says: Computes the max of tensor elements" in text
     assert "np.array([-inf], 'float32')" in text
 
 
@@ -98,14 +98,14 @@ def test_what_is_not_at_its_default_is_named_and_quoted() -> None:
     assert verdict.evidence.expected.endswith(f'("{said}")')
     made = repro_script(case, verdict, nearest=False, full=False)
     assert made.parts.words.title.startswith("LegalizeOps computes relax.nn.layer_norm(center=False) wrongly: ")
-    assert f"# TVM documents it so: {said}" in made.text
+    assert f"# The documentation of TVM says: {said}" in made.text
 
 
 def test_of_a_call_that_is_shown_alone_no_change_of_the_program_is_told(shown: tuple[Case, Verdict]) -> None:
     made = repro_script(*shown, nearest=False, full=False)
     assert made.parts.ending is not None, "a short script"
     assert made.parts.change == ""
-    assert made.parts.numbers.startswith("expected -inf at [], got ")
+    assert made.parts.numbers.startswith("expected -inf, got ")
 
 
 @pytest.mark.parametrize(

@@ -169,7 +169,7 @@ def test_a_short_script_stands_in_it_with_what_changes() -> None:
     assert "### Before and after\n\n```diff\n-lv = R.nn.pixel_shuffle(x)\n```" in report
     assert "minimized to the module above" in report
     report = bug_report(replace(finding(), minimized=None), VERDICT, INFO, "import tvm\n", parts)
-    assert "not minimized: the module above is as it was drawn" in report
+    assert "not minimized: the module above is as it was generated" in report
     assert "BUG:" not in report
     assert "<details>" not in report
 
@@ -181,7 +181,7 @@ def test_what_was_not_made_smaller_says_so_and_how_to() -> None:
         assert f"not minimized: the module above is {left}" in report.replace("as it was drawn", "drawn")
         assert f"To minimize it, run `relaxfuzz minimize 'my night' {begun.id}`, then write this text again." in report
         assert "minimized to" not in report
-        assert "by the failure alone, before it was looked into" in report
+        assert "of S1 to S5, estimated)" in report
 
 
 CAUSE = Cause("c", "It reads x.", "src/relax/a.cc: A::B; python/tvm/relax/op/_op_gradient.py: where_grad", "Read y.")
@@ -204,7 +204,7 @@ def test_a_known_cause_stands_in_it_with_links_to_the_release() -> None:
     assert "some-case" not in report
     doubtful = replace(known, certain=False, cause=replace(CAUSE, mend="", place=""), reference="")
     report = bug_report(finding(), VERDICT, INFO, script().text, script().parts, known=doubtful)
-    assert "perhaps by the same one. It reads x.\n\nUpstream: no issue" in report
+    assert "perhaps by the same one. It reads x.\n\nUpstream: no existing issue" in report
     assert "_op_gradient.py](" in bug_report(
         finding(), VERDICT, replace(INFO, tvm_version="0.26.0"), script().text, script().parts, known=known
     ), "lines are those of the release that is installed"
@@ -327,3 +327,25 @@ def test_the_words_of_a_campaign_are_no_markup_and_tell_nobody() -> None:
         assert not re.match(r"\s*(={2,}|-{3}|\+ |- |\d+\. |>|\*\*\*|___|~~~|\[a\])", line), line
     assert "\\_c\\_" in prose
     assert escaped("a_b.c_d [e](f) @g") == r"a_b.c_d \[e\](f) @&#8203;g"
+
+
+def test_a_listed_finding_is_told_without_the_list_and_its_cause_once() -> None:
+    known = KnownAs("row", "It reads x.", "", listed=True, file="findings.toml", cause=CAUSE)
+    case_too = replace(known, cause=None, also=KnownAs("some-case", "It fails."))
+    for each, shown in ((known, 1), (replace(known, cause=None), 0)):
+        report = bug_report(finding(), VERDICT, INFO, script().text, script().parts, known=each)
+        assert report.count("It reads x.") == shown
+        assert "your list" not in report
+    report = bug_report(finding(), VERDICT, INFO, script().text, script().parts, known=case_too)
+    assert "(some-case): It fails." in report
+    assert "your list" not in report
+
+
+def test_the_notes_end_with_the_id_and_say_the_severity_in_words() -> None:
+    report = bug_report(finding(), VERDICT, INFO, script().text, script().parts)
+    assert (
+        "* Severity: a crash, a module that is ill-formed or does not build, or an edited input (S3 of S1 to S5"
+        in report
+    )
+    assert f"relaxfuzz (finding `{finding().id}`): " in report
+    assert "Its id" not in report

@@ -162,7 +162,7 @@ def test_wrong_values_are_told_with_what_the_pass_did(tmp_path: Path) -> None:
     case = case_of(Exponent, "doubled", f"user:{tmp_path / 'edits.py'}:doubled")
     case = Case(case.module_json, case.passes, -1)
     title = title_of(case, failed(case, OracleName.NUMERIC))
-    assert title == "doubled makes main return -2.0 instead of -2.718 at [0] (it makes relax.add of relax.exp)"
+    assert title == "doubled makes main return -2.0 instead of -2.718 at index [0] (it makes relax.add of relax.exp)"
 
 
 def crash_of(message: str, kind: str = "InternalError", frame: str = "src/relax/a.cc:relax::Visit") -> Verdict:
@@ -187,7 +187,7 @@ def test_an_error_is_told_with_what_it_hangs_on() -> None:
     ("kind", "blame", "operator", "said"),
     [
         ("does-not-build", "", "", "A module does not build after FuseOps on relax.argsort"),
-        ("does-not-build", "Behind", "", "Behind fails on what FuseOps gives on relax.argsort"),
+        ("does-not-build", "Behind", "", "Behind fails on the output of FuseOps on relax.argsort"),
         ("does-not-build", "LegalizeOps", "argsort", "relax.argsort does not build after FuseOps"),
         ("run-error", "", "", "main fails when run after FuseOps on relax.argsort"),
         ("run-error", "virtual machine", "", "virtual machine fails when main is run after FuseOps on relax.argsort"),

@@ -40,7 +40,13 @@ def test_differences_are_named(left: Any, right: Any, kind: str) -> None:
 def test_floats_are_told_with_their_own_digits() -> None:
     found = compare(np.array([-1e-45], "float32"), np.array([0.1], "float32"))
     assert found is not None
-    assert (found.expected, found.observed) == ("-1e-45 at [0]", "0.1; 1 of 1 elements differ")
+    assert (found.expected, found.observed) == ("-1e-45 at index [0]", "0.1; 1 of 1 elements differ")
+
+
+def test_the_output_and_the_index_in_it_are_told_apart() -> None:
+    found = compare((A, (A[:1],)), (A, (A[:1] + 1,)))
+    assert found is not None
+    assert found.due("main") == "output 1.0 of main is 1.0 at index [0]"
 
 
 def test_the_path_leads_to_the_difference() -> None:
@@ -54,7 +60,7 @@ def test_one_element_of_many_is_seen() -> None:
     observed[5, 6] = 1e-30
     found = compare(np.zeros((8, 8), "float32"), observed)
     assert found is not None
-    assert found.expected == "0.0 at [5, 6]"
+    assert found.expected == "0.0 at index [5, 6]"
     assert "1 of 64" in found.observed
 
 

@@ -49,7 +49,7 @@ def documented_check(found: WrongCall) -> Check:
     arguments = "".join(f"{readable(item)}, " for item in found.call.arguments)
     preamble = (
         f'def call_operands():\n    """What {found.call.operator} is called with."""\n    return ({arguments})\n\n\n'
-        f"{f'# TVM documents it so: {said}{chr(10)}' if said else ''}"
+        f"{f'# The documentation of TVM says: {said}{chr(10)}' if said else ''}"
         'def documented():\n    """What it gives on these operands, by its documentation.\n\n'
         "    Behind that, by path of the output, how far each element may be from it by rounding: nothing means exact,"
         '\n    infinity that the element is not judged.\n    """\n'

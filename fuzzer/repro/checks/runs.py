@@ -26,7 +26,7 @@ from relaxkit.ir.walk import joinable_blocks
 from relaxkit.passes.contract import Idempotence, OracleName
 from relaxkit.passes.contracts import contract_for
 
-ANSWER = "a module, or an error that says what is wrong with the input"
+ANSWER = "the pass transforms the module or leaves it unchanged"
 RUN_PIECES = ("fuzzer/repro/checks/runs.py",)
 
 

@@ -85,16 +85,17 @@ def _tell_death(culprit: str, evidence: Evidence) -> Told:
     kind, details = evidence.kind, evidence.details
     when = SCRIPT_CHECKS[details.oracle].at_work if details.oracle is not None else ""
     during = f" when {when}{f' ({details.step})' if details.step else ''}" if when else ""
+    expected = f"the process neither crashes nor hangs{during}" if during else ANSWER
     ran = during or (f" while {culprit} runs" if details.oracle is not None else "")
     if details.death is Death.HANG:
-        return f"{culprit} does not end{during}", ANSWER, f"no end within the time limit{ran}"
+        return f"{culprit} does not end{during}", expected, f"no end within the time limit{ran}"
     if details.death is Death.MEMORY:
-        return f"{culprit} exhausts the memory{during}", ANSWER, f"memory exhausted{ran}"
+        return f"{culprit} exhausts the memory{during}", expected, f"memory exhausted{ran}"
     if details.death is Death.EXIT:
-        return f"{culprit} crashes the process{during}: {kind}", ANSWER, f"the process ends itself by {kind}{ran}"
+        return f"{culprit} crashes the process{during}: {kind}", expected, f"the process ends itself by {kind}{ran}"
     names = {int(each): each.name for each in signal.Signals}
     seen = f"{kind} ({names[details.code]})" if details.code in names else kind
-    return f"{culprit} crashes the process{during}: {seen}", ANSWER, f"the process dies of {seen}{ran}"
+    return f"{culprit} crashes the process{during}: {seen}", expected, f"the process dies of {seen}{ran}"
 
 
 def _one_line(text: str, most: int = _LINE) -> str:

@@ -62,14 +62,12 @@ def _script(write: Callable[[Any], str], module: Any) -> tuple[str, str]:
         text = write(module)
         parsed = load(text)
     except Exception as error:
-        return "", f"TVMScript does not give this module back: {type(error).__name__}: {_first_line(error)}"
+        return "", f"TVMScript cannot represent this module: {type(error).__name__}: {_first_line(error)}"
     if tvm_ffi.structural_equal(parsed, module):
         return text, ""
     found = tvm_ffi.get_first_structural_mismatch(parsed, module)
-    return (
-        "",
-        f"TVMScript does not give this module back: it differs at {_first_line(found[0]) if found else 'some part'}",
-    )
+    place = _first_line(found[0]) if found else "some part"
+    return "", f"TVMScript cannot represent this module: what is read back differs at {place}"
 
 
 def _shown(module: Any) -> list[str]:

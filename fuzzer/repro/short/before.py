@@ -77,7 +77,7 @@ def _built(module: Any, name: str) -> str:
     """Return the function that builds the module node by node, and its call."""
     function = building(module).replace('    """The module that shows the defect, node by node."""\n', "", 1)
     made = f"{name.lower()}()"
-    why = "# Built node by node: TVMScript does not give this module back."
+    why = "# Built node by node: TVMScript cannot represent this module."
     return f"{why}\n{function.replace('given_module()', made, 1).rstrip()}\n\n\n{name} = {made}\n"
 
 

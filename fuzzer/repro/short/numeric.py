@@ -212,7 +212,7 @@ def _documented(scene: Scene) -> Iterator[Showing]:
     entry = Entry(name, None, tuple(found.call.arguments))
     helper = _runner(found.call.module, entry, 'relax.build(module, "llvm")', read(leaf, path))
     operands = f"args = [{', '.join(_operands(entry))}]"
-    said = f"# TVM documents it so: {documentation(found.call)}"
+    said = f"# The documentation of TVM says: {documentation(found.call)}"
     documented = [*textwrap.wrap(said, WIDTH, subsequent_indent="# ", max_lines=3), f"expected = {array_source(leaf)}"]
     assertion = "np.testing.assert_array_equal(run(After, args), expected)"
     if is_floating(leaf.dtype):

@@ -153,5 +153,5 @@ def _change(scene: Scene, showing: Showing) -> str:
 
 def _numbers(failure: FailingCase) -> str:
     numbers: Any = failure.evidence.details.numbers
-    place = f"output {numbers[0]}: " if numbers and numbers[0] not in ("", "[]") else ""
+    place = f"output {numbers[0].strip('[]').replace(', ', '.')}: " if numbers and numbers[0] not in ("", "[]") else ""
     return f"{place}expected {numbers[1]}, got {numbers[2]}" if numbers else ""
