@@ -260,7 +260,7 @@ def _notes(
     seen = f"{finding.count:,} of {info.examples:,} runs on generated modules showed it"
     smaller = f"minimized to {module} ({parts.lines} lines{size})"
     if not finding.is_minimized:
-        left = "as it was drawn" if finding.minimized is None else "what an unfinished minimization left"
+        left = "as it was generated" if finding.minimized is None else "what an unfinished minimization left"
         command = f"relaxfuzz minimize {shlex.quote(str(directory))} {finding.id}"
         smaller = (
             f"not minimized: {module} is {left}, and which parts of it the failure needs is not known yet. "

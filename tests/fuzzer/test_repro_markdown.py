@@ -176,9 +176,9 @@ def test_a_short_script_stands_in_it_with_what_changes() -> None:
 
 def test_what_was_not_made_smaller_says_so_and_how_to() -> None:
     begun = replace(finding(), state=FindingState.NEW)
-    for each, left in ((begun, "what an unfinished minimization left"), (replace(begun, minimized=None), "drawn")):
+    for each, left in ((begun, "what an unfinished minimization left"), (replace(begun, minimized=None), "generated")):
         report = bug_report(each, VERDICT, INFO, script().text, script().parts, directory=Path("my night"))
-        assert f"not minimized: the module above is {left}" in report.replace("as it was drawn", "drawn")
+        assert f"not minimized: the module above is {left}" in report.replace("as it was generated", "generated")
         assert f"To minimize it, run `relaxfuzz minimize 'my night' {begun.id}`, then write this text again." in report
         assert "minimized to" not in report
         assert "of S1 to S5, estimated)" in report
