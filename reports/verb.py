@@ -35,7 +35,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         type=Path,
         nargs="+",
         metavar="DIR",
-        help="a campaign's directory; the campaign may still be running. If you name several, the last one started is "
+        help="a campaign's directory; the campaign may still be running. If you name several, the one started last is "
         "reported, and the others are its history",
     )
     parser.add_argument("--json", action="store_true", help="print one JSON object")
@@ -49,7 +49,9 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     for name, text in _FILES.items():
         parser.add_argument(f"--{name}", metavar="FILE", help=text)
     parser.add_argument("--annotations", action="store_true", help="print annotations for GitHub Actions (::error ...)")
-    parser.add_argument("--policy", type=Path, metavar="FILE", help="a gate's policy: verdict and known findings")
+    parser.add_argument(
+        "--policy", type=Path, metavar="FILE", help="add the verdict of this policy, and use its known findings"
+    )
     parser.add_argument("--baseline", type=Path, metavar="FILE", help="with --policy: compare with this baseline")
     add_triage(parser)
     add_filters(parser, " for the terminal and Markdown")

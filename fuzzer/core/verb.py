@@ -16,8 +16,8 @@ INTERRUPTED = 130
 """As a shell says of SIGINT; SIGTERM and SIGHUP end a campaign in the same way."""
 
 
-READS_ONLY = "Code: does not run code from a campaign."
-RUNS_CODE = "Code: runs scripts, passes and plugins from a campaign; a campaign made elsewhere requires --trust."
+READS_ONLY = "Does not run code from a campaign."
+RUNS_CODE = "Runs scripts, passes and plugins from a campaign; a campaign made elsewhere requires --trust."
 """What verbs say of the code of others in their help (docs/security.md)."""
 
 
@@ -111,11 +111,11 @@ OPTIONS = (
     Option("plugin", "MODULE", "a plugin with passes, contracts, oracles or strategies: the name of an "
            "installed plugin, a module, or FILE.py; repeatable (docs/plugins.md)", _NAMES, repeatable=True),
     Option("operators", "NAME=N,NAME=N", "generate these operators more often, such as relax.permute_dims=30; all "
-           "operators together have the weight 10 (docs/drawing-modules.md)", _NAMES),
+           "operators together have a weight of 10 (docs/drawing-modules.md)", _NAMES),
     Option("plant", "FILE.py:FUNCTION", "your own code to insert into most modules: a function of tensors or Fragment, "
            "in a file or as package.module:FUNCTION; repeatable (docs/drawing-modules.md)", _NAMES, repeatable=True),
-    Option("shares", "on|off", "whether an oracle that has never failed for a TVM pass checks only some of its cases "
-           "(default: on)"),
+    Option("shares", "on|off", "whether an oracle that has never found a failure in a TVM pass checks only some of its "
+           "cases (default: on)"),
     Option("coverage", "on|off", "record which basic blocks of TVM's compiler the cases reach; a resumed campaign "
            "keeps its setting (default: off; docs/coverage.md)", bare="on"),
 )  # fmt: skip

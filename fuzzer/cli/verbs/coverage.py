@@ -18,7 +18,7 @@ _LIMIT = 20
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
-    add_campaign(parser, "; the campaign was run with --coverage")
+    add_campaign(parser, "; the campaign must have been run with --coverage")
     parser.add_argument("--by", choices=_BY, default=_BY[0], help="how to group the blocks (default: directory)")
     parser.add_argument("--functions", action="store_true", help="list the largest functions that were never entered")
     parser.add_argument(

@@ -20,7 +20,7 @@ INTERRUPTED = 130
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("directory", type=Path, nargs="?", metavar="DIR", help="a campaign's directory, with ID")
+    parser.add_argument("directory", type=Path, nargs="?", metavar="DIR", help="a campaign's directory; requires ID")
     parser.add_argument("finding", nargs="?", metavar="ID", help="id of the finding, or a prefix of it")
     module = parser.add_argument_group("instead of a finding")
     module.add_argument(

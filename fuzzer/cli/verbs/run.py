@@ -33,7 +33,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         parser.add_argument(f"--{option.name}", metavar=option.metavar, help=option.help, action=action, **bare)
     parser.add_argument(
         "--config", metavar="FILE", type=Path,
-        help="a TOML file with these options as keys (default: [tool.relaxfuzz] in pyproject.toml, here or above)",
+        help="a TOML file with these options as keys (default: [tool.relaxfuzz] in the nearest pyproject.toml)",
     )  # fmt: skip
     parser.add_argument("--json", action="store_true", help="print the final summary as one JSON object")
     add_trust(parser)
