@@ -28,8 +28,8 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     matching = actions.add_parser(
         "match",
         help="show which findings of a campaign are known cases",
-        description="Compare a campaign's findings with the cases of the corpus: the oracle and the pass must be the same, and "
-        "the case's pattern must match the message. `(perhaps)`: the case has no pattern; only the oracle and pass match.",
+        description="Compare a campaign's findings with the cases of the corpus: the oracle and pass must be the same, "
+        "and the pattern must match the message. `(perhaps)`: the case has no pattern; the oracle and pass match.",
     )
     matching.add_argument("directory", type=Path, metavar="DIR", help="the campaign's directory")
     matching.add_argument("--json", action="store_true", help="print a JSON list instead of a table")

@@ -49,9 +49,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     for name, text in _FILES.items():
         parser.add_argument(f"--{name}", metavar="FILE", help=text)
     parser.add_argument("--annotations", action="store_true", help="print annotations for GitHub Actions (::error ...)")
-    parser.add_argument(
-        "--policy", type=Path, metavar="FILE", help="add the verdict of this policy, and use its known findings"
-    )
+    parser.add_argument("--policy", type=Path, metavar="FILE", help="add this policy's verdict and known findings")
     parser.add_argument("--baseline", type=Path, metavar="FILE", help="with --policy: compare with this baseline")
     add_triage(parser)
     add_filters(parser, " for the terminal and Markdown")

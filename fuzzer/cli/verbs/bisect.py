@@ -31,10 +31,7 @@ class _Target:
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("directory", type=Path, nargs="?", metavar="DIR", help="a campaign's directory")
     parser.add_argument(
-        "finding",
-        nargs="?",
-        metavar="ID",
-        help="id of the finding, or a prefix of it (default: every finding with a script)",
+        "finding", nargs="?", metavar="ID", help="id of the finding, or a prefix of it (default: all with scripts)"
     )
     parser.add_argument("--script", type=Path, metavar="FILE", help="a repro script to run instead of a finding's")
     parser.add_argument(
