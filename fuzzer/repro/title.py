@@ -47,6 +47,7 @@ _SIGNATURE = (Part.SIGNATURE, Part.TYPE, Part.PROPERTY, Part.FUNCTION_GONE)
 _VALUES = ("wrong-value", "wrong-shape", "wrong-dtype", "wrong-structure")
 _DEATHS = {Death.HANG: "does not end", Death.MEMORY: "exhausts the memory"}
 _CLAUSE = r",? (?:but|where|which|while|given|because|when) |[,;:] | \((?=[a-z]{3})"
+_CUT = " ..."  # behind a message that is cut within a clause
 _ENOUGH = 30  # letters of a message in which no clause ends
 _LOOSE_END = re.compile(r"( (a|an|and|any|as|be|for|in|must|instead|is|of|or|should|that|the|to|was|with))+$")
 _PAIRS = (("(", ")"), ("[", "]"), ("{", "}"))
@@ -182,8 +183,8 @@ def _fit(head: str, when: str = "", rest: str = "") -> str:
     short, bare = _clause(rest, room - len(when)), _clause(rest, room)
     if len(when) > room or (bare and not short and not when.startswith(" when")):
         when, short = "", bare
-    if not short and len(cut := _LOOSE_END.sub("", _clause(rest, room - len(when), " "))) > _ENOUGH:
-        short = cut
+    if not short and len(cut := _LOOSE_END.sub("", _clause(rest, room - len(when) - len(_CUT), " "))) > _ENOUGH:
+        short = cut + _CUT
     return head + when + short if len(head) <= MOST else _clause(head, MOST) or _clause(head, MOST, " ")
 
 
