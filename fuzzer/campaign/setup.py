@@ -6,7 +6,7 @@ import json
 import os
 import random
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,7 @@ from fuzzer.core.config import (
     user_pass,
 )
 from fuzzer.core.installed import Versions
+from fuzzer.core.text import first_line
 from fuzzer.findings.file import Decisions, KnownFindings, load_decisions, load_known
 from fuzzer.shard.reached import probe as probe_blocks
 from fuzzer.store.reader import StoreReader
@@ -40,6 +41,7 @@ from relaxkit.passes.plugins import require
 
 DEFAULT_SECONDS = 600.0
 """Of a campaign that is given no budget."""
+_PROBE_MODULES = 10
 _PROBE_SECONDS = 60.0  # for importing and building a user's pass, which may load a library of its own
 _Tried = str | set[tuple[str, str]]
 """Why a thing of the user's cannot be used, or its files."""
@@ -173,6 +175,13 @@ def try_pass(ref: PassRef) -> set[tuple[str, str]]:
     return _tried(probe, ref, "--pass", ref.target)
 
 
+def try_modules(ref: PassRef, operators: Sequence[str]) -> str:
+    """Run a pass on a few modules in a process of its own, and return how it fails there."""
+    with IsolatedWorker(time_limit=_PROBE_SECONDS) as worker:
+        answer = worker.call(probe_modules, (ref, operators))
+    return f"it ended the process: {answer.detail}" if isinstance(answer, Died) else answer
+
+
 def _tried(probe: Callable[[Any], _Tried], what: object, option: str, target: str) -> set[tuple[str, str]]:
     with IsolatedWorker(time_limit=_PROBE_SECONDS) as worker:
         answer = worker.call(probe, what)
@@ -199,6 +208,23 @@ def probe_plant(target: str) -> _Tried:
     from strategies.modules import fragment_at
 
     return _probed(lambda: fragment_at(target).try_out(), target, split_target(target)[0])
+
+
+def probe_modules(what: tuple[PassRef, Sequence[str]]) -> str:
+    """Runs in a worker: how a pass fails on one of a few modules with these operators; empty where it does on none."""
+    from oracles import Outcome, Subject, judge
+    from strategies import ir_modules
+    from strategies.scope.from_bytes import draw_and_bytes
+
+    ref, operators = what
+    strategy = ir_modules(operators=dict.fromkeys(operators, 30))
+    for number in range(_PROBE_MODULES):
+        drawn = draw_and_bytes(strategy, random.Random(number).randbytes(1 << 14))
+        for verdict in judge(Subject(drawn[0], [ref]), [OracleName.CRASH]) if drawn is not None else ():
+            if verdict.outcome is Outcome.FAIL:
+                where = "".join(f" ({each})" for each in verdict.shown.details.raised_at[-1:])
+                return f"{verdict.shown.kind}: {first_line(verdict.shown.message)}{where}"
+    return ""
 
 
 def _probed(use: Callable[[], None], target: str, place: str) -> _Tried:

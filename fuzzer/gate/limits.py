@@ -18,6 +18,7 @@ from fuzzer.gate.policy import Rule
 from fuzzer.gate.ruling import Requirement, Ruling, RulingStatus, percent
 from fuzzer.gate.statistics import needed_without_failure, wilson
 from oracles.core.verdict import NOT_APPLICABLE, NOTE, UNDECIDED, UNPROMISED, UNUSABLE, Agreement, Outcome
+from relaxkit.passes.contract import OracleName
 
 _REASONS = 2
 _AIM = "`run --operators` or --plant generates more of what a pass acts on"
@@ -45,7 +46,7 @@ def apply(rule: Rule, measured: MeasuredCampaign, excused: Iterable[SeenFinding]
     if rule.limit.min_trigger_rate is not None:
         rulings.append(_trigger(rule, *measured.trigger(rule.subject), confidence))
     if rule.limit.min_changed is not None:
-        rulings.append(_changed(rule, rule.limit.min_changed, *measured.trigger(rule.subject)))
+        rulings.append(_changed(rule, rule.limit.min_changed, measured))
     return rulings
 
 
@@ -54,10 +55,14 @@ def excused_of(subject: GateSubject, cell: Cell, excused: Iterable[SeenFinding])
     return min(cell.failed, sum(each.count for each in excused if subject.holds(each.oracle, each.culprit)))
 
 
-def _changed(rule: Rule, least: int, judged: int, changed: int) -> Ruling:
+def _changed(rule: Rule, least: int, measured: MeasuredCampaign) -> Ruling:
+    judged, changed = measured.trigger(rule.subject)
+    crash = measured.count(GateSubject(OracleName.CRASH.value, rule.subject.culprit))
     status = RulingStatus.OK if changed >= least else RulingStatus.SHORT
     detail = f"changed {changed} of {counted(judged, 'module')}, at least {least} needed"
-    if status is RulingStatus.SHORT:
+    if status is RulingStatus.SHORT and crash.failed and not crash.passed:
+        detail += "; the pass failed on every module"
+    elif status is RulingStatus.SHORT:
         detail += f"; {_AIM}, and a longer --time generates more of everything"
     return _ruling(status, Requirement.CHANGED, rule, detail, changed=changed, limit=least, judged=judged)
 

@@ -33,9 +33,9 @@ _NAMES = {
 def render(result: GateResult) -> list[str]:
     """The few lines that decided, for people; the last one is the verdict."""
     failed = result.of(RulingStatus.FAIL)
-    # Findings come in numbers: they must not hide a rate.
-    lines = _cut([ruling for ruling in failed if ruling.requirement is not Requirement.FINDING], MOST)
-    lines += _cut([ruling for ruling in failed if ruling.requirement is Requirement.FINDING], MOST)
+    # Findings first, since they tell what is wrong; they come in numbers, which must not hide a rate.
+    lines = _cut([ruling for ruling in failed if ruling.requirement is Requirement.FINDING], MOST)
+    lines += _cut([ruling for ruling in failed if ruling.requirement is not Requirement.FINDING], MOST)
     lines += _cut(result.of(RulingStatus.SHORT), MOST)
     if result.exit is GateExit.PASSED:
         lines += _held(result.of(RulingStatus.OK))

@@ -264,6 +264,15 @@ def test_a_pass_that_changed_few_modules_is_not_green(gate: Gate, changed: int, 
     assert any(line.startswith(told) for line in gate.lines) is (code == 3)
 
 
+def test_a_pass_that_always_failed_is_told_by_its_findings_and_without_advice(gate: Gate) -> None:
+    now = campaign(gate.directory / "now", {}, {"boom": 30}, triggers={"FuseOps": (0, 0)}, passes='["FuseOps"]')
+    assert gate(now, '[campaign]\nmin_pass_rate = 0.9\n[passes."*"]\nmin_changed = 20\n') == 1
+    assert gate.lines[0].startswith("FAIL  new finding ")
+    assert any(line.startswith("FAIL  campaign: pass rate 0 %") for line in gate.lines[1:])
+    told = "SHORT FuseOps: changed 0 of 0 modules, at least 20 needed; the pass failed on every module"
+    assert told in gate.lines
+
+
 def test_regression(gate: Gate) -> None:
     """2 % of the crash oracle's checks of one pass fail, all of known findings before, half of them unknown now."""
     policy = gate.baseline(CLEAN) + 'known = "known.toml"\n[oracles.crash]\nnew_findings = "note"\n'

@@ -157,12 +157,33 @@ def test_what_cannot_be_tested_is_not_written(tmp_path: Path, arguments: tuple[s
     assert [path.name for path in tmp_path.iterdir()] == ["clips.py"]
 
 
+RAISES = """
+from tvm import relax
+
+
+@relax.transform.function_pass(opt_level=0)
+class LowerClip:
+    def transform_function(self, func, mod, ctx):
+        return undefined
+"""
+
+
+def test_a_pass_that_raises_is_told_at_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "raises.py").write_text(RAISES)
+    assert VERB.run(parser_of(VERB).parse_args([str(tmp_path), "--pass", "raises.py:LowerClip"])) == 0
+    (line,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("warning: ")]
+    assert line.startswith("warning: LowerClip fails on a generated module: RuntimeError: name 'undefined' is not ")
+    assert line.endswith(f"({tmp_path}/raises.py:8 in transform_function: return undefined)")
+    assert init(tmp_path, "--pass", PASS, "--force") == 0
+    assert "warning: " not in capsys.readouterr().out
+
+
 def test_a_file_of_findings_is_never_overwritten_and_triage_adds_to_the_one_that_the_policy_reads(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert init(Path(), "--pass", PASS) == 0
-    reason = ["--reference", "issue 1", "--reason", "clipped"]
+    reason = ["--reference", "apache/tvm#1", "--reason", "clipped"]
     assert TRIAGE.run(parser_of(TRIAGE).parse_args(["known", "0123456789", *reason])) == 0
     assert init(Path(), "--pass", PASS, "--force") == 0
     (entry,) = load_policy(Path(".relaxfuzz/policy.toml"), ["LowerClip"], list).known.entries

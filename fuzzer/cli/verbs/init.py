@@ -12,8 +12,11 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from fuzzer.campaign.setup import configure, try_modules
 from fuzzer.cli.options import file_errors
+from fuzzer.core.config import Config
 from fuzzer.core.files import confine, read_text, write_atomically
+from fuzzer.core.text import printable
 from fuzzer.core.toml import parse_toml
 from fuzzer.core.verb import OK, UsageError, Verb
 from fuzzer.findings.file import DEFAULT_FILE, HEAD
@@ -79,7 +82,8 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _run(options: argparse.Namespace) -> int:
     directory: Path = options.directory
-    aimed = _aimed(directory, options.own, _try(directory, options.own, options.passes))
+    config = _try(directory, options.own, options.passes)
+    aimed = _aimed(directory, options.own, [name for name, _ in config.code] if config else [])
     texts = dict(_texts(options.own, aimed))
     there = [name for name in texts if os.path.lexists(directory / name)]
     if there and not options.force:
@@ -97,19 +101,19 @@ def _run(options: argparse.Namespace) -> int:
             path.parent.mkdir(parents=True, exist_ok=True)
             write_atomically(path, text)
         print(f"wrote {path}")
+    failing = [(ref, how) for ref in (config.user_passes if config else ()) if (how := try_modules(ref, aimed))]
+    left += [f"warning: {ref.name} fails on a generated module: {printable(how)}" for ref, how in failing]
     print("\n".join([*left, "", "Next:", *_next(directory, options.own)]))
     return OK
 
 
-def _try(directory: Path, own: list[str], passes: str) -> list[str]:
-    """Hold what is to be tested against what `relaxfuzz run` in that directory would say; return the passes' files."""
-    from fuzzer.campaign.setup import configure
-
+def _try(directory: Path, own: list[str], passes: str) -> Config | None:
+    """Hold what is to be tested against what `relaxfuzz run` in that directory would say; return what it would test."""
     sys.path.append(str(directory.resolve()))  # as `run` does there; the process that tries the passes has it, too
     if not own and not passes:
-        return []
+        return None
     targets = [str(directory / each) if ".py:" in each else each for each in own]
-    return [name for name, _ in configure({"pass": targets, **({"passes": passes} if passes else {})}).code]
+    return configure({"pass": targets, **({"passes": passes} if passes else {})})
 
 
 def _aimed(directory: Path, own: list[str], files: list[str]) -> list[str]:
