@@ -28,7 +28,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--earlier",
         action="store_true",
-        help="list the earlier findings and cases that the campaign started with instead, and what became of them",
+        help="instead, list the earlier findings and cases that the campaign started with, and what became of them",
     )
     parser.add_argument("--json", action="store_true", help="print a JSON list instead of a table")
 
