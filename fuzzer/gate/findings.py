@@ -92,8 +92,14 @@ def _weight(rules: Sequence[Rule], seen: SeenFinding) -> Weight:
     return max(said, key=lambda each: each[0])[1] if said else Weight.FAIL
 
 
-def finding_rulings(found: SortedFindings, directory: Path) -> list[Ruling]:
-    """A ruling a finding, those that fail first; of new ones it is told which are cases of the corpus."""
+def finding_rulings(found: SortedFindings, directory: Path, lacks: str = "") -> list[Ruling]:
+    """A ruling a finding, those that fail first; of new ones it is told which are cases of the corpus.
+
+    Args:
+        found: The findings.
+        directory: The campaign.
+        lacks: What would accept a finding, if it were there; a defect that others know is new here all the same.
+    """
     told, rulings = recognize((*found.new, *found.noted, *found.questions), KnownFindings()), []
     make = partial(_ruling, directory)
     for status, records, before in (
@@ -102,7 +108,8 @@ def finding_rulings(found: SortedFindings, directory: Path) -> list[Ruling]:
         (RulingStatus.QUESTION, found.questions, ""),
     ):
         for record in named(records, told):
-            known = f"; {told[record.id].line}" if record.id in told else ""
+            missing = f"not {lacks}; " if lacks and before else ""
+            known = f"; {missing}{told[record.id].line}" if record.id in told else ""
             known += f"; family {record.family.id}" if record.family.final else ""
             rulings.append(make(status, record, before, known))
     rulings += [make(RulingStatus.NOTE, record, "in the baseline: ") for record in found.accepted]

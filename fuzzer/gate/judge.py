@@ -94,7 +94,8 @@ def judge_campaign(
     known = excused_by(known_here, policy)
     excused = [each for each in measured.seen if known(each) or (each.suspect and policy.suspects is Weight.NOTE)]
     findings = sort_findings(known_here, policy, rules, measured, baseline)
-    rulings = finding_rulings(findings, measured.directory)
+    accepts = policy.comparing.accept_findings and policy.baseline is not None
+    rulings = finding_rulings(findings, measured.directory, "in the baseline" if accepts else "on your list")
     rulings += entry_rulings(policy, measured, history, day or today())
     for rule in rules:
         rulings += apply(rule, measured, excused, policy.confidence)
@@ -135,15 +136,24 @@ def _accepting(policy: Policy, policy_file: Path, result: GateResult) -> list[Ru
     """Say what to do about new findings that are to be accepted."""
     if not result.findings.new:
         return []
-    file, name = policy.known_file, result.findings.new[0].id
+    file, record = policy.known_file, result.findings.new[0]
+    families = {seen.id: seen.family for seen in result.measured.seen}
+    name = families[record.id] if record.family.final else record.id
+    listed = [each.id for each, _ in result.findings.known if families[each.id] == name]
     where = () if file is None or file.resolve() == DEFAULT_FILE.resolve() else ("--file", os.path.relpath(file))
     said = ("--reference", "URL", "--reason", "TEXT", "--campaign", result.measured.directory)
     how = _command("triage", "known", name, *said, *where)
     if file is None:
         how = f"a [[known]] table in {policy_file}"
-    lines = [f"to accept {name}: {how}"]
+    family = f" (the family of {record.id})" if name != record.id else ""
+    others = f"; {listed[0]}, of the same family, is listed already" if listed else ""
+    lines = [f"to accept {name}{family}: {how}{others}"]
     if result.first_baseline is not None and policy.comparing.accept_findings:
         lines.append(f"to accept all of them: {_keep(result.measured, result.first_baseline)}")
+    elif policy.baseline is not None and policy.comparing.accept_findings:
+        both = _command("merge", "EARLIER", result.measured.directory, "--out", "campaign-merged")
+        keep = _command("baseline", "campaign-merged", "--output", policy.baseline)
+        lines.append(f"to accept all of them: {both}, {keep}; EARLIER is the campaign that the baseline was made of")
     return [_campaign(RulingStatus.NOTE, line) for line in lines]
 
 

@@ -135,9 +135,12 @@ def test_what_is_listed_comes_before_the_corpus() -> None:
 
 
 def test_the_gate_tells_which_new_finding_is_a_case() -> None:
-    (ruling,) = finding_rulings(SortedFindings((FOUND,), (), (), (), (), ()), Path("campaign"))
+    found = SortedFindings((FOUND,), (), (), (), (), ())
+    (ruling,) = finding_rulings(found, Path("campaign"), "in the baseline")
     assert ruling.status is RulingStatus.FAIL  # to be told is no excuse
-    assert "; perhaps known in relaxfuzz's corpus only (merge-composite-if)" in ruling.detail, "by what it says alone"
+    assert "; not in the baseline; perhaps known in relaxfuzz's corpus only (merge-composite-if)" in ruling.detail, (
+        "by what it says alone"
+    )
 
 
 def test_an_address_is_made_of_what_a_case_says_of_upstream() -> None:

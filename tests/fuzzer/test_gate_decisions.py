@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 from prepared_campaigns import CLEAN, TRIGGERS, campaign, finding_id
 
 from fuzzer.cli.main import main
+from fuzzer.findings.family import Traits
 from fuzzer.store.records import SUSPECTS, FindingState
 from fuzzer.store.writer import Store
 
@@ -235,6 +237,40 @@ def test_a_new_finding_names_the_command_that_accepts_it(gate: Gate, monkeypatch
         assert gate.lines[1] == f"note  campaign: to accept {name}: `relaxfuzz {told}`"
         assert main(told.replace("URL", "https://example.org/1").split()) == 0
         assert gate(now, policy) == 0
+
+
+def test_a_finding_with_a_family_is_accepted_by_it(gate: Gate, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(gate.directory)
+    now, boom, bang = campaign(Path("now"), CLEAN, {"boom": 1, "bang": 1}), finding_id("boom"), finding_id("bang")
+    with Store.open(now, read_only=False) as store:
+        for name in (boom, bang):
+            store.save_triage(name, FindingState.CONFIRMED, None, None, None, "", Traits("FuseOps"))
+    family = dict(map(reversed, families(now)))[boom]
+    Path("findings.toml").write_text(
+        f'{known("bang")}[[merge]]\ninto = "{family}"\nids = ["{bang}"]\nreason = "one cause"\n'
+    )
+    policy = 'known = "findings.toml"\n'
+    assert gate(now, policy) == 1
+    told = f"triage known {family} --reference URL --reason TEXT --campaign now"
+    (line,) = (each for each in gate.lines if "to accept" in each)
+    assert f"to accept {family} (the family of {boom}): `relaxfuzz {told}`; {bang}, of the same" in line
+    assert main(told.replace("URL", "https://example.org/1").split()) == 0
+    assert gate(now, policy) == 0
+
+
+def test_new_findings_beside_a_baseline_name_the_commands_that_make_it_grow(
+    gate: Gate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(gate.directory)
+    policy = gate.baseline(CLEAN, {"boom": 6}, seed="1") + "[regression]\naccept_findings = true\n"
+    campaign(Path("now"), CLEAN, {"bang": 1}, seed="2")
+    assert gate(Path("now"), policy) == 1
+    (line,) = (each for each in gate.lines if "to accept all of them" in each)
+    commands = [each.replace("EARLIER", "before").split()[1:] for each in re.findall("`(.*?)`", line)]
+    assert [each[0] for each in commands] == ["merge", "baseline"]
+    assert [main(each) for each in commands] == [0, 0]
+    assert gate(Path("now"), policy) == 0
+    assert gate(Path("before"), policy) == 0
 
 
 def test_a_baseline_of_other_passes_names_the_command_that_replaces_it(gate: Gate) -> None:

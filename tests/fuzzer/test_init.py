@@ -95,7 +95,24 @@ def test_for_tvms_passes_there_is_no_test(tmp_path: Path) -> None:
     assert not (tmp_path / "tests").exists()
     text = (tmp_path / ".github" / "workflows" / "relaxfuzz-nightly.yml").read_text()
     assert list(YAML(typ="safe", pure=True).load(text)["jobs"]) == ["campaign", "night"]
+    assert not (tmp_path / ".github" / "workflows" / "relaxfuzz.yml").exists(), "no pull request changes TVM"
     assert "property tests" not in text
+
+
+def test_the_requirement_is_the_default_of_the_variable(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert init(tmp_path, "--pass", PASS, "--requirement", "relaxfuzz[dask]==1.0,<2#x") == 0
+    assert "RELAXFUZZ" not in capsys.readouterr().out
+    for name in ("relaxfuzz.yml", "relaxfuzz-nightly.yml"):
+        text = (tmp_path / ".github" / "workflows" / name).read_text()
+        jobs: Any = YAML(typ="safe", pure=True).load(text)["jobs"]
+        steps = [step for job in jobs.values() for step in job["steps"]]
+        values = [{**step.get("with", {}), **step.get("env", {})} for step in steps]
+        given = [value for each in values for key, value in each.items() if key.lower() == "requirement"]
+        assert given
+        assert set(given) == {"${{ vars.RELAXFUZZ || 'relaxfuzz[dask]==1.0,<2#x' }}"}
+    for wrong in ("a b", "a'b", "a\nb", "}}"):
+        with pytest.raises(UsageError, match="must not contain"):
+            init(tmp_path, "--force", "--requirement", wrong)
 
 
 def test_no_table_is_empty(tmp_path: Path) -> None:

@@ -42,6 +42,7 @@ class Runner:
         event: What started the workflow, as the context ``github`` has it.
         cancelled: Whether somebody cancels the workflow before its first job.
         cached: Whether the cache has what is asked of it.
+        scans: Whether the repository takes SARIF files.
         said: What the scripts printed.
         uploaded: Names of artifacts and categories of SARIF files.
         decided: Conditions, with what they were.
@@ -55,6 +56,7 @@ class Runner:
     event: Mapping[str, Any] = field(default_factory=dict)
     cancelled: bool = False
     cached: bool = False
+    scans: bool = True
     said: str = ""
     uploaded: list[str] = field(default_factory=list)
     decided: dict[str, set[bool]] = field(default_factory=dict)
@@ -105,7 +107,7 @@ class Runner:
         state.contexts["steps"] = {}
         for step in steps:
             name = step.get("name") or step.get("uses") or step["run"]
-            assert set(step) <= {"name", "id", "if", "uses", "with", "run", "shell", "env"}, f"unknown keys of {name}"
+            assert set(step) <= _KEYS, f"unknown keys of {name}"
             codes[name] = None
             if not self._holds(step.get("if", "success()"), state):
                 continue
@@ -118,7 +120,7 @@ class Runner:
                 codes[name] = max(code or 0 for code in inner.values())
             else:
                 codes[name], outputs = getattr(self, _ACTIONS[step["uses"].partition("@")[0]])(given, state)
-            state.failed |= codes[name] != 0
+            state.failed |= codes[name] != 0 and not step.get("continue-on-error")
             if "id" in step:
                 state.contexts["steps"][step["id"]] = {"outputs": outputs}
         return codes
@@ -200,7 +202,7 @@ class Runner:
     def sarif(self, given: Mapping[str, str], state: _Job) -> tuple[int, dict[str, str]]:
         found = (state.folder / given["sarif_file"]).is_file()
         self.uploaded += [given["category"]] * found
-        return (0 if found else 1), {}
+        return (0 if found and self.scans else 1), {}
 
 
 @dataclass
@@ -217,10 +219,13 @@ class _Job:
         return _Job(dict(self.contexts), self.folder, self.place, self.failed, self.cancelled)
 
 
+_KEYS = {"name", "id", "if", "uses", "with", "run", "shell", "env", "continue-on-error"}
 _ACTIONS: dict[str, str] = {
     "actions/checkout": "checkout",
     "actions/setup-python": "nothing",
     "actions/cache": "cache",
+    "actions/cache/restore": "cache",
+    "actions/cache/save": "cache",
     "actions/upload-artifact": "upload",
     "actions/download-artifact": "download",
     "github/codeql-action/upload-sarif": "sarif",

@@ -77,14 +77,19 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         help="your own pass to test; repeatable (default: all of TVM's passes)",
     )  # fmt: skip
     parser.add_argument("--passes", default="", metavar="NAME,NAME", help="TVM passes to test")
+    parser.add_argument(
+        "--requirement", default="", metavar="REQ", help="what pip installs in the workflows unless RELAXFUZZ is set"
+    )
     parser.add_argument("--force", action="store_true", help="overwrite existing files")
 
 
 def _run(options: argparse.Namespace) -> int:
     directory: Path = options.directory
+    if not re.fullmatch(r"[^\s'\"{}]*", options.requirement):
+        raise UsageError("--requirement must not contain spaces, quotes or braces")
     config = _try(directory, options.own, options.passes)
     aimed = _aimed(directory, options.own, [name for name, _ in config.code] if config else [])
-    texts = dict(_texts(options.own, aimed))
+    texts = dict(_texts(options.own, aimed, options.requirement))
     there = [name for name in texts if os.path.lexists(directory / name)]
     if there and not options.force:
         raise UsageError(f"{', '.join(there)} would be overwritten; use --force to allow that")
@@ -103,7 +108,7 @@ def _run(options: argparse.Namespace) -> int:
         print(f"wrote {path}")
     failing = [(ref, how) for ref in (config.user_passes if config else ()) if (how := try_modules(ref, aimed))]
     left += [f"warning: {ref.name} fails on a generated module: {printable(how)}" for ref, how in failing]
-    print("\n".join([*left, "", "Next:", *_next(directory, options.own)]))
+    print("\n".join([*left, "", "Next:", *_next(directory, options)]))
     return OK
 
 
@@ -138,7 +143,8 @@ def _named(paths: list[Path]) -> list[str]:
     return [row.name for row in OPERATORS if row.name.removeprefix("relax.") in named]
 
 
-def _next(directory: Path, own: list[str]) -> Iterator[str]:
+def _next(directory: Path, options: argparse.Namespace) -> Iterator[str]:
+    own = options.own
     if directory.resolve() != Path.cwd():
         yield f"  cd {shlex.quote(str(directory))}"
     yield f"  relaxfuzz run --time {'2m' if own else '30m'} --seed 1 --out campaign-1"
@@ -148,19 +154,24 @@ def _next(directory: Path, own: list[str]) -> Iterator[str]:
     yield "Use a separate --out directory for each campaign."
     if own:
         yield f"To test your pass with pytest (pip install pytest):\n  python -m pytest {_TEST_FILE}"
-    yield "On GitHub, set the repository variable RELAXFUZZ to the requirement that pip should install, such as"
-    yield "  git+https://github.com/OWNER/relaxfuzz@TAG  (Settings, Secrets and variables, Actions, Variables)"
+    if not options.requirement:
+        yield "On GitHub, set the repository variable RELAXFUZZ to the requirement that pip should install, such as"
+        yield "  git+https://github.com/OWNER/relaxfuzz@TAG  (Settings, Secrets and variables, Actions, Variables)"
+        yield "Pull requests from forks cannot read it; `init --requirement REQ` writes a default into the workflows."
 
 
-def _texts(own: list[str], aimed: list[str]) -> Iterator[tuple[str, str]]:
+def _texts(own: list[str], aimed: list[str], requirement: str) -> Iterator[tuple[str, str]]:
     yield _FILE, _POLICY + (_OF_OWN if own else _OF_TVM)
-    for source, target in (
-        ("action.yml", ".github/actions/relaxfuzz/action.yml"),
-        ("pull-request.yml", ".github/workflows/relaxfuzz.yml"),
-        ("nightly.yml", ".github/workflows/relaxfuzz-nightly.yml"),
-    ):
+    files = {"action.yml": "actions/relaxfuzz/action.yml", "nightly.yml": "workflows/relaxfuzz-nightly.yml"}
+    if own:  # a pull request changes nothing of TVM
+        files["pull-request.yml"] = "workflows/relaxfuzz.yml"
+    for source, name in files.items():
+        target = f".github/{name}"
         # Options, passes among them, are in pyproject.toml.
         text = re.sub(r"( +# Leave it out.*\n)? +pass: " + re.escape(_EXAMPLE) + r"\n", "", _template(source))
+        if requirement:
+            text = re.sub(r" +# Pull requests from forks cannot.*\n", "", text)
+            text = text.replace("${{ vars.RELAXFUZZ }}", f"${{{{ vars.RELAXFUZZ || '{requirement}' }}}}")
         yield (
             target,
             text if own else re.sub(r"#\n# The third job.*?(?=name:)|\n  properties:\n.*", "", text, flags=re.S),
