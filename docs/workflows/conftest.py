@@ -1,7 +1,7 @@
-"""Failing examples of the nightly property tests, shared with every checkout: copy this to tests/conftest.py.
+"""Replay the failing examples of the nightly property tests in every checkout: copy this file to tests/conftest.py.
 
-Hypothesis replays a failing example before it draws new ones.  Those of the night are in an artifact of the workflow;
-reading it needs a token of GitHub in GITHUB_TOKEN (``actions: read``), also for a public repository.
+Hypothesis replays a failing example before it generates new ones.  The nightly workflow uploads its failing examples as
+an artifact.  Reading it needs a GitHub token in GITHUB_TOKEN (``actions: read``), even for a public repository.
 """
 
 import os
@@ -18,7 +18,7 @@ OWNER, REPOSITORY = "OWNER", "REPOSITORY"
 
 local = DirectoryBasedExampleDatabase(".hypothesis/examples")
 if os.environ.get("GITHUB_TOKEN"):
-    # What still fails of the night before is saved in the local one again, and so kept for the next.
+    # Examples that still fail are saved to the local database again, so the next artifact contains them, too.
     database = MultiplexedDatabase(local, ReadOnlyDatabase(GitHubArtifactDatabase(OWNER, REPOSITORY)))
 else:
     database = local

@@ -48,15 +48,15 @@ accept_findings = true # findings in the baseline are accepted; longer campaigns
 """
 _TEST_FILE = "tests/test_relaxfuzz.py"
 _TEST = f'''\
-"""Tests of passes with relaxfuzz: `python -m pytest {_TEST_FILE}`."""
+"""Test passes with relaxfuzz: `python -m pytest {_TEST_FILE}`."""
 
 from hypothesis import given
 from relaxfuzz import check, ir_modules
 '''
 _TEST_OF = """
 
-# Draw what your pass acts on (docs/drawing-modules.md of relaxfuzz), such as a pattern of several operators by
-# plant=Fragment(code, shapes=((2, 3),))
+# Generate modules that your pass acts on (docs/drawing-modules.md of relaxfuzz). To insert a pattern of several operators,
+# use plant=Fragment(code, shapes=((2, 3),)).
 @given(ir_modules({operators}))
 def test_{name}(module):
     check(module, "{target}")
