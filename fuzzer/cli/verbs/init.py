@@ -55,8 +55,8 @@ from relaxfuzz import check, ir_modules
 '''
 _TEST_OF = """
 
-# Generate modules that your pass acts on (docs/drawing-modules.md of relaxfuzz). To insert a pattern of several operators,
-# use plant=Fragment(code, shapes=((2, 3),)).
+# Generate modules that your pass acts on (docs/drawing-modules.md of relaxfuzz). To insert a pattern of several
+# operators, use plant=Fragment(code, shapes=((2, 3),)).
 @given(ir_modules({operators}))
 def test_{name}(module):
     check(module, "{target}")
