@@ -22,6 +22,14 @@ def test_everything_is_there_and_fits_80_columns(report: Report) -> None:
     assert any("pass changed nothing" in line and line.split()[0] == "7" for line in lines)
 
 
+def test_where_a_users_pass_raised_is_told(report: Report) -> None:
+    evidence = report.findings[0].evidence
+    raised = replace(evidence, details=replace(evidence.details, raised_at=("/p.py:1 in f: g()", "/p.py:7 in g: a[0]")))
+    text = render_text(replace(report, findings=[replace(report.findings[0], evidence=raised)]))
+    assert "\n  raised at: /p.py:7 in g: a[0]\n" in text
+    assert "raised at" not in render_text(report)
+
+
 def test_of_many_reasons_the_rest_is_counted(report: Report) -> None:
     assert "more reason" not in render_text(report)
     tallies = [replace(report.tallies[0], outcome="skip", reason=f"reason {number}") for number in range(11)]

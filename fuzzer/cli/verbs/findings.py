@@ -145,6 +145,8 @@ def listed_findings(
 
 def _below(finding: FindingRecord, known: KnownAs | None, directory: Path) -> Iterator[str]:
     yield first_line(finding.title)
+    for frame in finding.evidence.details.raised_at[-1:]:
+        yield f"raised at: {first_line(frame)}"
     if known is not None:
         yield known.line
     if blame := finding.assessment.beside(finding.culprit):
