@@ -211,3 +211,45 @@ def test_an_undeclared_refusal_says_how_to_declare_it(tmp_path: Path) -> None:
     assert found["examples"] == found["modules"] <= 20
     assert found["failed"] == found["module"] == 1, said
     assert found["passed"] + found["skipped"] + found["failed"] == found["examples"] * len(OracleName)
+
+
+RAISING = """\
+from tvm import relax
+from tvm.relax.expr_functor import PyExprMutator, mutator
+
+
+def _factor(call):
+    return call.args[1].data.numpy().item()
+
+
+@mutator
+class _Rewriter(PyExprMutator):
+    def visit_call_(self, call):
+        call = self.visit_expr_post_order(call)
+        if getattr(call.op, "name", "") == "relax.multiply" and not isinstance(call.args[1], relax.Var):
+            if _factor(call) == 2.0:
+                return relax.op.add(call.args[0], call.args[0])
+        return call
+
+
+@relax.transform.function_pass(opt_level=0)
+class DoubleToAdd:
+    def transform_function(self, func, mod, ctx):
+        return _Rewriter(mod).visit_expr(func)
+"""
+DOUBLE = """
+from raising import DoubleToAdd
+
+
+@given(ir_modules(operators={"relax.multiply": 5}))
+def test_double(module):
+    check(module, DoubleToAdd())
+"""
+
+
+@pytest.mark.slow
+def test_the_sample_failure_is_what_is_printed(tmp_path: Path) -> None:
+    tmp_path.joinpath("raising.py").write_text(RAISING)
+    said = run(tmp_path, DOUBLE).replace(str(tmp_path), "/home/me/project")
+    (sample,) = re.findall(r"```text\n(DoubleToAdd fails.*?)minimized from", OWN_PASS, re.DOTALL)
+    assert sample in said, said
