@@ -223,6 +223,7 @@ def test_each_branch_of_the_nightly_workflow_runs(tmp_path: Path) -> None:
         "relaxfuzz-1", "relaxfuzz-1", "relaxfuzz-2", "relaxfuzz-2", "relaxfuzz-night"
     ]  # fmt: skip
     assert "::notice title=relaxfuzz::commit baseline.json of the artifact relaxfuzz-night as" in runner.said
+    assert "is in the artifact relaxfuzz-night: unpack it" in runner.said
     # A job that is run again may leave its artifact again.
     assert codes_of(nights.again(runner), "Keep") == [0]
     assert "Conflict" not in runner.said
