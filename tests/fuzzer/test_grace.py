@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -17,6 +18,7 @@ from fuzzer.cluster import executor as local
 from fuzzer.core.case import Case
 from fuzzer.core.config import Config
 from fuzzer.findings.signature import signature
+from fuzzer.repro import run
 from fuzzer.repro.run import check_text
 from fuzzer.store.records import FindingState, SignatureHits
 from fuzzer.store.writer import Store
@@ -60,6 +62,7 @@ def scripted(job: TriageJob, workers: Callable[[], IsolatedWorker]) -> TriageRes
 
 def test_scripts_that_triage_runs_end_with_the_grace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(local, "triage_finding", scripted)
+    monkeypatch.setattr(run, "subprocess", subprocess)  # the process that tests run scripts in outlives the worker
     monkeypatch.setattr(campaign, "GRACE_SECONDS", 1.0)
     config = Config(
         seed=7, passes=("FuseOps",), user_passes=(), oracles=(OracleName.CRASH,), max_examples=None, seconds=0.5,
@@ -67,9 +70,9 @@ def test_scripts_that_triage_runs_end_with_the_grace(tmp_path: Path, monkeypatch
     )  # fmt: skip
     with Store.create(tmp_path / "out", META) as store:
         store.record_shard(shard(0, hit("Check failed: boom", 5)), 1.0)
-        run = Campaign(store, config, Progress(config))
-        assert run.run() == "finished"
-        assert run.clock.elapsed() < 15.0
+        ended = Campaign(store, config, Progress(config))
+        assert ended.run() == "finished"
+        assert ended.clock.elapsed() < 15.0
         assert store.untriaged()
 
 

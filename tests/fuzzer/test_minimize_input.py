@@ -73,7 +73,7 @@ def test_a_predicate_is_a_file_or_a_module(tmp_path: Path, monkeypatch: pytest.M
         (("--module", "case.json", "--predicate", "nonsense"), "--predicate 'nonsense' is not FILE.py:FUNCTION"),
         (("--module", "case.json", "--predicate", "no.py:f"), "'no.py' is not a file"),
         (("--module", "case.json", "--predicate", "a.b:f", "--oracle", "crash"), "--oracle or --predicate, not both"),
-        (("--module", "case.json", "--predicate", "a.b:f", "--repro", "r.py"), "which --predicate does not have"),
+        (("--module", "case.json", "--predicate", "a.b:f", "--repro", "r.py"), "they do not work with --predicate"),
         (("--module", "case.json", "--oracle", "crash", "--pass", "A(1, 2"), "--pass 'A(1, 2'"),
         (("--module", "case.json", "--resume"), "--resume needs --save FILE"),
         (("--module", "case.json", "--oracle", "crash,mutation"), "--oracle takes one oracle, not 2"),

@@ -170,7 +170,7 @@ def test_every_planted_error_is_reported_where_bits_are_promised(dtype: str, uni
             original, NumericPromise.BIT_EXACT, original.run([result]), moved(result, place, units)
         )  # type: ignore[arg-type]  # NumPy in place of TVM
         assert difference is not None
-        assert f"at [{int(np.argmax(place))}]" in difference.expected
+        assert f"at index [{int(np.argmax(place))}]" in difference.expected
         assert "1 of 12" in difference.observed
 
 

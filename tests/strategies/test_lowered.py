@@ -115,5 +115,5 @@ def test_only_fitting_passes_are_drawn():
 def test_a_pass_of_an_earlier_stage_is_not_judged(name, fits):
     (module,) = drawn(LOWERED, 1)
     verdicts = judge(Subject(module, [PassRef(name, f"relax.transform.{name}()")]))
-    skipped = all(each.outcome is Outcome.SKIP and "earlier stage" in each.reason for each in verdicts)
+    skipped = all(each.outcome is Outcome.SKIP and "that another pass has lowered" in each.reason for each in verdicts)
     assert skipped is not fits
