@@ -197,7 +197,7 @@ def load(slugs: Iterable[str] = (), root: Path = CASES) -> list[KnownCase]:
 
 
 def load_module(case: KnownCase) -> tvm.IRModule:
-    """Load the case's module, from ``module.py`` (TVMScript) or ``module.json`` (``tvm.ir.save_json``).
+    """Load the case's module: ``module.py`` (imports of a line each and TVMScript; it is run) or ``module.json``.
 
     Raises:
         CaseError: When neither file is there, or it does not load.

@@ -59,8 +59,9 @@ def _alike(row: EarlierFinding, finding: FindingRecord, family: Family) -> bool:
 
 
 @functools.cache
-def _earlier() -> tuple[EarlierFinding, ...]:
-    return tuple(_rows())
+def audit_rows() -> list[dict[str, Any]]:
+    """Return the rows of ``audit.toml``."""
+    return read_tables(read_toml(_AUDIT), "finding")
 
 
 def _rows() -> Iterator[EarlierFinding]:
@@ -75,10 +76,13 @@ def _rows() -> Iterator[EarlierFinding]:
         known = KnownAs(name, sentence, reported, cause=cause, title=title)
         yield EarlierFinding(each.id, each.family, None if each.operators is None else frozenset(each.operators), known)
     reasons = {each.id: each.reason for each in judged}
-    for row in read_tables(read_toml(_AUDIT), "finding"):
+    for row in audit_rows():
         if row["whose"] != "ours":
             operators = frozenset(row["operators"]) if "operators" in row else None
             yield EarlierFinding(row["id"], row.get("family", ""), operators, _audited(row, cases, reasons))
+
+
+_earlier = functools.cache(lambda: tuple(_rows()))
 
 
 def _audited(row: dict[str, Any], cases: dict[str, KnownCase], reasons: dict[str, str]) -> KnownAs:

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 
 from corpus.case import CaseError, KnownCase, load, load_module
 from corpus.check import CheckResult, check_case, tvm_version
-from corpus.earlier import said_before
-from fuzzer.core.toml import read_tables, read_toml
+from corpus.earlier import audit_rows, said_before
 from fuzzer.store.known import KnownAs
 from fuzzer.store.records import FindingRecord
 from oracles.core.verdict import Evidence, Outcome
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
 _SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _CONSTRUCTS = (("match_cast", "R.match_cast(", '"relax.expr.MatchCast"'), ("`If`", "if ", '"relax.expr.If"'))
 """What a failure may hang on: as an explanation names it, in TVMScript, and in JSON."""
-_AUDIT = Path(__file__).resolve().parent / "audit.toml"
 _all_cases = functools.cache(load)
 _HEADER = """# mypy: ignore-errors
 import tvm
@@ -127,7 +125,7 @@ def _text_of(directory: Path) -> str:
 def _audited() -> dict[str, set[str]]:
     """Return the cases that the audit names for a finding, by the id that the finding had then."""
     found: dict[str, set[str]] = {}
-    for row in read_tables(read_toml(_AUDIT), "finding"):
+    for row in audit_rows():
         found.setdefault(str(row["id"]), set()).update(str(row[key]) for key in ("case", "like") if key in row)
     return found
 

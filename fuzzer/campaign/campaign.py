@@ -30,19 +30,17 @@ MOST_TRIAGE = 0.5
 STOP_SECONDS = 3.0
 """How long Ctrl-C waits for the cases at hand, before they are killed and left for a resume."""
 LOG_NAME = "workers.log"
-
-
-def grace(config: Config) -> float:
-    """Return the seconds that triage may take after the time for drawing is spent."""
-    return max(GRACE_SECONDS, GRACE_SHARE * (config.seconds or 0.0))
-
-
 _STATES = {
     TriageState.CONFIRMED: FindingState.CONFIRMED,
     TriageState.UNSCRIPTED: FindingState.UNSCRIPTED,
     TriageState.FLAKY: FindingState.FLAKY,
     TriageState.GONE: FindingState.FLAKY,
 }
+
+
+def grace(config: Config) -> float:
+    """Return the seconds that triage may take after modules have been generated for the time asked for."""
+    return max(GRACE_SECONDS, GRACE_SHARE * (config.seconds or 0.0))
 
 
 class Campaign:

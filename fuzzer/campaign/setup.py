@@ -6,7 +6,7 @@ import json
 import os
 import random
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -175,7 +175,7 @@ def try_pass(ref: PassRef) -> set[tuple[str, str]]:
     return _tried(probe, ref, "--pass", ref.target)
 
 
-def try_modules(ref: PassRef, operators: Sequence[str]) -> str:
+def try_modules(ref: PassRef, operators: Mapping[str, int]) -> str:
     """Run a pass on a few modules in a process of its own, and return how it fails there."""
     with IsolatedWorker(time_limit=_PROBE_SECONDS) as worker:
         answer = worker.call(probe_modules, (ref, operators))
@@ -210,14 +210,14 @@ def probe_plant(target: str) -> _Tried:
     return _probed(lambda: fragment_at(target).try_out(), target, split_target(target)[0])
 
 
-def probe_modules(what: tuple[PassRef, Sequence[str]]) -> str:
+def probe_modules(what: tuple[PassRef, Mapping[str, int]]) -> str:
     """Runs in a worker: how a pass fails on one of a few modules with these operators; empty where it does on none."""
     from oracles import Outcome, Subject, judge
     from strategies import ir_modules
     from strategies.scope.from_bytes import draw_and_bytes
 
     ref, operators = what
-    strategy = ir_modules(operators=dict.fromkeys(operators, 30))
+    strategy = ir_modules(operators=dict(operators))
     for number in range(_PROBE_MODULES):
         drawn = draw_and_bytes(strategy, random.Random(number).randbytes(1 << 14))
         for verdict in judge(Subject(drawn[0], [ref]), [OracleName.CRASH]) if drawn is not None else ():

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from fuzzer.core.text import by_standing, counted
+from fuzzer.core.text import by_standing, counted, enumerated
 from fuzzer.core.verb import UsageError
 
 if TYPE_CHECKING:
@@ -111,5 +111,4 @@ def nothing(
 
 
 def _many(findings: Sequence[FindingRecord]) -> str:
-    parts = [counted(len(each), standing.value) for standing, each in by_standing(findings).items() if each]
-    return " and ".join(filter(None, [", ".join(parts[:-1]), parts[-1]]))
+    return enumerated([counted(len(each), standing.value) for standing, each in by_standing(findings).items() if each])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
 from relaxkit.text_enum import TextEnum
@@ -117,6 +117,11 @@ def headline(seen: Iterable[_HasStanding]) -> str:
 def times(number: int) -> str:
     """``once``, ``2 times``."""
     return "once" if number == 1 else f"{number} times"
+
+
+def enumerated(parts: Sequence[str]) -> str:
+    """``a``, ``a and b``, ``a, b and c``."""
+    return " and ".join(filter(None, [", ".join(parts[:-1]), *parts[-1:]]))
 
 
 def counted(number: int, noun: str) -> str:

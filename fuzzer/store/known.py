@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from importlib.metadata import entry_points
 
-from fuzzer.core.text import Standing, by_standing, counted
+from fuzzer.core.text import Standing, by_standing, counted, enumerated
 from fuzzer.findings.file import Decisions, KnownFindings, load_known
 from fuzzer.store.records import FindingRecord, FindingState
 
@@ -86,8 +86,7 @@ class KnownAs:
         if case is not None:
             places.append(f"{perhaps}in relaxfuzz's corpus{'' if places else ' only'} ({case.name})")
             said += f"; the corpus says: {case.sentence}" if case.sentence != said else ""
-        where = " and ".join(filter(None, [", ".join(places[:-1]), places[-1]]))
-        return f"{'known' if self.certain else 'perhaps known'} {where}: {said}"
+        return f"{'known' if self.certain else 'perhaps known'} {enumerated(places)}: {said}"
 
     def to_object(self) -> dict[str, object]:
         """Give what JSON holds of it."""

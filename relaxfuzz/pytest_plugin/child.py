@@ -35,6 +35,8 @@ from relaxkit.passes.render import text_of_pass
 if TYPE_CHECKING:
     from oracles.core.subject import Subject
 
+_Context = Callable[[], AbstractContextManager[None]]
+
 
 @dataclass(frozen=True, slots=True)
 class JudgedModule:
@@ -336,7 +338,7 @@ def uses_hypothesis(test: Any) -> bool:
 def run_hypothesis(
     test: Any,
     run: Callable[[], Any],
-    each: Callable[[], AbstractContextManager[None]],
+    each: _Context,
     *,
     seconds: float | None,
     seed: int | None,
@@ -373,12 +375,7 @@ def _seed_of(seed: int | None, rounds: int) -> int | None:
 
 @contextlib.contextmanager
 def _prepared(
-    test: Any,
-    each: Callable[[], AbstractContextManager[None]],
-    deadline: float | None,
-    seed: int | None,
-    rounds: int,
-    shrink: bool,
+    test: Any, each: _Context, deadline: float | None, seed: int | None, rounds: int, shrink: bool
 ) -> Iterator[None]:
     from hypothesis import HealthCheck, Phase, settings
 

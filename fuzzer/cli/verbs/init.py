@@ -106,8 +106,9 @@ def _run(options: argparse.Namespace) -> int:
             path.parent.mkdir(parents=True, exist_ok=True)
             write_atomically(path, text)
         print(f"wrote {path}")
-    failing = [(ref, how) for ref in (config.user_passes if config else ()) if (how := try_modules(ref, aimed))]
-    left += [f"warning: {ref.name} fails on a generated module: {printable(how)}" for ref, how in failing]
+    for ref in config.user_passes if config else ():
+        if how := try_modules(ref, dict.fromkeys(aimed, _OFTEN)):
+            left.append(f"warning: {ref.name} fails on a generated module: {printable(how)}")
     print("\n".join([*left, "", "Next:", *_next(directory, options)]))
     return OK
 

@@ -176,9 +176,7 @@ def _read_own(path: Path) -> bytes | None:
 def _checked(data: bytes, key: str) -> bytes | None:
     start = len(_MAGIC) + _DIGEST
     body = data[start:]
-    if data[: len(_MAGIC)] != _MAGIC or data[len(_MAGIC) : start] != hashlib.sha256(body).digest():
-        return None
-    if len(body) < _LENGTH.size:
+    if len(body) < _LENGTH.size or data[:start] != _MAGIC + hashlib.sha256(body).digest():
         return None
     end = _LENGTH.size + _LENGTH.unpack_from(body)[0]
     return body[end:] if key.encode() in body[_LENGTH.size : end].split(b"\n") else None
