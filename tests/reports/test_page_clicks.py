@@ -150,7 +150,7 @@ def test_what_is_behind_a_cell(browser: Any, site: str) -> None:
         dialog = page.locator("dialog")
         assert "95 % interval 82.56 % to 94.47 %" in dialog.inner_text()
         dialog.get_by_role("link").first.click()
-        assert page.locator("dialog").count() == 0
+        dialog.wait_for(state="detached")  # once the page has heard of its new address
         assert "#/finding/" in page.url
         page.go_back()
         page.get_by_label("LegalizeOps, numeric: nothing was judged").click()
