@@ -16,13 +16,14 @@ import argparse
 import contextlib
 import json
 import os
+import signal
 import sqlite3
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -144,15 +145,24 @@ def _session(
     """Watch one session; whether it was killed."""
     before = samples[-1].cases if samples else 0
     since: float | None = None  # when it had recorded a case: who kills it again and again before lets nothing begin
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environment) as session:
+    with subprocess.Popen(
+        command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environment, start_new_session=True
+    ) as session:
         pause = min(10.0, max(0.25, options.seconds / 200))
         while session.poll() is None:
-            time.sleep(pause)
+            try:
+                time.sleep(pause)
+            except KeyboardInterrupt:
+                session.send_signal(signal.SIGINT)
+                session.wait()
+                return False
             with contextlib.suppress(psutil.Error):
                 for each in psutil.Process(session.pid).children(recursive=True):
                     members[each.pid] = each
             if (found := sample(session.pid, directory / "out", begun, number)) is not None:
                 samples.append(found)
+                with (directory / "samples.jsonl").open("a") as file:
+                    file.write(json.dumps(asdict(found)) + "\n")
                 if since is None and found.cases > before:
                     since = time.monotonic()
             if None not in (since, options.kill_every) and time.monotonic() - since > options.kill_every:
@@ -167,8 +177,10 @@ def _session(
 
 
 def rates(samples: list[Sample], window: float) -> list[float]:
-    """Cases a second in each whole window, from the first case on."""
-    working = [each for each in samples if each.cases]
+    """Cases a second in each whole window, from the first case to the last one: triage behind it judges no new ones."""
+    most = max((each.cases for each in samples), default=0)
+    last = next((each.at for each in samples if each.cases == most), 0.0)
+    working = [each for each in samples if each.cases and each.at <= last]
     found: list[float] = []
     first = working[0] if working else None
     for each in working:
