@@ -2,12 +2,15 @@
 
     python benchmarks/soak.py [--time 1h] [--window 10m] [--workers 2] [--seed 1] [--cheap] [--keep DIR]
         [--kill-every TIME] [--json]
+    python benchmarks/soak.py --undisturbed N --keep DIR
 
 A campaign of the command line is watched from outside: cases a second in each window, resident memory of each kind of
 process, processor time of the coordinator, sizes of database, log and kernel cache; and, when it is over, the processes
 and temporary files that are left.  Its cache and temporary directory are its own.  With ``--cheap`` passes that do
 nothing are judged by the crash oracle alone: what is left is the work of the campaign itself.  With ``--kill-every``
-its coordinator is killed again and again, and the same command resumes it.
+its coordinator is killed again and again, and the same command resumes it.  ``--undisturbed`` runs the first N cases of
+a campaign that was kept once more, without a kill, and compares the two: of each whole shard the cases, modules and
+bindings; of each finding that these shards showed first its case, its evidence and its place.
 """
 
 from __future__ import annotations
@@ -237,6 +240,49 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
         }
 
 
+def _recorded(out: Path, shards: int) -> tuple[dict[int, tuple[int, ...]], dict[str, tuple[Any, ...]]]:
+    """The first shards of a campaign, and the findings that they showed first: by number, and by id."""
+    with contextlib.closing(sqlite3.connect(f"file:{out / 'campaign.sqlite'}?mode=ro", uri=True)) as connection:
+        counts = connection.execute(
+            "SELECT number, SUM(examples), SUM(modules), SUM(discarded), SUM(bindings) FROM shards"
+            " WHERE number < ? GROUP BY number", (shards,),
+        )  # fmt: skip
+        found = {number: tuple(row) for number, *row in counts}
+        rows = connection.execute(
+            "SELECT id, shard, number, oracle, culprit, signature, case_json FROM findings WHERE shard < ?", (shards,)
+        )
+        return found, {name: tuple(row) for name, *row in rows}
+
+
+def compare(options: argparse.Namespace) -> int:
+    """Run the first cases of a campaign again, undisturbed, and print what differs."""
+    from fuzzer.shard.draw import SHARD_EXAMPLES
+    from fuzzer.store.writer import Store, StoreError
+
+    shards = options.undisturbed // SHARD_EXAMPLES
+    try:
+        with Store.open(options.keep / "out") as store:
+            seed = str(store.info().seed)
+    except StoreError as error:
+        raise SystemExit(f"soak: {error}") from error
+    with tempfile.TemporaryDirectory(prefix="soak-") as name:
+        out = Path(name) / "out"
+        command = [
+            str(Path(sys.executable).parent / "relaxfuzz"), "run", "--out", str(out), "--regress", "off", "--seed",
+            seed, "--workers", str(options.workers), "--max-examples", str(shards * SHARD_EXAMPLES),
+        ]  # fmt: skip
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+        disturbed, undisturbed = _recorded(options.keep / "out", shards), _recorded(out, shards)
+    differing = 0
+    for what, first, second in zip(("shard", "finding"), disturbed, undisturbed, strict=True):
+        for key in sorted(first.keys() | second.keys(), key=str):
+            if (one := first.get(key)) != (other := second.get(key)):
+                differing += 1
+                print(f"{what} {key}: {str(one)[:300]} with kills, {str(other)[:300]} without")
+    print(f"{len(undisturbed[0])} shards and {len(undisturbed[1])} findings compared: {differing} differ")
+    return differing > 0
+
+
 def main() -> int:
     parser = arguments.Parser(__doc__)
     parser.add_argument("--time", type=arguments.duration, dest="seconds", default="1h")
@@ -251,8 +297,13 @@ def main() -> int:
         metavar="TIME",
         help="kill the coordinator so often, and resume the campaign",
     )
+    parser.add_argument("--undisturbed", type=arguments.count, metavar="N", help="compare the first N cases of --keep")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
+    if options.undisturbed is not None:
+        if options.keep is None:
+            raise SystemExit("soak: --undisturbed needs the campaign: --keep DIR")
+        return compare(options)
     found = measure(options)
     if options.json:
         print(json.dumps(found))
