@@ -4,7 +4,7 @@ Each yields its mutants as functions, so that one can be chosen before it is mad
 and need not act otherwise than the module: what it does is for an execution to say.
 """
 
-from proof_mutations import dims, effects, flow, kernels, memory, operands, shape_heap, values
+from proof_mutations import checks, dims, effects, flow, kernels, memory, operands, shape_heap, values
 from proof_mutations.draft import MUTATIONS, Draft
 
-__all__ = ["MUTATIONS", "Draft", "dims", "effects", "flow", "kernels", "memory", "operands", "shape_heap", "values"]
+__all__ = ["MUTATIONS", "Draft", "checks", "dims", "effects", "flow", "kernels", "memory", "operands", "shape_heap", "values"]
