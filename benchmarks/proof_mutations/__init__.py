@@ -7,4 +7,6 @@ and need not act otherwise than the module: what it does is for an execution to 
 from proof_mutations import checks, dims, effects, flow, kernels, memory, operands, shape_heap, values
 from proof_mutations.draft import MUTATIONS, Draft
 
-__all__ = ["MUTATIONS", "Draft", "checks", "dims", "effects", "flow", "kernels", "memory", "operands", "shape_heap", "values"]
+__all__ = [
+    "MUTATIONS", "Draft", "checks", "dims", "effects", "flow", "kernels", "memory", "operands", "shape_heap", "values",
+]  # fmt: skip
