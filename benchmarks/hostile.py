@@ -37,6 +37,7 @@ from shared import arguments
 from tabulate import tabulate
 
 import corpus.case
+from fuzzer.store.trust import SEALED, Sealer, require_trust
 from fuzzer.store.writer import Store
 
 SECONDS = 10.0
@@ -85,7 +86,7 @@ run --out DIR --seed SEED --max-examples 1
 run --regress DIR --out OUT/run --max-examples 1
 """
 RUNNING = _RUNNING.strip().splitlines()
-"""Verbs that run code of a campaign: none of these campaigns was made here, and none is to be trusted."""
+"""Verbs that run code of a campaign: each of these campaigns was made, or changed, by somebody else."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +170,15 @@ def trimmed(campaign: Path, out: Path) -> Path:
     for script in (out / "repros").glob("*"):
         if script.stem not in ids:
             script.unlink()
-    Store.open(out).close()
+    with Store.open(out) as store:
+        sealer, rows = Sealer.of(store.meta()), {table: store.table(table) for table in SEALED}
+    with contextlib.closing(sqlite3.connect(out / DATABASE)) as database, database:  # as if it had been made here
+        database.execute("INSERT OR REPLACE INTO meta VALUES ('seal', ?)", (sealer.campaign,))
+        for table, row in ((table, row) for table, found in rows.items() for row in found):
+            seals = (sealer.row(table, row), row["id"], row["seal"])
+            database.execute(f"UPDATE {table} SET seal = ? WHERE id = ? AND seal = ?", seals)
+    with Store.open(out) as store:
+        require_trust(store, False)
     return out
 
 
@@ -205,6 +214,10 @@ class Range:
         shutil.copytree(self.good, campaign)
         name = ""
         chosen = [chance.choice(MUTATIONS) for _ in range(1 if chance.random() < 0.7 else 3)]
+        own = [each.__name__ for each in chosen] == ["code"] and chance.random() < 0.5
+        if not own:  # else all of it is the user's but for the code
+            with contextlib.closing(sqlite3.connect(campaign / DATABASE)) as database, database:
+                database.execute("DELETE FROM meta WHERE key = 'seal'")
         # Files last: another mutation would wait for a pipe itself.
         for mutation in sorted(chosen, key=lambda each: each is files):
             with contextlib.suppress(Exception):  # of what another mutation has made impossible

@@ -201,7 +201,7 @@ def code(directory: Path, outside: Path, chance: random.Random) -> str:
                     each["expression"] = chance.choice((evil, f"user:{plugin}:f", f"user:{plugin.resolve()}:f"))
                 database.execute(f"UPDATE findings SET {column} = ? WHERE id = ?", (json.dumps(found), row))
         row = database.execute("SELECT value FROM meta WHERE key = 'config'").fetchone()
-        if row is not None:
+        if row is not None and chance.random() < 0.5:
             config = json.loads(row[0]) | {"plugins": [str(plugin)]}
             database.execute("UPDATE meta SET value = ? WHERE key = 'config'", (json.dumps(config),))
     for script in (directory / "repros").glob("*.py"):

@@ -17,13 +17,12 @@ from pathlib import Path
 from fuzzer.campaign.progress import Clock
 from fuzzer.core.case import Case
 from fuzzer.core.config import Config, ConfigError
-from fuzzer.findings.script_parts import Ending
 from fuzzer.findings.signature import death_verdict, signature
 from fuzzer.minimizer.judge.judge import JudgeRequest, judge_request
 from fuzzer.repro.run import check_text
 from fuzzer.store.door import SCRIPTS, read_script
 from fuzzer.store.records import Earlier, EarlierState, FindingState
-from fuzzer.store.trust import require_trust
+from fuzzer.store.trust import require_script, require_trust
 from fuzzer.store.writer import FILE_NAME, Store, StoreError
 from fuzzer.worker.death import Died
 from fuzzer.worker.worker import ChildError, IsolatedWorker
@@ -133,6 +132,9 @@ def gather(directories: Sequence[Path], own: Path | None = None, trust: bool = F
             # Cases of collections, which are none of the store's, are judged by their own collection.
             found.update((each.id, each) for each in store.regressions() if each.cases)
             found.update((each.id, each) for each in _found_by(store, str(path)))
+    for each in () if trust else found.values():
+        if text := _script(each):
+            require_script(Path(each.script), text, each.parts)
     return sorted(found.values(), key=lambda each: (each.source, each.id))
 
 
@@ -300,7 +302,7 @@ def replay(earlier: Earlier, new_worker: Callable[[], IsolatedWorker]) -> Replay
     seen = [_replay_case(earlier, case, new_worker) for case in earlier.cases]
     state, note = min(seen, key=lambda each: _ORDER.index(each[0]), default=(EarlierState.UNDECIDED, "no stored case"))
     if state is EarlierState.UNDECIDED and earlier.script:
-        return _run_script(Path(earlier.script), earlier.ending, note)
+        return _run_script(earlier, note)
     return state, note
 
 
@@ -333,12 +335,19 @@ def _compare(earlier: Earlier, verdicts: list[Verdict]) -> Replayed:
     return EarlierState.FIXED, ""
 
 
-def _run_script(path: Path, ending: Ending | None, note: str) -> Replayed:
+def _script(earlier: Earlier) -> str:
+    """Read the script of an earlier finding; empty where it has none, or it is gone."""
+    path = Path(earlier.script)
     try:
-        text = read_script(path.parent.parent, f"{SCRIPTS}/{path.name}")
+        return read_script(path.parent.parent, f"{SCRIPTS}/{path.name}") if earlier.script else ""
     except StoreError:
+        return ""
+
+
+def _run_script(earlier: Earlier, note: str) -> Replayed:
+    if not (text := _script(earlier)):
         return EarlierState.UNDECIDED, f"{note}; its script is gone"
-    result = check_text(text, ending)
+    result = check_text(text, earlier.ending)
     if result.confirmed:
         return EarlierState.FAILS, "by its script"
     if result.exit_code == 0:

@@ -32,7 +32,7 @@ def add_trust(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--trust",
         action="store_true",
-        help="run the scripts, passes and plugins of a campaign even if it was not made on this machine",
+        help="run the scripts, passes and plugins of a campaign even if your own campaigns did not write them",
     )
 
 

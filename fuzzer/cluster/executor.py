@@ -17,7 +17,6 @@ from fuzzer.repro.run import SCRATCH
 from fuzzer.shard.run import run_isolated
 from fuzzer.shard.shard import OTHER, ShardTask
 from fuzzer.store.database import store_error
-from fuzzer.store.door import SCRIPTS
 from fuzzer.store.records import ShardResult
 from fuzzer.triage.finding import TriageJob, TriageResult, triage_finding
 from fuzzer.worker.worker import IsolatedWorker
@@ -82,7 +81,7 @@ class WorkerPool:
         scripts: What stands in the path of each script that triage runs in this process.
     """
 
-    def __init__(self, config: Config, log: Path, stop: threading.Event, scripts: str = SCRIPTS) -> None:
+    def __init__(self, config: Config, log: Path, stop: threading.Event, scripts: str = SCRATCH) -> None:
         self._config = config
         self._log = log
         self._stop = stop
@@ -139,7 +138,7 @@ class WorkerPool:
                 worker.kill()
         for child in psutil.Process().children():
             with contextlib.suppress(psutil.Error):
-                if any(self._scripts in argument or argument.endswith(SCRATCH) for argument in child.cmdline()):
+                if any(self._scripts in argument for argument in child.cmdline()):
                     child.kill()  # a script that triage runs
 
     def close(self) -> None:

@@ -17,7 +17,7 @@ INTERRUPTED = 130
 
 
 READS_ONLY = "Does not run code from a campaign."
-RUNS_CODE = "Runs scripts, passes and plugins from a campaign; a campaign made elsewhere requires --trust."
+RUNS_CODE = "Runs scripts, passes and plugins from a campaign; a campaign made or changed elsewhere requires --trust."
 """What verbs say of the code of others in their help (docs/security.md)."""
 
 

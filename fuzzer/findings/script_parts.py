@@ -121,6 +121,7 @@ class ScriptParts:
             agree, those that differ.
         numbers: Where two results differ first, and both values.
         ending: How the short script ends while the defect is there; ``None`` where the script is the long one.
+        digest: Of the script's text, as the store has recorded it; empty before.
     """
 
     module: str
@@ -132,6 +133,7 @@ class ScriptParts:
     change: str = ""
     numbers: str = ""
     ending: Ending | None = None
+    digest: str = ""
 
     @property
     def lines(self) -> int:

@@ -113,9 +113,12 @@ def check_repro(
     return ReproResult(done.returncode, output, done.stderr, ending)
 
 
-def check_text(text: str, ending: Ending | None = None) -> ReproResult:
-    """Run the text of a script, as :func:`check_repro`, in a directory of its own."""
-    with tempfile.TemporaryDirectory(prefix="relaxfuzz-") as scratch:
+def check_text(text: str, ending: Ending | None = None, place: Path | None = None) -> ReproResult:
+    """Run the text of a script, as :func:`check_repro`, in a directory of its own, in ``place`` or a temporary one.
+
+    There it imports nothing that somebody has put beside the scripts of a campaign.
+    """
+    with tempfile.TemporaryDirectory(prefix="relaxfuzz-", dir=place) as scratch:
         path = Path(scratch) / SCRATCH
         path.write_text(text, encoding="utf-8")
         return check_repro(path, ending=ending)

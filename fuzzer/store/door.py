@@ -32,7 +32,7 @@ from fuzzer.store.records import Earlier, FindingState, MergedCampaign
 from oracles.core.verdict import Evidence, Outcome
 from relaxkit.passes.contract import OracleName
 
-FORMAT = "relaxfuzz-campaign-6"
+FORMAT = "relaxfuzz-campaign-7"
 SCRIPTS = "repros"
 """Directory of the scripts in that of a campaign."""
 
@@ -66,6 +66,7 @@ _Digits = Annotated[str, Meta(pattern=r"^[0-9]{1,19}\Z")]
 _Text = Annotated[str, Meta(max_length=1 << 20)]
 _Id = Annotated[str, Meta(pattern=r"^[0-9a-f]{10}\Z")]
 _Digest = Annotated[str, Meta(pattern=r"^[0-9a-f]{1,64}\Z")]
+_Seal = Annotated[str, Meta(pattern=r"^[0-9a-f]{0,64}\Z")]
 _Rank = Annotated[int, Meta(ge=-1, le=1000)]
 
 
@@ -127,10 +128,12 @@ COLUMNS: dict[str, dict[str, Any]] = {
         "number": Whole, "case_json": _Json(_CASE), "minimized_json": _Json(_CASE, absent=True),
         "bindings": Whole | None, "repro": _Name | None, "parts": _Json((ScriptParts,), absent=True), "note": _Text,
         "traits": _Json((Traits,), absent=True), "bisected": _Json((Bisected,), absent=True),
-        "assessment": _Json((Assessment,), absent=True),
+        "assessment": _Json((Assessment,), absent=True), "seal": _Seal,
     },
     "costs": {"id": _Id, "judging": _Seconds, "triage": _Seconds},
-    "regressions": {"source": _Line, "id": _Name, "state": _Name, "body": _Json((Earlier, _EarlierFields))},
+    "regressions": {
+        "source": _Line, "id": _Name, "state": _Name, "body": _Json((Earlier, _EarlierFields)), "seal": _Seal,
+    },
     "growth": {"at": _Seconds, **_wholes("examples modules findings operators operands pairs rewrites")},
     "sightings": {"finding": _Id, "at": _Seconds, "count": Whole},
     "spent": {"step": _Name, "culprit": _Line, "seconds": _Seconds},
@@ -173,6 +176,8 @@ def _check_files(directory: Path) -> int:
         raise StoreError(f"no campaign matches {directory}" if is_pattern else f"'{directory}' does not exist")
     if not directory.is_dir():
         raise StoreError(f"'{directory}' is not a directory")
+    if (directory / SCRIPTS).is_symlink():  # scripts are written there, too
+        raise StoreError(f"'{directory / SCRIPTS}' is a link")
     size = 0
     for name in (FILE_NAME, f"{FILE_NAME}-wal", f"{FILE_NAME}-shm", f"{FILE_NAME}-journal", LOCK_NAME, "workers.log"):
         try:

@@ -26,7 +26,7 @@ from fuzzer.core.verb import UsageError
 from fuzzer.store.database import FILE_NAME, SUMMED, StoreError, connect, store_error
 from fuzzer.store.door import SCRIPTS, read_script
 from fuzzer.store.records import EarlierState, FindingState, MergedCampaign
-from fuzzer.store.trust import made_here
+from fuzzer.store.trust import SEALED, foreign
 from fuzzer.store.writer import Store
 
 # The tables of campaigns that are joined: which are added up, and how findings and growth become one.
@@ -197,7 +197,7 @@ class MergeSource:
         meta: Its facts.
         parts: The campaigns that it was joined from, by seed; itself if it was not.
         rows: Its tables.
-        own: Whether it was made on this machine.
+        own: Whether this user's campaigns wrote all of it.
     """
 
     directory: Path
@@ -235,7 +235,7 @@ def merge(directories: Iterable[Path], out: Path) -> list[str]:
 def read(directory: Path) -> MergeSource:
     """All of a campaign at one moment; raises ``StoreError``."""
     with Store.open(directory) as store:
-        own, rows = made_here(store), store.rows()
+        own, rows = not foreign(store), store.rows()
     meta = {row["key"]: row["value"] for row in rows.pop("meta")}
     if MERGED in meta:
         parts = msgspec.json.decode(meta[MERGED], type=tuple[MergedCampaign, ...])
@@ -349,12 +349,15 @@ def _fill(partial: Path, sources: Sequence[MergeSource]) -> None:
     order = {part.seed: place for place, part in enumerate(_parts(sources))}
     numbers = [{at: order[part.seed] for at, part in enumerate(source.parts)} for source in sources]
     rows, scripts = joined_rows([source.rows for source in sources], numbers)
-    Store.create(partial, _joined_meta(sources), own=all(source.own for source in sources)).close()
+    with Store.create(partial, _joined_meta(sources), own=all(source.own for source in sources)) as store:
+        sealer = store.sealer
     connection = connect(partial / FILE_NAME)
     with contextlib.closing(connection), connection:
         connection.execute("BEGIN IMMEDIATE")
         for table, added in rows.items():
             for row in added:
+                if table in SEALED:
+                    row["seal"] = sealer.row(table, row)
                 names, marks = ", ".join(row), ", ".join("?" * len(row))
                 connection.execute(f"INSERT INTO {table} ({names}) VALUES ({marks})", tuple(row.values()))
     for name, index in scripts.items():

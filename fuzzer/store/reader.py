@@ -130,11 +130,15 @@ class StoreReader:
         query = "SELECT shard, id FROM findings WHERE state = ? ORDER BY shard, number, id"
         return [(row["shard"], row["id"]) for row in self._query(query, (FindingState.NEW.value,))]
 
+    def table(self, name: str) -> list[dict[str, Any]]:
+        """All of a table."""
+        return [dict(row) for row in self._query(f"SELECT * FROM {name}")]
+
     def rows(self) -> dict[str, list[dict[str, Any]]]:
         """All tables at one moment."""
         try:
             self._db.execute("BEGIN")
-            found = {table: [dict(row) for row in self._query(f"SELECT * FROM {table}")] for table in COLUMNS}
+            found = {table: self.table(table) for table in COLUMNS}
             self._db.execute("COMMIT")
         except sqlite3.Error as error:
             raise store_error(error, self.directory) from error

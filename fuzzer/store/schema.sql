@@ -29,12 +29,13 @@ CREATE TABLE rewrites (
 -- Blocks of TVM's compiler, by address, each with the first shard that reached it (fuzzer/shard/reached.py).
 CREATE TABLE reached (block INTEGER PRIMARY KEY, shard INTEGER NOT NULL);
 -- A finding with its first case and, once triage has seen it, its minimized case, script and traits. Records are JSON.
+-- `seal`, here and below: that one of the user's own campaigns wrote the row (fuzzer/store/trust.py).
 CREATE TABLE findings (
     id TEXT PRIMARY KEY, signature TEXT NOT NULL, oracle TEXT NOT NULL, culprit TEXT NOT NULL, evidence TEXT NOT NULL,
     count INTEGER NOT NULL, state TEXT NOT NULL, first_seen REAL NOT NULL, last_seen REAL NOT NULL,
     shard INTEGER NOT NULL, number INTEGER NOT NULL, case_json TEXT NOT NULL,
     minimized_json TEXT, bindings INTEGER, repro TEXT, parts TEXT, note TEXT NOT NULL DEFAULT '', traits TEXT, bisected TEXT,
-    assessment TEXT
+    assessment TEXT, seal TEXT NOT NULL DEFAULT ''
 );
 -- What waits for triage is asked after each shard; without the index all evidence would be read.
 CREATE INDEX findings_by_state ON findings (state, shard, number, id);
@@ -42,7 +43,8 @@ CREATE INDEX findings_by_state ON findings (state, shard, number, id);
 CREATE TABLE costs (id TEXT PRIMARY KEY, judging REAL NOT NULL, triage REAL NOT NULL) WITHOUT ROWID;
 -- Earlier findings and known cases that the campaign began with, and what became of each.
 CREATE TABLE regressions (
-    source TEXT NOT NULL, id TEXT NOT NULL, state TEXT NOT NULL, body TEXT NOT NULL, PRIMARY KEY (source, id)
+    source TEXT NOT NULL, id TEXT NOT NULL, state TEXT NOT NULL, body TEXT NOT NULL, seal TEXT NOT NULL DEFAULT '',
+    PRIMARY KEY (source, id)
 ) WITHOUT ROWID;
 -- How the campaign went over time (fuzzer/store/timeline.py).
 CREATE TABLE growth (

@@ -18,11 +18,10 @@ from fuzzer.findings.assessment import Assessment
 from fuzzer.findings.family import UNKNOWN, Traits
 from fuzzer.findings.releases import Bisected
 from fuzzer.findings.script_parts import ScriptParts
-from fuzzer.store import door, timeline
+from fuzzer.store import door, timeline, trust
 from fuzzer.store.database import COVERAGE, FILE_NAME, LOCK_NAME, StoreError, add_rows, connect, store_error, take_lock
 from fuzzer.store.reader import StoreReader
 from fuzzer.store.records import CampaignInfo, Earlier, FindingRecord, FindingState, ShardResult, SignatureHits, Tally
-from fuzzer.store.trust import seal
 
 __all__ = ["FILE_NAME", "CampaignInfo", "FindingRecord", "FindingState", "Store", "StoreError", "Tally", "store_error"]
 
@@ -37,6 +36,9 @@ class Store(StoreReader):
     """A campaign's records.
 
     Use :meth:`create`, :meth:`open`; close it when done (it is a context manager).
+
+    Attributes:
+        sealer: Seals the rows that it writes; none where something in the campaign is not the user's.
     """
 
     def __init__(self, directory: Path, connection: sqlite3.Connection, lock: int | None) -> None:
@@ -44,6 +46,8 @@ class Store(StoreReader):
         self._lock = lock
         self._place = self._found()
         self._growth = timeline.Growth()
+        # What is written beside rows of others stays unsealed: a changed row keeps what others put into it.
+        self.sealer = trust.Sealer() if lock is None or trust.foreign(self) else trust.Sealer.of(self.meta())
 
     # -- opening ------------------------------------------------------------------------------------------------
 
@@ -70,8 +74,8 @@ class Store(StoreReader):
             fresh.execute("PRAGMA journal_mode = WAL")  # here: a database with a journal beside it is none of ours
             begun = {"format": door.FORMAT, "started_at": datetime.datetime.now(datetime.timezone.utc).isoformat(),
                      "elapsed": "0", "state": "running", **meta}  # fmt: skip
-            if own and (sealed := seal(begun, partial)):
-                begun["seal"] = sealed
+            if own and (seal := trust.Sealer.of(begun).campaign):
+                begun["seal"] = seal
             with fresh:
                 fresh.executemany("INSERT INTO meta VALUES (?, ?)", begun.items())
             fresh.close()
@@ -194,10 +198,11 @@ class Store(StoreReader):
                        "first_seen": elapsed, "last_seen": elapsed}  # fmt: skip
             names, marks = ", ".join(values), ", ".join("?" * len(values))
             self._db.execute(f"INSERT INTO findings ({names}) VALUES ({marks})", tuple(values.values()))
-            return True
-        changes = ", ".join(f"{name} = ?" for name in values)
-        self._db.execute(f"UPDATE findings SET {changes} WHERE id = ?", (*values.values(), finding_id))
-        return False
+        else:
+            changes = ", ".join(f"{name} = ?" for name in values)
+            self._db.execute(f"UPDATE findings SET {changes} WHERE id = ?", (*values.values(), finding_id))
+        self._seal(finding_id)
+        return row is None
 
     def spend(self, seconds: Mapping[tuple[str, str], float]) -> None:
         """Add workers' seconds by step and pass (``fuzzer.shard.shard``)."""
@@ -235,6 +240,7 @@ class Store(StoreReader):
                 "UPDATE findings SET minimized_json = ? WHERE id = ? AND state = ?",
                 (minimized.to_json(), finding_id, FindingState.NEW.value),
             )
+            self._seal(finding_id)
 
     def save_triage(
         self,
@@ -251,6 +257,9 @@ class Store(StoreReader):
     ) -> None:
         """Record what triage found out, and the seconds that it took."""
         text = None if minimized is None else minimized.to_json()
+        if parts is not None and repro is not None:
+            with contextlib.suppress(StoreError):  # without a script there is nothing to run
+                parts = replace(parts, digest=trust.digest(door.read_script(self.directory, repro)))
         with self._writing():
             self._db.execute(
                 "UPDATE findings SET state = ?, minimized_json = ?, bindings = ?, repro = ?, parts = ?, note = ?, "
@@ -267,16 +276,24 @@ class Store(StoreReader):
                     finding_id,
                 ),
             )
+            self._seal(finding_id)
             if seconds:
                 add_rows(self._db, "costs", [(finding_id, 0.0, seconds)])
 
     def save_regression(self, earlier: Earlier) -> None:
         """Record what became of an earlier finding."""
+        row = {"source": earlier.source, "id": earlier.id, "state": earlier.state.value, "body": _text(earlier)}
+        row["seal"] = self.sealer.row("regressions", row)
         with self._writing():
-            row = (earlier.source, earlier.id, earlier.state.value, _text(earlier))
-            self._db.execute("INSERT OR REPLACE INTO regressions VALUES (?, ?, ?, ?)", row)
+            self._db.execute("INSERT OR REPLACE INTO regressions VALUES (?, ?, ?, ?, ?)", tuple(row.values()))
 
     # -- inside -------------------------------------------------------------------------------------------------
+
+    def _seal(self, finding_id: str) -> None:
+        """Seal a finding as it is now, in the transaction that has changed it."""
+        for row in self._db.execute("SELECT * FROM findings WHERE id = ?", (finding_id,)).fetchall():
+            seal = self.sealer.row("findings", dict(row))
+            self._db.execute("UPDATE findings SET seal = ? WHERE id = ?", (seal, finding_id))
 
     def _found(self) -> int:
         """Number of the file that stands where the database should; 0 where none does."""

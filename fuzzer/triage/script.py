@@ -12,7 +12,7 @@ from fuzzer.findings.signature import signature
 from fuzzer.minimizer.judge.criterion import isolated_worker
 from fuzzer.minimizer.judge.judge import Judge, judging_oracles
 from fuzzer.repro.nearest.search import NEAREST_SECONDS, nearest_passing
-from fuzzer.repro.run import ReproResult, check_repro, check_text
+from fuzzer.repro.run import ReproResult, check_text
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -111,8 +111,10 @@ def repro_script(
         return script if full else shortened(judge, script, wanted)[0]
 
 
-def shortened(judge: Judge, script: RenderedScript, request: ShortRequest) -> tuple[RenderedScript, str]:
-    """Put the short form in the place of the long one, if it shows the failure in a fresh process.
+def shortened(
+    judge: Judge, script: RenderedScript, request: ShortRequest, place: Path | None = None
+) -> tuple[RenderedScript, str]:
+    """Put the short form in the place of the long one, if it shows the failure in a fresh process below ``place``.
 
     Returns:
         The script, and why it is the long one; empty where it is the short one.
@@ -124,7 +126,7 @@ def shortened(judge: Judge, script: RenderedScript, request: ShortRequest) -> tu
     parts = replace(script.parts, numbers=forms.numbers)
     said = ""
     for form in forms.scripts:
-        result = check_text(form.text, form.ending)
+        result = check_text(form.text, form.ending, place)
         if result.confirmed:
             return RenderedScript(form.text, form.text, replace(parts, ending=form.ending, change=form.change)), ""
         said = said or f"it exited with {result.exit_code} and printed: {result.said}"
@@ -151,16 +153,17 @@ def write_checked(
         NoScript: It cannot be rendered.
     """
     nearest = nearest_passing(wanted.case, wanted.verdict, judge, nearest_seconds)
+    place = path.parent.parent
     request = RenderRequest(wanted.case, wanted.verdict, signature_text, nearest, wanted.blame)
     for each in (request, replace(request, nearest=None)):
         script = render(judge, each)
         write_repro(script.text, path)
-        result = check_repro(path)
+        result = check_text(script.text, place=place)
         if not result.refutes_nearest:
             break
     if not result.confirmed:
         return result, script.parts, ""
-    script, why = shortened(judge, script, wanted)
+    script, why = shortened(judge, script, wanted, place)
     write_repro(script.text, path)
     return result, script.parts, why
 

@@ -11,6 +11,7 @@ from sample_records import META, hit, shard
 
 from fuzzer.cli.main import main
 from fuzzer.findings.releases import Bisected
+from fuzzer.findings.script_parts import ScriptParts, Words
 from fuzzer.store.records import FindingState, SignatureHits
 from fuzzer.store.writer import Store
 
@@ -85,7 +86,8 @@ def add_scripted(store: Store, campaign: Path, failed: SignatureHits) -> None:
     store.record_shard(shard(0, failed), 1.0)
     (campaign / "repros").mkdir()
     (campaign / "repros" / f"{failed.signature.id}.py").write_text(FIXED_IN_026)
-    store.save_triage(failed.signature.id, FindingState.CONFIRMED, None, None, f"repros/{failed.signature.id}.py", "")
+    name, parts = failed.signature.id, ScriptParts("", False, (), 0, Words("it is ill-formed", "", ""))
+    store.save_triage(name, FindingState.CONFIRMED, None, None, f"repros/{name}.py", "", parts=parts)
 
 
 def test_a_finding_of_a_campaign(fake: FakePython, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -16,6 +16,7 @@ from typing import Any
 import psutil
 import pytest
 
+from fuzzer.campaign.regression import gather
 from fuzzer.cli.main import main
 from fuzzer.cli.verbs.run import _on_signals
 from fuzzer.findings.signature import death_verdict, signature
@@ -66,6 +67,7 @@ def run(out: Path, *arguments: object) -> Done:
 
 def substance(out: Path) -> dict[str, Any]:
     """All of a campaign that its seed and budget decide."""
+    gather([out])  # refuses rows and scripts that are not sealed
     with Store.open(out) as store:
         info = store.info()
         return {

@@ -20,6 +20,7 @@ pytest.importorskip("distributed", reason="Dask's scheduler is not installed: pi
 
 from dask_cluster import Cluster, end, tree
 
+from fuzzer.campaign.regression import gather
 from fuzzer.store.writer import FindingState, Store
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(3000)]
@@ -58,6 +59,7 @@ def finish(process: subprocess.Popen[str], seconds: float = 1500) -> str:
 
 def substance(out: Path) -> dict[str, Any]:
     """All of a campaign that its seed and budget decide."""
+    gather([out])  # refuses rows and scripts that are not sealed
     with Store.open(out) as store:
         info = store.info()
         return {

@@ -10,6 +10,7 @@ import tvm
 from sample_records import META
 from test_repro_markdown import MODULE, case, finding
 
+from fuzzer.campaign.regression import gather
 from fuzzer.cli.main import main
 from fuzzer.core.case import Case
 from fuzzer.findings.assessment import Assessment, EvidenceClass, Severity
@@ -52,7 +53,7 @@ def campaign(tmp_path: Path, found: Case, verdict: Verdict, name: Signature) -> 
 
 
 def minimize(campaign: Path, name: Signature) -> int:
-    return main(["minimize", str(campaign), name.id, "--workers", "1", "--time", "60s", "--trust"])
+    return main(["minimize", str(campaign), name.id, "--workers", "1", "--time", "60s"])
 
 
 def test_what_minimize_achieved_is_what_later_verbs_show(
@@ -66,6 +67,7 @@ def test_what_minimize_achieved_is_what_later_verbs_show(
     assert found.minimized is not None
     assert "stopped" not in found.note
     assert "R.abs" not in (campaign / str(found.repro)).read_text()
+    assert [each.id for each in gather([campaign])] == [name.id], "row and script are sealed"
     assert main(["repro", str(campaign), name.id, "--markdown"]) == 0
     assert "R.abs" not in capsys.readouterr().out
     before = (campaign / str(found.repro)).stat().st_mtime_ns

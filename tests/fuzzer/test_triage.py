@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import replace
@@ -22,6 +23,7 @@ from fuzzer.minimizer.judge.criterion import Confirmation, OracleCriterion
 from fuzzer.minimizer.judge.judge import Judge, judging_oracles
 from fuzzer.minimizer.search.outcome import Minimized, SearchLimits
 from fuzzer.minimizer.search.search import Search
+from fuzzer.repro import run
 from fuzzer.repro.run import check_repro
 from fuzzer.triage.finding import TriageJob, TriageResult, TriageState, _fits_any_module, triage_finding
 from fuzzer.worker.worker import IsolatedWorker
@@ -78,6 +80,19 @@ def test_an_exception_is_confirmed_minimized_and_scripted(tmp_path: Path) -> Non
     assert signature(first_failure(result.minimized, OracleName.CRASH)).id == signature(verdict).id
     assert result.parts is not None
     assert check_repro(tmp_path / result.repro, ending=result.parts.ending).confirmed
+
+
+def test_scripts_import_nothing_that_lies_beside_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Somebody may have put it into the directory of a campaign whose rows are the user's."""
+    monkeypatch.setattr(run, "subprocess", subprocess)  # the process that tests run scripts in has loaded TVM
+    (tmp_path / "repros").mkdir()
+    for name in ("tvm", "numpy"):
+        (tmp_path / f"repros/{name}.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\n")
+    case = case_of(samples.two_functions(), "MergeCompositeFunctions", "relax.transform.MergeCompositeFunctions()")
+    result = triage(case, first_failure(case, OracleName.CRASH), tmp_path, SearchLimits(queries=0))
+    assert not (tmp_path / "ran").exists()
+    assert result.state is TriageState.CONFIRMED, result
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["repros"]
 
 
 def test_a_death_of_the_process_is_confirmed_minimized_and_scripted(tmp_path: Path) -> None:

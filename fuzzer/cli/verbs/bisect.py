@@ -152,7 +152,7 @@ def _of_campaign(options: argparse.Namespace) -> list[_Target]:
         _Target(
             f"{finding.id} {first_line(finding.signature)}",
             finding.id,
-            script_of(finding, options.directory, full=True)[0],
+            script_of(finding, options.directory, full=True, trusted=options.trust)[0],
         )
         for finding in findings
     ]

@@ -69,7 +69,8 @@ def _run(options: argparse.Namespace) -> int:
         finding, info = store.finding(options.finding), store.info()
         if options.check or options.fresh or options.full or finding.repro is None:
             require_trust(store, options.trust)
-    script, parts = script_of(finding, options.directory, fresh=options.fresh, full=options.full)
+    trusted = options.trust or not options.check
+    script, parts = script_of(finding, options.directory, fresh=options.fresh, full=options.full, trusted=trusted)
     text = _report(finding, info, script, parts, options) if options.markdown else script
     if options.markdown and len(script) > LONGEST_SCRIPT:
         where = f": {options.directory / finding.repro}" if finding.repro else " (without --markdown, this prints it)"
@@ -99,20 +100,24 @@ def _object(finding: FindingRecord, text: str, output: str | None, checked: Repr
 
 
 def script_of(
-    finding: FindingRecord, directory: Path, *, fresh: bool = False, full: bool = False
+    finding: FindingRecord, directory: Path, *, fresh: bool = False, full: bool = False, trusted: bool = True
 ) -> tuple[str, ScriptParts | None]:
     """Return the script that triage left, or a new one of the smallest case.
 
     A new one where it is to be ``fresh``, and where the long form is wanted (``full``) and triage left the short one.
 
     Raises:
-        UsageError: There is none, and none can be made.
+        UsageError: There is none, and none can be made; or it is not ``trusted``, and not the one that was recorded.
     """
     from fuzzer.store.door import read_script
+    from fuzzer.store.trust import require_script
 
     short = finding.parts is not None and finding.parts.ending is not None
     if finding.repro is not None and not fresh and not (full and short):
-        return read_script(directory, finding.repro), finding.parts
+        text = read_script(directory, finding.repro)
+        if not trusted:
+            require_script(directory / finding.repro, text, finding.parts)
+        return text, finding.parts
     from fuzzer.triage.script import repro_script
 
     known = True if fresh or finding.parts is None else finding.parts.nearest or False  # not searched for once more
