@@ -52,16 +52,9 @@ def require_sums(
     Raises:
         Undefined: Some order may: beyond half of the greatest number, for rounding adds to it.
     """
-    if not is_float(values.dtype.name) or values.size == 0:
-        return
-    sizes, limits = np.abs(values), _limits(declared or request.declared(0))
-    if not stepwise and values.size > limits.terms and _count(values, axes) > limits.terms:
-        raise Undefined("sum of more terms than its dtype has digits for")
-    if float(sizes.max()) * values.size <= limits.greatest / 2:
-        return
-    finite = np.where(np.isfinite(values), sizes, 0).astype("float64")
-    if np.any(finite.sum(axis=axes) > limits.greatest / 2):
-        raise Undefined("sum that may overflow")
+    if is_float(values.dtype.name) and values.size:
+        count = 0 if stepwise else math.prod([values.shape[axis] for axis in np.atleast_1d(axes)])
+        require_contraction(functools.partial(np.sum, axis=axes), [values], declared or request.declared(0), count)
 
 
 def require_products(request: Request, values: Array, axes: Axes, declared: str | None = None) -> None:
@@ -91,36 +84,20 @@ def require_products(request: Request, values: Array, axes: Axes, declared: str 
 
 
 def require_inner_products(left: Array, right: Array, declared: str) -> None:
-    """Check that no order of adding up the products of ``left @ right`` leaves the dtype or its digits.
-
-    Args:
-        left: The rows.
-        right: The columns.
-        declared: Dtype of the sums, also where float64 is computed.
-
-    Raises:
-        Undefined: Some order may.
-    """
-    if not is_float(declared) or left.size == 0 or right.size == 0:
-        return
-    limits, count = _limits(declared), left.shape[-1]
-    if count > limits.terms:
-        raise Undefined("sum of more terms than its dtype has digits for")
-    sizes = [np.abs(each) for each in (left, right)]
-    if float(sizes[0].max()) * float(sizes[1].max()) * count <= limits.greatest / 2:
-        return
-    rows, columns = (np.where(np.isfinite(each), each, 0).astype("float64") for each in sizes)
-    if np.any(rows @ columns > limits.greatest / 2):
-        raise Undefined("sum that may overflow")
+    """Check that no order of adding up the products of ``left @ right`` leaves the dtype; as :func:`require_sums`."""
+    require_contraction(np.matmul, [left, right], declared, left.shape[-1])
 
 
-def require_contraction(contract: Callable[..., Any], operands: Sequence[Array], declared: str) -> None:
+def require_contraction(
+    contract: Callable[..., Any], operands: Sequence[Array], declared: str, count: int | None = None
+) -> None:
     """Check that no order of adding up products of several operands leaves the dtype or its digits.
 
     Args:
         contract: What sums up products of one element of each operand.
         operands: Its arguments.
         declared: Dtype of the sums, also where float64 is computed.
+        count: Terms of a sum, 0 where their number does not matter; by default those of the longest one.
 
     Raises:
         Undefined: Some order may.
@@ -128,16 +105,13 @@ def require_contraction(contract: Callable[..., Any], operands: Sequence[Array],
     if not is_float(declared) or any(each.size == 0 for each in operands):
         return
     limits, terms = _limits(declared), math.prod([each.size for each in operands])
-    sizes = [np.abs(each) for each in operands]
-    most = math.prod([float(each.max()) for each in sizes])
-    if terms <= limits.terms and most * terms <= limits.greatest / 2:
-        return
-    if terms > limits.terms and np.max(contract(*[np.ones(each.shape) for each in operands]), initial=0) > limits.terms:
+    if count is None:
+        count = terms if terms <= limits.terms else int(np.max(contract(*[np.ones(each.shape) for each in operands])))
+    if count > limits.terms:
         raise Undefined("sum of more terms than its dtype has digits for")
+    sizes = [np.abs(each) for each in operands]
+    if math.prod([float(each.max()) for each in sizes]) * (count or terms) <= limits.greatest / 2:
+        return
     finite = [np.where(np.isfinite(each), each, 0).astype("float64") for each in sizes]
     if np.any(contract(*finite) > limits.greatest / 2):
         raise Undefined("sum that may overflow")
-
-
-def _count(values: Array, axes: Axes) -> int:
-    return math.prod([values.shape[axis] for axis in ([axes] if isinstance(axes, int) else axes)])

@@ -52,17 +52,12 @@ class Dims:
             return value
         raise Unsupported("symbolic dim without a value")
 
-    def match(self, ty: relax.Type, value: Any, precision: Precision) -> None:
-        """Check a value against a type; dims that have no value yet take it from the value.
+    def match(self, pairs: Sequence[tuple[Any, Any]], precision: Precision) -> None:
+        """Check values against types; dims that have no value yet take it from the values, wherever they stand.
 
         Raises:
-            Raised: The value does not fit, as the virtual machine says.
-            Unsupported: The type is one that is not checked here.
+            Raised: A value does not fit, as the virtual machine says.
         """
-        self.match_all(((ty, value),), precision)
-
-    def match_all(self, pairs: Sequence[tuple[Any, Any]], precision: Precision) -> None:
-        """As :meth:`match`, of several: a dim may be used before another type gives it its value."""
         spelled = [each for ty, value in pairs for each in self._spelled(ty, value, precision)]
         for dim, size in spelled:
             if isinstance(dim, tirx.Var) and dim not in self._bound and dim not in self._values:

@@ -14,6 +14,7 @@ from relaxkit.interpreter.dims import Dims
 from relaxkit.interpreter.kernels import PackedFunction, call_packed, run_kernel
 from relaxkit.interpreter.registry import (
     MISMATCH,
+    UNCOMPARED,
     Precision,
     Raised,
     Request,
@@ -144,7 +145,7 @@ class Interpreter:
         values = dict(closure.captured)
         values.update(zip(function.params, arguments, strict=True))
         dims = Dims(values, closure.dims)
-        dims.match_all([(param.ty, values[param]) for param in function.params], self.precision)
+        dims.match([(param.ty, values[param]) for param in function.params], self.precision)
         result = self._evaluate(function.body, _Activation(values, dims))
         self._depth -= 1
         return result
@@ -183,7 +184,7 @@ class Interpreter:
             for binding in block.bindings:
                 value = self._evaluate(binding.value, frame)
                 if isinstance(binding, relax.MatchCast):
-                    frame.dims.match(binding.ty, value, self.precision)
+                    frame.dims.match([(binding.ty, value)], self.precision)
                 values[binding.var] = value
         return self._evaluate(expression.body, frame)
 
@@ -236,7 +237,7 @@ class Interpreter:
             try:
                 result = compute(request)
             except (ValueError, IndexError) as error:
-                if has_static_shapes(expression):
+                if op.name not in UNCOMPARED and has_static_shapes(expression):
                     raise
                 raise Undefined(MISMATCH) from error
             if self.observer is not None:

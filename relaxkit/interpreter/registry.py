@@ -6,7 +6,7 @@ import enum
 import functools
 import importlib
 import pkgutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -103,6 +103,12 @@ class Request:
         return (self.dim(value),)
 
     @property
+    def axis(self) -> int | None:
+        """Return the attribute ``axis``; ``None`` where it is absent."""
+        axis = self.attr("axis")
+        return None if axis is None else int(axis)
+
+    @property
     def type(self) -> Any:
         """Return the type of the result."""
         return self.call.ty
@@ -140,16 +146,32 @@ OPERATORS: dict[str, Implementation] = {}
 """Name with the leading ``relax.`` to what computes it; complete once :func:`implementation` was asked."""
 
 
-def semantics(*names: str) -> Callable[[Implementation], Implementation]:
-    """Register a function as the meaning of these operators, names without the leading ``relax.``."""
+UNCOMPARED: set[str] = set()
+"""Names of the operators whose type inference does not compare their operands; for others see has_static_shapes."""
+
+
+def semantics(*names: str, compared: bool = True) -> Callable[[Implementation], Implementation]:
+    """Register a function as the meaning of operators.
+
+    Args:
+        names: Theirs, without the leading ``relax.``.
+        compared: Whether type inference compares the operands; else it is ``Undefined`` where NumPy refuses them.
+    """
 
     def register(function: Implementation) -> Implementation:
-        for name in names:
-            assert f"relax.{name}" not in OPERATORS, name
-            OPERATORS[f"relax.{name}"] = function
+        full = {f"relax.{name}" for name in names}
+        assert OPERATORS.keys().isdisjoint(full), names
+        OPERATORS.update(dict.fromkeys(full, function))
+        UNCOMPARED.update(() if compared else full)
         return function
 
     return register
+
+
+def meanings(table: Mapping[str, Callable[..., Any]], *, compared: bool = True) -> None:
+    """Register operators that are one expression over the call and its arguments, names separated by blanks."""
+    for names, compute in table.items():
+        semantics(*names.split(), compared=compared)(lambda call, compute=compute: compute(call, *call.args))
 
 
 @functools.cache
@@ -168,22 +190,6 @@ def implementation(name: str) -> Implementation | None:
 
 
 MISMATCH = "operands that do not fit together"
-
-
-def undefined_on_mismatch(function: Callable[[Request], Any]) -> Callable[[Request], Any]:
-    """Return an implementation that is ``Undefined`` where NumPy refuses the shapes, also known ones.
-
-    For operators whose type inference does not compare its operands; for all others see :func:`has_static_shapes`.
-    """
-
-    @functools.wraps(function)
-    def computed(request: Request) -> Any:
-        try:
-            return function(request)
-        except (ValueError, IndexError) as error:
-            raise Undefined(MISMATCH) from error
-
-    return computed
 
 
 def has_static_shapes(call: relax.Call) -> bool:

@@ -25,8 +25,7 @@ def _numbers(request: Request) -> tuple[Array, Array]:
 def _ordered(request: Request) -> tuple[Array, Array]:
     """Return both; which of a number and NaN is the greater is not documented (apache/tvm issue 19579)."""
     left, right = _numbers(request)
-    if is_floating(left):
-        request.undefined(np.isnan(left) != np.isnan(right), "extreme of a number and NaN")
+    request.undefined(np.isnan(left) != np.isnan(right), "extreme of a number and NaN")
     return left, right
 
 
@@ -39,12 +38,15 @@ elementwise("minimum", np.minimum, _ordered)
 elementwise("atan2", np.arctan2, _numbers)
 
 
-def _divisible(request: Request, left: Array, right: Array) -> None:
-    """Integers: no zero divisor, and no quotient one above the greatest number."""
-    request.undefined(right == 0, "integer division by zero")
+def _divided(request: Request) -> tuple[Array, Array]:
+    """Return both; of integers, no divisor is zero, and no quotient one above the greatest number."""
+    left, right = _numbers(request)
+    if not is_floating(left):
+        request.undefined(right == 0, "integer division by zero")
     if left.dtype.kind == "i":
         least = limits(left.dtype).min
         request.undefined((left == least) & (right == -1), "integer division that overflows")
+    return left, right
 
 
 def _truncated(left: Array, right: Array) -> Any:
@@ -54,22 +56,26 @@ def _truncated(left: Array, right: Array) -> Any:
     return (quotient + inexact).astype(left.dtype)
 
 
-@semantics("divide")
-def divide(request: Request) -> Any:
-    """Return the quotient; of integers towards zero, as C and ONNX ``Div`` have it."""
+def _powers(request: Request) -> tuple[Array, Array]:
     left, right = _numbers(request)
-    if is_floating(left):
-        return finished(request, np.true_divide(left, right))
-    _divisible(request, left, right)
-    return finished(request, _truncated(left, right))
+    request.undefined(False if is_floating(left) else right < 0, "negative power of an integer")
+    return left, right
+
+
+# Of integers towards zero, as C and ONNX ``Div`` have it.
+elementwise("divide", lambda left, right: (np.true_divide if is_floating(left) else _truncated)(left, right), _divided)
+# The remainder of division towards zero, of the sign of the dividend; ``floor_mod`` is the other one.
+elementwise("mod", np.fmod, _divided)
+# By the special cases of C's ``pow``.
+elementwise("power", np.power, _powers)
+elementwise("log_add_exp", lambda left, right: np.logaddexp(wide(left), wide(right)).astype(left.dtype), _numbers)
 
 
 @semantics("floor_divide")
 def floor_divide(request: Request) -> Any:
     """Return the greatest integer that is not above the quotient."""
-    left, right = _numbers(request)
+    left, right = _divided(request)
     if not is_floating(left):
-        _divisible(request, left, right)
         return finished(request, np.floor_divide(left, right))
     return finished(request, _floor_of_quotient(request, left, right).astype(left.dtype))
 
@@ -93,9 +99,8 @@ def floor_mod(request: Request) -> Any:
     For floats it is ``x - floor(x / y) * y``, which NumPy and PyTorch compute exactly and compilers by that formula.
     Where its rounding can lead from one end of the range of remainders to the other, the result is not defined.
     """
-    left, right = _numbers(request)
+    left, right = _divided(request)
     if not is_floating(left):
-        _divisible(request, left, right)
         return finished(request, np.remainder(left, right))
     quotient, dtype = _floor_of_quotient(request, left, right), left.dtype
     left, right = wide(left), wide(right)
@@ -107,31 +112,6 @@ def floor_mod(request: Request) -> Any:
     formula = left - np.asarray(quotient * right).astype(dtype)
     request.undefined((formula != result) & near, "remainder within rounding of the divisor")
     return finished(request, result.astype(dtype))
-
-
-@semantics("mod")
-def mod(request: Request) -> Any:
-    """Return the remainder of division towards zero, of the sign of the dividend (``floor_mod`` is the other one)."""
-    left, right = _numbers(request)
-    if not is_floating(left):
-        _divisible(request, left, right)
-    return finished(request, np.fmod(left, right))
-
-
-@semantics("power")
-def power(request: Request) -> Any:
-    """Return the first to the power of the second, by the special cases of C's ``pow``."""
-    left, right = _numbers(request)
-    if not is_floating(left):
-        request.undefined(right < 0, "negative power of an integer")
-    return finished(request, np.power(left, right))
-
-
-@semantics("log_add_exp")
-def log_add_exp(request: Request) -> Any:
-    """``log(exp(x) + exp(y))`` without overflow between."""
-    left, right = _numbers(request)
-    return finished(request, np.logaddexp(wide(left), wide(right)).astype(left.dtype))
 
 
 @semantics("ewise_fma")

@@ -11,32 +11,21 @@ from tvm import relax
 
 from relaxkit.interpreter.kernels import PackedFunction, call_packed, declared, new_tensor, raised_precision, run_kernel
 from relaxkit.interpreter.machine import OVERWRITTEN, Closure
-from relaxkit.interpreter.registry import Raised, Request, Unsupported, semantics
+from relaxkit.interpreter.registry import Raised, Request, Unsupported, meanings, semantics
 from relaxkit.runtime.values import ShapeValue
 
 
-@semantics("call_tir", "call_tir_with_grad")
+@semantics("call_tir", "call_tir_with_grad", "call_tir_inplace")
 def call_tir(request: Request) -> Any:
-    """Return the outputs of a kernel, each a new tensor; the gradient's name is for the ``Gradient`` pass alone."""
-    function, arguments = request.args[0], request.args[1]
-    outputs = [new_tensor(ty, request.dim) for ty in _outputs(request)]
-    results = run_kernel(request.machine, function, arguments, _types(request), outputs, _tir_vars(request))
-    return _shaped(request, results)
-
-
-@semantics("call_tir_inplace")
-def call_tir_inplace(request: Request) -> Any:
-    """As ``call_tir``, the outputs with a place being what the kernel leaves in that argument.
+    """Return the outputs of a kernel, new tensors but for those with a place: what it leaves in that argument.
 
     The caller warrants that nothing else sees what is overwritten, so the result is a value of its own here, and the
-    variable that held the argument has none afterwards.
+    variable that held the argument has none afterwards.  The gradient's name is for the ``Gradient`` pass alone.
     """
     function, arguments = request.args[0], request.args[1]
-    places = request.integers("inplace_indices") or ()
-    outputs = [
-        place if place >= 0 else new_tensor(ty, request.dim)
-        for place, ty in zip(places, _outputs(request), strict=True)
-    ]
+    types = _outputs(request)
+    places = request.integers("inplace_indices") or (-1,) * len(types)
+    outputs = [place if place >= 0 else new_tensor(ty, request.dim) for place, ty in zip(places, types, strict=True)]
     results = run_kernel(request.machine, function, arguments, _types(request), outputs, _tir_vars(request))
     _consume(request, getattr(request.call.args[1], "fields", ()), arguments, places, results)
     return _shaped(request, results)
@@ -83,13 +72,6 @@ def make_closure(request: Request) -> Any:
     if not isinstance(function, Closure):
         raise Unsupported("closure of something else than a Relax function")
     return replace(function, bound=(*arguments, *function.bound))
-
-
-@semantics("invoke_closure", "invoke_pure_closure")
-def invoke_closure(request: Request) -> Any:
-    """Call a closure with its first arguments."""
-    closure, arguments = request.args
-    return request.machine.invoke(closure, arguments)
 
 
 def _outputs(request: Request) -> list[Any]:
@@ -149,16 +131,16 @@ def assert_op(request: Request) -> Any:
     return ()
 
 
-@semantics("to_vdevice", "hint_on_device", "builtin.stop_lift_params")
-def same(request: Request) -> Any:
-    """Return the argument: where a tensor lies, and what passes make of it, is no matter of values."""
-    return request.args[0]
-
-
-@semantics("null_value")
-def null_value(_request: Request) -> Any:
-    """Return an argument that is left out."""
-    return None
+# Where a tensor lies, and what passes make of it, is no matter of values; a null value is an argument that is left out.
+meanings(
+    {
+        "to_vdevice hint_on_device builtin.stop_lift_params memory.ensure_zero_offset": lambda _, data, *_more: data,
+        "null_value": lambda _: None,
+        "invoke_closure invoke_pure_closure": lambda call, closure, given: call.machine.invoke(closure, given),
+        # Who reads afterwards what was given back is not well formed.
+        "memory.kill_tensor memory.kill_storage vm.kill_object": lambda *_: (),
+    }
+)
 
 
 def _texts(request: Request, values: list[Any], first: int) -> list[str]:

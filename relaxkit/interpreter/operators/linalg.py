@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from relaxkit.interpreter.accumulation import require_contraction, require_inner_products, require_sums
 from relaxkit.interpreter.operands import finished, operand
-from relaxkit.interpreter.registry import Array, Request, Undefined, semantics, undefined_on_mismatch
+from relaxkit.interpreter.registry import Array, Request, Undefined, meanings, semantics
 
 
 def _working(request: Request, *arrays: Array) -> list[Array]:
@@ -28,29 +29,24 @@ def _working(request: Request, *arrays: Array) -> list[Array]:
     return [array.astype(dtype, copy=False) for array in arrays]
 
 
-def _rounded(request: Request, value: Any) -> Any:
-    return finished(request, request.cast(value))
-
-
-@semantics("matmul")
-@undefined_on_mismatch
-def matmul(request: Request) -> Any:
-    """Return the matrix product of the array API: vectors are rows and columns, batches broadcast."""
+def _products(request: Request, multiply: Callable[[Array, Array], Any], summed: bool = False) -> Any:
     left, right = _working(request, operand(request, 0), operand(request, 1))
-    require_inner_products(left, right, request.declared())
-    return _rounded(request, np.matmul(left, right))
+    if summed:
+        require_inner_products(left, right, request.declared())
+    return finished(request, request.cast(multiply(left, right)))
 
 
-@semantics("outer")
-@undefined_on_mismatch
-def outer(request: Request) -> Any:
-    """Return all products of the elements of two vectors."""
-    left, right = _working(request, operand(request, 0), operand(request, 1))
-    return _rounded(request, np.multiply.outer(left, right))
+meanings(
+    {
+        # The matrix product of the array API: vectors are rows and columns, batches broadcast.
+        "matmul": lambda call, *_: _products(call, np.matmul, summed=True),
+        "outer": lambda call, *_: _products(call, np.multiply.outer),
+    },
+    compared=False,
+)
 
 
-@semantics("einsum")
-@undefined_on_mismatch
+@semantics("einsum", compared=False)
 def einsum(request: Request) -> Any:
     """Einstein's summation convention, as ``numpy.einsum`` has it."""
     operands = _working(request, *request.args[0])
@@ -66,16 +62,13 @@ def _collapsed(request: Request, shape: tuple[int, ...]) -> Any:
         raise Undefined("collapse to a shape that does not broadcast")
     places = (*range(lead), *(lead + place for place, dim in enumerate(shape) if dim == 1))
     require_sums(request, data, places)
-    return _rounded(request, np.reshape(np.sum(data, axis=places, dtype=data.dtype), shape))
+    return finished(request, request.cast(np.reshape(np.sum(data, axis=places, dtype=data.dtype), shape)))
 
 
-@semantics("collapse_sum_to")
-def collapse_sum_to(request: Request) -> Any:
-    """Return the sum over the dims that a broadcast from the shape added or stretched; 0 over no elements."""
-    return _collapsed(request, request.args[1].dims)
-
-
-@semantics("collapse_sum_like")
-def collapse_sum_like(request: Request) -> Any:
-    """``collapse_sum_to`` the shape of another tensor."""
-    return _collapsed(request, request.args[1].shape)
+# Over the dims that a broadcast from the shape added or stretched; 0 over no elements.
+meanings(
+    {
+        "collapse_sum_to": lambda call, _, shape: _collapsed(call, shape.dims),
+        "collapse_sum_like": lambda call, _, like: _collapsed(call, like.shape),
+    }
+)

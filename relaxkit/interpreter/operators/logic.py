@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 
-from relaxkit.interpreter.operands import alone, elementwise, finished, is_floating, operand, pair
-from relaxkit.interpreter.registry import Array, Request, semantics
+from relaxkit.interpreter.operands import alone, elementwise, pair
+from relaxkit.interpreter.registry import Array, Request
 
 # Comparisons are IEEE's: NaN is not equal to anything, and -0.0 equals 0.0.
 for _function in (
@@ -16,24 +13,9 @@ for _function in (
     np.logical_xor, np.bitwise_and, np.bitwise_or, np.bitwise_xor,
 ):  # fmt: skip
     elementwise(_function.__name__, _function)
-elementwise("logical_not", np.logical_not, alone)
+for _function in (np.isfinite, np.isinf, np.isnan, np.logical_not):  # every integer is finite, and none is NaN
+    elementwise(_function.__name__, _function, alone)
 elementwise("bitwise_not", np.invert, alone)  # of a boolean, the other one
-
-
-def _test(name: str, function: Callable[[Array], Any], of_integers: bool) -> None:
-    """A test of floats; every integer is finite, and none is NaN."""
-
-    @semantics(name)
-    def compute(request: Request) -> Any:
-        value = operand(request, 0)
-        return finished(request, function(value) if is_floating(value) else np.full(value.shape, of_integers))
-
-
-_test("isfinite", np.isfinite, True)
-
-_test("isinf", np.isinf, False)
-
-_test("isnan", np.isnan, False)
 
 
 def _shifted(request: Request) -> tuple[Array, Array]:
@@ -43,12 +25,12 @@ def _shifted(request: Request) -> tuple[Array, Array]:
     return value, count
 
 
-@semantics("left_shift")
-def left_shift(request: Request) -> Any:
-    """Bits moved up, those beyond the width dropped; of a negative number, which C leaves open, nothing is said."""
+def _shifted_up(request: Request) -> tuple[Array, Array]:
+    """Bits beyond the width are dropped; of a negative number, which C leaves open, nothing is said."""
     value, count = _shifted(request)
     request.undefined(value < 0, "left shift of a negative number")
-    return finished(request, np.left_shift(value, count))
+    return value, count
 
 
+elementwise("left_shift", np.left_shift, _shifted_up)
 elementwise("right_shift", np.right_shift, _shifted)  # a signed number keeps its sign

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -10,41 +11,38 @@ import numpy as np
 from relaxkit.interpreter.operands import alone, elementwise, erf, finished, is_floating, limits, operand, sigmoid, wide
 from relaxkit.interpreter.registry import Array, Request, Unsupported, semantics
 
-
-def _float_function(name: str, function: Callable[[Array], Any]) -> None:
-    """An operator that takes floats; those of low precision are computed in float32 and rounded once."""
-
-    @semantics(name)
-    def compute(request: Request) -> Any:
-        value = operand(request, 0)
-        if not is_floating(value):
-            raise Unsupported("function of floats applied to other numbers")
-        return finished(request, np.asarray(function(wide(value))).astype(value.dtype, copy=False))
-
-
 _FLOAT_FUNCTIONS: dict[str, Callable[[Array], Any]] = {
     "acos": np.arccos, "acosh": np.arccosh, "asin": np.arcsin, "asinh": np.arcsinh, "atan": np.arctan,
     "atanh": np.arctanh, "cos": np.cos, "cosh": np.cosh, "erf": erf, "exp": np.exp, "log": np.log,
     "rsqrt": lambda value: 1 / np.sqrt(value), "sigmoid": sigmoid, "sin": np.sin, "sinh": np.sinh, "sqrt": np.sqrt,
     "tan": np.tan, "tanh": np.tanh,
 }  # fmt: skip
+"""Functions of floats; those of low precision are computed in float32 and rounded once."""
+
+
+def _float(request: Request) -> tuple[Array]:
+    value = operand(request, 0)
+    if not is_floating(value):
+        raise Unsupported("function of floats applied to other numbers")
+    return (value,)
+
+
+def _rounded_once(function: Callable[[Array], Any], value: Array) -> Array:
+    return np.asarray(function(wide(value))).astype(value.dtype, copy=False)
+
+
 for _name, _function in _FLOAT_FUNCTIONS.items():
-    _float_function(_name, _function)
+    elementwise(_name, functools.partial(_rounded_once, _function), _float)
 
 
-def _rounding(name: str, function: Callable[[Array], Any]) -> None:
-    """An operator that makes integers of floats, and leaves integers and booleans as they are."""
-
-    @semantics(name)
-    def compute(request: Request) -> Any:
-        value = operand(request, 0)
-        return finished(request, function(value) if is_floating(value) else value)
+def _whole(function: Callable[[Array], Any], value: Array) -> Any:
+    """Make integers of floats; leave integers and booleans as they are."""
+    return function(value) if is_floating(value) else value
 
 
-_rounding("ceil", np.ceil)
-_rounding("floor", np.floor)
-_rounding("trunc", np.trunc)
-_rounding("round", np.rint)  # ties to even, says topi.round
+_ROUNDINGS = {"ceil": np.ceil, "floor": np.floor, "trunc": np.trunc, "round": np.rint}  # ties to even, says topi.round
+for _name, _function in _ROUNDINGS.items():
+    elementwise(_name, functools.partial(_whole, _function), alone)
 
 
 def _number(request: Request) -> tuple[Array]:
@@ -57,7 +55,7 @@ def _number(request: Request) -> tuple[Array]:
 def _signed(request: Request) -> tuple[Array]:
     """Return the operand; the sign of NaN is not said, and libraries disagree."""
     (value,) = _number(request)
-    request.undefined(np.isnan(value) if is_floating(value) else False, "sign of NaN")
+    request.undefined(np.isnan(value), "sign of NaN")
     return (value,)
 
 
@@ -75,7 +73,7 @@ def clip(request: Request) -> Any:
     Of NaN, nothing is documented (apache/tvm issue 19579), nor of limits in the wrong order.
     """
     value = operand(request, 0)
-    request.undefined(np.isnan(value) if is_floating(value) else False, "clip of NaN")
+    request.undefined(np.isnan(value), "clip of NaN")
     low, high = (_limit(request, value, index) for index in (1, 2))
     request.undefined(low > high, "clip between limits in the wrong order")
     return finished(request, np.minimum(np.maximum(value, low), high))

@@ -9,11 +9,10 @@ import numpy as np
 
 from relaxkit.interpreter.accumulation import require_inner_products
 from relaxkit.interpreter.operators.nn.activation import normalized_exponentials
-from relaxkit.interpreter.registry import Array, Request, Unsupported, semantics, undefined_on_mismatch
+from relaxkit.interpreter.registry import Array, Request, Unsupported, semantics
 
 
-@semantics("nn.attention", "nn.attention_bias")
-@undefined_on_mismatch
+@semantics("nn.attention", "nn.attention_bias", compared=False)
 def attention(request: Request) -> Any:
     """``softmax(query @ key.T * scale + bias) @ value`` for each head; a mask takes keys out before the softmax.
 

@@ -11,18 +11,13 @@ import numpy as np
 from relaxkit.interpreter.layouts import arranged, canonical
 from relaxkit.interpreter.operators.nn.loss import pick
 from relaxkit.interpreter.operators.nn.pooling import divisor, least, meets, sliding_over
-from relaxkit.interpreter.registry import MISMATCH, Array, Request, semantics, undefined_on_mismatch
+from relaxkit.interpreter.registry import MISMATCH, Array, Request, meanings, semantics
 from relaxkit.interpreter.windows import Sliding, padded, trailing, windows
 
-
-@semantics("grad.no_grad", "grad.start_checkpoint", "grad.end_checkpoint")
-def mark(request: Request) -> Any:
-    """Return the tensor itself."""
-    return request.args[0]
+meanings({"grad.no_grad grad.start_checkpoint grad.end_checkpoint": lambda _, data: data})
 
 
-@semantics("grad.nll_loss_backward")
-@undefined_on_mismatch
+@semantics("grad.nll_loss_backward", compared=False)
 def nll_loss_backward(request: Request) -> Any:
     """``-weight[target]`` times the gradient at the target of each prediction, nothing elsewhere."""
     grad, predictions = request.wide(0), request.wide(1)
@@ -37,8 +32,7 @@ def nll_loss_backward(request: Request) -> Any:
     return request.cast(made.reshape(predictions.shape))
 
 
-@semantics("grad.max_pool2d_backward")
-@undefined_on_mismatch
+@semantics("grad.max_pool2d_backward", compared=False)
 def max_pool2d_backward(request: Request) -> Any:
     """Each window gives its gradient to its greatest element; of several greatest ones no gradient is defined."""
     grad, data, along = _pooled(request)
@@ -50,8 +44,7 @@ def max_pool2d_backward(request: Request) -> Any:
     return _given(request, inside.shape, along, np.where(best, grad[..., None, None], 0))
 
 
-@semantics("grad.avg_pool2d_backward")
-@undefined_on_mismatch
+@semantics("grad.avg_pool2d_backward", compared=False)
 def avg_pool2d_backward(request: Request) -> Any:
     """Return each window gives its gradient in equal shares to its elements."""
     grad, data, along = _pooled(request)
@@ -63,15 +56,12 @@ def avg_pool2d_backward(request: Request) -> Any:
     return _given(request, inside, along, np.broadcast_to(shares, (*grad.shape, *taps)))
 
 
-@semantics("grad.take_backward")
-@undefined_on_mismatch
+@semantics("grad.take_backward", compared=False)
 def take_backward(request: Request) -> Any:
     """Return each gradient is added where ``take`` took its element from."""
     grad, x = request.wide(0), request.wide(1)
     indices = np.asarray(request.args[2]).astype("int64")
-    given = request.attr("axis")
-    axis = 0 if given is None else int(given) % x.ndim
-    flat = x.reshape(-1) if given is None else x
+    axis, flat = (0, x.reshape(-1)) if request.axis is None else (request.axis % x.ndim, x)
     request.undefined((indices < 0) | (indices >= flat.shape[axis]), "index out of range")
     made = np.zeros(flat.shape, grad.dtype)
     taken: Any = (slice(None),) * axis + (indices,)

@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 
 from relaxkit.interpreter.accumulation import require_sums
-from relaxkit.interpreter.registry import Array, Request, semantics, undefined_on_mismatch
+from relaxkit.interpreter.registry import Array, Request, semantics
 
 
-@semantics("nn.cross_entropy_with_logits")
-@undefined_on_mismatch
+@semantics("nn.cross_entropy_with_logits", compared=False)
 def cross_entropy_with_logits(request: Request) -> Any:
     """``-sum(predictions * labels)``, by the size of the batch where there is one."""
     predictions, labels = request.wide(0), request.wide(1)
@@ -22,8 +21,7 @@ def cross_entropy_with_logits(request: Request) -> Any:
     return request.cast(total / predictions.shape[0] if predictions.ndim > 1 else total)
 
 
-@semantics("nn.nll_loss")
-@undefined_on_mismatch
+@semantics("nn.nll_loss", compared=False)
 def nll_loss(request: Request) -> Any:
     """``-weight[target] * predictions[target]``; its mean is by the sum of weights (as PyTorch and ONNX define it)."""
     predictions = request.wide(0)

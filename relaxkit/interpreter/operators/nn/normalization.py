@@ -8,14 +8,13 @@ from typing import Any
 import numpy as np
 
 from relaxkit.interpreter.accumulation import require_sums
-from relaxkit.interpreter.registry import Array, Request, Unsupported, numpy_dtype, semantics, undefined_on_mismatch
+from relaxkit.interpreter.registry import Array, Request, Unsupported, numpy_dtype, semantics
 
 _ANY_FLOAT = 1e38
 """Within float32 and float64."""
 
 
-@semantics("nn.batch_norm")
-@undefined_on_mismatch
+@semantics("nn.batch_norm", compared=False)
 def batch_norm(request: Request) -> Any:
     """``(x - mean) / sqrt(variance + epsilon) * gamma + beta`` along the axis of channels, and the running statistics.
 
@@ -41,8 +40,7 @@ def batch_norm(request: Request) -> Any:
     return tuple(_as(request, value, field) for value, field in zip(values, request.type.fields, strict=True))
 
 
-@semantics("nn.layer_norm")
-@undefined_on_mismatch
+@semantics("nn.layer_norm", compared=False)
 def layer_norm(request: Request) -> Any:
     """Normalized over some axes; scale and shift have these axes, in the order that the attribute names them."""
     x, gamma, beta = (request.wide(index) for index in range(3))
@@ -51,8 +49,7 @@ def layer_norm(request: Request) -> Any:
     return request.cast(_scaled_and_shifted(request, made, gamma, beta, axes))
 
 
-@semantics("nn.rms_norm")
-@undefined_on_mismatch
+@semantics("nn.rms_norm", compared=False)
 def rms_norm(request: Request) -> Any:
     """``x / sqrt(mean(x * x) + epsilon) * weight`` over some axes."""
     x, weight = request.wide(0), request.wide(1)
@@ -62,8 +59,7 @@ def rms_norm(request: Request) -> Any:
     return request.cast(x / np.sqrt(squares + request.attr("epsilon")) * _along(weight, axes, x.ndim))
 
 
-@semantics("nn.group_norm")
-@undefined_on_mismatch
+@semantics("nn.group_norm", compared=False)
 def group_norm(request: Request) -> Any:
     """Channels in groups, each normalized over its channels and some other axes; a scale and shift for each channel."""
     x, gamma, beta = (request.wide(index) for index in range(3))
@@ -77,8 +73,7 @@ def group_norm(request: Request) -> Any:
     return request.cast(_scaled_and_shifted(request, made, gamma, beta, [channel]))
 
 
-@semantics("nn.instance_norm")
-@undefined_on_mismatch
+@semantics("nn.instance_norm", compared=False)
 def instance_norm(request: Request) -> Any:
     """Normalized over some axes; a scale and shift for each channel."""
     x, gamma, beta = (request.wide(index) for index in range(3))

@@ -8,71 +8,54 @@ from typing import Any
 import numpy as np
 
 from relaxkit.interpreter.operators.tensor.datatype import converted
-from relaxkit.interpreter.registry import Array, Request, Undefined, Unsupported, numpy_dtype, semantics
+from relaxkit.interpreter.registry import Array, Request, Undefined, Unsupported, meanings, numpy_dtype, semantics
 from relaxkit.runtime.values import ShapeValue
 
 
-def _dims(request: Request) -> tuple[int, ...]:
-    shape = request.args[0]
-    if not isinstance(shape, ShapeValue):
-        raise Unsupported("shape of another kind")
-    return shape.dims
+def _extents(like: Any) -> tuple[int, ...]:
+    """Return the dims of a shape, or of the tensor that a new one shall be like."""
+    if isinstance(like, ShapeValue):
+        return like.dims
+    if isinstance(like, np.ndarray):
+        return like.shape
+    raise Unsupported("shape of another kind")
 
 
-def _dtype_or(request: Request, other: np.dtype[Any]) -> np.dtype[Any]:
-    """Return the dtype asked for, else another one."""
+def _dtype_or(request: Request, like: Any) -> np.dtype[Any]:
+    """Return the dtype asked for, else that of a tensor, else float32."""
     asked = request.attr("dtype")
-    named = "" if asked is None else str(asked)
-    return other if named in ("", "void") else numpy_dtype(named, request.precision)
+    if asked is None or str(asked) in ("", "void"):
+        return like.dtype if isinstance(like, np.ndarray) else np.dtype("float32")
+    return numpy_dtype(str(asked), request.precision)
 
 
-@semantics("full")
-def full(request: Request) -> Any:
+def _full(request: Request, like: Any, fill: Any) -> Array:
     """Return a scalar everywhere, converted to the dtype asked for."""
-    return np.full(_dims(request), converted(request, np.asarray(request.args[1]), request.declared()).reshape(()))
-
-
-@semantics("full_like")
-def full_like(request: Request) -> Any:
-    """Return a scalar everywhere, in the shape of a tensor, and in its dtype unless another is asked for."""
-    like, fill = request.args
-    return np.full(like.shape, converted(request, np.asarray(fill), request.declared()).reshape(()))
-
-
-@semantics("ones", "zeros")
-def constant(request: Request) -> Any:
-    """Return one or zero everywhere."""
-    return np.full(_dims(request), _number(request), _dtype_or(request, np.dtype("float32")))
-
-
-@semantics("ones_like", "zeros_like")
-def constant_like(request: Request) -> Any:
-    """Return one or zero everywhere, in the shape of a tensor, and in its dtype unless another is asked for."""
-    (like,) = request.args
-    return np.full(like.shape, _number(request), _dtype_or(request, like.dtype))
-
-
-def _number(request: Request) -> int:
-    return int(request.name.startswith("relax.ones"))
-
-
-@semantics("eye")
-def eye(request: Request) -> Any:
-    """Return one on the diagonal ``k`` of ``n`` rows and ``m`` columns, zero elsewhere."""
-    rows, columns, diagonal = request.args
-    return _eye(rows, columns, diagonal, request.dtype)
-
-
-@semantics("eye_like")
-def eye_like(request: Request) -> Any:
-    """``eye`` in the shape of a matrix, and in its dtype unless another is asked for."""
-    like, diagonal = request.args
-    rows, columns = like.shape
-    return _eye(rows, columns, diagonal, _dtype_or(request, like.dtype))
+    return np.full(_extents(like), converted(request, np.asarray(fill), request.declared()).reshape(()))
 
 
 def _eye(rows: int, columns: int, diagonal: int, dtype: np.dtype[Any]) -> Array:
+    """Return one on the diagonal ``k`` of ``n`` rows and ``m`` columns, zero elsewhere."""
     return np.equal(np.arange(rows)[:, None] + diagonal, np.arange(columns)).astype(dtype)
+
+
+def _distance(matrix: Array) -> Array:
+    """Return how far each place of a matrix is above the diagonal."""
+    return np.arange(matrix.shape[-1]) - np.arange(matrix.shape[-2])[:, None]
+
+
+meanings(
+    {
+        "full full_like": _full,
+        "ones ones_like": lambda call, like: np.full(_extents(like), 1, _dtype_or(call, like)),
+        "zeros zeros_like": lambda call, like: np.full(_extents(like), 0, _dtype_or(call, like)),
+        "eye": lambda call, rows, columns, diagonal: _eye(rows, columns, diagonal, call.dtype),
+        "eye_like": lambda call, like, diagonal: _eye(*like.shape, diagonal, _dtype_or(call, like)),
+        # What is not above, or not below, the diagonal ``k`` of each matrix; zero elsewhere.
+        "tril": lambda _, matrix, k: np.where(_distance(matrix) <= k, matrix, np.zeros((), matrix.dtype)),
+        "triu": lambda _, matrix, k: np.where(_distance(matrix) >= k, matrix, np.zeros((), matrix.dtype)),
+    }
+)
 
 
 @semantics("arange")
@@ -102,16 +85,6 @@ def hamming_window(request: Request) -> Any:
         raise Undefined("window of one element")
     steps = size if periodic else size - 1
     return (alpha - beta * np.cos(2 * np.pi * np.arange(size) / steps)).astype(request.dtype)
-
-
-@semantics("tril", "triu")
-def triangle(request: Request) -> Any:
-    """Return what is not above (``tril``) or not below (``triu``) the diagonal ``k`` of each matrix; zero elsewhere."""
-    matrix, diagonal = request.args
-    rows, columns = matrix.shape[-2:]
-    distance = np.arange(columns) - np.arange(rows)[:, None]
-    kept = distance <= diagonal if request.name == "relax.tril" else distance >= diagonal
-    return np.where(kept, matrix, np.zeros((), matrix.dtype))
 
 
 @semantics("one_hot")

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from relaxkit.interpreter.operands import finished, is_floating, limits, operand
+from relaxkit.interpreter.operands import elementwise, finished, is_floating, limits, operand
 from relaxkit.interpreter.registry import Array, Precision, Request, is_float, numpy_dtype, semantics
 
 
@@ -50,8 +50,4 @@ def outside(value: Array, target: np.dtype[Any]) -> Array:
     return np.asarray(~((exact >= float(limits(target).min)) & (exact < float(int(limits(target).max) + 1))))
 
 
-@semantics("where")
-def where(request: Request) -> Any:
-    """Return the second argument where the condition holds, else the third; all three broadcast."""
-    condition, left, right = (operand(request, index) for index in range(3))
-    return finished(request, np.where(condition, left, right))
+elementwise("where", np.where, lambda request: tuple(operand(request, index) for index in range(3)))

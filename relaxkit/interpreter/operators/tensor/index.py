@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from relaxkit.interpreter.operands import along_axis
-from relaxkit.interpreter.registry import Request, Undefined, Unsupported, semantics, undefined_on_mismatch
+from relaxkit.interpreter.registry import Request, Undefined, Unsupported, meanings, semantics
 
 OUTSIDE = "index out of range"
 
@@ -38,8 +38,7 @@ def inside(request: Request, indices: Any, extent: int, negative: bool = False) 
 def take(request: Request) -> Any:
     """``numpy.take``; indices out of range are undefined, clipped, wrapped around, or give NaN."""
     data, indices = request.args[0], np.asarray(request.args[1])
-    given = request.attr("axis")
-    axis = 0 if given is None else int(given)
+    axis = request.axis or 0
     extent, mode = data.shape[axis], str(request.attr("mode", "fast"))
     if mode == "fast":
         return np.asarray(np.take(data, inside(request, indices, extent), axis))
@@ -66,8 +65,7 @@ def take(request: Request) -> Any:
     return np.where(where, np.asarray(np.nan).astype(data.dtype), taken)
 
 
-@semantics("gather_elements")
-@undefined_on_mismatch
+@semantics("gather_elements", compared=False)
 def gather_elements(request: Request) -> Any:
     """``out[i][j] = data[indices[i][j]][j]``; off the axis the indices may be shorter than the data (PyTorch)."""
     data, indices = request.args
@@ -77,8 +75,7 @@ def gather_elements(request: Request) -> Any:
     return np.take_along_axis(data[tuple(parts)], places, axis)
 
 
-@semantics("gather_nd")
-@undefined_on_mismatch
+@semantics("gather_nd", compared=False)
 def gather_nd(request: Request) -> Any:
     """ONNX's ``GatherND``: the last dim of the indices addresses the dims of the data after those that are batched."""
     data, indices = request.args
@@ -96,8 +93,7 @@ def gather_nd(request: Request) -> Any:
     return np.asarray(data[tuple(chosen)])
 
 
-@semantics("index_tensor")
-@undefined_on_mismatch
+@semantics("index_tensor", compared=False)
 def index_tensor(request: Request) -> Any:
     """``data[i, j, ...]`` of NumPy: index tensors broadcast, the dims that none addresses follow."""
     data, indices = request.args
@@ -129,15 +125,13 @@ def strided_slice(request: Request) -> Any:
     return _cut(data, axes, begin, end, strides)
 
 
-@semantics("dynamic_strided_slice")
-def dynamic_strided_slice(request: Request) -> Any:
-    """Return a slice along every axis, by ends and strides that are data."""
-    data, *ends = request.args
-    return _cut(data, range(data.ndim), *[each.tolist() for each in ends])
+# Along every axis, by ends and strides that are data.
+meanings(
+    {"dynamic_strided_slice": lambda _, data, *ends: _cut(data, range(data.ndim), *(each.tolist() for each in ends))}
+)
 
 
-@semantics("reverse_sequence")
-@undefined_on_mismatch
+@semantics("reverse_sequence", compared=False)
 def reverse_sequence(request: Request) -> Any:
     """Return the first elements of each sequence reversed, as many as its length says (ONNX's ``ReverseSequence``)."""
     data, lengths = request.args

@@ -7,22 +7,30 @@ from typing import Any
 import numpy as np
 from tvm import relax
 
-from relaxkit.interpreter.registry import Request, Undefined, Unsupported, semantics, undefined_on_mismatch
+from relaxkit.interpreter.registry import Request, Undefined, Unsupported, meanings, semantics
 
-
-@semantics("concat")
-@undefined_on_mismatch
-def concat(request: Request) -> Any:
-    """Tensors one after the other along an axis; without an axis they must be vectors."""
-    axis = request.attr("axis")
-    return np.concatenate(request.args[0], 0 if axis is None else int(axis))
-
-
-@semantics("stack")
-@undefined_on_mismatch
-def stack(request: Request) -> Any:
-    """Tensors of one shape along a new axis, counted in the result."""
-    return np.stack(request.args[0], request.integer("axis", 0))
+meanings(
+    {
+        # Without an axis they must be vectors.
+        "concat": lambda call, tensors: np.concatenate(tensors, call.axis or 0),
+        # The axis is counted in the result.
+        "stack": lambda call, tensors: np.stack(tensors, call.integer("axis", 0)),
+    },
+    compared=False,
+)
+meanings(
+    {
+        # Without an axis, of the flat tensor.
+        "repeat": lambda call, data: np.repeat(data, call.integer("repeats"), call.axis),
+        # The last dims first where the numbers of dims and factors differ.
+        "tile": lambda call, data: np.tile(data, call.integers("repeats") or ()),
+        "flip": lambda call, data: np.flip(data, call.integer("axis")),
+        # ``xy`` exchanges the first two dims.
+        "meshgrid": lambda call, vectors: tuple(
+            np.meshgrid(*vectors, indexing=call.attr("indexing", "ij"), copy=False)
+        ),
+    }
+)
 
 
 @semantics("split")
@@ -45,32 +53,6 @@ def split(request: Request) -> Any:
     lead = (slice(None),) * (axis % data.ndim)
     pieces = tuple([data[(*lead, slice(*edges[place : place + 2]))] for place in range(len(edges) - 1)])
     return pieces if isinstance(request.type, relax.TupleType) else pieces[0]
-
-
-@semantics("repeat")
-def repeat(request: Request) -> Any:
-    """Return each element several times along an axis; without an axis, of the flat tensor."""
-    axis = request.attr("axis")
-    return np.repeat(request.args[0], request.integer("repeats"), None if axis is None else int(axis))
-
-
-@semantics("tile")
-def tile(request: Request) -> Any:
-    """The tensor several times along each dim, the last dims first where the numbers of dims and factors differ."""
-    return np.tile(request.args[0], request.integers("repeats") or ())
-
-
-@semantics("flip")
-def flip(request: Request) -> Any:
-    """Return the elements in reverse along an axis."""
-    return np.flip(request.args[0], request.integer("axis"))
-
-
-@semantics("meshgrid")
-def meshgrid(request: Request) -> Any:
-    """Grids of the coordinates of vectors; ``xy`` exchanges the first two dims."""
-    indexing: Any = str(request.attr("indexing", "ij"))
-    return tuple(np.meshgrid(*request.args[0], indexing=indexing, copy=False))
 
 
 _MODES = {"reflect": "reflect", "replicate": "edge", "circular": "wrap"}

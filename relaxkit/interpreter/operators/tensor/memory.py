@@ -8,7 +8,15 @@ from typing import Any
 import numpy as np
 
 from relaxkit.interpreter.kernels import declared
-from relaxkit.interpreter.registry import Precision, Raised, Request, Unsupported, is_float, numpy_dtype, semantics
+from relaxkit.interpreter.registry import (
+    Precision,
+    Raised,
+    Request,
+    Unsupported,
+    is_float,
+    numpy_dtype,
+    semantics,
+)
 from relaxkit.runtime.values import ShapeValue
 
 POISON = 0xA5
@@ -39,12 +47,6 @@ def view(request: Request) -> Any:
     return seen.astype("float64") if _widened(request, target) else seen
 
 
-@semantics("memory.ensure_zero_offset")
-def ensure_zero_offset(request: Request) -> Any:
-    """Return the tensor itself, or a copy of it."""
-    return request.args[0]
-
-
 @semantics("builtin.alloc_tensor")
 def alloc_tensor(request: Request) -> Any:
     """Return a tensor of its own, full of anything."""
@@ -71,17 +73,11 @@ def alloc_in_storage(request: Request) -> Any:
     return request.machine.allocate(storage[int(offset) : int(offset) + size].view(target).reshape(shape.dims))
 
 
-@semantics("memory.kill_tensor", "memory.kill_storage", "vm.kill_object")
-def kill(_request: Request) -> Any:
-    """Nothing: who reads afterwards what was given back is not well formed."""
-    return ()
+def _widened(request: Request, dtype: np.dtype[Any]) -> bool:
+    return request.precision is Precision.FLOAT64 and is_float(dtype.name)
 
 
 def _allocate(request: Request, shape: ShapeValue, dtype: str) -> Any:
     target = numpy_dtype(dtype)
     content = np.full(math.prod(shape.dims) * target.itemsize, POISON, np.uint8).view(target).reshape(shape.dims)
     return request.machine.allocate(content.astype("float64") if _widened(request, target) else content)
-
-
-def _widened(request: Request, dtype: np.dtype[Any]) -> bool:
-    return request.precision is Precision.FLOAT64 and is_float(dtype.name)

@@ -19,7 +19,6 @@ from relaxkit.interpreter.registry import (
     Unsupported,
     is_float,
     semantics,
-    undefined_on_mismatch,
 )
 
 _REDUCTIONS: dict[str, Callable[[Array, Array], Array]] = {
@@ -83,8 +82,7 @@ def _same(left: Array, right: Array) -> Array:
     return np.asarray((raw[0] == raw[1]).all(axis=1))
 
 
-@semantics("scatter_elements")
-@undefined_on_mismatch
+@semantics("scatter_elements", compared=False)
 def scatter_elements(request: Request) -> Any:
     """ONNX's ``ScatterElements``: ``out[indices[i][j]][j] = updates[i][j]``; negative indices count from the end."""
     data, indices, updates = request.args
@@ -96,8 +94,7 @@ def scatter_elements(request: Request) -> Any:
     return scattered(request, data, tuple(places), updates, str(request.attr("reduction", "update")))
 
 
-@semantics("scatter_nd")
-@undefined_on_mismatch
+@semantics("scatter_nd", compared=False)
 def scatter_nd(request: Request) -> Any:
     """ONNX's ``ScatterND``: the last dim of the indices addresses the first dims of the data."""
     data, indices, updates = request.args
@@ -122,8 +119,7 @@ def slice_scatter(request: Request) -> Any:
     return result
 
 
-@semantics("index_put")
-@undefined_on_mismatch
+@semantics("index_put", compared=False)
 def index_put(request: Request) -> Any:
     """PyTorch's ``index_put``: index tensors broadcast, and values to what they select; overwritten or added to."""
     data, indices, values = request.args

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from relaxkit.interpreter.operands import comparable, stable_order
-from relaxkit.interpreter.registry import Request, Undefined, numpy_dtype, semantics
+from relaxkit.interpreter.registry import Array, Request, Undefined, meanings, numpy_dtype, semantics
 
 
 @semantics("argmax", "argmin")
@@ -17,8 +17,7 @@ def argextreme(request: Request) -> Any:
     That is what NumPy and ONNX (``select_last_index`` 0) define; TVM's documentation leaves it open.
     """
     operand = comparable(request.args[0])
-    axis, keepdims = request.attr("axis"), bool(request.attr("keepdims", False))
-    axis = None if axis is None else int(axis)
+    axis, keepdims = request.axis, bool(request.attr("keepdims", False))
     if (operand.size if axis is None else operand.shape[axis]) == 0:
         raise Undefined("place of the greatest or least of nothing")
     find = np.argmax if request.name == "relax.argmax" else np.argmin
@@ -45,8 +44,7 @@ def unique(request: Request) -> Any:
     the input is, and how often each occurs.
     """
     operand, ascending, *flags = request.args[:5]
-    axis = request.args[5] if len(request.args) > 5 else None
-    axis = None if axis is None else int(axis)
+    axis = None if len(request.args) < 6 or request.args[5] is None else int(request.args[5])
     _, index, inverse, counts = np.unique(
         comparable(operand), return_index=True, return_inverse=True, return_counts=True, axis=axis
     )
@@ -87,23 +85,17 @@ def _exactness(request: Request) -> float:
 # Sorts and selections (``tvm/relax/op/sorting.py``), buckets.
 
 
-@semantics("sort")
-def sort(request: Request) -> Any:
-    """Return the elements of each line along an axis, in ascending or descending order."""
-    (operand,) = request.args
-    axis, descending = request.integer("axis"), bool(request.attr("descending", False))
-    return np.take_along_axis(operand, stable_order(operand, axis, descending), axis=axis)
+def _order(request: Request, operand: Array) -> Array:
+    return stable_order(operand, request.integer("axis"), bool(request.attr("descending", False)))
 
 
-@semantics("argsort")
-def argsort(request: Request) -> Any:
-    """Return the indices that would sort each line along an axis.
-
-    The documentation does not say which of two equal elements comes first; here it is the one that stood first.
-    """
-    (operand,) = request.args
-    axis, descending = request.integer("axis"), bool(request.attr("descending", False))
-    return stable_order(operand, axis, descending).astype(numpy_dtype(str(request.attr("dtype"))))
+meanings(
+    {
+        "sort": lambda call, data: np.take_along_axis(data, _order(call, data), axis=call.integer("axis")),
+        # Which of two equal elements comes first is not documented; here it is the one that stood first.
+        "argsort": lambda call, data: _order(call, data).astype(numpy_dtype(str(call.attr("dtype")))),
+    }
+)
 
 
 @semantics("topk")

@@ -170,10 +170,7 @@ def _scanned(request: Request) -> tuple[Array, int]:
     if dtype == "bool":
         raise Undefined("scan of booleans in their own dtype")
     values = converted(request, operand, dtype)
-    axis = request.attr("axis")
-    if axis is None:
-        return values.reshape(-1), 0
-    return values, int(axis) % operand.ndim
+    return (values.reshape(-1), 0) if request.axis is None else (values, request.axis % operand.ndim)
 
 
 def _dtype(request: Request) -> str:
