@@ -5,7 +5,6 @@ Codes and orders of arguments are those of ``include/tvm/runtime/vm/builtin.h`` 
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,25 +13,20 @@ import tvm_ffi
 from tvm import tirx
 
 from relaxkit.ir.walk import nodes
-from relaxkit.proof.calls import Calls
+from relaxkit.proof.declared import Declared
 from relaxkit.proof.memory import Refuted, Tensor
 from relaxkit.proof.terms import Open, Term
 from relaxkit.proof.values import Closure, Kernel, ShapeHeap, TupleValue, Value
 
 _EQUALS_NUMBER, _STORE_TO_HEAP, _NOTHING, _EQUALS_SLOT = range(4)
 _NUMBER, _LOAD_FROM_HEAP = range(2)
-_NO_DTYPE = ("", "void")
 _PREFIX = "vm.builtin."
 _OPERATORS = {"shape_of": "relax.shape_of", "tensor_to_shape": "relax.tensor_to_shape", "reshape": "relax.reshape"}
 """Operators by their function; neither has attributes or type arguments."""
 
 
-class Builtins(Calls):
+class Builtins(Declared):
     """The part of an evaluator that knows the virtual machine."""
-
-    @abstractmethod
-    def size(self, value: Term, axis: int) -> Term:
-        """Return the term of a value's dim."""
 
     def builtin(self, name: str, arguments: Sequence[Value]) -> Value | None:
         """Call a function of the virtual machine; ``None`` for one that is not modelled."""
@@ -120,37 +114,10 @@ class Builtins(Calls):
                 self.check_equal(dim, self._slot(heap, number))
         return TupleValue(())
 
-    def check_equal(self, dim: Term, expected: Term) -> None:
-        """Note that a program raises unless two dims are equal."""
-        if dim != expected:
-            self.take_for_granted("equal", dim, expected)
-
-    def check_rank(self, value: Value, rank: int) -> None:
-        """Note that a program raises unless a tensor, or a shape, has this rank."""
-        if rank >= 0 and not self._outlined(value).rstrip("?").endswith(f" {rank}"):
-            known = None if isinstance(value, Tensor) else self.shapes.get(self.term(value))
-            if known is None or len(known) != rank:
-                self.take_for_granted(f"rank {rank}", self.term(value))
-
-    def check_tensor(self, value: Value, rank: int, dtype: str) -> None:
-        """Note that a program raises unless a value is a tensor of this rank and dtype, where these are given."""
-        self.check_rank(value, rank)
-        if dtype not in _NO_DTYPE and not self._outlined(value).startswith(f"tensor {dtype} "):
-            self.take_for_granted(f"tensor {dtype}", self.term(value))
-
-    def _outlined(self, value: Value) -> str:
-        return value.outline if isinstance(value, Tensor) else self.terms.declared.get(self.term(value), "")
-
     def _store(self, heap: ShapeHeap, slot: int, dim: Term) -> None:
         if slot >= heap.size:
             raise Refuted("a slot is written that the shape heap does not have")
         self.state.slots[heap.number, slot] = dim
-
-    def dim(self, value: Value, axis: int) -> Term:
-        """Return the term of a dim of a tensor, in memory or not, or of a shape."""
-        if isinstance(value, Tensor) and axis < len(value.dims):
-            return value.dims[axis]
-        return self.size(self.term(value), axis)
 
     def _loaded(self, heap: ShapeHeap, code: int, number: int) -> Term:
         if code not in (_NUMBER, _LOAD_FROM_HEAP):

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import functools
 import operator
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import tvm
 import tvm_ffi
 from tvm import relax, tirx
 
-from relaxkit.proof.dims import DimTable
-from relaxkit.proof.legalize import Legalizer
-from relaxkit.proof.memory import Refuted, State, Storage, Tensor
+from relaxkit.proof.builtins import Builtins
+from relaxkit.proof.memory import Refuted, Storage, Tensor
 from relaxkit.proof.places import memory_of, placed
-from relaxkit.proof.terms import Open, Term, Terms
+from relaxkit.proof.state import KILLED, Frame
+from relaxkit.proof.terms import Open, Term
 from relaxkit.proof.values import Callback, Closure, External, Kernel, ShapeHeap, TupleValue, Value, all_dims, outline
 
 # What these give is their first operand, wherever it lies and whatever a later pass is told by them.
@@ -33,84 +32,14 @@ _VIEWS = frozenset(["reshape", "flatten", "expand_dims", "squeeze", "view", "ens
 """Last names of operators whose result may lie where an operand does."""
 _PRINTING = "relax.run."
 """Prefix of the functions that print and assert: what returns nothing else may write into its operands."""
-KILLED = TupleValue((TupleValue(()),))
-"""What a variable holds behind its kill."""
 
 
-@dataclass(slots=True)
-class Frame:
-    """A function that is being evaluated.
-
-    Attributes:
-        values: Values of its variables.
-        dims: Its symbolic dims and scalars, as expressions over the variables of the table.
-    """
-
-    values: dict[Any, Value]
-    dims: dict[Any, Any]
-
-
-class Calls(ABC):
-    """The part of an evaluator that knows operators.
-
-    Args:
-        terms: The table, shared by the modules that are compared.
-        shapes: Dims of terms that are known to be tensors or shapes, shared like the table.
-        dims: The dims of that table.
-
-    Attributes:
-        state: What the program has done so far.
-        allocated: Tensors and storages that it has allocated.
-        legalizer: Says what operators compute; without it they are uninterpreted.
-        conditions: Terms of the branches that the evaluation is in: the condition, and whether it holds.
-        checks: Conditions and what is taken for granted under them: a program that does not raise has these dims.
-    """
-
-    def __init__(self, terms: Terms, shapes: dict[Term, tuple[Term, ...]], dims: DimTable) -> None:
-        self.terms = terms
-        self.shapes = shapes
-        self._dims = dims
-        self.state = State(terms.make("start"))
-        self.allocated = 0
-        self.legalizer: Legalizer | None = None
-        self.conditions: tuple[tuple[Term, bool], ...] = ()
-        self.checks: list[tuple[tuple[tuple[Term, bool], ...], Term]] = []
+class Calls(Builtins):
+    """The part of an evaluator that knows operators."""
 
     @abstractmethod
     def expression(self, expression: Any, frame: Frame) -> Value:
         """Evaluate an expression."""
-
-    @abstractmethod
-    def invoke(self, closure: Closure, arguments: Sequence[Value]) -> Value:
-        """Call a function value."""
-
-    @abstractmethod
-    def term(self, value: Value) -> Term:
-        """Return the term of a value."""
-
-    @abstractmethod
-    def builtin(self, name: str, arguments: Sequence[Value]) -> Value | None:
-        """Call a function of the virtual machine; ``None`` for one that is not modelled."""
-
-    @abstractmethod
-    def shape_function(self, kernel: Kernel, heap: ShapeHeap) -> Value:
-        """Call a kernel that computes slots of a shape heap."""
-
-    @abstractmethod
-    def returned(self, kernel: Kernel, arguments: Sequence[Value]) -> Value:
-        """Call a kernel that writes nothing."""
-
-    @abstractmethod
-    def number(self, dim: Any, frame: Frame) -> Term:
-        """Return the term of a dim or a scalar."""
-
-    @abstractmethod
-    def cast(self, ty: Any, value: Value, frame: Frame) -> Value:
-        """Cast a value to a type: the program raises where it has other dims."""
-
-    def take_for_granted(self, what: str, *terms: Term) -> None:
-        """Note that the program raises where something does not hold."""
-        self.checks.append((self.conditions, self.terms.make("check", what, terms)))
 
     def call(self, expression: Any, frame: Frame) -> Value:
         """Evaluate a call of an operator or of a function value."""
@@ -235,38 +164,6 @@ class Calls(ABC):
             self.state.write(target, self.terms.make("kernel", (kernel.number, place), tuple(operands)))
         return TupleValue(())
 
-    def dims_of_shape(self, shape: Value) -> tuple[Term, ...]:
-        """Return the dims of a shape; raises ``Open`` where they are not known one by one."""
-        node = self.terms[self.term(shape)]
-        if node.head != "shape":
-            raise Open("memory of a computed shape")
-        return node.children
-
-    def reshaped(self, tensor: Tensor, shape: Value, call: Any = None) -> Tensor:
-        """Give a tensor another shape: a view of it."""
-        self.allocated += 1
-        dims, operands = self.dims_of_shape(shape), (self.state.read(tensor), self.term(shape))
-        contents = self.legalizer.value(call, operands) if self.legalizer is not None and call is not None else None
-        if not isinstance(contents, int):
-            contents = self.terms.make("op", ("relax.reshape", 0), operands)
-        return self.state.view(tensor, self.allocated, dims, contents)
-
-    def held(self, value: Value) -> Value:
-        """Return the value of a variable.
-
-        Raises:
-            Refuted: Nobody may read it any more.
-            Open: It may lie where a call in place has written.
-        """
-        if value is KILLED:
-            raise Refuted("a variable is read behind its kill")
-        memory = memory_of(value) if isinstance(value, int) and self.state.consumed else frozenset()
-        if over := [self.state.consumed[each] for each in memory if each in self.state.consumed]:
-            if all(over) and len(memory) == 1:
-                raise Refuted("a tensor is read that a call in place has overwritten")
-            raise Open("a tensor is read that a call in place may have overwritten")
-        return value
-
     def _consume(self, operands: Sequence[Value], places: Sequence[int]) -> None:
         """Overwrite operands in place; the caller sees it of parameters and constants."""
         memories = [memory_of(each) for each in operands]
@@ -329,19 +226,6 @@ class Calls(ABC):
     def _types(self, expression: Any) -> tuple[str, ...]:
         """Return the type arguments of a call without their dims, and without where they lie."""
         return tuple(outline(ty) for ty in expression.ty_args)
-
-    def impure(self, term: Term) -> Term:
-        """Put a call behind the effects so far; what it returns depends on them."""
-        self.state.effect = self.terms.make("effect", None, (self.state.effect, term))
-        return self.terms.make("after", None, (self.state.effect,))
-
-    def unpacked(self, term: Term, ty: Any) -> Value:
-        """Return a term as the value of its type: a tuple is a tuple of its elements."""
-        if not isinstance(ty, relax.TupleType):
-            return term
-        arity = len(ty.fields)
-        items = [self.terms.make("item", (index, arity), (term,)) for index in range(arity)]
-        return TupleValue(tuple(self.unpacked(item, each) for item, each in zip(items, ty.fields, strict=True)))
 
 
 def _leaves(values: Sequence[Value]) -> list[Value]:

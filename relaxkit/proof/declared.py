@@ -8,15 +8,17 @@ from typing import Any
 import tvm
 from tvm import relax, tirx
 
-from relaxkit.proof.builtins import Builtins
-from relaxkit.proof.calls import Frame
+from relaxkit.ir.types import dims_of
 from relaxkit.proof.memory import Tensor
 from relaxkit.proof.places import Placed, memory_of
+from relaxkit.proof.state import Frame, Values
 from relaxkit.proof.terms import Open, Term
-from relaxkit.proof.values import TupleValue, Value, dims_of, outline
+from relaxkit.proof.values import TupleValue, Value, outline
+
+_NO_DTYPE = ("", "void")
 
 
-class Declared(Builtins):
+class Declared(Values):
     """The part of an evaluator that reads declared types."""
 
     def match(self, ty: Any, value: Value, frame: Frame) -> None:
@@ -62,6 +64,33 @@ class Declared(Builtins):
             # What is checked on a branch is known of what the check lets through, and of the value itself nowhere.
             return Placed.of(self.terms.make("cast", outline(ty), (self.term(value), *dims)), memory_of(value))
         return value
+
+    def check_equal(self, dim: Term, expected: Term) -> None:
+        """Note that a program raises unless two dims are equal."""
+        if dim != expected:
+            self.take_for_granted("equal", dim, expected)
+
+    def check_rank(self, value: Value, rank: int) -> None:
+        """Note that a program raises unless a tensor, or a shape, has this rank."""
+        if rank >= 0 and not self._outlined(value).rstrip("?").endswith(f" {rank}"):
+            known = None if isinstance(value, Tensor) else self.shapes.get(self.term(value))
+            if known is None or len(known) != rank:
+                self.take_for_granted(f"rank {rank}", self.term(value))
+
+    def check_tensor(self, value: Value, rank: int, dtype: str) -> None:
+        """Note that a program raises unless a value is a tensor of this rank and dtype, where these are given."""
+        self.check_rank(value, rank)
+        if dtype not in _NO_DTYPE and not self._outlined(value).startswith(f"tensor {dtype} "):
+            self.take_for_granted(f"tensor {dtype}", self.term(value))
+
+    def _outlined(self, value: Value) -> str:
+        return value.outline if isinstance(value, Tensor) else self.terms.declared.get(self.term(value), "")
+
+    def dim(self, value: Value, axis: int) -> Term:
+        """Return the term of a dim of a tensor, in memory or not, or of a shape."""
+        if isinstance(value, Tensor) and axis < len(value.dims):
+            return value.dims[axis]
+        return self.size(self.term(value), axis)
 
     def size(self, value: Term, axis: int) -> Term:
         """Return the term of a value's dim; raises ``Open`` where it has another rank than declared."""

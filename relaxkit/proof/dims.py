@@ -8,6 +8,7 @@ import tvm
 import tvm_ffi
 from tvm import tirx
 
+from relaxkit.ir.walk import nodes
 from relaxkit.proof.terms import Open, Term, Terms
 
 MOST_COMPARED = 64
@@ -101,6 +102,4 @@ class DimTable:
 
 
 def _variables(expression: Any) -> list[Any]:
-    found: list[Any] = []
-    tvm_ffi.structural_walk(expression, [(tirx.Var, found.append)], order="pre")
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(nodes(expression, tirx.Var)[0]))

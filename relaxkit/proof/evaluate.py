@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import contextlib
-import hashlib
-import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 import tvm
 from tvm import relax, tirx
 
+from relaxkit.ir.functions import functions_by_name, mentioned_names, reached_functions, relax_functions
 from relaxkit.ir.lowered import stored_parameters
-from relaxkit.proof.calls import KILLED, Frame
-from relaxkit.proof.declared import Declared
+from relaxkit.proof.calls import Calls
 from relaxkit.proof.dims import DimTable
-from relaxkit.proof.memory import Storage, Tensor
 from relaxkit.proof.places import Placed, memory_of, placed
+from relaxkit.proof.state import KILLED, Frame
 from relaxkit.proof.terms import Open, Term, Terms
-from relaxkit.proof.values import Callback, Closure, External, Kernel, ShapeHeap, TupleValue, Value, outline
+from relaxkit.proof.values import Callback, Closure, External, Kernel, TupleValue, Value
 
 MOST_CALLS = 64
 """Functions that may be inside one another."""
@@ -27,7 +23,7 @@ MOST_STEPS = 100_000
 """Bindings that are evaluated for one module, those of inlined calls included."""
 
 
-class Evaluator(Declared):
+class Evaluator(Calls):
     """Evaluates the functions of one module into terms.
 
     Args:
@@ -44,15 +40,17 @@ class Evaluator(Declared):
         self, module: tvm.IRModule, terms: Terms, dims: DimTable, shapes: dict[Term, tuple[Term, ...]]
     ) -> None:
         super().__init__(terms, shapes, dims)
-        self.functions = {var.name_hint: function for var, function in module.functions_items()}
+        self.functions = functions_by_name(module)
         self._kernels: dict[str, Kernel] = {}
         self._active: list[Any] = []
-        self._recursive = _recursive(self.functions)
+        self._recursive = {
+            function
+            for name, function in relax_functions(module)
+            if name in reached_functions(module, mentioned_names(function))
+        }
         self._abstract: list[Any] = []
         self._results: dict[Any, tuple[Value, Term]] = {}
         self._steps = 0
-        self._depth = 0
-        self._apart = itertools.count(1)
         self.externals: dict[str, Callback] = {}
 
     def only_function(self, arguments: Sequence[Value]) -> Value:
@@ -63,74 +61,6 @@ class Evaluator(Declared):
             if self.checks:
                 raise Open("a check that may fail")
         return value
-
-    @contextlib.contextmanager
-    def apart(self) -> Iterator[None]:
-        """Evaluate what need not be run here: its effects and checks are its own, and what it learns by them, too."""
-        outside = self.state, self.conditions, self.checks
-        self.state = self.state.copy()
-        self.state.effect = self.terms.make("start")
-        self.conditions, self.checks = ((-next(self._apart), True),), []
-        self._depth += 1
-        try:
-            yield
-        finally:
-            self._depth -= 1
-            self.state, self.conditions, self.checks = outside
-
-    def _generic(self, head: str, closure: Closure, call: Callable[[Closure, Sequence[Value]], Value]) -> Term:
-        """Return the term of a function: result, effects and checks of a call with parameters that stand for any."""
-        params = closure.function.params[: len(closure.function.params) - len(closure.bound)]
-        with self.apart():
-            result = call(closure, [self.leaf((head, self._depth, at), each.ty) for at, each in enumerate(params)])
-            checks = {
-                self.terms.make("under", tuple(holds for _, holds in some), (*(each for each, _ in some), check))
-                for (_, *some), check in self.checks
-            }
-            return self.terms.make(head, len(params), (self.term(result), self.state.effect, *sorted(checks)))
-
-    # -- values and terms -------------------------------------------------------------------------------------
-
-    def term(self, value: Value) -> Term:
-        """Return the term of a value; a function value is the term of its result on parameters of its own."""
-        if isinstance(value, int):
-            return int(value)
-        if isinstance(value, TupleValue):
-            children = tuple(self.term(self.held(each)) for each in value.fields)
-            return self._whole_tuple(children) or self.terms.make("tuple", None, children)
-        if isinstance(value, External):
-            return self.terms.make("function", value.name)
-        if isinstance(value, Kernel) and value.stored is None:
-            raise Open("a kernel that runs code of others")
-        if isinstance(value, Kernel):
-            return self.terms.make("kernel function", value.number)
-        if isinstance(value, Tensor):
-            return self.state.read(value)
-        if isinstance(value, Storage | ShapeHeap):
-            raise Open("a storage that is used as a value")
-        if isinstance(value, Callback):
-            raise Open("a callback that is used as a value")
-        return self._generic("function", value, self.invoke)
-
-    def _whole_tuple(self, children: tuple[Term, ...]) -> Term | None:
-        """Return the tuple whose elements, all of them and in their order, these are."""
-        if not children or self.terms[children[0]].head != "item":
-            return None
-        whole = self.terms[children[0]].children[0]
-        arity = self.terms[children[0]].label[1]
-        same = all(
-            self.terms[each].head == "item"
-            and self.terms[each].children[0] == whole
-            and self.terms[each].label == (index, arity)
-            for index, each in enumerate(children)
-        )
-        return whole if same and arity == len(children) else None
-
-    def leaf(self, label: tuple[Any, ...], ty: Any) -> Value:
-        """Return a parameter; raises ``Open`` for a function."""
-        if isinstance(ty, relax.FuncType):
-            raise Open("a function is a parameter")
-        return self.unpacked(self.terms.make("param", (*label, outline(ty))), ty)
 
     # -- calls of functions --------------------------------------------------------------------------------------
 
@@ -270,12 +200,6 @@ class Evaluator(Declared):
         self.state = before
         return self._chosen(condition, one, other)
 
-    def settled(self, value: Value) -> Value:
-        """Take a value out of memory: what a tensor holds at the end of a branch."""
-        if isinstance(value, TupleValue):
-            return TupleValue(tuple(self.settled(each) for each in value.fields))
-        return self.state.read(value) if isinstance(value, Tensor) else value
-
     def _chosen(self, condition: Term, one: Value, other: Value) -> Value:
         if isinstance(one, TupleValue) and isinstance(other, TupleValue) and len(one.fields) == len(other.fields):
             pairs = zip(one.fields, other.fields, strict=True)
@@ -294,14 +218,6 @@ class Evaluator(Declared):
         if not isinstance(value, tvm.runtime.Tensor):
             return self.terms.make("text", (type(value).__name__, str(value)))
         return self.array(value.numpy())
-
-    def array(self, array: np.ndarray[Any, Any]) -> Term:
-        """Return the term of a constant: its dtype, its shape and its bytes."""
-        digest = hashlib.sha256(array.tobytes()).hexdigest()
-        term = self.terms.make("const", (array.dtype.name, tuple(int(dim) for dim in array.shape), digest))
-        self.shapes.setdefault(term, tuple(self._dims.number(int(dim)) for dim in array.shape))
-        self.terms.declared.setdefault(term, f"tensor {array.dtype.name} {array.ndim}")
-        return term
 
     def _global(self, expression: Any) -> Value:
         function = self.functions.get(expression.name_hint)
@@ -324,24 +240,3 @@ class Evaluator(Declared):
                 function = function.without_attr(key)
             self._kernels[name] = Kernel(self.terms.objects.number(function), stored, function)
         return self._kernels[name]
-
-
-def _recursive(functions: dict[str, Any]) -> frozenset[Any]:
-    """Return the functions of a module that call themselves, directly or by others."""
-    calls = {
-        name: [each.name_hint for each in relax.analysis.all_global_vars(function)]
-        for name, function in functions.items()
-        if isinstance(function, relax.Function)
-    }
-    found = set()
-    for name in calls:
-        reached: set[str] = set()
-        waiting = list(calls[name])
-        while waiting:
-            each = waiting.pop()
-            if each not in reached:
-                reached.add(each)
-                waiting += calls.get(each, [])
-        if name in reached:
-            found.add(functions[name])
-    return frozenset(found)

@@ -8,11 +8,12 @@ from typing import Any, Protocol
 import numpy as np
 from tvm import tirx
 
-from relaxkit.proof.calls import Frame
+from relaxkit.ir.types import dims_of
 from relaxkit.proof.evaluate import Evaluator
 from relaxkit.proof.memory import State
+from relaxkit.proof.state import Frame
 from relaxkit.proof.terms import Term
-from relaxkit.proof.values import Closure, TupleValue, Value, dims_of
+from relaxkit.proof.values import Closure, TupleValue, Value
 
 
 class Fixed(Protocol):

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import tvm
-from tvm import relax
 
-from relaxkit.ir.functions import has_attribute, is_public
+from relaxkit.ir.functions import has_attribute, is_public, relax_functions
 from relaxkit.ir.law import Law
 from relaxkit.ir.retype import fields_of
 from relaxkit.proof.dims import DimTable
@@ -76,12 +75,13 @@ def prove(
         memory that it must not read, which does. ``OPEN``: something
         in one of the modules is not modelled. docs/proof.md has the assumptions.
     """
-    left = _public(after)
+    public, left = (
+        {name: function for name, function in relax_functions(module) if is_public(function)}
+        for module in (before, after)
+    )
     # What is meant for another code generator is called by the module only, and may be replaced as a whole.
     names = {
-        name: function
-        for name, function in _public(before).items()
-        if name in left or not has_attribute(function, "Codegen")
+        name: function for name, function in public.items() if name in left or not has_attribute(function, "Codegen")
     }
     if caller is None:
         if missing := [name for name in names if name not in left]:
@@ -141,15 +141,6 @@ def _compared(
     if not other.raises_where(one):
         return Proof(Result.OPEN, name, "a check that may fail")
     return Proof(Result.PROVED, laws=tuple(law.name for law in used), exact=all(law.exact for law in used))
-
-
-def _public(module: tvm.IRModule) -> dict[str, relax.Function]:
-    """Return the public Relax functions, by name in the module."""
-    return {
-        var.name_hint: function
-        for var, function in module.functions_items()
-        if isinstance(function, relax.Function) and is_public(function)
-    }
 
 
 def _attributes(terms: Terms, term: Term, other: Term) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 
 from tvm import relax
 
+from relaxkit.ir.types import dims_of
 from relaxkit.proof.memory import Storage, Tensor
 from relaxkit.proof.terms import Open, Term
 
@@ -78,15 +79,6 @@ class TupleValue:
 
 
 Value = Term | Closure | External | Callback | ShapeHeap | Kernel | TupleValue | Tensor | Storage
-
-
-def dims_of(ty: Any) -> Sequence[Any] | None:
-    """Return the dims that a type names, ``None`` where it names none."""
-    if isinstance(ty, relax.TensorType) and isinstance(ty.shape, relax.ShapeExpr):
-        return list(ty.shape.values)
-    if isinstance(ty, relax.ShapeType) and ty.values is not None:
-        return list(ty.values)
-    return None
 
 
 def all_dims(ty: Any) -> list[Any]:
