@@ -57,11 +57,7 @@ class _Rebuild(PyExprMutator):
 
 @tvm.transform.module_pass(opt_level=0, name="Identity")
 class Identity:
-    """An identity that builds functions anew.
-
-    Args:
-        names: The functions; ``None``: all of Relax.
-    """
+    """An identity that builds functions anew, by default all of Relax."""
 
     def __init__(self, names: Iterable[str] | None = None) -> None:
         self.names = None if names is None else frozenset(names)

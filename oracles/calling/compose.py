@@ -89,13 +89,6 @@ def call(
 ) -> Value:
     """Call a function of a transformed program with the original's arguments.
 
-    Args:
-        program: The transformed module.
-        adapters: Those of its pipeline.
-        function: Global symbol of the original's function.
-        num_input: The original function's attribute, if it has it.
-        arguments: The original's arguments: plain values or TVM objects.
-
     Returns:
         What the original would return.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +10,7 @@ from tvm import relax
 
 from oracles.calling.frame import Adapter
 from relaxkit.ir.functions import is_public, relax_functions, symbol_of
+from relaxkit.ir.walk import operands_of
 from relaxkit.passes.arguments import GradientRequest, gradient_request
 
 ADJOINT = "_adjoint"
@@ -98,18 +98,6 @@ def _is_discrete(ty: tvm.ir.Type) -> bool:
 
 
 def _sources(value: Any, reached: dict[Any, set[int]]) -> set[int]:
-    found: set[int] = set()
-    for var in _variables(value):
-        found |= reached.get(var, set())
-    return found
-
-
-def _variables(value: Any) -> Iterator[Any]:
     if isinstance(value, relax.Var):
-        yield value
-    elif isinstance(value, relax.TupleGetItem):
-        yield from _variables(value.tuple_value)
-    else:
-        items: Sequence[Any] = getattr(value, "args", None) or getattr(value, "fields", None) or ()
-        for item in items:
-            yield from _variables(item)
+        return reached.get(value, set())
+    return set[int]().union(*(_sources(part, reached) for part in operands_of(value)))

@@ -15,11 +15,7 @@ Found = TypeVar("Found")
 
 
 def first_step(faults: Iterable[Found | None]) -> tuple[int, Found] | None:
-    """Return the number of the first step with a fault, and the fault.
-
-    Args:
-        faults: What is wrong with each step, in order; false where nothing is.
-    """
+    """Return the number of the first step with a fault, and the fault; what is false is none."""
     return next(((index, fault) for index, fault in enumerate(faults) if fault), None)
 
 

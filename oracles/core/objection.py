@@ -47,12 +47,7 @@ def difference(expected: Any, found: Any) -> Difference | None:
 
 
 def subject_of(module: tvm.IRModule, objection: Evidence) -> str:
-    """Return what an objection of TVM's checker is about; empty where its message says it all.
-
-    Args:
-        module: The module that it objects to.
-        objection: The objection.
-    """
+    """Return what an objection of TVM's checker is about; empty where its message says it all."""
     functions = [function for _, function in relax_functions(module)]
     defined = [set(_defined(function)) for function in functions]
     for function, own in zip(functions, defined, strict=True):

@@ -132,7 +132,7 @@ def _differs(
     def loss(values: Any) -> float:
         return float(np.asarray(original.call(_NAME, values)))
 
-    wrong, _, _ = wrong_gradient(loss, arguments, wanted, given, _NOISE * max(1.0, scale), random)
+    wrong, _ = wrong_gradient(loss, arguments, wanted, given, _NOISE * max(1.0, scale), random)
     return wrong is not None
 
 

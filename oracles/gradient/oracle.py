@@ -8,7 +8,6 @@ differentiate.
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -24,6 +23,7 @@ from oracles.core.verdict import Details, Evidence, Phase, Undecided
 from oracles.gradient.blame import guilty_operator
 from oracles.measure.comparison import compare
 from oracles.measure.finite_differences import WrongGradient, adjoint_fault, leaves_of, settled, target_value
+from oracles.measure.input_variations import digest
 from oracles.measure.original import Entry, Original, copied
 from oracles.measure.tolerance import unit_of
 from relaxkit.interpreter import Interpreter, Raised, Undefined, Unsupported
@@ -61,15 +61,7 @@ def examine_gradient(
     entry: Entry,
     promise: NumericPromise,
 ) -> Evidence | None:
-    """Find what is wrong with one adjoint.
-
-    Args:
-        original: The module before the passes.
-        program: The transformed module, built.
-        gradient: What Gradient was asked for.
-        later: Adapters of the passes after it.
-        entry: The function that it differentiates.
-        promise: Of all passes.
+    """Find what is wrong with one adjoint, which is called through the adapters of later passes.
 
     Raises:
         Unmeasurable: Nothing can be said of it.
@@ -100,21 +92,16 @@ def examine_gradient(
     exact = promise is NumericPromise.BIT_EXACT
     wrong, decided = adjoint_fault(loss, gradient, arguments, expected, result, noise, exact)
     if wrong is not None:
-        return _evidence(wrong, gradient, guilty_operator(_function(original.module, gradient.function), original.seed))
+        return _evidence(
+            wrong, gradient, guilty_operator(public_functions(original.module)[gradient.function], original.seed)
+        )
     if not decided:
         raise Unmeasurable(Undecided.NO_DERIVATIVE)
     return None
 
 
 def right_in_operators(original: Original, module: tvm.IRModule, gradient: Gradient, entry: Entry) -> bool:
-    """Say whether the adjoint of a module in operators is right by what these document: then they are lowered wrongly.
-
-    Args:
-        original: The module before the passes.
-        module: What Gradient gave.
-        gradient: What it was asked for.
-        entry: The function that it differentiates.
-    """
+    """Say whether the adjoint of a module in operators is right by their documentation: then they are lowered wrongly."""
     arguments = arguments_for(original, gradient, entry)
     try:
         expected = original.program.call(gradient.function, arguments)
@@ -161,12 +148,7 @@ def noise_of(original: Original, gradient: Gradient, arguments: Sequence[Any]) -
 
 
 def _generator(seed: int, name: str) -> np.random.Generator:
-    digest = hashlib.sha256(f"gradient:{seed}:{name}".encode()).digest()
-    return np.random.default_rng(int.from_bytes(digest[:16], "little"))
-
-
-def _function(module: tvm.IRModule, symbol: str) -> Any:
-    return public_functions(module)[symbol]
+    return np.random.default_rng(digest(f"gradient:{seed}:{name}"))
 
 
 def _evidence(wrong: WrongGradient, gradient: Gradient, operator: str) -> Evidence:

@@ -63,15 +63,7 @@ def compare(
     *,
     integers: bool = False,
 ) -> Mismatch | None:
-    """Return the first difference between two trees, or ``None``.
-
-    Args:
-        expected: The original's result.
-        observed: The transformed program's result.
-        tolerance: Absolute tolerance of the elements of an array.
-        path: Where the two stand in larger trees.
-        integers: Whether the tolerance holds for integers and booleans, too; else these are exact.
-    """
+    """Return the first difference of two trees, or ``None``; the tolerance is for ``integers`` where it says so."""
     if isinstance(expected, np.ndarray) and isinstance(observed, np.ndarray):
         return _arrays(expected, observed, tolerance, path, integers)
     if isinstance(expected, tuple) and isinstance(observed, tuple):

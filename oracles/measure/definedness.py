@@ -14,13 +14,13 @@ import numpy as np
 import tvm
 from tvm import relax, tirx
 
-from oracles.measure.comparison import is_floating, kinds_of
+from oracles.measure.comparison import compare, is_floating, kinds_of
 from oracles.measure.input_variations import SPECIAL, Variation
 from relaxkit.compat.shims import type_key
 from relaxkit.interpreter import Interpreter, Raised, Undefined, Unsupported
 from relaxkit.interpreter.registry import Request
 from relaxkit.ir.walk import nodes
-from relaxkit.runtime.values import ShapeValue, Value, flattened
+from relaxkit.runtime.values import Value, arrays_in
 
 # What computes out of sight: functions outside of the module, and bits of a float that are read as an integer.
 _HIDDEN = (type_key(relax.ExternFunc), "relax.memory.view", "reinterpret")
@@ -34,17 +34,7 @@ _DIVISIONS = tuple(type_key(kind) for kind in (tirx.FloorDiv, tirx.FloorMod, tir
 def result_of(
     module: tvm.IRModule, text: str, function: str, arguments: tuple[Any, ...], variation: Variation
 ) -> Value:
-    """Run a module by the reference interpreter.
-
-    Args:
-        module: The module as it was given, before any pass.
-        text: The module as JSON.
-        function: Name of the ``GlobalVar``.
-        arguments: What to call it with.
-        variation: How they were drawn.
-
-    Returns:
-        The result.
+    """Run a module, as it was given and not yet prepared, by the reference interpreter; ``text`` is its JSON.
 
     Raises:
         Undefined: The module is not known to be defined on these arguments.
@@ -77,13 +67,9 @@ def _refuse_reduction_of_nothing(request: Request, result: Any) -> None:
     legalize-sum-empty-symbolic).  Poison shows that of the heap; within a kernel (mean, std, whatever is fused) the
     output is on the stack, and what it holds there may agree by chance with what is documented.
     """
-    given, made = _sizes(list(request.args)), _sizes(result)
+    given, made = ([array.size for array in arrays_in(each)] for each in (list(request.args), result))
     if request.name not in _COPYING and 0 in given and any(made):
         raise Undefined("reduction over nothing")
-
-
-def _sizes(value: Any) -> list[int]:
-    return [leaf.size for leaf in flattened(value) if isinstance(leaf, np.ndarray)]
 
 
 def alike(left: Value, right: Value) -> bool:
@@ -91,17 +77,16 @@ def alike(left: Value, right: Value) -> bool:
 
     Where TVM treats a special value otherwise than its documentation says, a pass may go by either.
     """
-    if isinstance(left, np.ndarray) and isinstance(right, np.ndarray):
-        if left.dtype != right.dtype or left.shape != right.shape:
-            return False
-        if is_floating(left.dtype):
-            left, right = kinds_of(left.astype("float64")), kinds_of(right.astype("float64"))
-        return bool(np.array_equal(left, right))
-    if isinstance(left, tuple) and isinstance(right, tuple):
-        return len(left) == len(right) and all(map(alike, left, right))
-    if isinstance(left, float) and isinstance(right, float):
-        return alike(np.asarray(left), np.asarray(right))
-    return isinstance(left, (bool, int, str, ShapeValue)) and type(left) is type(right) and left == right
+    return compare(_kinds(left), _kinds(right)) is None
+
+
+def _kinds(value: Value) -> Value:
+    """Return a result with the kinds of floats in their place."""
+    if isinstance(value, tuple):
+        return tuple(map(_kinds, value))
+    if isinstance(value, (np.ndarray, float)) and is_floating((array := np.asarray(value)).dtype):
+        return kinds_of(array.astype("float64")).astype(array.dtype)
+    return value
 
 
 def hides(module: tvm.IRModule, text: str, variation: Variation) -> str:

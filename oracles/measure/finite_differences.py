@@ -101,10 +101,6 @@ def leaves_of(value: Any, path: tuple[int, ...]) -> Iterator[Leaf]:
 def settled(arguments: Sequence[Any], random: np.random.Generator) -> tuple[Any, ...]:
     """Arguments at which to differentiate: floats inside of the domain, off its grid, where ties and zeros are common.
 
-    Args:
-        arguments: From the default domain.
-        random: For the offsets.
-
     Returns:
         Floats in [-1.875, 1.875], multiples of 2**-10; anything else as it is.
     """
@@ -126,11 +122,6 @@ def adjoint_fault(
     """Find what is wrong with what an adjoint returned, and how many tensors' gradients were decided.
 
     Args:
-        loss: The target's value for arguments.
-        gradient: The :class:`oracles.calling.gradient.Gradient` that was asked for.
-        arguments: Where to differentiate, from :func:`settled`.
-        expected: What the function itself returns there.
-        result: What the adjoint returned.
         noise: How far one value of the target may be off by rounding.
         exact: Whether the first field must be what the function returns, bit by bit.
     """
@@ -145,8 +136,7 @@ def adjoint_fault(
     judged = [index for index in wanted if index not in gradient.open]
     given = tuple(value for index, value in zip(wanted, result[1], strict=True) if index in judged)
     random = np.random.default_rng(DIRECTIONS_SEED)
-    wrong, decided, _ = wrong_gradient(loss, arguments, judged, given, noise, random)
-    return wrong, decided
+    return wrong_gradient(loss, arguments, judged, given, noise, random)
 
 
 def target_value(value: Any, path: Sequence[int]) -> float:
@@ -160,27 +150,16 @@ def wrong_gradient(
     loss: Loss,
     arguments: Sequence[Any],
     positions: Sequence[int],
-    gradients: Any,
+    gradients: Sequence[Any],
     noise: float,
     random: np.random.Generator,
-) -> tuple[WrongGradient | None, int, int]:
-    """Compare an adjoint's gradients with differences of the target.
-
-    Args:
-        loss: The target's value for arguments.
-        arguments: Where to differentiate, from :func:`settled`.
-        positions: Positions of the parameters that the gradients are of, in the order of the gradients.
-        gradients: What the adjoint returned, one entry per position.
-        noise: How far one value of the target may be off by rounding.
-        random: For the directions.
+) -> tuple[WrongGradient | None, int]:
+    """Compare an adjoint's gradients, one for each position, with differences of the target.
 
     Returns:
-        The first derivative that is wrong, or ``None``; and how many tensors were decided and how many not.
+        The first derivative that is wrong, or ``None``; and how many tensors were decided.
     """
-    if not isinstance(gradients, tuple) or len(gradients) != len(positions):
-        count = str(len(gradients)) if isinstance(gradients, tuple) else "no tuple"
-        return WrongGradient("another number of gradients", (), str(len(positions)), count), 0, 0
-    decided = undecided = 0
+    decided = 0
     for position, gradient in zip(positions, gradients, strict=True):
         wanted = list(leaves_of(arguments[position], (position,)))
         given = {leaf.path: leaf.array for leaf in leaves_of(gradient, (position,))}
@@ -191,17 +170,14 @@ def wrong_gradient(
             if array is None or array.shape != leaf.array.shape or array.dtype != leaf.array.dtype:
                 seen = "none" if array is None else f"{array.dtype}{array.shape}"
                 expected = f"{leaf.array.dtype}{leaf.array.shape}"
-                return WrongGradient("gradient of another type than its parameter", leaf.path, expected, seen), 0, 0
-            if leaf.array.dtype.name not in WIDE:
-                undecided += 1
-                continue
-            if not leaf.array.size:
+                return WrongGradient("gradient of another type than its parameter", leaf.path, expected, seen), 0
+            if leaf.array.dtype.name not in WIDE or not leaf.array.size:
                 continue
             found, sure = _check_leaf(loss, arguments, leaf, np.asarray(array, "float64"), noise, random)
             if found is not None:
-                return found, decided, undecided
-            decided, undecided = decided + sure, undecided + (not sure)
-    return None, decided, undecided
+                return found, decided
+            decided += sure
+    return None, decided
 
 
 def _check_leaf(

@@ -59,13 +59,7 @@ FINEST_UNIT = 2.0**-36
 
 
 def float64_run(module: tvm.IRModule, symbol: str, arguments: Sequence[Any]) -> Value:
-    """Return what a function of a module returns in float64; ``None`` where the interpreter cannot say.
-
-    Args:
-        module: The module.
-        symbol: Global symbol of the function.
-        arguments: What to call it with.
-    """
+    """Return what a function of a module returns in float64; ``None`` where the interpreter cannot say."""
     name = next((gv.name_hint for gv, f in module.functions_items() if symbol_of(f) == symbol), None)
     if name is None:
         return None
@@ -91,14 +85,7 @@ class Settled:
 
 
 def settle(truth: Value, measured: Measured, expected: Value, observed: Value) -> Settled:
-    """Accept the floats of a transformed program that are as near to the truth as the module's docstring allows.
-
-    Args:
-        truth: What :func:`float64_run` gave; with ``None``, nothing is accepted.
-        measured: The perturbed runs of the original.
-        expected: The original's result.
-        observed: The transformed program's result.
-    """
+    """Accept the floats of a transformed program that are as near to the truth as the module's docstring allows."""
     if truth is None or measured.unit.relative < FINEST_UNIT:
         return Settled(observed, False)
     return _tree(truth, measured, expected, observed, ())

@@ -39,14 +39,7 @@ class Unmaterializable(Exception):
 def materialize(
     module: tvm.IRModule, function: str, seed: int, given: Given = NOTHING, variation: Variation = Variation.DEFAULT
 ) -> list[Any]:
-    """Draw the arguments of one Relax function.
-
-    Args:
-        module: The ``tvm.IRModule``.
-        function: Name of the ``GlobalVar``.
-        seed: The same (module, function, seed) always gives the same arguments.
-        given: Values of dims and parameters that are not to be drawn.
-        variation: How to draw.
+    """Draw the arguments of one Relax function, by its name; the same seed always gives the same.
 
     Returns:
         One entry per parameter: ``numpy.ndarray`` for a tensor, ``tvm.runtime.ShapeTuple`` for a shape, ``int``,

@@ -51,15 +51,7 @@ def interpretable(steps: Sequence[Step], adapted: bool) -> bool:
 def compare_interpreted(
     before: tvm.IRModule, after: tvm.IRModule, seed: int, given: Given, variation: Variation = Variation.DEFAULT
 ) -> Interpreted:
-    """Interpret every public function of two modules on the same arguments.
-
-    Args:
-        before: The module before the passes.
-        after: The module behind them.
-        seed: Seed of the arguments.
-        given: What is fixed of them.
-        variation: How they are drawn.
-    """
+    """Interpret every public function of two modules on the same arguments."""
     names, others = public_functions(before), public_functions(after)
     worst = Interpreted.EQUAL
     if not names:

@@ -396,13 +396,7 @@ def original_of(
     stage: Reporter,
     source: Callable[[], tuple[Any, str]] | None = None,
 ) -> Original:
-    """Return the original of a module's facts, a seed and what is given, made once while it stays in use.
-
-    Args:
-        facts: Facts of the prepared module.
-        module: That module as it was before any pass.
-        seed: As for :class:`Original`, as are ``given``, ``stage`` and ``source``.
-    """
+    """Return the original of a prepared module, a seed and what is given, made once while it stays in use."""
     key = (id(facts), id(session()), seed, given.key)
     found = _kept.get(key)
     if found is None:

@@ -38,11 +38,6 @@ def culprit_of(subject: Any, original: Original, finding: Finding) -> str:
 
     Where an effect is lost, that which declared it away.
 
-    Args:
-        subject: The subject.
-        original: The original of its module.
-        finding: What is wrong after all passes.
-
     Raises:
         Undecidable: It was there before all passes, and needed by nobody; or an earlier pass has broken something else,
             or gives an ill-formed module, which a later one need not survive.

@@ -12,7 +12,7 @@ from oracles.core.module_facts import equal
 from oracles.core.verdict import Details, Evidence, Phase, Undecided
 from oracles.measure.comparison import Mismatch, compare
 from oracles.measure.float64 import settle
-from oracles.measure.input_variations import ASKED
+from oracles.measure.input_variations import ASKED, Variation
 from oracles.measure.original import Entry, Original, copied
 from oracles.measure.tolerance import CONFIRMING_RUNS, DECISION_RUNS, Measured, unit_of
 from relaxkit.passes.contract import NumericCheck, NumericPromise, OracleName, Stage
@@ -49,6 +49,23 @@ class Candidate:
     lowered: bool
     adapters: tuple[Adapter, ...]
     promise: NumericPromise
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A fault of a transformed program.
+
+    Attributes:
+        evidence: For the verdict.
+        culprit: Who is to blame when that is not the pass.
+        unlegalized: Whether the code generator met an operator that no pass of the pipeline lowers.
+        variation: The inputs on which it was seen.
+    """
+
+    evidence: Evidence
+    culprit: str = ""
+    unlegalized: bool = False
+    variation: Variation = Variation.DEFAULT
 
 
 def compare_function(
@@ -112,12 +129,6 @@ def _other_effects(
 
 def difference_of(original: Original, promise: NumericPromise, entry: Entry, output: Any) -> Mismatch | None:
     """Return what a result differs by from the original's, more than the promise allows.
-
-    Args:
-        original: The original.
-        promise: The weakest promise of the passes.
-        entry: The function on its arguments.
-        output: What the transformed program returned.
 
     Raises:
         Undecidable: Rounding may or may not explain it.

@@ -7,7 +7,7 @@ One call is judged in :mod:`oracles.numeric.compare_call`, further ones on other
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tvm import relax
@@ -21,7 +21,7 @@ from oracles.measure.comparison import compare
 from oracles.measure.input_variations import Variation
 from oracles.measure.interpret import interpretable
 from oracles.measure.original import Entry, Original
-from oracles.numeric.compare_call import Candidate, Undecidable, compare_function
+from oracles.numeric.compare_call import Candidate, Finding, Undecidable, compare_function
 from oracles.numeric.repeated_calls import OF_MEMORY, by_memory, examine_again
 from relaxkit.ir.edits import without
 from relaxkit.ir.walk import operator_has, operator_of
@@ -48,23 +48,6 @@ NOT_DEFINED = "running the module has no defined result"
 # pass has inserted are judged.
 IN_PLACE = "input calls a kernel in place"
 UNCLEAN = "original reads uninitialized memory"
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """A fault of a transformed program.
-
-    Attributes:
-        evidence: For the verdict.
-        culprit: Who is to blame when that is not the pass.
-        unlegalized: Whether the code generator met an operator that no pass of the pipeline lowers.
-        variation: The inputs on which it was seen.
-    """
-
-    evidence: Evidence
-    culprit: str = ""
-    unlegalized: bool = False
-    variation: Variation = Variation.DEFAULT
 
 
 def examine(original: Original, candidate: Candidate, subject: Subject, compiled: bool) -> Finding | None:

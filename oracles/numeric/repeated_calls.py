@@ -16,9 +16,9 @@ from oracles.calling import NoAdapter, call
 from oracles.calling.compose import call_raw
 from oracles.core.verdict import Evidence, Phase
 from oracles.measure.comparison import compare
-from oracles.measure.input_variations import Variation, draws
+from oracles.measure.input_variations import draws
 from oracles.measure.original import Entry, Original
-from oracles.numeric.compare_call import Candidate, Undecidable, compare_function, details_of, observed, raised
+from oracles.numeric.compare_call import Candidate, Finding, Undecidable, compare_function, details_of, observed, raised
 from relaxkit.passes.contract import NumericPromise, OracleName, Trait
 from relaxkit.passes.contracts import any_has
 from relaxkit.passes.pass_ref import Step
@@ -47,17 +47,9 @@ _BY_CHANCE = OF_MEMORY - {"uninitialized-read"} | {"run-error"}
 """As what a read of uninitialized memory may show, or not, by what happens to be there."""
 
 
-@dataclass(frozen=True, slots=True)
-class Repeated:
-    """A fault of further calls, and the inputs on which it was seen."""
-
-    evidence: Evidence
-    variation: Variation = Variation.DEFAULT
-
-
 def examine_again(
     original: Original, candidate: Candidate, program: Program, entry: Entry, subject: Subject
-) -> Repeated | None:
+) -> Finding | None:
     """Find what is wrong with a function that is right on the inputs of ``entry``, or ``None``.
 
     Raises:
@@ -67,7 +59,7 @@ def examine_again(
     if not subject.sampled or draws(original.seed, "poison", POISON_SHARE):
         found = _garbage(original, candidate, program, entry, subject)
         if found is not None:
-            return Repeated(found)
+            return Finding(found)
     return _other_inputs(original, candidate, program, entry, subject)
 
 
@@ -77,14 +69,6 @@ def by_memory(
     """Find what is wrong with a function, said so that it is the same in another process.
 
     A read of uninitialized memory may raise here, and give another value or the right one there.
-
-    Args:
-        original: The original.
-        candidate: The transformed module.
-        program: It, built.
-        entry: The function on the inputs on which ``found`` was seen.
-        subject: The subject.
-        found: What is wrong.
     """
     if found.kind not in _BY_CHANCE:
         return found
@@ -93,7 +77,7 @@ def by_memory(
 
 def _other_inputs(
     original: Original, candidate: Candidate, program: Program, entry: Entry, subject: Subject
-) -> Repeated | None:
+) -> Finding | None:
     # Only a pass that keeps every bit must treat NaN and infinities as the original does: others may evaluate in an
     # order in which something else overflows.
     special = candidate.promise is NumericPromise.BIT_EXACT and not candidate.adapters
@@ -106,24 +90,24 @@ def _other_inputs(
     except NoAdapter:
         raise
     except Exception as error:
-        return Repeated(raised(error, entry))
+        return Finding(raised(error, entry))
     for other in others:
         found = _one(original, candidate, program, other, subject)
         if found is not None:
-            return Repeated(found, other.variation)
+            return Finding(found, variation=other.variation)
     try:
         after = from_tvm(held)
         again = call(program, candidate.adapters, entry.symbol, entry.num_input, entry.arguments)
     except NoAdapter:
         raise
     except Exception as error:
-        return Repeated(raised(error, entry))
+        return Finding(raised(error, entry))
     if (changed := compare(before, after)) is not None and original.steady(entry, others):
         message = "a later call changes what an earlier one returned"
-        return Repeated(observed("output-overwritten", message, changed, entry))
+        return Finding(observed("output-overwritten", message, changed, entry))
     if (changed := compare(before, again)) is not None and original.steady(entry, others):
         message = "a call gives another result after calls on other inputs"
-        return Repeated(observed("later-call-differs", message, changed, entry))
+        return Finding(observed("later-call-differs", message, changed, entry))
     return None
 
 

@@ -31,13 +31,7 @@ from relaxkit.proof.values import Callback, TupleValue, Value
 
 
 class AdaptedCall:
-    """Calls the functions of a transformed module with the arguments of the original's.
-
-    Args:
-        adapters: Those of the passes, in order.
-        before: The original.
-        after: The transformed module.
-    """
+    """Calls the functions of a transformed module with the arguments of the original's."""
 
     def __init__(self, adapters: Sequence[Adapter], before: tvm.IRModule, after: tvm.IRModule) -> None:
         self._adapters = adapters

@@ -43,7 +43,7 @@ from oracles.semantics.expected import UNDECIDED, Expectation
 from relaxkit.interpreter import Interpreter, Precision, Raised, Undefined, Unsupported
 from relaxkit.interpreter.operands import limits
 from relaxkit.runtime.perturb import Perturber, smallest_subnormal
-from relaxkit.runtime.values import Value
+from relaxkit.runtime.values import Value, arrays_in
 
 RUNS = 6
 
@@ -55,18 +55,13 @@ class Unsure(Exception):
 def expectation(module: tvm.IRModule, name: str, arguments: Sequence[Any]) -> Expectation:
     """Return what a function of a module is documented to give.
 
-    Args:
-        module: The module.
-        name: Name of the ``GlobalVar``.
-        arguments: What it is called with.
-
     Raises:
         Unsure: The interpreter does not know, or says that it is not defined, also for operands a rounding away.
     """
     plain = Interpreter(module)
     try:
         value = plain.call(name, arguments)
-        arrays = [*_arrays(tuple(arguments)), *_arrays(value)]
+        arrays = arrays_in([*arguments, value])
         unit = _unit(arrays)
         exact = Interpreter(module, Precision.FLOAT64)
         truth = exact.call(name, arguments)
@@ -137,12 +132,6 @@ def _granted(
         allowed = factor * (spread + floor) + terms * relative * size + np.abs(value.astype("float64") - truth)
     finite = kinds == 0
     return np.where(decided, np.where(finite & np.isfinite(allowed), allowed, 0.0), UNDECIDED)
-
-
-def _arrays(value: Any) -> list[np.ndarray[Any, Any]]:
-    if isinstance(value, tuple):
-        return [array for part in value for array in _arrays(part)]
-    return [value] if isinstance(value, np.ndarray) else []
 
 
 def _unit(arrays: list[np.ndarray[Any, Any]]) -> Unit:

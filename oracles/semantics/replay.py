@@ -21,7 +21,7 @@ from relaxkit.interpreter.operands import limits
 from relaxkit.passes.contract import EvidenceClass
 from relaxkit.runtime import Program, Value, private_constants, session
 from relaxkit.runtime.poison import PATTERNS, poisoned
-from relaxkit.runtime.values import flattened
+from relaxkit.runtime.values import arrays_in
 
 # What TVM's own documentation says of a call.
 
@@ -160,7 +160,7 @@ def run_poisoned(
 
 def _kind_of(arguments: Any) -> Variation:
     """Return the inputs that operands are like: ordinary ones, or without elements, NaN, infinite."""
-    arrays = [each for each in flattened(arguments) if isinstance(each, np.ndarray)]
+    arrays = arrays_in(arguments)
     if any(each.size == 0 for each in arrays):
         return Variation.NO_ELEMENTS
     floats = [each.astype("float64") for each in arrays if is_floating(each.dtype)]
@@ -171,5 +171,5 @@ def _kind_of(arguments: Any) -> Variation:
 
 def _has_small_float8(value: Any) -> bool:
     """Say whether an array of float8 holds a zero or a subnormal number."""
-    small = [each for each in flattened(value) if isinstance(each, np.ndarray) and each.dtype.name.startswith("float8")]
+    small = [each for each in arrays_in(value) if each.dtype.name.startswith("float8")]
     return any(bool(np.any(np.abs(each.astype("float64")) < float(limits(each.dtype).tiny))) for each in small)

@@ -19,29 +19,19 @@ from oracles.semantics.single import NotAlone, SingleCall, single_call
 from relaxkit.interpreter import Interpreter, Raised, Request, Undefined, Unsupported
 from relaxkit.interpreter.operands import limits
 from relaxkit.ir.functions import name_in, public_functions
-from relaxkit.runtime.values import flattened
+from relaxkit.runtime.values import arrays_in, flattened
 
 MOST_CALLS = 32
 """Calls of one module that are run alone."""
 
 
 def wrong_call(original: Original, stage: Reporter) -> WrongCall | None:
-    """Find the first call of a module, on the inputs of its seed, whose result is not as documented; ``None`` for none.
-
-    Args:
-        original: The module, which builds.
-        stage: Called before each step that may kill the process.
-    """
+    """Find the first call of a module, on the inputs of its seed, whose result is not as documented."""
     return first_fault(_requests(original, stage), stage)
 
 
 def first_fault(requests: Iterable[Request], stage: Reporter = unreported) -> WrongCall | None:
-    """Return the first of some calls whose result is not as documented, each run alone; ``None`` for none.
-
-    Args:
-        requests: Calls that the interpreter has evaluated.
-        stage: Called before each.
-    """
+    """Return the first of some evaluated calls whose result is not as documented, each run alone; ``None`` for none."""
     seen: set[bytes] = set()
     for request in requests:
         try:
@@ -106,11 +96,11 @@ def _key(call: SingleCall) -> bytes:
 
 def _is_hard(request: Request) -> bool:
     """Say whether an operand is empty, or holds what is infinite, NaN or very great."""
-    for leaf in flattened(list(request.args)):
-        if isinstance(leaf, np.ndarray) and leaf.size == 0:
+    for array in arrays_in(list(request.args)):
+        if array.size == 0:
             return True
-        if isinstance(leaf, np.ndarray) and is_floating(leaf.dtype):
+        if is_floating(array.dtype):
             with np.errstate(invalid="ignore"):
-                if np.any(~(np.abs(leaf.astype("float64")) < float(limits(leaf.dtype).max) / 4)):
+                if np.any(~(np.abs(array.astype("float64")) < float(limits(array.dtype).max) / 4)):
                     return True
     return False

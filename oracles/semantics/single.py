@@ -89,9 +89,6 @@ def single_call(request: Request) -> SingleCall:
     Constants of one element, shapes and numbers stay in the call, because a kernel may be made for them; symbolic dims
     stay symbolic, and get their values from a parameter behind the tensors.
 
-    Args:
-        request: A call that the interpreter has evaluated in the declared dtypes.
-
     Raises:
         NotAlone: It takes functions, or its types leave something open.
     """

@@ -60,12 +60,6 @@ def require_sums(
 def require_products(request: Request, values: Array, axes: Axes, declared: str | None = None) -> None:
     """Check that no order of multiplying elements leaves the dtype, where another one would stay inside.
 
-    Args:
-        request: The call, of which the first argument is multiplied.
-        values: The factors.
-        axes: Axes that are multiplied over.
-        declared: Dtype that is multiplied in; default: that of the first argument, also where float64 is computed.
-
     Raises:
         Undefined: The great factors alone leave it, or the small ones alone lose digits.
     """

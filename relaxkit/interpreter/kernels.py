@@ -75,14 +75,7 @@ def to_runtime(value: Any) -> Any:
 
 
 def call_packed(machine: Any, name: str, arguments: Sequence[Any], types: Sequence[Any], *outputs: Any) -> Any:
-    """Call a packed function.
-
-    Args:
-        machine: The interpreter.
-        name: Global symbol of the function.
-        arguments: Values; those that the program allocated itself have what the function wrote into them afterwards.
-        types: Their types.
-        outputs: Tensors of the runtime that follow the arguments.
+    """Call a packed function; tensors that the program allocated itself have what it wrote into them afterwards.
 
     Raises:
         Unsupported: No such function is registered, or it gives what has no value here.

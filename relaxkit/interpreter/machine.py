@@ -89,11 +89,7 @@ class Interpreter:
         self._depth = 0
 
     def call(self, name: str, arguments: Sequence[Any]) -> Any:
-        """Call a function by its name in the module.
-
-        Args:
-            name: Name of the ``GlobalVar``.
-            arguments: As ``oracles.measure.inputs.materialize`` gives them.
+        """Call a function by its name, with arguments as ``oracles.measure.inputs.materialize`` gives them.
 
         Returns:
             Arrays, ``ShapeValue``, numbers, and tuples of those; in ``Precision.FLOAT64`` floats are float64.

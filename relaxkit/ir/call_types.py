@@ -19,10 +19,6 @@ def ill_typed_call(module: tvm.IRModule, devices: bool = True) -> tuple[str, str
     a pass has given it other parameters (measured on RealizeVDevice, which puts a device into the parameters of a
     private function and leaves its callers alone). The next pass that infers types afresh then raises.
 
-    Args:
-        module: The module.
-        devices: Whether devices must fit as well.
-
     Returns:
         The called function and its type, the caller's name, and what type inference says.
     """

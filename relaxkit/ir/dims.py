@@ -32,10 +32,6 @@ _LIMIT = 1 << 63  # scalars are int64 mostly; an overflow of signed integers has
 def evaluate(expression: Any, lookup: Lookup) -> Number:
     """Return the value of a scalar expression, rounded as TVM does: ``floor_*`` down, ``Div`` and ``Mod`` towards zero.
 
-    Args:
-        expression: An integer, or an expression over variables.
-        lookup: Gives the value of a variable.
-
     Raises:
         UnknownScalar: It has a node that is not known here, or a variable without a value.
         UndefinedScalar: It divides by zero, overflows, or casts what does not fit.

@@ -14,10 +14,21 @@ from tvm import relax, tirx
 
 from relaxkit.proof.builtins import Builtins
 from relaxkit.proof.memory import Refuted, Storage, Tensor
-from relaxkit.proof.places import memory_of, placed
 from relaxkit.proof.state import KILLED, Frame
 from relaxkit.proof.terms import Open, Term
-from relaxkit.proof.values import Callback, Closure, External, Kernel, ShapeHeap, TupleValue, Value, all_dims, outline
+from relaxkit.proof.values import (
+    Callback,
+    Closure,
+    External,
+    Kernel,
+    ShapeHeap,
+    TupleValue,
+    Value,
+    all_dims,
+    memory_of,
+    outline,
+    placed,
+)
 
 # What these give is their first operand, wherever it lies and whatever a later pass is told by them.
 _IDENTITIES = frozenset(

@@ -10,10 +10,9 @@ from tvm import relax, tirx
 
 from relaxkit.ir.types import dims_of
 from relaxkit.proof.memory import Tensor
-from relaxkit.proof.places import Placed, memory_of
 from relaxkit.proof.state import Frame, Values
 from relaxkit.proof.terms import Open, Term
-from relaxkit.proof.values import TupleValue, Value, outline
+from relaxkit.proof.values import Placed, TupleValue, Value, memory_of, outline
 
 _NO_DTYPE = ("", "void")
 

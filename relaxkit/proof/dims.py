@@ -20,9 +20,6 @@ class DimTable:
 
     A dim that a value defines (``n`` of ``x: R.Tensor((n, 4))``) is a variable of this table, the same for the same
     term and axis, whatever the variable in the module is called.
-
-    Args:
-        terms: The table in which dims are terms of the head ``dim``.
     """
 
     def __init__(self, terms: Terms) -> None:

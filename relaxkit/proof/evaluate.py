@@ -12,10 +12,9 @@ from relaxkit.ir.functions import functions_by_name, mentioned_names, reached_fu
 from relaxkit.ir.lowered import stored_parameters
 from relaxkit.proof.calls import Calls
 from relaxkit.proof.dims import DimTable
-from relaxkit.proof.places import Placed, memory_of, placed
 from relaxkit.proof.state import KILLED, Frame
 from relaxkit.proof.terms import Open, Term, Terms
-from relaxkit.proof.values import Callback, Closure, External, Kernel, TupleValue, Value
+from relaxkit.proof.values import Callback, Closure, External, Kernel, Placed, TupleValue, Value, memory_of, placed
 
 MOST_CALLS = 64
 """Functions that may be inside one another."""
@@ -25,12 +24,6 @@ MOST_STEPS = 100_000
 
 class Evaluator(Calls):
     """Evaluates the functions of one module into terms.
-
-    Args:
-        module: The ``tvm.IRModule``.
-        terms: The table, shared by the modules that are compared.
-        dims: The dims of that table.
-        shapes: Dims of terms that are known to be tensors or shapes, shared like the table.
 
     Attributes:
         externals: Packed functions that are the caller's, by name.

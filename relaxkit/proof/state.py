@@ -16,9 +16,8 @@ from tvm import relax
 from relaxkit.proof.dims import DimTable
 from relaxkit.proof.legalize import Legalizer
 from relaxkit.proof.memory import Refuted, State, Storage, Tensor
-from relaxkit.proof.places import memory_of
 from relaxkit.proof.terms import Open, Term, Terms
-from relaxkit.proof.values import Callback, Closure, External, Kernel, ShapeHeap, TupleValue, Value, outline
+from relaxkit.proof.values import Callback, Closure, External, Kernel, ShapeHeap, TupleValue, Value, memory_of, outline
 
 KILLED = TupleValue((TupleValue(()),))
 """What a variable holds behind its kill."""

@@ -102,6 +102,11 @@ def flattened(value: Any) -> list[Any]:
     return [value]
 
 
+def arrays_in(value: Any) -> list[np.ndarray[Any, Any]]:
+    """Return the arrays in a tree of tuples."""
+    return [leaf for leaf in flattened(value) if isinstance(leaf, np.ndarray)]
+
+
 # What a program prints: kept from the terminal, and compared, because an impure call is an effect to be kept.
 #
 # ``relax.print`` is a Python function of TVM's that prints to ``sys.stdout``, so a redirection sees all of it.

@@ -18,12 +18,6 @@ def can_add(sketch: Sketch, name: str, ty: relax.Type, called: Mapping[str, int]
     """Say whether a function can be given a parameter of a type that it has to be called with, from outside in the end.
 
     That is so where nothing calls it, or only functions that nothing calls, and these with a type that they know.
-
-    Args:
-        sketch: The module.
-        name: The function.
-        ty: The type.
-        called: How often each function is mentioned (``uses.callers``).
     """
     if not _fits(ty):
         return False

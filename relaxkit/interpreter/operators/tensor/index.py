@@ -22,9 +22,6 @@ def inside(request: Request, indices: Any, extent: int, negative: bool = False) 
     """Return the indices as int64, none of them negative any more; raises ``Undefined`` where one is out of range.
 
     Args:
-        request: The call.
-        indices: Integers of any dtype.
-        extent: How many places there are.
         negative: Whether negative indices count from the end.
     """
     array = np.asarray(indices)

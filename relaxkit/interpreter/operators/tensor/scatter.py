@@ -30,15 +30,7 @@ _REDUCTIONS: dict[str, Callable[[Array, Array], Array]] = {
 
 
 def scattered(request: Request, data: Array, places: tuple[Any, ...], updates: Array, way: str) -> Array:
-    """Return a copy of the data with the updates written at the places, or combined with what is there.
-
-    Args:
-        request: The call.
-        data: The tensor that is written to.
-        places: What one indexes it by; the updates broadcast to what this selects.
-        updates: What is written.
-        way: ``update``, ``add``, ``mul``, ``max``, ``min`` or ``mean``.
-    """
+    """Return a copy of the data with the updates written at the places, or combined with what is there."""
     numbers = np.arange(data.size).reshape(data.shape)[places]
     updates = np.broadcast_to(updates, numbers.shape)
     flat, numbers, updates = data.flatten(), numbers.reshape(-1), updates.reshape(-1)
