@@ -17,11 +17,7 @@ from relaxkit.passes.render import HOW_TO_NAME, pass_named
 
 
 class OracleFailure(AssertionError):
-    """At least one oracle failed.
-
-    Attributes:
-        verdicts: All verdicts on the subject, also those that passed.
-    """
+    """At least one oracle failed; ``verdicts`` are all, also those that passed."""
 
     def __init__(self, verdicts: list[Verdict]) -> None:
         self.verdicts = verdicts

@@ -92,7 +92,8 @@ def _against(original: Original, symbol: str, name: str, seed: int, variation: V
     except Raised as error:
         value, raised = None, str(error)
     try:
-        observed, printed = run_poisoned(program, symbol, arguments)
+        observed = run_poisoned(program, symbol, arguments)
+        printed = program.take_output()
     except Exception as error:
         if raised:
             return CaseResult(Agreement.AGREES, "both raise")

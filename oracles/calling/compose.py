@@ -20,11 +20,7 @@ from relaxkit.runtime import Program, Value, from_tvm, to_tvm
 
 
 class NoAdapter(Exception):
-    """No adapter knows how to call what this pipeline yields.
-
-    Attributes:
-        reason: Short phrase under which the skip is counted.
-    """
+    """No adapter knows how to call what this pipeline yields; the reason is a short phrase that is counted."""
 
     def __init__(self, reason: str = "no adapter for this pipeline") -> None:
         super().__init__(reason)
@@ -88,9 +84,6 @@ def call(
     program: Program, adapters: Sequence[Adapter], function: str, num_input: int | None, arguments: Sequence[Any]
 ) -> Value:
     """Call a function of a transformed program with the original's arguments.
-
-    Returns:
-        What the original would return.
 
     Raises:
         NoAdapter: The function of the program takes another number of arguments than the adapters make.

@@ -15,12 +15,7 @@ from oracles.calling.frame import Adapter, CallFrame, Runner, as_it_is
 
 @dataclass(frozen=True, slots=True)
 class BindParams(Adapter):
-    """``f(a, b, c)`` becomes ``f(a, c)``; the value of ``b`` is a constant now.
-
-    Attributes:
-        function: Symbol of the function.
-        positions: Positions of the bound parameters.
-    """
+    """``f(a, b, c)`` becomes ``f(a, c)``; the value of ``b`` is a constant now."""
 
     function: str
     positions: frozenset[int]
@@ -61,12 +56,7 @@ class CastParams(Adapter):
 
 @dataclass(frozen=True, slots=True)
 class CastBack:
-    """Casts a result to the dtypes that it had.
-
-    Attributes:
-        finish: What the adapters before do with the result.
-        dtypes: Those of the result before the pass.
-    """
+    """Casts a result to the dtypes that it had before the pass, for the adapters before."""
 
     finish: Any
     dtypes: Dtypes

@@ -106,11 +106,7 @@ def copied(module: tvm.IRModule, graph: Any = None) -> tvm.IRModule | None:
 
 
 class ModuleFacts:
-    """Facts of one module, computed when asked for.
-
-    Attributes:
-        module: The module; replaced by a reload of the snapshot when a pass has modified it.
-    """
+    """Facts of one module, computed when asked for; a pass that modifies the module has it replaced by a reload."""
 
     def __init__(self, module: tvm.IRModule, again: Callable[[], tvm.IRModule | None] | None = None) -> None:
         self.module = module

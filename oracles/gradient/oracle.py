@@ -101,7 +101,7 @@ def examine_gradient(
 
 
 def right_in_operators(original: Original, module: tvm.IRModule, gradient: Gradient, entry: Entry) -> bool:
-    """Say whether the adjoint of a module in operators is right by their documentation: then they are lowered wrongly."""
+    """Say whether the adjoint of a module in operators is right by their documentation: lowered, it is wrong."""
     arguments = arguments_for(original, gradient, entry)
     try:
         expected = original.program.call(gradient.function, arguments)

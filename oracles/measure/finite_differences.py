@@ -51,12 +51,7 @@ Loss = Callable[[Sequence[Any]], float]
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """A float tensor among the arguments.
-
-    Attributes:
-        path: Position of the argument, then positions in nested tuples.
-        array: Its value.
-    """
+    """A float tensor among the arguments; its path begins with the position of the argument."""
 
     path: tuple[int, ...]
     array: Any
@@ -99,11 +94,7 @@ def leaves_of(value: Any, path: tuple[int, ...]) -> Iterator[Leaf]:
 
 
 def settled(arguments: Sequence[Any], random: np.random.Generator) -> tuple[Any, ...]:
-    """Arguments at which to differentiate: floats inside of the domain, off its grid, where ties and zeros are common.
-
-    Returns:
-        Floats in [-1.875, 1.875], multiples of 2**-10; anything else as it is.
-    """
+    """Return arguments to differentiate at: floats in [-1.875, 1.875], off the grid, where ties are common."""
     return tuple(_settled(argument, random) for argument in arguments)
 
 
@@ -154,11 +145,7 @@ def wrong_gradient(
     noise: float,
     random: np.random.Generator,
 ) -> tuple[WrongGradient | None, int]:
-    """Compare an adjoint's gradients, one for each position, with differences of the target.
-
-    Returns:
-        The first derivative that is wrong, or ``None``; and how many tensors were decided.
-    """
+    """Return the first that is wrong of an adjoint's gradients, one a position, and how many tensors were decided."""
     decided = 0
     for position, gradient in zip(positions, gradients, strict=True):
         wanted = list(leaves_of(arguments[position], (position,)))

@@ -25,11 +25,7 @@ NOTHING = Given()
 
 
 class Unmaterializable(Exception):
-    """No arguments can be made for this function.
-
-    Attributes:
-        reason: Short phrase without names, so that equal reasons can be counted.
-    """
+    """No arguments can be made for this function; the reason is a short phrase without names, to be counted."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)

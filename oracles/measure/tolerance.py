@@ -53,12 +53,7 @@ FLOAT16_TINY = 2.0**-14
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """One rounding.
-
-    Attributes:
-        relative: Its relative size.
-        floor: Its absolute size near zero.
-    """
+    """One rounding: its relative size, and its absolute size near zero."""
 
     relative: float
     floor: float

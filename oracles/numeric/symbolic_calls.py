@@ -109,12 +109,7 @@ class _NoRunner:
 
 @dataclass
 class _Received:
-    """What a program hands over through a callback, each output once and on no branch.
-
-    Attributes:
-        program: The evaluation.
-        values: Outputs by index.
-    """
+    """The outputs that a program hands over through a callback, by index, each once and on no branch."""
 
     program: SymbolicProgram
     values: dict[int, Value]

@@ -102,7 +102,7 @@ def fault_of(call: SingleCall) -> WrongCall | None:
     try:
         plain = Interpreter(call.module).call(NAME, call.arguments)
         program = session().build(private_constants(call.module))
-        observed, _ = run_poisoned(program, NAME, call.arguments)
+        observed = run_poisoned(program, NAME, call.arguments)
     except Exception:  # what does not build, or raises, gives no wrong result
         return None
     if compare(plain, observed) is None:
@@ -127,7 +127,7 @@ def _is_left(path: tuple[int, ...], observed: Value, program: Program, call: Sin
 
     What reads outside of its operands gives anything, and now and then another thing; that is a wrong value.
     """
-    again, _ = run_poisoned(program, NAME, call.arguments, PATTERNS[1])
+    again = run_poisoned(program, NAME, call.arguments, PATTERNS[1])
     left = [_bytes_of(result, path) == pattern for result, pattern in zip((observed, again), PATTERNS, strict=True)]
     return all(each.ndim == 2 for each in left) and bool((left[0].all(-1) & left[1].all(-1)).any())
 
@@ -141,21 +141,11 @@ def _bytes_of(value: Value, path: tuple[int, ...]) -> np.ndarray[Any, Any]:
     return array.reshape(-1, 1).view(np.uint8).reshape(array.size, -1)
 
 
-def run_poisoned(
-    program: Program, symbol: str, arguments: Sequence[Any], pattern: int = PATTERNS[0]
-) -> tuple[Value, tuple[str, ...]]:
-    """Call a function in memory full of a pattern: what is read before it is written is the same each time.
-
-    Returns:
-        What it gave, and what it printed.
-    """
+def run_poisoned(program: Program, symbol: str, arguments: Sequence[Any], pattern: int = PATTERNS[0]) -> Value:
+    """Call a function in memory full of a pattern: what is read before it is written is the same each time."""
     program.take_output()
-    try:
-        with poisoned(program, pattern):
-            value = program.call(symbol, arguments)
-        return value, tuple(program.output)
-    finally:
-        program.take_output()
+    with poisoned(program, pattern):
+        return program.call(symbol, arguments)
 
 
 def _kind_of(arguments: Any) -> Variation:

@@ -78,7 +78,7 @@ def _suspects(original: Original, symbol: str, name: str, variation: Variation, 
         return [each for each in made if _is_hard(each)]
     stage(Phase.RUN_ORIGINAL, symbol)
     try:
-        observed, _ = run_poisoned(program, symbol, arguments)
+        observed = run_poisoned(program, symbol, arguments)
         if compare(value, observed) is None or expectation(module, name, arguments).mismatch(observed) is None:
             return []
     except Exception:  # it raises, or nothing can be said of it as a whole

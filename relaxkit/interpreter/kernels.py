@@ -19,11 +19,7 @@ from relaxkit.runtime.values import Opaque, ShapeValue, from_tvm, printed
 
 @dataclass(frozen=True, slots=True)
 class PackedFunction:
-    """A function value that is a packed function.
-
-    Attributes:
-        name: Its global symbol.
-    """
+    """A function value that is a packed function, by its global symbol."""
 
     name: str
 
@@ -124,9 +120,6 @@ def run_kernel(
         types: Their types.
         outputs: Shape and dtype of each new tensor behind them, or the number of the argument that is overwritten.
         extra: Integers behind the outputs (``tir_vars`` of TVM before 0.27).
-
-    Returns:
-        The outputs.
 
     Raises:
         Unsupported: It cannot be compiled, or there is no JIT.

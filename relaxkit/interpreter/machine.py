@@ -91,9 +91,6 @@ class Interpreter:
     def call(self, name: str, arguments: Sequence[Any]) -> Any:
         """Call a function by its name, with arguments as ``oracles.measure.inputs.materialize`` gives them.
 
-        Returns:
-            Arrays, ``ShapeValue``, numbers, and tuples of those; in ``Precision.FLOAT64`` floats are float64.
-
         Raises:
             Unsupported: Something in the program is not known here.
             Undefined: What the program does on these arguments is not defined.
@@ -109,10 +106,6 @@ class Interpreter:
                 return self.invoke(Closure(function), [self._argument(each) for each in arguments])
             except RecursionError as error:
                 raise Unsupported("calls too deep") from error
-
-    def function(self, name: str) -> Any:
-        """Return a function of the module, ``None`` when there is none of that name."""
-        return self._functions.get(name)
 
     def has_symbol(self, symbol: str) -> bool:
         """Say whether a function of the module has this global symbol."""

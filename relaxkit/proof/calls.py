@@ -12,6 +12,7 @@ import tvm
 import tvm_ffi
 from tvm import relax, tirx
 
+from relaxkit.ir.lowered import KILLING
 from relaxkit.proof.builtins import Builtins
 from relaxkit.proof.memory import Refuted, Storage, Tensor
 from relaxkit.proof.state import KILLED, Frame
@@ -38,7 +39,6 @@ _IDENTITIES = frozenset(
 )  # fmt: skip
 _STORAGES = frozenset({"relax.memory.alloc_storage", "relax.vm.alloc_storage"})
 _TENSORS = frozenset({"relax.builtin.alloc_tensor", "relax.memory.alloc_tensor", "relax.vm.alloc_tensor"})
-_KILLS = frozenset({"relax.memory.kill_tensor", "relax.memory.kill_storage", "relax.vm.kill_object"})
 _VIEWS = frozenset(["reshape", "flatten", "expand_dims", "squeeze", "view", "ensure_zero_offset", "call_pure_packed"])
 """Last names of operators whose result may lie where an operand does."""
 _PRINTING = "relax.run."
@@ -79,7 +79,7 @@ class Calls(Builtins):
         name = str(op.name)
         if name in _IDENTITIES:
             return self.expression(expression.args[0], frame)
-        if name in _KILLS:
+        if name in KILLING:
             frame.values[expression.args[0]] = KILLED
             return TupleValue(())
         arguments = [self.expression(each, frame) for each in expression.args]

@@ -23,11 +23,7 @@ MOST_STEPS = 100_000
 
 
 class Evaluator(Calls):
-    """Evaluates the functions of one module into terms.
-
-    Attributes:
-        externals: Packed functions that are the caller's, by name.
-    """
+    """Evaluates the functions of one module into terms; ``externals`` are packed functions of the caller's, by name."""
 
     def __init__(
         self, module: tvm.IRModule, terms: Terms, dims: DimTable, shapes: dict[Term, tuple[Term, ...]]

@@ -25,12 +25,7 @@ KILLED = TupleValue((TupleValue(()),))
 
 @dataclass(slots=True)
 class Frame:
-    """A function that is being evaluated.
-
-    Attributes:
-        values: Values of its variables.
-        dims: Its symbolic dims and scalars, as expressions over the variables of the table.
-    """
+    """A function that is being evaluated: its variables, and its dims and scalars over the variables of the table."""
 
     values: dict[Any, Value]
     dims: dict[Any, Any]

@@ -35,11 +35,7 @@ class Node:
 
 
 class Objects:
-    """Numbers for objects of TVM that are equal by structure: attributes, types, kernels.
-
-    Attributes:
-        of: The object of each number.
-    """
+    """Numbers for objects of TVM that are equal by structure: attributes, types, kernels."""
 
     def __init__(self) -> None:
         self._buckets: dict[int, list[int]] = {}

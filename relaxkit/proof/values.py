@@ -39,11 +39,7 @@ class External:
 
 @dataclass(frozen=True, slots=True)
 class Callback:
-    """A function of the caller's, which the program is given or finds by its name.
-
-    Attributes:
-        call: Gives what it returns for some arguments.
-    """
+    """A function of the caller's, which the program is given or finds by its name."""
 
     call: Callable[[Sequence[Value]], Value]
 
@@ -106,11 +102,7 @@ def outline(ty: Any) -> str:
 
 
 class Placed(int):
-    """A term, and where it lies: what two calls compute may be one term in memory of two allocations.
-
-    Attributes:
-        memory: The allocations that it may lie in; a parameter or a constant is its term.
-    """
+    """A term, and where it lies: what two calls compute may be one term in memory of two allocations."""
 
     memory: frozenset[object]
 

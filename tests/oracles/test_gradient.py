@@ -33,9 +33,7 @@ def cubes(arguments: Any) -> float:
 
 
 def found(loss: Any, arguments: Any, gradients: Any) -> tuple[str, int]:
-    wrong, decided = wrong_gradient(
-        loss, arguments, range(len(gradients)), gradients, 1e-9, np.random.default_rng(0)
-    )
+    wrong, decided = wrong_gradient(loss, arguments, range(len(gradients)), gradients, 1e-9, np.random.default_rng(0))
     return ("" if wrong is None else wrong.what), decided
 
 
