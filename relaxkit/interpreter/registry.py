@@ -171,7 +171,11 @@ def semantics(*names: str, compared: bool = True) -> Callable[[Implementation], 
 def meanings(table: Mapping[str, Callable[..., Any]], *, compared: bool = True) -> None:
     """Register operators that are one expression over the call and its arguments, names separated by blanks."""
     for names, compute in table.items():
-        semantics(*names.split(), compared=compared)(lambda call, compute=compute: compute(call, *call.args))
+        semantics(*names.split(), compared=compared)(functools.partial(_spread, compute))
+
+
+def _spread(compute: Callable[..., Any], request: Request) -> Any:
+    return compute(request, *request.args)
 
 
 @functools.cache

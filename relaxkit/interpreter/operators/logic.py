@@ -13,8 +13,8 @@ for _function in (
     np.logical_xor, np.bitwise_and, np.bitwise_or, np.bitwise_xor,
 ):  # fmt: skip
     elementwise(_function.__name__, _function)
-for _function in (np.isfinite, np.isinf, np.isnan, np.logical_not):  # every integer is finite, and none is NaN
-    elementwise(_function.__name__, _function, alone)
+for _test in (np.isfinite, np.isinf, np.isnan, np.logical_not):  # every integer is finite, and none is NaN
+    elementwise(_test.__name__, _test, alone)
 elementwise("bitwise_not", np.invert, alone)  # of a boolean, the other one
 
 

@@ -17,7 +17,7 @@ def _extents(like: Any) -> tuple[int, ...]:
     if isinstance(like, ShapeValue):
         return like.dims
     if isinstance(like, np.ndarray):
-        return like.shape
+        return tuple(like.shape)
     raise Unsupported("shape of another kind")
 
 
@@ -50,7 +50,7 @@ meanings(
         "ones ones_like": lambda call, like: np.full(_extents(like), 1, _dtype_or(call, like)),
         "zeros zeros_like": lambda call, like: np.full(_extents(like), 0, _dtype_or(call, like)),
         "eye": lambda call, rows, columns, diagonal: _eye(rows, columns, diagonal, call.dtype),
-        "eye_like": lambda call, like, diagonal: _eye(*like.shape, diagonal, _dtype_or(call, like)),
+        "eye_like": lambda call, like, diagonal: _eye(len(like), like.shape[1], diagonal, _dtype_or(call, like)),
         # What is not above, or not below, the diagonal ``k`` of each matrix; zero elsewhere.
         "tril": lambda _, matrix, k: np.where(_distance(matrix) <= k, matrix, np.zeros((), matrix.dtype)),
         "triu": lambda _, matrix, k: np.where(_distance(matrix) >= k, matrix, np.zeros((), matrix.dtype)),
