@@ -119,6 +119,18 @@ def _arrays(
     )
 
 
+def paired(leaf: Callable[..., Any], observed: Value, *others: Value, path: tuple[int, ...] = ()) -> Value:
+    """Return a result with ``leaf`` of path and arrays where all trees have arrays of one shape; elsewhere as it is."""
+    if isinstance(observed, tuple):
+        if all(isinstance(each, tuple) and len(each) == len(observed) for each in others):
+            parts: Any = enumerate(zip(observed, *others, strict=True))
+            return tuple(paired(leaf, *part, path=(*path, index)) for index, part in parts)
+    elif all(isinstance(each, np.ndarray) and each.shape == getattr(observed, "shape", None) for each in others):
+        made: Value = leaf(path, observed, *others)
+        return made
+    return observed
+
+
 def differing(expected: np.ndarray[Any, Any], observed: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """Which elements differ, NaN being equal to NaN and -0.0 to 0.0."""
     with np.errstate(invalid="ignore"):

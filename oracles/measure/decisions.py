@@ -54,9 +54,15 @@ def _is_float(ty: tvm.ir.Type) -> bool:
 
 
 def _kernel_decides(kernel: tirx.PrimFunc) -> bool:
-    comparisons, casts, calls = nodes(kernel.body, _TIR_COMPARISONS, tirx.Cast, relax.Call)
+    comparisons, calls = nodes(kernel.body, _TIR_COMPARISONS, relax.Call)
     return (
         any("float" in str(node.a.ty.dtype) for node in comparisons)
-        or any("float" in str(node.value.ty.dtype) and "float" not in str(node.ty.dtype) for node in casts)
+        or casts_to_integer(kernel)
         or any(isinstance(node.op, tvm.ir.Op) and _TIR_ROUNDING.search(node.op.name) for node in calls)
     )
+
+
+def casts_to_integer(kernel: tirx.PrimFunc) -> bool:
+    """Say whether a kernel casts a float to something else."""
+    (casts,) = nodes(kernel.body, tirx.Cast)
+    return any("float" in str(node.value.ty.dtype) and "float" not in str(node.ty.dtype) for node in casts)

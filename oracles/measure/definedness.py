@@ -15,11 +15,12 @@ import tvm
 from tvm import relax, tirx
 
 from oracles.measure.comparison import compare, is_floating, kinds_of
+from oracles.measure.decisions import casts_to_integer
 from oracles.measure.input_variations import SPECIAL, Variation
 from relaxkit.compat.shims import type_key
 from relaxkit.interpreter import Interpreter, Raised, Undefined, Unsupported
 from relaxkit.interpreter.registry import Request
-from relaxkit.ir.walk import nodes
+from relaxkit.ir.lowered import buffers_of
 from relaxkit.runtime.values import Value, arrays_in
 
 # What computes out of sight: functions outside of the module, and bits of a float that are read as an integer.
@@ -95,22 +96,15 @@ def hides(module: tvm.IRModule, text: str, variation: Variation) -> str:
         return "something is computed out of sight"
     kernels = [function for function in module.functions.values() if isinstance(function, tirx.PrimFunc)]
     if variation in SPECIAL:
-        return "kernel casts floats to integers" if any(map(_casts_to_integer, kernels)) else ""
+        return "kernel casts floats to integers" if any(map(casts_to_integer, kernels)) else ""
     if any(f'"{name}"' in text for name in _DIVISIONS):
         return "division, perhaps by a dim"
     return "kernel of symbolic shape" if any(map(_is_symbolic, kernels)) else ""
 
 
-def _casts_to_integer(kernel: tirx.PrimFunc) -> bool:
-    (casts,) = nodes(kernel.body, tirx.Cast)
-    return any("float" in str(node.value.ty.dtype) and "float" not in str(node.ty.dtype) for node in casts)
-
-
 def _is_symbolic(kernel: tirx.PrimFunc) -> bool:
     """Say whether a parameter is a number, or a tensor of which a dim is not."""
-    mapped = getattr(kernel, "buffer_map", None)  # until TVM 0.26
-    buffers = list(kernel.params) if mapped is None else [mapped.get(param) for param in kernel.params]
     return any(
         not hasattr(buffer, "shape") or any(not isinstance(dim, (int, tirx.IntImm)) for dim in buffer.shape)
-        for buffer in buffers
+        for buffer in buffers_of(kernel)
     )

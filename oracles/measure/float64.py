@@ -48,12 +48,13 @@ from typing import Any
 import numpy as np
 import tvm
 
-from oracles.measure.comparison import is_floating
+from oracles.measure.comparison import is_floating, paired
 from oracles.measure.tolerance import Measured
 from relaxkit.interpreter import Interpreter, Precision, Raised, Undefined, Unsupported
 from relaxkit.ir.functions import symbol_of
 from relaxkit.runtime.values import Value
 
+Array = np.ndarray[Any, Any]
 FINEST_UNIT = 2.0**-36
 """Roundings finer than this are not judged by float64: it has only 16 bits more."""
 
@@ -86,40 +87,24 @@ class Settled:
 
 def settle(truth: Value, measured: Measured, expected: Value, observed: Value) -> Settled:
     """Accept the floats of a transformed program that are as near to the truth as the module's docstring allows."""
+    doubts = [False]
+
+    def settled(path: tuple[int, ...], right: Array, left: Array, exact: Array) -> Array:
+        if left.dtype != right.dtype or not is_floating(left.dtype) or exact.dtype != np.dtype("float64"):
+            return right
+        accepted, doubtful = _accepted(exact, measured, left, right, path)
+        doubts.append(bool(doubtful.any()))
+        return np.where(accepted, left, right)
+
     if truth is None or measured.unit.relative < FINEST_UNIT:
         return Settled(observed, False)
-    return _tree(truth, measured, expected, observed, ())
+    return Settled(paired(settled, observed, expected, truth), any(doubts))
 
 
-def _tree(truth: Value, measured: Measured, expected: Value, observed: Value, path: tuple[int, ...]) -> Settled:
-    if isinstance(expected, tuple) and isinstance(observed, tuple) and isinstance(truth, tuple):
-        if not len(expected) == len(observed) == len(truth):
-            return Settled(observed, False)
-        fields = [
-            _tree(exact, measured, left, right, (*path, index))
-            for index, (exact, left, right) in enumerate(zip(truth, expected, observed, strict=True))
-        ]
-        return Settled(tuple(field.output for field in fields), any(field.doubtful for field in fields))
-    if (
-        isinstance(expected, np.ndarray)
-        and isinstance(observed, np.ndarray)
-        and isinstance(truth, np.ndarray)
-        and expected.dtype == observed.dtype
-        and expected.shape == observed.shape == truth.shape
-    ):
-        return _array(truth, measured, expected, observed, path)
-    return Settled(observed, False)
-
-
-def _array(
-    truth: np.ndarray[Any, Any],
-    measured: Measured,
-    expected: np.ndarray[Any, Any],
-    observed: np.ndarray[Any, Any],
-    path: tuple[int, ...],
-) -> Settled:
-    if not is_floating(expected.dtype) or truth.dtype != np.dtype("float64"):
-        return Settled(observed, False)
+def _accepted(
+    truth: Array, measured: Measured, expected: Array, observed: Array, path: tuple[int, ...]
+) -> tuple[Array, Array]:
+    """Which elements are as good by the truth, and of which of them that decides nothing."""
     left, right = expected.astype("float64"), observed.astype("float64")
     explained = measured.tolerance(path, expected, observed)
     with np.errstate(invalid="ignore", over="ignore"):
@@ -130,5 +115,4 @@ def _array(
         accepted = far & near & np.isfinite(truth) & (np.isfinite(right) | np.isinf(error))
         doubtful = accepted & (error > explained)
     # Both not finite, or equal: no difference that the truth would have to explain.
-    doubtful &= ~((left == right) | (np.isnan(left) & np.isnan(right)))
-    return Settled(np.where(accepted, expected, observed), bool(doubtful.any()))
+    return accepted, doubtful & ~((left == right) | (np.isnan(left) & np.isnan(right)))

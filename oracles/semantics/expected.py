@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from oracles.measure.comparison import Mismatch, compare
+from oracles.measure.comparison import Mismatch, compare, paired
 from relaxkit.runtime.values import Value
 
 UNDECIDED = np.inf
@@ -32,18 +32,11 @@ class Expectation:
 
     def mismatch(self, observed: Value) -> Mismatch | None:
         """Where a result is not as expected."""
-        return compare(self.value, self._excused(self.value, observed, ()))
+        return compare(self.value, paired(self._excused, observed, self.value))
 
-    def _excused(self, expected: Value, observed: Value, path: tuple[int, ...]) -> Value:
-        """Return the observed result with the expected elements where it is near enough."""
-        if isinstance(expected, tuple) and isinstance(observed, tuple):
-            if len(expected) != len(observed):
-                return observed
-            pairs = enumerate(zip(expected, observed, strict=True))
-            return tuple(self._excused(left, right, (*path, index)) for index, (left, right) in pairs)
-        if not isinstance(expected, np.ndarray) or not isinstance(observed, np.ndarray) or path not in self.tolerances:
-            return observed
-        if expected.dtype != observed.dtype or expected.shape != observed.shape:
+    def _excused(self, path: tuple[int, ...], observed: Any, expected: Any) -> Any:
+        """Return the observed array with the expected elements where it is near enough."""
+        if path not in self.tolerances or expected.dtype != observed.dtype:
             return observed
         return np.where(near(expected, observed, self.tolerances[path]), expected, observed)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import tvm
 from tvm import relax, tirx
 from tvm.ir import Op
@@ -17,9 +19,14 @@ def stored_parameters(kernel: tirx.PrimFunc) -> frozenset[int] | None:
     stores, calls = nodes(kernel.body, tirx.BufferStore, tvm.ir.Call)
     if not all(_only_computes(call) for call in calls):
         return None
-    buffers = getattr(kernel, "buffer_map", None)  # until TVM 0.26; parameters are buffers themselves since
-    places = {param if buffers is None else buffers.get(param): place for place, param in enumerate(kernel.params)}
+    places = {buffer: place for place, buffer in enumerate(buffers_of(kernel))}
     return frozenset(places[node.buffer] for node in stores if node.buffer in places)
+
+
+def buffers_of(kernel: tirx.PrimFunc) -> list[Any]:
+    """Return the buffer of each parameter; a number has none, and no shape."""
+    mapped = getattr(kernel, "buffer_map", None)  # until TVM 0.26; parameters are buffers themselves since
+    return [param if mapped is None else mapped.get(param) for param in kernel.params]
 
 
 def _only_computes(call: relax.Call) -> bool:

@@ -11,7 +11,7 @@ from tvm import tirx
 from tvm.ir import Range
 from tvm.s_tir import SBlock, SBlockRealize
 
-from relaxkit.ir.lowered import stored_parameters
+from relaxkit.ir.lowered import buffers_of, stored_parameters
 from relaxkit.ir.retype import Retype, dtype_of, with_fields
 from relaxkit.ir.walk import nodes
 
@@ -227,9 +227,7 @@ def _unannotated(node: Any) -> Any:
 
 def _buffers(kernel: tirx.PrimFunc) -> list[Any]:
     """Return the buffer of each parameter, ``None`` for a number."""
-    mapped = getattr(kernel, "buffer_map", None)  # until TVM 0.26; parameters are buffers themselves since
-    found = [param if mapped is None else mapped.get(param) for param in kernel.params]
-    return [item if hasattr(item, "shape") else None for item in found]
+    return [item if hasattr(item, "shape") else None for item in buffers_of(kernel)]
 
 
 def _outputs(kernel: tirx.PrimFunc, buffers: list[Any]) -> list[Any]:
