@@ -65,7 +65,6 @@ def check(
     """Judge ``passes`` on ``module`` and return the verdicts.
 
     Args:
-        module: A well-formed ``tvm.IRModule``.
         passes: ``tvm.ir.transform.Pass`` objects, classes or functions without arguments that make one, ``PassRef``,
             or text (:func:`relaxkit.passes.render.pass_named`); several make a pipeline.
         oracles: Which oracles to ask; all by default.

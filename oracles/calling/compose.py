@@ -32,11 +32,8 @@ class Convention:
     """The change that one pass makes to calls.
 
     Attributes:
-        name: Name of the pass.
         abi: Its effect on the calling convention, by its contract.
         expression: The text that builds it.
-        before: The module that it was applied to.
-        after: The module that it gave.
     """
 
     name: str

@@ -17,7 +17,6 @@ class CallFrame:
     """A call as the adapters so far have made it.
 
     Attributes:
-        function: Global symbol of the function.
         arguments: TVM objects, in order.
         num_input: How many leading arguments are inputs at run time (the attribute ``num_input``); the others are
             weights.  ``None`` when the function has no such attribute: then no argument is a weight.

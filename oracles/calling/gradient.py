@@ -21,8 +21,6 @@ class Gradient(Adapter):
     """``f(a, b)`` stays; ``f_adjoint(a, b)`` returns ``(f(a, b), (df/da, df/db))``.
 
     Attributes:
-        function: Symbol of the function.
-        adjoint: Symbol of its adjoint.
         parameters: Positions of the parameters that it differentiates by, in order.
         target: Where the differentiated scalar is in what the function returns.
         open: Positions of parameters whose gradient TVM documents to be no derivative.

@@ -49,8 +49,6 @@ def inner_pass(
     Runs the pass once more under an instrument.
 
     Args:
-        built: The pass.
-        module: What it is applied to.
         wrong: Says of an output whether it is wrong: the first such pass is to blame. By default the one that raises.
         innermost: Whether to name the innermost of the passes that run then (FuseTIR runs RemoveUnusedParameters, for
             instance), and not the outermost.

@@ -36,14 +36,10 @@ class Subject:
     """One module under one pass (or a pipeline of several), lazily run.
 
     Attributes:
-        original: The module as it was given.
-        passes: The passes under judgement, one or more.
-        contracts: One contract per pass.
         contract: Contract of the only, or the first, pass.
         name: Names of the passes under judgement, in order.
         is_pipeline: Whether more than one pass is judged.
         judged: Name under which verdicts are counted: the pass, or ``pipeline`` for several.
-        input_seed: Seed of the inputs that the numeric oracle draws.
         sampled: Whether the subject is one of a campaign's many, of which costly parts may be left to a share.
         defined: Whether running the module has a defined result; where not, it is only built.
         original_facts: Facts of the original module, which may be shared with other subjects on the same module.
@@ -89,9 +85,7 @@ class Subject:
         """Leave a breadcrumb before a step that may kill the process.
 
         Args:
-            oracle: The oracle at work.
             culprit: The pass to blame if it does; by default those under judgement.
-            stage: The step.
             entry: The public function that it calls, or the operator.
             mode: How that is executed.
         """

@@ -221,8 +221,6 @@ class Verdict:
     """One oracle's judgement of one subject.
 
     Attributes:
-        oracle: Who judged.
-        outcome: What it said.
         culprit: The pass that is judged; in a pipeline, the pass that is to blame.
         reason: Why it was skipped, rejected or invalid: a short phrase without names or numbers of
             the module, so that equal reasons can be counted; of a pass of the numeric oracle, the value of the

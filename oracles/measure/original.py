@@ -57,14 +57,8 @@ class Entry:
     """One public function of the original, run on its arguments.
 
     Attributes:
-        symbol: Its global symbol.
-        num_input: Its attribute of that name.
-        arguments: What it was called with.
         output: What it returned; meaningless when ``problem`` is set.
         problem: Why its results cannot be compared; empty when they can.
-        error: What it raised.
-        printed: What it printed.
-        variation: How the arguments were drawn.
     """
 
     symbol: str
@@ -97,10 +91,6 @@ class Original:
     """A module before the pass, as an executable reference.
 
     Args:
-        module: The module.
-        text: The module as JSON.
-        seed: Seed of the arguments.
-        given: What is fixed of the arguments.
         stage: Called before each step that may kill the process.
         source: Gives the module before it was prepared for the pass; by default it is ``module``.
     """

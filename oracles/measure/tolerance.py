@@ -77,8 +77,6 @@ class Measured:
     """The measurements of one function's perturbed runs.
 
     Attributes:
-        runs: Outputs of the perturbed runs.
-        unit: The rounding that they were perturbed by.
         elements: Number of elements of the largest tensor that a kernel got.
         largest: Largest magnitude of an intermediate result; infinite when one was not finite.
         smallest: Smallest magnitude other than zero of an intermediate result.

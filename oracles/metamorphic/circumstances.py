@@ -96,10 +96,8 @@ def run_under(
 
     Args:
         how: The circumstance, in the words of ``Circumstance``.
-        built: The pass.
         rebuild: Builds it once more, from the same text.
         other: Gives another module at the same stage.
-        module: What it is applied to.
         trace: An instrument that shall see the run as well.
     """
 

@@ -36,7 +36,6 @@ class Rerun:
     """Two runs of passes that must agree.
 
     Attributes:
-        first: Result of the first run.
         again: Result of the second; a complaint of the checker's may stand beside an ill-formed module.
         details: What the second run differs in.
         compared: Whether the modules must be equal.

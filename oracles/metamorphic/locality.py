@@ -44,11 +44,8 @@ class VariedRun(Rerun):
     """Passes on a module, and on one that is varied.
 
     Attributes:
-        subject: The passes and the module.
-        variation: The change of the module.
         chain: Results of the steps on the varied module, up to the first that raises.
         index: Number of the step that raised in one of the two runs.
-        step: That step.
         entered: What it was applied to in the second run.
     """
 

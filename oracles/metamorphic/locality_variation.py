@@ -54,9 +54,7 @@ class ModuleVariation:
     """A change of a module that must not matter elsewhere.
 
     Attributes:
-        change: Its kind.
         call: The change as an expression over ``module`` and ``unrelated``, for a repro script.
-        module: The varied module.
         fixed: Names that are not the pass's to choose: those of public functions.
         roots: Names of the functions that must come out as they do without the change.
         builder: The expression that makes the functions that are put in, for a repro script; empty when none are.

@@ -39,9 +39,7 @@ class Candidate:
     """A transformed module and what is needed to compare it.
 
     Attributes:
-        module: The module.
         lowered: Whether it must be executed as it is, without the reference pipeline.
-        adapters: How to call it.
         promise: How close its results must be.
     """
 

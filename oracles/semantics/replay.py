@@ -62,12 +62,9 @@ class WrongCall:
     """A call that TVM lowers to something else than is documented.
 
     Attributes:
-        call: The call alone.
         guilty: The operator.
         what: What is wrong with its result, in two or three words.
         culprit: The pass that lowers it.
-        expectation: What is documented.
-        mismatch: Where the result differs from that.
     """
 
     call: SingleCall

@@ -36,7 +36,6 @@ class SingleCall:
     """A call alone.
 
     Attributes:
-        operator: Name of the operator.
         module: Its function ``main`` has the tensors among the operands as parameters, and makes the call.
         arguments: What to call the function with, as ``oracles.measure.inputs.materialize`` gives it.
     """

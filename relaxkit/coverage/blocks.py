@@ -22,9 +22,6 @@ def blocks_of(machine: Any, code: bytes, start: int, endless: Container[int]) ->
     a block where it stands behind a jump.
 
     Args:
-        machine: The disassembler.
-        code: The function.
-        start: Its address.
         endless: Functions that do not return.
     """
     end, starts = start + len(code), {start}

@@ -27,9 +27,6 @@ class CoverageError(Exception):
 class Library:
     """A shared library for x86-64. A function is known by its number in the order of linking.
 
-    Attributes:
-        build: Its build id.
-
     Raises:
         CoverageError: when it is no such library.
     """

@@ -43,9 +43,6 @@ def require_sums(
     """Check that no order of adding up elements leaves the dtype or its digits.
 
     Args:
-        request: The call, of which the first argument is summed.
-        values: The terms.
-        axes: Axes that are summed.
         declared: Dtype that is summed in; default: that of the first argument, also where float64 is computed.
         stepwise: Whether it is documented that each step is rounded to that dtype.
 
@@ -89,7 +86,6 @@ def require_contraction(
 
     Args:
         contract: What sums up products of one element of each operand.
-        operands: Its arguments.
         declared: Dtype of the sums, also where float64 is computed.
         count: Terms of a sum, 0 where their number does not matter; by default those of the longest one.
 

@@ -115,9 +115,7 @@ def run_kernel(
 
     Args:
         machine: The interpreter; its ``rounded`` is set when floats were rounded to the kernel's dtypes.
-        function: The ``tirx.PrimFunc``.
         arguments: Values of its leading parameters, which stay as they are.
-        types: Their types.
         outputs: Shape and dtype of each new tensor behind them, or the number of the argument that is overwritten.
         extra: Integers behind the outputs (``tir_vars`` of TVM before 0.27).
 

@@ -38,8 +38,6 @@ class Closure:
     """A function value.
 
     Attributes:
-        function: The ``relax.Function``.
-        captured: Values of the variables outside of it.
         dims: Values of the symbolic dims outside of it, or ``None`` for a function of the module.
         bound: Arguments that ``make_closure`` bound; the call's own come first.
     """
@@ -69,7 +67,6 @@ class Interpreter:
         observer: Told of every call of an operator that has a result: the request, and the result.
 
     Attributes:
-        printed: What the program has printed.
         rounded: Whether kernels or packed functions had floats in their own dtypes: then a result of
             ``Precision.FLOAT64`` is no more exact than those.
     """

@@ -61,12 +61,8 @@ class Request:
     ``Closure``, or ``None`` (``R.null_value``).  Arrays are never changed in place: others may hold them.
 
     Attributes:
-        name: Name of the operator (``relax.add``).
-        args: Values of the arguments.
         call: The ``relax.Call``: attributes, types of the arguments (``call.args[i].ty``) and of the result.
-        precision: In which dtype floats are computed.
         dim: Value of an integer expression over the symbolic dims of the function.
-        machine: The interpreter, for operators that call functions.
         values: Values of the variables of the running function, for operators that consume one.
     """
 

@@ -31,7 +31,6 @@ class Law:
 
     Attributes:
         name: The law in words.
-        left: The pattern.
         right: Builds what it equals; takes operands as variables with their types, and calls, all by name.
         condition: Says of the same whether the law holds; ``None``: wherever both sides have one type.
         source: What establishes it.

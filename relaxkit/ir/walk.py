@@ -21,8 +21,6 @@ class Place:
     """A binding, and where it stands.
 
     Attributes:
-        binding: The ``VarBinding`` or ``MatchCast``.
-        block: Its block.
         scope: The sequences around it, outermost first: the function's body, then branches and local functions.
         local: Number of local functions around it.
         branches: Number of branches of ``If`` around it.

@@ -24,12 +24,7 @@ class NotLiteral(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """Inputs that are fixed.
-
-    Attributes:
-        dims: Values of symbolic dims by name.
-        values: Arrays by (function, parameter).
-    """
+    """Inputs that are fixed."""
 
     dims: Mapping[str, int] = field(default_factory=dict)
     values: Mapping[tuple[str, str], np.ndarray[Any, Any]] = field(default_factory=dict)
@@ -183,10 +178,6 @@ def leaves_operator(expression: str, operator: str) -> bool:
     """Say whether LegalizeOps is told to skip an operator, or given a function for it that gives the call back.
 
     A function that lowers is no excuse for a call that is left.
-
-    Args:
-        expression: The text that builds the pass.
-        operator: Name of the operator without ``relax.``.
     """
     name = re.escape(f'"relax.{operator}"')
     skipped = rf"skip_ops=\[[^]]*{name}"
@@ -238,7 +229,6 @@ class GradientRequest:
     """Arguments of ``Gradient``.
 
     Attributes:
-        function: Name of the function.
         parameters: Names of the parameters to differentiate by; ``None`` for all.
         target: Which field of a returned tuple is the target.
     """

@@ -16,7 +16,6 @@ def configured(inner: Any, options: Mapping[str, Any]) -> Any:
     instruments would enter and leave them once more, and ``PassTimingInstrument`` forgets its stack when it is left.
 
     Args:
-        inner: The ``tvm.ir.transform.Pass``.
         options: Names and values, as ``PassContext.list_configs`` lists them.
     """
 

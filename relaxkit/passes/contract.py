@@ -321,7 +321,6 @@ class NumericLimit:
     """A check that is not made of a pass in some situations, where it would be unfair.
 
     Attributes:
-        stops: The check.
         reason: Short phrase under which the skip is counted.
         source: What establishes that this is no defect of the pass.
         when: Says of a ``relaxkit.passes.limits.Situation`` whether it holds; ``None``: always.

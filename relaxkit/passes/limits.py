@@ -43,7 +43,6 @@ class Situation:
     """All that a limit may look at.
 
     Attributes:
-        steps: The passes.
         inputs: Gives the module that a step was applied to.
         failure: The error that was raised; ``None`` where results are compared.
         output: The module that the last step gave.
@@ -73,12 +72,7 @@ class Situation:
 
 
 def reason_against(stops: NumericCheck, situation: Situation) -> str:
-    """Return why a judgement on some passes would be unfair; empty when it would not.
-
-    Args:
-        stops: The judgement.
-        situation: The passes, and what is known of their work.
-    """
+    """Return why a judgement on some passes would be unfair; empty when it would not."""
     for limit, index in _limits(situation.steps):
         if limit.stops is stops and _holds(limit, replace(situation, index=index)):
             return limit.reason

@@ -47,7 +47,6 @@ class PipelineWalk:
     """The state of a pipeline that is being drawn.
 
     Args:
-        names: Passes to choose from.
         lowered: Whether the module is lowered already.
     """
 

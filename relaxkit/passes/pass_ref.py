@@ -133,11 +133,7 @@ class PassRef:
 
 @dataclass(frozen=True, slots=True)
 class GivenPass(PassRef):
-    """A pass that exists already as an object, given to ``oracles.check``; it cannot be stored.
-
-    Attributes:
-        given: The ``tvm.ir.transform.Pass``.
-    """
+    """A pass that exists already as an object, given to ``oracles.check``; it cannot be stored."""
 
     given: Any = None
 
@@ -279,8 +275,6 @@ class Step:
     """One pass of a pipeline.
 
     Attributes:
-        ref: The pass.
-        contract: What it promises.
         inserted: Whether it was put in because the next one needs it, and not drawn.
     """
 

@@ -66,7 +66,6 @@ def out_of_order(plan: Plan, begins_lowered: bool = False) -> str:
     passes are not meant to run after others (``Contract.not_after``).
 
     Args:
-        plan: The steps.
         begins_lowered: Whether the module that was given is lowered already, in part or as a whole.
     """
     lowered = begins_lowered
@@ -96,8 +95,6 @@ def unfit(step: Step, module: tvm.IRModule, first: bool) -> str:
     Asked before the pass runs: where it dies of such a module, nobody could ask afterwards.
 
     Args:
-        step: The step.
-        module: What it would be applied to.
         first: Whether it is the first step, whose preconditions were judged when the subject was.
     """
     for precondition in () if first else step.contract.preconditions:

@@ -73,9 +73,6 @@ class Active:
     Attributes:
         targets: What they were asked for by.
         places: The modules or files that they are in.
-        passes: References to their passes.
-        contracts: Their contracts, by the name of the pass.
-        oracles: Their oracles.
         modules: What gives their strategies.
     """
 

@@ -78,7 +78,6 @@ def text_of_pass(built: Any, around: Mapping[str, Any] | None = None) -> PassRef
     object does not tell: whoever uses the reference must see for themselves that it does the same.
 
     Args:
-        built: The pass.
         around: Names of the module that uses it, where else than in the module of its class it may be found.
 
     Raises:

@@ -26,11 +26,6 @@ _BINDERS = ("function", "recursive")  # which stay whole: parameters in them are
 class Equality:
     """Says which terms some laws make equal.
 
-    Args:
-        terms: The table.
-        dims: The dims of that table.
-        shapes: Dims of terms that are known to be tensors or shapes.
-
     Attributes:
         used: The laws that have made terms equal.
         operands: Terms of the variables that stand for operands of laws.

@@ -16,10 +16,7 @@ class Tensor:
     """A tensor that the program has allocated.
 
     Attributes:
-        number: Its number in the run.
         storage: Number of the storage that it lies in, which several tensors may share one after the other.
-        outline: Its dtype and rank.
-        dims: Terms of its dims.
         viewed: For a view of another tensor, which shares its memory: what lies in the storage while the view is good.
     """
 
@@ -43,7 +40,6 @@ class State:
     """The memory and the effects of a program so far, on one way through its branches.
 
     Attributes:
-        effect: The term of its effects.
         contents: Terms of the tensors that were written, by number.
         holders: The tensor that was written last into each storage, and its contents; ``None``: one of several.
         consumed: Allocations that a call in place has overwritten, and whether it was certainly that one.

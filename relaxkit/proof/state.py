@@ -40,8 +40,6 @@ class Values(ABC):
         dims: The dims of that table.
 
     Attributes:
-        state: What the program has done so far.
-        allocated: Tensors and storages that it has allocated.
         legalizer: Says what operators compute; without it they are uninterpreted.
         conditions: Terms of the branches that the evaluation is in: the condition, and whether it holds.
         checks: Conditions and what is taken for granted under them: a program that does not raise has these dims.

@@ -18,9 +18,6 @@ class Closure:
     """A function value.
 
     Attributes:
-        function: The ``relax.Function``.
-        values: Values of the variables outside of it.
-        dims: Dims outside of it, as expressions over the variables of the table.
         bound: Arguments that ``make_closure`` bound; the call's own come first.
     """
 
@@ -49,9 +46,7 @@ class Kernel:
     """A ``PrimFunc``.
 
     Attributes:
-        number: Number of its body.
         stored: Places of the parameters that it writes into; ``None`` where it runs code that may write anywhere.
-        function: The ``PrimFunc``.
     """
 
     number: int

@@ -26,7 +26,6 @@ def with_codegen(built: Any, build: Callable[[Any], Any]) -> Any:
     """Register the generator, and give back the pass that needs it.
 
     Args:
-        built: The ``RunCodegen`` pass.
         build: Makes a ``Program`` of a module with one function ``main``.
     """
 
@@ -43,12 +42,7 @@ def with_codegen(built: Any, build: Callable[[Any], Any]) -> Any:
 
 
 class External:
-    """One external function in destination-passing style: operands, then outputs; built at its first call.
-
-    Args:
-        function: The Relax function with ``Codegen``.
-        build: As in :func:`with_codegen`.
-    """
+    """One external function in destination-passing style: operands, then outputs; built at its first call."""
 
     def __init__(self, function: Any, build: Callable[[Any], Any]) -> None:
         self.function = function

@@ -188,8 +188,6 @@ def plain_build(module: Any, mode: ExecMode = ExecMode.BYTECODE, *, lowered: boo
     """Build by plain ``relax.build``, with LLVM's default optimisation and the system linker: the judge of record.
 
     Args:
-        module: The module.
-        mode: Execution mode.
         lowered: Whether the module is lowered already; else the reference pipeline lowers it.
 
     Raises:

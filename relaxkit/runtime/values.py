@@ -25,11 +25,7 @@ class ShapeValue:
 
 @dataclass(frozen=True, slots=True)
 class Opaque:
-    """A result that cannot be compared by value, such as a closure.
-
-    Attributes:
-        kind: Name of its type.
-    """
+    """A result that cannot be compared by value, such as a closure."""
 
     kind: str
 

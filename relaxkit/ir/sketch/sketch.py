@@ -48,8 +48,6 @@ class SketchBody(Mutable):
     """Blocks and the expression that they end in (``SeqExpr``).
 
     Attributes:
-        blocks: The blocks.
-        result: The expression.
         ty: Type of the whole as the module had it: it may say less than that of the result.
         result_ty: Type of the result as the module had it.
     """
@@ -113,8 +111,6 @@ class Sketch(Mutable):
     Attributes:
         functions: By global name, in the module's order; functions that are not Relax stay TVM objects.
         global_vars: The module's own ``GlobalVar`` of each name (they are recognised by name).
-        attrs: Module attributes.
-        global_infos: As in the module.
         retype: Type edits that the emission applies everywhere.
         aliases: What stands for a var that is bound nowhere any more; applied by the emission.
         rename: Whether the emission gives vars canonical names.

@@ -24,7 +24,6 @@ class MatchBlock:
     """A dataflow block of a function's own body, for matching.
 
     Attributes:
-        name: Name of the function.
         values: What the block binds, without ``match_cast``.
         uses: How often each variable is read in the whole function.
     """

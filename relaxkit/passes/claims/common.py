@@ -72,7 +72,6 @@ def operators_changed(ran: Any, fewer: Sequence[str] = (), more: Sequence[str] =
     """Find which operator is called more or less often than before, though the pass has no reason to.
 
     Args:
-        ran: The run.
         fewer: Operators that may be called less often; ``"*"`` stands for all.
         more: Operators that may be called more often; ``"*"`` stands for all that were called before.
     """

@@ -52,8 +52,6 @@ def work_of(function: Any, functions: Mapping[str, Any], live_only: bool = False
     So do local functions: a composite that is called twice is kept once. One that nothing calls by name counts once.
 
     Args:
-        function: A Relax function.
-        functions: The functions of the module by name.
         live_only: Whether to leave out what nothing that the function returns or decides depends on.
     """
     counted: Counter[str] = Counter()

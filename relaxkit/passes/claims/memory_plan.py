@@ -38,11 +38,8 @@ class Lent:
     """A tensor that lies in a storage.
 
     Attributes:
-        var: The tensor.
-        storage: The variable of the storage.
         offset: Where it begins, in bytes.
         shape: Its dims; ``None`` when the call does not say them.
-        dtype: Its element type.
     """
 
     var: Any
@@ -69,7 +66,6 @@ def trace(steps: list[PathStep], kernels: frozenset[str]) -> Trace:
     """Follow the tensors of a way.
 
     Args:
-        steps: The way.
         kernels: Names of the module's PrimFuncs. What any other function of the module, or an operator, is given may
             be kept in its result.
     """

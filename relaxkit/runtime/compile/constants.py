@@ -21,7 +21,6 @@ def with_own_constants(module: tvm.IRModule, holders: Collection[int]) -> Any:
     """Return the module with copies of all tensors; a constant that stands in several places stays one.
 
     Args:
-        module: The module.
         holders: The functions that hold constants, by their place in the module.
     """
     copies: dict[int, Any] = {}
@@ -70,7 +69,6 @@ def with_symbols(module: tvm.IRModule, symbols: Mapping[str, str], named: Mappin
     """Return the module with PrimFuncs renamed, in calls of Relax functions and as their ``global_symbol``.
 
     Args:
-        module: A lowered module.
         symbols: New names of PrimFuncs, by their names. What calls a PrimFunc in another PrimFunc is not renamed.
         named: PrimFuncs that have their new ``global_symbol`` already, by their old names.
     """

@@ -69,12 +69,7 @@ PLACED = frozenset({"relax.hint_on_device", "relax.to_vdevice"})
 
 
 def lower_quickly(module: tvm.IRModule, legalizer: Legalizer) -> Any:
-    """Lower a module to what :func:`relaxkit.runtime.compile.lowering.lower` gives; raises whatever TVM raises.
-
-    Args:
-        module: The module.
-        legalizer: Remembers what LegalizeOps makes of calls.
-    """
+    """Lower a module to what :func:`relaxkit.runtime.compile.lowering.lower` gives; raises whatever TVM raises."""
     found = summary_of(module)
     forget()
     closures = found.nested or not found.operators.isdisjoint(INVOKES)

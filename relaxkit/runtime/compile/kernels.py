@@ -88,7 +88,6 @@ def object_of(module: tvm.IRModule, target: Any = None) -> bytes:
     """Compile a module of PrimFuncs to one relocatable object file.
 
     Args:
-        module: The module.
         target: Instead of :func:`kernel_target`.
 
     Raises:
@@ -99,13 +98,7 @@ def object_of(module: tvm.IRModule, target: Any = None) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """Kernels that were compiled together.
-
-    Attributes:
-        symbols: Their symbols.
-        content: The object file.
-        module: The object file, loaded.
-    """
+    """Kernels that were compiled together."""
 
     symbols: tuple[str, ...]
     content: bytes

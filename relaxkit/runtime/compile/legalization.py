@@ -52,7 +52,6 @@ class _Output:
     """The type of one tensor that a kernel returns.
 
     Attributes:
-        ty: The type.
         device: When it is on a virtual device, the number of an argument that is on it, too.
     """
 

@@ -33,7 +33,6 @@ class Expected:
     """The tensors that a parameter takes.
 
     Attributes:
-        dtype: The dtype.
         word: The same, by :func:`~relaxkit.runtime.compile.argument_checks.word`.
         dims: Dims of the shape; -1 for one that is not known.
     """
@@ -232,10 +231,6 @@ def _has_other_ways_out(function: Any) -> bool:
 
 def library(module: tvm.IRModule, target: Any) -> Any:
     """Compile a module of PrimFuncs as ``tvm.tirx.build`` does, with short checks where they can be.
-
-    Args:
-        module: The module.
-        target: A target of LLVM.
 
     Raises:
         Exception: Whatever TVM raises.
