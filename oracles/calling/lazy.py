@@ -66,45 +66,38 @@ class LazySetOutput(Adapter):
         arguments = (*frame.arguments[:position], tvm_ffi.convert(fset), *frame.arguments[position:])
         number = None if frame.num_input is None else frame.num_input + 1
         arity = 0 if frame.silent else self.arity.get(frame.function, -1)
-        collect = Collect(received, arity, frame.finish, frame.function in self.nested)
-        return replace(frame, arguments=arguments, num_input=number, finish=collect, silent=True)
+        finish = _collecting(frame, received, arity, frame.function in self.nested)
+        return replace(frame, arguments=arguments, num_input=number, finish=finish, silent=True)
 
 
-@dataclass(frozen=True, slots=True)
-class Collect:
-    """Makes a function's result from what a callback received.
+def collected(received: dict[int, Any], arity: int | None, nested: bool = False) -> Any:
+    """Return a function's result, made of the outputs that a callback received, by index.
 
-    Attributes:
-        received: Outputs by index.
+    Args:
         arity: Length of the tuple that the function used to return; ``None`` for a single value; -1 for a tuple
             whose length is the number of outputs received.
-        finish: What the adapters before do with the result.
         nested: Whether the first output is a tuple itself.
+
+    Raises:
+        RuntimeError: An output was never set, a defect of the program.
     """
+    first = received.get(0)
+    # The pass looks at the form of the body: a tuple bound to a variable arrives whole, as output 0. Where one output
+    # is all there is to receive, a tuple may also be that output.
+    ambiguous = nested and arity in (-1, 1)
+    whole = isinstance(first, tvm_ffi.Array) and len(received) == 1 and not ambiguous
+    if whole and arity in (-1, len(list(first or ()))):
+        return first
+    length = 1 if arity is None else len(received) if arity < 0 else arity
+    if missing := [index for index in range(length) if index not in received]:
+        raise RuntimeError(f"output {missing[0]} was never set")
+    return first if arity is None else tvm_ffi.convert([received[index] for index in range(length)])
 
-    received: dict[int, Any]
-    arity: int | None
-    finish: Any
-    nested: bool = False
 
-    def __call__(self, _result: Any) -> Any:
-        """The result; raises ``RuntimeError`` when an output was never set, a defect of the program."""
-        if self.arity is None:
-            return self.finish(self._output(0))
-        first = self.received.get(0)
-        # The pass looks at the form of the body: a tuple bound to a variable arrives whole, as output 0. Where one
-        # output is all there is to receive, a tuple may also be that output.
-        ambiguous = self.nested and self.arity in (-1, 1)
-        whole = isinstance(first, tvm_ffi.Array) and len(self.received) == 1 and not ambiguous
-        if whole and self.arity in (-1, len(list(first or ()))):
-            return self.finish(first)
-        length = len(self.received) if self.arity < 0 else self.arity
-        return self.finish(tvm_ffi.convert([self._output(index) for index in range(length)]))
-
-    def _output(self, index: int) -> Any:
-        if index not in self.received:
-            raise RuntimeError(f"output {index} was never set")
-        return self.received[index]
+def _collecting(
+    frame: CallFrame, received: dict[int, Any], arity: int | None, nested: bool = False
+) -> Callable[[Any], Any]:
+    return lambda _: frame.finish(collected(received, arity, nested))
 
 
 # LazyTransformParams: transform functions fetch weights and hand over results through global functions.
@@ -189,7 +182,7 @@ class LazyTransformParams(Adapter):
         _mailbox.received = received
         finish: Callable[[Any], Any] = frame.finish
         if self.set_item is not None:
-            finish = Collect(received, 0 if frame.silent else -1, frame.finish)
+            finish = _collecting(frame, received, 0 if frame.silent else -1)
         silent = self.set_item is not None
         # The attribute ``num_input`` stays, so that what there is now is bundled and bound as the weights were.
         return replace(frame, arguments=(*inputs, *tokens, *held), finish=finish, silent=frame.silent or silent)

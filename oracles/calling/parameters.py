@@ -50,20 +50,8 @@ class CastParams(Adapter):
         if len(dtypes) != len(frame.arguments):
             return frame
         arguments = tuple(cast(value, dtype) for value, dtype in zip(frame.arguments, dtypes, strict=True))
-        back = CastBack(frame.finish, self.results.get(frame.function))
-        return replace(frame, arguments=arguments, finish=back)
-
-
-@dataclass(frozen=True, slots=True)
-class CastBack:
-    """Casts a result to the dtypes that it had before the pass, for the adapters before."""
-
-    finish: Any
-    dtypes: Dtypes
-
-    def __call__(self, result: Any) -> Any:
-        """The result as it was."""
-        return self.finish(cast(result, self.dtypes))
+        before = self.results.get(frame.function)
+        return replace(frame, arguments=arguments, finish=lambda result: frame.finish(cast(result, before)))
 
 
 def cast(value: Any, dtypes: Dtypes) -> Any:

@@ -22,7 +22,7 @@ from oracles.numeric.compare_call import candidate_of, input_of, promise_of
 from oracles.numeric.compare_programs import Candidate, Undecidable, examine
 from oracles.numeric.symbolic_calls import AdaptedCall
 from oracles.semantics import WrongCall, wrong_call
-from relaxkit.passes.arguments import Given, NotLiteral, given_of
+from relaxkit.passes.arguments import NotLiteral, given_of
 from relaxkit.passes.contract import NumericCheck, NumericPromise, OracleName, Trait
 from relaxkit.passes.contracts import any_has
 from relaxkit.passes.limits import Situation, reason_against
@@ -67,8 +67,7 @@ def _compared(subject: Subject) -> Verdict:
     if not subject.changed and not facts.modified():
         return _skip(subject, UNCHANGED)
     try:
-        given = given_of([(step.ref.name, step.ref.expression) for step in subject.plan.steps])
-        original = _original(subject, given)
+        original = _original(subject)
         inputs = functools.partial(input_of, subject, original)
         situation = Situation(subject.plan.steps, inputs, given=subject.original)
         if reason := reason_against(NumericCheck.RESULTS, situation):
@@ -82,10 +81,10 @@ def _compared(subject: Subject) -> Verdict:
             if not subject.defined or not interpretable(subject.plan.steps, bool(candidate.adapters)):
                 return False
             subject.stage(OracleName.NUMERIC, stage=Phase.INTERPRETATION)
-            said = compare_interpreted(original.module, candidate.module, subject.input_seed, given, variation)
+            said = compare_interpreted(original.module, candidate.module, subject.input_seed, original.given, variation)
             return said is Interpreted.EQUAL
 
-        proof = _proof(original, candidate, given, subject)
+        proof = _proof(original, candidate, subject)
         # Up to reassociation only: roundings, and what overflows in another order, is for numbers to say.
         certain = proof.result is Result.PROVED and proof.exact
         proved = certain or (proof.result is Result.PROVED and candidate.promise is not NumericPromise.BIT_EXACT)
@@ -115,10 +114,9 @@ def _legalizes(subject: Subject) -> bool:
 def undocumented(subject: Subject) -> WrongCall | None:
     """Find a call of the original that TVM lowers to something else than is documented; ``None`` for none."""
     try:
-        given = given_of([(step.ref.name, step.ref.expression) for step in subject.plan.steps])
+        original = _original(subject)
     except NotLiteral:
         return None
-    original = _original(subject, given)
     if original.built is None or not subject.defined:
         return None
     if original not in _wrong_calls:
@@ -134,7 +132,9 @@ def _reporter(subject: Subject) -> Reporter:
     return functools.partial(subject.stage, OracleName.NUMERIC, REFERENCE)
 
 
-def _original(subject: Subject, given: Given) -> Original:
+def _original(subject: Subject) -> Original:
+    """Return the original; raises ``NotLiteral`` where nothing tells what of its inputs a pass fixes."""
+    given = given_of([(step.ref.name, step.ref.expression) for step in subject.plan.steps])
     facts, original_facts = subject.prepared, subject.original_facts
     return original_of(
         facts,
@@ -176,17 +176,16 @@ def proof_of(subject: Subject) -> Proof:
     if reason := _unfit(subject):
         return Proof(Result.OPEN, "", reason)
     try:
-        given = given_of([(step.ref.name, step.ref.expression) for step in subject.plan.steps])
-        original = _original(subject, given)
-        return _proof(original, candidate_of(subject, original, len(subject.plan.steps) - 1), given, subject)
+        original = _original(subject)
+        return _proof(original, candidate_of(subject, original, len(subject.plan.steps) - 1), subject)
     except (NoAdapter, NotLiteral) as error:
         return Proof(Result.OPEN, "", str(error))
 
 
-def _proof(original: Original, candidate: Candidate, given: Given, subject: Subject) -> Proof:
+def _proof(original: Original, candidate: Candidate, subject: Subject) -> Proof:
     caller = AdaptedCall(candidate.adapters, original.module, candidate.module) if candidate.adapters else None
     laws = tuple(dict.fromkeys(law for step in subject.plan.steps for law in step.contract.laws))
-    return prove(original.module, candidate.module, caller, given, laws)
+    return prove(original.module, candidate.module, caller, original.given, laws)
 
 
 def _agreed(subject: Subject, reached: Agreement) -> Verdict:

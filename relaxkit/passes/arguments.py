@@ -24,7 +24,7 @@ class NotLiteral(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """Inputs that are fixed."""
+    """Inputs that are fixed: dims by name, arrays by function and parameter."""
 
     dims: Mapping[str, int] = field(default_factory=dict)
     values: Mapping[tuple[str, str], np.ndarray[Any, Any]] = field(default_factory=dict)
