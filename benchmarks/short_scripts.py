@@ -31,7 +31,7 @@ from fuzzer.minimizer.judge.judge import Judge, judging_oracles
 from fuzzer.repro.run import check_repro
 from fuzzer.store.records import FindingRecord, FindingState
 from fuzzer.store.writer import Store
-from fuzzer.triage.script import ShortRequest, short_request
+from fuzzer.triage.script import SHORT
 from relaxkit.passes.contract import OracleName
 
 if sys.version_info >= (3, 11):
@@ -70,7 +70,7 @@ def row_of(finding: FindingRecord, judge: Judge, folder: Path) -> Row:
     if not failing and verdict.oracle is not OracleName.DETERMINISM:
         return Row(finding, why=_GONE)  # this version of the oracles sees nothing wrong with it
     seen = next((each.verdict for each in failing if each.id == signature(verdict).id), verdict)
-    forms = judge.ask(short_request, ShortRequest(case, seen, finding.assessed))
+    forms = judge.ask(SHORT, case, seen, finding.assessed)
     if not isinstance(forms, ShortForms):
         return Row(finding, why=judge.trouble or "the process died")
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}

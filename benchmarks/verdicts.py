@@ -26,11 +26,12 @@ from corpus.check import check_cases
 from fuzzer.campaign.setup import pass_names
 from fuzzer.core.config import Config
 from fuzzer.findings.script_parts import RenderedScript
+from fuzzer.minimizer.judge.judge import Judge
 from fuzzer.repro.run import check_repro
 from fuzzer.shard.run import run_isolated
 from fuzzer.shard.shard import SHARD_EXAMPLES, ShardTask
 from fuzzer.store.records import ShardResult, SignatureHits
-from fuzzer.triage.script import RenderRequest, render_request
+from fuzzer.triage.script import LONG
 from fuzzer.worker.worker import IsolatedWorker
 from relaxkit.passes.contract import OracleName
 
@@ -72,7 +73,7 @@ def add(record: dict[str, Any], result: ShardResult, worker: IsolatedWorker | No
 
 def script_outcome(hit: SignatureHits, worker: IsolatedWorker) -> str:
     """Run the script of a sighting, not minimized: the first word of what it says."""
-    script = worker.call(render_request, RenderRequest(hit.case, hit.verdict, hit.signature.text))
+    script = Judge(worker, ()).ask(LONG, hit.case, hit.verdict, hit.signature.text)
     if not isinstance(script, RenderedScript):
         return "no script"
     with tempfile.TemporaryDirectory() as folder:

@@ -102,20 +102,6 @@ def shown_lines(text: str) -> str:
     return "\n".join(lines)
 
 
-def module_text(finding: FindingRecord) -> str:
-    """Print the minimized module, or else the case's, as TVMScript; empty when it cannot be printed.
-
-    Prints it in this process, so it dies where TVM's printer dies; ``reports.page.tvm_worker`` survives that.
-    """
-    import tvm
-
-    case = finding.minimized or finding.case
-    try:
-        return shown_lines(str(tvm.ir.load_json(case.module_json).script()))
-    except Exception:
-        return ""
-
-
 def passes_text(finding: FindingRecord) -> str:
     """Return the expressions of the passes that were applied, one a line."""
     case = finding.minimized or finding.case

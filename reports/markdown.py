@@ -9,14 +9,14 @@ from fuzzer.repro.markdown import escaped
 from fuzzer.repro.markdown import fenced as block
 from fuzzer.store.known import KnownAs, in_words, state_of
 from fuzzer.store.writer import FindingRecord
-from reports.findings import blame_line, module_text, passes_text, title_line
+from reports.findings import blame_line, passes_text, title_line
 from reports.tables import ORACLE_COLUMNS, Report, agreements_text, duration, oracle_rows, reason_rows
 
 _MOST_MESSAGE = 20_000
 """Characters of a message that is shown whole."""
 
 
-def render_markdown(report: Report, module_of: Callable[[FindingRecord], str] = module_text) -> str:
+def render_markdown(report: Report, module_of: Callable[[FindingRecord], str]) -> str:
     """Write the report; ``module_of`` gives a finding's module as text, or an empty text."""
     info = report.info
     campaign = (

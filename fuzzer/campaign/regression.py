@@ -18,7 +18,7 @@ from fuzzer.campaign.progress import Clock
 from fuzzer.core.case import Case
 from fuzzer.core.config import Config, ConfigError
 from fuzzer.findings.signature import death_verdict, signature
-from fuzzer.minimizer.judge.judge import JudgeRequest, judge_request
+from fuzzer.minimizer.judge.judge import answered, judge_request
 from fuzzer.repro.run import check_text
 from fuzzer.store.door import SCRIPTS, read_script
 from fuzzer.store.records import Earlier, EarlierState, FindingState
@@ -309,7 +309,7 @@ def replay(earlier: Earlier, new_worker: Callable[[], IsolatedWorker]) -> Replay
 def _replay_case(earlier: Earlier, case: Case, new_worker: Callable[[], IsolatedWorker]) -> Replayed:
     with new_worker() as worker:
         try:
-            answer = worker.call(judge_request, JudgeRequest(case, _oracles(earlier)))
+            answer = worker.call(answered, (judge_request, (case, _oracles(earlier))))
         except ChildError as error:
             last = (str(error).strip().splitlines() or ["?"])[-1]
             return EarlierState.UNDECIDED, f"the case cannot be run on this release: {last[:200]}"

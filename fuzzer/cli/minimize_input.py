@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from fuzzer.core.case import Case, CaseFile, read_case
 from fuzzer.core.config import ConfigError, parse_oracles, parse_passes, parse_whole, user_pass
 from fuzzer.core.verb import UsageError
+from fuzzer.repro.module.format import parts
 from relaxkit.passes.pass_ref import PassRef
 
 if TYPE_CHECKING:
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
     from oracles.core.verdict import Verdict
     from relaxkit.passes.contract import OracleName
     from relaxkit.passes.pass_ref import PassRef
-
-_OPEN, _CLOSE, _QUOTES = "([{", ")]}", "'\""
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,18 +177,7 @@ def predicate_target(text: str) -> str:
 
 def split_passes(text: str) -> list[str]:
     """Return the passes in ``A,B``; commas inside brackets and quotes belong to an expression."""
-    parts, depth, quote = [""], 0, ""
-    for letter in text:
-        if quote:
-            quote = "" if letter == quote else quote
-        elif letter in _QUOTES:
-            quote = letter
-        elif letter == "," and depth == 0:
-            parts.append("")
-            continue
-        depth += (letter in _OPEN) - (letter in _CLOSE) if not quote else 0
-        parts[-1] += letter
-    found = [part.strip() for part in parts if part.strip()]
+    found = parts(text)
     if not found:
         raise ConfigError("no pass is named")
     return found

@@ -68,11 +68,6 @@ class Nearest:
             lines += [f"{sign} {line}" for sign, side in zip("-+", sides, strict=True) for line in side]
         return "\n".join(lines)
 
-    def source(self) -> str:
-        """Write it for a script in which ``MODULE`` is the text of the failing module."""
-        calls = "".join(f".replace(\n    {old!r},\n    {new!r},\n)" for old, new in self.edits)
-        return f"# The nearest module that passes: {self.what}.\nNEAREST = MODULE{calls}\n"
-
 
 @dataclass(frozen=True, slots=True)
 class Ending:
@@ -113,8 +108,6 @@ class ScriptParts:
     Attributes:
         module: The failing module: TVMScript, or Python that builds it; empty when the script has it as JSON only.
         python: Whether ``module`` is Python.
-        passes: Expressions of the passes, those that only prepare the module first.
-        judged: How many of them, from the end, are judged.
         words: What is wrong.
         nearest: The nearest module that passes.
         change: The lines of the short script's module that the pass changes, as a unified diff; of two runs that must
@@ -126,8 +119,6 @@ class ScriptParts:
 
     module: str
     python: bool
-    passes: tuple[str, ...]
-    judged: int
     words: Words
     nearest: Nearest | None = None
     change: str = ""
@@ -147,12 +138,10 @@ class RenderedScript:
 
     Attributes:
         text: Its source.
-        front: The part of the source that belongs to this failure: what is wrong, module, passes, inputs, check.
         parts: What it is made of.
     """
 
     text: str
-    front: str
     parts: ScriptParts
 
 

@@ -14,7 +14,7 @@ from tvm_ffi.serialization import from_json_graph_str
 
 from fuzzer.core.case import Case
 from fuzzer.minimizer.safety import hazards
-from fuzzer.minimizer.search.messages import EnteredCase, EnterRequest
+from fuzzer.minimizer.search.messages import EnteredCase
 from fuzzer.worker.child import breadcrumb
 from oracles.core.module_facts import apply
 from oracles.core.subject import Subject
@@ -26,15 +26,14 @@ from relaxkit.passes.plan import preparing
 _RUNS = 3  # after which preparing passes have nothing left to do, if that is ever so
 
 
-def entered(request: EnterRequest) -> tuple[EnteredCase, ...]:
-    """Return the cases that begin at the pass at fault, the one with the least around it first."""
+def entered(case: Case, culprit: str) -> tuple[EnteredCase, ...]:
+    """Return the cases that begin at the pass at fault in a case, the one with the least around it first."""
     breadcrumb("minimizer")
-    case = request.case
     subject = Subject(from_json_graph_str(case.module_json), case.passes, input_seed=case.input_seed)
     refs = (*subject.plan.prepare, *(step.ref for step in subject.plan.steps))
     found = [(subject.original, case.passes)]
-    if [ref.name for ref in case.passes] != [request.culprit]:
-        found = [(module, (ref,)) for module, ref in _before(refs, subject.original, request.culprit)] + found
+    if [ref.name for ref in case.passes] != [culprit]:
+        found = [(module, (ref,)) for module, ref in _before(refs, subject.original, culprit)] + found
     entries: dict[str, EnteredCase] = {}
     for module, passes in found:
         ready = _prepared(module, passes)

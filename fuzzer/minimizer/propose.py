@@ -11,7 +11,8 @@ from tvm_ffi.serialization import from_json_graph_str
 from fuzzer.minimizer.entering import stands
 from fuzzer.minimizer.reductions import REDUCTIONS
 from fuzzer.minimizer.safety import hazards, is_safe
-from fuzzer.minimizer.search.messages import Key, ProposalRequest, ProposedModules, SmallerModule, StartFacts
+from fuzzer.minimizer.search.messages import STAGE, Key, ProposalRequest, ProposedModules, SmallerModule, StartFacts
+from fuzzer.worker.child import breadcrumb
 from relaxkit.ir.equality import digest
 from relaxkit.ir.retype import Invalid
 from relaxkit.ir.sketch.emit import emit
@@ -20,18 +21,19 @@ from relaxkit.ir.sketch.sketch import bindings_of, take
 _MAX_ATTEMPTS = 64  # edits tried in one call, so that a call stays far below its time limit
 
 
-def propose(request: ProposalRequest, at: Callable[[Key], None] | None = None) -> ProposedModules:
-    """Return the next candidates of a reduction; ``at`` is told the key of each edit before it is tried."""
+def propose(request: ProposalRequest) -> ProposedModules:
+    """Return the next candidates of a reduction; leaves the key of each edit as a breadcrumb before it is tried."""
+    breadcrumb(STAGE)
     module = from_json_graph_str(request.module_json)
     seen = {digest(module)}
     found: list[SmallerModule] = []
     if request.fold > 1:
-        together = _together(module, request, at)
+        together = _together(module, request)
         if together is not None:
             seen.add(together.digest)
             found.append(together)
     singles, last = 0, request.start
-    for attempts, (key, edited) in enumerate(_edited(module, request, request.start, request.skip_start, at)):
+    for attempts, (key, edited) in enumerate(_edited(module, request, request.start, request.skip_start)):
         if attempts >= _MAX_ATTEMPTS or singles >= request.count:
             return ProposedModules(tuple(found), last)
         last = key
@@ -44,11 +46,7 @@ def propose(request: ProposalRequest, at: Callable[[Key], None] | None = None) -
 
 
 def _edited(
-    module: tvm.IRModule,
-    request: ProposalRequest,
-    start: Key | None,
-    skip_start: bool,
-    at: Callable[[Key], None] | None,
+    module: tvm.IRModule, request: ProposalRequest, start: Key | None, skip_start: bool
 ) -> Iterator[tuple[Key, Callable[[], tuple[Any, str] | None]]]:
     """Yield the edits from ``start`` on: each gives a smaller module and its digest, or ``None`` without effect."""
     standing = stands(module, request.passes)
@@ -57,8 +55,7 @@ def _edited(
             continue
 
         def apply(key: Key = key, edit: Callable[[], Any] = edit) -> tuple[Any, str] | None:
-            if at is not None:
-                at(key)
+            breadcrumb(f"{STAGE}: {' '.join(map(str, key))}")
             sketch = edit()
             if sketch is None:
                 return None
@@ -75,12 +72,12 @@ def _edited(
         yield key, apply
 
 
-def _together(module: tvm.IRModule, request: ProposalRequest, at: Callable[[Key], None] | None) -> SmallerModule | None:
+def _together(module: tvm.IRModule, request: ProposalRequest) -> SmallerModule | None:
     """Return the result of accepting the next edits one by one; ``None`` when there are not two."""
     start, skip_start, attempts = request.start, request.skip_start, 0
     current, names = module, [digest(module)]
     while len(names) <= request.fold:
-        for key, edited in _edited(current, request, start, skip_start, at):
+        for key, edited in _edited(current, request, start, skip_start):
             attempts += 1
             smaller = edited() if attempts <= _MAX_ATTEMPTS else None
             if smaller is not None and smaller[1] not in names:

@@ -8,17 +8,13 @@ judges itself is folded away.
 from __future__ import annotations
 
 import html
-import importlib.util
 import platform
 import re
 import shlex
-from collections.abc import Sequence
-from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fuzzer.core.text import MOST_LINE, disarmed, shorten, visible
-from fuzzer.repro.module.format import wrapped
 from relaxkit.passes.contract import EvidenceClass
 
 if TYPE_CHECKING:
@@ -29,11 +25,6 @@ if TYPE_CHECKING:
     from oracles.core.verdict import Verdict
 
 
-_IMPORTS = {
-    "I": "from tvm.script import ir as I",
-    "R": "from tvm.script import relax as R",
-    "T": "from tvm.script import tirx as T",
-}
 _MOST_FRAMES = 8
 LONGEST_SCRIPT = 20_000
 """Characters of a script that an issue holds: GitHub takes 65,536 in all, and a module is shown twice."""
@@ -43,8 +34,8 @@ _SPECIAL = re.compile(r"[\\*`\[\]~|$]|(?<![^\W_])_|_(?![^\W_])|^[#=+-]|^\d{1,9}(
 _MENTION = re.compile(r"(?<=@)(?=\w)|(?<=#)(?=\d)|(?<=\bGH-)(?=\d)", re.IGNORECASE)
 """Where GitHub would tell a person, a team or another issue of the text."""
 _CODE = re.compile(r"(?<!`)(`[^`]+`)(?!`)")
-_SOURCE = re.compile(r"(?P<path>\b(?:src|include|python)/[\w./\\-]+\.(?:cc|h|py))(?:: (?P<name>[\w.\\]+(?![\w:])))?")
-"""A file of TVM, and the name in it that is a definition of Python, where underscores are escaped."""
+_SOURCE = re.compile(r"\b(?:src|include|python)/[\w./\\-]+\.(?:cc|h|py)")
+"""A file of TVM, whose underscores are escaped."""
 _NAMED = re.compile(r"\A[A-Za-z_][\w.]*(?= (?:returns|gives)\b)")
 
 
@@ -162,31 +153,14 @@ def _steps(finding: FindingRecord, parts: ScriptParts, script: str, own: bool) -
     if parts.ending is not None:
         how += " It fails while the defect exists, and exits with 0 once it is fixed."
         return f"{how}\n" if attached else f"{how}\n\n{fenced(script, 'python')}"
-    prepared, judged = parts.passes[: -parts.judged or None], parts.passes[-parts.judged :] if parts.judged else ()
     text = ""
     if parts.module and len(parts.module) < _LONGEST_TEXT:
-        text += f"The module{' (built node by node: TVMScript cannot represent it)' if parts.python else ''}:\n\n"
-        text += fenced(_shown(parts), "python") + "\n"
-    if prepared:
-        text += f"Passes that bring it to the required stage:\n\n{fenced(_lines(prepared), 'python')}\n"
-    if judged:
-        what = "The pass" if len(judged) == 1 else "The passes, in order"
-        text += f'{what}, under `tvm.target.Target("llvm")`:\n\n{fenced(_lines(judged), "python")}\n'
+        text = f"The module{' (built node by node: TVMScript cannot represent it)' if parts.python else ''}:\n\n"
+        text += fenced(parts.module, "python") + "\n"
     text += f"{how} It prints `BUG: ...` and\nexits with 1 while the defect exists, and with 0 once it is fixed.\n\n"
     if attached:
         return text
     return f"{text}<details>\n<summary>repro.py</summary>\n\n{fenced(script, 'python')}\n</details>\n"
-
-
-def _shown(parts: ScriptParts) -> str:
-    if parts.python:
-        return f"import tvm\nfrom tvm import relax\n\n\n{parts.module}"
-    needed = [line for name, line in _IMPORTS.items() if re.search(rf"\b{name}\.", parts.module)]
-    return "\n".join(needed) + f"\n\n\n{parts.module}"
-
-
-def _lines(expressions: Sequence[str]) -> str:
-    return "\n".join(map(wrapped, expressions))
 
 
 def _nearest(parts: ScriptParts) -> str:
@@ -220,31 +194,9 @@ def _cause(known: KnownAs, info: CampaignInfo) -> str:
 
 
 def _linked(found: re.Match[str], release: str) -> str:
-    """Return a file of TVM's source as a link; in Python, that of the installed release, with the line."""
-    path, name = found["path"].replace("\\", ""), (found["name"] or "").replace("\\", "")
-    line = _line_in(path.removeprefix("python/tvm/"), name.split(".")) if path.endswith(".py") else 0
-    shown, at = (f"{path}:{line}", f"#L{line}") if line and _installed(release) else (path, "")
-    return f"[{shown}](https://github.com/apache/tvm/blob/v{release}/{path}{at}){f': {name}' if name else ''}"
-
-
-def _installed(release: str) -> bool:
-    try:
-        return metadata.version("apache-tvm") == release
-    except metadata.PackageNotFoundError:
-        return False
-
-
-def _line_in(path: str, names: Sequence[str]) -> int:
-    """Return the line of the installed TVM that defines the last of nested names; 0 where it is not there."""
-    found = importlib.util.find_spec("tvm")
-    file = Path(found.origin if found is not None and found.origin else "").parent / path
-    text, at = file.read_text(encoding="utf-8") if file.is_file() else "", 0
-    for name in names:
-        defined = re.compile(rf"^ *(?:def|class) {re.escape(name)}\b", re.MULTILINE).search(text, at)
-        if defined is None:
-            break
-        at = defined.end()
-    return text.count("\n", 0, at) + 1 if at else 0
+    """Return a file of TVM's source as a link."""
+    path = found[0].replace("\\", "")
+    return f"[{path}](https://github.com/apache/tvm/blob/v{release}/{path})"
 
 
 def _placed(frames: tuple[str, ...], lines: tuple[int, ...]) -> tuple[str, ...]:

@@ -16,8 +16,12 @@ from relaxkit.compat.tables import ALIASES, ARGUMENTS, ATTRIBUTES, DEMANDS, KEYW
 
 _PIECES = tuple(f"relaxkit/compat/{name}.py" for name in ("tables", "shims", "adoption"))
 _REMARK = "# Names of above and below that older releases of TVM lack, and what they call the same there.\n"
-_SCALARS = frozenset({"PrimType", "BlockBuilder"})
-"""Where a script mentions them it may build with scalars, or ask whether something is one."""
+_ADOPTIONS = {
+    "adopt_scalars()": {"PrimType", "BlockBuilder"},  # it may build with scalars, or ask whether something is one
+    "adopt_remaps()": {"set_var_remap"},
+    "adopt_walks()": {"structural_walk"},
+}
+"""Calls that a script needs where it mentions one of the names."""
 _SINFO = """\
 if {condition}hasattr(relax, "StructInfo"):
     {name} = {name}.replace("{ours}=", "{theirs}=")
@@ -37,14 +41,9 @@ def names_for_older(script: str) -> Selection:
         *_applied("_keyword", [row for row in KEYWORDS if {row.new, _last(row.function)} <= said]),
         *_applied("_argument", [row for row in ARGUMENTS if _last(row.function) in said]),
         *_applied("_demand", [row for row in DEMANDS if _last(row.function) in said]),
+        *(call for call, names in _ADOPTIONS.items() if said & names),
+        *_words_of_texts(tree),
     ]
-    if said & _SCALARS:
-        calls.append("adopt_scalars()")
-    if "set_var_remap" in said:
-        calls.append("adopt_remaps()")
-    if "structural_walk" in said:
-        calls.append("adopt_walks()")
-    calls += _words_of_texts(tree)
     if not calls:
         return Selection("", (), ())
     call = "\n".join(calls)

@@ -17,10 +17,10 @@ from fuzzer.repro.bundle import import_lines, select
 from fuzzer.repro.checks.check import NOT_EQUAL, Check
 from fuzzer.repro.checks.documented import LEGALIZE, documented_check, shown_alone
 from fuzzer.repro.checks.locality import NOT_LOCAL
-from fuzzer.repro.checks.table import EXTERNAL_PIECES, PIECES, check_of, words_of
 from fuzzer.repro.module.format import wrapped
-from fuzzer.repro.module.source import ModuleSource, module_source
+from fuzzer.repro.module.source import ModuleSource, literal_of, module_source
 from fuzzer.repro.older_releases import names_for_older
+from fuzzer.repro.table import EXTERNAL_PIECES, PIECES, check_of, words_of
 from fuzzer.repro.title import title_of
 from oracles.core.subject import Subject
 from oracles.core.verdict import Phase, Verdict
@@ -39,7 +39,6 @@ python FILE                says whether the defect is there.  Exit code: 1 and a
                            does not fit ("ENVIRONMENT: ...").  Needs only tvm and numpy.
 python FILE query MODULE   asks it of the module in another file, TVMScript or JSON.  Exit code: 0 when it shows the
                            defect, else 1, as C-Vise and other reducers want it.
-python FILE minimize       makes the module smaller, by relaxfuzz.
 """
 
 from __future__ import annotations
@@ -73,33 +72,19 @@ def check(module, passes):
 _REST = "# " + "-" * 20 + " What the above needs; nothing in it belongs to this defect. " + "-" * 20 + "\n"
 
 _JUDGED = '''\
-def judged(text=""):
-    """Load the module (that of a text, or the given one), build the passes, check."""
+def judged(text=None):
+    """Load the module (that of a text, or the given one), build the passes, check{outside}."""
     try:
-        module = load(text) if text else given_module()
+        module = given_module() if text is None else load(text)
         module, passes = run_passes(preparing_passes(), module), judged_passes()
     except Exception as error:
         return "ENVIRONMENT", f"{{type(error).__name__}}: {{first_line(error)}}"
     try:
-        return check(module, passes)
+        return {checked}
     except Exception as error:
         return "DIFFERENT", f"{{type(error).__name__}}: {{first_line(error)}}"
-'''
-
-_JUDGED_DEATH = '''\
-def judged(text=""):
-    """In a child process, begin, then check; how the process ends is judged here."""
-    return {parent}
 
 
-def begun(text):
-    """Load the module (that of a text, or the given one) and build the passes; what is left to do is the check."""
-    module = load(text) if text else given_module()
-    module, passes = run_passes(preparing_passes(), module), judged_passes()
-    return lambda: check(module, passes)
-'''
-
-_MAIN = '''\
 def shows(module):
     """Whether a module shows the defect: what relaxfuzz asks while it makes one smaller."""
     return judged(tvm.ir.save_json(module))[0] == "BUG"
@@ -107,46 +92,27 @@ def shows(module):
 
 def main(mode="run", path=""):
     """Do what the first lines of this file say."""
-{child}    if mode == "minimize":
-        beside = os.path.dirname(sys.executable)
-        tool = shutil.which("relaxfuzz") or shutil.which("relaxfuzz", path=beside)
-        if tool is None:
-            print("ENVIRONMENT: making it smaller needs relaxfuzz, which is not installed here")
-            return 2
-        file = os.path.abspath(__file__)
-        return subprocess.call([tool, "minimize", "--module", file, "--predicate", f"{{file}}:shows"])
-    if mode == "query":
-        try:
-            text = open(path, encoding="utf-8").read()
-        except (OSError, ValueError) as error:
-            print(f"ENVIRONMENT: the module cannot be read: {{error}}")
-            return 2
-        outcome, said = judged(text)
-        print(f"{{outcome}}: {{said}}")
-        return 0 if outcome == "BUG" else 1
-    if mode != "run":
+    if mode not in ("run", "query"):
         print(f"ENVIRONMENT: {{mode!r}} is not one of the modes listed at the top of this file")
         return 2
-    outcome, said = judged()
+    try:
+        text = open(path, encoding="utf-8").read() if mode == "query" else None
+    except (OSError, ValueError) as error:
+        print(f"ENVIRONMENT: the module cannot be read: {{error}}")
+        return 2
+    outcome, said = judged(text)
     print(f"{{outcome}}: {{said}}")
+    if mode == "query":
+        return 0 if outcome == "BUG" else 1
     if outcome == "BUG":
         print("expected:", {expected})
-{nearest}    print("with: tvm", tvm.__version__, "python", sys.version.split()[0])
+    print("with: tvm", tvm.__version__, "python", sys.version.split()[0])
     return {{"BUG": 1, "ENVIRONMENT": 2}}.get(outcome, 0)
 
 
 if __name__ == "__main__":
     sys.exit(main(*sys.argv[1:]))
 '''
-
-_CHILD = """\
-    if mode == "child":
-        return {child}
-"""
-
-_NEAREST_SAID = """\
-        print("nearest module that passes:", ": ".join(judged(NEAREST)))
-"""
 
 _GIVEN = '''\
 def given_module():
@@ -176,11 +142,13 @@ def render_repro(
     module = from_json_graph_str(case.module_json)
     subject = Subject(module, case.passes, input_seed=case.input_seed)
     died_preparing = verdict.evidence is not None and verdict.evidence.details.stage is Phase.PREPARE
-    needed = subject.plan.prepare if died_preparing else subject.preparing  # what changes nothing is not shown
-    prepare, judged = [*map(expression, needed)], [expression(step.ref) for step in subject.plan.steps]
+    judged = [expression(step.ref) for step in subject.plan.steps]
+    prepare = [*map(expression, subject.preparing)]  # what changes nothing is not shown
+    if died_preparing:
+        prepare, judged = [], [*map(expression, subject.plan.prepare), *judged]  # all of them in the child process
     alone = shown_alone(case, verdict, module)
     title = title_of(case, verdict, nearest, None if alone is None else alone.call, blame, minimized)
-    words = replace(words_of(verdict), title=title)
+    words = words_of(verdict, title)
     if verdict.evidence is not None and verdict.evidence.kind in ("mutated", NOT_EQUAL, NOT_LOCAL):
         words = replace(words, observed=title)  # rather than that two modules differ
     if alone is not None:
@@ -190,25 +158,23 @@ def render_repro(
     if nearest is not None and not (source.is_script and nearest.of(source.text)):
         nearest = None  # it is told as an edit of the text
     front = _joined(
-        _module(source, nearest),
+        _module(source),
         wrapped(_PASSES.format(prepare=_listed(prepare), passes=_listed(judged))),
         check.preamble,
         wrapped(_CHECK.format(call=check.call)),
     )
-    back = _joined(_judging(check), _main(check, words, nearest))
+    back = wrapped(_JUDGED.format(**_judging(check), expected=repr(words.expected)))
     selection = select(PIECES + check.pieces + EXTERNAL_PIECES, f"{front}\n\n{back}")
     names = names_for_older(f"{front}\n\n{selection.text}\n\n{back}")
     title = _TITLE.format(title=_safe(words.headline), facts="\n".join(_facts(verdict, words, signature)))
     usage = _USAGE.format(
-        standard=import_lines(
-            {*selection.standard, *names.standard, "import os", "import shutil", "import subprocess"}
-        ),
+        standard=import_lines({*selection.standard, *names.standard}),
         tvm="\n".join(f"    {line}" for line in dict.fromkeys((*selection.tvm, *names.tvm))),
     )
     text = _joined(f"{title}\n{usage}", front, f"{_REST}\n\n{_joined(names.text, selection.text)}", back)
     shown = source.builder or (source.text.strip("\n") if source.is_script else "")
-    parts = ScriptParts(shown, bool(source.builder), (*prepare, *judged), len(judged), words, nearest)
-    return RenderedScript(text, f'{title}"""\n\n{front.rstrip()}', parts)
+    parts = ScriptParts(shown, bool(source.builder), words, nearest)
+    return RenderedScript(text, parts)
 
 
 def _joined(*parts: str) -> str:
@@ -229,27 +195,19 @@ def expression(ref: PassRef) -> str:
     return f"user_pass({', '.join([*map(repr, ref.factory), *filter(None, [ref.arguments])])})"
 
 
-def _module(source: ModuleSource, nearest: Nearest | None) -> str:
+def _module(source: ModuleSource) -> str:
     remarks = "".join(f"# {line}".rstrip() + "\n" for line in source.remarks)
     if source.builder:
         return f"{remarks}{source.builder}"
-    text = f"{remarks}MODULE = {source.literal}\n"
-    return _joined(text if nearest is None else f"{text}\n{nearest.source()}", _GIVEN)
+    return _joined(f"{remarks}MODULE = {literal_of(source.text)}\n", _GIVEN)
 
 
-def _judging(check: Check) -> str:
+def _judging(check: Check) -> dict[str, str]:
+    call = "check(module, passes)"
     if not check.death:
-        return _JUDGED.format()
-    return _JUDGED_DEATH.format(parent=f"in_child(text, {check.death!r}, {check.seconds})")
-
-
-def _main(check: Check, words: Words, nearest: Nearest | None) -> str:
-    child = ""
-    if check.death:
-        call = f"child(lambda: begun(sys.stdin.read()), {check.seconds}, {check.megabytes})"
-        child = _CHILD.format(child=call)
-    said = "" if nearest is None else _NEAREST_SAID
-    return wrapped(_MAIN.format(child=child, expected=repr(words.expected), nearest=said))
+        return {"checked": call, "outside": ""}
+    how = f"{check.death!r}, {check.seconds}, {check.megabytes}"
+    return {"checked": f"in_child(lambda: {call}, {how})", "outside": " in a process of its own"}
 
 
 def _listed(expressions: Sequence[str]) -> str:

@@ -20,7 +20,6 @@ from fuzzer.findings.script_parts import Ending
 CHECK_SECONDS = 120.0
 SCRATCH = "relaxfuzz_repro.py"
 """The file that a script's text is run from."""
-NEAREST = "nearest module that passes:"
 _MOST_SAID = 9
 """Lines of an error without a message of its own: NumPy tells the values in them."""
 _OUTCOMES = ("BUG: ", "OK: ", "DIFFERENT: ", "ENVIRONMENT: ")
@@ -48,12 +47,6 @@ class ReproResult:
         if self.ending is not None:
             return self.ending.fits(self.exit_code, self.errors)
         return self.exit_code == 1 and any(line.startswith("BUG: ") for line in self.output.splitlines())
-
-    @property
-    def refutes_nearest(self) -> bool:
-        """Say whether the module that is shown as the nearest that passes does not: its inputs may be others."""
-        shown = [line for line in self.output.splitlines() if line.startswith(NEAREST)]
-        return any(not line.startswith(f"{NEAREST} OK: ") for line in shown)
 
     @property
     def said(self) -> str:

@@ -20,16 +20,18 @@ from fuzzer.core.text import plain
 from fuzzer.findings.assessment import Culprit
 from fuzzer.findings.script_parts import Nearest
 from fuzzer.repro.checks.check import PRINTED, seen_line
-from fuzzer.repro.checks.table import SCRIPT_CHECKS, words_of
 from fuzzer.repro.module.source import module_source
 from fuzzer.repro.pieces.frame import load
+from fuzzer.repro.table import forms_of, one_line
 from fuzzer.repro.telling import surroundings, telling
 from oracles.core.subject import Subject
-from oracles.core.verdict import NOT_AS_DOCUMENTED, Death, Evidence, Phase, Verdict
+from oracles.core.verdict import NOT_AS_DOCUMENTED, Death, Evidence, Notation, Phase, Verdict
 from oracles.gradient.oracle import KIND as GRADIENT
 from oracles.metamorphic.locality import reach_of
 from oracles.metamorphic.locality_variation import draw
 from oracles.semantics.single import SingleCall, given_to
+from oracles.structural.roundtrip import NOTATIONS
+from oracles.structural.roundtrip_forms import UNLISTED_DEVICE
 from relaxkit.ir.edits import functions_of
 from relaxkit.ir.first_difference import Difference, Part, differences
 from relaxkit.ir.functions import relax_functions
@@ -45,6 +47,14 @@ _PLAIN = frozenset({"on relax.abs", "on relax.add", "on relax.call_tir"})
 _LOST = (Part.OPERAND_GONE, Part.ATTRIBUTE)
 _SIGNATURE = (Part.SIGNATURE, Part.TYPE, Part.PROPERTY, Part.FUNCTION_GONE)
 _VALUES = ("wrong-value", "wrong-shape", "wrong-dtype", "wrong-structure")
+_WORDS = {
+    "other-effects": "changes what a program prints",
+    "input-overwritten": "makes a program overwrite its inputs",
+    "output-overwritten": "makes a program overwrite an earlier result",
+    "uninitialized-read": "makes a program read memory that nothing has written",
+    "second-call-differs": "makes a program give another result when called again",
+    "later-call-differs": "makes a program give another result when called again",
+}
 _DEATHS = {Death.HANG: "does not end", Death.MEMORY: "exhausts the memory"}
 _CLAUSE = r",? (?:but|where|which|while|given|because|when) |[,;:] | \((?=[a-z]{3})"
 _CUT = " ..."  # behind a message that is cut within a clause
@@ -149,7 +159,7 @@ def title_of(
     blame: str = "",
     minimized: bool = True,
 ) -> str:
-    """Return the sentence; that of the oracle where nothing more is known.
+    """Return the sentence; the oracle's message where nothing more is known.
 
     ``alone`` is the call that is accused; ``blame`` what is at fault, where it is not the judged pass.  Of a case that
     is not ``minimized`` nobody knows which of its parts the failure hangs on.
@@ -162,7 +172,7 @@ def title_of(
         title = ""
     if blame and title.startswith(f"{verdict.culprit} ") and verdict.culprit in (both := _fit(f"{blame} in {title}")):
         title = both  # cut before the pass, it would say nothing of that
-    return title or _fit(words_of(verdict).title)
+    return title or _fit(one_line(f"{verdict.culprit}: {verdict.shown.message}"))
 
 
 def essence(evidence: Evidence, message: str = "") -> str:
@@ -201,7 +211,7 @@ def _clause(text: str, room: int, end: str = _CLAUSE) -> str:
 
 def _death(culprit: str, told: _Told) -> str:
     details, kind = told.evidence.details, told.evidence.kind
-    at_work = SCRIPT_CHECKS[details.oracle].at_work if details.oracle is not None else ""
+    at_work = forms_of(told.verdict).at_work
     does = _DEATHS.get(details.death or Death.SIGNAL, "crashes the process")
     names = {int(each): each.name for each in signal.Signals}
     ends = f": {names.get(details.code, kind)}" if details.death in (Death.SIGNAL, Death.EXIT) else ""
@@ -312,7 +322,7 @@ def _numeric(culprit: str, told: _Told) -> str:
             values = f" has the type {seen}, its operand {expected}"
         return _with(given, f"{culprit} of {details.operator}", values)
     if evidence.kind not in _VALUES:
-        return _fit(words_of(told.verdict).title, told.when)
+        return _fit(f"{culprit} {_WORDS.get(evidence.kind, 'changes the result of a program')}", told.when)
     shape = "the shape " if evidence.kind == "wrong-shape" else ""
     head = f"{culprit} makes {details.entry} return {shape}{values}"
     if not told.changes or told.when.startswith("when"):
@@ -320,6 +330,15 @@ def _numeric(culprit: str, told: _Told) -> str:
     change = told.changes[0].change
     fits = (f"{head} (it {each})" for each in (change, change.partition(" of ")[0]) if len(head + each) + 6 <= MOST)
     return next(fits, head)
+
+
+def _roundtrip(culprit: str, told: _Told) -> str:
+    evidence = told.evidence
+    if evidence.kind == UNLISTED_DEVICE:
+        return _fit(one_line(f"{culprit}: {evidence.message}"))
+    what = "A module" if culprit in NOTATIONS else f"The output of {culprit}"
+    notation = evidence.details.notation or Notation.TVMSCRIPT
+    return _fit(one_line(f"{what} does not come back from {notation}: {evidence.message}"))
 
 
 def _stale_call(module: tvm.IRModule) -> str:
@@ -352,7 +371,10 @@ _TELL: dict[OracleName, Callable[[str, _Told], str]] = {
     OracleName.WELL_FORMED: _well_formed,
     OracleName.POSTCONDITION: _postcondition,
     OracleName.MUTATION: _mutation,
+    OracleName.DETERMINISM: lambda culprit, _: f"{culprit} gives other modules for the same input",
+    OracleName.SEQUENTIAL: lambda culprit, _: f"{culprit} inside Sequential does not do what a direct call does",
     OracleName.IDEMPOTENCE: _idempotence,
+    OracleName.ROUNDTRIP: _roundtrip,
     OracleName.LOCALITY: _locality,
     OracleName.ENVIRONMENT: _environment,
     OracleName.NUMERIC: _numeric,

@@ -51,15 +51,15 @@ _Step = tuple[str, Callable[[Any], Any]]
 """Its name, empty for one of our own, and the pass."""
 
 
-def blame_request(question: tuple[Case, Verdict, str]) -> Blame:
+def blame_request(case: Case, verdict: Verdict, elementary: str) -> Blame:
     """Return, in a worker, who is at fault; the judged pass where nothing speaks for another.
 
     Args:
-        question: The minimized case, its verdict, and the most elementary pass at which the failure shows
-            (``fuzzer.triage.traits``).
+        case: The minimized case.
+        verdict: Its verdict.
+        elementary: The most elementary pass at which the failure shows (``fuzzer.triage.traits``).
     """
     breadcrumb("traits")
-    case, verdict, elementary = question
     evidence = verdict.shown
     subject = Subject(load_module(case), case.passes, input_seed=case.input_seed)
     found, index = None, _step_of(subject, verdict.culprit)

@@ -17,7 +17,7 @@ from fuzzer.minimizer.search.outcome import Minimized, Other, SearchLimits
 from fuzzer.repro.nearest.search import NEAREST_SECONDS
 from fuzzer.store.door import SCRIPTS
 from fuzzer.triage.reduce import NotReduced, ReductionPlan, reduce
-from fuzzer.triage.script import NoScript, ShortRequest, write_checked
+from fuzzer.triage.script import NoScript, blamed, write_checked
 from fuzzer.triage.traits import find_traits, first_run_request, shown_by
 from fuzzer.triage.weigh import weigh
 from fuzzer.worker.worker import DEFAULT_MEMORY_LIMIT, DEFAULT_TIME_LIMIT
@@ -176,13 +176,14 @@ class _Triage:
         told = self._of_a_first_run(*last)
         self.assessment = weigh(self.judge, told[0], (job.case, job.verdict), told[1], self.traits)
         path = job.directory / SCRIPTS / f"{job.id}.py"
-        wanted = ShortRequest(*told, self.assessment)
-        inside = bool(wanted.blame) and wanted.blame == self.traits.culprit
-        inner = shown_by(self.judge, case, confirmation.verdict, wanted.blame) if inside else []
+        blame = blamed(told[1], self.assessment)
+        inside = bool(blame) and blame == self.traits.culprit
+        inner = shown_by(self.judge, case, confirmation.verdict, blame) if inside else []
         try:
             for shown in (*inner, *([] if told == last else [told]), last):
-                asked = replace(wanted, case=shown[0], verdict=shown[1])
-                result, parts, why = write_checked(self.judge, asked, job.signature, path, job.nearest_seconds)
+                result, parts, why = write_checked(
+                    self.judge, *shown, self.assessment, job.signature, path, job.nearest_seconds
+                )
                 if result.confirmed and not (why and told != last):
                     break
         except NoScript as error:
@@ -204,7 +205,7 @@ class _Triage:
     def _of_a_first_run(self, case: Case, verdict: Verdict) -> tuple[Case, Verdict]:
         """Return the smallest case whose first run fails as a second one of ``case`` does; ``case`` without one."""
         asked = verdict.oracle is OracleName.IDEMPOTENCE
-        found = self.judge.ask(first_run_request, (case, verdict)) if asked else None
+        found = self.judge.ask(first_run_request, case, verdict) if asked else None
         if not isinstance(found, tuple):
             return case, verdict
         own, plan = self.criterion, ReductionPlan(self.job.limits, stop=self.job.stop, runs=1)

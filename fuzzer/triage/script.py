@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from fuzzer.core.files import write_atomically
 from fuzzer.core.verb import UsageError
@@ -13,6 +13,7 @@ from fuzzer.minimizer.judge.criterion import isolated_worker
 from fuzzer.minimizer.judge.judge import Judge, judging_oracles
 from fuzzer.repro.nearest.search import NEAREST_SECONDS, nearest_passing
 from fuzzer.repro.run import ReproResult, check_text
+from fuzzer.worker.child import Elsewhere
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
     from oracles.core.verdict import Verdict
 
 _RENDER_SECONDS = 120.0
+LONG = Elsewhere("fuzzer.repro.render", "render_repro")
+SHORT = Elsewhere("fuzzer.repro.short.render", "short_forms")
+"""The renderers of the two forms: both import TVM, which the verbs' error paths must not wait for."""
 
 
 class NoScript(UsageError, RuntimeError):
@@ -36,48 +40,10 @@ class NoScript(UsageError, RuntimeError):
         self.reason = reason
 
 
-@dataclass(frozen=True, slots=True)
-class RenderRequest:
-    """The question for :func:`render_request`: of the nearest module that passes, and of who else is at fault."""
-
-    case: Case
-    verdict: Verdict
-    signature: str
-    nearest: Nearest | None = None
-    blame: str = ""
-    minimized: bool = True
-
-
-def render_request(request: RenderRequest) -> RenderedScript:
-    """Render a repro script; runs in a worker."""
-    from fuzzer.repro.render import render_repro  # imports TVM, which the verbs' error paths must not wait for
-
-    return render_repro(
-        request.case, request.verdict, request.signature, request.nearest, request.blame, request.minimized
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class ShortRequest:
-    """The question for :func:`short_request`; ``title`` is that of the long form."""
-
-    case: Case
-    verdict: Verdict
-    assessment: Assessment | None = None
-    title: str = ""
-
-    @property
-    def blame(self) -> str:
-        """What is at fault; empty where it is the judged pass."""
-        found = "" if self.assessment is None else self.assessment.blame
-        return found if found != self.verdict.culprit else ""
-
-
-def short_request(request: ShortRequest) -> ShortForms:
-    """Write the short scripts of a failure; runs in a worker."""
-    from fuzzer.repro.short.render import short_forms
-
-    return short_forms(request.case, request.verdict, request.assessment, request.title)
+def blamed(verdict: Verdict, assessment: Assessment | None) -> str:
+    """Say what is at fault; empty where it is the judged pass."""
+    found = "" if assessment is None else assessment.blame
+    return found if found != verdict.culprit else ""
 
 
 def repro_script(
@@ -106,13 +72,26 @@ def repro_script(
         found = nearest if isinstance(nearest, Nearest) else None
         if nearest is True and minimized:
             found = nearest_passing(case, last, judge, NEAREST_SECONDS)
-        wanted = ShortRequest(case, last, assessment)
-        script = render(judge, RenderRequest(case, last, name.text, found, wanted.blame, minimized))
-        return script if full else shortened(judge, script, wanted)[0]
+        script = _rendered(judge, case, last, name.text, found, blamed(last, assessment), minimized)
+        return script if full else _shortened(judge, script, case, last, assessment)[0]
 
 
-def shortened(
-    judge: Judge, script: RenderedScript, request: ShortRequest, place: Path | None = None
+def _rendered(judge: Judge, case: Case, verdict: Verdict, *how: Any) -> RenderedScript:
+    """Render the long form in the worker of ``judge``; raises ``NoScript``."""
+    patient = Judge(judge.worker, judge.oracles, _RENDER_SECONDS, judge.memory)
+    script = patient.ask(LONG, case, verdict, *how)
+    if not isinstance(script, RenderedScript):
+        raise NoScript(patient.trouble or "the process died")
+    return script
+
+
+def _shortened(
+    judge: Judge,
+    script: RenderedScript,
+    case: Case,
+    verdict: Verdict,
+    assessment: Assessment | None,
+    place: Path | None = None,
 ) -> tuple[RenderedScript, str]:
     """Put the short form in the place of the long one, if it shows the failure in a fresh process below ``place``.
 
@@ -120,7 +99,7 @@ def shortened(
         The script, and why it is the long one; empty where it is the short one.
     """
     patient = Judge(judge.worker, judge.oracles, _RENDER_SECONDS, judge.memory)
-    forms = patient.ask(short_request, replace(request, title=script.parts.words.title))
+    forms = patient.ask(SHORT, case, verdict, assessment, script.parts.words.title)
     if not isinstance(forms, ShortForms):
         return script, patient.trouble or "the process died"
     parts = replace(script.parts, numbers=forms.numbers)
@@ -128,7 +107,7 @@ def shortened(
     for form in forms.scripts:
         result = check_text(form.text, form.ending, place)
         if result.confirmed:
-            return RenderedScript(form.text, form.text, replace(parts, ending=form.ending, change=form.change)), ""
+            return RenderedScript(form.text, replace(parts, ending=form.ending, change=form.change)), ""
         said = said or f"it exited with {result.exit_code} and printed: {result.said}"
     return replace(script, parts=parts), forms.why or said or "nothing shows it"
 
@@ -140,11 +119,15 @@ def write_repro(text: str, path: Path) -> None:
 
 
 def write_checked(
-    judge: Judge, wanted: ShortRequest, signature_text: str, path: Path, nearest_seconds: float
+    judge: Judge,
+    case: Case,
+    verdict: Verdict,
+    assessment: Assessment | None,
+    signature_text: str,
+    path: Path,
+    nearest_seconds: float,
 ) -> tuple[ReproResult, ScriptParts, str]:
-    """Write the script of a case: the short form, where it and the long one show the failure.
-
-    The long one is run first, without the nearest module that passes where that is refuted.
+    """Write the script of a case: the short form, where it and the long one, which is run first, show the failure.
 
     Returns:
         What the long one said, the parts of the script, and why it is the long one.
@@ -152,26 +135,11 @@ def write_checked(
     Raises:
         NoScript: It cannot be rendered.
     """
-    nearest = nearest_passing(wanted.case, wanted.verdict, judge, nearest_seconds)
+    nearest = nearest_passing(case, verdict, judge, nearest_seconds)
+    script, why = _rendered(judge, case, verdict, signature_text, nearest, blamed(verdict, assessment)), ""
     place = path.parent.parent
-    request = RenderRequest(wanted.case, wanted.verdict, signature_text, nearest, wanted.blame)
-    for each in (request, replace(request, nearest=None)):
-        script = render(judge, each)
-        write_repro(script.text, path)
-        result = check_text(script.text, place=place)
-        if not result.refutes_nearest:
-            break
-    if not result.confirmed:
-        return result, script.parts, ""
-    script, why = shortened(judge, script, wanted, place)
+    result = check_text(script.text, place=place)
+    if result.confirmed:
+        script, why = _shortened(judge, script, case, verdict, assessment, place)
     write_repro(script.text, path)
     return result, script.parts, why
-
-
-def render(judge: Judge, request: RenderRequest) -> RenderedScript:
-    """Render a script in the worker of ``judge``; raises ``NoScript``."""
-    patient = Judge(judge.worker, judge.oracles, _RENDER_SECONDS, judge.memory)
-    script = patient.ask(render_request, request)
-    if not isinstance(script, RenderedScript):
-        raise NoScript(patient.trouble or "the process died")
-    return script

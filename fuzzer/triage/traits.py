@@ -15,12 +15,12 @@ import functools
 import itertools
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from fuzzer.findings.family import Edit, Skeleton, Traits, symptom_of_verdict
 from fuzzer.findings.signature import signature
-from fuzzer.minimizer.judge.judge import Judge, JudgeRequest, judge_request
+from fuzzer.minimizer.judge.judge import Judge, judge_request
 from fuzzer.worker.child import breadcrumb
 from oracles.core.verdict import Outcome
 from relaxkit.passes.contract import OracleName
@@ -31,19 +31,10 @@ if TYPE_CHECKING:
     from oracles.core.verdict import Verdict
 
 
-@dataclass(frozen=True, slots=True)
-class Trial:
-    """The question for :func:`gone_request`: an edited case."""
-
-    case: Case
-    edit: Edit
-    oracles: tuple[OracleName, ...]
-
-
-def gone_request(trial: Trial) -> bool:
+def gone_request(given: Case, edit: Edit, oracles: tuple[OracleName, ...]) -> bool:
     """Say, in a worker, whether every oracle passes the edited case; no where the edit does not apply."""
-    case = edited(trial.case, EDITS[trial.edit])
-    verdicts = [] if case is None else judge_request(JudgeRequest(case, trial.oracles))
+    case = edited(given, EDITS[edit])
+    verdicts = [] if case is None else judge_request(case, oracles)
     return bool(verdicts) and all(item.outcome is Outcome.PASS for item in verdicts)
 
 
@@ -114,17 +105,8 @@ RemovePurityChecking does nothing but to rebuild every function, and so to infer
 _NESTED = ("ill-formed", "signature")
 
 
-@dataclass(frozen=True, slots=True)
-class Nesting:
-    """The question for :func:`nested_request`: which pass inside ``culprit`` first gives a module of the ``kind``."""
-
-    case: Case
-    culprit: str
-    kind: str
-
-
-def nested_request(request: Nesting) -> str:
-    """Return, in a worker, the innermost public pass; empty when none is inside."""
+def nested_request(case: Case, culprit: str, kind: str) -> str:
+    """Return, in a worker, the innermost public pass in the culprit that first gives such a module; empty for none."""
     from fuzzer.core.case import load_module
     from oracles.core.blame import inner_pass
     from oracles.core.function_signatures import changed_signature
@@ -132,14 +114,13 @@ def nested_request(request: Nesting) -> str:
     from oracles.core.subject import Subject
 
     breadcrumb("traits")
-    case = request.case
     subject = Subject(load_module(case), case.passes, input_seed=case.input_seed)
     steps = subject.plan.steps
     for index in range(len(subject.chain)):
-        if steps[index].ref.name != request.culprit:
+        if steps[index].ref.name != culprit:
             continue
         entered = subject.input_of(index)
-        wrong = functools.partial(changed_signature, entered) if request.kind == "signature" else complaint
+        wrong = functools.partial(changed_signature, entered) if kind == "signature" else complaint
         if (name := inner_pass(subject.built(index), entered, wrong, innermost=True)) is not None:
             return name
     return ""
@@ -166,9 +147,7 @@ def find_traits(judge: Judge, case: Case, verdict: Verdict) -> Traits:
     """
     skeleton = judge.ask(skeleton_request, case.module_json)
     culprit = _elementary(judge, case, verdict) or _nested(judge, case, verdict) or verdict.culprit
-    gone = frozenset(
-        edit for edit in _telling(verdict) if judge.ask(gone_request, Trial(case, edit, judge.oracles)) is True
-    )
+    gone = frozenset(edit for edit in _telling(verdict) if judge.ask(gone_request, case, edit, judge.oracles) is True)
     return Traits(culprit, skeleton if isinstance(skeleton, Skeleton) else Skeleton(), gone)
 
 
@@ -184,7 +163,7 @@ def _nested(judge: Judge, case: Case, verdict: Verdict) -> str:
     found = verdict.evidence
     if found is None or found.kind not in _NESTED or verdict.oracle is not OracleName.WELL_FORMED:
         return ""
-    name: Any = judge.ask(nested_request, Nesting(case, verdict.culprit, found.kind))
+    name: Any = judge.ask(nested_request, case, verdict.culprit, found.kind)
     return name if isinstance(name, str) else ""
 
 
@@ -203,17 +182,17 @@ def shown_by(judge: Judge, case: Case, verdict: Verdict, name: str) -> list[tupl
     return [(alone, other) for other in judge.verdicts(alone) if _same(other, verdict)][:1]
 
 
-def first_run_request(question: tuple[Case, Verdict]) -> tuple[Case, Verdict] | None:
+def first_run_request(case: Case, verdict: Verdict) -> tuple[Case, Verdict] | None:
     """Return, in a worker, the case whose first run fails as a second one does, and its verdict; if there is one."""
     from oracles.core.subject import Subject
 
     def transformed(module: Any, case: Case) -> Any:
         return Subject(module, case.passes, input_seed=case.input_seed).output_module
 
-    again, verdict = edited(question[0], transformed), question[1]
+    again = edited(case, transformed)
     if again is None:
         return None
-    verdicts = judge_request(JudgeRequest(again, (OracleName.CRASH, OracleName.WELL_FORMED)))
+    verdicts = judge_request(again, (OracleName.CRASH, OracleName.WELL_FORMED))
     fails = (each for each in verdicts if each.evidence is not None)
     return next(((again, each) for each in fails if signature(each).message == signature(verdict).message), None)
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 import functools
 import itertools
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from fuzzer.findings.assessment import Assessment, Blame, Rarity, Severity, assess, gravest
 from fuzzer.findings.family import Edit
-from fuzzer.minimizer.judge.judge import Judge, JudgeRequest, judge_request
+from fuzzer.minimizer.judge.judge import Judge, judge_request
 from fuzzer.triage.traits import EDITS, edited
 from fuzzer.worker.child import Elsewhere, breadcrumb
 from oracles.core.verdict import Outcome
@@ -36,21 +36,6 @@ _DRAWN = 3  # inputs that are asked: numbers of a few elements may happen to be 
 _DIFFERENT = frozenset({"wrong-value", "wrong-shape", "wrong-dtype"})
 
 
-@dataclass(frozen=True, slots=True)
-class Ordinary:
-    """The question for :func:`ordinary_request`: does a case still fail in the same way without something rare?
-
-    Without a rarity: on ordinary inputs, with two elements along dims that have one, which hides what is done along
-    them.
-    """
-
-    case: Case
-    rarity: Rarity | None
-    oracles: tuple[OracleName, ...]
-    kind: str
-    culprit: str
-
-
 def weigh(judge: Judge, case: Case, first: tuple[Case, Verdict], verdict: Verdict, traits: Traits) -> Assessment:
     """Return the assessment of a failure; never raises for what TVM does.
 
@@ -66,14 +51,13 @@ def weigh(judge: Judge, case: Case, first: tuple[Case, Verdict], verdict: Verdic
     rare = [each for each in Rarity if each in present and _needed(judge, case, verdict, each)]
     evidence = verdict.shown
     special = _of_the_inputs(verdict) if _of_the_inputs(first[1]) else []
-    wide = Ordinary(case, None, judge.oracles, evidence.kind, verdict.culprit)
-    if special and judge.ask(ordinary_request, wide) is not True:
+    if special and judge.ask(ordinary_request, case, None, verdict, judge.oracles) is not True:
         rare = sorted({*rare, *special}, key=list(Rarity).index)
-    blame = judge.ask(Elsewhere("fuzzer.triage.blame", "blame_request"), (case, verdict, traits.culprit))
+    blame = judge.ask(Elsewhere("fuzzer.triage.blame", "blame_request"), case, verdict, traits.culprit)
     at_fault = blame if isinstance(blame, Blame) else Blame(verdict.culprit)
     builds = verdict.oracle is OracleName.WELL_FORMED or evidence.kind == "does-not-build"
     loud = gravest(verdict) is Severity.S3 and (builds or evidence.details.harm is Harm.BROKEN)
-    if loud and isinstance(wrong := judge.ask(wrong_request, (case, verdict.culprit)), str) and wrong:
+    if loud and isinstance(wrong := judge.ask(wrong_request, case, verdict.culprit), str) and wrong:
         verdict = replace(verdict, evidence=replace(evidence, details=replace(evidence.details, harm=Harm.WRONG)))
         at_fault = replace(at_fault, reason="; ".join(filter(None, (at_fault.reason, wrong))))
     return assess(verdict, rare, at_fault, in_default_pipeline(verdict.culprit))
@@ -92,8 +76,9 @@ def _of_the_inputs(verdict: Verdict) -> list[Rarity]:
 def _needed(judge: Judge, case: Case, verdict: Verdict, rarity: Rarity) -> bool:
     if rarity not in _EDITS and rarity is not Rarity.ORDER:
         return True  # minimization has tried to do without
-    still = judge.ask(ordinary_request, Ordinary(case, rarity, judge.oracles, verdict.shown.kind, verdict.culprit))
-    return still is False  # and not where the process died once more
+    return (
+        judge.ask(ordinary_request, case, rarity, verdict, judge.oracles) is False
+    )  # and not where the process died once more
 
 
 def rare_request(case: Case) -> frozenset[Rarity]:
@@ -136,26 +121,27 @@ def _called_public(sketch: Sketch) -> list[str]:
     return [name for name, func in sketch.relax_functions().items() if called[name] and "global_symbol" in func.attrs]
 
 
-def ordinary_request(question: Ordinary) -> bool:
-    """Say, in a worker, whether the case fails without something rare.
+def ordinary_request(given: Case, rarity: Rarity | None, verdict: Verdict, oracles: tuple[OracleName, ...]) -> bool:
+    """Say, in a worker, whether a case fails in the same way without something rare.
 
-    No where it cannot be taken away, or nothing is judged then.
+    No where it cannot be taken away, or nothing is judged then.  Without a rarity: on ordinary inputs, with two
+    elements along dims that have one, which hides what is done along them.
     """
-    if question.rarity is Rarity.ORDER:
-        alone = PassRef(question.culprit, f"relax.transform.{question.culprit}()")
-        kept = next((ref for ref in question.case.passes if ref.name == question.culprit), alone)
-        case: Case | None = replace(question.case, passes=(kept,))
+    if rarity is Rarity.ORDER:
+        alone = PassRef(verdict.culprit, f"relax.transform.{verdict.culprit}()")
+        kept = next((ref for ref in given.passes if ref.name == verdict.culprit), alone)
+        case: Case | None = replace(given, passes=(kept,))
     else:
-        case = edited(question.case, functools.partial(_without, question.rarity))
-    verdicts = [] if case is None else judge_request(JudgeRequest(case, question.oracles))
+        case = edited(given, functools.partial(_without, rarity))
+    verdicts = [] if case is None else judge_request(case, oracles)
     return any(
-        each.evidence.kind == question.kind and not (question.rarity is None and _of_the_inputs(each))
+        each.evidence.kind == verdict.shown.kind and not (rarity is None and _of_the_inputs(each))
         for each in verdicts
         if each.outcome is Outcome.FAIL and each.evidence is not None
     )
 
 
-def wrong_request(question: tuple[Case, str]) -> str:
+def wrong_request(given: Case, culprit: str) -> str:
     """Say, in a worker, how a program of which something is wrong by its form gives other results on ordinary inputs.
 
     As it is, as far as it builds all the same; with two elements along dims that have one; with numbers for symbols.
@@ -165,7 +151,6 @@ def wrong_request(question: tuple[Case, str]) -> str:
     from oracles.judge import judge
     from relaxkit.passes.contracts import contract_for
 
-    given, culprit = question
     contracts = [replace(contract_for(ref), tolerated_ill_formedness=("",)) for ref in given.passes]
     wide, static = edited(given, functools.partial(_without, None)), edited(given, EDITS[Edit.NUMBERS])
     shown = (given, ""), (wide, " where dims of 1 are 2"), (static, " where symbolic dims are numbers")
@@ -210,12 +195,8 @@ def _plain_values(sketch: Sketch) -> None:
             by_ones(sketch, constant)
 
 
-def _two_elements(sketch: Sketch) -> None:
-    sketch.retype.dims[0] = 2
-
-
-def _two_for_one(sketch: Sketch) -> None:
-    sketch.retype.dims[1] = 2
+def _two_for(size: int, sketch: Sketch) -> None:
+    sketch.retype.dims[size] = 2
 
 
 def _float16(sketch: Sketch) -> None:
@@ -237,9 +218,9 @@ def _private(sketch: Sketch) -> None:
 
 
 _EDITS: dict[Rarity | None, Callable[[Sketch], None]] = {
-    None: _two_for_one,
+    None: functools.partial(_two_for, 1),
     Rarity.VALUES: _plain_values,
-    Rarity.EMPTY: _two_elements,
+    Rarity.EMPTY: functools.partial(_two_for, 0),
     Rarity.FLOAT8: _float16,
     Rarity.FORCED_PURITY: _unforced,
     Rarity.PUBLIC_CALLS: _private,

@@ -33,9 +33,9 @@ class Elsewhere:
     module: str
     name: str
 
-    def __call__(self, argument: Any) -> Any:
+    def __call__(self, *arguments: Any) -> Any:
         """Import the module, and call the function."""
-        return getattr(importlib.import_module(self.module), self.name)(argument)
+        return getattr(importlib.import_module(self.module), self.name)(*arguments)
 
 
 def breadcrumb(stage: str) -> None:

@@ -139,7 +139,10 @@ def test_the_script_runs_the_pass_inside_alone_where_that_shows_it(worker: Isola
         TriageJob(name.id, name.text, found, case, tmp_path, limits=SearchLimits(queries=0), nearest_seconds=0)
     )
     assert result.parts is not None
-    assert result.parts.passes == ("relax.transform.CanonicalizeBindings()",)
+    assert result.repro is not None
+    text = (tmp_path / result.repro).read_text()
+    assert "relax.transform.CanonicalizeBindings()" in text
+    assert "transform.LiftTransformParams" not in text
     assert result.parts.words.title.startswith("CanonicalizeBindings ")
 
 

@@ -76,7 +76,7 @@ def test_decisions_say_which_family_is_meant(store: Store) -> None:
 
 def test_what_an_earlier_campaign_found_keeps_what_triage_found_out(store: Store) -> None:
     finding = found(store)
-    parts = ScriptParts("x", False, (), 0, Words("FuseOps forgets a function", "it lives", "it does not"))
+    parts = ScriptParts("x", False, Words("FuseOps forgets a function", "it lives", "it does not"))
     traits, weight = Traits("FuseOps"), Assessment(EvidenceClass.HARD, Severity.S4, "FuseOps", final=True)
     earlier = Earlier(
         "old", finding.id, finding.signature, finding.oracle, finding.culprit, "m", EarlierState.FAILS,

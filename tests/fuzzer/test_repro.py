@@ -15,7 +15,8 @@ from tvm import relax
 
 from fuzzer.core.case import Case, judge_case
 from fuzzer.findings.signature import signature
-from fuzzer.repro.checks.numeric import NUMERIC_PIECES, literal
+from fuzzer.repro.checks.numeric import NUMERIC_PIECES
+from fuzzer.repro.literals import literal
 from fuzzer.repro.pieces.numeric import unpacked
 from fuzzer.repro.render import render_repro
 from fuzzer.repro.run import check_repro
@@ -270,6 +271,17 @@ def test_a_child_that_cannot_begin_is_the_environments_fault(passes: Path, tmp_p
     result = check_repro(path)
     assert result.exit_code == 2, result
     assert result.output.startswith("ENVIRONMENT: FileNotFoundError")
+
+
+def test_a_preparing_pass_that_dies_does_so_in_the_child(passes: Path, tmp_path: Path) -> None:
+    evidence = death("signal 11", stage=Phase.PREPARE)
+    verdict = Verdict(OracleName.CRASH, Outcome.FAIL, "LegalizeOps", evidence=evidence)
+    case = Case(case_of(passes, "Raising").module_json, (PassRef("FuseTIR", "relax.transform.FuseTIR()"),), 5)
+    path = script_of(case, verdict, tmp_path)
+    text = path.read_text()
+    assert "relax.transform.LegalizeOps()" in text[text.index("def judged_passes") :]
+    path.write_text(text.replace("relax.transform.LegalizeOps()", "lambda module: os.kill(os.getpid(), 11)"))
+    assert check_repro(path).confirmed
 
 
 def test_an_environment_that_does_not_fit_is_told_apart(passes: Path, tmp_path: Path) -> None:

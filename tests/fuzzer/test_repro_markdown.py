@@ -76,7 +76,7 @@ def test_the_report_has_the_sections_of_the_template_and_says_it_all() -> None:
         "Releases", "Notes", "Triage",
     ]  # fmt: skip
     for part in (
-        "nn.py:_nn_pixel_shuffle", "TVM: 0.27.0.post1", "from tvm.script import relax as R",
+        "nn.py:_nn_pixel_shuffle", "TVM: 0.27.0.post1",
         "relax.transform.LegalizeOps()", "R.nn.relu(x)", "17 of 12,345 runs",
         "Present in all.", r"present: a \| b", "(6 lines, 1 binding)",
     ):  # fmt: skip
@@ -110,14 +110,12 @@ def test_a_fence_is_longer_than_those_inside() -> None:
 def test_a_script_comes_with_its_parts_and_they_survive_the_store() -> None:
     parts = script().parts
     assert parts.module == MODULE.strip("\n")
-    assert parts.passes == ("relax.transform.LegalizeOps()",)
-    assert parts.judged == 1
     assert parts.nearest == NEAREST
     assert parts.words.observed.endswith("(at nn.py:_nn_pixel_shuffle)")
     assert msgspec.json.decode(msgspec.json.encode(parts), type=ScriptParts) == parts
 
 
-def test_the_verb_prints_it_and_refuses_what_it_cannot_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_verb_prints_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     directory = tmp_path / "campaign"
     name = signature(VERDICT)
     with Store.create(directory, {**META, "seed": "1"}) as store:
@@ -127,26 +125,12 @@ def test_the_verb_prints_it_and_refuses_what_it_cannot_read(tmp_path: Path, caps
         (directory / "repros").mkdir()
         (directory / "repros" / f"{name.id}.py").write_text(script().text)
         store.save_triage(name.id, FindingState.CONFIRMED, case(), 1, f"repros/{name.id}.py", "", parts=script().parts)
-    rows = [{"release": "0.26.0", "outcome": "present", "said": "it fails"}]
-    bisection = tmp_path / "bisection.json"
-    bisection.write_text(json.dumps({"releases": rows, "judgement": "present in all", "finding": name.id}))
-    arguments = ["repro", str(directory), name.id[:6], "--markdown"]
-    assert cli.main([*arguments, "--bisection", str(bisection)]) == 0
+        store.save_bisection(name.id, Bisected("\x1b\n# x", (("0.26.0", "present: it fails"),)))
+    assert cli.main(["repro", str(directory), name.id[:6], "--markdown"]) == 0
     printed = capsys.readouterr().out
     assert "| 0.26.0 | present: it fails |" in printed
-    bisection.write_text(json.dumps({"releases": rows, "judgement": "\ud800\n# x", "finding": name.id}))
-    assert cli.main([*arguments, "--bisection", str(bisection)]) == 0
-    assert "\n? \\# x.\n" in capsys.readouterr().out
+    assert "\n? \\# x.\n" in printed
     assert "3 of 8 runs" in printed
-    for text, problem in (
-        ("{", "is not what 'relaxfuzz bisect --json' prints"),
-        (json.dumps({"releases": rows, "judgement": "", "finding": "0123456789"}), "is about finding 0123456789"),
-    ):
-        bisection.write_text(text)
-        assert cli.main([*arguments, "--bisection", str(bisection)]) == 2
-        assert problem in capsys.readouterr().err
-    assert cli.main([*arguments, "--bisection", str(tmp_path / "none")]) == 2
-    assert cli.main(["repro", str(directory), name.id, "--bisection", str(bisection)]) == 2
     assert cli.main(["repro", str(directory), name.id, "--check", "--json", "--output", str(tmp_path / "it.py")]) == 1
     capsys.readouterr()
     assert cli.main(["repro", str(directory), name.id, "--check", "--json"]) == 1
@@ -193,12 +177,7 @@ def test_a_known_cause_stands_in_it_with_links_to_the_release() -> None:
     blob = "https://github.com/apache/tvm/blob/v0.27.0.post1"
     assert "### Cause\n\nIt reads x.\n\nWhere: " in report
     assert f"[src/relax/a.cc]({blob}/src/relax/a.cc): A::B; " in report
-    line = re.search(
-        rf"_op_gradient\.py:(\d+)\]\({blob}/python/tvm/relax/op/_op_gradient\.py#L(\d+)\): where_grad", report
-    )
-    assert line is not None
-    text = (Path(tvm.__file__).parent / "relax" / "op" / "_op_gradient.py").read_text().splitlines()
-    assert text[int(line[1]) - 1].startswith("def where_grad(")
+    assert f"[python/tvm/relax/op/_op_gradient.py]({blob}/python/tvm/relax/op/_op_gradient.py): where_grad" in report
     assert "\nPossible fix: Read y.\n" in report
     assert "\nUpstream: https://github.com/apache/tvm/issues/1\n" in report
     assert "some-case" not in report

@@ -16,11 +16,11 @@ from fuzzer.repro.bundle import select
 from fuzzer.repro.checks.documented import DOCUMENTED_PIECES
 from fuzzer.repro.checks.environment import ENVIRONMENT_PIECES
 from fuzzer.repro.checks.locality import LOCALITY_PIECES
-from fuzzer.repro.checks.numeric import NUMERIC_PIECES, PLAIN_PIECES
+from fuzzer.repro.checks.numeric import NUMERIC_PIECES
 from fuzzer.repro.checks.roundtrip import ROUNDTRIP_PIECES
 from fuzzer.repro.checks.runs import RUN_PIECES
-from fuzzer.repro.checks.table import EXTERNAL_PIECES, PIECES
 from fuzzer.repro.checks.well_formed import WELL_FORMED_PIECES
+from fuzzer.repro.table import EXTERNAL_PIECES, PIECES
 
 ROOT = Path(__file__).resolve().parents[2]
 TOGETHER = {
@@ -51,10 +51,10 @@ def test_no_two_files_of_a_script_define_one_name(kind: str) -> None:
     assert {name: sorted(places) for name, places in defined.items() if len(places) > 1} == {}
 
 
-@pytest.mark.parametrize("kind", {**TOGETHER, "plain": PLAIN_PIECES, "numeric": NUMERIC_PIECES})
+@pytest.mark.parametrize("kind", {**TOGETHER, "numeric": NUMERIC_PIECES})
 def test_a_script_names_nothing_that_it_does_not_have(kind: str) -> None:
     """Of what comes out of the oracles' files, too: a program that raised ended scripts with a NameError."""
-    files = tuple(dict.fromkeys((*PIECES, *{**TOGETHER, "plain": PLAIN_PIECES, "numeric": NUMERIC_PIECES}[kind])))
+    files = tuple(dict.fromkeys((*PIECES, *{**TOGETHER, "numeric": NUMERIC_PIECES}[kind])))
     called = {name for file in files if "pieces/" in file for name in _functions(ROOT / file)}
     called |= {name for file in files if "checks/" in file for name in _functions(ROOT / file) if "check_" in name}
     chosen = select(files, "\n".join(sorted(called)))
@@ -62,7 +62,7 @@ def test_a_script_names_nothing_that_it_does_not_have(kind: str) -> None:
     command = [sys.executable, "-m", "ruff", "check", "--isolated", "--select", "F821", "--output-format", "json", "-"]
     found = json.loads(subprocess.run(command, input=script, capture_output=True, text=True, check=False).stdout)
     assert [each["message"] for each in found] == []
-    assert "ScriptCheck" not in script, "what makes a check is no part of it"
+    assert "FailingCase" not in script, "what makes a check is no part of it"
 
 
 def _unannotated(text: str) -> str:

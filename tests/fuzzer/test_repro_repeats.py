@@ -12,7 +12,7 @@ from tvm import relax, tirx
 
 from fuzzer.core.case import Case, judge_case
 from fuzzer.findings.signature import signature
-from fuzzer.repro.checks.numeric import literal
+from fuzzer.repro.literals import literal
 from fuzzer.repro.pieces.numeric import unpacked
 from fuzzer.repro.render import render_repro
 from fuzzer.repro.run import check_repro

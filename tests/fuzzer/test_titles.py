@@ -16,7 +16,7 @@ from fuzzer.core.case import Case, judge_case
 from fuzzer.findings.script_parts import Nearest
 from fuzzer.repro.module.source import module_source
 from fuzzer.repro.title import MOST, essence, title_of
-from oracles.core.verdict import Details, Evidence, Outcome, Verdict
+from oracles.core.verdict import Details, Evidence, Notation, Outcome, Verdict
 from relaxkit.passes.contract import OracleName
 from relaxkit.passes.pass_ref import PassRef
 
@@ -243,7 +243,25 @@ def test_what_cannot_be_compared_keeps_the_words_of_the_oracle() -> None:
     evidence = Evidence("ill-formed", "Var x is not defined.", details=Details())
     verdict = Verdict(OracleName.WELL_FORMED, Outcome.FAIL, "NoSuch", evidence=evidence)
     case = Case(str(tvm.ir.save_json(Argsort)), (PassRef("NoSuch", "relax.transform.NoSuch()"),), 0)
-    assert title_of(case, verdict) == "NoSuch gives an ill-formed module: Var x is not defined."
+    assert title_of(case, verdict) == "NoSuch: Var x is not defined."
+
+
+@pytest.mark.parametrize(
+    ("oracle", "culprit", "said"),
+    [
+        (OracleName.DETERMINISM, "FuseOps", "FuseOps gives other modules for the same input"),
+        (OracleName.SEQUENTIAL, "FuseOps", "FuseOps inside Sequential does not do what a direct call does"),
+        (OracleName.ROUNDTRIP, "TVMScript", "A module does not come back from TVMScript: no attribute 'inspect'"),
+        (
+            OracleName.ROUNDTRIP,
+            "FuseOps",
+            "The output of FuseOps does not come back from TVMScript: no attribute 'inspect'",
+        ),
+    ],
+)
+def test_oracles_that_say_little_of_the_module_have_titles(oracle: OracleName, culprit: str, said: str) -> None:
+    evidence = Evidence("not-parsed", "no attribute 'inspect'", details=Details(notation=Notation.TVMSCRIPT))
+    assert title_of(case_of(Argsort, "FuseOps"), Verdict(oracle, Outcome.FAIL, culprit, evidence=evidence)) == said
 
 
 @pytest.mark.parametrize(

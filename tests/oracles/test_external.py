@@ -9,9 +9,9 @@ from tvm import relax
 
 from fuzzer.core.case import Case
 from fuzzer.repro.bundle import select
-from fuzzer.repro.checks.table import EXTERNAL_PIECES
 from fuzzer.repro.render import expression, render_repro
 from fuzzer.repro.run import check_repro
+from fuzzer.repro.table import EXTERNAL_PIECES
 from oracles.core.subject import Subject
 from oracles.core.verdict import Evidence, Outcome, Verdict
 from oracles.judge import judge

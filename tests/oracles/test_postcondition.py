@@ -19,7 +19,7 @@ from tvm import relax
 import oracles
 from fuzzer.findings.signature import signature
 from fuzzer.repro.checks.postcondition import with_imported
-from fuzzer.repro.checks.table import PIECES
+from fuzzer.repro.table import PIECES
 from oracles.core.verdict import Outcome, Verdict
 from oracles.structural.postcondition import UnknownArguments
 from relaxkit.passes.arguments import NotLiteral

@@ -63,7 +63,7 @@ def test_findings_show_signature_repro_and_module(report: Report) -> None:
 
 def test_what_the_pass_changes_is_shown_and_the_numbers(report: Report) -> None:
     parts = ScriptParts(
-        "x", False, (), 0, Words("t", "e", "o"), change="-lv = R.abs(x)\n+lv = R.negative(x)", numbers="-2, got -3"
+        "x", False, Words("t", "e", "o"), change="-lv = R.abs(x)\n+lv = R.negative(x)", numbers="-2, got -3"
     )
     first, *rest = report.findings
     text = render_markdown(replace(report, findings=[replace(first, parts=parts), *rest]), lambda _: "")

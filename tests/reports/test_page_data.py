@@ -54,7 +54,7 @@ def test_a_finding_carries_its_module_script_and_growth(report: Report, tmp_path
     script = 'MODULE = "x"\n# The nearest module that passes: another operator.\nNEAREST = MODULE.replace("x", "y")\n'
     (tmp_path / "repros" / "0000000001.py").write_text(script)
     nearest = Nearest("another operator", (("x", "y"),))
-    parts = ScriptParts("x", False, (), 0, Words("", "", ""), nearest)
+    parts = ScriptParts("x", False, Words("", "", ""), nearest)
     findings = [replace(report.findings[0], parts=parts), *report.findings[1:]]
     page = sample_page(replace(full(report), directory=tmp_path, findings=findings))
     first, known, flaky = page["findings"]

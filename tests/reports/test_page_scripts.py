@@ -73,7 +73,7 @@ def test_a_finding_that_no_case_showed_is_of_its_campaign(report: Report) -> Non
 def test_a_finding_offers_its_issue_an_entry_and_a_search(report: Report, tmp_path: Path) -> None:
     (tmp_path / "repros").mkdir()
     (tmp_path / "repros" / "0000000001.py").write_text("print('<script>')\n")
-    parts = ScriptParts("x", False, (), 0, Words("FuseOps dies", "it lives", "it does not"))
+    parts = ScriptParts("x", False, Words("FuseOps dies", "it lives", "it does not"))
     first = replace(report.findings[0], parts=parts)
     known = KnownAs("some-case", 'says "so"\nand so', "https://github.com/apache/tvm/issues/17210")
     now = replace(

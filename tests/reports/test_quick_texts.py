@@ -67,7 +67,7 @@ def test_what_a_text_repeats_is_read_once(piece: str) -> None:
 
 def test_reports_of_many_line_ends(report: Report) -> None:
     text = f"x{chr(10) * LONG}y"
-    parts = ScriptParts(text, False, (), 0, Words("t", text, text), change=text)
+    parts = ScriptParts(text, False, Words("t", text, text), change=text)
     bad = replace(finding(3, "FuseOps", FindingState.CONFIRMED, "crash", text), note=text, parts=parts)
     begun = time.process_time()
     render_junit(replace(report, findings=[bad]))

@@ -13,7 +13,6 @@ from fuzzer.core.text import visible
 from fuzzer.core.verb import OK, RUNS_CODE, USAGE, UsageError, Verb
 
 if TYPE_CHECKING:
-    from fuzzer.findings.releases import Bisected
     from fuzzer.findings.script_parts import ScriptParts
     from fuzzer.repro.run import ReproResult
     from fuzzer.store.records import CampaignInfo, FindingRecord
@@ -30,12 +29,6 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         "--markdown",
         action="store_true",
         help="print a Markdown bug report that contains the script, in the format of TVM's issues",
-    )
-    parser.add_argument(
-        "--bisection",
-        type=Path,
-        metavar="FILE",
-        help="with --markdown: use the output of 'relaxfuzz bisect --json' instead of the campaign's own results",
     )
     parser.add_argument(
         "--fresh", action="store_true", help="generate the script again instead of using the one from triage"
@@ -58,8 +51,6 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(options: argparse.Namespace) -> int:
-    if options.bisection is not None and not options.markdown:
-        raise UsageError("--bisection needs --markdown")
     from fuzzer.core.files import write_atomically
     from fuzzer.repro.markdown import LONGEST_SCRIPT
     from fuzzer.store.trust import require_trust
@@ -137,29 +128,10 @@ def _report(
     from fuzzer.repro.markdown import bug_report
     from fuzzer.store.known import recognize
 
-    bisected = finding.bisected if options.bisection is None else _bisected(options.bisection, finding.id)
     if parts is None:
         raise UsageError(f"finding {finding.id}: the parts of its script were not recorded; use --fresh")
     known = recognize([finding]).get(finding.id)
-    return bug_report(finding, finding.verdict, info, script, parts, bisected, known, options.directory)
-
-
-def _bisected(path: Path, finding_id: str) -> Bisected:
-    """Return what ``relaxfuzz bisect --json`` printed of the finding."""
-    from fuzzer.core.files import read_regular
-    from fuzzer.findings.releases import Bisected
-
-    with file_errors("read", path):
-        text = read_regular(path)
-    try:
-        found = json.loads(text)
-        rows = tuple((str(row["release"]), f"{row['outcome']}: {row['said']}") for row in found["releases"])
-        judgement, of = str(found["judgement"]), found["finding"]
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise UsageError(f"'{path}' is not what 'relaxfuzz bisect --json' prints: {error}") from error
-    if of not in (None, finding_id):
-        raise UsageError(f"'{path}' is about finding {of}, not {finding_id}")
-    return Bisected(judgement, rows)
+    return bug_report(finding, finding.verdict, info, script, parts, finding.bisected, known, options.directory)
 
 
 def _check(text: str, parts: ScriptParts | None) -> ReproResult:

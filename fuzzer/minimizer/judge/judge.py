@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, replace
+from contextlib import nullcontext
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from fuzzer.minimizer.search.messages import (
-    Failing,
-    Key,
-    ProposalRequest,
-    ProposedModules,
-    StartFacts,
-)
+from fuzzer.findings.signature import death_verdict, signature
+from fuzzer.minimizer.search.messages import STAGE, Failing, Key, ProposalRequest, ProposedModules, StartFacts
 from fuzzer.worker.child import Elsewhere, breadcrumb
 from fuzzer.worker.death import Died
 from fuzzer.worker.worker import DEFAULT_MEMORY_LIMIT, DEFAULT_TIME_LIMIT, ChildError
@@ -24,54 +19,33 @@ if TYPE_CHECKING:
     from fuzzer.core.case import Case
     from fuzzer.worker.worker import IsolatedWorker
     from oracles.core.verdict import Verdict
-    from relaxkit.passes.contract import OracleName
 
 HANG = "hang"
 _MOST_DEATHS = 4  # of the worker while it builds the candidates of one proposal
-_STAGE = "minimizer"
 
 
-@dataclass(frozen=True, slots=True)
-class JudgeRequest:
-    """The question for :func:`judge_request`: a case by some oracles; all of them when none are named.
+def judge_request(case: Case, oracles: tuple[OracleName, ...], plain: bool = False) -> list[Verdict]:
+    """Judge a case by some oracles, all of them when none are named, in the worker; leaves breadcrumbs.
 
     With ``plain``, programs are built by plain ``relax.build``, where there is a C++ compiler.
     """
-
-    case: Case
-    oracles: tuple[OracleName, ...]
-    plain: bool = False
-
-
-def judge_request(request: JudgeRequest) -> list[Verdict]:
-    """Judge, in the worker; leaves a breadcrumb before each risky step."""
     from fuzzer.core.case import judge_case
-
-    with _path(request.plain):
-        return judge_case(request.case, request.oracles or tuple(OracleName), breadcrumb)
-
-
-def _path(plain: bool) -> AbstractContextManager[None]:
     from relaxkit.runtime import cxx_available, judge_of_record
 
-    return judge_of_record() if plain and cxx_available() else nullcontext()
+    with judge_of_record() if plain and cxx_available() else nullcontext():
+        return judge_case(case, oracles or tuple(OracleName), breadcrumb)
 
 
-def propose_request(request: ProposalRequest) -> ProposedModules:
-    """Return, in the worker, the next candidates of a reduction; leaves the key of each edit as a breadcrumb."""
-    from fuzzer.minimizer.propose import propose
-
-    def at(key: Key) -> None:
-        breadcrumb(f"{_STAGE}: {' '.join(map(str, key))}")
-
-    breadcrumb(_STAGE)
-    return propose(request, at)
+def answered(question: tuple[Callable[..., Any], tuple[Any, ...]]) -> Any:
+    """Answer, in the worker, a function that is called with several arguments."""
+    function, arguments = question
+    return function(*arguments)
 
 
 def _key_of(stage: str) -> Key | None:
     """Return the key in a breadcrumb."""
     head, _, key = stage.partition(": ")
-    return tuple(int(part) for part in key.split()) if head == _STAGE and key else None
+    return tuple(int(part) for part in key.split()) if head == STAGE and key else None
 
 
 class Judge:
@@ -103,9 +77,7 @@ class Judge:
 
     def verdicts(self, case: Case) -> list[Verdict]:
         """Return all failing verdicts on ``case``; the worker's death is one."""
-        from fuzzer.findings.signature import death_verdict
-
-        answer = self.ask(judge_request, JudgeRequest(case, self.oracles, self.plain))
+        answer = self.ask(judge_request, case, self.oracles, self.plain)
         if answer is None:
             return []
         if isinstance(answer, Died):
@@ -114,8 +86,6 @@ class Judge:
 
     def failures(self, case: Case) -> tuple[Failing, ...]:
         """Return all failures of ``case``, each with its signature."""
-        from fuzzer.findings.signature import signature
-
         found = []
         for verdict in self.verdicts(case):
             name = signature(verdict)
@@ -124,14 +94,12 @@ class Judge:
 
     def verdict(self, case: Case, signature_id: str) -> Verdict | None:
         """Return the failing verdict with this signature, if ``case`` has it."""
-        from fuzzer.findings.signature import signature
-
         return next((item for item in self.verdicts(case) if signature(item).id == signature_id), None)
 
     def propose(self, request: ProposalRequest) -> ProposedModules | None:
         """Return candidates, or ``None`` when they cannot be had; an edit that kills the worker is passed over."""
         for _ in range(_MOST_DEATHS):
-            answer = self.ask(propose_request, request)
+            answer = self.ask(Elsewhere("fuzzer.minimizer.propose", "propose"), request)
             if isinstance(answer, ProposedModules):
                 return answer
             key = _key_of(answer.stage) if isinstance(answer, Died) else None
@@ -148,10 +116,10 @@ class Judge:
         answer = self.ask(Elsewhere("fuzzer.minimizer.propose", "facts"), case.module_json)
         return answer if isinstance(answer, StartFacts) else None
 
-    def ask(self, function: Callable[[Any], Any], argument: Any) -> Any:
+    def ask(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """Call any module-level function in the worker; return its result, ``Died``, or ``None`` when it raised."""
         try:
-            return self.worker.call(function, argument, self.seconds, self.memory)
+            return self.worker.call(answered, (function, arguments), self.seconds, self.memory)
         except ChildError as error:
             self.trouble = (str(error).strip().splitlines() or [""])[-1]
             return None

@@ -6,10 +6,10 @@ import contextlib
 import math
 import queue
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any, ClassVar
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
 
-from fuzzer.minimizer.search.messages import EnteredCase, EnterRequest, Failing, ProposalRequest, ProposedModules
+from fuzzer.minimizer.search.messages import EnteredCase, Failing, ProposalRequest, ProposedModules
 from fuzzer.worker.child import Elsewhere
 
 if TYPE_CHECKING:
@@ -22,46 +22,23 @@ if TYPE_CHECKING:
 class _Lazy(Future[Any]):
     """A call that runs when its result is asked for."""
 
-    def __init__(self, function: Callable[[Any], Any], argument: Any) -> None:
+    def __init__(self, function: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
         super().__init__()
-        self._call = function, argument
+        self._call = function, arguments
 
     def result(self, timeout: float | None = None) -> Any:
         if not self.done():
-            function, argument = self._call
-            self.set_result(function(argument))
+            function, arguments = self._call
+            self.set_result(function(*arguments))
         return super().result()
 
 
-class Tasks:
-    """Calls that run when their results are asked for, in the caller's thread.
+class Asked(Executor):
+    """Runs calls when their results are asked for, in the caller's thread; what is cancelled before never runs."""
 
-    Attributes:
-        ahead: Whether calls begin before their results are asked for.
-    """
-
-    ahead: ClassVar[bool] = False
-
-    def submit(self, function: Callable[[Any], Any], argument: Any) -> Future[Any]:
-        """Hand in ``function(argument)``; a call that is cancelled before it has begun never runs."""
-        return _Lazy(function, argument)
-
-
-class Threads(Tasks):
-    """Calls that run on threads, in the order in which they were handed in; close it when done."""
-
-    ahead = True
-
-    def __init__(self, count: int) -> None:
-        self._executor = ThreadPoolExecutor(max_workers=count, thread_name_prefix="relaxfuzz-minimize")
-
-    def submit(self, function: Callable[[Any], Any], argument: Any) -> Future[Any]:
-        """Hand in ``function(argument)``."""
-        return self._executor.submit(function, argument)
-
-    def close(self, *, wait: bool) -> None:
-        """Begin nothing more; with ``wait``, wait for what has begun."""
-        self._executor.shutdown(wait=wait, cancel_futures=True)
+    def submit(self, function: Callable[..., Any], /, *arguments: Any, **_: Any) -> Future[Any]:
+        """Hand in a call."""
+        return _Lazy(function, arguments)
 
 
 MISSED = 0.05
@@ -93,12 +70,10 @@ class JudgePool:
             self._idle.put(judge)
         self._signature = signature
         self._tries = tries
-        self._threads = Threads(count) if count > 1 else None
-
-    @property
-    def tasks(self) -> Tasks:
-        """Return what runs the queries of a search on these judges."""
-        return self._threads or Tasks()
+        self.tasks: Executor = Asked()
+        """Runs the queries of a search on these judges."""
+        if count > 1:
+            self.tasks = ThreadPoolExecutor(max_workers=count, thread_name_prefix="relaxfuzz-minimize")
 
     def __enter__(self) -> JudgePool:
         return self
@@ -106,12 +81,10 @@ class JudgePool:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._threads is not None:
-            self._threads.close(wait=False)
+        self.tasks.shutdown(wait=False, cancel_futures=True)
         for judge in self._all:
             judge.worker.kill()  # what is still under way is not wanted any more
-        if self._threads is not None:
-            self._threads.close(wait=True)
+        self.tasks.shutdown(wait=True)
         for judge in self._all:
             judge.worker.close()
 
@@ -142,8 +115,8 @@ class JudgePool:
         with self.judge() as judge:
             return judge.propose(request)
 
-    def enter(self, request: EnterRequest) -> tuple[EnteredCase, ...] | None:
+    def enter(self, case: Case, culprit: str) -> tuple[EnteredCase, ...] | None:
         """Return the cases that begin at the pass at fault, or ``None`` when they cannot be had."""
         with self.judge() as judge:
-            answer = judge.ask(Elsewhere("fuzzer.minimizer.entering", "entered"), request)
+            answer = judge.ask(Elsewhere("fuzzer.minimizer.entering", "entered"), case, culprit)
             return answer if isinstance(answer, tuple) else None

@@ -23,14 +23,6 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
-    """The question for :func:`predicate_request`."""
-
-    case: Case
-    target: str
-
-
-@dataclass(frozen=True, slots=True)
 class Reply:
     """The answer: it holds or not, or why neither could be said, in one line."""
 
@@ -38,20 +30,20 @@ class Reply:
     problem: str = ""
 
 
-def predicate_request(question: Question) -> Reply:
+def predicate_request(case: Case, target: str) -> Reply:
     """Ask the user's function, in a worker."""
     from fuzzer.core.case import load_module
     from relaxkit.passes.pass_ref import PassReferenceError, load_factory
 
     try:
-        function = load_factory(question.target)
+        function = load_factory(target)
     except PassReferenceError as error:
         return Reply(problem=" ".join(str(error).split()))
-    arguments: list[Any] = [load_module(question.case)]
-    if question.case.passes:
+    arguments: list[Any] = [load_module(case)]
+    if case.passes:
         import tvm
 
-        arguments.append(tvm.transform.Sequential([ref.build() for ref in question.case.passes]))
+        arguments.append(tvm.transform.Sequential([ref.build() for ref in case.passes]))
     breadcrumb("predicate")
     try:
         answer = function(*arguments)
@@ -59,9 +51,9 @@ def predicate_request(question: Question) -> Reply:
         raise
     except Exception as error:
         message = " ".join(str(error).split())[:200]
-        return Reply(problem=f"'{question.target}' raised {type(error).__name__}{': ' if message else ''}{message}")
+        return Reply(problem=f"'{target}' raised {type(error).__name__}{': ' if message else ''}{message}")
     if type(answer).__name__ not in ("bool", "bool_"):  # NumPy's own is as good
-        return Reply(problem=f"'{question.target}' gave a {type(answer).__name__}, not True or False")
+        return Reply(problem=f"'{target}' gave a {type(answer).__name__}, not True or False")
     return Reply(bool(answer))
 
 
@@ -81,7 +73,7 @@ class PredicateJudge(Judge):
     def failures(self, case: Case) -> tuple[Failing, ...]:
         """Return the criterion where it holds."""
         target = self.criterion.target
-        answer = self.ask(predicate_request, Question(case, target))
+        answer = self.ask(predicate_request, case, target)
         if isinstance(answer, Reply):
             self.problem = answer.problem
             return (Failing(self.criterion.id, self.criterion.text),) if answer.holds else ()

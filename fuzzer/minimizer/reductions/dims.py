@@ -82,8 +82,4 @@ def single_dims(sketch: Sketch) -> Edits:
     extents = {int(dim) for ty in types_of(sketch) for dim in dims_in(ty) if isinstance(dim, tvm.tirx.IntImm)}
     for extent in sorted(extents, reverse=True):
         if extent > 1:
-            yield (-extent,), edit(sketch, _single, extent)
-
-
-def _single(sketch: Sketch, extent: int) -> None:
-    sketch.retype.dims[extent] = 1
+            yield (-extent,), edit(sketch, _retype, {}, {extent: 1})

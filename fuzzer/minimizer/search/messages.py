@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from relaxkit.passes.pass_ref import PassRef
 
 Key = tuple[int, ...]
+STAGE = "minimizer"
+"""The breadcrumb of the making of candidates; behind a colon stands the key of the edit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,14 +55,6 @@ class ProposedModules:
 
     candidates: tuple[SmallerModule, ...]
     last: Key | None
-
-
-@dataclass(frozen=True, slots=True)
-class EnterRequest:
-    """A question to :func:`fuzzer.minimizer.entering.entered`: a case, and the pass that is at fault in it."""
-
-    case: Case
-    culprit: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,11 +28,8 @@ def simpler(ref: PassRef) -> Iterator[PassRef]:
     """Yield the pass constructed with one thing less, what removes most first; none for a pass of the user's."""
     if ref.is_user:
         return
-    text = _Text(ref.expression)
-    seen = {ref.expression}
-    for found in text.edits():
-        if found not in seen:
-            seen.add(found)
+    for found in dict.fromkeys(_Text(ref.expression).edits()):
+        if found != ref.expression:
             yield dataclasses.replace(ref, expression=found)
 
 
@@ -169,11 +166,7 @@ def shorter(passes: Passes, culprit: str = "") -> Iterator[Passes]:
         passes: The pipeline.
         culprit: Name of the pass that is to blame, as far as that is known.
     """
-    seen: set[Passes] = {passes, ()}
-    for found in _all(passes, culprit):
-        if found not in seen:
-            seen.add(found)
-            yield found
+    return (found for found in dict.fromkeys(_all(passes, culprit)) if found not in (passes, ()))
 
 
 def _all(passes: Passes, culprit: str) -> Iterator[Passes]:

@@ -10,13 +10,12 @@ from __future__ import annotations
 import dataclasses
 import time
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import Future
+from concurrent.futures import Executor, Future
 from typing import TYPE_CHECKING, Any
 
-from fuzzer.minimizer.judge.pool import Tasks
+from fuzzer.minimizer.judge.pool import Asked
 from fuzzer.minimizer.search.messages import (
     EnteredCase,
-    EnterRequest,
     Failing,
     ProposalRequest,
     ProposedModules,
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
 
 Query = Callable[["Case"], "Sequence[Failing]"]
 Proposer = Callable[[ProposalRequest], "ProposedModules | None"]
-Entering = Callable[[EnterRequest], "tuple[EnteredCase, ...] | None"]
+Entering = Callable[["Case", str], "tuple[EnteredCase, ...] | None"]
 Mark = tuple[str, int, tuple[str, ...]]
 
 MOST_OTHERS = 16
@@ -94,7 +93,7 @@ class Search:
     numeric: bool = False
     limits: SearchLimits = dataclasses.field(default_factory=SearchLimits)
     enter: Entering | None = None
-    tasks: Tasks = dataclasses.field(default_factory=Tasks)
+    tasks: Executor = dataclasses.field(default_factory=Asked)
     save: Callable[[Case], None] | None = None
     stop: Callable[[], bool] | None = None
 
@@ -154,7 +153,7 @@ class Search:
 
     def _enter(self) -> bool:
         """Begin at the pass at fault, if the failure shows there."""
-        answer = self.enter(EnterRequest(self.state.case, self.culprit)) if self.enter else ()
+        answer = self.enter(self.state.case, self.culprit) if self.enter else ()
         entries = answer if isinstance(answer, tuple) else ()  # nothing where the process died
         states = [_Reached(item.case, item.digest) for item in entries]
         found = self._first(states)
@@ -262,7 +261,7 @@ class Search:
                 following = dataclasses.replace(request, start=proposal.last, skip_start=True, fold=1)
             states = [self._state(item) for item in candidates]
             pending = [self._ask(state) for state in states]
-            if self.tasks.ahead and following is not None:
+            if following is not None and not isinstance(self.tasks, Asked):
                 waiting = following, self.tasks.submit(self.propose, following)
             found = self._settle(states, pending)
             if found is not None:

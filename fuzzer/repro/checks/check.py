@@ -7,7 +7,6 @@ well, so what stands in such a file besides them has a name that nothing else ha
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import PurePosixPath
@@ -22,7 +21,6 @@ from relaxkit.compat.tables import VARYING
 if TYPE_CHECKING:
     from fuzzer.core.case import Case
     from oracles.core.verdict import Verdict
-    from relaxkit.passes.contract import OracleName
 
 NOT_EQUAL = "not-equal"
 _REPEATS = 20  # true failures of determinism are random
@@ -113,30 +111,6 @@ class FailingCase:
     def error_words(self) -> str:
         """Source of the list of words by which a script tells the exception."""
         return error_words(self.evidence, tvm.__version__) if self.error else "[]"
-
-
-Told = tuple[str, str, str]
-"""A failure in words: a title that begins with the pass, what was expected, what was seen."""
-
-
-@dataclass(frozen=True, slots=True)
-class ScriptCheck:
-    """The contribution of an oracle to a script.
-
-    Attributes:
-        oracle: The oracle.
-        build: Makes the check that shows a failure, or the step in which the process died.
-        words: Tells a failure of a pass.
-        at_work: When a process dies in the oracle, in words behind ``crashes the process when``.
-        hang_seconds: Time limit of a script for a hang in it.  It counts from where the passes begin to run; the
-            slowest honest case seen took 3 s on a loaded machine.
-    """
-
-    oracle: OracleName
-    build: Callable[[FailingCase], Check]
-    words: Callable[[str, Evidence], Told]
-    at_work: str = ""
-    hang_seconds: float = 10.0
 
 
 def error_line(evidence: Evidence) -> str:

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from fuzzer.repro.checks.check import Check
-from fuzzer.repro.checks.numeric import NUMERIC_PIECES, literal
+from fuzzer.repro.checks.numeric import NUMERIC_PIECES
+from fuzzer.repro.literals import literal
 from fuzzer.repro.module.format import wrapped
 from oracles.core.subject import Subject
 from oracles.core.verdict import NOT_AS_DOCUMENTED
-from oracles.measure.comparison import is_floating
 from oracles.numeric.oracle import undocumented
 from oracles.semantics import WrongCall
 from oracles.semantics.replay import UNINITIALIZED, documentation
-from relaxkit.runtime.values import ShapeValue
 
 if TYPE_CHECKING:
     from fuzzer.core.case import Case
@@ -23,7 +20,6 @@ if TYPE_CHECKING:
 
 DOCUMENTED_PIECES = (*NUMERIC_PIECES, "oracles/semantics/expected.py")
 LEGALIZE = "relax.transform.LegalizeOps()"
-_READABLE_ELEMENTS = 256
 
 
 def shown_alone(case: Case, verdict: Verdict, module: Any) -> WrongCall | None:
@@ -45,30 +41,15 @@ def documented_check(found: WrongCall) -> Check:
     said = documentation(found.call)
     expected = found.expectation
     tolerances = {path: array for path, array in expected.tolerances.items() if array.any()}
-    table = "".join(f"{path!r}: {readable(array)}, " for path, array in tolerances.items())
-    arguments = "".join(f"{readable(item)}, " for item in found.call.arguments)
+    table = "".join(f"{path!r}: {literal(array)}, " for path, array in tolerances.items())
+    arguments = "".join(f"{literal(item)}, " for item in found.call.arguments)
     preamble = (
         f'def call_operands():\n    """What {found.call.operator} is called with."""\n    return ({arguments})\n\n\n'
         f"{f'# The documentation of TVM says: {said}{chr(10)}' if said else ''}"
         'def documented():\n    """What it gives on these operands, by its documentation.\n\n'
         "    Behind that, by path of the output, how far each element may be from it by rounding: nothing means exact,"
         '\n    infinity that the element is not judged.\n    """\n'
-        f"    return Expectation({readable(expected.value)}, {{{table}}})\n"
+        f"    return Expectation({literal(expected.value)}, {{{table}}})\n"
     )
     call = f"check_documented(module, passes, call_operands(), documented(), {found.what == UNINITIALIZED})"
     return Check(call, DOCUMENTED_PIECES, wrapped(preamble) + "\n")
-
-
-def readable(value: Any) -> str:
-    """As ``fuzzer.repro.checks.numeric.literal``, with infinities and NaN by name."""
-    if isinstance(value, tuple):
-        return f"({''.join(readable(item) + ', ' for item in value)})"
-    if isinstance(value, ShapeValue):
-        return repr(value)
-    if not isinstance(value, np.ndarray) or value.size > _READABLE_ELEMENTS or not is_floating(value.dtype):
-        return literal(value)
-    dtype, wide = value.dtype.name, value.astype("float64")
-    same = value.size > 1 and len(set(wide.ravel().view("int64").tolist())) == 1
-    if same:
-        return f"np.full({value.shape!r}, {wide.flat[0].item()!r}, {dtype!r})"
-    return f"np.array({wide.ravel().tolist()!r}, {dtype!r}).reshape({value.shape!r})"

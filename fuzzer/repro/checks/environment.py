@@ -7,19 +7,18 @@ from typing import Any
 
 import tvm
 
-from fuzzer.repro.checks.check import NOT_EQUAL, Check, FailingCase, ScriptCheck, Told, error_words
+from fuzzer.repro.checks.check import Check, FailingCase, error_words
 from fuzzer.repro.pieces.frame import attempted, equal, error_seen, run_passes
-from oracles.core.verdict import Evidence
 from oracles.metamorphic.circumstances import other_module_after, run_under
 from oracles.metamorphic.environment import circumstance
-from relaxkit.passes.contract import OracleName
 from relaxkit.passes.contracts import contract_for
 from relaxkit.passes.plan import plan_of
 
 ENVIRONMENT_PIECES = ("oracles/metamorphic/circumstances.py", "fuzzer/repro/checks/environment.py")
 
 
-def _build_environment(failure: FailingCase) -> Check:
+def build_environment(failure: FailingCase) -> Check:
+    """Make the check of passes that are run under circumstances."""
     case, evidence = failure.case, failure.evidence
     plan = plan_of(case.passes, tuple(contract_for(ref) for ref in case.passes), failure.module)
     drawn = [circumstance(case.input_seed, step.ref, step.contract) for step in plan.steps]
@@ -27,16 +26,6 @@ def _build_environment(failure: FailingCase) -> Check:
     words = error_words(evidence, tvm.__version__, evidence.details.error) if failure.error else "[]"
     how = f"judged_passes, preparing_passes, {circumstances!r}, {failure.error!r}, {words}"
     return Check(f"check_environment(module, passes, {how})", ENVIRONMENT_PIECES)
-
-
-def _tell_environment(culprit: str, evidence: Evidence) -> Told:
-    how, said = evidence.details.circumstance, evidence.details.error
-    if evidence.kind == NOT_EQUAL:
-        return f"{culprit} gives another module {how}", evidence.expected, evidence.message
-    return f"{culprit} raises {evidence.kind} {how}", evidence.expected, f"{how}, {evidence.kind}: {said}".rstrip(" :")
-
-
-ENVIRONMENT = ScriptCheck(OracleName.ENVIRONMENT, _build_environment, _tell_environment)
 
 
 def check_environment(

@@ -12,24 +12,24 @@ from typing import TYPE_CHECKING, Any
 
 import tvm
 
-from fuzzer.repro.checks.check import ALONE, Check, FailingCase, ScriptCheck, Told, fragments, seen_line
+from fuzzer.repro.checks.check import ALONE, Check, FailingCase, fragments, seen_line
 from fuzzer.repro.pieces.frame import first_line, run_passes, user_module
-from oracles.core.verdict import Evidence
 from relaxkit.passes.arguments import arguments_text
 from relaxkit.passes.claims.kept import claims_of
-from relaxkit.passes.contract import Contract, OracleName, Postcondition
+from relaxkit.passes.contract import Contract, Postcondition
 from relaxkit.passes.contracts import contract_for
 from relaxkit.passes.pass_ref import PassRef
+from relaxkit.passes.plan import plan_of
 from relaxkit.passes.plugins import active
 
 if TYPE_CHECKING:
-    from fuzzer.core.case import Case
+    pass
 
 _ROOT = Path(__file__).resolve().parents[3]
 _NEVER = "relaxkit.passes.contract"  # its classes are mentioned in annotations, and in rows that no script has
 
 
-def _build_postcondition(failure: FailingCase) -> Check:
+def build_postcondition(failure: FailingCase) -> Check:
     """Ask the claim that does not hold; raises ``ValueError`` where the culprit makes no such claim."""
     if failure.died:
         return ALONE
@@ -43,30 +43,16 @@ def _build_postcondition(failure: FailingCase) -> Check:
         raise ValueError(f"{culprit} does not claim {claim!r}")
     violation, files = _violation_of(culprits[0], contract, postcondition)
     places = ", ".join(
-        f"{place}: {arguments_text(ref.expression)}" for place, ref in _placed(case) if ref.name == culprit
+        f"{place}: {arguments_text(ref.expression)}" for place, ref in _placed(failure) if ref.name == culprit
     )
     call = f"check_postcondition(module, passes, {violation}, {{{places}}}, {fragments(seen_line(failure.evidence))!r})"
     return Check(call, (*files, "fuzzer/repro/checks/postcondition.py"))
 
 
-def _tell_postcondition(culprit: str, evidence: Evidence) -> Told:
-    expected = evidence.expected.replace(" comes or goes", " is added or dropped")  # short in signatures
-    expected = expected.replace(" comes", " is added").replace(" come", " are added").replace(" goes", " is dropped")
-    source = f" ({evidence.details.source})" if evidence.details.source else ""
-    seen = f"{culprit} {evidence.details.done}" if evidence.details.done else evidence.observed.replace("\n", "; ")
-    return f"{culprit}: {seen_line(evidence)}", f"{expected}{source}", seen
-
-
-POSTCONDITION = ScriptCheck(OracleName.POSTCONDITION, _build_postcondition, _tell_postcondition)
-
-
-def _placed(case: Case) -> list[tuple[int, PassRef]]:
+def _placed(failure: FailingCase) -> list[tuple[int, PassRef]]:
     """Passes with their places in the list of judged passes, which has those that were inserted as well."""
-    from tvm_ffi.serialization import from_json_graph_str
-
-    from relaxkit.passes.plan import plan_of
-
-    plan = plan_of(case.passes, tuple(map(contract_for, case.passes)), from_json_graph_str(case.module_json))
+    passes = failure.case.passes
+    plan = plan_of(passes, tuple(map(contract_for, passes)), failure.module)
     return [(index, step.ref) for index, step in enumerate(plan.steps) if not step.inserted]
 
 

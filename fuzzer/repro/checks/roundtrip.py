@@ -4,34 +4,22 @@ from __future__ import annotations
 
 from typing import Any
 
-from fuzzer.repro.checks.check import Check, FailingCase, ScriptCheck, Told
+from fuzzer.repro.checks.check import Check, FailingCase
 from fuzzer.repro.pieces.frame import first_line, run_passes
-from oracles.core.verdict import Evidence, Notation
+from oracles.core.verdict import Notation
 from oracles.structural.roundtrip import NOTATIONS
 from oracles.structural.roundtrip_forms import REFINED, Loss, loss_in_json, loss_in_script, own_faults, unit_names
-from relaxkit.passes.contract import OracleName
 
 ROUNDTRIP_PIECES = ("oracles/structural/roundtrip_forms.py", "fuzzer/repro/checks/roundtrip.py")
 
 
-def _build_roundtrip(failure: FailingCase) -> Check:
+def build_roundtrip(failure: FailingCase) -> Check:
+    """Make the check of a notation."""
     by_pass = not failure.died and failure.verdict.culprit not in NOTATIONS
     notation = failure.evidence.details.notation or Notation.TVMSCRIPT
     kind = "" if failure.died else failure.kind
     call = f"check_roundtrip(module, passes, {notation.value!r}, {kind!r}, {failure.fragments!r}, {by_pass})"
     return Check(call, ROUNDTRIP_PIECES)
-
-
-def _tell_roundtrip(culprit: str, evidence: Evidence) -> Told:
-    message = evidence.message
-    if evidence.kind == "unlisted-device":
-        return f"{culprit}: {message}", "every device is in the module's list", message
-    what = "A module" if culprit in NOTATIONS else f"The output of {culprit}"
-    title = f"{what} does not come back from {evidence.details.notation or Notation.TVMSCRIPT}: {message}"
-    return title, evidence.expected, message
-
-
-ROUNDTRIP = ScriptCheck(OracleName.ROUNDTRIP, _build_roundtrip, _tell_roundtrip, "its output is printed and parsed")
 
 
 def check_roundtrip(

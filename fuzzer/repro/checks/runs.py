@@ -9,37 +9,24 @@ import tvm_ffi
 
 from fuzzer.repro.checks.check import (
     ALONE,
-    NOT_EQUAL,
     Check,
     FailingCase,
-    ScriptCheck,
-    Told,
-    error_line,
-    other_run,
-    seen_line,
 )
 from fuzzer.repro.pieces.frame import attempted, complaint, equal, error_seen, first_line, run_passes
 from oracles.core.subject import REPEATS
-from oracles.core.verdict import Evidence
 from oracles.users_pass import LATER_EDIT
 from relaxkit.ir.walk import joinable_blocks
-from relaxkit.passes.contract import Idempotence, OracleName
+from relaxkit.passes.contract import Idempotence
 from relaxkit.passes.contracts import contract_for
 
-ANSWER = "the pass transforms the module or leaves it unchanged"
 RUN_PIECES = ("fuzzer/repro/checks/runs.py",)
 
 
-def _build_crash(failure: FailingCase) -> Check:
+def build_crash(failure: FailingCase) -> Check:
+    """Make the check of passes that raise."""
     if failure.died:
         return ALONE
     return Check(f"check_crash(module, passes, {failure.kind!r}, {failure.error_words})", RUN_PIECES)
-
-
-def _tell_crash(culprit: str, evidence: Evidence) -> Told:
-    # Where a user's pass raised is told with its lines, by whoever prints this.
-    where = f" (at {evidence.frames[0]})" if evidence.frames and not evidence.details.raised_at else ""
-    return f"{culprit} fails: {error_line(evidence)}", ANSWER, error_line(evidence) + where
 
 
 def check_crash(module: Any, passes: list[Any], error: str, fragments: list[str]) -> tuple[str, str]:
@@ -51,16 +38,10 @@ def check_crash(module: Any, passes: list[Any], error: str, fragments: list[str]
     return "OK", "no error"
 
 
-CRASH = ScriptCheck(OracleName.CRASH, _build_crash, _tell_crash)
-
-
-def _build_mutation(failure: FailingCase) -> Check:
+def build_mutation(failure: FailingCase) -> Check:
+    """Make the check of passes that write into their input."""
     later = f", runs={REPEATS}" if failure.evidence.message == LATER_EDIT else ""
     return ALONE if failure.died else Check(f"check_mutation(module, passes{later})", RUN_PIECES)
-
-
-def _tell_mutation(culprit: str, evidence: Evidence) -> Told:
-    return f"{culprit} modifies its input module", evidence.expected, seen_line(evidence) or evidence.message
 
 
 def check_mutation(module: Any, passes: list[Any], runs: int = 1) -> tuple[str, str]:
@@ -78,16 +59,10 @@ def check_mutation(module: Any, passes: list[Any], runs: int = 1) -> tuple[str, 
     return "BUG", f"the input module was modified in place: {where}"
 
 
-MUTATION = ScriptCheck(OracleName.MUTATION, _build_mutation, _tell_mutation)
-
-
-def _build_determinism(failure: FailingCase) -> Check:
+def build_determinism(failure: FailingCase) -> Check:
+    """Make the check of runs that differ by chance."""
     how = f"{failure.error!r}, {failure.error_words}, {failure.repeats}"
     return Check(f"check_determinism(module, passes, {how})", RUN_PIECES)
-
-
-def _tell_determinism(culprit: str, evidence: Evidence) -> Told:
-    return f"{culprit} gives other modules for the same input", evidence.expected, other_run(evidence)
 
 
 def check_determinism(
@@ -107,16 +82,9 @@ def check_determinism(
     return "OK", f"{repeats + 1} runs gave equal modules"
 
 
-DETERMINISM = ScriptCheck(OracleName.DETERMINISM, _build_determinism, _tell_determinism, "run a second time")
-
-
-def _build_sequential(failure: FailingCase) -> Check:
+def build_sequential(failure: FailingCase) -> Check:
+    """Make the check of ``Sequential`` against direct calls."""
     return Check(f"check_sequential(module, passes, {bool(failure.error)})", RUN_PIECES)
-
-
-def _tell_sequential(culprit: str, evidence: Evidence) -> Told:
-    title = f"{culprit} inside Sequential does not do what a direct call does"
-    return title, evidence.expected, other_run(evidence)
 
 
 def check_sequential(module: Any, passes: list[Any], raises: bool) -> tuple[str, str]:
@@ -133,10 +101,8 @@ def check_sequential(module: Any, passes: list[Any], raises: bool) -> tuple[str,
     return "OK", "both ways give equal modules"
 
 
-SEQUENTIAL = ScriptCheck(OracleName.SEQUENTIAL, _build_sequential, _tell_sequential, "run inside Sequential")
-
-
-def _build_idempotence(failure: FailingCase) -> Check:
+def build_idempotence(failure: FailingCase) -> Check:
+    """Make the check of runs on the passes' own output."""
     words = repr(failure.fragments) if failure.kind == "ill-formed" else failure.error_words
     runs = promised_runs(failure)
     return Check(f"check_idempotence(module, passes, {failure.kind!r}, {words}, {runs})", RUN_PIECES)
@@ -150,12 +116,6 @@ def promised_runs(failure: FailingCase) -> int:
         return 1 + joined
     extra = contract.fixpoint_extra(failure.module) if contract.fixpoint_extra is not None else 0
     return int(contract.fixpoint_runs) + int(extra) + joined
-
-
-def _tell_idempotence(culprit: str, evidence: Evidence) -> Told:
-    does = {NOT_EQUAL: "changes", "ill-formed": "breaks"}.get(evidence.kind)
-    title = f"{culprit} {does or 'fails on'} its own output when run again"
-    return f"{title}{'' if does else f': {error_line(evidence)}'}", evidence.expected, other_run(evidence)
 
 
 def check_idempotence(module: Any, passes: list[Any], kind: str, fragments: list[str], runs: int) -> tuple[str, str]:
@@ -179,6 +139,3 @@ def check_idempotence(module: Any, passes: list[Any], kind: str, fragments: list
     if kind != "not-equal":
         return "OK", "the further runs are safe"
     return "BUG", f"run {runs + 1} on the pass's own output still changed the module"
-
-
-IDEMPOTENCE = ScriptCheck(OracleName.IDEMPOTENCE, _build_idempotence, _tell_idempotence, "run on its own output")

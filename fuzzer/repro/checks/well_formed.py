@@ -8,13 +8,11 @@ import tvm
 import tvm_ffi
 from tvm import relax
 
-from fuzzer.repro.checks.check import Check, FailingCase, ScriptCheck, Told, seen_line
+from fuzzer.repro.checks.check import Check, FailingCase
 from fuzzer.repro.pieces.frame import complaint, first_line, run_passes
-from oracles.core.verdict import Evidence
 from relaxkit.ir.call_types import ill_typed_call
 from relaxkit.ir.functions import is_public, relax_functions
 from relaxkit.ir.types import without_agreed_devices
-from relaxkit.passes.contract import OracleName
 
 WELL_FORMED_PIECES = ("relaxkit/ir/types.py", "relaxkit/ir/call_types.py", "fuzzer/repro/checks/well_formed.py")
 _OF_TYPES = {
@@ -24,25 +22,10 @@ _OF_TYPES = {
 }
 
 
-def _build_well_formed(failure: FailingCase) -> Check:
+def build_well_formed(failure: FailingCase) -> Check:
+    """Make the check of what passes give."""
     call = _OF_TYPES.get(failure.kind, f"check_well_formed(module, passes, {failure.fragments!r})")
     return Check(call, WELL_FORMED_PIECES)
-
-
-def _tell_well_formed(culprit: str, evidence: Evidence) -> Told:
-    message = evidence.message
-    if evidence.kind == "ill-formed":
-        return (
-            f"{culprit} gives an ill-formed module: {message}",
-            "a well-formed module",
-            f"relax.analysis.well_formed raises: {message}",
-        )
-    return f"{culprit}: {message}", evidence.expected or "the declared types still hold", seen_line(evidence) or message
-
-
-WELL_FORMED = ScriptCheck(
-    OracleName.WELL_FORMED, _build_well_formed, _tell_well_formed, "its output is checked for well-formedness"
-)
 
 
 def check_well_formed(module: Any, passes: list[Any], fragments: list[str]) -> tuple[str, str]:

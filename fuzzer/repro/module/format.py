@@ -29,14 +29,14 @@ def _wrapped_line(line: str, width: int) -> Iterator[str]:
     start, stop = group
     margin = " " * (len(line) - len(line.lstrip()) + _INDENT)
     inside = line[start + 1 : stop].strip()
-    parts = _parts(inside)
+    found = parts(inside)
     yield line[: start + 1]
     if len(margin) + len(inside) <= width:
-        parts = [inside]
+        found = [inside]
     elif not line.lstrip().startswith(("def ", "@")):  # parameters of functions stand one below the other
-        parts = _filled(parts, width - len(margin) - 1)
-    for number, part in enumerate(parts):
-        comma = "," if number < len(parts) - 1 or (inside.endswith(",") and parts != [inside]) else ""
+        found = _filled(found, width - len(margin) - 1)
+    for number, part in enumerate(found):
+        comma = "," if number < len(found) - 1 or (inside.endswith(",") and found != [inside]) else ""
         yield from _wrapped_line(f"{margin}{part}{comma}", width)
     # What follows may have brackets of its own that are too long.
     yield from _wrapped_line(f"{margin[_INDENT:]}{line[stop:]}", width)
@@ -71,18 +71,18 @@ def _widest(line: str) -> tuple[int, int] | None:
     return max(found, key=lambda pair: pair[1] - pair[0]) if found and depth == 0 else None
 
 
-def _parts(text: str) -> list[str]:
+def parts(text: str) -> list[str]:
     """Split the content of a pair of brackets at its commas."""
-    parts, depth, begin = [], 0, 0
+    found, depth, begin = [], 0, 0
     for index, character in _outside_strings(text):
         if character in _OPENING:
             depth += 1
         elif character in _CLOSING:
             depth -= 1
         elif character == "," and depth == 0:
-            parts.append(text[begin:index].strip())
+            found.append(text[begin:index].strip())
             begin = index + 1
-    return [part for part in (*parts, text[begin:].strip()) if part]
+    return [part for part in (*found, text[begin:].strip()) if part]
 
 
 def _outside_strings(text: str) -> Iterator[tuple[int, str]]:

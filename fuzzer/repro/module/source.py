@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +9,7 @@ import tvm
 import tvm_ffi
 
 from fuzzer.repro.module.builder import Unsayable, building
-from fuzzer.repro.module.tvmscript import readable, verbatim
+from fuzzer.repro.module.tvmscript import readable
 from fuzzer.repro.pieces.frame import load
 
 
@@ -33,20 +32,19 @@ class ModuleSource:
         """Say whether it is TVMScript."""
         return bool(self.text) and not self.text.startswith("{")
 
-    @property
-    def literal(self) -> str:
-        """A Python string literal of the text."""
-        return literal_of(self.text)
-
 
 def module_source(module: Any) -> ModuleSource:
     """Return the source from which a structurally equal module can be made."""
-    why = ""
-    for write in (readable, verbatim):
-        text, problem = _script(write, module)
-        if not problem:
+    try:
+        text = readable(module)
+        parsed = load(text)
+        if tvm_ffi.structural_equal(parsed, module):
             return ModuleSource(text)
-        why = why or problem
+        found = tvm_ffi.get_first_structural_mismatch(parsed, module)
+        why = f"what is read back differs at {_first_line(found[0]) if found else 'some part'}"
+    except Exception as error:
+        why = f"{type(error).__name__}: {_first_line(error)}"
+    why = f"TVMScript cannot represent this module: {why}"
     shown = _shown(module)
     try:
         builder = building(module)
@@ -54,20 +52,6 @@ def module_source(module: Any) -> ModuleSource:
         remarks = (why, f"nor can it be built node by node ({error}): it is given as TVM's JSON, which only this")
         return ModuleSource(str(tvm.ir.save_json(module)), "", (*remarks, "release can read.  For people:", *shown))
     return ModuleSource("", builder, (why, "so it is built node by node.  For people:", *shown))
-
-
-def _script(write: Callable[[Any], str], module: Any) -> tuple[str, str]:
-    """TVMScript, and why it does not give an equal module: empty when it does."""
-    try:
-        text = write(module)
-        parsed = load(text)
-    except Exception as error:
-        return "", f"TVMScript cannot represent this module: {type(error).__name__}: {_first_line(error)}"
-    if tvm_ffi.structural_equal(parsed, module):
-        return text, ""
-    found = tvm_ffi.get_first_structural_mismatch(parsed, module)
-    place = _first_line(found[0]) if found else "some part"
-    return "", f"TVMScript cannot represent this module: what is read back differs at {place}"
 
 
 def _shown(module: Any) -> list[str]:

@@ -64,13 +64,6 @@ def _target(printed: str) -> str:
     return f'"{kind}"' if tvm_ffi.structural_equal(tvm.target.Target(ast.literal_eval(printed)), named) else printed
 
 
-def verbatim(module: Any) -> str:
-    """Return the module's TVMScript as TVM prints it, with the metadata on one line."""
-    text = str(module.script(show_meta=True))
-    found = _WHOLE.match(text)
-    return text if found is None else _compact(found) + text[found.end() :]
-
-
 def _compact(found: re.Match[str]) -> str:
     """Return the printed metadata on one line: it is JSON with escaped quotes, and of no interest to people."""
     body = json.dumps(json.loads(found.group(1).replace('\\"', '"')), separators=(",", ":")).replace('"', '\\"')

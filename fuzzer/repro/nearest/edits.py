@@ -10,7 +10,7 @@ import difflib
 import itertools
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 
@@ -33,12 +33,12 @@ _REDUCING_SECONDS = 2.0
 MOST_LINES = 3
 MOST_EDITS = 3
 
-_PROPERTY, _HINT, _DEVICE = "another property of a function", "a hint less", "a tensor on no particular device"
+_PROPERTY, _DEVICE = "another property of a function", "a tensor on no particular device"
 _ATTRIBUTE, _DIM, _STATIC = "another attribute", "another dim", "a static dim for a symbolic one"
 _DTYPE, _OPERATOR, _CONSTANT, _RESULT = "another dtype", "another operator", "another constant", "another result"
 _SHAPES = r"(?<=Tensor\(\()[^()]*(?=\))|(?<=R\.shape\(\[)[^\[\]]*(?=\])|(?<=T\.Buffer\(\()[^()]*(?=\))"
 _TELLING = {
-    **dict.fromkeys((_PROPERTY, _HINT, _DEVICE, _ATTRIBUTE, _DIM, _STATIC, _DTYPE), 0),
+    **dict.fromkeys((_PROPERTY, _DEVICE, _ATTRIBUTE, _DIM, _STATIC, _DTYPE), 0),
     **dict.fromkeys((_OPERATOR, _CONSTANT), 1),
     _RESULT: 3,
 }
@@ -145,38 +145,11 @@ def _reduced(module_json: str) -> Edited:
                 continue
 
 
-def _mutated(text: str) -> Edited:
-    for mutate in (_hints, _attributes, _dims, _operators, _dtypes, _constants, _results):
-        yield from mutate(text)
-
-
-def _swapped(text: str, pattern: str, others: Callable[[re.Match[str]], Iterator[str]]) -> Iterator[str]:
-    """Yield the text with one match of a pattern replaced by each of its alternatives."""
-    for found in re.finditer(pattern, text):
-        for other in others(found):
-            yield text[: found.start()] + other + text[found.end() :]
-
-
-def _hints(text: str) -> Edited:
-    for other in _swapped(text, r"@R\.function(\([^()\n]*\))?", _decorators):
-        yield _PROPERTY, other
-    for other in _swapped(text, r"^ *R\.func_attr\(.*\)\n", lambda _: iter([""])):
-        yield _HINT, other
-    for other in _swapped(text, r', vdevice="[^"]*"', lambda _: iter([""])):
-        yield _DEVICE, other
-
-
 def _decorators(found: re.Match[str]) -> Iterator[str]:
     given = found.group(1) or ""
     yield "@R.function" if "private=True" in given else "@R.function(private=True)"
     if "pure=False" in given:
         yield "@R.function"
-
-
-def _attributes(text: str) -> Edited:
-    """Attributes of calls: other values, or the default."""
-    for other in _swapped(text, r'(, \w+=)(True|False|-?\d+|"[^"\n]*"|None|\[[-\d, ]*\])(?=[,)])', _values):
-        yield _ATTRIBUTE, other
 
 
 def _values(found: re.Match[str]) -> Iterator[str]:
@@ -197,6 +170,51 @@ def _values(found: re.Match[str]) -> Iterator[str]:
     yield ""
 
 
+def _calls(found: re.Match[str]) -> Iterator[str]:
+    name, first, second = found.groups()
+    if second:
+        for other in ("add", "multiply", "matmul"):
+            if other != name:
+                yield f"R.{other}({first}, {second})"
+    for other in ("nn.relu", "negative", "abs"):
+        if other != name:
+            yield f"R.{other}({first})"
+    yield first
+
+
+def _numbers(found: re.Match[str]) -> Iterator[str]:
+    for other in ("0.0", "2.0") if "." in found.group(1) else ("0", "2"):
+        if other != found.group(1):
+            yield f"R.const({other}, "
+
+
+def _names(found: re.Match[str]) -> Iterator[str]:
+    """Yield another variable, or a parameter, for a result."""
+    names = dict.fromkeys(re.findall(r"\b(\w+): (?:R|T)\.", found.string))
+    return (name for name in names if name != found.group())
+
+
+_OPERATOR_NAME = r"(?<== )R\.(?!shape\b|const\b|call_\w+\b|output\b|match_cast\b)([\w.]+)"
+_SWAPS: tuple[tuple[str, str, Callable[[re.Match[str]], Iterable[str]]], ...] = (
+    (_PROPERTY, r"@R\.function(\([^()\n]*\))?", _decorators),
+    (_DEVICE, r', vdevice="[^"]*"', lambda _: [""]),
+    (_ATTRIBUTE, r'(, \w+=)(True|False|-?\d+|"[^"\n]*"|None|\[[-\d, ]*\])(?=[,)])', _values),
+    (_OPERATOR, rf"{_OPERATOR_NAME}\((\w+)(?=[,)])(?:, (\w+)(?=[,)]))?[^\n]*\)(?=\n)", _calls),
+    (_CONSTANT, r"R\.const\((-?[\d.]+), ", _numbers),
+    (_RESULT, r"(?<=return )\w+(?=\n|$)", _names),
+)
+"""What one match of a pattern is replaced by: attributes by other values, or the default; calls by another operator."""
+
+
+def _mutated(text: str) -> Edited:
+    for what, pattern, others in _SWAPS:
+        for found in re.finditer(pattern, text):
+            for other in others(found):
+                yield what, text[: found.start()] + other + text[found.end() :]
+    yield from _dims(text)
+    yield from _dtypes(text)
+
+
 def _dims(text: str) -> Edited:
     """One dim everywhere: another number, or a number for a symbolic one."""
     dims = {dim for shape in re.findall(_SHAPES, text) for dim in re.findall(r"\w+", shape)}
@@ -215,45 +233,8 @@ def _with_dim(dim: str, other: str, shape: re.Match[str]) -> str:
     return re.sub(rf'"{dim}"|\b{dim}\b', other, shape.group())
 
 
-def _operators(text: str) -> Edited:
-    """Return a call of an operator: another operator on the same operands, or the operand itself."""
-    name = r"(?<== )R\.(?!shape\b|const\b|call_\w+\b|output\b|match_cast\b)([\w.]+)"
-    calls = rf"{name}\((\w+)(?=[,)])(?:, (\w+)(?=[,)]))?[^\n]*\)(?=\n)"
-    for other in _swapped(text, calls, _calls):
-        yield _OPERATOR, other
-
-
-def _calls(found: re.Match[str]) -> Iterator[str]:
-    name, first, second = found.groups()
-    if second:
-        for other in ("add", "multiply", "matmul"):
-            if other != name:
-                yield f"R.{other}({first}, {second})"
-    for other in ("nn.relu", "negative", "abs"):
-        if other != name:
-            yield f"R.{other}({first})"
-    yield first
-
-
 def _dtypes(text: str) -> Edited:
     for dtype in sorted(set(re.findall(r'"((?:u?int|float|bool)\d*)"', text))):
         for other in ("float32", "float16", "int32", "int64"):
             if other != dtype:
                 yield _DTYPE, text.replace(f'"{dtype}"', f'"{other}"')
-
-
-def _constants(text: str) -> Edited:
-    def values(found: re.Match[str]) -> Iterator[str]:
-        for other in ("0.0", "2.0") if "." in found.group(1) else ("0", "2"):
-            if other != found.group(1):
-                yield f"R.const({other}, "
-
-    for other in _swapped(text, r"R\.const\((-?[\d.]+), ", values):
-        yield _CONSTANT, other
-
-
-def _results(text: str) -> Edited:
-    """Another variable, or a parameter, as the result."""
-    names = list(dict.fromkeys(re.findall(r"\b(\w+): (?:R|T)\.", text)))
-    for other in _swapped(text, r"(?<=return )\w+(?=\n|$)", lambda found: (n for n in names if n != found.group())):
-        yield _RESULT, other

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from fuzzer.minimizer.judge.judge import Judge, JudgeRequest, judge_request
-from fuzzer.worker.child import breadcrumb
+from fuzzer.minimizer.judge.judge import Judge, judge_request
+from fuzzer.worker.child import Elsewhere, breadcrumb
 from oracles.core.verdict import Outcome
 from relaxkit.passes.contract import OracleName
 
 if TYPE_CHECKING:
     from fuzzer.core.case import Case
     from fuzzer.findings.script_parts import Nearest
-    from fuzzer.repro.nearest.edits import Neighbour
     from oracles.core.verdict import Verdict
 
 NEAREST_SECONDS = 4.0
@@ -28,35 +27,18 @@ OTHER_SEEDS = (1, 2, 3)
 _HANGS = ("hang", "memory")
 
 
-def neighbours_request(module_json: str) -> list[Neighbour]:
-    """Runs in a worker: the neighbours of a module."""
-    from fuzzer.repro.nearest.edits import neighbours
-
-    breadcrumb("neighbours")
-    return neighbours(module_json)
-
-
-@dataclass(frozen=True, slots=True)
-class Attempt:
-    """The question for :func:`attempt_request`: a neighbour's text in the place of a case's module."""
-
-    case: Case
-    text: str
-    oracles: tuple[OracleName, ...]
-
-
-def attempt_request(attempt: Attempt) -> bool:
-    """Runs in a worker: whether the text is that of a module, and every oracle says ``PASS`` of it on all inputs."""
+def attempt_request(given: Case, text: str, oracles: tuple[OracleName, ...]) -> bool:
+    """Say, in a worker, whether a text is that of a module, and every oracle says ``PASS`` of it on all inputs."""
     from fuzzer.repro.nearest.edits import module_of
 
     breadcrumb("neighbour")
-    module = module_of(attempt.text, attempt.case.module_json)
+    module = module_of(text, given.module_json)
     if module is None:
         return False
-    others = OTHER_SEEDS if OracleName.NUMERIC in attempt.oracles else ()
-    for seed in (attempt.case.input_seed, *others):
-        case = replace(attempt.case, module_json=module, input_seed=seed)
-        verdicts = judge_request(JudgeRequest(case, attempt.oracles))
+    others = OTHER_SEEDS if OracleName.NUMERIC in oracles else ()
+    for seed in (given.input_seed, *others):
+        case = replace(given, module_json=module, input_seed=seed)
+        verdicts = judge_request(case, oracles)
         if not verdicts or any(item.outcome is not Outcome.PASS for item in verdicts):
             return False
     return True
@@ -75,11 +57,11 @@ def nearest_passing(case: Case, verdict: Verdict, judge: Judge, seconds: float =
     if seconds <= 0 or verdict.evidence is None or verdict.evidence.kind in _HANGS:
         return None  # each neighbour that hangs as well would take its time limit
     until = time.monotonic() + seconds
-    found = judge.ask(neighbours_request, case.module_json)
+    found = judge.ask(Elsewhere("fuzzer.repro.nearest.edits", "neighbours"), case.module_json)
     for neighbour in found[:NEAREST_QUERIES] if isinstance(found, list) else []:
         if time.monotonic() >= until:
             return None
-        if judge.ask(attempt_request, Attempt(case, neighbour.text, judge.oracles)) is True:
+        if judge.ask(attempt_request, case, neighbour.text, judge.oracles) is True:
             nearest: Nearest = neighbour.nearest
             return nearest
     return None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import zlib
-from math import inf, nan  # noqa: F401  (literals of scripts have them)
 from typing import Any
 
 import numpy as np

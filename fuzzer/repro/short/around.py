@@ -16,7 +16,7 @@ from fuzzer.repro.checks.locality import NOT_LOCAL
 from fuzzer.repro.module.builder import Unsayable
 from fuzzer.repro.short.before import source_of
 from fuzzer.repro.short.runs import UNEQUAL, raises, same
-from fuzzer.repro.short.scene import AFTER, BEFORE, Scene, Showing
+from fuzzer.repro.short.scene import AFTER, ASSERTION, BEFORE, Scene, Showing, failing
 from oracles.core.module_facts import apply, complaint
 from oracles.core.subject import Subject
 from oracles.metamorphic.locality import reach_of
@@ -78,14 +78,11 @@ def _shown_beside(scene: Scene, roots: tuple[str, ...], beside: Any) -> list[Sho
         lines = [line for name in names for line in scene.applied("", name)]
         return [] if error is None or both or scene.kind == NOT_LOCAL else [raises(error, lines)]
     lines = [*scene.applied(AFTER, BEFORE), *scene.applied("Other", _BESIDE)]
+    compared = first.module, again.module
     return [
-        Showing((*lines, line), Ending(_error_of(line), (), len(lines)), compared=(first.module, again.module))
-        for line in _differences(first.module, again.module, roots)
+        failing(lines, line, error=UNEQUAL if line.startswith("tvm.") else ASSERTION, compared=compared)
+        for line in _differences(*compared, roots)
     ]
-
-
-def _error_of(line: str) -> str:
-    return UNEQUAL if line.startswith("tvm.") else "AssertionError"
 
 
 def _without_idle(scene: Scene, beside: Any, shown: Callable[[Any], list[Showing]]) -> Any:
@@ -164,8 +161,7 @@ def environment(scene: Scene) -> Iterator[Showing]:
     contexts = [context] if context else []
     plain, again = scene.applied(), scene.applied("Other", BEFORE, *contexts)
     if scene.kind == NOT_EQUAL:
-        lines = (*plain, *again, same("Other", AFTER))
-        yield Showing(lines, Ending(UNEQUAL, (), len(lines) - 1), definitions)
+        yield failing([*plain, *again], same("Other", AFTER), error=UNEQUAL, definitions=definitions)
         return
     evidence = scene.failure.evidence
     for lines_of in ([*plain, *again], [*again, *plain]):

@@ -18,10 +18,10 @@ from tvm.script import ir as I
 from tvm.script import relax as R
 from tvm.script import tirx as T
 
+from fuzzer.repro.literals import array_source, nested
 from fuzzer.repro.module.builder import Unsayable, building
 from fuzzer.repro.module.format import wrapped
 from fuzzer.repro.module.tvmscript import unwrapped
-from fuzzer.repro.short.literals import array_source, nested
 
 _LISTED_ELEMENTS = 16
 """A constant of more elements stands in a line of its own, unless it is short there."""

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from fuzzer.findings.script_parts import Ending
 from fuzzer.repro.checks.check import fragments
+from fuzzer.repro.literals import argument_source
 from fuzzer.repro.module.builder import Unsayable
-from fuzzer.repro.short.literals import argument_source
-from fuzzer.repro.short.scene import BEFORE, Scene, Showing, commented
+from fuzzer.repro.short.scene import BEFORE, Scene, Showing, commented, failing
 from oracles.calling.frame import Adapter
 from oracles.calling.lazy import LazyGetInput, LazySetOutput
 from oracles.calling.parameters import BindParams, BundleModelParams, LiftTransformParams
@@ -27,82 +26,82 @@ Way = tuple[str, str, str]
 """How programs are built: a definition, and the expressions for ``module`` before and after the passes."""
 
 
-@dataclass(frozen=True, slots=True)
-class ProgramCalls:
-    """The calls of two programs.
+def calls(
+    scene: Scene,
+    entry: Entry,
+    others: Iterable[Entry],
+    adapters: Sequence[Adapter],
+    way: Way,
+    path: str,
+    assertion: str,
+) -> Showing:
+    """Write calls of two programs, and the assertion on what they give; raises ``Unsayable`` where that is not short.
 
-    Attributes:
+    Args:
+        scene: The scene.
         entry: What is called.
         others: Other inputs of the same function.
         adapters: How callers must change for what the passes do.
         way: How the programs are built.
+        path: The place in the result.
+        assertion: A template of the comparison of both results.
     """
-
-    entry: Entry
-    others: tuple[Entry, ...]
-    adapters: tuple[Adapter, ...]
-    way: Way
-
-    def showing(self, scene: Scene, path: str, assertion: str) -> Showing:
-        """Write the calls, and the assertion on what they give; raises ``Unsayable`` where that is not short."""
-        definitions, before, after = self.way
-        loads = [f"relax.VirtualMachine({build}, {devices(scene.fresh())})" for build in (before, after)]
-        loads = [load.replace("module", name, 1) for load, name in zip(loads, (BEFORE, scene.subject), strict=True)]
-        lines = [*scene.applied(), _operands("args", self.entry)]
-        evidence, kind = scene.failure.evidence, scene.kind
-        reading = read(leaf_of(self.entry.output, path), path)
-        called = f'vm["{self.entry.symbol}"]'
-        if kind in REPEATED:
-            lines.append(f"vm = {loads[1]}")
-            last, more = self._again(kind, called, path, reading)
-            lines += more
-            return Showing(
-                (*lines, *commented(last, scene.seen)), Ending("AssertionError", (), len(lines)), definitions
-            )
-        if kind in EFFECTS:
-            run = f"def printed(module):\n    vm = relax.VirtualMachine({before}, {devices(scene.fresh())})\n"
-            run += f"    with contextlib.redirect_stdout(io.StringIO()) as text:\n        {called}(*args)\n"
-            definitions += ("\n\n" if definitions else "") + f"{run}    return text.getvalue()\n"
-            last = f"assert printed({scene.subject}) == printed({BEFORE})"
-            return Showing((*lines, last), Ending("AssertionError", (), len(lines)), definitions)
-        lines.append(f'before = {loads[0]}["{self.entry.symbol}"](*args){"" if kind == "run-error" else reading}')
+    definitions, before, after = way
+    loads = [f"relax.VirtualMachine({build}, {devices(scene.fresh())})" for build in (before, after)]
+    loads = [load.replace("module", name, 1) for load, name in zip(loads, (BEFORE, scene.subject), strict=True)]
+    lines = [*scene.applied(), _operands("args", entry)]
+    evidence, kind = scene.failure.evidence, scene.kind
+    reading = read(leaf_of(entry.output, path), path)
+    called = f'vm["{entry.symbol}"]'
+    if kind in REPEATED:
         lines.append(f"vm = {loads[1]}")
-        adapted = self._adapted(called)
-        if kind == "run-error":
-            *first, last = adapted.replace("after = ", "").splitlines()
-            acts = (*lines, *first, *commented(last, evidence.message))
-            return Showing(acts, Ending("", tuple(fragments(evidence.message)), len(lines)), definitions)
-        if kind != "wrong-value":
-            raise Unsayable(f"{kind} behind another calling convention")
-        lines += (adapted + reading).splitlines()
-        last = assertion.format("after", "before")
-        return Showing((*lines, *commented(last, scene.seen)), Ending("AssertionError", (), len(lines)), definitions)
+        last, more = _again(kind, called, path, reading, others)
+        lines += more
+        return failing(lines, last, scene.seen, definitions=definitions)
+    if kind in EFFECTS:
+        run = f"def printed(module):\n    vm = relax.VirtualMachine({before}, {devices(scene.fresh())})\n"
+        run += f"    with contextlib.redirect_stdout(io.StringIO()) as text:\n        {called}(*args)\n"
+        definitions += ("\n\n" if definitions else "") + f"{run}    return text.getvalue()\n"
+        return failing(lines, f"assert printed({scene.subject}) == printed({BEFORE})", definitions=definitions)
+    lines.append(f'before = {loads[0]}["{entry.symbol}"](*args){"" if kind == "run-error" else reading}')
+    lines.append(f"vm = {loads[1]}")
+    adapted = _adapted(entry, adapters, called)
+    if kind == "run-error":
+        *first, last = adapted.replace("after = ", "").splitlines()
+        acts = (*lines, *first, *commented(last, evidence.message))
+        return Showing(acts, Ending("", tuple(fragments(evidence.message)), len(lines)), definitions)
+    if kind != "wrong-value":
+        raise Unsayable(f"{kind} behind another calling convention")
+    lines += (adapted + reading).splitlines()
+    return failing(lines, assertion.format("after", "before"), scene.seen, definitions=definitions)
 
-    def _again(self, kind: str, called: str, path: str, reading: str) -> tuple[str, list[str]]:
-        """Return the assertion on several calls, and the calls."""
-        if kind == "input-overwritten":
-            place = "".join(f"[{index}]" for index in json.loads(path))
-            return f"np.testing.assert_array_equal(args{place}.numpy(), kept)", [
-                f"kept = args{place}.numpy().copy()", f"{called}(*args)"
-            ]  # fmt: skip
-        first = [f"first = {called}(*args){reading.replace('.numpy()', '')}", "kept = first.numpy().copy()"]
-        if kind == "second-call-differs":
-            first = [f"first = {called}(*args){reading}.copy()"]
-            return f"np.testing.assert_array_equal({called}(*args){reading}, first)", first
-        others = [f"{called}({', '.join(map(argument_source, other.arguments))})" for other in self.others]
-        if kind == "output-overwritten":
-            return "np.testing.assert_array_equal(first.numpy(), kept)", [*first, *others]
-        return f"np.testing.assert_array_equal({called}(*args){reading}, kept)", [*first, *others]
 
-    def _adapted(self, called: str) -> str:
-        """Write the call by the convention behind the passes; raises ``Unsayable`` for one that is not short."""
-        if len(self.adapters) != 1:
-            raise Unsayable("several changes of the calling convention")
-        (adapter,) = self.adapters
-        write = _CONVENTIONS.get(type(adapter))
-        if write is None:
-            raise Unsayable("a calling convention that needs more than a line")
-        return write(adapter, self.entry, called)
+def _again(kind: str, called: str, path: str, reading: str, others: Iterable[Entry]) -> tuple[str, list[str]]:
+    """Return the assertion on several calls, and the calls."""
+    if kind == "input-overwritten":
+        place = "".join(f"[{index}]" for index in json.loads(path))
+        return f"np.testing.assert_array_equal(args{place}.numpy(), kept)", [
+            f"kept = args{place}.numpy().copy()", f"{called}(*args)"
+        ]  # fmt: skip
+    first = [f"first = {called}(*args){reading.replace('.numpy()', '')}", "kept = first.numpy().copy()"]
+    if kind == "second-call-differs":
+        first = [f"first = {called}(*args){reading}.copy()"]
+        return f"np.testing.assert_array_equal({called}(*args){reading}, first)", first
+    between = [f"{called}({', '.join(map(argument_source, other.arguments))})" for other in others]
+    if kind == "output-overwritten":
+        return "np.testing.assert_array_equal(first.numpy(), kept)", [*first, *between]
+    return f"np.testing.assert_array_equal({called}(*args){reading}, kept)", [*first, *between]
+
+
+def _adapted(entry: Entry, adapters: Sequence[Adapter], called: str) -> str:
+    """Write the call by the convention behind the passes; raises ``Unsayable`` for one that is not short."""
+    if len(adapters) != 1:
+        raise Unsayable("several changes of the calling convention")
+    (adapter,) = adapters
+    write = _CONVENTIONS.get(type(adapter))
+    if write is None:
+        raise Unsayable("a calling convention that needs more than a line")
+    return write(adapter, entry, called)
 
 
 def _lifted(adapter: Any, entry: Entry, called: str) -> str:

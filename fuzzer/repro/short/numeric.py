@@ -14,15 +14,15 @@ import numpy as np
 from fuzzer.findings.script_parts import Ending
 from fuzzer.repro.checks.check import FailingCase, fragments
 from fuzzer.repro.checks.documented import LEGALIZE, shown_alone
-from fuzzer.repro.checks.numeric import drawn_entries, entries_of, programs_of, tolerances_of
+from fuzzer.repro.checks.numeric import accused_gradient, drawn_entries, entries_of, programs_of, tolerances_of
+from fuzzer.repro.literals import argument_source, array_source
 from fuzzer.repro.module.builder import Unsayable
 from fuzzer.repro.module.format import WIDTH
-from fuzzer.repro.short.calls import EFFECTS, REPEATED, ProgramCalls, devices, leaf_of, read
-from fuzzer.repro.short.literals import argument_source, array_source
-from fuzzer.repro.short.scene import AFTER, BEFORE, Scene, Showing, commented
+from fuzzer.repro.short.calls import EFFECTS, REPEATED, calls, devices, leaf_of, read
+from fuzzer.repro.short.scene import AFTER, BEFORE, Scene, Showing, failing
 from oracles.calling.gradient import Gradient
 from oracles.core.verdict import NOT_AS_DOCUMENTED, Phase
-from oracles.gradient.oracle import KIND, arguments_for, gradients_of
+from oracles.gradient.oracle import KIND
 from oracles.measure.comparison import is_floating
 from oracles.measure.original import Entry, Original
 from oracles.numeric.compare_programs import Candidate
@@ -33,7 +33,6 @@ from relaxkit.passes.contracts import contract_for
 from relaxkit.runtime import ExecMode
 from relaxkit.runtime.values import ShapeValue
 
-_ASSERTION = "AssertionError"
 _ATTRIBUTES = {"wrong-shape": "shape", "wrong-dtype": "dtype"}
 _MINIMAL = """\
 def build(module):
@@ -66,8 +65,13 @@ def numeric(scene: Scene) -> Iterator[Showing]:
         return
     original, candidate = _programs(scene.failure)
     if kind == KIND:
-        for definitions, before, after in builds:
-            yield from _gradient(scene, original, candidate, definitions, before, after)
+        gradient, later, _, arguments = accused_gradient(original, candidate, scene.failure.evidence)
+        if later or not all(isinstance(item, np.ndarray) for item in arguments):
+            raise Unsayable("differences by arguments that are no tensors, or behind another calling convention")
+        for definitions, _, after in builds:
+            yield from _differences(
+                scene, gradient, Entry(gradient.function, None, tuple(arguments)), definitions, after
+            )
         return
     entry = _entry(scene.failure, original, candidate)
     if entry is None:
@@ -75,11 +79,9 @@ def numeric(scene: Scene) -> Iterator[Showing]:
     adapters = [each for each in candidate.adapters if not isinstance(each, Gradient)]
     for way in builds:
         if adapters or kind in REPEATED or kind in EFFECTS:
-            calls = ProgramCalls(
-                entry, _others(original, candidate, entry) if kind in REPEATED else (), tuple(adapters), way
-            )
-            for assertion in _comparisons(leaf_of(entry.output, _path(scene)), original, candidate, entry):
-                yield calls.showing(scene, _path(scene), assertion)
+            others, path = _others(original, candidate, entry) if kind in REPEATED else (), _path(scene)
+            for assertion in _comparisons(leaf_of(entry.output, path), original, candidate, entry):
+                yield calls(scene, entry, others, adapters, way, path, assertion)
         else:
             yield from _calls(scene, original, candidate, entry, *way)
 
@@ -133,8 +135,7 @@ def _does_not_build(scene: Scene, definitions: str, before: str, after: str) -> 
         ([*lines, *fine], f"relax.VirtualMachine({built}, tvm.cpu())"),
         (lines, built),
     ):
-        ending = Ending("", tuple(fragments(evidence.message)), len(acts))
-        yield Showing((*acts, *commented(last, evidence.message)), ending, definitions)
+        yield failing(acts, last, evidence.message, "", fragments(evidence.message), definitions=definitions)
 
 
 def _calls(
@@ -154,18 +155,14 @@ def _calls(
         yield Showing((*lines, operands, now), Ending(), preamble)
         return
     if kind == "run-error":
-        acts = (*lines, operands, f"{again}  # runs", *commented(now, evidence.message))
-        yield Showing(acts, Ending("", tuple(fragments(evidence.message)), len(lines) + 2), preamble)
+        acts = (*lines, operands, f"{again}  # runs")
+        yield failing(acts, now, evidence.message, "", fragments(evidence.message), definitions=preamble)
     elif kind == "wrong-value":
         for assertion in _comparisons(leaf, original, candidate, entry):
-            line = assertion.format(now, again)
-            acts = (*lines, operands, *commented(line, scene.seen))
-            yield Showing(acts, Ending(_ASSERTION, (), len(lines) + 1), preamble)
+            yield failing((*lines, operands), assertion.format(now, again), scene.seen, definitions=preamble)
     elif kind in _ATTRIBUTES:
         line = f"assert {now}.{_ATTRIBUTES[kind]} == {again}.{_ATTRIBUTES[kind]}"
-        yield Showing(
-            (*lines, operands, *commented(line, scene.seen)), Ending(_ASSERTION, (), len(lines) + 1), preamble
-        )
+        yield failing((*lines, operands), line, scene.seen, definitions=preamble)
     else:
         raise Unsayable(f"{kind} needs several calls of one program")
 
@@ -218,8 +215,8 @@ def _documented(scene: Scene) -> Iterator[Showing]:
     if is_floating(leaf.dtype):
         allowed = _rounded(found.expectation.tolerances.get(tuple(json.loads(path)), np.zeros(1)))
         assertion = f"np.testing.assert_allclose(run(After, args), expected, rtol=0, atol={allowed or 1e-6:g})"
-    lines = (f"After = {LEGALIZE}(Before)", operands, *documented, *commented(assertion, scene.seen))
-    yield Showing(lines, Ending(_ASSERTION, (), len(documented) + 2), helper, module=found.call.module)
+    lines = (f"After = {LEGALIZE}(Before)", operands, *documented)
+    yield failing(lines, assertion, scene.seen, definitions=helper, module=found.call.module)
 
 
 def _rounded(tolerances: Any) -> float:
@@ -228,22 +225,8 @@ def _rounded(tolerances: Any) -> float:
     return 10.0 ** math.ceil(math.log10(largest)) if largest > 0 else 0.0
 
 
-def _gradient(
-    scene: Scene, original: Original, candidate: Candidate, definitions: str, before: str, after: str
-) -> Iterator[Showing]:
-    """Show that an adjoint disagrees with central differences of the function itself."""
-    details = scene.failure.evidence.details
-    entries = {entry.symbol: entry for entry in original.entries if not entry.problem}
-    for gradient, later, changed in gradients_of(candidate.adapters):
-        if later or changed or gradient.function not in entries or gradient.adjoint != details.entry:
-            continue
-        arguments = arguments_for(original, gradient, entries[gradient.function])
-        if not all(isinstance(item, np.ndarray) for item in arguments):
-            raise Unsayable("differences by arguments that are no tensors")
-        yield from _differences(scene, gradient, Entry(gradient.function, None, tuple(arguments)), definitions, after)
-
-
 def _differences(scene: Scene, gradient: Gradient, entry: Entry, definitions: str, build: str) -> Iterator[Showing]:
+    """Show that an adjoint disagrees with central differences of the function itself."""
     called = "*map(tvm.runtime.tensor, args)"
     target = "".join(f"[{index}]" for index in gradient.target)
     helper = f"vm = relax.VirtualMachine({build.replace('module', AFTER, 1)}, tvm.cpu())"
@@ -252,8 +235,8 @@ def _differences(scene: Scene, gradient: Gradient, entry: Entry, definitions: st
     for number, parameter in enumerate(gradient.parameters):
         if not is_floating(entry.arguments[parameter].dtype):
             continue
-        said = commented(f"assert gradients[{number}].shape == args[{parameter}].shape", scene.seen)
-        yield Showing((*lines, *said), Ending(_ASSERTION, (), len(lines)), definitions)
+        shapes = f"assert gradients[{number}].shape == args[{parameter}].shape"
+        yield failing(lines, shapes, scene.seen, definitions=definitions)
         loop = [
             f"numeric = np.zeros_like(args[{parameter}])",
             "for place in np.ndindex(numeric.shape):  # central differences",
@@ -265,5 +248,4 @@ def _differences(scene: Scene, gradient: Gradient, entry: Entry, definitions: st
             "    numeric[place] = (ends[0] - ends[1]) / 2e-2",
         ]
         line = f"np.testing.assert_allclose(gradients[{number}].numpy(), numeric, rtol=0.05, atol=0.05)"
-        acts = (*lines, *loop, *commented(line, scene.seen))
-        yield Showing(acts, Ending(_ASSERTION, (), len(lines) + len(loop)), definitions)
+        yield failing((*lines, *loop), line, scene.seen, definitions=definitions)

@@ -17,14 +17,13 @@ from fuzzer.core.text import first_line
 from fuzzer.findings.script_parts import Ending, ShortForms, ShortScript
 from fuzzer.repro.bundle import OPTIONAL, import_lines
 from fuzzer.repro.checks.check import FailingCase
-from fuzzer.repro.checks.table import words_of
 from fuzzer.repro.module.format import WIDTH, wrapped
 from fuzzer.repro.module.tvmscript import shortest
 from fuzzer.repro.short.before import source_of
 from fuzzer.repro.short.scene import BEFORE, Scene, Showing, scenes
-from fuzzer.repro.short.table import SHORT_CHECKS, ShortCheck
+from fuzzer.repro.table import OracleForms, forms_of, words_of
+from fuzzer.repro.title import title_of
 from oracles.core.verdict import Death
-from relaxkit.passes.contract import OracleName
 
 if TYPE_CHECKING:
     from fuzzer.core.case import Case
@@ -47,14 +46,13 @@ def short_forms(case: Case, verdict: Verdict, assessment: Assessment | None = No
     """
     module = from_json_graph_str(case.module_json)
     failure = FailingCase(case, verdict, module)
-    details = failure.evidence.details
-    check = SHORT_CHECKS[verdict.oracle if details.death is None else details.oracle or OracleName.CRASH]
-    head = _head(failure, check, assessment, title)
+    forms = forms_of(verdict)
+    head = _head(failure, forms, assessment, title or title_of(case, verdict))
     found: list[ShortScript] = []
     why = ""
     for scene in scenes(failure):
         try:
-            found += _written(scene, check, head)
+            found += _written(scene, forms, head)
         except Exception as error:  # the long form remains
             why = why or first_line(f"{error}" or type(error).__name__)
     # What fits on a screen comes first, in the order of the scenes; of the rest the shortest.
@@ -68,10 +66,10 @@ def short_forms(case: Case, verdict: Verdict, assessment: Assessment | None = No
     return ShortForms(scripts[:_TRIED], why, _numbers(failure))
 
 
-def _written(scene: Scene, check: ShortCheck, head: list[str]) -> Iterator[ShortScript]:
-    for showing in check.write(scene):
+def _written(scene: Scene, forms: OracleForms, head: list[str]) -> Iterator[ShortScript]:
+    for showing in forms.short(scene):
         module = scene.fresh() if showing.module is None else showing.module
-        acts = _dying(scene.failure, check, showing) if scene.failure.died else showing
+        acts = _dying(scene.failure, forms, showing) if scene.failure.died else showing
         prepared = scene.prepared()
         before = source_of(module, BEFORE)
         front = "\n\n".join(part.rstrip() for part in (wrapped(acts.definitions), before, acts.second) if part.strip())
@@ -86,11 +84,11 @@ def _written(scene: Scene, check: ShortCheck, head: list[str]) -> Iterator[Short
         yield ShortScript(text + "\n".join(body) + "\n", ending, _change(scene, showing))
 
 
-def _dying(failure: FailingCase, check: ShortCheck, showing: Showing) -> Showing:
+def _dying(failure: FailingCase, forms: OracleForms, showing: Showing) -> Showing:
     """Return what is shown of a process that dies: the script dies in the same way."""
     details, lines = failure.evidence.details, showing.lines
     if details.death is Death.HANG:
-        seconds = int(check.hang_seconds)
+        seconds = int(forms.short_seconds)
         remark = f"It does not end: an alarm kills this process after {seconds} s (SIGALRM)."
         return replace(showing, lines=(f"signal.alarm({seconds})", *lines), ending=Ending(signal=14), remark=remark)
     if details.death is Death.MEMORY:
@@ -105,18 +103,18 @@ def _dying(failure: FailingCase, check: ShortCheck, showing: Showing) -> Showing
     return replace(showing, ending=Ending(), remark=f"The process ends itself with exit code {details.code}.")
 
 
-def _head(failure: FailingCase, check: ShortCheck, assessment: Assessment | None, title: str) -> list[str]:
-    words = words_of(failure.verdict)
+def _head(failure: FailingCase, forms: OracleForms, assessment: Assessment | None, title: str) -> list[str]:
+    words = words_of(failure.verdict, title)
     severity = "" if assessment is None else f" Severity {assessment.severity}."
     kind, numbers = failure.evidence.kind, failure.evidence.details.numbers
-    source = "" if failure.died else check.sources.get(kind, check.source)
+    source = "" if failure.died else forms.sources.get(kind, forms.source)
     if numbers:
-        expected = f"{numbers[1]}, {check.origins.get(kind, 'as the same program gives before the pass')}"
+        expected = f"{numbers[1]}, {forms.origins.get(kind, 'as the same program gives before the pass')}"
     else:
         expected = f"{words.expected.rstrip('.')}{f' ({source})' if source else ''}"
     told = f"tvm {metadata.version('apache-tvm')}, target llvm.{severity} Expected: {expected}."
     blame = "" if assessment is None else assessment.beside(failure.verdict.culprit)
-    return [*_comment(title or words.title, 2), *_comment(told, 2), *(_comment(f"{blame}.", 2) if blame else [])]
+    return [*_comment(title, 2), *_comment(told, 2), *(_comment(f"{blame}.", 2) if blame else [])]
 
 
 def _comment(text: str, most: int) -> list[str]:

@@ -9,7 +9,7 @@ import tvm
 from fuzzer.findings.script_parts import Ending
 from fuzzer.repro.checks.check import NOT_EQUAL, fragments
 from fuzzer.repro.checks.runs import promised_runs
-from fuzzer.repro.short.scene import AFTER, BEFORE, Scene, Showing, commented
+from fuzzer.repro.short.scene import AFTER, BEFORE, Scene, Showing, commented, failing
 from oracles.core.module_facts import complaint
 from oracles.core.verdict import Evidence
 
@@ -53,9 +53,8 @@ def mutation(scene: Scene) -> Iterator[Showing]:
     said = (
         ', f"the input module was modified:\\n{Before.script()}"' if texts[0] != texts[1] else ', "modified in place"'
     )
-    lines = (f"seen = {shown}", *calls, f"assert {shown} == seen{said}")
-    before = tvm.ir.load_json(saved)
-    yield Showing(lines, Ending("AssertionError", (), len(lines) - 1), compared=(before, module))
+    compared = tvm.ir.load_json(saved), module
+    yield failing((f"seen = {shown}", *calls), f"assert {shown} == seen{said}", compared=compared)
 
 
 def determinism(scene: Scene) -> Iterator[Showing]:
@@ -79,8 +78,7 @@ def sequential(scene: Scene) -> Iterator[Showing]:
     grouped = f"tvm.transform.Sequential([{passes}])({BEFORE})"
     around = [f"with {target}:", f"    Grouped = {grouped}"] if target else [f"Grouped = {grouped}"]
     if scene.kind == NOT_EQUAL:
-        lines = (*scene.applied(), *around, same("Grouped", AFTER))
-        yield Showing(lines, Ending(UNEQUAL, (), len(lines) - 1))
+        yield failing((*scene.applied(), *around), same("Grouped", AFTER), error=UNEQUAL)
         return
     for lines in ((*scene.applied(), *around), (*around, *scene.applied())):
         yield Showing(lines, Ending(scene.kind, (), 0))
@@ -98,14 +96,12 @@ def idempotence(scene: Scene) -> Iterator[Showing]:
     if scene.kind == NOT_EQUAL:
         last = scene.fresh()
         outputs = [last := scene.run(last).module for _ in names[: runs + 1]]
-        lines.append(same(module, previous))
-        yield Showing(tuple(lines), Ending(UNEQUAL, (), len(lines) - 1), compared=(outputs[-2], outputs[-1]))
+        yield failing(lines, same(module, previous), error=UNEQUAL, compared=(outputs[-2], outputs[-1]))
         return
     lines = [*scene.applied("Once", BEFORE), *scene.applied("Twice", "Once")]
     if scene.kind == "ill-formed":
         again = complaint(scene.run(scene.after).module)
         said = evidence.message if again is None else again.message
-        asserted = commented("relax.analysis.well_formed(Twice)", f"{UNEQUAL}: {said}")
-        yield Showing((*lines, *asserted), Ending(UNEQUAL, tuple(fragments(said)), len(lines)))
+        yield failing(lines, "relax.analysis.well_formed(Twice)", f"{UNEQUAL}: {said}", UNEQUAL, fragments(said))
         return
     yield raises(evidence, lines, evidence.details.error or evidence.message)

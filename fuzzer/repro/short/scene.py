@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -24,6 +24,7 @@ from relaxkit.passes.pass_ref import PassRef, load_factory
 from relaxkit.passes.plan import plan_of, preparing
 
 BEFORE, AFTER = "Before", "After"
+ASSERTION = "AssertionError"
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,6 +208,14 @@ def _stages(text: str, passes: tuple[PassRef, ...]) -> list[str]:
             break
         found.append(str(tvm.ir.save_json(module)))
     return found
+
+
+def failing(
+    lines: Sequence[str], last: str, said: str = "", error: str = ASSERTION, words: Iterable[str] = (), **more: Any
+) -> Showing:
+    """Return the showing of lines and of one behind them that fails, with what is said of it."""
+    shown = commented(last, said) if said else [last]
+    return Showing((*lines, *shown), Ending(error, tuple(words), len(lines)), **more)
 
 
 def commented(line: str, comment: str) -> list[str]:

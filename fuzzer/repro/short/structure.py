@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import tvm
@@ -13,7 +13,7 @@ from fuzzer.findings.script_parts import Ending
 from fuzzer.repro.checks.check import fragments
 from fuzzer.repro.short.before import source_of
 from fuzzer.repro.short.runs import UNEQUAL, same
-from fuzzer.repro.short.scene import AFTER, BEFORE, Scene, Showing, commented
+from fuzzer.repro.short.scene import AFTER, ASSERTION, BEFORE, Scene, Showing, failing
 from oracles.core.verdict import Notation
 from oracles.structural.roundtrip import NOTATIONS
 from oracles.structural.roundtrip_forms import UNLISTED_DEVICE, UNPRINTABLE_NAME
@@ -21,7 +21,6 @@ from relaxkit.ir.functions import functions_by_name, is_public, relax_functions
 from relaxkit.passes.claims.kept import claims_of
 from relaxkit.passes.contracts import contract_for
 
-_FAILED = "AssertionError"
 _SHOWN_LINES = 40
 """A longer module is not printed: who runs the script would not find the place in it."""
 
@@ -41,21 +40,17 @@ def well_formed(scene: Scene) -> Iterator[Showing]:
     if scene.failure.died:
         yield Showing((*scene.applied(), f"relax.analysis.well_formed({scene.subject})"), Ending())
         return
-    for line in {"contradicted-type": _contradicted, "signature": _signature, "mistyped-call": _mistyped}.get(
-        scene.kind, _complained
-    )(scene):
-        lines = shown(scene)
-        error = UNEQUAL if line.startswith(("relax.", "tvm.", "builder")) else _FAILED
-        said = scene.failure.evidence.message if error == UNEQUAL else scene.failure.evidence.observed
-        if scene.kind == "ill-formed":
-            error, said = _complaint(scene.after)
-        words = tuple(fragments(said)) if scene.kind == "ill-formed" else ()
-        comment = f"{error}: {said}" if scene.kind == "ill-formed" else said
-        yield Showing((*lines, *commented(line, comment)), Ending(error, words, len(lines)))
-
-
-def _complained(scene: Scene) -> Iterator[str]:
-    yield f"relax.analysis.well_formed({scene.subject})"
+    lines = shown(scene)
+    if scene.kind == "ill-formed":
+        error, said = _complaint(scene.after)
+        line = f"relax.analysis.well_formed({scene.subject})"
+        yield failing(lines, line, f"{error}: {said}", error, fragments(said))
+        return
+    for line in _OF_TYPES[scene.kind](scene):
+        if line.startswith(("relax.", "tvm.")):
+            yield failing(lines, line, scene.failure.evidence.message, UNEQUAL)
+        else:
+            yield failing(lines, line, scene.failure.evidence.observed)
 
 
 def _complaint(module: Any) -> tuple[str, str]:
@@ -107,6 +102,13 @@ def _mistyped(scene: Scene) -> Iterator[str]:
                     )
 
 
+_OF_TYPES: dict[str, Callable[[Scene], Iterator[str]]] = {
+    "contradicted-type": _contradicted,
+    "signature": _signature,
+    "mistyped-call": _mistyped,
+}
+
+
 def _fits(call: Any, function: Any) -> bool:
     try:
         relax.BlockBuilder().normalize(relax.Call(relax.Var("callee", function.ty), call.args))
@@ -124,10 +126,9 @@ def postcondition(scene: Scene) -> Iterator[Showing]:
     lines, said = shown(scene), f"{scene.failure.verdict.culprit} {evidence.details.done}"
     said = said if evidence.details.done else evidence.message
     for line in _facts(scene):
-        error = UNEQUAL if line.startswith("tvm.") else _FAILED
-        yield Showing((*lines, *commented(line, said)), Ending(error, (), len(lines)))
+        yield failing(lines, line, said, UNEQUAL if line.startswith("tvm.") else ASSERTION)
     line = f"assert not tvm_ffi.structural_equal({AFTER}, Wrong), {said!r}"
-    yield Showing((*lines, line), Ending(_FAILED, (), len(lines)), second=source_of(scene.after, "Wrong"))
+    yield failing(lines, line, second=source_of(scene.after, "Wrong"))
 
 
 def _facts(scene: Scene) -> Iterator[str]:
@@ -150,11 +151,11 @@ def roundtrip(scene: Scene) -> Iterator[Showing]:
     lines, name = scene.applied(), scene.subject
     if evidence.kind == UNLISTED_DEVICE:
         line = f"""assert ':-1:' not in {name}.script(), "a tensor is on a device that the module does not list\""""
-        yield Showing((*shown(scene), line), Ending(_FAILED, (), len(lines)))
+        yield failing(shown(scene), line)
         return
     if evidence.kind == UNPRINTABLE_NAME:
         line = f"assert all(var.name_hint.isidentifier() for var in {name}.get_global_vars()), {name}.get_global_vars()"
-        yield Showing((*lines, line), Ending(_FAILED, (), len(lines)))
+        yield failing(lines, line)
         return
     in_json = evidence.details.notation is Notation.JSON
     written = f"tvm.ir.save_json({name})" if in_json else f"{name}.script(show_meta=True)"
@@ -163,12 +164,12 @@ def roundtrip(scene: Scene) -> Iterator[Showing]:
     if died:
         yield Showing((*lines, writes, reads), Ending())
     elif evidence.kind in ("not-saved", "not-printed"):
-        yield Showing((*lines, *commented(written, evidence.message)), Ending("", (), len(lines)))
+        yield failing(lines, written, evidence.message, "")
     elif evidence.kind in ("not-loaded", "not-parsed"):
-        yield Showing((*lines, writes, *commented(reads, evidence.message)), Ending("", (), len(lines) + 1))
+        yield failing((*lines, writes), reads, evidence.message, "")
     else:
-        acts = (*lines, writes, reads, *commented(same("again", name), evidence.message))
-        yield Showing(acts, Ending(UNEQUAL, (), len(lines) + 2), compared=_written_and_read(scene, in_json))
+        compared = _written_and_read(scene, in_json)
+        yield failing((*lines, writes, reads), same("again", name), evidence.message, UNEQUAL, compared=compared)
 
 
 def _output(scene: Scene) -> Scene:

@@ -19,7 +19,7 @@ from fuzzer.minimizer.entering import entered, stands
 from fuzzer.minimizer.judge.predicate import PredicateCriterion
 from fuzzer.minimizer.propose import facts, propose
 from fuzzer.minimizer.reductions import REDUCTIONS
-from fuzzer.minimizer.search.messages import EnteredCase, EnterRequest, ProposalRequest
+from fuzzer.minimizer.search.messages import EnteredCase, ProposalRequest
 from fuzzer.minimizer.search.outcome import Minimized, SearchLimits
 from fuzzer.minimizer.search.search import Search
 from fuzzer.triage.reduce import ReductionPlan, reduce
@@ -72,16 +72,16 @@ def test_what_preparing_passes_made_takes_their_place():
     subject = Subject(Sum, case.passes)
     assert subject.preparing
     assert not stands(Sum, case.passes)
-    (found,) = entered(EnterRequest(case, "CallTIRRewrite"))
+    (found,) = entered(case, "CallTIRRewrite")
     ready = from_json_graph_str(found.case.module_json)
     assert found.case.passes == case.passes
     assert stands(ready, case.passes)
     assert Subject(ready, case.passes).preparing == ()
-    assert entered(EnterRequest(found.case, "CallTIRRewrite")) == ()
+    assert entered(found.case, "CallTIRRewrite") == ()
 
 
 def test_candidates_for_a_prepared_module_need_no_preparation_either():
-    (found,) = entered(EnterRequest(case_of(Sum, plain("CallTIRRewrite")), "CallTIRRewrite"))
+    (found,) = entered(case_of(Sum, plain("CallTIRRewrite")), "CallTIRRewrite")
     proposed = 0
     for index in range(len(REDUCTIONS)):
         for candidate in propose(ProposalRequest(found.case.module_json, index, passes=(REWRITE,))).candidates:
@@ -101,7 +101,7 @@ def test_a_stock_pipeline_gives_way_to_the_pass_inside_that_is_at_fault():
 
 def test_a_pipeline_is_cut_before_the_pass_at_fault():
     case = case_of(Closure, plain("LegalizeOps"), plain("FuseTIR"))
-    first = entered(EnterRequest(case, "FuseTIR"))[0].case
+    first = entered(case, "FuseTIR")[0].case
     assert [ref.name for ref in first.passes] == ["FuseTIR"]
     legalized = apply(PassRef(*plain("LegalizeOps")).build(), Closure).module
     assert digest(from_json_graph_str(first.module_json)) == digest(legalized)
@@ -113,7 +113,7 @@ def test_a_module_that_would_fill_screens_is_not_written_out(monkeypatch: pytest
     longer = EnteredCase(Case(f"{case.module_json}{' ' * 9999}", case.passes, 0), "longer", frozenset())
     wanted = failures(case, (OracleName.WELL_FORMED,))[0]
     found = Search(
-        case, wanted.id, lambda _: [wanted], lambda _: None, facts(case.module_json), enter=lambda _: (longer,)
+        case, wanted.id, lambda _: [wanted], lambda _: None, facts(case.module_json), enter=lambda *_: (longer,)
     ).run()
     assert "begin at the pass at fault" in found.steps
     assert len(found.case.module_json) < len(longer.case.module_json)
@@ -129,7 +129,7 @@ def test_without_a_pass_at_fault_nothing_prepares_the_module(tmp_path: Path) -> 
 
 def test_a_pass_that_is_never_reached_gives_no_case():
     case = case_of(Sum, ("build:zero", "relax.get_pipeline()"))
-    assert all(item.case.passes == case.passes for item in entered(EnterRequest(case, "Gradient")))
+    assert all(item.case.passes == case.passes for item in entered(case, "Gradient"))
 
 
 @pytest.mark.parametrize("seed", ORDINARY)

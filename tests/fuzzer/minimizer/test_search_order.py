@@ -7,13 +7,14 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable
+from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from fuzzer.core.case import Case
-from fuzzer.minimizer.judge.pool import Tasks, Threads
+from fuzzer.minimizer.judge.pool import Asked
 from fuzzer.minimizer.search.messages import Failing, Key, ProposalRequest, ProposedModules, SmallerModule, StartFacts
 from fuzzer.minimizer.search.outcome import Minimized, SearchLimits, Stopped
 from fuzzer.minimizer.search.search import Search
@@ -91,13 +92,13 @@ class World:
         return ProposedModules(tuple(found), None)
 
     def run(
-        self, word: str, passes: str = "P", tasks: Tasks | None = None, limits: SearchLimits | None = None
+        self, word: str, passes: str = "P", tasks: Executor | None = None, limits: SearchLimits | None = None
     ) -> Minimized:
         case = Case(word, tuple(PassRef(name, name) for name in passes), 0)
         facts = StartFacts(
             len(word), 1, frozenset(), "", tuple((edit.__name__, edit is lower) for edit in self.edits), word, ""
         )
-        given: dict[str, Any] = {"tasks": tasks or Tasks(), "limits": limits or SearchLimits()}
+        given: dict[str, Any] = {"tasks": tasks or Asked(), "limits": limits or SearchLimits()}
         found = Search(case, WANTED, self.query, self.propose, facts, **given).run()
         return replace(found, seconds=0.0)
 
@@ -128,11 +129,8 @@ def test_only_what_is_needed_stays() -> None:
 @pytest.mark.parametrize("workers", [2, 3, 8])
 def test_the_result_does_not_depend_on_the_number_of_workers(workers: int) -> None:
     alone = World(drop, lower, fails=neighbours).run(WORD, "abPcd")
-    threads = Threads(workers)
-    try:
+    with ThreadPoolExecutor(workers) as threads:
         many = World(drop, lower, fails=neighbours, slow=True).run(WORD, "abPcd", threads)
-    finally:
-        threads.close(wait=True)
     assert many == alone
     assert {other.failing.id for other in alone.others} == {"other x", "other y"}
 
@@ -140,11 +138,8 @@ def test_the_result_does_not_depend_on_the_number_of_workers(workers: int) -> No
 def test_limits_count_alike_whatever_runs_ahead() -> None:
     limits = SearchLimits(queries=17)
     alone = World(drop, fails=neighbours).run(WORD, limits=limits)
-    threads = Threads(4)
-    try:
+    with ThreadPoolExecutor(4) as threads:
         many = World(drop, fails=neighbours, slow=True).run(WORD, tasks=threads, limits=limits)
-    finally:
-        threads.close(wait=True)
     assert many == alone
     assert (alone.queries, alone.stopped) == (17, Stopped.QUERIES)
     assert "x" in alone.case.module_json
@@ -254,7 +249,7 @@ def test_time_ends_a_search() -> None:
 
 def test_serial_tasks_run_when_they_are_wanted() -> None:
     done: list[int] = []
-    tasks = Tasks()
+    tasks = Asked()
     first, second = tasks.submit(done.append, 1), tasks.submit(done.append, 2)
     assert done == []
     second.result()

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import base64
+import zlib
+from collections.abc import Callable
 from typing import Any
 
 import ml_dtypes  # noqa: F401  (gives NumPy the names bfloat16 and float8_*; a dependency of TVM itself)
@@ -55,15 +58,36 @@ def number(value: Any) -> str:
 
 def argument_source(value: Any) -> str:
     """Return the expression of an argument of a program as TVM takes it."""
+    return _expression(value, lambda array: f"tvm.runtime.tensor({array_source(array)})", _shape)
+
+
+def literal(value: Any) -> str:
+    """Return the expression of a plain value of a program; an array of many different numbers is packed."""
+    return _expression(value, _packed, repr)
+
+
+def _expression(value: Any, array: Callable[[Any], str], shape: Callable[[ShapeValue], str]) -> str:
     if isinstance(value, np.ndarray):
-        return f"tvm.runtime.tensor({array_source(value)})"
+        return array(value)
+    if isinstance(value, ShapeValue):
+        return shape(value)
     if isinstance(value, tvm.runtime.ShapeTuple):
         return f"tvm.runtime.ShapeTuple({[int(item) for item in value]})"
-    if isinstance(value, ShapeValue):
-        return f"tvm.runtime.ShapeTuple({list(value.dims)})"
     if isinstance(value, tuple | list):
-        return f"({''.join(argument_source(item) + ', ' for item in value).rstrip()})"
+        return f"({''.join(_expression(item, array, shape) + ', ' for item in value).rstrip()})"
     return number(value) if isinstance(value, int | float) else repr(value)
+
+
+def _shape(value: ShapeValue) -> str:
+    return f"tvm.runtime.ShapeTuple({list(value.dims)})"
+
+
+def _packed(array: np.ndarray[Any, Any]) -> str:
+    try:
+        return array_source(array)
+    except Unsayable:
+        packed = base64.b85encode(zlib.compress(np.ascontiguousarray(array).tobytes())).decode()
+        return f'unpacked({packed!r}, "{array.dtype.name}", {array.shape!r})'
 
 
 def _alike(left: np.ndarray[Any, Any], right: np.ndarray[Any, Any]) -> bool:
