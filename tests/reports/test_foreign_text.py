@@ -131,7 +131,7 @@ def test_each_format(report: Report, text: str) -> None:
         line.startswith(("::error title=", "::warning title=", "::notice title=")) for line in annotations.splitlines()
     )
     assert len(annotations) < 30_000
-    for markdown in (render_markdown(bad), render_step_summary(bad)):
+    for markdown in (render_markdown(bad, lambda _: text), render_step_summary(bad)):
         assert is_clean(markdown)
         assert not re.search(r"##\[|^\s*::", markdown, re.MULTILINE)
         assert "</script>" not in re.sub(r"^(`{3,}).*?^\1$", "", markdown, flags=re.MULTILINE | re.DOTALL)
